@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# make · make demo · make check · make bench · make vm · make fuzz · make soak · make install
+#
+# Everything made goes to build/, but for the program itself. Sources are found
+# by their place: bpf/ is one BPF object, user/ is libclew.a but for user/cli,
+# which is the program; a test is a file tests/unit/test_*.c; a fuzzer is a file
+# tests/fuzz/fuzz_*.c; a workload is a file tools/workloads/*.c.
+
+B := build
+CC := gcc
+CLANG := clang
+BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
+LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lm
+PREFIX ?= /usr/local
+
+LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/cli/*'))
+CLI_SOURCES := $(sort $(wildcard user/cli/*.c))
+LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
+CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
+BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
+
+.DELETE_ON_ERROR:
+.PHONY: all deps demo check bench vm fuzz soak install clean unit workloads
+
+all: clew workloads
+
+deps:
+	@tools/deps
+
+clew: $(CLI_OBJECTS) $(B)/libclew.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJECTS) $(B)/libclew.a $(LIBS)
+
+$(B)/libclew.a: $(LIB_OBJECTS)
+	@rm -f $@
+	ar rcs $@ $^
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The kernel side: one object, relocated at load for the kernel it meets.
+$(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/records.h
+	@mkdir -p $(@D)
+	$(CLANG) -g -O2 -Wall -Wextra -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/clew.bpf.c
+
+$(B)/clew.skel.h: $(B)/clew.bpf.o
+	$(BPFTOOL) gen skeleton $< name clew_bpf > $@
+
+$(B)/user/record/%.o: $(B)/clew.skel.h
+
+$(B)/tests/%: tests/unit/%.c $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -lcmocka
+
+unit: $(UNIT_TESTS)
+
+# Workloads share nothing with clew but the compiler.
+$(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+
+workloads: $(WORKLOADS)
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@tools/demo
+
+check: deps
+	@$(MAKE) --no-print-directory all unit
+	@tests/run
+
+bench: deps
+	@$(MAKE) --no-print-directory all
+	@tools/bench
+
+vm: deps
+	@$(MAKE) --no-print-directory all
+	@tests/vm/run
+
+fuzz: deps
+	@tests/fuzz/run 600
+
+soak: deps
+	@$(MAKE) --no-print-directory all
+	@tests/live/soak
+
+install: all
+	install -D -m 755 clew $(DESTDIR)$(PREFIX)/bin/clew
+	set -e; for page in docs/man/*.1; do [ -e "$$page" ] || continue; install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$$(basename $$page); done
+
+clean:
+	rm -rf $(B) clew
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The closed lists of words that every answer uses: wait kinds, wake contexts,
+ * dependency types and evidence. The words live in user/model/tokens.c alone.
+ */
+#ifndef CLEW_TOKENS_H
+#define CLEW_TOKENS_H
+
+enum clew_wait_kind {
+	CLEW_WAIT_FUTEX,
+	CLEW_WAIT_LOCK,
+	CLEW_WAIT_READ,
+	CLEW_WAIT_WRITE,
+	CLEW_WAIT_FSYNC,
+	CLEW_WAIT_FILE,
+	CLEW_WAIT_IO,
+	CLEW_WAIT_FAULT,
+	CLEW_WAIT_JOURNAL,
+	CLEW_WAIT_THROTTLE,
+	CLEW_WAIT_MEMORY,
+	CLEW_WAIT_PIPE,
+	CLEW_WAIT_SOCKET,
+	CLEW_WAIT_EVENTFD,
+	CLEW_WAIT_IPC,
+	CLEW_WAIT_TTY,
+	CLEW_WAIT_POLL,
+	CLEW_WAIT_SLEEP,
+	CLEW_WAIT_SIGNAL,
+	CLEW_WAIT_STOPPED,
+	CLEW_WAIT_CHILD,
+	CLEW_WAIT_VFORK,
+	CLEW_WAIT_IO_URING,
+	CLEW_WAIT_WORK,
+	CLEW_WAIT_RCU,
+	CLEW_WAIT_IDLE,
+	CLEW_WAIT_OTHER,
+	CLEW_WAIT_UNKNOWN,
+	CLEW_WAIT_KIND_COUNT,
+	/* where time went besides waits: segments of a path or a why */
+	CLEW_SEGMENT_RUNNING = CLEW_WAIT_KIND_COUNT,
+	CLEW_SEGMENT_RUNQUEUE,
+	CLEW_SEGMENT_DEVICE,
+	CLEW_SEGMENT_QUEUED,
+	CLEW_SEGMENT_KIND_COUNT,
+};
+
+enum clew_edge_type {
+	CLEW_EDGE_FORK,
+	CLEW_EDGE_EXEC,
+	CLEW_EDGE_EXIT,
+	CLEW_EDGE_VFORK,
+	CLEW_EDGE_UNLOCK,
+	CLEW_EDGE_PIPE,
+	CLEW_EDGE_SOCKET,
+	CLEW_EDGE_EVENTFD,
+	CLEW_EDGE_IPC,
+	CLEW_EDGE_SIGNAL,
+	CLEW_EDGE_TIMER,
+	CLEW_EDGE_WORK,
+	CLEW_EDGE_REQUEST,
+	CLEW_EDGE_WRITEBACK,
+	CLEW_EDGE_JOURNAL,
+	CLEW_EDGE_THROTTLE,
+	CLEW_EDGE_READAHEAD,
+	CLEW_EDGE_IO_URING,
+	CLEW_EDGE_CALL,
+	CLEW_EDGE_RETURN,
+	CLEW_EDGE_SUBMIT,
+	CLEW_EDGE_WAKE,
+	CLEW_EDGE_TYPE_COUNT,
+};
+
+enum clew_evidence {
+	CLEW_EVIDENCE_EXACT,
+	CLEW_EVIDENCE_OBSERVED,
+	CLEW_EVIDENCE_CANDIDATE,
+	CLEW_EVIDENCE_COUNT,
+};
+
+/* The word of a value; "unknown" for one outside its list. Never NULL. */
+const char *clew_wait_kind_name(unsigned kind); /* wait and segment kinds */
+const char *clew_context_name(unsigned context); /* enum clew_wake_context */
+const char *clew_edge_type_name(unsigned type);
+const char *clew_evidence_name(unsigned evidence);
+
+/* The value of a word, or -1. */
+int clew_wait_kind_from_name(const char *name);
+int clew_edge_type_from_name(const char *name);
+
+/* "vertical" or "horizontal", as the relation of a dependency type. */
+const char *clew_edge_relation(unsigned type);
+
+#endif

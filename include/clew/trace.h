@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A causal trace in memory, as far as issue "first true answer" goes: what the
+ * builder found, kept in arrays, found again by task and time. It is one sink of
+ * the builder; reading it is thread-safe once it is finished.
+ */
+#ifndef CLEW_TRACE_H
+#define CLEW_TRACE_H
+
+#include <clew/build.h>
+#include <clew/capture.h>
+
+struct clew_trace;
+
+struct clew_trace_task {
+	uint32_t serial;
+	uint32_t process;  /* serial of its thread group's leader, or its own */
+	uint32_t parent;
+	uint32_t tid;
+	uint32_t pid;
+	uint32_t user;
+	uint32_t flags;    /* CLEW_TASK_* */
+	uint32_t instance; /* 1, or 2.. where the tid was re-used */
+	uint32_t pid_namespace;
+	uint32_t mount_namespace;
+	uint64_t cgroup;
+	uint64_t birth;    /* 0: before the capture */
+	uint64_t death;    /* CLEW_TIME_OPEN: not in the capture */
+	const char *comm;  /* its last name */
+	const char *command_line; /* blanks between arguments; "" unknown */
+	const char *executable;   /* path, "" unknown */
+};
+
+struct clew_trace_options {
+	size_t size;
+	uint32_t drop_types; /* as in clew_builder_options */
+	/* Called now and then with how far reading is, 0..1. May be NULL. */
+	void (*progress)(void *context, double done);
+	void *progress_context;
+};
+
+/* Reads a whole capture and builds it. `message`: one line of words on error. */
+int clew_trace_load(const char *path, const struct clew_trace_options *options, struct clew_trace **ret_trace, char *message, size_t message_size);
+void clew_trace_free(struct clew_trace *trace);
+
+const struct clew_reader *clew_trace_capture(const struct clew_trace *trace);
+uint64_t clew_trace_start(const struct clew_trace *trace);
+uint64_t clew_trace_end(const struct clew_trace *trace);
+
+/* Tasks in order of serial. */
+size_t clew_trace_task_count(const struct clew_trace *trace);
+const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index);
+/* By serial; NULL unknown. */
+const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial);
+/* The name a task had at a moment; never NULL. */
+const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
+
+/* All sleeps in order of start, then serial. Holders are the trace's own. */
+const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
+/* All edges in order of to_at. */
+const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
+const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
+
+/*
+ * A task's timeline: pieces without overlap in order of time, from its birth (or
+ * the capture's start) to its death (or the capture's end). A piece that nothing
+ * tells anything of is UNKNOWN.
+ */
+enum clew_piece_kind { CLEW_PIECE_RUNNING, CLEW_PIECE_RUNQUEUE, CLEW_PIECE_SLEEP, CLEW_PIECE_UNKNOWN };
+struct clew_piece {
+	uint64_t start;
+	uint64_t end;
+	const struct clew_sleep *sleep; /* of a SLEEP piece */
+	uint16_t cpu;                   /* RUNNING: where; RUNQUEUE: where it came to run, 0xffff unknown */
+	uint8_t kind;                   /* enum clew_piece_kind */
+};
+/* The piece of `serial` that contains `at`, or (before=true) the one that ends at or contains `at` from the left. False: the task did not live then. */
+bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before, struct clew_piece *ret_piece);
+
+/* What ran on a CPU at a moment: its serial (0 idle) and the stretch. False: unknown. */
+bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at, struct clew_run *ret_run);
+
+/* The fork that made a task: NULL if before the capture or unknown. */
+const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint32_t serial);
+
+/* Identities. NULL or false: unknown. */
+const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);
+const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
+const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
+const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
+
+/* Losses that touch an interval; returns how many of the capture's gaps do, the first in *ret_first. */
+size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first);
+
+/* Bytes the trace takes. */
+size_t clew_trace_memory(const struct clew_trace *trace);
+
+#endif

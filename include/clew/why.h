@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * why: where every nanosecond of an interval of one task went.
+ *
+ * Goes backwards through the task's timeline and replaces each wait by what its
+ * cause did meanwhile, to any depth. Segments are in order of time, cover the
+ * interval exactly and do not overlap.
+ */
+#ifndef CLEW_WHY_H
+#define CLEW_WHY_H
+
+#include <clew/trace.h>
+
+struct clew_segment {
+	uint64_t start;
+	uint64_t end;
+	uint32_t task;        /* whose running, run queue or wait it is */
+	uint8_t kind;         /* enum clew_wait_kind, CLEW_SEGMENT_* included */
+	uint8_t unknown_kind; /* of an UNKNOWN segment: the wait's kind, CLEW_WAIT_UNKNOWN none */
+	bool cycle;
+	int8_t via_type;      /* enum clew_edge_type that led here, -1 none */
+	uint8_t via_evidence;
+	uint32_t by;          /* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
+	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
+	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
+	uint32_t chain_length;
+};
+
+struct clew_why {
+	uint64_t from;
+	uint64_t to;
+	uint64_t unknown_ns;
+	uint32_t task;
+	struct clew_segment *segments;
+	size_t segment_count;
+	size_t gap_count;      /* losses that touch the interval */
+	void *memory;
+};
+
+int clew_why_explain(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
+void clew_why_done(struct clew_why *why);
+
+/* A stretch of a thread between two idle waits. */
+struct clew_operation {
+	uint64_t from;
+	uint64_t to;
+	uint32_t task;
+};
+
+/*
+ * All operations of the tasks for which `wanted` says so, longest first, at most
+ * `limit` (0: all). `idle_kinds`: bit mask of wait kinds that count as idle; 0:
+ * the default (poll; accept or receive on a socket; read of an empty pipe).
+ * The array is the caller's to free. *ret_total: how many there were.
+ */
+int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context, const struct clew_trace_task *task), void *context,
+		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total);
+
+#endif
