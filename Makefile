@@ -2,12 +2,14 @@
 #
 # make · make demo · make check · make bench · make vm · make fuzz · make soak · make install
 #
-# Everything made goes to build/, but for the program itself. Sources are found
+# Everything made goes to build/, but for the program itself (B and PROGRAM say
+# otherwise, for builds with other flags beside the usual one). Sources are found
 # by their place: bpf/ is one BPF object, user/ is libclew.a but for user/cli,
 # which is the program; a test is a file tests/unit/test_*.c; a fuzzer is a file
 # tests/fuzz/fuzz_*.c; a workload is a file tools/workloads/*.c.
 
 B := build
+PROGRAM := clew
 CC := gcc
 CLANG := clang
 BPFTOOL := $(shell command -v bpftool || echo /usr/sbin/bpftool)
@@ -16,6 +18,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 ALL_CFLAGS := -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -Iinclude -Iuser -I$(B) -pthread $(CFLAGS) $(EXTRA_CFLAGS)
 LIBS := -lbpf -lelf -lz -lzstd -lseccomp -lm
 PREFIX ?= /usr/local
+MAKE_ALL := $(MAKE) --no-print-directory -j$(shell nproc) all
 
 LIB_SOURCES := $(sort $(shell find user -name '*.c' -not -path 'user/cli/*'))
 CLI_SOURCES := $(sort $(wildcard user/cli/*.c))
@@ -26,14 +29,16 @@ WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/wo
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
 .DELETE_ON_ERROR:
-.PHONY: all deps demo check bench vm fuzz soak install clean unit workloads
+.PHONY: all program deps demo check bench vm fuzz soak install clean unit workloads print-libraries
 
-all: clew workloads
+all: program workloads
+
+program: $(PROGRAM)
 
 deps:
 	@tools/deps
 
-clew: $(CLI_OBJECTS) $(B)/libclew.a
+$(PROGRAM): $(CLI_OBJECTS) $(B)/libclew.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJECTS) $(B)/libclew.a $(LIBS)
 
 $(B)/libclew.a: $(LIB_OBJECTS)
@@ -60,6 +65,9 @@ $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 
 unit: $(UNIT_TESTS)
 
+print-libraries:
+	@echo $(LIBS)
+
 # Workloads share nothing with clew but the compiler.
 $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
@@ -68,33 +76,32 @@ $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 workloads: $(WORKLOADS)
 
 demo: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE_ALL)
 	@tools/demo
 
 check: deps
-	@$(MAKE) --no-print-directory all unit
 	@tests/run
 
 bench: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE_ALL)
 	@tools/bench
 
 vm: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE_ALL)
 	@tests/vm/run
 
 fuzz: deps
 	@tests/fuzz/run 600
 
 soak: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE_ALL)
 	@tests/live/soak
 
 install: all
-	install -D -m 755 clew $(DESTDIR)$(PREFIX)/bin/clew
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew
 	set -e; for page in docs/man/*.1; do [ -e "$$page" ] || continue; install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$$(basename $$page); done
 
 clean:
-	rm -rf $(B) clew
+	rm -rf $(B) $(PROGRAM)
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
