@@ -52,7 +52,7 @@ $(B)/%.o: %.c
 # The kernel side: one object, relocated at load for the kernel it meets.
 $(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/records.h
 	@mkdir -p $(@D)
-	$(CLANG) -g -O2 -Wall -Wextra -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/clew.bpf.c
+	$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/clew.bpf.c
 
 $(B)/clew.skel.h: $(B)/clew.bpf.o
 	$(BPFTOOL) gen skeleton $< name clew_bpf > $@

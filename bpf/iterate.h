@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tasks that were there before the programs: a pass over all of them makes their
+ * storage and sends their identity, one after the gate opens finds the waits
+ * open at the start, one after it shut finds the wakes that nothing carried away.
+ *
+ * What it finds goes out through the iterator's own file, not through a ring: it
+ * may sleep while it reads a task's memory, and it must not flood a ring.
+ */
+#ifndef CLEW_ITERATE_H
+#define CLEW_ITERATE_H
+
+#include "life.h"
+
+struct iterated {
+	union {
+		struct clew_task_record task;
+		struct switch_record change;
+	};
+};
+
+static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct task_state *state)
+{
+	struct clew_task_record record = {};
+	char command_line[CLEW_COMMAND_LINE_SIZE / 2] = {};
+	__u64 start, size = 0;
+
+	if (!state->serial)
+		state->serial = new_serial();
+	update_filter(task, state, false);
+	record.header.time = where->time;
+	record.header.cpu = CLEW_NO_CALL;
+	record.header.kind = CLEW_KIND_TASK;
+	describe_task(where, task, state, &record);
+	if (task->mm) {
+		start = BPF_CORE_READ(task, mm, arg_start);
+		size = BPF_CORE_READ(task, mm, arg_end) - start;
+		if (size > sizeof(command_line))
+			size = sizeof(command_line);
+		if (!size || bpf_copy_from_user_task(command_line, size, (void *)start, task, 0))
+			size = 0;
+	}
+	record.command_line_size = size;
+	bpf_seq_write(meta->seq, &record, sizeof(record));
+	bpf_seq_write(meta->seq, command_line, sizeof(command_line));
+}
+
+static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct task_state *state)
+{
+	struct switch_record record = {};
+	struct clew_wait *wait = &record.wait;
+	struct found found = {};
+	__u32 bits = task->__state;
+	struct call call;
+	__u8 class;
+
+	record.change.header.time = where->time;
+	record.change.header.cpu = CLEW_NO_CALL;
+	record.change.header.kind = CLEW_KIND_STATE;
+	record.change.prev = record.change.next = state->serial;
+	record.change.prev_state = bits;
+	if (!bits) {
+		record.change.header.flags = CLEW_STATE_RUNNABLE;
+		bpf_seq_write(meta->seq, &record, sizeof(record));
+		return;
+	}
+	record.change.header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		wait->call = CLEW_NO_CALL;
+		wait->descriptor = -1;
+		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
+		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+	} else {
+		bool detail = (state->flags & TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(task));
+
+		read_call(task, &call);
+		class = describe_call(task, bits, &call, wait);
+		if (class == CLEW_CALL_CLONE3) {
+			__u64 flags = 0;
+
+			bpf_copy_from_user_task(&flags, sizeof(flags), (void *)call.argument[0], task, 0);
+			if (flags & CLONE_VFORK)
+				wait->flags |= CLEW_WAIT_FLAG_VFORK;
+		}
+		if (detail) {
+			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+			if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+				struct glibc_mutex mutex = {};
+
+				if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))
+					classify_futex_any(wait, &mutex);
+			}
+			if (wait->descriptor >= 0) {
+				struct file *file = file_of(task, wait->descriptor);
+
+				if (file) {
+					describe_file((__u64)file, &found, where->cpu, where->time, mount_namespace_of(task));
+					wait->object_kind = found.kind;
+					wait->object = found.object;
+					wait->device = found.device;
+				}
+			}
+		}
+		/* So that a restart or another wait in the same call is known as such. */
+		if (!state->has_wait && class != CLEW_CALL_RESTART) {
+			state->wait = *wait;
+			state->first_argument = call.argument[0];
+			state->second_argument = call.argument[1];
+			state->has_wait = 1;
+		}
+	}
+	bpf_seq_write(meta->seq, &record, sizeof(record));
+}
+
+static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where, struct task_state *state)
+{
+	struct clew_switch change = {};
+	struct clew_wait none = {};
+
+	change.header.time = where->time;
+	change.header.cpu = CLEW_NO_CALL;
+	change.header.kind = CLEW_KIND_STATE;
+	change.header.flags = CLEW_STATE_STOP;
+	change.prev = change.next = state->serial;
+	if (state->flags & TASK_STATE_NEW)
+		change.header.flags |= CLEW_SWITCH_NEXT_NEW;
+	else if (state->slept)
+		change.header.flags |= CLEW_SWITCH_NEXT_SLEPT;
+	else
+		return;
+	copy_stamp(&change, &state->wake);
+	bpf_seq_write(meta->seq, &change, sizeof(change));
+	bpf_seq_write(meta->seq, &none, sizeof(none));
+}
+
+SEC("iter.s/task")
+int clew_iterate(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_state *state;
+	struct where where;
+
+	if (!task || !here(&where))
+		return 0;
+	state = bpf_task_storage_get(&clew_tasks, task, 0, pass == PASS_IDENTIFY ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!state)
+		return 0;
+	if (pass == PASS_IDENTIFY)
+		iterate_identify(ctx->meta, &where, task, state);
+	else if (pass == PASS_START)
+		iterate_start(ctx->meta, &where, task, state);
+	else if (pass == PASS_STOP)
+		iterate_stop(ctx->meta, &where, state);
+	return 0;
+}
+
+#endif

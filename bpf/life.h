@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Lives of tasks: fork, exec, exit, names; and the identity of each.
+ *
+ * A serial is one (task, tid): a thread that takes its leader's tid by exec gets
+ * a new one.
+ */
+#ifndef CLEW_LIFE_H
+#define CLEW_LIFE_H
+
+#include "sched.h"
+
+struct task_record {
+	struct clew_task_record task;
+	char command_line[CLEW_COMMAND_LINE_SIZE];
+};
+
+static __always_inline __u32 new_serial(void)
+{
+	return __sync_fetch_and_add(&last_serial, 1) + 1;
+}
+
+/* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
+static __noinline bool comm_wanted(struct task_struct *task)
+{
+	char comm[CLEW_COMM_SIZE] = {};
+	__u32 at = 0, pattern = 0, star = 0, resume = 0;
+	bool have_star = false;
+	int i;
+
+	bpf_probe_read_kernel_str(comm, sizeof(comm), task->comm);
+	for (i = 0; i < CLEW_COMM_SIZE * (CLEW_COMM_SIZE * 2); i++) {
+		char c = comm[at & (CLEW_COMM_SIZE - 1)];
+		char p = filter_glob[pattern & (sizeof(filter_glob) - 1)];
+
+		if (at >= CLEW_COMM_SIZE || !c) {
+			if (p == '*') {
+				pattern++;
+				continue;
+			}
+			return !p;
+		}
+		if (p == '*') {
+			have_star = true;
+			star = ++pattern;
+			resume = at;
+		} else if (p == '?' || p == c) {
+			pattern++;
+			at++;
+		} else if (have_star) {
+			pattern = star;
+			at = ++resume;
+		} else {
+			return false;
+		}
+	}
+	return false;
+}
+
+static __always_inline void update_filter(struct task_struct *task, struct task_state *state, bool inherited)
+{
+	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
+
+	if (task->tgid == (int)self_pid)
+		state->flags |= TASK_STATE_SELF;
+	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid))
+		state->flags |= TASK_STATE_PID;
+	state->flags &= ~TASK_STATE_DETAIL;
+	if ((state->flags & TASK_STATE_PID) && !(state->flags & TASK_STATE_SELF) && (!filter_comm || comm_wanted(task)))
+		state->flags |= TASK_STATE_DETAIL;
+}
+
+/* Everything but the header and the command line. */
+static __always_inline void describe_task(struct where *where, struct task_struct *task, struct task_state *state, struct clew_task_record *record)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
+	struct task_state *other;
+	struct file *executable = NULL;
+	struct mm_struct *mm = task->mm;
+	struct inode *inode;
+	__u32 i, level;
+
+	record->start_time = task->start_time;
+	record->task = state->serial;
+	record->tid = task->pid;
+	record->pid = task->tgid;
+	record->user = BPF_CORE_READ(task, real_cred, uid.val);
+	record->task_flags = 0;
+	if (task->flags & PF_KTHREAD)
+		record->task_flags |= CLEW_TASK_KTHREAD;
+	if (task->flags & PF_WQ_WORKER)
+		record->task_flags |= CLEW_TASK_KWORKER;
+	if (state->flags & TASK_STATE_SELF)
+		record->task_flags |= CLEW_TASK_SELF;
+	if (state->flags & TASK_STATE_DETAIL)
+		record->task_flags |= CLEW_TASK_DETAIL;
+	record->process = state->serial;
+	if (leader && leader != task) {
+		other = task_state(leader);
+		record->process = other ? other->serial : 0;
+	}
+	record->parent = 0;
+	if (parent) {
+		other = task_state(parent);
+		record->parent = other ? other->serial : 0;
+	}
+
+	level = BPF_CORE_READ(pid, level);
+	record->nspid_count = 0;
+	__builtin_memset(record->nspid, 0, sizeof(record->nspid));
+	for (i = 0; i < CLEW_NSPID_LEVELS; i++) {
+		struct upid upid = {};
+
+		if (i > level)
+			break;
+		bpf_core_read(&upid, bpf_core_type_size(struct upid), (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid));
+		record->nspid[i] = upid.nr;
+		record->nspid_count = i + 1;
+		record->pid_namespace = BPF_CORE_READ(upid.ns, ns.inum);
+	}
+	record->mount_namespace = mount_namespace_of(task);
+	record->cgroup = send_cgroup((__u64)cgroup_of(task), where->cpu, where->time);
+	record->executable = 0;
+	record->executable_device = 0;
+	if (mm)
+		executable = BPF_CORE_READ(mm, exe_file);
+	if (executable) {
+		inode = BPF_CORE_READ(executable, f_inode);
+		record->executable = BPF_CORE_READ(inode, i_ino);
+		record->executable_device = BPF_CORE_READ(inode, i_sb, s_dev);
+		send_file((__u64)executable, where->cpu, where->time, record->mount_namespace);
+	}
+	record->command_line_size = 0;
+	record->reserved = 0;
+	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
+}
+
+static __always_inline void send_life(struct where *where, __u8 kind, __u32 task, __u32 other, __u64 value)
+{
+	struct clew_life *life = record_reserve(where->cpu_state, where->cpu, kind, where->time, sizeof(*life));
+
+	if (!life)
+		return;
+	life->task = task;
+	life->other = other;
+	life->value = value;
+	record_submit(life);
+}
+
+static __always_inline bool here(struct where *where)
+{
+	where->cpu = bpf_get_smp_processor_id();
+	where->cpu_state = this_cpu_state(where->cpu);
+	where->time = bpf_ktime_get_ns();
+	return where->cpu_state != NULL;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(clew_sched_process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct task_state *state, *parent_state;
+	struct clew_task_record *record;
+	struct where where;
+
+	if (!here(&where))
+		return 0;
+	/* Storage is made even while the gate is shut: the iterator may have passed already. */
+	state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!state) {
+		if (enabled) {
+			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].seen);
+			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].missed);
+		}
+		return 0;
+	}
+	parent_state = task_state(parent);
+	state->serial = new_serial();
+	state->flags |= TASK_STATE_NEW;
+	update_filter(child, state, parent_state && (parent_state->flags & TASK_STATE_PID));
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
+	if (record) {
+		describe_task(&where, child, state, record);
+		record_submit(record);
+	}
+	if (enabled)
+		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0, state->serial, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
+{
+	struct task_state *state;
+	struct task_record *record;
+	struct where where;
+	__u32 before;
+	__u64 start, size;
+	long got;
+
+	state = task_state(task);
+	if (!here(&where) || !state)
+		return 0;
+	before = state->serial;
+	if (task->pid != old_pid)
+		state->serial = new_serial();
+	state->has_wait = 0;
+	state->fault_frame = 0;
+	update_filter(task, state, state->flags & TASK_STATE_PID);
+	if (enabled)
+		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
+	if (!record)
+		return 0;
+	describe_task(&where, task, state, &record->task);
+	start = BPF_CORE_READ(task, mm, arg_start);
+	size = BPF_CORE_READ(task, mm, arg_end) - start;
+	if (size > CLEW_COMMAND_LINE_SIZE)
+		size = CLEW_COMMAND_LINE_SIZE;
+	got = bpf_probe_read_user(record->command_line, size, (void *)start);
+	record->task.command_line_size = got ? 0 : size;
+	record_submit(record);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
+{
+	struct task_state *state;
+	struct where where;
+
+	if (!enabled || !here(&where))
+		return 0;
+	state = task_state(task);
+	if (state)
+		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
+{
+	struct clew_rename *record;
+	struct task_state *state;
+	struct where where;
+
+	/* An exec tells its name in the record of the new identity. */
+	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
+		return 0;
+	state = task_state(task);
+	if (!state)
+		return 0;
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time, sizeof(*record));
+	if (!record)
+		return 0;
+	record->task = state->serial;
+	record->reserved = 0;
+	__builtin_memset(record->comm, 0, sizeof(record->comm));
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), name);
+	record_submit(record);
+	return 0;
+}
+
+#endif

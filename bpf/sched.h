@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One record a context switch: who goes and what it waits for, who comes and
+ * the stamp its last waker left. Runs with the run queue locked.
+ */
+#ifndef CLEW_SCHED_H
+#define CLEW_SCHED_H
+
+#include "wake.h"
+
+struct switch_record {
+	struct clew_switch change;
+	struct clew_wait wait;
+};
+
+_Static_assert(sizeof(struct switch_record) == sizeof(struct clew_switch) + sizeof(struct clew_wait), "no padding between");
+
+/* Serial of a task whose storage could not be had: it runs, but nothing joins it. */
+#define SERIAL_UNKNOWN 0xffffffffu
+
+static __always_inline bool cgroup_wanted(struct task_struct *task)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup *cgroup = NULL, *ancestor = NULL;
+	__u32 level = filter_cgroup_level;
+
+	if (filter_cgroup_subsystem == ~0u) {
+		cgroup = BPF_CORE_READ(set, dfl_cgrp);
+	} else {
+		struct cgroup_subsys_state *state = NULL;
+
+		bpf_probe_read_kernel(&state, sizeof(state),
+				      (void *)set + bpf_core_field_offset(struct css_set, subsys) + filter_cgroup_subsystem * sizeof(state));
+		if (state)
+			cgroup = BPF_CORE_READ(state, cgroup);
+	}
+	if (!cgroup || BPF_CORE_READ(cgroup, level) < (int)level)
+		return false;
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + level * sizeof(ancestor));
+	return ancestor && BPF_CORE_READ(ancestor, kn, id) == filter_cgroup_id;
+}
+
+static __always_inline void copy_stamp(struct clew_switch *change, const struct wake_stamp *stamp)
+{
+	change->wake_time = stamp->time;
+	change->wake_object = stamp->object;
+	change->waker = stamp->waker;
+	change->wake_device = stamp->device;
+	change->wake_descriptor = stamp->descriptor;
+	change->wake_call = stamp->call;
+	change->wake_context = stamp->context;
+	change->wake_flags = stamp->flags;
+	change->wake_operation = stamp->operation;
+	change->wake_object_kind = stamp->object_kind;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct task_state *prev_task = NULL, *next_task = NULL;
+	struct switch_record record;
+	struct clew_switch *change = &record.change;
+	struct cpu_state *cpu_state;
+	__u64 size = sizeof(record.change);
+	bool sleeps;
+	void *ring;
+
+	if (!enabled)
+		return 0;
+	cpu_state = this_cpu_state(cpu);
+	if (!cpu_state)
+		return 0;
+	cpu_state->counts[CLEW_KIND_SWITCH].seen++;
+
+	__builtin_memset(change, 0, sizeof(*change));
+	change->header.time = bpf_ktime_get_ns();
+	change->header.cpu = cpu;
+	change->header.kind = CLEW_KIND_SWITCH;
+
+	/* A state with the task still runnable: a signal kept it from sleeping. */
+	sleeps = !preempt && prev_state && prev->__state;
+	change->prev_state = prev_state;
+	if (prev->pid) {
+		prev_task = task_state(prev);
+		change->prev = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
+	}
+	if (next->pid) {
+		next_task = task_state(next);
+		change->next = next_task ? next_task->serial : SERIAL_UNKNOWN;
+	}
+	if (preempt) {
+		change->header.flags |= CLEW_SWITCH_PREEMPT;
+	} else if (unlikely(prev_state & TASK_DEAD)) {
+		change->header.flags |= CLEW_SWITCH_DEAD;
+		sleeps = false;
+	}
+	if (prev_task) {
+		prev_task->slept = sleeps;
+		if (sleeps) {
+			struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
+			bool detail = (prev_task->flags & TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
+
+			change->header.flags |= CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+			describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &record.wait);
+			size = sizeof(record);
+		}
+	} else if (sleeps) {
+		change->header.flags |= CLEW_SWITCH_SLEEP;
+	}
+	if (next_task) {
+		if (unlikely(next_task->flags & TASK_STATE_NEW)) {
+			next_task->flags &= ~TASK_STATE_NEW;
+			change->header.flags |= CLEW_SWITCH_NEXT_NEW;
+			copy_stamp(change, &next_task->wake);
+		} else if (next_task->slept) {
+			change->header.flags |= CLEW_SWITCH_NEXT_SLEPT;
+			copy_stamp(change, &next_task->wake);
+		}
+		next_task->slept = 0;
+	}
+
+	/* Identities sent above may have been lost on the way. */
+	change->header.lost = cpu_state->lost;
+	ring = ring_of(cpu);
+	if (likely(ring && !bpf_ringbuf_output(ring, &record, size, BPF_RB_NO_WAKEUP))) {
+		cpu_state->counts[CLEW_KIND_SWITCH].reserved++;
+	} else {
+		cpu_state->counts[CLEW_KIND_SWITCH].lost++;
+		__sync_fetch_and_add(&cpu_state->lost, 1);
+	}
+	return 0;
+}
+
+/* Faults taken inside a system call; one in user mode shows in the registers by itself. */
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state;
+
+	if (!enabled || (task->flags & PF_KTHREAD))
+		return 0;
+	state = task_state(task);
+	if (!state)
+		return 0;
+	state->fault_frame = (__u64)regs;
+	state->fault_ip = BPF_CORE_READ(regs, ip);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Everything the programs share: settings, maps, a task's and a CPU's state, and
+ * how a record reaches its ring.
+ *
+ * Invariants: task storage is created at fork and by the iterator only; on the
+ * hot path it is merely looked up. Counters of SWITCH and WAKE are only touched
+ * with interrupts off, so plain increments do; all others are atomic.
+ */
+#ifndef CLEW_STATE_H
+#define CLEW_STATE_H
+
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/calls.h>
+#include <clew/records.h>
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Settings, fixed at load. */
+const volatile __u8 call_class[CLEW_CALL_COUNT];
+const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
+const volatile __u32 self_pid;
+const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
+const volatile __u64 notify_resume_mask;   /* thread_info.flags bit set from a switch-out to the return to user mode; 0 unknown */
+const volatile bool filter_pids;
+const volatile bool filter_comm;
+const volatile bool filter_cgroup;
+const volatile char filter_glob[CLEW_COMM_SIZE * 2];
+const volatile __u64 filter_cgroup_id;
+const volatile __u32 filter_cgroup_level;
+const volatile __u32 filter_cgroup_subsystem; /* index in css_set.subsys; ~0: the unified hierarchy */
+
+/* The gate of every program. */
+volatile __u32 enabled;
+/* What the iterator does: enum clew_pass. */
+volatile __u32 pass;
+__u32 last_serial;
+
+enum clew_pass { PASS_IDENTIFY = 1, PASS_START = 2, PASS_STOP = 3 };
+
+/* The last wake of a task. Written under its pi_lock. */
+struct wake_stamp {
+	__u64 time;
+	__u64 object;
+	__u32 waker;
+	__u32 device;
+	__s32 descriptor;
+	__u16 call;
+	__u8 context;
+	__u8 flags;
+	__u8 operation;
+	__u8 object_kind;
+	__u16 reserved;
+};
+
+#define TASK_STATE_SELF   0x01
+#define TASK_STATE_PID    0x02 /* matches -p or -t, itself or by descent */
+#define TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
+#define TASK_STATE_NEW    0x08 /* was never on a CPU */
+
+struct task_state {
+	struct wake_stamp wake;
+	struct clew_wait wait; /* the last one */
+	__u64 first_argument;    /* of the call of the last wait */
+	__u64 second_argument;
+	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
+	__u64 fault_ip;
+	__u64 file; /* what the fields below were read from */
+	__u64 inode;
+	__u64 object;
+	__u32 device;
+	__u32 serial;
+	__u8 object_kind;
+	__u8 flags;
+	__u8 slept; /* the last switch-out was a sleep */
+	__u8 has_wait;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} clew_tasks SEC(".maps");
+
+struct count_row {
+	__u64 seen;
+	__u64 filtered;
+	__u64 reserved;
+	__u64 lost;
+	__u64 missed;
+};
+
+struct cpu_state {
+	struct count_row counts[CLEW_KIND_COUNT];
+	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
+	__u32 lost;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu_state);
+} clew_cpus SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} clew_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} clew_rings SEC(".maps") = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32); /* tid, or pid with the top bit set */
+	__type(value, __u32);
+} clew_filter SEC(".maps");
+
+/* Which identities were sent: a cache, direct mapped; a collision costs a second sending. */
+#define SENT_SLOTS 16384
+struct sent {
+	__u64 key;
+	__u64 version;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_SLOTS);
+	__type(key, __u32);
+	__type(value, struct sent);
+} clew_sent SEC(".maps");
+
+/* Where and when a program runs. */
+struct where {
+	struct cpu_state *cpu_state;
+	__u64 time;
+	__u32 cpu;
+};
+
+static __always_inline struct cpu_state *this_cpu_state(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&clew_cpus, &cpu);
+}
+
+static __always_inline struct task_state *task_state(struct task_struct *task)
+{
+	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
+}
+
+static __always_inline void count_atomic(__u64 *counter)
+{
+	__sync_fetch_and_add(counter, 1);
+}
+
+/* The ring of a CPU, or NULL; accounts for a refusal. */
+static __always_inline void *ring_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&clew_rings, &cpu);
+}
+
+/* Accounts for a record of `kind` that did or did not reach the ring. */
+static __always_inline void account(struct cpu_state *cpu_state, __u8 kind, bool reserved)
+{
+	struct count_row *row = &cpu_state->counts[kind];
+
+	if (likely(reserved)) {
+		count_atomic(&row->reserved);
+	} else {
+		count_atomic(&row->lost);
+		__sync_fetch_and_add(&cpu_state->lost, 1);
+	}
+}
+
+/* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if there is none. */
+static __always_inline void *record_reserve(struct cpu_state *cpu_state, __u32 cpu, __u8 kind, __u64 time, __u64 size)
+{
+	void *ring = ring_of(cpu);
+	struct clew_header *header = NULL;
+
+	count_atomic(&cpu_state->counts[kind].seen);
+	if (ring)
+		header = bpf_ringbuf_reserve(ring, size, 0);
+	account(cpu_state, kind, header != NULL);
+	if (!header)
+		return NULL;
+	header->time = time;
+	header->lost = cpu_state->lost;
+	header->cpu = cpu;
+	header->kind = kind;
+	header->flags = 0;
+	return header;
+}
+
+static __always_inline void record_submit(void *record)
+{
+	/* The drain polls: a wakeup from here would cost the traced task. */
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Whether (key, version) has to be sent now; if so the caller sends it and then marks the slot. */
+static __always_inline struct sent *sent_slot(__u64 key, __u64 version)
+{
+	__u32 index = (__u32)((key * 0x9e3779b97f4a7c15ULL) >> 40) & (SENT_SLOTS - 1);
+	struct sent *slot = bpf_map_lookup_elem(&clew_sent, &index);
+
+	if (!slot || (slot->key == key && slot->version == version))
+		return NULL;
+	return slot;
+}
+
+static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 version)
+{
+	slot->key = key;
+	slot->version = version;
+}
+
+#endif

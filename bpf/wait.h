@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a task is about to wait for, told at its switch-out from its saved user
+ * registers: the system call, its arguments, and the object they name. No system
+ * call is traced for this.
+ *
+ * Everything read through a pointer here is a hint until the builder has checked
+ * it: other threads may change descriptors and memory meanwhile.
+ */
+#ifndef CLEW_WAIT_H
+#define CLEW_WAIT_H
+
+#include "identity.h"
+
+#define FUTEX_CMD_MASK     0x7f
+#define FUTEX_PRIVATE_FLAG 0x80
+#define FUTEX_WAIT         0
+#define FUTEX_WAKE         1
+#define FUTEX_LOCK_PI      6
+#define FUTEX_UNLOCK_PI    7
+#define FUTEX_WAIT_BITSET  9
+#define FUTEX_WAKE_BITSET  10
+#define FUTEX_LOCK_PI2     13
+#define FUTEX_TID_MASK     0x3fffffff
+#define FUTEX_WAITERS      0x80000000u
+#define CLONE_VFORK        0x00004000
+
+#define GLIBC_MUTEX_ROBUST 0x10
+#define GLIBC_MUTEX_SHARED 0x80
+/* Type 0-3, robust, PI, protect, pshared, elision: the bits a glibc mutex kind may have. */
+#define GLIBC_MUTEX_BITS   0x3f3
+/* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
+#define TID_LIMIT          4194304
+
+/* The saved user registers, as the call's arguments. */
+struct call {
+	__u64 argument[4];
+	__s64 number; /* 64-bit number; < 0 none */
+	bool compat;
+};
+
+static __always_inline void read_call(struct task_struct *task, struct call *ret_call)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__s64 number = regs->orig_ax;
+
+	ret_call->compat = task->thread_info.status & TS_COMPAT;
+	if (unlikely(ret_call->compat)) {
+		ret_call->argument[0] = (__u32)regs->bx;
+		ret_call->argument[1] = (__u32)regs->cx;
+		ret_call->argument[2] = (__u32)regs->dx;
+		ret_call->argument[3] = (__u32)regs->si;
+		number = (__s32)number;
+		if (number >= 0)
+			number = number < CLEW_CALL_COUNT ? (__s64)compat_call[number & (CLEW_CALL_COUNT - 1)] : CLEW_NO_CALL;
+		if (number == CLEW_NO_CALL)
+			number = -1;
+	} else {
+		ret_call->argument[0] = regs->di;
+		ret_call->argument[1] = regs->si;
+		ret_call->argument[2] = regs->dx;
+		ret_call->argument[3] = regs->r10;
+	}
+	ret_call->number = number;
+}
+
+static __always_inline __u8 class_of(const struct call *call)
+{
+	if (call->number < 0 || call->number >= CLEW_CALL_COUNT)
+		return CLEW_CALL_PLAIN;
+	return call_class[call->number & (CLEW_CALL_COUNT - 1)];
+}
+
+/* The open file behind a descriptor of a task, or NULL. */
+static __always_inline struct file *file_of(struct task_struct *task, __s32 descriptor)
+{
+	struct files_struct *files = task->files;
+	struct file *file = NULL;
+	struct fdtable *table;
+
+	if (!files || descriptor < 0)
+		return NULL;
+	table = files->fdt;
+	if (!table || (__u32)descriptor >= table->max_fds)
+		return NULL;
+	bpf_probe_read_kernel(&file, sizeof(file), (struct file **)table->fd + descriptor);
+	return file;
+}
+
+/* Eight characters as the word they are in memory. */
+#define WORD(a, b, c, d, e, f, g, h)                                                                                                               \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
+
+/* Anonymous inodes share one inode: the first eight bytes of their names tell them apart. */
+static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
+{
+	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	__u64 word = 0;
+
+	bpf_probe_read_kernel(&word, sizeof(word), name);
+	*ret_object = (__u64)file;
+	if (word == WORD('[', 'e', 'v', 'e', 'n', 't', 'f', 'd')) {
+		struct eventfd_ctx *context = BPF_CORE_READ(file, private_data);
+
+		*ret_object = (__u32)BPF_CORE_READ(context, id);
+		return CLEW_OBJECT_EVENTFD;
+	}
+	if (word == WORD('[', 'e', 'v', 'e', 'n', 't', 'p', 'o'))
+		return CLEW_OBJECT_EPOLL;
+	if (word == WORD('[', 't', 'i', 'm', 'e', 'r', 'f', 'd'))
+		return CLEW_OBJECT_TIMERFD;
+	if (word == WORD('[', 's', 'i', 'g', 'n', 'a', 'l', 'f'))
+		return CLEW_OBJECT_SIGNALFD;
+	if (word == WORD('[', 'i', 'o', '_', 'u', 'r', 'i', 'n'))
+		return CLEW_OBJECT_IO_URING;
+	if (word == WORD('[', 'p', 'i', 'd', 'f', 'd', ']', 0))
+		return CLEW_OBJECT_PIDFD;
+	if (word == WORD('i', 'n', 'o', 't', 'i', 'f', 'y', 0))
+		return CLEW_OBJECT_INOTIFY;
+	return CLEW_OBJECT_ANONYMOUS;
+}
+
+#define TTY_MAJOR_FIRST  4
+#define TTY_MAJOR_AUX    5
+#define PTY_MAJOR_FIRST  136
+#define PTY_MAJOR_LAST   143
+#define PID_FS_MAGIC     0x50494446
+#define ANON_INODE_MAGIC 0x09041934
+
+struct found {
+	__u64 object;
+	__u32 device;
+	__u8 kind;
+};
+
+/* What kind of object an open file is, and its identity; the identity is sent if it never was. */
+__noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time, __u32 mount_namespace)
+{
+	struct file *file = (struct file *)file_address;
+	struct inode *inode;
+	__u16 mode;
+
+	if (!ret_found)
+		return 0;
+	ret_found->object = 0;
+	ret_found->device = 0;
+	ret_found->kind = CLEW_OBJECT_NONE;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (!inode)
+		return 0;
+	mode = BPF_CORE_READ(inode, i_mode);
+	ret_found->object = BPF_CORE_READ(inode, i_ino);
+	switch (mode & S_IFMT) {
+	case S_IFIFO:
+		ret_found->kind = CLEW_OBJECT_PIPE;
+		return 0;
+	case S_IFSOCK:
+		ret_found->kind = CLEW_OBJECT_SOCKET;
+		send_socket((__u64)BPF_CORE_READ(file, private_data), ret_found->object, cpu, time);
+		return 0;
+	case S_IFCHR: {
+		__u32 device = BPF_CORE_READ(inode, i_rdev);
+		__u32 major = CLEW_DEVICE_MAJOR(device);
+
+		ret_found->device = device;
+		ret_found->kind = major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST) ?
+					  CLEW_OBJECT_TTY :
+					  CLEW_OBJECT_DEVICE;
+		send_file(file_address, cpu, time, mount_namespace);
+		return 0;
+	}
+	case S_IFREG:
+	case S_IFDIR:
+	case S_IFBLK: {
+		__u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
+		if (magic == PID_FS_MAGIC) {
+			ret_found->kind = CLEW_OBJECT_PIDFD;
+			return 0;
+		}
+		if (magic == ANON_INODE_MAGIC)
+			break;
+		ret_found->kind = CLEW_OBJECT_FILE;
+		ret_found->device = BPF_CORE_READ(inode, i_sb, s_dev);
+		send_file(file_address, cpu, time, mount_namespace);
+		return 0;
+	}
+	}
+	ret_found->kind = anonymous_kind(file, &ret_found->object);
+	return 0;
+}
+
+/* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
+static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct task_state *state, __s32 descriptor, struct found *ret_found)
+{
+	struct file *file = file_of(task, descriptor);
+	struct inode *inode;
+
+	ret_found->kind = CLEW_OBJECT_NONE;
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	if (state->file == (__u64)file && state->inode == (__u64)inode) {
+		ret_found->object = state->object;
+		ret_found->device = state->device;
+		ret_found->kind = state->object_kind;
+		return;
+	}
+	describe_file((__u64)file, ret_found, where->cpu, where->time, mount_namespace_of(task));
+	/* A connection's addresses and an eventfd's number belong to the file, not to the inode number: both are in the key. */
+	state->file = (__u64)file;
+	state->inode = (__u64)inode;
+	state->object = ret_found->object;
+	state->device = ret_found->device;
+	state->object_kind = ret_found->kind;
+}
+
+/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. */
+static __always_inline struct file *epoll_ready(struct file *epoll_file, __s32 *ret_descriptor)
+{
+	struct eventpoll *epoll = BPF_CORE_READ(epoll_file, private_data);
+	struct list_head *list, *last;
+	struct epitem *item;
+
+	if (!epoll)
+		return NULL;
+	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
+	last = BPF_CORE_READ(list, prev);
+	if (!last || last == list)
+		return NULL;
+	item = (void *)last - bpf_core_field_offset(struct epitem, rdllink);
+	*ret_descriptor = BPF_CORE_READ(item, ffd.fd);
+	return BPF_CORE_READ(item, ffd.file);
+}
+
+struct glibc_mutex {
+	__u32 lock;
+	__u32 count;
+	__u32 owner;
+	__u32 users;
+	__u32 kind;
+};
+
+/*
+ * What the memory around a futex word looks like, for a FUTEX_WAIT that expects
+ * `wait->argument`. glibc's plain mutex waits for the value 2, its rwlock for 3;
+ * condition variables, semaphores, joins and barriers wait for other values or
+ * fail the test of the neighbouring words.
+ */
+static __always_inline void classify_futex(struct clew_wait *wait, const struct glibc_mutex *mutex)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+	bool shared = !(wait->futex_operation & FUTEX_PRIVATE_FLAG);
+	__u32 expected = wait->argument;
+
+	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 && !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
+		if (expected == 2 && mutex->owner && mutex->owner <= TID_LIMIT && mutex->users && mutex->users < TID_LIMIT) {
+			wait->futex_class = CLEW_FUTEX_CLASS_MUTEX;
+			wait->owner = mutex->owner;
+			return;
+		}
+		if ((expected & FUTEX_WAITERS) && (mutex->kind & GLIBC_MUTEX_ROBUST)) {
+			wait->futex_class = CLEW_FUTEX_CLASS_ROBUST;
+			wait->owner = mutex->lock & FUTEX_TID_MASK;
+			return;
+		}
+		if (expected == 2 && operation == FUTEX_WAIT && !mutex->owner && !mutex->count) {
+			wait->futex_class = CLEW_FUTEX_CLASS_BUSY;
+			return;
+		}
+	}
+	if (expected != 3)
+		return;
+	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16; __writers_futex at 4, 8, 12. */
+	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
+		wait->owner = mutex->kind;
+	else if (!mutex->count && !mutex->owner && mutex->users && mutex->users <= TID_LIMIT)
+		wait->owner = mutex->users;
+	if (wait->owner)
+		wait->futex_class = CLEW_FUTEX_CLASS_RWLOCK;
+}
+
+static __always_inline bool futex_memory_matters(const struct clew_wait *wait)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+}
+
+static __always_inline void classify_futex_any(struct clew_wait *wait, const struct glibc_mutex *mutex)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+
+	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2) {
+		wait->futex_class = CLEW_FUTEX_CLASS_PI;
+		wait->owner = mutex->lock & FUTEX_TID_MASK;
+	} else {
+		classify_futex(wait, mutex);
+	}
+}
+
+/* What the call alone tells: no memory of the task is read here. */
+static __always_inline __u8 describe_call(struct task_struct *task, __u32 state, const struct call *call, struct clew_wait *wait)
+{
+	__u8 class = class_of(call);
+
+	wait->call = call->number >= 0 ? call->number : CLEW_NO_CALL;
+	wait->descriptor = -1;
+	if (call->compat)
+		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+	if (call->number < 0 && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED)))
+		wait->flags |= CLEW_WAIT_FLAG_FAULT;
+	switch (class) {
+	case CLEW_CALL_FUTEX:
+		wait->object_kind = CLEW_OBJECT_FUTEX;
+		wait->object = call->argument[0];
+		wait->futex_operation = call->argument[1];
+		wait->argument = (__u32)call->argument[2];
+		break;
+	case CLEW_CALL_CHILD:
+		wait->object_kind = CLEW_OBJECT_CHILD;
+		wait->object = (__s64)(__s32)call->argument[0];
+		break;
+	case CLEW_CALL_CHILD_ID:
+		wait->object_kind = CLEW_OBJECT_CHILD;
+		wait->object = call->argument[0] == 1 ? (__s64)(__s32)call->argument[1] : -1;
+		break;
+	case CLEW_CALL_IPC:
+		wait->object_kind = CLEW_OBJECT_IPC;
+		wait->object = (__u32)call->argument[0];
+		break;
+	case CLEW_CALL_VFORK:
+		wait->flags |= CLEW_WAIT_FLAG_VFORK;
+		break;
+	case CLEW_CALL_CLONE:
+		if (call->argument[0] & CLONE_VFORK)
+			wait->flags |= CLEW_WAIT_FLAG_VFORK;
+		break;
+	case CLEW_CALL_DESCRIPTOR:
+	case CLEW_CALL_EPOLL:
+	case CLEW_CALL_IO_URING:
+		wait->descriptor = call->argument[0];
+		break;
+	case CLEW_CALL_DESCRIPTOR2:
+		wait->descriptor = call->argument[2];
+		break;
+	}
+	return class;
+}
+
+/* No kernel stack is larger. */
+#define KERNEL_STACK_SIZE 32768
+
+/* Whether the wait is inside a page fault that the kernel took on this task's stack while in a call. */
+static __always_inline bool in_kernel_fault(void *context, struct task_state *state)
+{
+	struct pt_regs *regs = (void *)state->fault_frame;
+
+	if (likely(!regs))
+		return false;
+	/* The fault is still going on if we are below its registers on the stack and they are intact. */
+	if ((__u64)context < state->fault_frame && (__u64)context > state->fault_frame - KERNEL_STACK_SIZE && BPF_CORE_READ(regs, ip) == state->fault_ip)
+		return true;
+	state->fault_frame = 0;
+	return false;
+}
+
+/*
+ * Fills in the wait that `task`, which is current and leaves the CPU, begins.
+ * `detail`: look up the object too.
+ */
+static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits, struct task_state *state,
+					  bool detail, struct clew_wait *wait)
+{
+	struct found found = {};
+	struct call call;
+	__u8 class;
+
+	__builtin_memset(wait, 0, sizeof(*wait));
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		wait->call = CLEW_NO_CALL;
+		wait->descriptor = -1;
+		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
+		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+		return;
+	}
+
+	read_call(task, &call);
+	class = class_of(&call);
+	if (unlikely(class == CLEW_CALL_RESTART) && state->has_wait) {
+		*wait = state->wait;
+		wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
+		wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
+		if (notify_resume_mask && (task->thread_info.flags & notify_resume_mask))
+			wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+		return;
+	}
+	describe_call(task, task_state_bits, &call, wait);
+	if (in_kernel_fault(context, state))
+		wait->flags |= CLEW_WAIT_FLAG_FAULT;
+	if (state->has_wait && state->wait.call == wait->call && state->first_argument == call.argument[0] && state->second_argument == call.argument[1] &&
+	    task->rseq && (task->thread_info.flags & notify_resume_mask))
+		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	state->first_argument = call.argument[0];
+	state->second_argument = call.argument[1];
+
+	if (class == CLEW_CALL_CLONE3) {
+		__u64 flags = 0;
+
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)call.argument[0]);
+		if (flags & CLONE_VFORK)
+			wait->flags |= CLEW_WAIT_FLAG_VFORK;
+	}
+	if (detail) {
+		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+		if (class == CLEW_CALL_SOCKETCALL) {
+			__u32 descriptor = -1;
+
+			bpf_probe_read_user(&descriptor, sizeof(descriptor), (void *)call.argument[1]);
+			wait->descriptor = descriptor;
+		} else if (class == CLEW_CALL_FUTEX_VECTOR) {
+			__u64 entry[2] = {};
+
+			bpf_probe_read_user(entry, sizeof(entry), (void *)call.argument[0]);
+			wait->object_kind = CLEW_OBJECT_FUTEX;
+			wait->object = entry[1];
+		} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
+			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0] : call.argument[1], where->cpu, where->time);
+			if (wait->object)
+				wait->object_kind = CLEW_OBJECT_PATH;
+		}
+		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+			struct glibc_mutex mutex = {};
+
+			if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.argument[0]) ||
+			    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock), (void *)call.argument[0]))
+				classify_futex_any(wait, &mutex);
+		}
+		if (wait->descriptor >= 0) {
+			describe_descriptor(where, task, state, wait->descriptor, &found);
+			wait->object_kind = found.kind;
+			wait->object = found.object;
+			wait->device = found.device;
+		}
+	}
+	state->wait = *wait;
+	state->has_wait = 1;
+}
+
+#endif

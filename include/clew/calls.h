@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a system call's arguments say of the object it may wait for: one class a
+ * call, looked up in BPF by number. The table is made in user/record/calls.c.
+ */
+#ifndef CLEW_CALLS_H
+#define CLEW_CALLS_H
+
+#define CLEW_CALL_COUNT 512
+
+enum clew_call_class {
+	CLEW_CALL_PLAIN = 0,     /* nothing to look up */
+	CLEW_CALL_DESCRIPTOR = 1, /* argument 0 is a descriptor */
+	CLEW_CALL_DESCRIPTOR2 = 2, /* argument 2 is the one written to (splice) */
+	CLEW_CALL_FUTEX = 3,
+	CLEW_CALL_EPOLL = 4,     /* argument 0 is an epoll descriptor */
+	CLEW_CALL_POLL = 5,      /* poll, select: many descriptors */
+	CLEW_CALL_PATH = 6,      /* argument 0 is a path */
+	CLEW_CALL_PATH_AT = 7,   /* argument 1 is a path */
+	CLEW_CALL_CHILD = 8,     /* argument 0 is a pid */
+	CLEW_CALL_CHILD_ID = 9,  /* arguments 0 and 1 are waitid's */
+	CLEW_CALL_CLONE = 10,    /* argument 0 has flags */
+	CLEW_CALL_CLONE3 = 11,   /* argument 0 points to flags */
+	CLEW_CALL_VFORK = 12,
+	CLEW_CALL_IPC = 13,      /* argument 0 is a System V identifier */
+	CLEW_CALL_IO_URING = 14, /* argument 0 is a ring's descriptor */
+	CLEW_CALL_RESTART = 15,  /* restart_syscall: the call before goes on */
+	CLEW_CALL_SOCKETCALL = 16, /* 32-bit: argument 1 points to the real arguments */
+	CLEW_CALL_FUTEX_VECTOR = 17, /* argument 0 points to futex_waitv entries */
+};
+
+#endif
