@@ -6,7 +6,8 @@
 # otherwise, for builds with other flags beside the usual one). Sources are found
 # by their place: bpf/ is one BPF object, user/ is libclew.a but for user/cli,
 # which is the program; a test is a file tests/unit/test_*.c; a fuzzer is a file
-# tests/fuzz/fuzz_*.c; a workload is a file tools/workloads/*.c.
+# tests/fuzz/fuzz_*.c; a workload is a file tools/workloads/*.c; tools/*.c are
+# what the benchmark measures with.
 
 B := build
 PROGRAM := clew
@@ -25,11 +26,12 @@ CLI_SOURCES := $(sort $(wildcard user/cli/*.c))
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(B)/%.o)
 CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
+TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check bench vm fuzz soak install clean unit workloads print-libraries
+.PHONY: all program deps demo check bench vm fuzz soak install clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -75,6 +77,13 @@ $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 
 workloads: $(WORKLOADS)
 
+# What the benchmark measures with.
+$(B)/tools/%: tools/%.c $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
+
+tools: $(TOOLS)
+
 demo: deps
 	@$(MAKE_ALL)
 	@tools/demo
@@ -83,7 +92,7 @@ check: deps
 	@tests/run
 
 bench: deps
-	@$(MAKE_ALL)
+	@$(MAKE_ALL) tools
 	@tools/bench
 
 vm: deps

@@ -35,17 +35,23 @@ struct text_record {
  * once; hence they take kernel addresses as numbers.
  */
 
-/* Appends one component; returns the new size, unchanged when it did not fit. */
+/*
+ * Appends one component; returns the new size, the same when it did not fit. The
+ * mask gives every turn of a loop the same range, so that the verifier sees that
+ * one turn is like the next.
+ */
 static __always_inline __u32 path_append(char *path, __u32 size, const void *name)
 {
 	long got;
 
+	size &= CLEW_PATH_SIZE - 1;
 	if (size > CLEW_PATH_SIZE - PATH_COMPONENT_SIZE)
 		return size;
 	got = bpf_probe_read_kernel_str(path + size, PATH_COMPONENT_SIZE, name);
-	if (got <= 0 || got > PATH_COMPONENT_SIZE)
-		return size;
-	return size + (__u32)got;
+	got = got < 0 ? 0 : got;
+	size = (size + (__u32)got) & (CLEW_PATH_SIZE - 1);
+	barrier_var(size);
+	return size;
 }
 
 __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)

@@ -12,13 +12,6 @@
 
 #include "life.h"
 
-struct iterated {
-	union {
-		struct clew_task_record task;
-		struct switch_record change;
-	};
-};
-
 static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct task_state *state)
 {
 	struct clew_task_record record = {};
@@ -31,6 +24,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	record.header.time = where->time;
 	record.header.cpu = CLEW_NO_CALL;
 	record.header.kind = CLEW_KIND_TASK;
+	/* Kin are told by pid here: a sleepable program may not look up their storage. User space puts the serials in. */
+	record.parent = BPF_CORE_READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
 	if (task->mm) {
 		start = BPF_CORE_READ(task, mm, arg_start);

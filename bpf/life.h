@@ -70,12 +70,28 @@ static __always_inline void update_filter(struct task_struct *task, struct task_
 		state->flags |= TASK_STATE_DETAIL;
 }
 
-/* Everything but the header and the command line. */
+/* Serials of the leader and the parent. */
+static __always_inline void describe_kin(struct task_struct *task, struct task_state *state, struct clew_task_record *record)
+{
+	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
+	struct task_state *other;
+
+	record->process = state->serial;
+	if (leader && leader != task) {
+		other = task_state(leader);
+		record->process = other ? other->serial : 0;
+	}
+	record->parent = 0;
+	if (parent) {
+		other = task_state(parent);
+		record->parent = other ? other->serial : 0;
+	}
+}
+
+/* Everything but the header, the kin and the command line. */
 static __always_inline void describe_task(struct where *where, struct task_struct *task, struct task_state *state, struct clew_task_record *record)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
-	struct task_state *other;
 	struct file *executable = NULL;
 	struct mm_struct *mm = task->mm;
 	struct inode *inode;
@@ -95,17 +111,6 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 		record->task_flags |= CLEW_TASK_SELF;
 	if (state->flags & TASK_STATE_DETAIL)
 		record->task_flags |= CLEW_TASK_DETAIL;
-	record->process = state->serial;
-	if (leader && leader != task) {
-		other = task_state(leader);
-		record->process = other ? other->serial : 0;
-	}
-	record->parent = 0;
-	if (parent) {
-		other = task_state(parent);
-		record->parent = other ? other->serial : 0;
-	}
-
 	level = BPF_CORE_READ(pid, level);
 	record->nspid_count = 0;
 	__builtin_memset(record->nspid, 0, sizeof(record->nspid));
@@ -180,6 +185,7 @@ int BPF_PROG(clew_sched_process_fork, struct task_struct *parent, struct task_st
 	update_filter(child, state, parent_state && (parent_state->flags & TASK_STATE_PID));
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
 	if (record) {
+		describe_kin(child, state, record);
 		describe_task(&where, child, state, record);
 		record_submit(record);
 	}
@@ -212,6 +218,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
 	if (!record)
 		return 0;
+	describe_kin(task, state, &record->task);
 	describe_task(&where, task, state, &record->task);
 	start = BPF_CORE_READ(task, mm, arg_start);
 	size = BPF_CORE_READ(task, mm, arg_end) - start;
