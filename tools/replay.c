@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Replays a capture through libclew and says how fast that went, as one JSON
+ * object: the reader with the builder alone (its findings go nowhere), then the
+ * whole trace as every command loads it, then one answer of why. With a second
+ * argument it first makes a larger capture: as many copies of the first, one after
+ * the other in time, as give that many switch records.
+ *
+ * Usage: replay CAPTURE
+ *        replay CAPTURE SWITCHES OUTPUT
+ */
+#include <clew/build.h>
+#include <clew/capture.h>
+#include <clew/trace.h>
+#include <clew/why.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+static int fail(const char *what, int error, const char *message)
+{
+	fprintf(stderr, "replay: %s: %s\n", what, message[0] ? message : strerror(-error));
+	return 3;
+}
+
+static bool is_switch(const struct clew_header *record)
+{
+	return record->kind == CLEW_KIND_SWITCH;
+}
+
+/* ---- the builder alone ---- */
+
+static int replay_builder(const char *path)
+{
+	struct clew_builder_options options = {.size = sizeof(options)};
+	const struct clew_sink sink = {.context = NULL};
+	const struct clew_header *record;
+	struct clew_builder *builder;
+	struct clew_reader *reader;
+	char message[256] = "";
+	uint64_t records = 0, switches = 0, half;
+	size_t memory = 0, tasks = 0, half_memory = 0, half_tasks = 0;
+	double begin;
+	int r;
+
+	r = clew_reader_open(path, &reader, message, sizeof(message));
+	if (r < 0)
+		return fail(path, r, message);
+	half = clew_reader_info(reader)->counts[CLEW_KIND_SWITCH] / 2;
+	options.start = clew_reader_info(reader)->start;
+	r = clew_builder_new(&options, &sink, &builder);
+	if (r < 0)
+		return fail("builder", r, "");
+
+	begin = now();
+	while ((r = clew_reader_next(reader, &record)) > 0) {
+		records++;
+		r = clew_builder_feed(builder, record);
+		if (r < 0)
+			break;
+		if (is_switch(record) && ++switches == half)
+			half_memory = clew_builder_memory(builder, &half_tasks);
+	}
+	memory = clew_builder_memory(builder, &tasks);
+	if (r >= 0)
+		r = clew_builder_finish(builder, clew_reader_info(reader)->end);
+	if (r < 0)
+		return fail("replay", r, "");
+	printf("\"records\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"builder_seconds\":%.6f,"
+	       "\"builder_half\":{\"bytes\":%zu,\"tasks\":%zu},\"builder_end\":{\"bytes\":%zu,\"tasks\":%zu},",
+	       records, switches, now() - begin, half_memory, half_tasks, memory, tasks);
+	clew_builder_free(builder);
+	clew_reader_close(reader);
+	return 0;
+}
+
+/* ---- the whole trace ---- */
+
+static bool user_task(void *context, const struct clew_trace_task *task)
+{
+	(void)context;
+	return !(task->flags & (CLEW_TASK_KTHREAD | CLEW_TASK_SELF));
+}
+
+static int replay_trace(const char *path)
+{
+	struct clew_trace_options options = {.size = sizeof(options)};
+	struct clew_operation *operations = NULL;
+	size_t sleeps, edges, runs, count = 0, total = 0, segments = 0;
+	struct clew_trace *trace;
+	struct clew_why why = {};
+	char message[256] = "";
+	double begin, loaded, answered;
+	int r;
+
+	begin = now();
+	r = clew_trace_load(path, &options, &trace, message, sizeof(message));
+	if (r < 0)
+		return fail(path, r, message);
+	loaded = now();
+	r = clew_operations(trace, user_task, NULL, 0, clew_trace_start(trace), clew_trace_end(trace), 1, &operations, &count, &total);
+	if (r < 0)
+		return fail("operations", r, "");
+	if (count > 0) {
+		r = clew_why_explain(trace, operations[0].task, operations[0].from, operations[0].to, &why);
+		if (r < 0)
+			return fail("why", r, "");
+		segments = why.segment_count;
+		clew_why_done(&why);
+	}
+	answered = now();
+	clew_trace_sleeps(trace, &sleeps);
+	clew_trace_edges(trace, &edges);
+	clew_trace_runs(trace, &runs);
+	printf("\"load_seconds\":%.6f,\"why_seconds\":%.6f,\"operations\":%zu,\"segments\":%zu,"
+	       "\"trace_bytes\":%zu,\"tasks\":%zu,\"sleeps\":%zu,\"edges\":%zu,\"runs\":%zu",
+	       loaded - begin, answered - loaded, total, segments, clew_trace_memory(trace), clew_trace_task_count(trace), sleeps, edges,
+	       runs);
+	free(operations);
+	clew_trace_free(trace);
+	return 0;
+}
+
+/* ---- a larger capture ---- */
+
+/* Times of a copy are those of the first, `shift` later; identities are sent once. */
+static void move(void *copy, uint64_t shift)
+{
+	struct clew_header *header = copy;
+
+	header->time += shift;
+	header->lost = 0;
+	if (header->kind == CLEW_KIND_SWITCH || header->kind == CLEW_KIND_STATE) {
+		struct clew_switch *record = copy;
+
+		if (record->wake_time)
+			record->wake_time += shift;
+	}
+}
+
+static bool copied_again(const struct clew_header *record)
+{
+	return record->kind == CLEW_KIND_SWITCH;
+}
+
+static size_t record_size(const struct clew_header *record)
+{
+	switch (record->kind) {
+	case CLEW_KIND_SWITCH:
+	case CLEW_KIND_STATE:
+		return sizeof(struct clew_switch) + (record->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
+	case CLEW_KIND_TASK:
+		return sizeof(struct clew_task_record) + ((const struct clew_task_record *)record)->command_line_size;
+	case CLEW_KIND_FORK:
+	case CLEW_KIND_EXEC:
+	case CLEW_KIND_EXIT:
+		return sizeof(struct clew_life);
+	case CLEW_KIND_RENAME:
+		return sizeof(struct clew_rename);
+	case CLEW_KIND_FILE:
+		return sizeof(struct clew_file_record) + ((const struct clew_file_record *)record)->path_size;
+	case CLEW_KIND_SOCKET:
+		return sizeof(struct clew_socket_record);
+	case CLEW_KIND_CGROUP:
+		return sizeof(struct clew_cgroup_record) + ((const struct clew_cgroup_record *)record)->path_size;
+	case CLEW_KIND_TEXT:
+		return sizeof(struct clew_text_record) + ((const struct clew_text_record *)record)->text_size;
+	default:
+		return 0;
+	}
+}
+
+static int copy_all(struct clew_reader *reader, struct clew_writer *writer, uint64_t copies, uint64_t length)
+{
+	uint64_t buffer[512];
+	const struct clew_header *record;
+	int r = 0;
+
+	for (uint64_t copy = 0; copy < copies && r >= 0; copy++) {
+		r = clew_reader_rewind(reader);
+		while (r >= 0 && (r = clew_reader_next(reader, &record)) > 0) {
+			size_t size = record_size(record);
+
+			if (size == 0 || size > sizeof(buffer) || (copy > 0 && !copied_again(record)))
+				continue;
+			memcpy(buffer, record, size);
+			move(buffer, copy * length);
+			r = clew_writer_put(writer, record->cpu, buffer, size);
+		}
+	}
+	return r;
+}
+
+static int enlarge(const char *from, uint64_t wanted, const char *to)
+{
+	struct clew_writer_options options = {.size = sizeof(options)};
+	const struct clew_capture_info *info;
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	char message[256] = "", value[32];
+	uint64_t copies, length;
+	int r;
+
+	r = clew_reader_open(from, &reader, message, sizeof(message));
+	if (r < 0)
+		return fail(from, r, message);
+	info = clew_reader_info(reader);
+	if (info->counts[CLEW_KIND_SWITCH] == 0)
+		return fail(from, -ENODATA, "no switch record in it");
+	copies = (wanted + info->counts[CLEW_KIND_SWITCH] - 1) / info->counts[CLEW_KIND_SWITCH];
+	length = info->end - info->start + 1000000;
+	options.cpus = info->cpus;
+	r = clew_writer_open(to, &options, &writer);
+	if (r < 0)
+		return fail(to, r, "");
+	snprintf(value, sizeof(value), "%" PRIu64, info->start);
+	clew_writer_meta(writer, "start", value);
+	snprintf(value, sizeof(value), "%" PRIu64, info->end + (copies - 1) * length);
+	clew_writer_meta(writer, "end", value);
+	snprintf(value, sizeof(value), "%u", info->cpus);
+	clew_writer_meta(writer, "cpus", value);
+	r = copy_all(reader, writer, copies, length);
+	if (r < 0)
+		return fail("copying", r, "");
+	r = clew_writer_close(writer);
+	if (r < 0)
+		return fail(to, r, "");
+	printf("{\"copies\":%" PRIu64 "}\n", copies);
+	clew_reader_close(reader);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int r;
+
+	if (argc == 4)
+		return enlarge(argv[1], strtoull(argv[2], NULL, 10), argv[3]);
+	if (argc != 2) {
+		fprintf(stderr, "Usage: replay CAPTURE [SWITCHES OUTPUT]\n");
+		return 2;
+	}
+	printf("{");
+	r = replay_builder(argv[1]);
+	if (r == 0)
+		r = replay_trace(argv[1]);
+	printf("}\n");
+	return r;
+}
