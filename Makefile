@@ -103,7 +103,7 @@ fuzz: deps
 	@tests/fuzz/run 600
 
 soak: deps
-	@$(MAKE_ALL)
+	@$(MAKE_ALL) tools
 	@tests/live/soak
 
 install: all
