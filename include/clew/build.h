@@ -44,7 +44,7 @@ struct clew_holder {
 	uint64_t to;
 };
 
-/* A stretch of a task on a CPU. */
+/* A stretch of a task on a CPU; of serial 0, the CPU was idle. */
 enum clew_run_end { CLEW_RUN_SLEPT, CLEW_RUN_PREEMPTED, CLEW_RUN_YIELDED, CLEW_RUN_EXITED, CLEW_RUN_OPEN, CLEW_RUN_LOST };
 struct clew_run {
 	uint64_t start;
@@ -75,9 +75,11 @@ struct clew_sleep {
 	int8_t edge_type;   /* enum clew_edge_type of the edge that ended it, -1 none */
 	uint8_t edge_evidence;
 	bool blind;         /* touched by a loss: what ended it may be wrong or missing */
+	uint8_t operation;  /* enum clew_wake_operation of the wake */
 	struct clew_object object;
 	const struct clew_holder *holders; /* the builder's; valid during the call */
 	uint32_t holder_count;
+	uint32_t number;    /* sleeps in the order they began, from 0; a few numbers stay unused */
 };
 
 /* Ready, but off the CPU without a sleep before it: preempted, yielded or new. */
@@ -96,6 +98,7 @@ struct clew_edge {
 	uint8_t evidence; /* enum clew_evidence */
 	uint8_t context;  /* enum clew_wake_context */
 	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with several destinations */
+	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
 	struct clew_object object;
 	char from_comm[CLEW_COMM_SIZE]; /* name of `from` at that moment */
 	char to_comm[CLEW_COMM_SIZE];

@@ -57,8 +57,18 @@ const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, 
 
 /* All sleeps in order of start, then serial. Holders are the trace's own. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
-/* All edges in order of to_at. */
+/* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
+
+/*
+ * One release that woke several (a barrier, a broadcast) is one dependency with
+ * several destinations. Group g is the edges (*ret_order)[(*ret_begin)[g]] up to,
+ * but not with, (*ret_order)[(*ret_begin)[g + 1]]; groups come in order of their
+ * first edge. Both arrays are the caller's to free. 0 or -errno.
+ */
+int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order, uint32_t **ret_begin, size_t *ret_count);
+
+/* Idle stretches included, as runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
 
 /*
