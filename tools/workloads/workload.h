@@ -1,0 +1,653 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the workloads have in common: seed, names, tasks, and the log of what
+ * they did, printed at the end as one JSON object.
+ *
+ * A workload knows its own causal graph because each of its acts happens when it
+ * can have but one effect: before a task releases another it looks in /proc that
+ * the other is off the CPU inside the call in question. Tasks that have nothing
+ * to do nap, so that nothing but a timer wakes them. The log is shared memory,
+ * written without locks; nothing is printed and no memory is mapped while the
+ * workload runs.
+ */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WL_TASKS   64
+#define WL_EDGES   8192
+#define WL_WAITS   1024
+#define WL_FACTS   16
+#define WL_TARGETS 12
+#define WL_HOLDERS 6
+#define WL_CHARGES 6
+
+#define WL_ANY_ARGUMENT ULONG_MAX
+#define WL_NOBODY	(-1)
+#define WL_UNCHECKED	(-2)
+#define WL_FINE		__attribute__((unused)) static
+
+struct wl_task {
+	char comm[16];
+	int tid;
+	int pid;
+	uint64_t born;
+	uint64_t leaving; /* before it ends */
+	_Atomic int ready;
+	_Atomic int step; /* the workload's own use */
+	pthread_t thread;
+	void (*function)(int self);
+};
+
+struct wl_edge {
+	char type[16];
+	int from;
+	int to[WL_TARGETS];
+	int to_count;
+	bool optional; /* may be there: neither missed nor wrong */
+	uint64_t at_min;
+	uint64_t at_max;
+	char object[48]; /* kind, kind:number or empty */
+};
+
+struct wl_holder {
+	int task;
+	uint64_t to_min;
+	uint64_t to_max;
+};
+
+struct wl_wait {
+	int task;
+	char kind[12];
+	char call[48]; /* alternatives divided by '|', "" for none */
+	uint64_t start_min;
+	uint64_t start_max;
+	uint64_t end_min;
+	uint64_t end_max;
+	int ended_by; /* a task, WL_NOBODY or WL_UNCHECKED */
+	struct wl_holder holders[WL_HOLDERS];
+	int holder_count; /* WL_UNCHECKED: the list is not checked */
+	char object[48];
+};
+
+/* Of `task`'s time, this much must be charged to `charged` under `kind`. */
+struct wl_charge {
+	int task;
+	char kind[12];
+	uint64_t min;
+	uint64_t max;
+	int by[WL_TARGETS]; /* of a run queue's delay: who may have had the CPU */
+	int by_count;
+	int chain[WL_TARGETS];
+	int chain_count;
+	bool cycle;
+};
+
+struct wl_fact {
+	int task;
+	uint64_t from;
+	uint64_t to;
+	struct wl_charge charges[WL_CHARGES];
+	int charge_count;
+};
+
+struct wl_log {
+	char workload[32];
+	char variant[32];
+	uint64_t seed;
+	uint64_t start;
+	char claims[160];
+	char skip[160];
+	_Atomic int joining;
+	_Atomic int numbers[16]; /* the workload's own use */
+	_Atomic int task_count;
+	_Atomic int edge_count;
+	_Atomic int wait_count;
+	_Atomic int fact_count;
+	struct wl_task tasks[WL_TASKS];
+	struct wl_edge edges[WL_EDGES];
+	struct wl_wait waits[WL_WAITS];
+	struct wl_fact facts[WL_FACTS];
+};
+
+static struct wl_log *wl;
+static int wl_log_fd = -1;
+static _Thread_local uint64_t wl_random_state;
+
+WL_FINE uint64_t wl_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ull + now.tv_nsec;
+}
+
+__attribute__((noreturn, format(printf, 1, 2))) WL_FINE void wl_die(const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "%s: ", wl ? wl->workload : "workload");
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	kill(0, SIGTERM);
+	_exit(1);
+}
+
+#define WL_CHECK(call)                                                                                                                             \
+	({                                                                                                                                         \
+		__typeof__(call) wl_result = (call);                                                                                               \
+		if (wl_result < 0)                                                                                                                 \
+			wl_die("%s: %s", #call, strerror(errno));                                                                                  \
+		wl_result;                                                                                                                         \
+	})
+
+/* splitmix64, one state a thread, seeded from the run's seed and the task. */
+WL_FINE uint64_t wl_random(uint64_t low, uint64_t high)
+{
+	uint64_t value = (wl_random_state += 0x9e3779b97f4a7c15ull);
+
+	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+	value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+	return low + (value ^ (value >> 31)) % (high - low + 1);
+}
+
+WL_FINE void wl_sleep(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = ns / 1000000000u, .tv_nsec = ns % 1000000000u};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &time, &time) == EINTR)
+		;
+}
+
+WL_FINE void wl_spin(uint64_t ns)
+{
+	uint64_t end = wl_now() + ns;
+
+	while (wl_now() < end)
+		;
+}
+
+WL_FINE void wl_nap(uint64_t *deadline, const char *what)
+{
+	if (!*deadline)
+		*deadline = wl_now() + 20000000000ull;
+	else if (wl_now() > *deadline)
+		wl_die("waited 20 s for %s", what);
+	wl_sleep(30000);
+}
+
+WL_FINE void wl_await(_Atomic int *word, int value)
+{
+	uint64_t deadline = 0;
+
+	while (atomic_load(word) != value)
+		wl_nap(&deadline, "a word in memory");
+}
+
+WL_FINE void wl_own_ids(int *ret_pid, int *ret_tid)
+{
+	char link[64] = "";
+
+	/* /proc is the initial namespace's, and so are the numbers in this link. */
+	if (readlink("/proc/thread-self", link, sizeof(link) - 1) < 0 || sscanf(link, "%d/task/%d", ret_pid, ret_tid) != 2)
+		wl_die("/proc/thread-self: %s", strerror(errno));
+}
+
+/* Whether a task is off the CPU in system call `number` with that first argument. */
+WL_FINE bool wl_is_blocked(int tid, long number, unsigned long argument)
+{
+	char path[64], text[256];
+	unsigned long first = 0;
+	long call = -1;
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	if (sscanf(text, "%ld 0x%lx", &call, &first) < 1)
+		return false;
+	return call == number && (argument == WL_ANY_ARGUMENT || first == argument);
+}
+
+WL_FINE void wl_await_blocked(int task, long number, unsigned long argument)
+{
+	uint64_t deadline = 0;
+
+	while (!wl_is_blocked(wl->tasks[task].tid, number, argument))
+		wl_nap(&deadline, "a task to block");
+}
+
+WL_FINE char wl_state(int tid)
+{
+	char path[64], text[256], *end;
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (size <= 0)
+		return 0;
+	text[size] = '\0';
+	end = strrchr(text, ')');
+	return end ? end[2] : 0;
+}
+
+WL_FINE long wl_voluntary_switches(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+WL_FINE void wl_copy(char *to, size_t size, const char *from)
+{
+	snprintf(to, size, "%s", from);
+}
+
+/* A name that is a test of its own for whoever prints it. */
+WL_FINE void wl_make_name(char name[16])
+{
+	static const char *const heads[] = {"ada", "bo", "cy", "dr", "Eva", "fn", "go x", "h\"i", "i\\o", "j(k)", "k:v", "lu"};
+	static const char *const tails[] = {"rin", "-9", "_t", "zz", ".so", "/0", "'s", " ok"};
+
+	snprintf(name, 16, "%s%s%u", heads[wl_random(0, 11)], tails[wl_random(0, 7)], (unsigned)wl_random(0, 999));
+}
+
+/* ---- the log ---- */
+
+WL_FINE struct wl_edge *wl_edge(const char *type, int from, int to, uint64_t at_min, const char *object)
+{
+	int index = atomic_fetch_add(&wl->edge_count, 1);
+	struct wl_edge *edge = &wl->edges[index];
+
+	if (index >= WL_EDGES)
+		wl_die("too many edges");
+	edge->at_max = wl_now();
+	wl_copy(edge->type, sizeof(edge->type), type);
+	edge->from = from;
+	edge->to[0] = to;
+	edge->to_count = 1;
+	edge->at_min = at_min;
+	wl_copy(edge->object, sizeof(edge->object), object);
+	return edge;
+}
+
+WL_FINE struct wl_wait *wl_wait(int task, const char *kind, const char *call, const char *object)
+{
+	int index = atomic_fetch_add(&wl->wait_count, 1);
+	struct wl_wait *wait = &wl->waits[index];
+
+	if (index >= WL_WAITS)
+		wl_die("too many waits");
+	wait->task = task;
+	wl_copy(wait->kind, sizeof(wait->kind), kind);
+	wl_copy(wait->call, sizeof(wait->call), call);
+	wl_copy(wait->object, sizeof(wait->object), object);
+	wait->ended_by = WL_UNCHECKED;
+	return wait;
+}
+
+WL_FINE void wl_wait_times(struct wl_wait *wait, uint64_t start_min, uint64_t end_min, uint64_t end_max)
+{
+	wait->start_min = start_min;
+	wait->start_max = end_min;
+	wait->end_min = end_min;
+	wait->end_max = end_max;
+}
+
+WL_FINE void wl_add_holder(struct wl_wait *wait, int task, uint64_t to_min, uint64_t to_max)
+{
+	wait->holders[wait->holder_count++] = (struct wl_holder){.task = task, .to_min = to_min, .to_max = to_max};
+}
+
+WL_FINE struct wl_fact *wl_fact(int task, uint64_t from, uint64_t to)
+{
+	struct wl_fact *fact = &wl->facts[atomic_fetch_add(&wl->fact_count, 1)];
+
+	fact->task = task;
+	fact->from = from;
+	fact->to = to;
+	return fact;
+}
+
+WL_FINE struct wl_charge *wl_charge(struct wl_fact *fact, int task, const char *kind, uint64_t min, uint64_t max)
+{
+	struct wl_charge *charge = &fact->charges[fact->charge_count++];
+
+	charge->task = task;
+	wl_copy(charge->kind, sizeof(charge->kind), kind);
+	charge->min = min;
+	charge->max = max;
+	return charge;
+}
+
+/* ---- tasks ---- */
+
+WL_FINE int wl_new_task(void)
+{
+	int task = atomic_fetch_add(&wl->task_count, 1);
+
+	if (task >= WL_TASKS)
+		wl_die("too many tasks");
+	wl_make_name(wl->tasks[task].comm);
+	wl->tasks[task].born = wl_now();
+	return task;
+}
+
+/* What a new task does first: takes its name, touches its stack, says who it is. */
+WL_FINE void wl_introduce(int self)
+{
+	struct wl_task *task = &wl->tasks[self];
+	volatile char stack[16384];
+
+	for (size_t i = 0; i < sizeof(stack); i += 1024)
+		stack[i] = 0;
+	wl_random_state = wl->seed * 1000003 + self * 7919 + 1;
+	prctl(PR_SET_NAME, task->comm);
+	prctl(PR_SET_TIMERSLACK, 1);
+	wl_own_ids(&task->pid, &task->tid);
+	wl_is_blocked(task->tid, -1, 0);
+	atomic_store(&task->ready, 1);
+}
+
+WL_FINE void wl_leave(int self, int waiter, long number)
+{
+	struct wl_task *task = &wl->tasks[self];
+
+	wl_await(&wl->joining, self);
+	wl_await_blocked(waiter, number, WL_ANY_ARGUMENT);
+	task->leaving = wl_now();
+}
+
+WL_FINE void *wl_thread_main(void *argument)
+{
+	int self = (int)(intptr_t)argument;
+
+	wl_introduce(self);
+	wl->tasks[self].function(self);
+	wl_leave(self, wl->tasks[self].step, SYS_futex);
+	return NULL;
+}
+
+/* Starts a thread; returns once it has introduced itself. */
+WL_FINE int wl_thread(int creator, void (*function)(int self))
+{
+	int task = wl_new_task();
+	pthread_attr_t attributes;
+	uint64_t before;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 128 * 1024);
+	wl->tasks[task].function = function;
+	before = wl_now();
+	errno = pthread_create(&wl->tasks[task].thread, &attributes, wl_thread_main, (void *)(intptr_t)task);
+	if (errno)
+		wl_die("pthread_create: %s", strerror(errno));
+	wl_edge("fork", creator, task, before, "");
+	wl_await(&wl->tasks[task].ready, 1);
+	return task;
+}
+
+/* Joins a thread, which ends only when the joiner sleeps. */
+WL_FINE void wl_join(int joiner, int task)
+{
+	uint64_t before = wl_now();
+	struct wl_wait *wait;
+
+	atomic_store(&wl->tasks[task].step, joiner);
+	atomic_store(&wl->joining, task);
+	pthread_join(wl->tasks[task].thread, NULL);
+	wl_edge("wake", task, joiner, wl->tasks[task].leaving, "futex");
+	wait = wl_wait(joiner, "futex", "futex", "futex");
+	wl_wait_times(wait, before, wl->tasks[task].leaving, wl_now());
+	wait->ended_by = task;
+}
+
+/* Starts a process that runs `function` and then ends when its parent waits for it. */
+WL_FINE int wl_fork(int creator, void (*function)(int self))
+{
+	int task = wl_new_task();
+	uint64_t before = wl_now();
+	pid_t pid = WL_CHECK(fork());
+
+	if (pid == 0) {
+		wl_introduce(task);
+		function(task);
+		wl_leave(task, creator, SYS_wait4);
+		_exit(0);
+	}
+	wl_edge("fork", creator, task, before, "");
+	wl_await(&wl->tasks[task].ready, 1);
+	return task;
+}
+
+/* Waits for a process's end. `pid` as the caller's namespace knows it. */
+WL_FINE void wl_reap_pid(int parent, int task, pid_t pid)
+{
+	uint64_t before = wl_now();
+	struct wl_wait *wait;
+
+	atomic_store(&wl->joining, task);
+	if (wait4(pid, NULL, 0, NULL) != pid)
+		wl_die("wait4: %s", strerror(errno));
+	wl_edge("exit", task, parent, wl->tasks[task].leaving, "");
+	wait = wl_wait(parent, "child", "wait4", "");
+	wl_wait_times(wait, before, wl->tasks[task].leaving, wl_now());
+	wait->ended_by = task;
+}
+
+WL_FINE void wl_reap(int parent, int task)
+{
+	wl_reap_pid(parent, task, wl->tasks[task].pid);
+}
+
+/* ---- begin and end ---- */
+
+/* A stretch of shared memory that exists before the workload runs. */
+WL_FINE void *wl_shared(size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (memory == MAP_FAILED)
+		wl_die("mmap: %s", strerror(errno));
+	return memory;
+}
+
+/* Parses `--seed N` and `--variant WORD`; returns the main task. */
+WL_FINE int wl_begin(int argc, char **argv, const char *workload)
+{
+	const char *variant = "";
+	uint64_t seed = 1;
+	int self;
+
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (strcmp(argv[i], "--seed") == 0)
+			seed = strtoull(argv[i + 1], NULL, 10);
+		else if (strcmp(argv[i], "--variant") == 0)
+			variant = argv[i + 1];
+	}
+	/* A session of its own, so that wl_die can end all of it and no one else. */
+	setpgid(0, 0);
+	wl_log_fd = WL_CHECK(memfd_create("workload", 0));
+	WL_CHECK(ftruncate(wl_log_fd, sizeof(*wl)));
+	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd, 0);
+	if (wl == MAP_FAILED)
+		wl_die("mmap: %s", strerror(errno));
+	wl_copy(wl->workload, sizeof(wl->workload), workload);
+	wl_copy(wl->variant, sizeof(wl->variant), variant);
+	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
+	wl->seed = seed;
+	wl->start = wl_now();
+	atomic_store(&wl->joining, WL_NOBODY);
+	wl_random_state = seed * 1000003;
+	self = wl_new_task();
+	wl_introduce(self);
+	return self;
+}
+
+WL_FINE void wl_print_text(const char *text)
+{
+	putchar('"');
+	for (; *text; text++)
+		if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else
+			putchar(*text);
+	putchar('"');
+}
+
+WL_FINE void wl_print_words(const char *name, const char *words, char divider)
+{
+	printf("\"%s\":[", name);
+	for (const char *end; *words; words = *end ? end + 1 : end) {
+		end = strchrnul(words, divider);
+		printf("\"%.*s\"%s", (int)(end - words), words, *end ? "," : "");
+	}
+	printf("],");
+}
+
+WL_FINE void wl_print_tids(const char *name, const int *tasks, int count)
+{
+	printf("\"%s\":[", name);
+	for (int i = 0; i < count; i++)
+		printf("%s%d", i ? "," : "", wl->tasks[tasks[i]].tid);
+	printf("],");
+}
+
+WL_FINE void wl_print_tid(const char *name, int task)
+{
+	if (task == WL_NOBODY)
+		printf("\"%s\":null,", name);
+	else if (task >= 0)
+		printf("\"%s\":%d,", name, wl->tasks[task].tid);
+}
+
+WL_FINE void wl_print_wait(const struct wl_wait *wait)
+{
+	wl_print_tid("tid", wait->task);
+	printf("\"kind\":\"%s\",", wait->kind);
+	wl_print_words("call", wait->call, '|');
+	printf("\"start_min\":%llu,\"start_max\":%llu,", (unsigned long long)wait->start_min, (unsigned long long)wait->start_max);
+	printf("\"end_min\":%llu,\"end_max\":%llu,", (unsigned long long)wait->end_min, (unsigned long long)wait->end_max);
+	wl_print_tid("ended_by", wait->ended_by);
+	if (wait->holder_count != WL_UNCHECKED) {
+		printf("\"holders\":[");
+		for (int i = 0; i < wait->holder_count; i++) {
+			printf("%s{", i ? "," : "");
+			wl_print_tid("tid", wait->holders[i].task);
+			printf("\"to_min\":%llu,\"to_max\":%llu}", (unsigned long long)wait->holders[i].to_min,
+			       (unsigned long long)wait->holders[i].to_max);
+		}
+		printf("],");
+	}
+	printf("\"object\":\"%s\"", wait->object);
+}
+
+WL_FINE void wl_print_fact(const struct wl_fact *fact)
+{
+	wl_print_tid("tid", fact->task);
+	printf("\"from\":%llu,\"to\":%llu,\"charges\":[", (unsigned long long)fact->from, (unsigned long long)fact->to);
+	for (int i = 0; i < fact->charge_count; i++) {
+		const struct wl_charge *charge = &fact->charges[i];
+
+		printf("%s{", i ? "," : "");
+		wl_print_tid("tid", charge->task);
+		if (charge->by_count)
+			wl_print_tids("by", charge->by, charge->by_count);
+		if (charge->chain_count)
+			wl_print_tids("chain", charge->chain, charge->chain_count);
+		printf("\"kind\":\"%s\",\"min\":%llu,\"max\":%llu,\"cycle\":%s}", charge->kind, (unsigned long long)charge->min,
+		       (unsigned long long)charge->max, charge->cycle ? "true" : "false");
+	}
+	printf("]");
+}
+
+/* Prints the causal graph. Only the task that began may do so, when all others are at rest. */
+WL_FINE void wl_print(void)
+{
+	printf("{\"workload\":\"%s\",\"variant\":\"%s\",\"seed\":%llu,\"start\":%llu,\"end\":%llu,", wl->workload, wl->variant,
+	       (unsigned long long)wl->seed, (unsigned long long)wl->start, (unsigned long long)wl_now());
+	if (wl->skip[0]) {
+		printf("\"skip\":");
+		wl_print_text(wl->skip);
+		printf(",");
+	}
+	wl_print_words("claims", wl->claims, ' ');
+	printf("\"tasks\":[");
+	for (int i = 0; i < wl->task_count; i++) {
+		const struct wl_task *task = &wl->tasks[i];
+
+		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid, (unsigned long long)task->born);
+		wl_print_text(task->comm);
+		printf("}");
+	}
+	printf("],\n\"edges\":[");
+	for (int i = 0; i < wl->edge_count; i++) {
+		const struct wl_edge *edge = &wl->edges[i];
+
+		printf("%s{", i ? ",\n" : "");
+		wl_print_words("type", edge->type, '|');
+		wl_print_tid("from", edge->from);
+		wl_print_tids("to", edge->to, edge->to_count);
+		printf("\"at_min\":%llu,\"at_max\":%llu,\"optional\":%s,\"object\":\"%s\"}", (unsigned long long)edge->at_min,
+		       (unsigned long long)edge->at_max, edge->optional ? "true" : "false", edge->object);
+	}
+	printf("],\n\"waits\":[");
+	for (int i = 0; i < wl->wait_count; i++) {
+		printf("%s{", i ? ",\n" : "");
+		wl_print_wait(&wl->waits[i]);
+		printf("}");
+	}
+	printf("],\n\"why\":[");
+	for (int i = 0; i < wl->fact_count; i++) {
+		printf("%s{", i ? ",\n" : "");
+		wl_print_fact(&wl->facts[i]);
+		printf("}");
+	}
+	printf("]}\n");
+	fflush(stdout);
+}
+
+/* Says why this workload cannot run here. */
+__attribute__((noreturn)) WL_FINE void wl_skip(const char *reason)
+{
+	wl_copy(wl->skip, sizeof(wl->skip), reason);
+	wl_print();
+	_exit(0);
+}
+
+#endif
