@@ -54,6 +54,7 @@ struct wl_task {
 	uint64_t born;
 	uint64_t leaving; /* before it ends */
 	_Atomic int ready;
+	_Atomic int joiner; /* who waits for its end, WL_NOBODY yet */
 	_Atomic int step; /* the workload's own use */
 	pthread_t thread;
 	void (*function)(int self);
@@ -118,7 +119,6 @@ struct wl_log {
 	uint64_t start;
 	char claims[160];
 	char skip[160];
-	_Atomic int joining;
 	_Atomic int numbers[16]; /* the workload's own use */
 	_Atomic int task_count;
 	_Atomic int edge_count;
@@ -364,6 +364,7 @@ WL_FINE int wl_new_task(void)
 	if (task >= WL_TASKS)
 		wl_die("too many tasks");
 	wl_make_name(wl->tasks[task].comm);
+	wl->tasks[task].joiner = WL_NOBODY;
 	wl->tasks[task].born = wl_now();
 	return task;
 }
@@ -384,12 +385,15 @@ WL_FINE void wl_introduce(int self)
 	atomic_store(&task->ready, 1);
 }
 
-WL_FINE void wl_leave(int self, int waiter, long number)
+/* Returns when another task sleeps in call `number`, waiting for this one's end. */
+WL_FINE void wl_leave(int self, long number)
 {
 	struct wl_task *task = &wl->tasks[self];
+	uint64_t deadline = 0;
 
-	wl_await(&wl->joining, self);
-	wl_await_blocked(waiter, number, WL_ANY_ARGUMENT);
+	while (atomic_load(&task->joiner) == WL_NOBODY)
+		wl_nap(&deadline, "a task to join");
+	wl_await_blocked(task->joiner, number, WL_ANY_ARGUMENT);
 	task->leaving = wl_now();
 }
 
@@ -399,7 +403,7 @@ WL_FINE void *wl_thread_main(void *argument)
 
 	wl_introduce(self);
 	wl->tasks[self].function(self);
-	wl_leave(self, wl->tasks[self].step, SYS_futex);
+	wl_leave(self, SYS_futex);
 	return NULL;
 }
 
@@ -428,8 +432,7 @@ WL_FINE void wl_join(int joiner, int task)
 	uint64_t before = wl_now();
 	struct wl_wait *wait;
 
-	atomic_store(&wl->tasks[task].step, joiner);
-	atomic_store(&wl->joining, task);
+	atomic_store(&wl->tasks[task].joiner, joiner);
 	pthread_join(wl->tasks[task].thread, NULL);
 	wl_edge("wake", task, joiner, wl->tasks[task].leaving, "futex");
 	wait = wl_wait(joiner, "futex", "futex", "futex");
@@ -447,7 +450,7 @@ WL_FINE int wl_fork(int creator, void (*function)(int self))
 	if (pid == 0) {
 		wl_introduce(task);
 		function(task);
-		wl_leave(task, creator, SYS_wait4);
+		wl_leave(task, SYS_wait4);
 		_exit(0);
 	}
 	wl_edge("fork", creator, task, before, "");
@@ -455,24 +458,20 @@ WL_FINE int wl_fork(int creator, void (*function)(int self))
 	return task;
 }
 
-/* Waits for a process's end. `pid` as the caller's namespace knows it. */
-WL_FINE void wl_reap_pid(int parent, int task, pid_t pid)
+/* Waits for the end of a process that was forked in the initial namespace. */
+WL_FINE void wl_reap(int parent, int task)
 {
+	pid_t pid = wl->tasks[task].pid;
 	uint64_t before = wl_now();
 	struct wl_wait *wait;
 
-	atomic_store(&wl->joining, task);
+	atomic_store(&wl->tasks[task].joiner, parent);
 	if (wait4(pid, NULL, 0, NULL) != pid)
 		wl_die("wait4: %s", strerror(errno));
 	wl_edge("exit", task, parent, wl->tasks[task].leaving, "");
 	wait = wl_wait(parent, "child", "wait4", "");
 	wl_wait_times(wait, before, wl->tasks[task].leaving, wl_now());
 	wait->ended_by = task;
-}
-
-WL_FINE void wl_reap(int parent, int task)
-{
-	wl_reap_pid(parent, task, wl->tasks[task].pid);
 }
 
 /* ---- begin and end ---- */
@@ -512,7 +511,6 @@ WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
 	wl->seed = seed;
 	wl->start = wl_now();
-	atomic_store(&wl->joining, WL_NOBODY);
 	wl_random_state = seed * 1000003;
 	self = wl_new_task();
 	wl_introduce(self);
