@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The table of subcommands, their help, and the one line of an error.
+ */
+#include "commands.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
+
+const struct clew_command clew_commands[] = {
+	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file", clew_command_record, clew_record_options, true},
+	{"info", "FILE", "what a capture holds, what it lost and what it cost", clew_command_info, clew_info_options, false},
+	{"waits", "FILE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
+	{"edges", "FILE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
+	{"why", "FILE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
+	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
+	{NULL, NULL, NULL, NULL, NULL, false},
+};
+
+const struct clew_command *clew_command_find(const char *name)
+{
+	for (const struct clew_command *command = clew_commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+/* How many letters must be added, dropped or replaced to turn one word into the other. */
+static unsigned word_distance(const char *a, const char *b)
+{
+	enum { LONGEST = 16 };
+	unsigned row[LONGEST + 1];
+	size_t a_length = strlen(a), b_length = strlen(b);
+
+	if (a_length > LONGEST || b_length > LONGEST)
+		return LONGEST;
+	for (unsigned j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (unsigned i = 1; i <= a_length; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (unsigned j = 1; j <= b_length; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[b_length];
+}
+
+const struct clew_command *clew_command_nearest(const char *name)
+{
+	const struct clew_command *nearest = NULL;
+	unsigned least = 3;
+
+	for (const struct clew_command *command = clew_commands; command->name; command++) {
+		unsigned distance = word_distance(name, command->name);
+
+		/* Half of a short word replaced is another word. */
+		if (distance < least && distance * 2 < strlen(command->name)) {
+			least = distance;
+			nearest = command;
+		}
+	}
+	return nearest;
+}
+
+void clew_commands_print(FILE *out)
+{
+	fputs("clew explains why threads waited: it records a live machine and follows each wait back to its cause.\n\n"
+	      "Usage: clew COMMAND [OPTION..] [OPERAND..]\n\nCommands:\n",
+	      out);
+	for (const struct clew_command *command = clew_commands; command->name; command++)
+		fprintf(out, "  %-8s %s\n", command->name, command->summary);
+	fprintf(out, "  %-8s %s\n", "help", "this list, or a command's options: clew help COMMAND");
+	fputs("\nOptions:\n  --help     as `clew help`, or after a command\n  --version\n"
+	      "\nExit status: 0 done, 1 a negative answer, 2 unusable input or arguments, 3 the system refused.\n",
+	      out);
+}
+
+void clew_command_print_help(FILE *out, const struct clew_command *command)
+{
+	fprintf(out, "Usage: clew %s [OPTION..]%s%s\n\n%c%s.\n\nOptions:\n", command->name, command->operands[0] ? " " : "",
+		command->operands, command->summary[0] - 'a' + 'A', command->summary + 1);
+	clew_options_print(out, command->options);
+	if (!strcmp(command->operands, "FILE"))
+		fputs("\nFILE is a capture that `clew record` made; \"-\" is standard input.\n", out);
+}
+
+int clew_fail(int status, const char *format, ...)
+{
+	char *message = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	va_end(arguments);
+	fflush(stdout);
+	fputs("clew: ", stderr);
+	clew_print_safe(stderr, message ?: "out of memory: free some and try again");
+	fputc('\n', stderr);
+	free(message);
+	return status;
+}

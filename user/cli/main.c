@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew: finds the subcommand, runs it, and sees to it that what went to standard
+ * output arrived there.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+static int unknown_command(const char *name)
+{
+	const struct clew_command *nearest = clew_command_nearest(name);
+
+	if (name[0] == '-')
+		return clew_fail(CLEW_EXIT_INPUT, "unknown option '%s': see `clew help`", name);
+	if (nearest)
+		return clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: did you mean `clew %s`?", name, nearest->name);
+	return clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", name);
+}
+
+static int help(int argc, char **argv)
+{
+	const struct clew_command *command;
+
+	if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		clew_commands_print(stdout);
+		return CLEW_EXIT_DONE;
+	}
+	command = clew_command_find(argv[1]);
+	if (!command)
+		return unknown_command(argv[1]);
+	clew_command_print_help(stdout, command);
+	return CLEW_EXIT_DONE;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct clew_command *command;
+
+	if (argc < 2) {
+		clew_commands_print(stderr);
+		return CLEW_EXIT_INPUT;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(argc - 1, argv + 1);
+	if (!strcmp(argv[1], "version") || !strcmp(argv[1], "--version")) {
+		puts("clew " CLEW_VERSION);
+		return CLEW_EXIT_DONE;
+	}
+	command = clew_command_find(argv[1]);
+	if (!command)
+		return unknown_command(argv[1]);
+	/* A command that clew starts would inherit what is ignored here. */
+	if (!command->takes_command)
+		signal(SIGPIPE, SIG_IGN);
+	return command->run(argc - 1, argv + 1);
+}
+
+/* Whether standard output is a pipe that nobody reads any more: enough was seen, that is no error. */
+static bool reader_left(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	status = run(argc, argv);
+	errno = 0;
+	if ((ferror(stdout) | fflush(stdout)) && !reader_left()) {
+		int error = errno;
+
+		return clew_fail(CLEW_EXIT_SYSTEM, "standard output: %s: make room or write elsewhere",
+				 error ? strerror(error) : "not all could be written");
+	}
+	return status;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reading options by a table, over getopt_long.
+ *
+ * Options and operands may be mixed, but where the operands are a command: it
+ * stands after "--", and everything there is its own.
+ */
+#include "options.h"
+
+#include <clew/tokens.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "position.h"
+
+#define MOST_OPTIONS  32
+#define VALUE_OF_ROW  256 /* getopt's value of row n is this + n: above any letter */
+#define VALUE_OF_HELP (VALUE_OF_ROW + MOST_OPTIONS)
+
+struct getopt_tables {
+	struct option longs[MOST_OPTIONS + 2];
+	char letters[3 * MOST_OPTIONS + 8];
+};
+
+static int argument_need(const struct clew_option *option)
+{
+	if (!option->argument)
+		return no_argument;
+	return option->argument[0] == '[' ? optional_argument : required_argument;
+}
+
+static void make_tables(const struct clew_command *command, struct getopt_tables *tables)
+{
+	char *letter = tables->letters;
+	size_t n = 0;
+
+	memset(tables, 0, sizeof(*tables));
+	if (command->takes_command)
+		*letter++ = '+';
+	*letter++ = ':';
+	*letter++ = 'h';
+	for (const struct clew_option *option = command->options; option->name && n < MOST_OPTIONS; option++, n++) {
+		int need = argument_need(option);
+
+		tables->longs[n] = (struct option){.name = option->name, .has_arg = need, .val = VALUE_OF_ROW + (int)n};
+		if (!option->letter)
+			continue;
+		*letter++ = option->letter;
+		for (int colon = 0; colon < need; colon++)
+			*letter++ = ':';
+	}
+	tables->longs[n] = (struct option){.name = "help", .has_arg = no_argument, .val = VALUE_OF_HELP};
+}
+
+static const struct clew_option *row_of(const struct clew_command *command, int value)
+{
+	if (value >= VALUE_OF_ROW && value < VALUE_OF_HELP)
+		return &command->options[value - VALUE_OF_ROW];
+	for (const struct clew_option *option = command->options; option->name; option++)
+		if (option->letter && option->letter == value)
+			return option;
+	return NULL;
+}
+
+static bool is_number(const char *word)
+{
+	return word && word[0] && strspn(word, "0123456789") == strlen(word);
+}
+
+/* Says what getopt did not like; `word` is the argument it stopped at. */
+static int complain(const struct clew_command *command, int problem, const char *word)
+{
+	const struct clew_option *option = row_of(command, optopt);
+
+	if (problem == ':')
+		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' needs an argument: give it %s", command->name, word,
+				 option ? option->argument : "one");
+	if (option || optopt == VALUE_OF_HELP)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' takes no argument: leave out what follows '='", command->name, word);
+	if (optopt)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '-%c': see `clew help %s`", command->name, optopt, command->name);
+	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`", command->name, word, command->name);
+}
+
+static int check_operands(const struct clew_command *command, int argc, char **argv, bool after_dashes)
+{
+	int count = argc - optind;
+
+	if (command->takes_command) {
+		if (count && !after_dashes)
+			return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is no option: write -- before a command to run", command->name,
+					 argv[optind]);
+		if (!count && after_dashes)
+			return clew_fail(CLEW_EXIT_INPUT, "%s: no command after --: name one, or leave out --", command->name);
+		return 0;
+	}
+	if (!command->operands[0] && count)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: takes no operand, but got '%s': leave it out", command->name, argv[optind]);
+	if (command->operands[0] && !count)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: no capture file: name one, as in `clew %s FILE`", command->name, command->name);
+	if (command->operands[0] && count > 1)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: more than one file, '%s' and '%s': name one", command->name, argv[optind],
+				 argv[optind + 1]);
+	return 0;
+}
+
+bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operands, int *ret_status)
+{
+	const struct clew_command *command = clew_command_find(argv[0]);
+	struct getopt_tables tables;
+	int value;
+
+	if (!command) {
+		*ret_status = clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", argv[0]);
+		return false;
+	}
+	make_tables(command, &tables);
+	opterr = 0;
+	optind = 0; /* glibc: begin afresh */
+	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+		const struct clew_option *option;
+		const char *argument = optarg;
+
+		if (value == 'h' || value == VALUE_OF_HELP) {
+			clew_command_print_help(stdout, command);
+			*ret_status = CLEW_EXIT_DONE;
+			return false;
+		}
+		if (value == '?' || value == ':') {
+			*ret_status = complain(command, value, argv[optind - 1]);
+			return false;
+		}
+		option = row_of(command, value);
+		/* getopt takes an optional argument only behind '=': here a number may be a word of its own, too. */
+		if (!argument && argument_need(option) == optional_argument && optind < argc && is_number(argv[optind]))
+			argument = argv[optind++];
+		*ret_status = option->take(option, argument, (char *)values + option->offset);
+		if (*ret_status)
+			return false;
+	}
+	*ret_status = check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
+	*ret_operands = argv + optind;
+	return *ret_status == 0;
+}
+
+void clew_options_print(FILE *out, const struct clew_option *options)
+{
+	for (const struct clew_option *option = options; option->name; option++) {
+		char left[64];
+		int n = 0;
+
+		if (option->letter)
+			n = snprintf(left, sizeof(left), "-%c, ", option->letter);
+		n += snprintf(left + n, sizeof(left) - n, "--%s", option->name);
+		if (option->argument)
+			snprintf(left + n, sizeof(left) - n, " %s", option->argument);
+		fprintf(out, "  %-24s %s\n", left, option->help);
+	}
+	fprintf(out, "  %-24s %s\n", "-h, --help", "this text");
+}
+
+int clew_take_flag(const struct clew_option *option, const char *argument, void *value)
+{
+	(void)option;
+	(void)argument;
+	*(bool *)value = true;
+	return 0;
+}
+
+int clew_take_string(const struct clew_option *option, const char *argument, void *value)
+{
+	if (!argument[0])
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: empty %s: give it one", option->name, option->argument);
+	*(const char **)value = argument;
+	return 0;
+}
+
+int clew_take_number(const struct clew_option *option, const char *argument, void *value)
+{
+	struct clew_number *number = value;
+	unsigned long parsed;
+
+	number->given = true;
+	number->value = 1;
+	if (!argument)
+		return 0;
+	errno = 0;
+	parsed = strtoul(argument, NULL, 10);
+	if (!is_number(argument) || errno || parsed == 0 || parsed > INT32_MAX)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no number from 1 to %d: give it one", option->name, argument, INT32_MAX);
+	number->value = parsed;
+	return 0;
+}
+
+static int take_time(const struct clew_option *option, const char *argument, uint64_t bare_unit, void *value)
+{
+	int r = clew_parse_duration(argument, bare_unit, value);
+
+	if (r == -ERANGE)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too long: give at most 580 years", option->name, argument);
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no duration: write a number and ns, us, ms, s, m or h, like 1.25s",
+				 option->name, argument);
+	return 0;
+}
+
+int clew_take_duration(const struct clew_option *option, const char *argument, void *value)
+{
+	return take_time(option, argument, 1, value);
+}
+
+int clew_take_seconds(const struct clew_option *option, const char *argument, void *value)
+{
+	return take_time(option, argument, 1000000000, value);
+}
+
+/* Calls `find` for each word of a list; the bits of what it returns, or 0 after an error. */
+static uint64_t take_words(const struct clew_option *option, const char *argument, int (*find)(const char *word),
+			   const char *(*name)(unsigned value), unsigned count)
+{
+	char word[32], known[512] = "";
+	uint64_t mask = 0;
+	size_t length;
+
+	for (;; argument += length + 1) {
+		int found;
+
+		length = strcspn(argument, ",");
+		snprintf(word, sizeof(word), "%.*s", (int)length, argument);
+		found = length < sizeof(word) ? find(word) : -1;
+		if (found < 0 || (unsigned)found >= count) {
+			for (unsigned i = 0, n = 0; i < count && n < sizeof(known); i++)
+				n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? " " : "", name(i));
+			clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%.*s': use one or more, with commas, of %s", option->name,
+				  (int)length, argument, known);
+			return 0;
+		}
+		mask |= UINT64_C(1) << found;
+		if (!argument[length])
+			return mask;
+	}
+}
+
+int clew_take_wait_kinds(const struct clew_option *option, const char *argument, void *value)
+{
+	uint64_t mask = take_words(option, argument, clew_wait_kind_from_name, clew_wait_kind_name, CLEW_WAIT_KIND_COUNT);
+
+	*(uint64_t *)value |= mask;
+	return mask ? 0 : CLEW_EXIT_INPUT;
+}
+
+int clew_take_edge_types(const struct clew_option *option, const char *argument, void *value)
+{
+	uint64_t mask = take_words(option, argument, clew_edge_type_from_name, clew_edge_type_name, CLEW_EDGE_TYPE_COUNT);
+
+	*(uint32_t *)value |= (uint32_t)mask;
+	return mask ? 0 : CLEW_EXIT_INPUT;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Progress on a terminal. See progress.h.
+ */
+#include "progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SHOW_AFTER_NS UINT64_C(500000000)
+#define SHOW_EVERY_NS UINT64_C(100000000)
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+void clew_progress_begin(struct clew_progress *progress, const char *what)
+{
+	*progress = (struct clew_progress){.what = what, .begun = now(), .terminal = isatty(STDERR_FILENO)};
+}
+
+void clew_progress_update(void *context, double done)
+{
+	struct clew_progress *progress = context;
+	uint64_t at;
+
+	if (!progress->terminal)
+		return;
+	at = now();
+	if (at - progress->begun < SHOW_AFTER_NS || at - progress->shown < SHOW_EVERY_NS)
+		return;
+	progress->shown = at;
+	fprintf(stderr, "\rclew: %s: %3.0f %%", progress->what, done * 100);
+	fflush(stderr);
+}
+
+void clew_progress_end(struct clew_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+}

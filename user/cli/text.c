@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Text for people. See text.h.
+ */
+#include "text.h"
+
+#include <stdbool.h>
+
+size_t clew_utf8_length(const char *text, uint32_t *ret_character)
+{
+	const unsigned char *byte = (const unsigned char *)text;
+	uint32_t character;
+	size_t length;
+
+	if (byte[0] < 0x80) {
+		*ret_character = byte[0];
+		return 1;
+	}
+	if (byte[0] >= 0xc2 && byte[0] <= 0xdf) {
+		length = 2;
+		character = byte[0] & 0x1f;
+	} else if ((byte[0] & 0xf0) == 0xe0) {
+		length = 3;
+		character = byte[0] & 0x0f;
+	} else if (byte[0] >= 0xf0 && byte[0] <= 0xf4) {
+		length = 4;
+		character = byte[0] & 0x07;
+	} else {
+		return 0;
+	}
+	for (size_t i = 1; i < length; i++) {
+		if ((byte[i] & 0xc0) != 0x80)
+			return 0;
+		character = character << 6 | (byte[i] & 0x3f);
+	}
+	if ((length == 3 && (character < 0x800 || (character >= 0xd800 && character <= 0xdfff))) ||
+	    (length == 4 && (character < 0x10000 || character > 0x10ffff)))
+		return 0;
+	*ret_character = character;
+	return length;
+}
+
+/* Characters that move the cursor, start an escape sequence or turn the direction of writing. */
+static bool disturbs(uint32_t character)
+{
+	return character < 0x20 || (character >= 0x7f && character <= 0x9f) || character == 0x200e || character == 0x200f ||
+	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+}
+
+void clew_print_safe(FILE *out, const char *text)
+{
+	while (*text) {
+		uint32_t character;
+		size_t length = clew_utf8_length(text, &character);
+
+		if (length && !disturbs(character)) {
+			fwrite(text, 1, length, out);
+			text += length;
+			continue;
+		}
+		for (size_t i = 0; i < (length ?: 1); i++)
+			fprintf(out, "\\x%02x", (unsigned char)*text++);
+	}
+}
+
+/* Three digits at least, as many decimals as that takes. */
+static const char *format_scaled(double value, const char *unit, char *buffer, size_t size)
+{
+	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+
+	snprintf(buffer, size, "%.*f %s", decimals, value, unit);
+	return buffer;
+}
+
+const char *clew_format_duration(uint64_t ns, char *buffer, size_t size)
+{
+	if (ns < 1000)
+		snprintf(buffer, size, "%u ns", (unsigned)ns);
+	else if (ns < 999500)
+		format_scaled(ns / 1e3, "us", buffer, size);
+	else if (ns < 999500000)
+		format_scaled(ns / 1e6, "ms", buffer, size);
+	else
+		snprintf(buffer, size, "%.3f s", ns / 1e9);
+	return buffer;
+}
+
+const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = bytes / 1024.0;
+	unsigned unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(buffer, size, "%u B", (unsigned)bytes);
+		return buffer;
+	}
+	while (value >= 1023.5 && unit < 5) {
+		value /= 1024;
+		unit++;
+	}
+	return format_scaled(value, units[unit], buffer, size);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Text for people: names that cannot disturb a terminal, durations and sizes
+ * in the unit that suits them.
+ */
+#ifndef CLEW_CLI_TEXT_H
+#define CLEW_CLI_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/*
+ * Length of the UTF-8 sequence at `text` and its character; 0 if the bytes there
+ * are no valid sequence (overlong, a surrogate, cut short).
+ */
+size_t clew_utf8_length(const char *text, uint32_t *ret_character);
+
+/* Prints text on one line: control characters and what is no UTF-8 as \xNN. */
+void clew_print_safe(FILE *out, const char *text);
+
+/* "850 ns", "3.10 us", "12.3 ms", "1.234 s". Returns buffer. */
+const char *clew_format_duration(uint64_t ns, char *buffer, size_t size);
+
+/* "512 B", "3.4 KiB", "12.3 MiB". Returns buffer. */
+const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size);
+
+/* Buffers of the two above, as arguments. */
+#define CLEW_DURATION(ns) clew_format_duration(ns, (char[32]){0}, 32)
+#define CLEW_BYTES(bytes) clew_format_bytes(bytes, (char[32]){0}, 32)
+
+#endif
