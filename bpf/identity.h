@@ -56,7 +56,7 @@ static __always_inline __u32 path_append(char *path, __u32 size, const void *nam
 
 __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)
 {
-	struct cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct file *file = (struct file *)file_address;
 	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct dentry *dentry, *parent, *root;
@@ -150,7 +150,7 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 /* Sends a cgroup's path; returns its id. */
 __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 {
-	struct cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct cgroup *cgroup = (struct cgroup *)cgroup_address;
 	struct cgroup_path_record *record;
 	struct kernfs_node *node, *parent;
@@ -198,7 +198,7 @@ struct {
 /* Sends the path argument at a user address; returns what refers to it, 0 if it cannot be read. */
 __noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
 {
-	struct cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	__u64 hash = 14695981039346656037ULL;
 	struct text_record *record;
 	struct sent *slot;
@@ -265,7 +265,7 @@ static __always_inline void read_unix_path(char *path, struct sock *sock)
 
 __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, __u64 time)
 {
-	struct cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct socket *socket = (struct socket *)socket_address;
 	struct clew_socket_record *record;
 	struct sock *sock, *peer = NULL;

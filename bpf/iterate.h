@@ -12,7 +12,7 @@
 
 #include "life.h"
 
-static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct task_state *state)
+static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct clew_task_state *state)
 {
 	struct clew_task_record record = {};
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2] = {};
@@ -20,6 +20,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 
 	if (!state->serial)
 		state->serial = new_serial();
+	if (task->rseq && task->__state == TASK_INTERRUPTIBLE)
+		__sync_fetch_and_and(&sleeping_flags, task->thread_info.flags);
 	update_filter(task, state, false);
 	record.header.time = where->time;
 	record.header.cpu = CLEW_NO_CALL;
@@ -40,7 +42,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	bpf_seq_write(meta->seq, command_line, sizeof(command_line));
 }
 
-static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct task_state *state)
+static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct clew_task_state *state)
 {
 	struct switch_record record = {};
 	struct clew_wait *wait = &record.wait;
@@ -67,7 +69,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 	} else {
-		bool detail = (state->flags & TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(task));
+		bool detail = (state->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(task));
 
 		read_call(task, &call);
 		class = describe_call(task, bits, &call, wait);
@@ -108,7 +110,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	bpf_seq_write(meta->seq, &record, sizeof(record));
 }
 
-static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where, struct task_state *state)
+static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where, struct clew_task_state *state)
 {
 	struct clew_switch change = {};
 	struct clew_wait none = {};
@@ -118,7 +120,7 @@ static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct wher
 	change.header.kind = CLEW_KIND_STATE;
 	change.header.flags = CLEW_STATE_STOP;
 	change.prev = change.next = state->serial;
-	if (state->flags & TASK_STATE_NEW)
+	if (state->flags & CLEW_TASK_STATE_NEW)
 		change.header.flags |= CLEW_SWITCH_NEXT_NEW;
 	else if (state->slept)
 		change.header.flags |= CLEW_SWITCH_NEXT_SLEPT;
@@ -133,19 +135,19 @@ SEC("iter.s/task")
 int clew_iterate(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct task_state *state;
+	struct clew_task_state *state;
 	struct where where;
 
 	if (!task || !here(&where))
 		return 0;
-	state = bpf_task_storage_get(&clew_tasks, task, 0, pass == PASS_IDENTIFY ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	state = bpf_task_storage_get(&clew_tasks, task, 0, pass == CLEW_PASS_IDENTIFY ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!state)
 		return 0;
-	if (pass == PASS_IDENTIFY)
+	if (pass == CLEW_PASS_IDENTIFY)
 		iterate_identify(ctx->meta, &where, task, state);
-	else if (pass == PASS_START)
+	else if (pass == CLEW_PASS_START)
 		iterate_start(ctx->meta, &where, task, state);
-	else if (pass == PASS_STOP)
+	else if (pass == CLEW_PASS_STOP)
 		iterate_stop(ctx->meta, &where, state);
 	return 0;
 }

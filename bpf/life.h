@@ -57,24 +57,24 @@ static __noinline bool comm_wanted(struct task_struct *task)
 	return false;
 }
 
-static __always_inline void update_filter(struct task_struct *task, struct task_state *state, bool inherited)
+static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state, bool inherited)
 {
 	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
 
 	if (task->tgid == (int)self_pid)
-		state->flags |= TASK_STATE_SELF;
+		state->flags |= CLEW_TASK_STATE_SELF;
 	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid))
-		state->flags |= TASK_STATE_PID;
-	state->flags &= ~TASK_STATE_DETAIL;
-	if ((state->flags & TASK_STATE_PID) && !(state->flags & TASK_STATE_SELF) && (!filter_comm || comm_wanted(task)))
-		state->flags |= TASK_STATE_DETAIL;
+		state->flags |= CLEW_TASK_STATE_PID;
+	state->flags &= ~CLEW_TASK_STATE_DETAIL;
+	if ((state->flags & CLEW_TASK_STATE_PID) && !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(task)))
+		state->flags |= CLEW_TASK_STATE_DETAIL;
 }
 
 /* Serials of the leader and the parent. */
-static __always_inline void describe_kin(struct task_struct *task, struct task_state *state, struct clew_task_record *record)
+static __always_inline void describe_kin(struct task_struct *task, struct clew_task_state *state, struct clew_task_record *record)
 {
 	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
-	struct task_state *other;
+	struct clew_task_state *other;
 
 	record->process = state->serial;
 	if (leader && leader != task) {
@@ -89,7 +89,7 @@ static __always_inline void describe_kin(struct task_struct *task, struct task_s
 }
 
 /* Everything but the header, the kin and the command line. */
-static __always_inline void describe_task(struct where *where, struct task_struct *task, struct task_state *state, struct clew_task_record *record)
+static __always_inline void describe_task(struct where *where, struct task_struct *task, struct clew_task_state *state, struct clew_task_record *record)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	struct file *executable = NULL;
@@ -107,9 +107,9 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 		record->task_flags |= CLEW_TASK_KTHREAD;
 	if (task->flags & PF_WQ_WORKER)
 		record->task_flags |= CLEW_TASK_KWORKER;
-	if (state->flags & TASK_STATE_SELF)
+	if (state->flags & CLEW_TASK_STATE_SELF)
 		record->task_flags |= CLEW_TASK_SELF;
-	if (state->flags & TASK_STATE_DETAIL)
+	if (state->flags & CLEW_TASK_STATE_DETAIL)
 		record->task_flags |= CLEW_TASK_DETAIL;
 	level = BPF_CORE_READ(pid, level);
 	record->nspid_count = 0;
@@ -161,10 +161,12 @@ static __always_inline bool here(struct where *where)
 	return where->cpu_state != NULL;
 }
 
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(clew_sched_process_fork, struct task_struct *parent, struct task_struct *child)
+/* task_newtask, not sched_process_fork: the latter leaves out the threads of io_uring. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(clew_task_newtask, struct task_struct *child)
 {
-	struct task_state *state, *parent_state;
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct clew_task_state *state, *parent_state;
 	struct clew_task_record *record;
 	struct where where;
 
@@ -181,8 +183,10 @@ int BPF_PROG(clew_sched_process_fork, struct task_struct *parent, struct task_st
 	}
 	parent_state = task_state(parent);
 	state->serial = new_serial();
-	state->flags |= TASK_STATE_NEW;
-	update_filter(child, state, parent_state && (parent_state->flags & TASK_STATE_PID));
+	state->flags |= CLEW_TASK_STATE_NEW;
+	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
+	if (!identifying)
+		return 0;
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
 	if (record) {
 		describe_kin(child, state, record);
@@ -197,7 +201,7 @@ int BPF_PROG(clew_sched_process_fork, struct task_struct *parent, struct task_st
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 {
-	struct task_state *state;
+	struct clew_task_state *state;
 	struct task_record *record;
 	struct where where;
 	__u32 before;
@@ -212,7 +216,9 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 		state->serial = new_serial();
 	state->has_wait = 0;
 	state->fault_frame = 0;
-	update_filter(task, state, state->flags & TASK_STATE_PID);
+	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
+	if (!identifying)
+		return 0;
 	if (enabled)
 		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
@@ -233,7 +239,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 {
-	struct task_state *state;
+	struct clew_task_state *state;
 	struct where where;
 
 	if (!enabled || !here(&where))
@@ -248,11 +254,11 @@ SEC("tp_btf/task_rename")
 int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 {
 	struct clew_rename *record;
-	struct task_state *state;
+	struct clew_task_state *state;
 	struct where where;
 
 	/* An exec tells its name in the record of the new identity. */
-	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
+	if (!identifying || BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state)

@@ -40,7 +40,7 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 	return ancestor && BPF_CORE_READ(ancestor, kn, id) == filter_cgroup_id;
 }
 
-static __always_inline void copy_stamp(struct clew_switch *change, const struct wake_stamp *stamp)
+static __always_inline void copy_stamp(struct clew_switch *change, const struct clew_wake_stamp *stamp)
 {
 	change->wake_time = stamp->time;
 	change->wake_object = stamp->object;
@@ -58,10 +58,10 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct task_state *prev_task = NULL, *next_task = NULL;
+	struct clew_task_state *prev_task = NULL, *next_task = NULL;
 	struct switch_record record;
 	struct clew_switch *change = &record.change;
-	struct cpu_state *cpu_state;
+	struct clew_cpu_state *cpu_state;
 	__u64 size = sizeof(record.change);
 	bool sleeps;
 	void *ring;
@@ -99,7 +99,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		prev_task->slept = sleeps;
 		if (sleeps) {
 			struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
-			bool detail = (prev_task->flags & TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
+			bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
 
 			change->header.flags |= CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 			describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &record.wait);
@@ -109,8 +109,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		change->header.flags |= CLEW_SWITCH_SLEEP;
 	}
 	if (next_task) {
-		if (unlikely(next_task->flags & TASK_STATE_NEW)) {
-			next_task->flags &= ~TASK_STATE_NEW;
+		if (unlikely(next_task->flags & CLEW_TASK_STATE_NEW)) {
+			next_task->flags &= ~CLEW_TASK_STATE_NEW;
 			change->header.flags |= CLEW_SWITCH_NEXT_NEW;
 			copy_stamp(change, &next_task->wake);
 		} else if (next_task->slept) {
@@ -137,7 +137,7 @@ SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state;
+	struct clew_task_state *state;
 
 	if (!enabled || (task->flags & PF_KTHREAD))
 		return 0;

@@ -15,6 +15,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/calls.h>
+#include <clew/maps.h>
 #include <clew/records.h>
 
 #define likely(x)   __builtin_expect(!!(x), 1)
@@ -25,7 +26,6 @@ const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
-const volatile __u64 notify_resume_mask;   /* thread_info.flags bit set from a switch-out to the return to user mode; 0 unknown */
 const volatile bool filter_pids;
 const volatile bool filter_comm;
 const volatile bool filter_cgroup;
@@ -34,86 +34,39 @@ const volatile __u64 filter_cgroup_id;
 const volatile __u32 filter_cgroup_level;
 const volatile __u32 filter_cgroup_subsystem; /* index in css_set.subsys; ~0: the unified hierarchy */
 
-/* The gate of every program. */
+/* The gate of every program. Lives and identities are told a little longer, from the attaching on: `identifying`. */
 volatile __u32 enabled;
-/* What the iterator does: enum clew_pass. */
+volatile __u32 identifying;
+/* What the iterator does: enum clew_pass of maps.h. */
 volatile __u32 pass;
 __u32 last_serial;
-
-enum clew_pass { PASS_IDENTIFY = 1, PASS_START = 2, PASS_STOP = 3 };
-
-/* The last wake of a task. Written under its pi_lock. */
-struct wake_stamp {
-	__u64 time;
-	__u64 object;
-	__u32 waker;
-	__u32 device;
-	__s32 descriptor;
-	__u16 call;
-	__u8 context;
-	__u8 flags;
-	__u8 operation;
-	__u8 object_kind;
-	__u16 reserved;
-};
-
-#define TASK_STATE_SELF   0x01
-#define TASK_STATE_PID    0x02 /* matches -p or -t, itself or by descent */
-#define TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
-#define TASK_STATE_NEW    0x08 /* was never on a CPU */
-
-struct task_state {
-	struct wake_stamp wake;
-	struct clew_wait wait; /* the last one */
-	__u64 first_argument;    /* of the call of the last wait */
-	__u64 second_argument;
-	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
-	__u64 fault_ip;
-	__u64 file; /* what the fields below were read from */
-	__u64 inode;
-	__u64 object;
-	__u32 device;
-	__u32 serial;
-	__u8 object_kind;
-	__u8 flags;
-	__u8 slept; /* the last switch-out was a sleep */
-	__u8 has_wait;
-};
+/*
+ * The bit of thread_info.flags that is set from a switch-out to the return to user
+ * mode for a thread with a registered rseq; its number differs among kernels. The
+ * first pass finds what all sleeping ones have in common, user space picks the bit.
+ */
+volatile __u64 notify_resume_mask;
+__u64 sleeping_flags = ~0ULL;
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct task_state);
+	__type(value, struct clew_task_state);
 } clew_tasks SEC(".maps");
-
-struct count_row {
-	__u64 seen;
-	__u64 filtered;
-	__u64 reserved;
-	__u64 lost;
-	__u64 missed;
-};
-
-struct cpu_state {
-	struct count_row counts[CLEW_KIND_COUNT];
-	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
-	__u32 lost;
-	__u32 reserved;
-};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct cpu_state);
+	__type(value, struct clew_cpu_state);
 } clew_cpus SEC(".maps");
 
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
-} clew_ring SEC(".maps");
+};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -145,17 +98,17 @@ struct {
 
 /* Where and when a program runs. */
 struct where {
-	struct cpu_state *cpu_state;
+	struct clew_cpu_state *cpu_state;
 	__u64 time;
 	__u32 cpu;
 };
 
-static __always_inline struct cpu_state *this_cpu_state(__u32 cpu)
+static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&clew_cpus, &cpu);
 }
 
-static __always_inline struct task_state *task_state(struct task_struct *task)
+static __always_inline struct clew_task_state *task_state(struct task_struct *task)
 {
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
 }
@@ -172,9 +125,9 @@ static __always_inline void *ring_of(__u32 cpu)
 }
 
 /* Accounts for a record of `kind` that did or did not reach the ring. */
-static __always_inline void account(struct cpu_state *cpu_state, __u8 kind, bool reserved)
+static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind, bool reserved)
 {
-	struct count_row *row = &cpu_state->counts[kind];
+	struct clew_count_row *row = &cpu_state->counts[kind];
 
 	if (likely(reserved)) {
 		count_atomic(&row->reserved);
@@ -185,7 +138,7 @@ static __always_inline void account(struct cpu_state *cpu_state, __u8 kind, bool
 }
 
 /* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if there is none. */
-static __always_inline void *record_reserve(struct cpu_state *cpu_state, __u32 cpu, __u8 kind, __u64 time, __u64 size)
+static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind, __u64 time, __u64 size)
 {
 	void *ring = ring_of(cpu);
 	struct clew_header *header = NULL;

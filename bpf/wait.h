@@ -35,8 +35,9 @@
 /* The saved user registers, as the call's arguments. */
 struct call {
 	__u64 argument[4];
-	__s64 number; /* 64-bit number; < 0 none */
+	__s64 number; /* 64-bit number; < 0 none, or none of that name */
 	bool compat;
+	bool outside; /* in no system call */
 };
 
 static __always_inline void read_call(struct task_struct *task, struct call *ret_call)
@@ -51,11 +52,13 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 		ret_call->argument[2] = (__u32)regs->dx;
 		ret_call->argument[3] = (__u32)regs->si;
 		number = (__s32)number;
+		ret_call->outside = number < 0;
 		if (number >= 0)
 			number = number < CLEW_CALL_COUNT ? (__s64)compat_call[number & (CLEW_CALL_COUNT - 1)] : CLEW_NO_CALL;
 		if (number == CLEW_NO_CALL)
 			number = -1;
 	} else {
+		ret_call->outside = number < 0;
 		ret_call->argument[0] = regs->di;
 		ret_call->argument[1] = regs->si;
 		ret_call->argument[2] = regs->dx;
@@ -191,7 +194,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
-static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct task_state *state, __s32 descriptor, struct found *ret_found)
+static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state, __s32 descriptor, struct found *ret_found)
 {
 	struct file *file = file_of(task, descriptor);
 	struct inode *inode;
@@ -310,7 +313,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-	if (call->number < 0 && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED)))
+	if (call->outside && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED)))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
 	switch (class) {
 	case CLEW_CALL_FUTEX:
@@ -354,7 +357,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 #define KERNEL_STACK_SIZE 32768
 
 /* Whether the wait is inside a page fault that the kernel took on this task's stack while in a call. */
-static __always_inline bool in_kernel_fault(void *context, struct task_state *state)
+static __always_inline bool in_kernel_fault(void *context, struct clew_task_state *state)
 {
 	struct pt_regs *regs = (void *)state->fault_frame;
 
@@ -371,7 +374,7 @@ static __always_inline bool in_kernel_fault(void *context, struct task_state *st
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too.
  */
-static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits, struct task_state *state,
+static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits, struct clew_task_state *state,
 					  bool detail, struct clew_wait *wait)
 {
 	struct found found = {};
@@ -416,12 +419,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	}
 	if (detail) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
-		if (class == CLEW_CALL_SOCKETCALL) {
-			__u32 descriptor = -1;
-
-			bpf_probe_read_user(&descriptor, sizeof(descriptor), (void *)call.argument[1]);
-			wait->descriptor = descriptor;
-		} else if (class == CLEW_CALL_FUTEX_VECTOR) {
+		if (class == CLEW_CALL_FUTEX_VECTOR) {
 			__u64 entry[2] = {};
 
 			bpf_probe_read_user(entry, sizeof(entry), (void *)call.argument[0]);

@@ -21,7 +21,7 @@
  * that no symbol table of a hardened kernel gives; its distance to the CPU's run
  * queue is in BTF, and every task on the CPU points to that.
  */
-static __always_inline __u8 wake_context(struct cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
+static __always_inline __u8 wake_context(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
 {
 	__u32 count = 0;
 
@@ -63,7 +63,7 @@ static __always_inline __u8 futex_wake_operation(const struct call *call)
 
 /* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select it is what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker, const struct call *sleeper_call,
-					   __u8 sleeper_class, const struct call *waker_call, bool task_context, struct wake_stamp *stamp)
+					   __u8 sleeper_class, const struct call *waker_call, bool task_context, struct clew_wake_stamp *stamp)
 {
 	struct found found = {};
 	struct file *file = NULL;
@@ -107,10 +107,10 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct cpu_state *cpu_state = this_cpu_state(cpu);
-	struct task_state *state, *waker_state;
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	struct clew_task_state *state, *waker_state;
 	struct call call = { .number = -1 };
-	struct wake_stamp *stamp;
+	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
 	__u8 context;
 

@@ -25,8 +25,7 @@ enum clew_call_class {
 	CLEW_CALL_IPC = 13,      /* argument 0 is a System V identifier */
 	CLEW_CALL_IO_URING = 14, /* argument 0 is a ring's descriptor */
 	CLEW_CALL_RESTART = 15,  /* restart_syscall: the call before goes on */
-	CLEW_CALL_SOCKETCALL = 16, /* 32-bit: argument 1 points to the real arguments */
-	CLEW_CALL_FUTEX_VECTOR = 17, /* argument 0 points to futex_waitv entries */
+	CLEW_CALL_FUTEX_VECTOR = 16, /* argument 0 points to futex_waitv entries */
 };
 
 #endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the kernel side keeps in its maps and user space reads or writes there.
+ * Unlike records.h it never reaches a file: both sides are always of one build.
+ */
+#ifndef CLEW_MAPS_H
+#define CLEW_MAPS_H
+
+#include <clew/records.h>
+
+/* What the iterator does. */
+enum clew_pass { CLEW_PASS_IDENTIFY = 1, CLEW_PASS_START = 2, CLEW_PASS_STOP = 3 };
+
+/* The last wake of a task. Written under its pi_lock. */
+struct clew_wake_stamp {
+	__u64 time;
+	__u64 object;
+	__u32 waker;
+	__u32 device;
+	__s32 descriptor;
+	__u16 call;
+	__u8 context;
+	__u8 flags;
+	__u8 operation;
+	__u8 object_kind;
+	__u16 reserved;
+};
+
+#define CLEW_TASK_STATE_SELF   0x01
+#define CLEW_TASK_STATE_PID    0x02 /* matches -p or -t, itself or by descent */
+#define CLEW_TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
+#define CLEW_TASK_STATE_NEW    0x08 /* was never on a CPU */
+
+struct clew_task_state {
+	struct clew_wake_stamp wake;
+	struct clew_wait wait; /* the last one */
+	__u64 first_argument;    /* of the call of the last wait */
+	__u64 second_argument;
+	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
+	__u64 fault_ip;
+	__u64 file; /* what the fields below were read from */
+	__u64 inode;
+	__u64 object;
+	__u32 device;
+	__u32 serial;
+	__u8 object_kind;
+	__u8 flags;
+	__u8 slept; /* the last switch-out was a sleep */
+	__u8 has_wait;
+};
+
+struct clew_count_row {
+	__u64 seen;
+	__u64 filtered;
+	__u64 reserved;
+	__u64 lost;
+	__u64 missed;
+};
+
+struct clew_cpu_state {
+	struct clew_count_row counts[CLEW_KIND_COUNT];
+	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
+	__u32 lost;
+	__u32 reserved;
+};
+
+CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
+CLEW_ASSERT_SIZE(struct clew_cpu_state, CLEW_KIND_COUNT * 40 + 16);
+
+#endif

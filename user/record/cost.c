@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * clew's own cost. The kernel's run time statistics of BPF programs cost some
+ * per cent themselves: they are on for 10 ms a second, and the mean run time
+ * found then is multiplied by how often a program ran in all.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+
+#define SAMPLE_PERIOD 1000000000ULL
+#define SAMPLE_LENGTH 10000000ULL
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+uint64_t clew_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clew_cpu_time(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void read_program(int descriptor, uint64_t *ret_time, uint64_t *ret_count)
+{
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	*ret_time = *ret_count = 0;
+	if (!bpf_obj_get_info_by_fd(descriptor, &info, &size)) {
+		*ret_time = info.run_time_ns;
+		*ret_count = info.run_cnt;
+	}
+}
+
+void clew_cost_open(struct clew_recorder *recorder)
+{
+	static const struct {
+		const char *program;
+		int kind;
+	} kinds[] = {
+		{ "clew_sched_switch", CLEW_KIND_SWITCH },
+		{ "clew_sched_waking", CLEW_KIND_WAKE },
+		{ "clew_task_newtask", CLEW_KIND_FORK },
+		{ "clew_sched_process_exec", CLEW_KIND_EXEC },
+		{ "clew_sched_process_exit", CLEW_KIND_EXIT },
+		{ "clew_task_rename", CLEW_KIND_RENAME },
+	};
+	struct cost_sampler *cost = &recorder->cost;
+	struct bpf_program *program;
+
+	cost->stats = -1;
+	bpf_object__for_each_program(program, recorder->bpf->obj) {
+		struct program_cost *row = &cost->programs[cost->program_count];
+
+		if (bpf_program__fd(program) < 0 || cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
+			continue;
+		row->descriptor = bpf_program__fd(program);
+		row->kind = -1;
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			if (!strcmp(bpf_program__name(program), kinds[i].program))
+				row->kind = kinds[i].kind;
+		cost->program_count++;
+	}
+}
+
+static void end_sample(struct cost_sampler *cost, uint64_t now)
+{
+	for (unsigned i = 0; i < cost->program_count; i++) {
+		struct program_cost *row = &cost->programs[i];
+		uint64_t time, count;
+
+		read_program(row->descriptor, &time, &count);
+		row->time += time - row->start_time;
+		row->count += count - row->start_count;
+	}
+	close(cost->stats);
+	cost->stats = -1;
+	cost->sampled_ns += now - cost->begun;
+	cost->any = true;
+}
+
+void clew_cost_tick(struct clew_recorder *recorder, uint64_t now)
+{
+	struct cost_sampler *cost = &recorder->cost;
+	struct timespec length = { .tv_nsec = SAMPLE_LENGTH };
+
+	if (now < cost->next)
+		return;
+	cost->next = now + SAMPLE_PERIOD;
+	cost->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (cost->stats < 0)
+		return;
+	for (unsigned i = 0; i < cost->program_count; i++)
+		read_program(cost->programs[i].descriptor, &cost->programs[i].start_time, &cost->programs[i].start_count);
+	cost->begun = clew_now();
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
+	end_sample(cost, clew_now());
+}
+
+void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost)
+{
+	struct cost_sampler *cost = &recorder->cost;
+	double total = 0;
+
+	for (unsigned i = 0; i < cost->program_count; i++) {
+		const struct program_cost *row = &cost->programs[i];
+		double runs = 0;
+
+		if (!row->count)
+			continue;
+		if (row->kind >= 0)
+			for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+				runs += recorder->cpus[cpu].counts[row->kind].seen;
+		else
+			runs = (double)row->count * duration / cost->sampled_ns;
+		total += runs * row->time / row->count;
+	}
+	ret_cost->user_ns = clew_cpu_time() - recorder->start_cpu_time;
+	ret_cost->bpf_ns = total;
+	ret_cost->bpf_sampled = cost->any;
+}

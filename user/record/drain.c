@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Drain threads: from the rings to the capture file.
+ *
+ * A thread serves a few CPUs and polls: the programs never wake it, which would
+ * cost the traced task. How long it sleeps follows how full the rings were. A
+ * record always goes to the file once it was taken from its ring, and the
+ * callback never fails: libbpf would take the record and drop it.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+
+#define CPUS_A_THREAD    8
+#define SHORTEST_SLEEP   1000000ULL  /* ns */
+#define LONGEST_SLEEP    50000000ULL
+#define CHUNK_AGE        400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
+
+/* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
+static size_t turn_path(const char *components, size_t size, char *ret_path)
+{
+	size_t length = 0;
+
+	if (size == 0 || components[size - 1] != '\0') {
+		ret_path[0] = '/';
+		return 1;
+	}
+	for (size_t end = size - 1;; ) {
+		size_t start = end;
+
+		while (start > 0 && components[start - 1] != '\0')
+			start--;
+		ret_path[length++] = '/';
+		memcpy(ret_path + length, components + start, end - start);
+		length += end - start;
+		if (start == 0)
+			return length;
+		end = start - 1;
+	}
+}
+
+static void put(struct stream *stream, const void *record, size_t size)
+{
+	int error = clew_writer_put(stream->recorder->writer, stream->cpu, record, size);
+
+	if (error && !stream->error)
+		stream->error = error;
+}
+
+static void put_gap(struct stream *stream, uint64_t to, uint32_t count)
+{
+	struct clew_gap gap = {
+		.header = { .time = to, .cpu = stream->cpu, .kind = CLEW_KIND_GAP },
+		.from = stream->last_time,
+		.count = count,
+	};
+
+	put(stream, &gap, sizeof(gap));
+}
+
+static void put_path(struct stream *stream, const void *data, size_t fixed, size_t path_size_offset)
+{
+	union {
+		struct clew_header header;
+		char bytes[sizeof(struct clew_file_record) + CLEW_PATH_SIZE * 2];
+	} record;
+	uint16_t size;
+
+	memcpy(record.bytes, data, fixed);
+	memcpy(&size, record.bytes + path_size_offset, sizeof(size));
+	if (size > CLEW_PATH_SIZE)
+		size = CLEW_PATH_SIZE;
+	size = turn_path((const char *)data + fixed, size, record.bytes + fixed);
+	memcpy(record.bytes + path_size_offset, &size, sizeof(size));
+	put(stream, record.bytes, fixed + size);
+}
+
+static int take(void *context, void *data, size_t size)
+{
+	struct stream *stream = context;
+	const struct clew_header *header = data;
+
+	stream->bytes += size + BPF_RINGBUF_HDR_SZ;
+	if (header->kind < CLEW_KIND_COUNT)
+		stream->read[header->kind]++;
+	if (header->lost != stream->lost) {
+		put_gap(stream, header->time, header->lost - stream->lost);
+		stream->lost = header->lost;
+	}
+	stream->last_time = header->time;
+	switch (header->kind) {
+	case CLEW_KIND_FILE:
+		put_path(stream, data, sizeof(struct clew_file_record), offsetof(struct clew_file_record, path_size));
+		break;
+	case CLEW_KIND_CGROUP:
+		put_path(stream, data, sizeof(struct clew_cgroup_record), offsetof(struct clew_cgroup_record, path_size));
+		break;
+	case CLEW_KIND_TEXT:
+		put(stream, data, sizeof(struct clew_text_record) + ((const struct clew_text_record *)data)->text_size);
+		break;
+	case CLEW_KIND_TASK:
+		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
+		break;
+	default:
+		put(stream, data, size);
+	}
+	return 0;
+}
+
+static void sleep_for(uint64_t ns)
+{
+	struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+static void *drain_main(void *argument)
+{
+	struct drain *drain = argument;
+	struct clew_recorder *recorder = drain->recorder;
+	uint64_t pause = SHORTEST_SLEEP;
+
+	pthread_setname_np(pthread_self(), "clew-drain");
+	if (recorder->pause_drain)
+		sleep_for(recorder->pause_drain);
+	for (;;) {
+		bool last = atomic_load(&recorder->stopping);
+		uint64_t most = 0, now;
+
+		ring_buffer__consume(drain->rings);
+		now = clew_now();
+		for (unsigned i = 0; i < drain->stream_count; i++) {
+			if (drain->streams[i].bytes > most)
+				most = drain->streams[i].bytes;
+			drain->streams[i].bytes = 0;
+			clew_writer_flush(recorder->writer, drain->streams[i].cpu, now, last ? 0 : CHUNK_AGE);
+		}
+		if (last)
+			return NULL;
+		if (most > recorder->ring_size / 8)
+			pause = pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : pause / 2;
+		else if (most < recorder->ring_size / 32)
+			pause = pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : pause * 2;
+		sleep_for(pause);
+	}
+}
+
+int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
+{
+	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
+
+	recorder->drain_count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
+	recorder->streams = calloc(recorder->cpu_count, sizeof(*recorder->streams));
+	recorder->drains = calloc(recorder->drain_count, sizeof(*recorder->drains));
+	if (!recorder->streams || !recorder->drains)
+		return clew_say(message, -ENOMEM, "no memory for the drain: free some");
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+		recorder->streams[cpu].ring = -1;
+
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++) {
+		struct stream *stream = &recorder->streams[cpu];
+		struct drain *drain = &recorder->drains[cpu / CPUS_A_THREAD];
+
+		stream->recorder = recorder;
+		stream->cpu = cpu;
+		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, recorder->ring_size, NULL);
+		if (stream->ring < 0)
+			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", recorder->ring_size, cpu,
+					strerror(errno));
+		if (bpf_map_update_elem(rings, &cpu, &stream->ring, BPF_ANY))
+			return clew_say(message, -errno, "the ring of CPU %u was refused: %s: try a smaller --ring-size", cpu, strerror(errno));
+		if (!drain->rings) {
+			drain->recorder = recorder;
+			drain->streams = stream;
+			drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
+			if (!drain->rings)
+				return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
+		} else if (ring_buffer__add(drain->rings, stream->ring, take, stream)) {
+			return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
+		}
+		drain->stream_count++;
+	}
+	return 0;
+}
+
+int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message)
+{
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		int error = pthread_create(&recorder->drains[i].thread, NULL, drain_main, &recorder->drains[i]);
+
+		if (error)
+			return clew_say(message, -error, "no thread for the drain: %s: raise the limit of processes", strerror(error));
+		recorder->drains[i].started = true;
+	}
+	return 0;
+}
+
+void clew_drain_stop(struct clew_recorder *recorder)
+{
+	atomic_store(&recorder->stopping, true);
+	for (unsigned i = 0; i < recorder->drain_count; i++)
+		if (recorder->drains && recorder->drains[i].started) {
+			pthread_join(recorder->drains[i].thread, NULL);
+			recorder->drains[i].started = false;
+		}
+	/* What was lost after a CPU's last record shows in no record. */
+	for (unsigned cpu = 0; recorder->started && cpu < recorder->cpu_count; cpu++) {
+		struct stream *stream = &recorder->streams[cpu];
+		uint32_t lost = recorder->cpus[cpu].lost;
+
+		if (lost != stream->lost)
+			put_gap(stream, clew_now(), lost - stream->lost);
+	}
+}
+
+void clew_drain_close(struct clew_recorder *recorder)
+{
+	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
+		ring_buffer__free(recorder->drains[i].rings);
+	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++)
+		if (recorder->streams[cpu].ring >= 0)
+			close(recorder->streams[cpu].ring);
+	free(recorder->drains);
+	free(recorder->streams);
+}

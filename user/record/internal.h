@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the parts of the recorder share. */
+#ifndef CLEW_RECORD_INTERNAL_H
+#define CLEW_RECORD_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <clew/maps.h>
+
+#include "recorder.h"
+
+struct clew_bpf;
+struct ring_buffer;
+
+/* One CPU's ring, as its drain thread sees it. */
+struct stream {
+	struct clew_recorder *recorder;
+	unsigned cpu;
+	int ring; /* map */
+	uint32_t lost;      /* of the last record */
+	uint64_t last_time; /* of the last record */
+	uint64_t bytes;     /* drained since the thread last looked */
+	uint64_t read[CLEW_KIND_COUNT];
+	int error;
+};
+
+struct drain {
+	struct clew_recorder *recorder;
+	struct ring_buffer *rings;
+	struct stream *streams; /* this thread's */
+	unsigned stream_count;
+	pthread_t thread;
+	bool started;
+};
+
+/* Sampled run time of the programs. */
+struct cost_sampler {
+	int stats;            /* descriptor that keeps statistics on, -1 */
+	uint64_t begun;       /* ns, of the sample under way */
+	uint64_t next;
+	uint64_t sampled_ns;  /* wall time that samples covered */
+	bool any;
+	struct program_cost {
+		int descriptor;
+		int kind; /* whose count tells how often it ran, -1 none */
+		uint64_t start_time, start_count;
+		uint64_t time, count;
+	} programs[16];
+	unsigned program_count;
+};
+
+struct clew_recorder {
+	struct clew_bpf *bpf;
+	struct clew_writer *writer;
+	struct clew_cpu_state *cpus; /* mapped from the kernel, cpu_count of them */
+	size_t cpus_size;
+	unsigned cpu_count;
+	struct stream *streams;
+	struct drain *drains;
+	unsigned drain_count;
+	size_t ring_size;
+	uint64_t pause_drain;
+	atomic_bool stopping;
+	bool started;
+	uint64_t start;
+	uint64_t start_cpu_time;
+	uint64_t next_clock;
+	struct cost_sampler cost;
+	bool verify;
+	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
+};
+
+uint64_t clew_now(void);
+uint64_t clew_cpu_time(void);
+
+/* drain.c */
+int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message);
+int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message);
+/* Drains what is left and ends the threads. */
+void clew_drain_stop(struct clew_recorder *recorder);
+void clew_drain_close(struct clew_recorder *recorder);
+
+/* iterate.c */
+int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message);
+
+/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it did, in order. Returns 0 or the file's error. */
+int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
+
+/* iterate.c: a record for the user stream */
+int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
+
+/* filter.c: before load, then after it */
+int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
+int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
+
+/* cost.c */
+void clew_cost_open(struct clew_recorder *recorder);
+void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
+void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
+
+/* ledger.c */
+int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Passes over all tasks: what the kernel side's iterator writes goes to the
+ * file's user stream. In the first pass kin are told by pid; here they become
+ * serials.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+
+/* What a pass writes for each task (bpf/iterate.h). */
+struct identified {
+	struct clew_task_record task;
+	char command_line[CLEW_COMMAND_LINE_SIZE / 2];
+};
+
+struct found {
+	struct clew_switch change;
+	struct clew_wait wait;
+};
+
+static int read_all(struct clew_recorder *recorder, char **ret_data, size_t *ret_size)
+{
+	struct bpf_link *link = bpf_program__attach_iter(recorder->bpf->progs.clew_iterate, NULL);
+	size_t size = 0, room = 1 << 20;
+	char *data = malloc(room);
+	int error = 0, file;
+	ssize_t got;
+
+	if (!link || !data) {
+		error = link ? -ENOMEM : -errno;
+		bpf_link__destroy(link);
+		free(data);
+		return error;
+	}
+	file = bpf_iter_create(bpf_link__fd(link));
+	if (file < 0)
+		error = -errno;
+	while (!error) {
+		if (size == room) {
+			char *larger = realloc(data, room *= 2);
+
+			if (!larger) {
+				error = -ENOMEM;
+				break;
+			}
+			data = larger;
+		}
+		got = read(file, data + size, room - size);
+		if (got == 0)
+			break;
+		if (got < 0 && errno != EAGAIN && errno != EINTR)
+			error = -errno;
+		if (got > 0)
+			size += got;
+	}
+	if (file >= 0)
+		close(file);
+	bpf_link__destroy(link);
+	if (error) {
+		free(data);
+		return error;
+	}
+	*ret_data = data;
+	*ret_size = size;
+	return 0;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	uint32_t left = (*(struct identified *const *)a)->task.tid, right = (*(struct identified *const *)b)->task.tid;
+
+	return left < right ? -1 : left > right;
+}
+
+static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid)
+{
+	struct identified key = { .task.tid = tid }, *pointer = &key, **found;
+
+	found = bsearch(&pointer, sorted, count, sizeof(*sorted), by_tid);
+	return found ? (*found)->task.task : 0;
+}
+
+int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size)
+{
+	recorder->user_reads[((const struct clew_header *)record)->kind]++;
+	return clew_writer_put(recorder->writer, CLEW_STREAM_USER, record, size);
+}
+
+static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
+{
+	struct identified **sorted = malloc(count * sizeof(*sorted));
+	int error = 0;
+
+	if (!sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = &tasks[i];
+	qsort(sorted, count, sizeof(*sorted), by_tid);
+	for (size_t i = 0; i < count && !error; i++) {
+		struct clew_task_record *task = &tasks[i].task;
+
+		task->process = serial_of(sorted, count, task->pid);
+		task->parent = serial_of(sorted, count, task->parent);
+		error = clew_put_user(recorder, &tasks[i], sizeof(*task) + task->command_line_size);
+	}
+	if (!error) {
+		uint32_t *known = malloc((count + 1) * sizeof(*known));
+
+		for (size_t i = 0; known && i < count; i++)
+			known[i] = sorted[i]->task.tid;
+		error = known ? clew_identify_hidden(recorder, known, count) : -ENOMEM;
+		free(known);
+	}
+	free(sorted);
+	return error;
+}
+
+int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message)
+{
+	size_t size, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified) : sizeof(struct found);
+	char *data;
+	int error;
+
+	recorder->bpf->bss->pass = which;
+	error = read_all(recorder, &data, &size);
+	if (error)
+		return clew_say(message, error, "the list of tasks cannot be read: %s: try again", strerror(-error));
+	if (which == CLEW_PASS_IDENTIFY) {
+		error = put_identities(recorder, (struct identified *)data, size / each);
+	} else {
+		for (size_t at = 0; at + each <= size && !error; at += each) {
+			struct found *found = (struct found *)(data + at);
+
+			error = clew_put_user(recorder, found, found->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*found) : sizeof(found->change));
+		}
+	}
+	free(data);
+	if (error)
+		return clew_say(message, error, "the capture cannot be written: %s: give another -o", strerror(-error));
+	return 0;
+}

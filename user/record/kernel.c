@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the running kernel is and gives: privileges, BTF, places of per-CPU variables. */
+#include "kernel.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define CAPABILITY(data, number) ((data)[(number) / 32].effective & (1u << ((number) % 32)))
+
+bool clew_kernel_privileged(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	if (syscall(SYS_capget, &header, data))
+		return false;
+	return CAPABILITY(data, CAP_SYS_ADMIN) || (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
+}
+
+struct btf *clew_kernel_btf(struct clew_message *message)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	struct utsname name;
+
+	if (btf)
+		return btf;
+	uname(&name);
+	clew_say(message, 0, "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or newer, is needed", name.release);
+	return NULL;
+}
+
+static int64_t variable_offset(const struct btf *btf, const char *name)
+{
+	int section = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *type = section > 0 ? btf__type_by_id(btf, section) : NULL;
+	const struct btf_var_secinfo *variable;
+
+	if (!type)
+		return -1;
+	variable = btf_var_secinfos(type);
+	for (unsigned int i = 0; i < btf_vlen(type); i++) {
+		const struct btf_type *var = btf__type_by_id(btf, variable[i].type);
+
+		if (var && !strcmp(btf__name_by_offset(btf, var->name_off), name))
+			return variable[i].offset;
+	}
+	return -1;
+}
+
+/* Offset of a member of a structure in bytes, those of unnamed structures inside included. */
+static int64_t member_offset(const struct btf *btf, const struct btf_type *type, const char *name)
+{
+	const struct btf_member *member;
+
+	if (!type || !btf_is_composite(type))
+		return -1;
+	member = btf_members(type);
+	for (unsigned int i = 0; i < btf_vlen(type); i++) {
+		const char *member_name = btf__name_by_offset(btf, member[i].name_off);
+		int64_t at = btf_member_bit_offset(type, i) / 8, inside;
+
+		if (!strcmp(member_name, name))
+			return at;
+		if (!*member_name) {
+			inside = member_offset(btf, btf__type_by_id(btf, member[i].type), name);
+			if (inside >= 0)
+				return at + inside;
+		}
+	}
+	return -1;
+}
+
+int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
+{
+	int64_t queue = variable_offset(btf, "runqueues"), count = variable_offset(btf, "__preempt_count");
+
+	if (queue < 0)
+		return 0;
+	if (count < 0) {
+		/* 6.2 to 6.14 kept it in a structure of hot variables. */
+		int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
+		int64_t hot = variable_offset(btf, "pcpu_hot"), member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id), "preempt_count") : -1;
+
+		if (hot < 0 || member < 0)
+			return 0;
+		count = hot + member;
+	}
+	return count - queue;
+}
+
+bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name)
+{
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
+}
+
+int clew_kernel_cpus(void)
+{
+	return libbpf_num_possible_cpus();
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What the running kernel is and gives. */
+#ifndef CLEW_RECORD_KERNEL_H
+#define CLEW_RECORD_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "recorder.h"
+
+struct btf;
+
+/* Whether this process may load tracing programs (CAP_SYS_ADMIN, or CAP_BPF and CAP_PERFMON). */
+bool clew_kernel_privileged(void);
+
+/* The kernel's BTF, or NULL with words: too old, or built without. The caller frees it. */
+struct btf *clew_kernel_btf(struct clew_message *message);
+
+/* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not tell. */
+int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
+
+/* Whether BTF has a tracepoint of that name. */
+bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name);
+
+/* How many CPUs there are, of which those with rings are numbered below the result. */
+int clew_kernel_cpus(void);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The ledger: what the programs counted, what the drain read, what the file
+ * stored, per CPU and kind. It balances when seen = filtered + reserved + lost +
+ * missed and reserved = read = stored. A wake has no record of its own: its
+ * stamp is reserved, read and stored in the task.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+static bool is_zero(const struct clew_ledger_row *row)
+{
+	return !row->seen && !row->filtered && !row->reserved && !row->read && !row->stored && !row->lost && !row->missed;
+}
+
+int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary)
+{
+	struct clew_ledger_row *rows = calloc((size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT, sizeof(*rows));
+	size_t count = 0;
+	int error;
+
+	if (!rows)
+		return -ENOMEM;
+	ret_summary->balanced = true;
+	for (unsigned cpu = 0; cpu <= recorder->cpu_count; cpu++)
+		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+			struct clew_ledger_row *row = &rows[count];
+
+			memset(row, 0, sizeof(*row));
+			row->kind = kind;
+			if (kind == CLEW_KIND_GAP)
+				continue;
+			if (cpu == recorder->cpu_count) {
+				row->cpu = CLEW_STREAM_USER;
+				row->seen = row->reserved = row->read = recorder->user_reads[kind];
+				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER, kind);
+			} else {
+				const struct clew_cpu_state *state = &recorder->cpus[cpu];
+
+				row->cpu = cpu;
+				row->seen = state->counts[kind].seen;
+				row->filtered = state->counts[kind].filtered;
+				row->reserved = state->counts[kind].reserved;
+				row->lost = state->counts[kind].lost;
+				row->missed = state->counts[kind].missed;
+				row->read = kind == CLEW_KIND_WAKE ? row->reserved : recorder->streams[cpu].read[kind];
+				row->stored = kind == CLEW_KIND_WAKE ? row->reserved : clew_writer_stored(recorder->writer, cpu, kind);
+			}
+			if (is_zero(row))
+				continue;
+			if (row->seen != row->filtered + row->reserved + row->lost + row->missed || row->reserved != row->read || row->read != row->stored)
+				ret_summary->balanced = false;
+			ret_summary->records += kind == CLEW_KIND_WAKE ? 0 : row->stored;
+			ret_summary->lost += row->lost;
+			ret_summary->missed += row->missed;
+			if (kind == CLEW_KIND_SWITCH)
+				ret_summary->seen_switches += row->seen;
+			count++;
+		}
+	error = clew_writer_ledger(recorder->writer, rows, count, cost);
+	free(rows);
+	return error;
+}

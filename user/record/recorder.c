@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A recording from load to close. See recorder.h for the order of things.
+ *
+ * The gate (`enabled`) is the only thing that tells programs to work: they are
+ * attached before it opens and detached after it shut, so start and stop are
+ * sharp on all CPUs at once.
+ */
+#include "recorder.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "clew.skel.h"
+#include "internal.h"
+#include "kernel.h"
+
+#define RING_SIZE_MAX   (8UL << 20)
+#define RING_SIZE_TOTAL (512UL << 20)
+#define CLOCK_PERIOD    10000000000ULL
+
+static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	(void)level;
+	(void)format;
+	(void)arguments;
+	return 0;
+}
+
+static size_t default_ring_size(unsigned cpus)
+{
+	size_t size = RING_SIZE_MAX;
+
+	while (size > RING_SIZE_TOTAL / cpus && size > 65536)
+		size /= 2;
+	return size;
+}
+
+/* A ring's size is a power of two of at least a page. */
+static size_t ring_size_of(size_t wanted)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+
+	while (size < wanted)
+		size *= 2;
+	return size;
+}
+
+static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+{
+	struct clew_bpf *bpf;
+	struct btf *btf;
+	int error;
+
+	if (!clew_kernel_privileged())
+		return clew_say(message, -EPERM, "recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
+	btf = clew_kernel_btf(message);
+	if (!btf)
+		return -ENOTSUP;
+	libbpf_set_print(silent);
+	bpf = recorder->bpf = clew_bpf__open();
+	if (!bpf) {
+		btf__free(btf);
+		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
+	}
+	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
+	bpf_program__set_autoload(bpf->progs.clew_page_fault_kernel, clew_kernel_has_tracepoint(btf, "page_fault_kernel"));
+	bpf_program__set_autoload(bpf->progs.clew_verify_switch, options->verify);
+	btf__free(btf);
+
+	bpf->rodata->self_pid = getpid();
+	error = clew_call_classes(bpf->rodata->call_class);
+	if (error)
+		return clew_say(message, error, "the table of system calls is wrong: build clew again");
+	clew_compat_calls(bpf->rodata->compat_call);
+	error = clew_filter_prepare(bpf, options, message);
+	if (error)
+		return error;
+	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
+	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
+
+	error = clew_bpf__load(bpf);
+	if (error)
+		return clew_say(message, error, "the kernel refuses clew's programs: %s: see `clew doctor`", strerror(-error));
+	error = clew_filter_fill(bpf, options, message);
+	if (error)
+		return error;
+
+	recorder->cpus_size = sizeof(struct clew_cpu_state) * recorder->cpu_count;
+	recorder->cpus = mmap(NULL, recorder->cpus_size, PROT_READ, MAP_SHARED, bpf_map__fd(bpf->maps.clew_cpus), 0);
+	if (recorder->cpus == MAP_FAILED) {
+		recorder->cpus = NULL;
+		return clew_say(message, -errno, "the counters cannot be mapped: %s: free some memory", strerror(errno));
+	}
+	return 0;
+}
+
+static int write_meta(struct clew_recorder *recorder, const struct clew_recorder_options *options)
+{
+	struct utsname name;
+	char number[32];
+	int error;
+
+	uname(&name);
+	snprintf(number, sizeof(number), "%u", recorder->cpu_count);
+	error = clew_writer_meta(recorder->writer, "kernel", name.release);
+	error = error ? error : clew_writer_meta(recorder->writer, "machine", name.machine);
+	error = error ? error : clew_writer_meta(recorder->writer, "host", name.nodename);
+	error = error ? error : clew_writer_meta(recorder->writer, "cpus", number);
+	if (options->command)
+		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
+	return error;
+}
+
+static int write_number(struct clew_recorder *recorder, const char *key, uint64_t value)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+	return clew_writer_meta(recorder->writer, key, number);
+}
+
+static int write_clock(struct clew_recorder *recorder)
+{
+	struct timespec monotonic, boot, wall;
+	struct clew_clock clock;
+
+	clock_gettime(CLOCK_MONOTONIC, &monotonic);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	clock.monotonic = monotonic.tv_sec * 1000000000ULL + monotonic.tv_nsec;
+	clock.boot = boot.tv_sec * 1000000000ULL + boot.tv_nsec;
+	clock.wall = wall.tv_sec * 1000000000ULL + wall.tv_nsec;
+	recorder->next_clock = clock.monotonic + CLOCK_PERIOD;
+	return clew_writer_clock(recorder->writer, &clock);
+}
+
+int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message)
+{
+	struct clew_recorder *recorder = calloc(1, sizeof(*recorder));
+	struct clew_writer_options writer_options = { .size = sizeof(writer_options), .sync = options->sync };
+	struct clew_recorder_summary summary;
+	struct clew_message ignored;
+	int error;
+
+	if (!recorder)
+		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
+	recorder->cpu_count = clew_kernel_cpus();
+	recorder->ring_size = ring_size_of(options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
+	recorder->pause_drain = options->pause_drain;
+	recorder->verify = options->verify;
+
+	error = load(recorder, options, message);
+	if (error)
+		goto fail;
+	writer_options.cpus = recorder->cpu_count;
+	error = clew_writer_open(options->output, &writer_options, &recorder->writer);
+	if (error) {
+		clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
+		goto fail;
+	}
+	error = write_meta(recorder, options);
+	if (!error)
+		error = write_clock(recorder);
+	if (error) {
+		clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
+		goto fail;
+	}
+	error = clew_drain_open(recorder, message);
+	if (error)
+		goto fail;
+	recorder->bpf->bss->identifying = 1;
+	if (clew_bpf__attach(recorder->bpf)) {
+		error = clew_say(message, -errno, "the programs cannot be attached: %s: see `clew doctor`", strerror(errno));
+		goto fail;
+	}
+	clew_cost_open(recorder);
+	*ret_recorder = recorder;
+	return 0;
+
+fail:
+	clew_recorder_stop(recorder, &summary, &ignored);
+	return error;
+}
+
+int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message)
+{
+	uint64_t common;
+	int error;
+
+	recorder->start_cpu_time = clew_cpu_time();
+	error = clew_drain_start(recorder, message);
+	if (!error)
+		error = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
+	if (error)
+		return error;
+	/* Bit 1 in older kernels, bit 0 since they number these flags alike on all machines. */
+	common = recorder->bpf->data->sleeping_flags & 3;
+	recorder->bpf->bss->notify_resume_mask = common == 1 || common == 2 ? common : 0;
+
+	recorder->start = clew_now();
+	recorder->started = true;
+	recorder->bpf->bss->enabled = 1;
+	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
+	if (!error && write_number(recorder, "start", recorder->start))
+		error = clew_say(message, clew_writer_error(recorder->writer), "the capture cannot be written: give another -o");
+	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
+	return error;
+}
+
+int clew_recorder_tick(struct clew_recorder *recorder)
+{
+	uint64_t now = clew_now();
+
+	if (now >= recorder->next_clock)
+		write_clock(recorder);
+	clew_cost_tick(recorder, now);
+	return clew_writer_error(recorder->writer);
+}
+
+/* Programs that saw the gate open have ended when all CPUs passed a grace period. */
+static void wait_for_programs(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
+		struct timespec time = { .tv_nsec = 50000000 };
+
+		nanosleep(&time, NULL);
+	}
+}
+
+static int finish(struct clew_recorder *recorder, uint64_t end, struct clew_recorder_summary *ret_summary, struct clew_message *message)
+{
+	int error = clew_iterate_tasks(recorder, CLEW_PASS_STOP, message), result;
+
+	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
+	ret_summary->duration = end - recorder->start;
+	write_number(recorder, "end", end);
+	write_clock(recorder);
+	clew_cost_close(recorder, ret_summary->duration, &ret_summary->cost);
+	result = clew_ledger_write(recorder, &ret_summary->cost, ret_summary);
+	ret_summary->bytes = clew_writer_bytes(recorder->writer);
+	if (recorder->verify)
+		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
+	if (!error && result)
+		error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o", strerror(-result));
+	return error;
+}
+
+int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary, struct clew_message *message)
+{
+	uint64_t end = 0;
+	int error = 0, result;
+
+	memset(ret_summary, 0, sizeof(*ret_summary));
+	if (recorder->bpf && recorder->bpf->bss) {
+		recorder->bpf->bss->enabled = 0;
+		recorder->bpf->bss->identifying = 0;
+		end = clew_now();
+		wait_for_programs();
+	}
+	clew_drain_stop(recorder);
+	if (recorder->started)
+		error = finish(recorder, end, ret_summary, message);
+	if (recorder->writer) {
+		result = clew_writer_close(recorder->writer);
+		if (!error && result)
+			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o", strerror(-result));
+	}
+	if (recorder->bpf)
+		clew_bpf__detach(recorder->bpf);
+	clew_drain_close(recorder);
+	if (recorder->cpus)
+		munmap(recorder->cpus, recorder->cpus_size);
+	clew_bpf__destroy(recorder->bpf);
+	free(recorder);
+	return error;
+}

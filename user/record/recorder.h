@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Recording a live machine: load and attach the kernel side, drain its rings to
+ * a capture file, stop without losing what was reserved.
+ *
+ * Order of a recording: open (load, attach), start (iterate, open the gate,
+ * iterate), any time of drain, stop (shut the gate, wait for programs under way,
+ * last drain, iterate, ledger, close).
+ */
+#ifndef CLEW_RECORDER_H
+#define CLEW_RECORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <clew/capture.h>
+
+/* One line of words for what went wrong: "what is wrong: what to do". */
+struct clew_message {
+	char text[512];
+};
+
+/* Writes the line; returns `error` (a -errno). */
+int clew_say(struct clew_message *message, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+struct clew_recorder;
+
+struct clew_recorder_options {
+	const char *output;
+	const pid_t *pids; /* whose waits carry full detail: all threads of these */
+	size_t pid_count;
+	const pid_t *tids;
+	size_t tid_count;
+	const char *comm;   /* glob, or NULL */
+	const char *cgroup; /* path of a cgroup directory, or NULL */
+	const char *command; /* words for the file's "command", or NULL */
+	size_t ring_size;   /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
+	uint64_t pause_drain; /* ns that draining waits after the start: to test loss */
+	bool sync;
+	bool verify;        /* count switches a second time, to check the ledger */
+};
+
+int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message);
+int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
+
+/* To be called some ten times a second while recording: samples the cost, writes clocks. The first error of the file, or 0. */
+int clew_recorder_tick(struct clew_recorder *recorder);
+
+struct clew_recorder_summary {
+	uint64_t duration;
+	uint64_t records;
+	uint64_t lost;
+	uint64_t missed;
+	uint64_t bytes;
+	uint64_t verified_switches; /* of the separate counter */
+	uint64_t seen_switches;
+	bool balanced;
+	struct clew_cost cost;
+};
+
+/* Stops and closes the file. Also after a failed start. The recorder is gone whatever it returns. */
+int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary, struct clew_message *message);
+
+#endif
