@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew record: records until the duration, a signal or the end of the command.
+ *
+ * Standard output is the command's alone. What was reserved when the end came is
+ * in the file; the command is not killed by clew's own end.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "record/command.h"
+#include "record/recorder.h"
+#include "text.h"
+
+#define TICK 100000000L /* ns between two looks at the clock and the file */
+#define MOST_PIDS 1024
+
+struct pid_list {
+	pid_t pids[MOST_PIDS];
+	size_t count;
+};
+
+struct record_values {
+	const char *output;
+	uint64_t duration;
+	struct pid_list pids;
+	struct pid_list tids;
+	const char *comm;
+	const char *cgroup;
+	bool sync;
+	uint64_t ring_size;
+	uint64_t pause_drain;
+	bool verify;
+};
+
+static int take_pids(const struct clew_option *option, const char *argument, void *value)
+{
+	struct pid_list *list = value;
+	const char *at = argument;
+
+	do {
+		char *end;
+		long pid = strtol(at, &end, 10);
+
+		if (end == at || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+			return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no list of pids: write numbers with commas between", option->name, argument);
+		if (list->count == MOST_PIDS)
+			return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d pids: use --cgroup or --comm", option->name, MOST_PIDS);
+		list->pids[list->count++] = pid;
+		at = *end ? end + 1 : end;
+	} while (*at);
+	return 0;
+}
+
+static int take_bytes(const struct clew_option *option, const char *argument, void *value)
+{
+	char *end;
+	unsigned long long bytes = strtoull(argument, &end, 10);
+	unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+	if (end == argument || end[shift != 0] || bytes == 0 || bytes > 1ULL << 20 << 10)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no size: write bytes, or 64K, 8M", option->name, argument);
+	bytes <<= shift;
+	if (bytes > 1ULL << 30)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too large: at most 1G", option->name, argument);
+	*(uint64_t *)value = bytes;
+	return 0;
+}
+
+const struct clew_option clew_record_options[] = {
+	{'o', "output", "FILE", "write the capture there (trace.clew)", clew_take_string, offsetof(struct record_values, output)},
+	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds, offsetof(struct record_values, duration)},
+	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children", take_pids, offsetof(struct record_values, pids)},
+	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children", take_pids, offsetof(struct record_values, tids)},
+	{0, "comm", "GLOB", "full detail only for waits of threads of such a name", clew_take_string, offsetof(struct record_values, comm)},
+	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below", clew_take_string, offsetof(struct record_values, cgroup)},
+	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag, offsetof(struct record_values, sync)},
+	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
+	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long", clew_take_duration, offsetof(struct record_values, pause_drain)},
+	{0, "verify-counters", NULL, "for tests: count switches twice and compare", clew_take_flag, offsetof(struct record_values, verify)},
+	CLEW_OPTION_END,
+};
+
+struct session {
+	struct clew_child child;
+	bool has_child;
+	bool child_ended;
+	int child_status; /* as waitpid gives it */
+	sigset_t waited;  /* signals that end the recording, and the child's end */
+	bool terminated;
+};
+
+static char *join(char **words)
+{
+	size_t size = 1;
+	char *text, *at;
+
+	for (char **word = words; *word; word++)
+		size += strlen(*word) + 1;
+	at = text = malloc(size);
+	if (!text)
+		return NULL;
+	for (char **word = words; *word; word++)
+		at += sprintf(at, "%s%s", word == words ? "" : " ", *word);
+	*at = '\0';
+	return text;
+}
+
+static int status_of(int error)
+{
+	return error == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM;
+}
+
+/* Waits for a signal, at most a tick. False: the recording is over. */
+static bool wait_a_tick(struct session *session)
+{
+	struct timespec tick = { .tv_nsec = TICK };
+	siginfo_t info;
+	int number = sigtimedwait(&session->waited, &info, &tick);
+
+	if (number == SIGCHLD) {
+		if (session->has_child && waitpid(session->child.pid, &session->child_status, WNOHANG) == session->child.pid) {
+			session->child_ended = true;
+			return false;
+		}
+		return true;
+	}
+	if (number > 0) {
+		/* An interrupt from the terminal reaches the command by itself. */
+		if (session->has_child && number != SIGINT)
+			kill(session->child.pid, number);
+		session->terminated = true;
+		return false;
+	}
+	return true;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ULL + time.tv_nsec;
+}
+
+static int record_until_end(struct clew_recorder *recorder, struct session *session, const struct record_values *values)
+{
+	uint64_t start = now_ns(), shown = 0;
+	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
+	int error = 0;
+
+	while (!error && wait_a_tick(session)) {
+		uint64_t elapsed = now_ns() - start;
+
+		if (values->duration && elapsed >= values->duration)
+			break;
+		error = clew_recorder_tick(recorder);
+		if (terminal && elapsed - shown > 500000000) {
+			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ", values->output, elapsed / 1e9);
+			shown = elapsed;
+		}
+	}
+	if (terminal && shown)
+		fputs("\r\033[K", stderr);
+	return error;
+}
+
+static void print_summary(const struct record_values *values, const struct clew_recorder_summary *summary)
+{
+	double seconds = summary->duration / 1e9;
+
+	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n", values->output, seconds,
+		(unsigned long long)summary->records, summary->bytes / 1e6, (unsigned long long)summary->lost, (unsigned long long)summary->missed,
+		summary->balanced ? "" : ", the ledger does not balance");
+	if (summary->cost.bpf_sampled)
+		fprintf(stderr, "clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel programs\n", summary->cost.user_ns / 1e9,
+			summary->cost.bpf_ns / 1e9);
+	else
+		fprintf(stderr, "clew: own cost: %.3f s of CPU time (too short to sample its kernel programs)\n", summary->cost.user_ns / 1e9);
+	if (values->verify)
+		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n", (unsigned long long)summary->seen_switches,
+			(unsigned long long)summary->verified_switches);
+}
+
+/* Records; the child, if any, runs when this returns 0 or its end was seen. */
+static int record(struct session *session, const struct record_values *values, const char *command)
+{
+	struct clew_recorder_options options = {
+		.output = values->output,
+		.pids = values->pids.pids,
+		.pid_count = values->pids.count,
+		.tids = values->tids.pids,
+		.tid_count = values->tids.count,
+		.comm = values->comm,
+		.cgroup = values->cgroup,
+		.command = command,
+		.ring_size = values->ring_size,
+		.pause_drain = values->pause_drain,
+		.sync = values->sync,
+		.verify = values->verify,
+	};
+	struct clew_recorder_summary summary;
+	struct clew_message message, stop_message;
+	struct clew_recorder *recorder;
+	int error, stop_error, exec_error = 0;
+	bool running = false;
+
+	error = clew_recorder_open(&options, &recorder, &message);
+	if (error) {
+		if (session->has_child)
+			clew_child_drop(&session->child);
+		session->has_child = false;
+		return clew_fail(status_of(error), "%s", message.text);
+	}
+	error = clew_recorder_start(recorder, &message);
+	if (!error && session->has_child) {
+		exec_error = clew_child_run(&session->child);
+		running = exec_error == 0;
+	}
+	if (!error && !exec_error)
+		record_until_end(recorder, session, values);
+	if (session->has_child && !running) {
+		if (!exec_error)
+			clew_child_drop(&session->child);
+		session->has_child = false;
+	}
+	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
+	if (exec_error)
+		return clew_fail(CLEW_EXIT_INPUT, "the command cannot be run: %s: check its name", strerror(-exec_error));
+	if (error)
+		return clew_fail(status_of(error), "%s", message.text);
+	if (stop_error)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s", stop_message.text);
+	print_summary(values, &summary);
+	return CLEW_EXIT_DONE;
+}
+
+int clew_command_record(int argc, char **argv)
+{
+	struct record_values values = { .output = "trace.clew" };
+	struct session session = { .has_child = false };
+	char **operands, *command = NULL;
+	sigset_t before;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+
+	/* Blocked in all threads, taken by sigtimedwait. */
+	sigemptyset(&session.waited);
+	sigaddset(&session.waited, SIGINT);
+	sigaddset(&session.waited, SIGTERM);
+	sigaddset(&session.waited, SIGHUP);
+	sigaddset(&session.waited, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &session.waited, &before);
+
+	if (operands[0]) {
+		int error = clew_child_make(operands, &before, &session.child);
+
+		if (error)
+			return clew_fail(CLEW_EXIT_SYSTEM, "no process for the command: %s: raise the limit of processes", strerror(-error));
+		session.has_child = true;
+		command = join(operands);
+	}
+	status = record(&session, &values, command);
+	free(command);
+	if (session.has_child) {
+		if (!session.child_ended)
+			while (waitpid(session.child.pid, &session.child_status, 0) < 0 && errno == EINTR)
+				;
+		if (!status)
+			status = clew_child_exit_status(session.child_status);
+	}
+	return status;
+}
