@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* clew doctor: what this kernel offers clew, what is missing and what that costs. */
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "commands.h"
+#include "json.h"
+#include "record/features.h"
+#include "record/kernel.h"
+
+struct doctor_values {
+	bool json;
+};
+
+const struct clew_option clew_doctor_options[] = {
+	{0, "json", NULL, "answer in JSON", clew_take_flag, offsetof(struct doctor_values, json)},
+	CLEW_OPTION_END,
+};
+
+static void print_json(const char *kernel, const struct clew_feature *features, size_t count)
+{
+	struct clew_json json = {.out = stdout};
+
+	clew_json_object(&json, NULL);
+	clew_json_string(&json, "kernel", kernel);
+	clew_json_bool(&json, "privileged", clew_kernel_privileged());
+	clew_json_array(&json, "features");
+	for (size_t i = 0; i < count; i++) {
+		clew_json_object(&json, NULL);
+		clew_json_string(&json, "name", features[i].name);
+		clew_json_string(&json, "tier", features[i].tier);
+		clew_json_bool(&json, "available", features[i].available);
+		clew_json_string(&json, "reason", features[i].reason);
+		clew_json_string(&json, "costs", features[i].costs);
+		clew_json_object_end(&json);
+	}
+	clew_json_array_end(&json);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+int clew_command_doctor(int argc, char **argv)
+{
+	struct clew_feature features[CLEW_FEATURES_MOST];
+	struct doctor_values values = { .json = false };
+	struct utsname name;
+	char **operands;
+	bool usable = true;
+	size_t count;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	uname(&name);
+	count = clew_features_probe(features);
+	if (values.json) {
+		print_json(name.release, features, count);
+		return CLEW_EXIT_DONE;
+	}
+	printf("kernel %s, %s\n\n", name.release, clew_kernel_privileged() ? "privileged" : "not privileged");
+	for (size_t i = 0; i < count; i++) {
+		printf("  %-8s %-24s %s", features[i].tier, features[i].name, features[i].available ? "yes" : "no");
+		if (!features[i].available)
+			printf(": %s\n  %33s without it is lost: %s", features[i].reason, "", features[i].costs);
+		putchar('\n');
+		if (!features[i].available && !strcmp(features[i].tier, "base"))
+			usable = false;
+	}
+	printf("\n%s\n", usable ? "Every base feature is here: all answers of this version can be had." :
+				  "Some base features are missing: see what is lost without them above.");
+	return CLEW_EXIT_DONE;
+}

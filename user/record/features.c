@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What this kernel gives clew, tried rather than guessed: each program is loaded
+ * by itself and attached, each optional tier gets a program of two instructions.
+ */
+#include "features.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "kernel.h"
+
+struct table {
+	struct clew_feature *features;
+	size_t count;
+};
+
+static const struct {
+	const char *program;
+	const char *name;
+	const char *costs;
+} programs[] = {
+	{ "clew_sched_switch", "switches", "everything: who ran and who waited" },
+	{ "clew_sched_waking", "wakes", "who ended each wait" },
+	{ "clew_sched_wakeup_new", "first wakes", "how long a new task waited for a CPU" },
+	{ "clew_task_newtask", "births", "who made a task, and its identity" },
+	{ "clew_sched_process_exec", "execs", "programs and command lines of tasks that exec" },
+	{ "clew_sched_process_exit", "exits", "exit codes" },
+	{ "clew_task_rename", "names", "names that change during the recording" },
+	{ "clew_iterate", "tasks before the start", "waits that were open at the start, and identities of tasks from before" },
+	{ "clew_page_fault_kernel", "faults in calls", "page faults inside system calls are told as the call's own kind" },
+};
+
+static void add(struct table *table, const char *name, const char *tier, bool available, const char *reason, const char *costs)
+{
+	struct clew_feature *feature = &table->features[table->count];
+
+	if (table->count == CLEW_FEATURES_MOST)
+		return;
+	table->count++;
+	*feature = (struct clew_feature){ .name = name, .tier = tier, .available = available, .costs = available ? "" : costs };
+	snprintf(feature->reason, sizeof(feature->reason), "%s", available ? "" : reason);
+}
+
+/* Loads one program alone, and attaches it where it has a tracepoint. 0 or -errno. */
+static int try_program(const char *name)
+{
+	struct clew_bpf *bpf = clew_bpf__open();
+	struct bpf_program *program, *wanted = NULL;
+	struct bpf_link *link;
+	int error;
+
+	if (!bpf)
+		return -errno;
+	bpf_object__for_each_program(program, bpf->obj) {
+		bool is = !strcmp(bpf_program__name(program), name);
+
+		bpf_program__set_autoload(program, is);
+		if (is)
+			wanted = program;
+	}
+	error = wanted ? clew_bpf__load(bpf) : -ENOENT;
+	if (!error) {
+		link = bpf_program__attach(wanted);
+		error = link ? 0 : -errno;
+		bpf_link__destroy(link);
+	}
+	clew_bpf__destroy(bpf);
+	return error;
+}
+
+/* Whether the kernel takes a tracing program at a function's entry. */
+static int try_fentry(const struct btf *btf)
+{
+	const struct bpf_insn instructions[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
+	int id = btf__find_by_name_kind(btf, "vfs_fsync_range", BTF_KIND_FUNC), descriptor, link;
+
+	if (id < 0)
+		return -ENOENT;
+	options.attach_btf_id = id;
+	descriptor = bpf_prog_load(BPF_PROG_TYPE_TRACING, NULL, "GPL", instructions, 2, &options);
+	if (descriptor < 0)
+		return -errno;
+	link = bpf_raw_tracepoint_open(NULL, descriptor);
+	id = link < 0 ? -errno : 0;
+	if (link >= 0)
+		close(link);
+	close(descriptor);
+	return id;
+}
+
+/* A program of eight instructions that exits with 0 by the 32-bit entry, written for a 64-bit process. */
+static bool try_compat(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+#ifdef __x86_64__
+		long result;
+
+		/* getpid by the 32-bit entry: a kernel without it kills us. */
+		asm volatile("int $0x80" : "=a"(result) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
+		_exit(result > 0 ? 0 : 1);
+#else
+		_exit(1);
+#endif
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
+{
+	struct table table = { .features = ret_features };
+	struct clew_message message;
+	bool privileged = clew_kernel_privileged();
+	struct btf *btf = clew_kernel_btf(&message);
+	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
+	int error;
+
+	add(&table, "privileges", "base", privileged, "CAP_BPF and CAP_PERFMON are missing: run as root", "everything: nothing can be recorded");
+	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF", "everything: clew's programs cannot be fitted to the kernel");
+	libbpf_set_print(NULL);
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		error = privileged && btf ? try_program(programs[i].program) : -EPERM;
+		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
+	}
+	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf), btf ? "the place of the preempt count is not in BTF" : no,
+	    "whether a task or an interrupt ended a wait: all such waits are unknown");
+	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry", "nothing: no 32-bit program can run here either");
+
+	add(&table, "kprobe", "kprobe", access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0, "built without CONFIG_KPROBES",
+	    "nothing yet: no answer of this version rests on kprobes");
+	error = privileged && btf ? try_fentry(btf) : -EPERM;
+	add(&table, "fentry", "fentry", !error, error == -EPERM && privileged ? "refused: the kernel is locked down" : strerror(-error),
+	    "nothing yet: no answer of this version rests on fentry");
+	btf__free(btf);
+	return table.count;
+}

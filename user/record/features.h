@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What this kernel gives clew, tried rather than guessed. */
+#ifndef CLEW_RECORD_FEATURES_H
+#define CLEW_RECORD_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct clew_feature {
+	const char *name;
+	const char *tier;  /* "base": every causal edge; "kprobe", "fentry": more detail */
+	const char *costs; /* what is lost without it, "" while it is there */
+	bool available;
+	char reason[256];  /* why not, "" if available */
+};
+
+#define CLEW_FEATURES_MOST 32
+
+/* Tries everything; returns how many features are in the table. */
+size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST]);
+
+#endif
