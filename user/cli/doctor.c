@@ -42,7 +42,7 @@ static void print_json(const char *kernel, const struct clew_feature *features, 
 int clew_command_doctor(int argc, char **argv)
 {
 	struct clew_feature features[CLEW_FEATURES_MOST];
-	struct doctor_values values = { .json = false };
+	struct doctor_values values = {.json = false};
 	struct utsname name;
 	char **operands;
 	bool usable = true;
@@ -66,7 +66,7 @@ int clew_command_doctor(int argc, char **argv)
 		if (!features[i].available && !strcmp(features[i].tier, "base"))
 			usable = false;
 	}
-	printf("\n%s\n", usable ? "Every base feature is here: all answers of this version can be had." :
-				  "Some base features are missing: see what is lost without them above.");
+	printf("\n%s\n", usable ? "Every base feature is here: all answers of this version can be had."
+				: "Some base features are missing: see what is lost without them above.");
 	return CLEW_EXIT_DONE;
 }

@@ -18,7 +18,7 @@
 #include "record/recorder.h"
 #include "text.h"
 
-#define TICK 100000000L /* ns between two looks at the clock and the file */
+#define TICK	  100000000L /* ns between two looks at the clock and the file */
 #define MOST_PIDS 1024
 
 struct pid_list {
@@ -49,7 +49,8 @@ static int take_pids(const struct clew_option *option, const char *argument, voi
 		long pid = strtol(at, &end, 10);
 
 		if (end == at || pid <= 0 || pid > 4194304 || (*end && *end != ','))
-			return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no list of pids: write numbers with commas between", option->name, argument);
+			return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no list of pids: write numbers with commas between", option->name,
+					 argument);
 		if (list->count == MOST_PIDS)
 			return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d pids: use --cgroup or --comm", option->name, MOST_PIDS);
 		list->pids[list->count++] = pid;
@@ -76,13 +77,18 @@ static int take_bytes(const struct clew_option *option, const char *argument, vo
 const struct clew_option clew_record_options[] = {
 	{'o', "output", "FILE", "write the capture there (trace.clew)", clew_take_string, offsetof(struct record_values, output)},
 	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds, offsetof(struct record_values, duration)},
-	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children", take_pids, offsetof(struct record_values, pids)},
-	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children", take_pids, offsetof(struct record_values, tids)},
+	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children", take_pids,
+	 offsetof(struct record_values, pids)},
+	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children", take_pids,
+	 offsetof(struct record_values, tids)},
 	{0, "comm", "GLOB", "full detail only for waits of threads of such a name", clew_take_string, offsetof(struct record_values, comm)},
-	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below", clew_take_string, offsetof(struct record_values, cgroup)},
-	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag, offsetof(struct record_values, sync)},
+	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below", clew_take_string,
+	 offsetof(struct record_values, cgroup)},
+	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag,
+	 offsetof(struct record_values, sync)},
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
-	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long", clew_take_duration, offsetof(struct record_values, pause_drain)},
+	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long", clew_take_duration,
+	 offsetof(struct record_values, pause_drain)},
 	{0, "verify-counters", NULL, "for tests: count switches twice and compare", clew_take_flag, offsetof(struct record_values, verify)},
 	CLEW_OPTION_END,
 };
@@ -120,7 +126,7 @@ static int status_of(int error)
 /* Waits for a signal, at most a tick. False: the recording is over. */
 static bool wait_a_tick(struct session *session)
 {
-	struct timespec tick = { .tv_nsec = TICK };
+	struct timespec tick = {.tv_nsec = TICK};
 	siginfo_t info;
 	int number = sigtimedwait(&session->waited, &info, &tick);
 
@@ -176,13 +182,14 @@ static void print_summary(const struct record_values *values, const struct clew_
 	double seconds = summary->duration / 1e9;
 
 	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n", values->output, seconds,
-		(unsigned long long)summary->records, summary->bytes / 1e6, (unsigned long long)summary->lost, (unsigned long long)summary->missed,
-		summary->balanced ? "" : ", the ledger does not balance");
+		(unsigned long long)summary->records, summary->bytes / 1e6, (unsigned long long)summary->lost,
+		(unsigned long long)summary->missed, summary->balanced ? "" : ", the ledger does not balance");
 	if (summary->cost.bpf_sampled)
-		fprintf(stderr, "clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel programs\n", summary->cost.user_ns / 1e9,
-			summary->cost.bpf_ns / 1e9);
+		fprintf(stderr, "clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel programs\n",
+			summary->cost.user_ns / 1e9, summary->cost.bpf_ns / 1e9);
 	else
-		fprintf(stderr, "clew: own cost: %.3f s of CPU time (too short to sample its kernel programs)\n", summary->cost.user_ns / 1e9);
+		fprintf(stderr, "clew: own cost: %.3f s of CPU time (too short to sample its kernel programs)\n",
+			summary->cost.user_ns / 1e9);
 	if (values->verify)
 		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n", (unsigned long long)summary->seen_switches,
 			(unsigned long long)summary->verified_switches);
@@ -243,8 +250,8 @@ static int record(struct session *session, const struct record_values *values, c
 
 int clew_command_record(int argc, char **argv)
 {
-	struct record_values values = { .output = "trace.clew" };
-	struct session session = { .has_child = false };
+	struct record_values values = {.output = "trace.clew"};
+	struct session session = {.has_child = false};
 	char **operands, *command = NULL;
 	sigset_t before;
 	int status;
@@ -264,7 +271,8 @@ int clew_command_record(int argc, char **argv)
 		int error = clew_child_make(operands, &before, &session.child);
 
 		if (error)
-			return clew_fail(CLEW_EXIT_SYSTEM, "no process for the command: %s: raise the limit of processes", strerror(-error));
+			return clew_fail(CLEW_EXIT_SYSTEM, "no process for the command: %s: raise the limit of processes",
+					 strerror(-error));
 		session.has_child = true;
 		command = join(operands);
 	}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew info: what a capture says of itself, its ledger and its cost.
+ */
+#include <clew/capture.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "commands.h"
+#include "report.h"
+#include "text.h"
+
+struct info_values {
+	bool json;
+};
+
+const struct clew_option clew_info_options[] = {
+	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct info_values, json)},
+	CLEW_OPTION_END,
+};
+
+/* The user stream has no CPU. */
+#define NO_CPU (-1)
+
+static int cpu_of(uint32_t stream)
+{
+	return stream == CLEW_STREAM_USER ? NO_CPU : (int)stream;
+}
+
+static const char *record_kind_name(unsigned kind)
+{
+	static const char *const names[CLEW_KIND_COUNT] = {
+		[CLEW_KIND_SWITCH] = "switch", [CLEW_KIND_STATE] = "state",   [CLEW_KIND_TASK] = "task",     [CLEW_KIND_FORK] = "fork",
+		[CLEW_KIND_EXEC] = "exec",     [CLEW_KIND_EXIT] = "exit",     [CLEW_KIND_RENAME] = "rename", [CLEW_KIND_FILE] = "file",
+		[CLEW_KIND_SOCKET] = "socket", [CLEW_KIND_CGROUP] = "cgroup", [CLEW_KIND_TEXT] = "text",     [CLEW_KIND_GAP] = "gap",
+		[CLEW_KIND_WAKE] = "wake",
+	};
+
+	return kind < CLEW_KIND_COUNT && names[kind] ? names[kind] : "unknown";
+}
+
+static uint64_t duration_of(const struct clew_capture_info *info)
+{
+	return info->end > info->start ? info->end - info->start : 0;
+}
+
+/* Compressed bytes of the columns that every context switch fills: switch, wake and wait. */
+static double column_bytes_per_switch(const struct clew_capture_info *info)
+{
+	return (double)(info->column_bytes[CLEW_KIND_SWITCH] + info->column_bytes[CLEW_KIND_WAKE]) / (double)info->counts[CLEW_KIND_SWITCH];
+}
+
+static double file_bytes_per_switch(const struct clew_capture_info *info)
+{
+	return (double)info->bytes / (double)info->counts[CLEW_KIND_SWITCH];
+}
+
+static void json_counts(struct clew_json *json, const struct clew_ledger_row *row)
+{
+	clew_json_unsigned(json, "seen", row->seen);
+	clew_json_unsigned(json, "filtered", row->filtered);
+	clew_json_unsigned(json, "reserved", row->reserved);
+	clew_json_unsigned(json, "read", row->read);
+	clew_json_unsigned(json, "stored", row->stored);
+	clew_json_unsigned(json, "lost", row->lost);
+	clew_json_unsigned(json, "missed", row->missed);
+}
+
+static void json_ledger(struct clew_json *json, const struct clew_capture_info *info)
+{
+	struct clew_ledger_sum sum;
+
+	clew_ledger_add_up(info, &sum);
+	clew_json_object(json, "ledger");
+	json_counts(json, &sum.total);
+	clew_json_bool(json, "balanced", sum.balanced);
+	clew_json_array(json, "by");
+	for (size_t i = 0; i < info->ledger_count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_signed(json, "cpu", cpu_of(info->ledger[i].cpu));
+		clew_json_string(json, "kind", record_kind_name(info->ledger[i].kind));
+		json_counts(json, &info->ledger[i]);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_array(json, "gaps");
+	for (size_t i = 0; i < info->gap_count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_signed(json, "cpu", cpu_of(info->gaps[i].header.cpu));
+		clew_json_unsigned(json, "from", info->gaps[i].from);
+		clew_json_unsigned(json, "to", info->gaps[i].header.time);
+		clew_json_unsigned(json, "lost", info->gaps[i].count);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_object_end(json);
+}
+
+static void print_json(const struct clew_reader *reader, const struct clew_capture_info *info)
+{
+	struct clew_json json = {.out = stdout};
+
+	clew_json_object(&json, NULL);
+	clew_json_string(&json, "kernel", clew_reader_meta(reader, "kernel") ?: "");
+	clew_json_string(&json, "host", clew_reader_meta(reader, "host") ?: "");
+	clew_json_unsigned(&json, "cpus", info->cpus);
+	clew_json_unsigned(&json, "start", info->start);
+	clew_json_unsigned(&json, "end", info->end);
+	clew_json_unsigned(&json, "duration_ns", duration_of(info));
+	clew_json_unsigned(&json, "bytes", info->bytes);
+	clew_json_object(&json, "events");
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
+		if (info->counts[kind])
+			clew_json_unsigned(&json, record_kind_name(kind), info->counts[kind]);
+	clew_json_object_end(&json);
+	clew_json_number(&json, "column_bytes_per_switch", column_bytes_per_switch(info));
+	clew_json_number(&json, "file_bytes_per_switch", file_bytes_per_switch(info));
+	json_ledger(&json, info);
+	clew_json_object(&json, "cost");
+	clew_json_unsigned(&json, "user_ns", info->cost.user_ns);
+	clew_json_unsigned(&json, "bpf_ns", info->cost.bpf_ns);
+	clew_json_bool(&json, "bpf_sampled", info->cost.bpf_sampled);
+	clew_json_object_end(&json);
+	clew_json_bool(&json, "complete", info->complete);
+	clew_json_unsigned(&json, "damaged_chunks", info->damaged_chunks);
+	clew_json_array(&json, "clocks");
+	for (size_t i = 0; i < info->clock_count; i++) {
+		clew_json_object(&json, NULL);
+		clew_json_unsigned(&json, "monotonic", info->clocks[i].monotonic);
+		clew_json_unsigned(&json, "boot", info->clocks[i].boot);
+		clew_json_unsigned(&json, "wall", info->clocks[i].wall);
+		clew_json_object_end(&json);
+	}
+	clew_json_array_end(&json);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+static void print_field(const char *name, const char *value)
+{
+	printf("%-10s ", name);
+	clew_print_safe(stdout, value ?: "not said");
+	putchar('\n');
+}
+
+/* When the recording began by the clock on the wall. */
+static void print_begin(const struct clew_capture_info *info)
+{
+	char text[64];
+	struct tm broken_down;
+	uint64_t wall;
+	time_t seconds;
+
+	if (!info->clock_count)
+		return;
+	wall = info->clocks[0].wall + info->start - info->clocks[0].monotonic;
+	seconds = (time_t)(wall / 1000000000);
+	if (!gmtime_r(&seconds, &broken_down) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &broken_down))
+		return;
+	printf("%-10s %s.%03u UTC (%zu clock readings)\n", "begun", text, (unsigned)(wall % 1000000000 / 1000000), info->clock_count);
+}
+
+static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row, bool balanced)
+{
+	printf("%5s %-8s %12" PRIu64 " %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %8" PRIu64 "%s\n", cpu, kind,
+	       row->seen, row->filtered, row->reserved, row->read, row->stored, row->lost, row->missed,
+	       balanced ? "" : "  <- does not balance");
+}
+
+static void print_ledger(const struct clew_capture_info *info)
+{
+	struct clew_ledger_sum sum;
+
+	clew_ledger_add_up(info, &sum);
+	if (!info->ledger_count) {
+		puts("ledger: none was written: the recording was cut off early");
+		return;
+	}
+	puts("ledger: seen = filtered + reserved + lost + missed; reserved = read = stored");
+	printf("%5s %-8s %12s %10s %12s %12s %12s %10s %8s\n", "cpu", "kind", "seen", "filtered", "reserved", "read", "stored", "lost",
+	       "missed");
+	for (size_t i = 0; i < info->ledger_count; i++) {
+		const struct clew_ledger_row *row = &info->ledger[i];
+		char cpu[16] = "user";
+
+		if (row->cpu != CLEW_STREAM_USER)
+			snprintf(cpu, sizeof(cpu), "%u", row->cpu);
+		print_row(cpu, record_kind_name(row->kind), row, clew_ledger_row_balanced(row));
+	}
+	print_row("all", "", &sum.total, true);
+	if (sum.balanced)
+		puts("It balances.");
+	else if (info->complete)
+		puts("It does NOT balance: do not trust answers from this capture.");
+	else
+		puts("It does not balance: the recording was cut off after this ledger was written.");
+}
+
+static void print_gaps(const struct clew_capture_info *info)
+{
+	enum { MOST_SHOWN = 20 };
+
+	if (!info->gap_count) {
+		puts("Nothing was lost: no gaps.");
+		return;
+	}
+	printf("gaps: %zu\n", info->gap_count);
+	for (size_t i = 0; i < info->gap_count && i < MOST_SHOWN; i++) {
+		const struct clew_gap *gap = &info->gaps[i];
+		uint64_t from = gap->from > info->start ? gap->from - info->start : 0;
+		uint64_t to = gap->header.time > info->start ? gap->header.time - info->start : 0;
+
+		if (gap->header.cpu == CLEW_STREAM_USER)
+			fputs("  user ", stdout);
+		else
+			printf("  CPU %u", gap->header.cpu);
+		printf(" from +%s to +%s: %" PRIu64 " records lost\n", CLEW_DURATION(from), CLEW_DURATION(to), gap->count);
+	}
+	if (info->gap_count > MOST_SHOWN)
+		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);
+}
+
+static void print_text(const struct clew_reader *reader, const struct clew_capture_info *info)
+{
+	print_field("kernel", clew_reader_meta(reader, "kernel"));
+	print_field("host", clew_reader_meta(reader, "host"));
+	printf("%-10s %u\n", "cpus", info->cpus);
+	print_begin(info);
+	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));
+	printf("%-10s %s (%" PRIu64 " bytes)\n", "size", CLEW_BYTES(info->bytes), info->bytes);
+	if (info->counts[CLEW_KIND_SWITCH])
+		printf("%-10s %.2f bytes a switch in the columns of switch, wake and wait; %.2f in the whole file\n", "",
+		       column_bytes_per_switch(info), file_bytes_per_switch(info));
+	printf("%-10s %s\n", "complete", info->complete ? "yes" : "no: the recording was cut off, what had been written is here");
+	if (info->damaged_chunks)
+		printf("%-10s %" PRIu64 " chunks skipped\n", "damaged", info->damaged_chunks);
+	printf("%-10s", "events");
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
+		if (info->counts[kind])
+			printf(" %s %" PRIu64, record_kind_name(kind), info->counts[kind]);
+	fputs("\n\n", stdout);
+	print_ledger(info);
+	print_gaps(info);
+	putchar('\n');
+	clew_print_cost(stdout, info);
+}
+
+int clew_command_info(int argc, char **argv)
+{
+	struct info_values values = {};
+	struct clew_reader *reader;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	status = clew_open_reader(operands[0], &reader);
+	if (status)
+		return status;
+	if (values.json)
+		print_json(reader, clew_reader_info(reader));
+	else
+		print_text(reader, clew_reader_info(reader));
+	clew_reader_close(reader);
+	return CLEW_EXIT_DONE;
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Tasks and objects in JSON and in words.
+ *
+ * An object is described once, into a structure of strings; JSON and text print
+ * from that.
+ */
+#include "object.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "text.h"
+
+#define ANY_PID (-1)
+
+struct endpoint {
+	char text[CLEW_UNIX_PATH_SIZE + INET6_ADDRSTRLEN + 16];
+};
+
+struct description {
+	const char *kind;
+	char name[CLEW_PATH_SIZE + 256];
+	const struct clew_file_record *file;
+	const char *path;
+	const struct clew_socket_record *socket;
+	struct endpoint local, peer;
+	int64_t pid; /* of a child in the initial namespace, ANY_PID any, 0 unknown */
+};
+
+void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, uint64_t at)
+{
+	const struct clew_trace_task *task = serial == CLEW_NO_TASK ? NULL : clew_trace_task(trace, serial);
+
+	if (!task) {
+		clew_json_null(json, "pid");
+		clew_json_null(json, "tid");
+		clew_json_null(json, "comm");
+		return;
+	}
+	clew_json_unsigned(json, "pid", task->pid);
+	clew_json_unsigned(json, "tid", task->tid);
+	clew_json_string(json, "comm", clew_trace_comm_at(trace, serial, at));
+}
+
+void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+
+	if (serial == CLEW_NO_TASK) {
+		fputs("the idle task", out);
+	} else if (!task) {
+		fputs("an unknown task", out);
+	} else {
+		clew_print_safe(out, clew_trace_comm_at(trace, serial, at));
+		fprintf(out, "-%u", task->tid);
+		if (task->instance > 1)
+			fprintf(out, "#%u", task->instance);
+	}
+}
+
+static const char *object_kind_name(unsigned kind)
+{
+	static const char *const names[CLEW_OBJECT_KIND_COUNT] = {
+		[CLEW_OBJECT_FILE] = "file",	       [CLEW_OBJECT_PIPE] = "pipe",	    [CLEW_OBJECT_SOCKET] = "socket",
+		[CLEW_OBJECT_EVENTFD] = "eventfd",     [CLEW_OBJECT_TIMERFD] = "timer",	    [CLEW_OBJECT_SIGNALFD] = "signalfd",
+		[CLEW_OBJECT_INOTIFY] = "inotify",     [CLEW_OBJECT_EPOLL] = "epoll",	    [CLEW_OBJECT_PIDFD] = "pidfd",
+		[CLEW_OBJECT_IO_URING] = "io_uring",   [CLEW_OBJECT_TTY] = "tty",	    [CLEW_OBJECT_DEVICE] = "device",
+		[CLEW_OBJECT_ANONYMOUS] = "anonymous", [CLEW_OBJECT_FUTEX] = "futex",	    [CLEW_OBJECT_PATH] = "file",
+		[CLEW_OBJECT_CHILD] = "child",	       [CLEW_OBJECT_FUNCTION] = "function", [CLEW_OBJECT_IPC] = "ipc",
+	};
+
+	return kind < CLEW_OBJECT_KIND_COUNT && names[kind] ? names[kind] : "unknown";
+}
+
+static const char *futex_operation_name(unsigned operation)
+{
+	switch (operation & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+		return "wait";
+	case FUTEX_WAIT_BITSET:
+		return "wait_bitset";
+	case FUTEX_LOCK_PI:
+		return "lock_pi";
+	case FUTEX_LOCK_PI2:
+		return "lock_pi2";
+	case FUTEX_WAIT_REQUEUE_PI:
+		return "wait_requeue_pi";
+	default:
+		return "other";
+	}
+}
+
+static void describe_endpoint(const struct clew_socket_record *socket, bool peer, struct endpoint *ret)
+{
+	const void *address = peer ? socket->remote : socket->local;
+	unsigned port = peer ? socket->peer_port : socket->local_port;
+	char host[INET6_ADDRSTRLEN] = "";
+
+	ret->text[0] = '\0';
+	if (socket->family == AF_UNIX)
+		snprintf(ret->text, sizeof(ret->text), "%.*s", CLEW_UNIX_PATH_SIZE, peer ? socket->peer_path : socket->local_path);
+	else if (socket->family == AF_INET && inet_ntop(AF_INET, address, host, sizeof(host)))
+		snprintf(ret->text, sizeof(ret->text), "%s:%u", host, port);
+	else if (socket->family == AF_INET6 && inet_ntop(AF_INET6, address, host, sizeof(host)))
+		snprintf(ret->text, sizeof(ret->text), "[%s]:%u", host, port);
+}
+
+static const char *socket_family_name(unsigned family)
+{
+	switch (family) {
+	case AF_UNIX:
+		return "unix";
+	case AF_INET:
+		return "inet";
+	case AF_INET6:
+		return "inet6";
+	case AF_NETLINK:
+		return "netlink";
+	case AF_PACKET:
+		return "packet";
+	case AF_VSOCK:
+		return "vsock";
+	default:
+		return "other";
+	}
+}
+
+static const char *socket_protocol_name(const struct clew_socket_record *socket)
+{
+	if (socket->family != AF_INET && socket->family != AF_INET6)
+		return socket_family_name(socket->family);
+	return socket->type == SOCK_STREAM ? "tcp" : socket->type == SOCK_DGRAM ? "udp" : "raw";
+}
+
+static void describe_socket(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+{
+	const struct clew_socket_record *socket = ret->socket = clew_trace_socket(trace, object->number);
+	const char *path;
+
+	snprintf(ret->name, sizeof(ret->name), "socket:[%" PRIu64 "]", object->number);
+	if (!socket)
+		return;
+	describe_endpoint(socket, false, &ret->local);
+	describe_endpoint(socket, true, &ret->peer);
+	path = ret->local.text[0] ? ret->local.text : ret->peer.text;
+	if (socket->family == AF_UNIX && path[0])
+		snprintf(ret->name, sizeof(ret->name), "unix socket %s", path);
+	else if (ret->local.text[0] && socket->peer_port)
+		snprintf(ret->name, sizeof(ret->name), "%s %s -> %s", socket_protocol_name(socket), ret->local.text, ret->peer.text);
+	else if (ret->local.text[0])
+		snprintf(ret->name, sizeof(ret->name), "%s %s", socket_protocol_name(socket), ret->local.text);
+	else
+		snprintf(ret->name, sizeof(ret->name), "%s socket:[%" PRIu64 "]", socket_family_name(socket->family), object->number);
+}
+
+static void describe_file(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+{
+	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
+	if (ret->path && ret->path[0])
+		snprintf(ret->name, sizeof(ret->name), "%s%s", ret->path, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
+	else
+		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %u:%u", object->number, CLEW_DEVICE_MAJOR(object->device),
+			 CLEW_DEVICE_MINOR(object->device));
+}
+
+/* The pid namespace that pids in answers belong to: that of the capture's first process. */
+static bool in_initial_namespace(const struct clew_trace *trace, uint32_t serial)
+{
+	const uint32_t initial = 0xeffffffc; /* PROC_PID_INIT_INO, part of the kernel's interface */
+	const struct clew_trace_task *task = clew_trace_task(trace, serial);
+
+	return task && task->pid_namespace == initial;
+}
+
+static void describe_child(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
+			   struct description *ret)
+{
+	int32_t argument = (int32_t)object->number;
+	const struct clew_trace_task *child = NULL;
+
+	/* Who came to an end tells more than the call's argument, which is in the caller's namespace. */
+	if (sleep && sleep->edge_type == CLEW_EDGE_EXIT)
+		child = clew_trace_task(trace, sleep->ended_by);
+	if (child) {
+		ret->pid = child->pid;
+		snprintf(ret->name, sizeof(ret->name), "child %s-%u", child->comm, child->pid);
+	} else if (argument == ANY_PID) {
+		ret->pid = ANY_PID;
+		snprintf(ret->name, sizeof(ret->name), "any child");
+	} else if (argument > 0 && sleep && in_initial_namespace(trace, sleep->task)) {
+		ret->pid = argument;
+		snprintf(ret->name, sizeof(ret->name), "child %d", argument);
+	} else {
+		snprintf(ret->name, sizeof(ret->name), argument > 0 ? "child" : "a child of a process group");
+	}
+}
+
+static void describe_device(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+{
+	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
+	if (ret->path && ret->path[0])
+		snprintf(ret->name, sizeof(ret->name), "%s", ret->path);
+	else
+		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind, CLEW_DEVICE_MAJOR(object->device),
+			 CLEW_DEVICE_MINOR(object->device));
+}
+
+/* A wait without an object whose call, or the kind of ring, is what there is to say. */
+static bool describe_nothing(const struct clew_sleep *sleep, struct description *ret)
+{
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+
+	if (sleep && sleep->kind == CLEW_WAIT_IO_URING && (sleep->call == SYS_io_getevents || sleep->call == SYS_io_pgetevents)) {
+		ret->kind = "aio";
+		snprintf(ret->name, sizeof(ret->name), "libaio context");
+		return true;
+	}
+	if (!sleep || sleep->kind != CLEW_WAIT_OTHER || !call)
+		return false;
+	ret->kind = "call";
+	snprintf(ret->name, sizeof(ret->name), "%s", call);
+	return true;
+}
+
+/* False: there is no object. */
+static bool describe(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
+		     struct description *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = object_kind_name(object->kind);
+	switch (object->kind) {
+	case CLEW_OBJECT_NONE:
+		return describe_nothing(sleep, ret);
+	case CLEW_OBJECT_FILE:
+		describe_file(trace, object, ret);
+		break;
+	case CLEW_OBJECT_PATH:
+		ret->path = clew_trace_text(trace, object->number);
+		snprintf(ret->name, sizeof(ret->name), "%s", ret->path ?: "a path");
+		break;
+	case CLEW_OBJECT_SOCKET:
+		describe_socket(trace, object, ret);
+		break;
+	case CLEW_OBJECT_PIPE:
+		snprintf(ret->name, sizeof(ret->name), "pipe:[%" PRIu64 "]", object->number);
+		break;
+	case CLEW_OBJECT_EVENTFD:
+		snprintf(ret->name, sizeof(ret->name), "eventfd:[%" PRIu64 "]", object->number);
+		break;
+	case CLEW_OBJECT_FUTEX:
+		snprintf(ret->name, sizeof(ret->name), "futex 0x%" PRIx64, object->number);
+		break;
+	case CLEW_OBJECT_CHILD:
+		describe_child(trace, object, sleep, ret);
+		break;
+	case CLEW_OBJECT_FUNCTION: {
+		const char *function = clew_trace_text(trace, object->number);
+
+		if (function)
+			snprintf(ret->name, sizeof(ret->name), "%s", function);
+		else
+			snprintf(ret->name, sizeof(ret->name), "0x%" PRIx64, object->number);
+		break;
+	}
+	case CLEW_OBJECT_IPC:
+		snprintf(ret->name, sizeof(ret->name), "System V object %" PRIu64, object->number);
+		break;
+	case CLEW_OBJECT_TTY:
+	case CLEW_OBJECT_DEVICE:
+		describe_device(trace, object, ret);
+		break;
+	case CLEW_OBJECT_TIMERFD:
+		snprintf(ret->name, sizeof(ret->name), "timerfd");
+		break;
+	case CLEW_OBJECT_ANONYMOUS:
+		snprintf(ret->name, sizeof(ret->name), "anonymous descriptor");
+		break;
+	default:
+		snprintf(ret->name, sizeof(ret->name), "%s", ret->kind);
+		break;
+	}
+	return true;
+}
+
+static void json_device(struct clew_json *json, uint32_t device)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	clew_json_string(json, "dev", number);
+}
+
+static void json_file(struct clew_json *json, const struct clew_object *object, const struct description *it)
+{
+	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
+	if (object->kind == CLEW_OBJECT_PATH) {
+		clew_json_null(json, "dev");
+		clew_json_null(json, "ino");
+	} else {
+		json_device(json, object->device);
+		clew_json_unsigned(json, "ino", object->number);
+	}
+	clew_json_bool(json, "deleted", it->file && it->file->header.flags & CLEW_FILE_DELETED);
+	if (it->file) {
+		clew_json_bool(json, "directory", it->file->header.flags & CLEW_FILE_DIRECTORY);
+		clew_json_bool(json, "truncated", it->file->header.flags & CLEW_FILE_TRUNCATED);
+		clew_json_unsigned(json, "mount_namespace", it->file->mount_namespace);
+	}
+}
+
+static void json_socket(struct clew_json *json, const struct clew_object *object, const struct description *it)
+{
+	clew_json_string(json, "family", it->socket ? socket_family_name(it->socket->family) : NULL);
+	clew_json_string(json, "protocol", it->socket ? socket_protocol_name(it->socket) : NULL);
+	clew_json_string(json, "local", it->local.text[0] ? it->local.text : NULL);
+	clew_json_string(json, "peer", it->peer.text[0] ? it->peer.text : NULL);
+	clew_json_unsigned(json, "ino", object->number);
+}
+
+static void json_fields(struct clew_json *json, const struct clew_object *object, const struct description *it)
+{
+	char address[32];
+
+	switch (object->kind) {
+	case CLEW_OBJECT_FILE:
+	case CLEW_OBJECT_PATH:
+		json_file(json, object, it);
+		break;
+	case CLEW_OBJECT_SOCKET:
+		json_socket(json, object, it);
+		break;
+	case CLEW_OBJECT_PIPE:
+	case CLEW_OBJECT_EVENTFD:
+		clew_json_unsigned(json, "ino", object->number);
+		break;
+	case CLEW_OBJECT_FUTEX:
+		snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
+		clew_json_string(json, "address", address);
+		clew_json_string(json, "op", futex_operation_name(object->futex_operation));
+		clew_json_bool(json, "shared", object->shared);
+		break;
+	case CLEW_OBJECT_CHILD:
+		if (it->pid)
+			clew_json_signed(json, "pid", it->pid);
+		else
+			clew_json_null(json, "pid");
+		break;
+	case CLEW_OBJECT_TIMERFD:
+		clew_json_null(json, "expires");
+		clew_json_null(json, "function");
+		break;
+	case CLEW_OBJECT_FUNCTION:
+		clew_json_string(json, "function", it->name);
+		break;
+	case CLEW_OBJECT_IPC:
+		clew_json_unsigned(json, "id", object->number);
+		break;
+	case CLEW_OBJECT_TTY:
+	case CLEW_OBJECT_DEVICE:
+		json_device(json, object->device);
+		break;
+	}
+}
+
+void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace, const struct clew_object *object,
+			 const struct clew_sleep *sleep)
+{
+	struct description it;
+
+	if (!describe(trace, object, sleep, &it)) {
+		clew_json_null(json, key);
+		return;
+	}
+	clew_json_object(json, key);
+	clew_json_string(json, "kind", it.kind);
+	clew_json_string(json, "name", it.name);
+	json_fields(json, object, &it);
+	if (object->descriptor >= 0)
+		clew_json_signed(json, "descriptor", object->descriptor);
+	clew_json_object_end(json);
+}
+
+bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep)
+{
+	struct description it;
+
+	if (!describe(trace, object, sleep, &it))
+		return false;
+	clew_print_safe(out, it.name);
+	return true;
+}

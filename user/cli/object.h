@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Tasks, system calls and objects waited for, in JSON and in words: the same in
+ * every answer. docs/answers.md lists the fields.
+ */
+#ifndef CLEW_CLI_OBJECT_H
+#define CLEW_CLI_OBJECT_H
+
+#include <clew/trace.h>
+#include <stdio.h>
+
+#include "json.h"
+
+/* The name of a system call by its native number; NULL: none. Lives as long as the program. */
+const char *clew_call_name(uint16_t call);
+
+/* The fields "pid", "tid" and "comm" (as of `at`) of the object that is open; null where the task is unknown. */
+void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+/* COMM-TID, safe to print. Serial 0 is "the idle task". */
+void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
+
+/*
+ * An object; null if there is none and the wait has no name of its own. `sleep`
+ * is the wait it belongs to, or NULL.
+ */
+void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace, const struct clew_object *object,
+			 const struct clew_sleep *sleep);
+/* What people call it, safe to print. False: there is none, nothing was printed. */
+bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep);
+
+#endif

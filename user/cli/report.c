@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What the answers about a capture share. See report.h.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "progress.h"
+#include "text.h"
+
+/* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or -errno. */
+static int keep_stream(int from)
+{
+	char buffer[65536];
+	int to = memfd_create("capture", MFD_CLOEXEC);
+	ssize_t got;
+
+	if (to < 0)
+		return -errno;
+	while ((got = read(from, buffer, sizeof(buffer))) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		for (ssize_t done = 0, put; got > 0 && done < got; done += put) {
+			put = write(to, buffer + done, got - done);
+			if (put < 0)
+				got = put;
+		}
+		if (got < 0) {
+			int error = errno;
+
+			close(to);
+			return -error;
+		}
+	}
+	return to;
+}
+
+static int fail_to_open(const char *name, int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: no such file: name a capture that `clew record` made", name);
+	case EISDIR:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is a directory: name a capture file", name);
+	case EACCES:
+	case EPERM:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make it readable or run as its owner", name, strerror(error));
+	default:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a file that can be read", name, strerror(error));
+	}
+}
+
+/* Finds the path by which the library can open and seek in what an operand names. */
+static int resolve_operand(const char *operand, char *path, size_t size)
+{
+	bool standard_input = !strcmp(operand, "-");
+	const char *name = standard_input ? "standard input" : operand;
+	struct stat status;
+	int fd, kept;
+
+	if ((standard_input ? fstat(STDIN_FILENO, &status) : stat(operand, &status)) < 0)
+		return fail_to_open(name, errno);
+	if (S_ISDIR(status.st_mode))
+		return fail_to_open(name, EISDIR);
+	if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+		if (snprintf(path, size, "%s", standard_input ? "/proc/self/fd/0" : operand) >= (int)size)
+			return fail_to_open(name, ENAMETOOLONG);
+		return 0;
+	}
+	if (!S_ISFIFO(status.st_mode))
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is no regular file: name a capture file", name);
+	fd = standard_input ? STDIN_FILENO : open(operand, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_to_open(name, errno);
+	kept = keep_stream(fd);
+	if (!standard_input)
+		close(fd);
+	if (kept < 0)
+		return fail_to_open(name, -kept);
+	/* Stays open to the end of the program: the path leads to it. */
+	snprintf(path, size, "/proc/self/fd/%d", kept);
+	return 0;
+}
+
+/* What the library said, without the path that it was given in place of standard input. */
+static int fail_to_read(const char *operand, const char *path, int error, const char *message)
+{
+	size_t length = strlen(path);
+	bool refused = error == -EACCES || error == -EPERM || error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+	int status = refused ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT;
+
+	if (!message[0])
+		return clew_fail(status, "%s: %s: name a capture that `clew record` made", operand, strerror(-error));
+	if (strcmp(operand, path) && !strncmp(message, path, length))
+		return clew_fail(status, "%s%s", strcmp(operand, "-") ? operand : "standard input", message + length);
+	return clew_fail(status, "%s", message);
+}
+
+int clew_open_reader(const char *operand, struct clew_reader **ret_reader)
+{
+	char path[4096], message[512] = "";
+	int status = resolve_operand(operand, path, sizeof(path));
+	int r;
+
+	if (status)
+		return status;
+	r = clew_reader_open(path, ret_reader, message, sizeof(message));
+	return r < 0 ? fail_to_read(operand, path, r, message) : 0;
+}
+
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	char path[4096], message[512] = "";
+	struct clew_progress progress;
+	struct clew_trace_options options = {
+		.size = sizeof(options),
+		.drop_types = drop_types,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int status = resolve_operand(operand, path, sizeof(path));
+	int r;
+
+	if (status)
+		return status;
+	clew_progress_begin(&progress, "reading the capture");
+	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
+	clew_progress_end(&progress);
+	return r < 0 ? fail_to_read(operand, path, r, message) : 0;
+}
+
+bool clew_selection_wants(void *context, const struct clew_trace_task *task)
+{
+	const struct clew_selection *selection = context;
+
+	if (task->serial == CLEW_NO_TASK)
+		return false;
+	if (selection->tid.given && task->tid != selection->tid.value)
+		return false;
+	if (selection->pid.given && task->pid != selection->pid.value)
+		return false;
+	if (selection->comm && fnmatch(selection->comm, task->comm, 0) != 0)
+		return false;
+	return selection->tid.given || selection->pid.given || !(task->flags & CLEW_TASK_SELF);
+}
+
+int clew_selection_check(const struct clew_selection *selection, const struct clew_trace *trace)
+{
+	const struct clew_selection by_tid = {.tid = selection->tid}, by_pid = {.pid = selection->pid};
+	bool tid_found = false, pid_found = false, both_found = false;
+
+	for (size_t i = 0, count = clew_trace_task_count(trace); i < count; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
+
+		tid_found |= clew_selection_wants((void *)&by_tid, task);
+		pid_found |= clew_selection_wants((void *)&by_pid, task);
+		both_found |= clew_selection_wants((void *)selection, task);
+	}
+	if (selection->tid.given && !tid_found)
+		return clew_fail(CLEW_EXIT_INPUT, "no thread %u in the capture: see `clew waits` for those there are",
+				 selection->tid.value);
+	if (selection->pid.given && !pid_found)
+		return clew_fail(CLEW_EXIT_INPUT, "no process %u in the capture: see `clew waits` for those there are",
+				 selection->pid.value);
+	if (!both_found && selection->comm)
+		return clew_fail(CLEW_EXIT_INPUT, "no thread of the capture is named '%s': see `clew waits` for those there are",
+				 selection->comm);
+	if (!both_found)
+		return clew_fail(CLEW_EXIT_INPUT, "no thread is chosen: give --tid or --pid alone");
+	return 0;
+}
+
+bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
+{
+	return row->seen == row->filtered + row->reserved + row->lost + row->missed && row->reserved == row->read &&
+	       row->read == row->stored;
+}
+
+void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum)
+{
+	struct clew_ledger_row *total = &ret_sum->total;
+
+	memset(ret_sum, 0, sizeof(*ret_sum));
+	/* A capture without a ledger was cut off before its first: nothing vouches for it. */
+	ret_sum->balanced = info->ledger_count > 0;
+	for (size_t i = 0; i < info->ledger_count; i++) {
+		const struct clew_ledger_row *row = &info->ledger[i];
+
+		ret_sum->balanced &= clew_ledger_row_balanced(row);
+		total->seen += row->seen;
+		total->filtered += row->filtered;
+		total->reserved += row->reserved;
+		total->read += row->read;
+		total->stored += row->stored;
+		total->lost += row->lost;
+		total->missed += row->missed;
+	}
+}
+
+void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to)
+{
+	const struct clew_capture_info *info = clew_reader_info(clew_trace_capture(trace));
+	const struct clew_gap *first;
+	struct clew_ledger_sum sum;
+
+	clew_ledger_add_up(info, &sum);
+	clew_json_object(json, "ledger");
+	clew_json_bool(json, "balanced", sum.balanced);
+	clew_json_bool(json, "complete", info->complete);
+	clew_json_unsigned(json, "lost", sum.total.lost);
+	clew_json_unsigned(json, "missed", sum.total.missed);
+	clew_json_unsigned(json, "gaps", clew_trace_gaps(trace, from, to, &first));
+	clew_json_object_end(json);
+	clew_json_object(json, "cost");
+	clew_json_unsigned(json, "user_ns", info->cost.user_ns);
+	clew_json_unsigned(json, "bpf_ns", info->cost.bpf_ns);
+	clew_json_bool(json, "bpf_sampled", info->cost.bpf_sampled);
+	clew_json_object_end(json);
+}
+
+void clew_print_cost(FILE *out, const struct clew_capture_info *info)
+{
+	uint64_t length = info->end - info->start;
+
+	fprintf(out, "clew's own cost: %s of CPU time", CLEW_DURATION(info->cost.user_ns));
+	if (!info->cost.bpf_sampled) {
+		fputs("; its programs in the kernel were not measured\n", out);
+		return;
+	}
+	fprintf(out, " and %s in its programs in the kernel (sampled)", CLEW_DURATION(info->cost.bpf_ns));
+	if (length)
+		fprintf(out, ", together %.2f %% of one CPU", 100.0 * (info->cost.user_ns + info->cost.bpf_ns) / length);
+	putc('\n', out);
+}
+
+void clew_print_truth(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
+{
+	const struct clew_capture_info *info = clew_reader_info(clew_trace_capture(trace));
+	const struct clew_gap *first = NULL;
+	size_t gaps = clew_trace_gaps(trace, from, to, &first);
+	struct clew_ledger_sum sum;
+
+	clew_ledger_add_up(info, &sum);
+	fprintf(out, "ledger: %s", sum.balanced ? "balanced" : info->ledger_count ? "NOT balanced" : "none was written");
+	if (!info->complete)
+		fputs(", the recording was cut off", out);
+	if (info->damaged_chunks)
+		fprintf(out, ", %" PRIu64 " damaged chunks skipped", info->damaged_chunks);
+	if (!sum.total.lost && !sum.total.missed)
+		fputs(", nothing lost", out);
+	else
+		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum.total.lost, sum.total.missed);
+	if (gaps && first) {
+		uint64_t start = clew_trace_start(trace);
+
+		fprintf(out, "; BLIND here in %zu gap%s, the first ", gaps, gaps == 1 ? "" : "s");
+		if (first->header.cpu != CLEW_STREAM_USER)
+			fprintf(out, "on CPU %u ", first->header.cpu);
+		fprintf(out, "from +%s to +%s: what this says of them may be wrong",
+			CLEW_DURATION(first->from > start ? first->from - start : 0), CLEW_DURATION(first->header.time - start));
+	} else if (sum.total.lost) {
+		fputs(", none of it here", out);
+	}
+	putc('\n', out);
+	clew_print_cost(out, info);
+}

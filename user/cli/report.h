@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the answers about a capture share: opening it, choosing threads, and
+ * saying what the recording lost and cost. Functions that return an int return
+ * 0 or, after clew_fail(), an exit status.
+ */
+#ifndef CLEW_CLI_REPORT_H
+#define CLEW_CLI_REPORT_H
+
+#include <clew/trace.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "options.h"
+
+/* Opens the capture that an operand names; "-" is standard input. */
+int clew_open_reader(const char *operand, struct clew_reader **ret_reader);
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+
+/* The threads that --tid, --pid and --comm leave; all if none was given. */
+struct clew_selection {
+	struct clew_number tid;
+	struct clew_number pid;
+	const char *comm; /* pattern of a task's last name */
+};
+
+/* Whether a task is one of them. `selection`: struct clew_selection *. clew's own threads only where --tid or --pid names them. */
+bool clew_selection_wants(void *selection, const struct clew_trace_task *task);
+/* Fails if the selection names a tid, pid or name that no task of the capture has. */
+int clew_selection_check(const struct clew_selection *selection, const struct clew_trace *trace);
+
+/* The ledger's rows added up. */
+struct clew_ledger_sum {
+	struct clew_ledger_row total;
+	bool balanced; /* each row does */
+};
+void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum);
+bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
+
+/* "ledger" and "cost" of the object that is open: what the recording lost, from..to especially. */
+void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to);
+/* The same in two lines. */
+void clew_print_truth(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
+/* The line of clew's own cost. */
+void clew_print_cost(FILE *out, const struct clew_capture_info *info);
+
+#endif
