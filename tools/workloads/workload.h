@@ -53,6 +53,7 @@ struct wl_task {
 	int pid;
 	uint64_t born;
 	uint64_t leaving; /* before it ends */
+	_Atomic uint64_t before; /* when it began the call in which it now waits */
 	_Atomic int ready;
 	_Atomic int joiner; /* who waits for its end, WL_NOBODY yet */
 	_Atomic int step; /* the workload's own use */
@@ -80,7 +81,7 @@ struct wl_holder {
 struct wl_wait {
 	int task;
 	char kind[12];
-	char call[48]; /* alternatives divided by '|', "" for none */
+	char call[48]; /* alternatives divided by '|', "" for none, "*" for any */
 	uint64_t start_min;
 	uint64_t start_max;
 	uint64_t end_min;
@@ -119,7 +120,7 @@ struct wl_log {
 	uint64_t start;
 	char claims[160];
 	char skip[160];
-	_Atomic int numbers[16]; /* the workload's own use */
+	_Atomic int numbers[32]; /* the workload's own use */
 	_Atomic int task_count;
 	_Atomic int edge_count;
 	_Atomic int wait_count;
@@ -204,6 +205,17 @@ WL_FINE void wl_await(_Atomic int *word, int value)
 
 	while (atomic_load(word) != value)
 		wl_nap(&deadline, "a word in memory");
+}
+
+/* Naps until a word is not zero; returns it. */
+WL_FINE int wl_await_order(_Atomic int *word)
+{
+	uint64_t deadline = 0;
+	int order;
+
+	while ((order = atomic_load(word)) == 0)
+		wl_nap(&deadline, "an order");
+	return order;
 }
 
 WL_FINE void wl_own_ids(int *ret_pid, int *ret_tid)
@@ -353,6 +365,37 @@ WL_FINE struct wl_charge *wl_charge(struct wl_fact *fact, int task, const char *
 	charge->min = min;
 	charge->max = max;
 	return charge;
+}
+
+/*
+ * A release: one task ends the wait of another that sleeps already. Begin it right
+ * before the act and end it right after: that logs the edge and the wait.
+ */
+struct wl_act {
+	int from;
+	int to;
+	uint64_t before;
+	uint64_t at_min;
+};
+
+WL_FINE struct wl_act wl_act(int from, int to)
+{
+	struct wl_act act = {.from = from, .to = to, .before = wl->tasks[to].before};
+
+	act.at_min = wl_now();
+	return act;
+}
+
+WL_FINE struct wl_wait *wl_acted(const struct wl_act *act, const char *type, const char *kind, const char *call, const char *object)
+{
+	uint64_t at_max = wl_now();
+	struct wl_wait *wait;
+
+	wl_edge(type, act->from, act->to, act->at_min, object)->at_max = at_max;
+	wait = wl_wait(act->to, kind, call, object);
+	wl_wait_times(wait, act->before, act->at_min, at_max);
+	wait->ended_by = act->from;
+	return wait;
 }
 
 /* ---- tasks ---- */
