@@ -26,6 +26,8 @@ const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
+const volatile __u64 fault_entry; /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
+const volatile __u64 fault_entry_end;
 const volatile bool filter_pids;
 const volatile bool filter_comm;
 const volatile bool filter_cgroup;

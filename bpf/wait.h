@@ -355,18 +355,46 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 
 /* No kernel stack is larger. */
 #define KERNEL_STACK_SIZE 32768
+#define FAULT_DEPTH       40
 
-/* Whether the wait is inside a page fault that the kernel took on this task's stack while in a call. */
+/* One stack at a time on a CPU, as for texts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64[FAULT_DEPTH]);
+} clew_stack SEC(".maps");
+
+/*
+ * Whether the wait is inside a page fault that the kernel took on this task's
+ * stack while in a call. A stack is walked only if a fault was taken that may go
+ * on still: we are below its registers, and the first of them is intact.
+ */
 static __always_inline bool in_kernel_fault(void *context, struct clew_task_state *state)
 {
 	struct pt_regs *regs = (void *)state->fault_frame;
+	__u32 zero = 0;
+	__u64 *stack;
+	long size;
+	int i;
 
 	if (likely(!regs))
 		return false;
-	/* The fault is still going on if we are below its registers on the stack and they are intact. */
-	if ((__u64)context < state->fault_frame && (__u64)context > state->fault_frame - KERNEL_STACK_SIZE && BPF_CORE_READ(regs, ip) == state->fault_ip)
-		return true;
 	state->fault_frame = 0;
+	if ((__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || BPF_CORE_READ(regs, ip) != state->fault_ip)
+		return false;
+	stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	if (!stack || !fault_entry)
+		return false;
+	size = bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0);
+	for (i = 0; i < FAULT_DEPTH; i++) {
+		if ((i + 1) * (long)sizeof(*stack) > size)
+			break;
+		if (stack[i] >= fault_entry && stack[i] < fault_entry_end) {
+			state->fault_frame = (__u64)regs;
+			return true;
+		}
+	}
 	return false;
 }
 

@@ -60,6 +60,7 @@ static size_t ring_size_of(size_t wanted)
 
 static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
 {
+	uint64_t fault_entry = 0, fault_entry_end = 0;
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
@@ -76,6 +77,9 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
+	clew_kernel_function("asm_exc_page_fault", &fault_entry, &fault_entry_end);
+	bpf->rodata->fault_entry = fault_entry;
+	bpf->rodata->fault_entry_end = fault_entry_end;
 	bpf_program__set_autoload(bpf->progs.clew_page_fault_kernel, clew_kernel_has_tracepoint(btf, "page_fault_kernel"));
 	bpf_program__set_autoload(bpf->progs.clew_verify_switch, options->verify);
 	btf__free(btf);
