@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Chunks in memory: made of records by the encoder or of plain bytes, and
+ * turned back into records by the decoder. A chunk stands alone.
+ */
+#ifndef CLEW_STORE_CHUNK_H
+#define CLEW_STORE_CHUNK_H
+
+#include <clew/capture.h>
+
+#include "format.h"
+#include "schema.h"
+
+/* A finished chunk, ready to be written. */
+struct store_chunk {
+	struct store_chunk *next;
+	bool provisional; /* a later chunk has its rows too, and takes its place */
+	size_t size;	  /* header and payload */
+	struct store_index_entry entry;
+	struct store_index_total totals[CLEW_KIND_COUNT];
+	uint8_t data[];
+};
+
+/* A chunk around a payload; with `compress` the payload is put into a zstd frame. */
+int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk);
+
+/* Computes the checksum over a chunk whose header and payload are complete. */
+void store_chunk_seal(struct store_chunk *chunk);
+uint32_t store_checksum(const struct store_chunk_header *header, const void *payload);
+
+/* A SCHEMA, LEDGER or other framed payload back into its bytes. The buffer is the caller's to free. */
+int store_unframe(const struct store_chunk_header *header, const uint8_t *payload, uint8_t **ret_bytes);
+
+/* What a RECORDS payload says before its frame: one entry a record kind. */
+struct store_front {
+	unsigned count;
+	struct {
+		uint8_t kind;
+		uint32_t rows;
+		uint32_t column_bytes;
+	} entries[STORE_KINDS_MAX];
+	size_t size; /* bytes it takes */
+};
+int store_front_parse(const uint8_t *payload, size_t size, struct store_front *ret_front);
+
+struct store_encoder;
+int store_encoder_new(const struct store_schema *schema, struct store_encoder **ret_encoder);
+void store_encoder_free(struct store_encoder *encoder);
+
+/*
+ * Encodes records that lie one after the other, each padded to 8 bytes; they
+ * were checked by store_record_size. `row` is the number of the first.
+ */
+int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
+		 struct store_chunk **ret_chunk);
+
+struct store_decoder;
+int store_decoder_new(const struct store_schema *schema, struct store_decoder **ret_decoder);
+void store_decoder_free(struct store_decoder *decoder);
+
+/* A chunk's records, walked in order. */
+struct store_rows {
+	size_t rows;
+	size_t next;
+	uint8_t *kinds; /* of each row */
+	struct {
+		uint8_t *records; /* stride bytes each */
+		uint8_t *tails;
+		size_t at;
+		size_t tail_at;
+		size_t stride;	    /* 0: a kind not known here */
+		size_t tail_length; /* offset in the record, 0 no tail */
+	} of[CLEW_KIND_COUNT];
+	uint8_t *memory;
+	size_t memory_size;
+	uint8_t *tails;
+	size_t tails_size;
+	uint8_t *joined; /* a record and its tail */
+};
+
+/* -EBADMSG: the contents contradict the schema. */
+int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header, const uint8_t *payload, struct store_rows *rows);
+/* The next record of a kind known here, or NULL at the end. It lives until the next call. */
+const struct clew_header *store_rows_next(struct store_rows *rows);
+void store_rows_done(struct store_rows *rows);
+
+#endif

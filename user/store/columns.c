@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Prediction of columns and their byte planes. Each coding is one case in
+ * store_residuals and its mirror in store_values; a number wraps in its type.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "columns.h"
+
+static inline uint64_t mask_of(unsigned type)
+{
+	return UINT64_MAX >> (64 - 8 * store_type_size(type));
+}
+
+/* A difference, wrapped to the type, as 0, -1, 1, -2, ... -> 0, 1, 2, 3, ... */
+static inline uint64_t fold(uint64_t difference, unsigned shift)
+{
+	int64_t extended = (int64_t)(difference << shift) >> shift;
+
+	return ((uint64_t)extended << 1) ^ (uint64_t)(extended >> 63);
+}
+
+static inline uint64_t unfold(uint64_t folded)
+{
+	return (folded >> 1) ^ -(folded & 1);
+}
+
+/* Values most recently seen, the last one first. */
+struct recent {
+	unsigned count;
+	uint64_t values[STORE_RECENT_MAX];
+};
+
+/* Moves a value to the front; returns its place before, from 1, or 0: it was not there. */
+static unsigned recent_touch(struct recent *recent, uint64_t value)
+{
+	unsigned at = 0;
+
+	while (at < recent->count && recent->values[at] != value)
+		at++;
+	if (at < recent->count) {
+		memmove(&recent->values[1], &recent->values[0], at * sizeof(value));
+		recent->values[0] = value;
+		return at + 1;
+	}
+	if (recent->count < STORE_RECENT_MAX)
+		recent->count++;
+	memmove(&recent->values[1], &recent->values[0], (recent->count - 1) * sizeof(value));
+	recent->values[0] = value;
+	return 0;
+}
+
+static int grow(void *array, size_t count, size_t size)
+{
+	void **at = array, *bigger;
+
+	if (!*at)
+		return 0;
+	bigger = realloc(*at, count * size);
+	if (!bigger)
+		return -ENOMEM;
+	*at = bigger;
+	return 0;
+}
+
+int store_work_array(struct store_work *work, uint64_t **array)
+{
+	if (!*array)
+		*array = malloc(work->capacity * sizeof(**array));
+	return *array ? 0 : -ENOMEM;
+}
+
+int store_work_reserve(struct store_work *work, size_t rows)
+{
+	size_t capacity = work->capacity ? work->capacity : 4096;
+	int r = 0;
+
+	if (rows <= work->capacity)
+		return 0;
+	while (capacity < rows)
+		capacity *= 2;
+
+	/* RECENT may have an extra residual for each row. */
+	free(work->residuals);
+	work->residuals = malloc(2 * capacity * sizeof(*work->residuals));
+	free(work->identity);
+	work->identity = malloc(capacity * sizeof(*work->identity));
+	free(work->values);
+	work->values = malloc(capacity * sizeof(*work->values));
+	free(work->last);
+	work->last = malloc(capacity * sizeof(*work->last));
+	free(work->present);
+	work->present = malloc(capacity * sizeof(*work->present));
+	free(work->hash);
+	work->hash_size = 2 * capacity;
+	work->hash = malloc(work->hash_size * sizeof(*work->hash));
+	for (unsigned i = 0; i < STORE_COLUMNS_MAX && r == 0; i++) {
+		r = grow(&work->full[i], capacity, sizeof(uint64_t));
+		if (r == 0)
+			r = grow(&work->common[i], capacity, sizeof(uint64_t));
+	}
+	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX && r == 0; i++)
+		r = grow(&work->slots[i], capacity, sizeof(uint32_t));
+	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->last || !work->present || !work->hash) {
+		store_work_done(work);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < capacity; i++)
+		work->identity[i] = i;
+	work->capacity = capacity;
+	return 0;
+}
+
+void store_work_begin(struct store_work *work)
+{
+	memset(work->slot_count, 0, sizeof(work->slot_count));
+}
+
+void store_work_done(struct store_work *work)
+{
+	free(work->values);
+	free(work->residuals);
+	free(work->last);
+	free(work->identity);
+	free(work->present);
+	free(work->hash);
+	for (unsigned i = 0; i < STORE_COLUMNS_MAX; i++) {
+		free(work->full[i]);
+		free(work->common[i]);
+	}
+	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
+		free(work->slots[i]);
+	memset(work, 0, sizeof(*work));
+}
+
+int store_present(struct store_work *work, struct store_job *job)
+{
+	const struct store_column *column = job->column;
+	const uint64_t *flags;
+	size_t count = 0;
+
+	if (column->condition == STORE_NONE) {
+		job->present = work->identity;
+		job->count = job->rows;
+		return 0;
+	}
+	flags = work->full[column->condition];
+	for (size_t i = 0; i < job->rows; i++) {
+		work->present[count] = i;
+		count += (flags[i] & column->mask) != 0;
+	}
+	job->present = work->present;
+	job->count = count;
+	return 0;
+}
+
+int store_keep(struct store_work *work, const struct store_job *job)
+{
+	uint64_t *full;
+	int r;
+
+	if (!job->column->referenced)
+		return 0;
+	r = store_work_array(work, &work->full[job->number]);
+	if (r < 0)
+		return r;
+	full = work->full[job->number];
+	if (job->count < job->rows)
+		memset(full, 0, job->rows * sizeof(*full));
+	for (size_t i = 0; i < job->count; i++)
+		full[job->present[i]] = work->values[i];
+	return 0;
+}
+
+static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
+{
+	uint8_t reference = job->column->reference;
+
+	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
+}
+
+/* Numbers the values of the key column densely, in order of appearance; number 0 is kept free. */
+static int key_slots(struct store_work *work, const struct store_job *job, const uint32_t **ret_slots, uint32_t *ret_count)
+{
+	uint8_t reference = job->column->reference;
+	unsigned which = reference & STORE_COMMON ? STORE_COLUMNS_MAX + (reference & ~STORE_COMMON) : reference;
+	const uint64_t *keys = reference_of(work, job);
+	uint32_t count = 0;
+	size_t size = 64;
+
+	if (!work->slots[which])
+		work->slots[which] = malloc(work->capacity * sizeof(uint32_t));
+	if (!work->slots[which])
+		return -ENOMEM;
+	if (!work->slot_count[which]) {
+		uint32_t *slots = work->slots[which], *hash = work->hash;
+
+		while (size < 2 * job->rows)
+			size *= 2;
+		memset(hash, 0xff, size * sizeof(*hash));
+		for (size_t i = 0; i < job->rows; i++) {
+			size_t at = (keys[i] * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
+
+			if (i && keys[i] == keys[i - 1]) {
+				slots[i] = slots[i - 1];
+				continue;
+			}
+			/* The table has the first row of each value. */
+			while (hash[at] != UINT32_MAX && keys[hash[at]] != keys[i])
+				at = (at + 1) & (size - 1);
+			if (hash[at] == UINT32_MAX) {
+				hash[at] = i;
+				slots[i] = count++;
+			} else {
+				slots[i] = slots[hash[at]];
+			}
+		}
+		work->slot_count[which] = count;
+	}
+	*ret_slots = work->slots[which];
+	*ret_count = work->slot_count[which];
+	return 0;
+}
+
+/*
+ * KEYED looks up the slot of the row's key; a slot not used yet predicts the
+ * column's last value. work->last has values, a bit for "used" each in hash.
+ */
+static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
+{
+	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, previous = 0;
+	uint64_t mask = UINT64_MAX >> shift;
+	uint8_t *used = (uint8_t *)work->hash;
+	const uint32_t *slots;
+	uint32_t count;
+	int r;
+
+	r = key_slots(work, job, &slots, &count);
+	if (r < 0)
+		return r;
+	memset(used, 0, count);
+	for (size_t i = 0; i < job->count; i++) {
+		uint32_t slot = slots[job->present[i]];
+		uint64_t prediction = used[slot] ? last[slot] : previous;
+
+		if (forward)
+			residuals[i] = fold(values[i] - prediction, shift);
+		else
+			values[i] = (prediction + unfold(residuals[i])) & mask;
+		used[slot] = 1;
+		last[slot] = previous = values[i];
+	}
+	return 0;
+}
+
+static size_t recent_forward(struct store_work *work, const struct store_job *job, unsigned shift)
+{
+	const uint64_t *other = job->column->reference == job->number ? NULL : reference_of(work, job);
+	uint64_t *extra = work->residuals + job->count, previous = 0;
+	struct recent recent = {0};
+	size_t row = 0, count = 0;
+
+	for (size_t i = 0; i < job->count; i++) {
+		uint64_t value = work->values[i];
+		unsigned place;
+
+		for (; other && row <= job->present[i]; row++)
+			recent_touch(&recent, other[row]);
+		place = recent_touch(&recent, value);
+		work->residuals[i] = place;
+		if (!place) {
+			extra[count++] = fold(value - previous, shift);
+			previous = value;
+		}
+	}
+	return count;
+}
+
+static int recent_backward(struct store_work *work, const struct store_job *job, unsigned shift, size_t extra_count)
+{
+	const uint64_t *other = job->column->reference == job->number ? NULL : reference_of(work, job);
+	const uint64_t *extra = work->residuals + job->count;
+	uint64_t mask = UINT64_MAX >> shift, previous = 0;
+	struct recent recent = {0};
+	size_t row = 0, count = 0;
+
+	for (size_t i = 0; i < job->count; i++) {
+		uint64_t place = work->residuals[i];
+
+		for (; other && row <= job->present[i]; row++)
+			recent_touch(&recent, other[row]);
+		if (place > recent.count)
+			return -EBADMSG;
+		if (place) {
+			work->values[i] = recent.values[place - 1];
+		} else {
+			if (count == extra_count)
+				return -EBADMSG;
+			previous = work->values[i] = (previous + unfold(extra[count++])) & mask;
+		}
+		recent_touch(&recent, work->values[i]);
+	}
+	return 0;
+}
+
+int store_residuals(struct store_work *work, const struct store_job *job, size_t *ret_extra)
+{
+	const struct store_column *column = job->column;
+	uint64_t *values = work->values, *residuals = work->residuals, previous = 0;
+	unsigned shift = 64 - 8 * store_type_size(column->type);
+	const uint32_t *present = job->present;
+	const uint64_t *reference;
+
+	*ret_extra = 0;
+	switch (column->coding) {
+	case STORE_PLAIN:
+		if (column->type != STORE_I32)
+			memcpy(residuals, values, job->count * sizeof(*values));
+		for (size_t i = 0; column->type == STORE_I32 && i < job->count; i++)
+			residuals[i] = fold(values[i], shift);
+		return 0;
+	case STORE_PREVIOUS:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++) {
+			if (column->reference != job->number)
+				previous = present[i] ? reference[present[i] - 1] : 0;
+			residuals[i] = fold(values[i] - previous, shift);
+			previous = values[i];
+		}
+		return 0;
+	case STORE_SAME:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++)
+			residuals[i] = fold(values[i] - reference[present[i]], shift);
+		return 0;
+	case STORE_BEFORE:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++)
+			residuals[i] = (reference[present[i]] - values[i]) & mask_of(column->type);
+		return 0;
+	case STORE_TIME:
+		previous = job->first_time;
+		for (size_t i = 0; i < job->count; i++) {
+			residuals[i] = (values[i] - previous) & mask_of(column->type);
+			previous = values[i];
+		}
+		return 0;
+	case STORE_STREAM:
+		for (size_t i = 0; i < job->count; i++)
+			residuals[i] = fold(values[i] - job->stream, shift);
+		return 0;
+	case STORE_KEYED:
+		return keyed(work, job, shift, true);
+	case STORE_RECENT:
+		*ret_extra = recent_forward(work, job, shift);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int store_values(struct store_work *work, const struct store_job *job, size_t extra)
+{
+	const struct store_column *column = job->column;
+	uint64_t *values = work->values, *residuals = work->residuals, previous = 0, mask = mask_of(column->type);
+	unsigned shift = 64 - 8 * store_type_size(column->type);
+	const uint32_t *present = job->present;
+	const uint64_t *reference;
+
+	switch (column->coding) {
+	case STORE_PLAIN:
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = (column->type == STORE_I32 ? unfold(residuals[i]) : residuals[i]) & mask;
+		return 0;
+	case STORE_PREVIOUS:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++) {
+			if (column->reference != job->number)
+				previous = present[i] ? reference[present[i] - 1] : 0;
+			previous = values[i] = (previous + unfold(residuals[i])) & mask;
+		}
+		return 0;
+	case STORE_SAME:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = (reference[present[i]] + unfold(residuals[i])) & mask;
+		return 0;
+	case STORE_BEFORE:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = (reference[present[i]] - residuals[i]) & mask;
+		return 0;
+	case STORE_TIME:
+		previous = job->first_time;
+		for (size_t i = 0; i < job->count; i++)
+			previous = values[i] = (previous + residuals[i]) & mask;
+		return 0;
+	case STORE_STREAM:
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = (job->stream + unfold(residuals[i])) & mask;
+		return 0;
+	case STORE_KEYED:
+		return keyed(work, job, shift, false);
+	case STORE_RECENT:
+		return recent_backward(work, job, shift, extra);
+	}
+	return -EBADMSG;
+}
+
+unsigned store_planes_width(const uint64_t *residuals, size_t count)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all |= residuals[i];
+	return all ? (64 - __builtin_clzll(all) + 7) / 8 : 0;
+}
+
+void store_planes_put(uint8_t *to, const uint64_t *residuals, size_t count, unsigned width)
+{
+	for (unsigned plane = 0; plane < width; plane++, to += count)
+		for (size_t i = 0; i < count; i++)
+			to[i] = residuals[i] >> (8 * plane);
+}
+
+void store_planes_get(uint64_t *residuals, const uint8_t *from, size_t count, unsigned width)
+{
+	if (!width)
+		memset(residuals, 0, count * sizeof(*residuals));
+	for (unsigned plane = 0; plane < width; plane++, from += count) {
+		for (size_t i = 0; i < count; i++) {
+			uint64_t part = (uint64_t)from[i] << (8 * plane);
+
+			residuals[i] = plane ? residuals[i] | part : part;
+		}
+	}
+}

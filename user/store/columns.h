@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Columns of numbers: prediction and byte planes, the same for both directions.
+ *
+ * A column's values become residuals (what a simple prediction misses by), and
+ * these are stored in as many planes as the largest has bytes: first the lowest
+ * byte of every row, then the next. Everything starts afresh with each chunk.
+ */
+#ifndef CLEW_STORE_COLUMNS_H
+#define CLEW_STORE_COLUMNS_H
+
+#include "schema.h"
+
+#define STORE_RECENT_MAX 255
+
+/* Working memory for one chunk at a time, grown to the largest so far. */
+struct store_work {
+	size_t capacity;
+	uint64_t *values; /* of the column at hand, by present row */
+	uint64_t *residuals;
+	uint64_t *last;	    /* KEYED: by slot */
+	uint32_t *identity; /* 0, 1, 2, ... */
+	uint32_t *present;  /* rows that have the column at hand */
+	uint32_t *hash;
+	size_t hash_size;
+	uint64_t *full[STORE_COLUMNS_MAX];	    /* referenced columns of the kind at hand, by row; 0 where absent */
+	uint64_t *common[STORE_COLUMNS_MAX];	    /* referenced common columns, by row of the kind at hand */
+	uint32_t *slots[2 * STORE_COLUMNS_MAX];	    /* dense numbers of a column's values, by row */
+	uint32_t slot_count[2 * STORE_COLUMNS_MAX]; /* 0: not computed yet */
+};
+
+/* What one column is computed from. */
+struct store_job {
+	const struct store_column *column;
+	unsigned number; /* its place in its kind */
+	size_t rows;	 /* of its kind */
+	const uint32_t *present;
+	size_t count; /* of present */
+	uint64_t first_time;
+	uint64_t stream;
+};
+
+int store_work_reserve(struct store_work *work, size_t rows);
+/* Allocates a by-row array once; its contents are whatever they were. */
+int store_work_array(struct store_work *work, uint64_t **array);
+/* Forgets what was computed of the last kind. */
+void store_work_begin(struct store_work *work);
+void store_work_done(struct store_work *work);
+
+/* Rows whose condition holds, in work->present; or all of them. */
+int store_present(struct store_work *work, struct store_job *job);
+
+/* Keeps work->values by row for the columns that refer to this one, if any do. */
+int store_keep(struct store_work *work, const struct store_job *job);
+
+/*
+ * work->values -> work->residuals and back. RECENT has one residual a row (the
+ * place, 0 a value not in the list) and the new values' own residuals after
+ * them: *ret_extra tells how many, or what there have to be.
+ */
+int store_residuals(struct store_work *work, const struct store_job *job, size_t *ret_extra);
+int store_values(struct store_work *work, const struct store_job *job, size_t extra);
+
+/* Residuals to planes and back. */
+unsigned store_planes_width(const uint64_t *residuals, size_t count);
+void store_planes_put(uint8_t *to, const uint64_t *residuals, size_t count, unsigned width);
+void store_planes_get(uint64_t *residuals, const uint8_t *from, size_t count, unsigned width);
+
+#endif

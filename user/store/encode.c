@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Records to a RECORDS chunk: rows to columns, columns to byte planes, planes
+ * into one zstd frame. The frame is cut into blocks where a plane is large, so
+ * that each has entropy tables of its own, and at the end of each kind, so that
+ * a kind's share of the bytes is known.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "chunk.h"
+#include "columns.h"
+
+#define LEVEL	3
+#define CUT_MIN 1024 /* a plane of so many bytes is worth its own block */
+
+struct store_encoder {
+	const struct store_schema *schema;
+	ZSTD_CCtx *zstd;
+	struct store_work work;
+	const uint8_t *records;
+	size_t rows;
+	uint32_t *at;	  /* of each row: its offset in records, by kind */
+	uint32_t *at_all; /* the same in the order they came */
+	uint8_t *body;
+	size_t body_size;
+	size_t body_capacity;
+	uint8_t *directory;
+	size_t directory_size;
+	size_t *cuts;
+	size_t cut_count;
+	size_t cut_capacity;
+};
+
+/* ---- plain chunks ---- */
+
+uint32_t store_checksum(const struct store_chunk_header *header, const void *payload)
+{
+	uLong sum = crc32(0, (const Bytef *)header + STORE_CHECKSUM_FROM, sizeof(*header) - STORE_CHECKSUM_FROM);
+
+	return header->size ? crc32(sum, payload, header->size) : sum;
+}
+
+void store_chunk_seal(struct store_chunk *chunk)
+{
+	struct store_chunk_header header;
+
+	memcpy(&header, chunk->data, sizeof(header));
+	header.magic = STORE_CHUNK_MAGIC;
+	header.size = chunk->size - sizeof(header);
+	header.checksum = store_checksum(&header, chunk->data + sizeof(header));
+	memcpy(chunk->data, &header, sizeof(header));
+	chunk->entry.row = header.row;
+	chunk->entry.first_time = header.first_time;
+	chunk->entry.last_time = header.last_time;
+	chunk->entry.size = header.size;
+	chunk->entry.rows = header.rows;
+	chunk->entry.kind = header.kind;
+	chunk->entry.stream = header.stream;
+}
+
+int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk)
+{
+	struct store_chunk_header header = {.kind = kind, .stream = CLEW_STREAM_USER};
+	size_t bound = compress ? ZSTD_compressBound(size) : size;
+	struct store_chunk *chunk;
+
+	if (size > STORE_PAYLOAD_MAX)
+		return -EMSGSIZE;
+	chunk = calloc(1, sizeof(*chunk) + sizeof(header) + bound);
+	if (!chunk)
+		return -ENOMEM;
+	if (compress) {
+		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size, LEVEL);
+
+		if (ZSTD_isError(packed)) {
+			free(chunk);
+			return -ENOMEM;
+		}
+		header.raw_size = size;
+		size = packed;
+	} else if (size) {
+		memcpy(chunk->data + sizeof(header), payload, size);
+	}
+	memcpy(chunk->data, &header, sizeof(header));
+	chunk->size = sizeof(header) + size;
+	store_chunk_seal(chunk);
+	*ret_chunk = chunk;
+	return 0;
+}
+
+/* ---- records ---- */
+
+int store_encoder_new(const struct store_schema *schema, struct store_encoder **ret_encoder)
+{
+	struct store_encoder *encoder = calloc(1, sizeof(*encoder));
+
+	if (!encoder)
+		return -ENOMEM;
+	encoder->schema = schema;
+	encoder->zstd = ZSTD_createCCtx();
+	/* Every column's length takes at most 5 bytes. */
+	encoder->directory = malloc(5 * STORE_COLUMNS_MAX * STORE_KINDS_MAX);
+	if (!encoder->zstd || !encoder->directory) {
+		store_encoder_free(encoder);
+		return -ENOMEM;
+	}
+	*ret_encoder = encoder;
+	return 0;
+}
+
+void store_encoder_free(struct store_encoder *encoder)
+{
+	if (!encoder)
+		return;
+	store_work_done(&encoder->work);
+	ZSTD_freeCCtx(encoder->zstd);
+	free(encoder->at);
+	free(encoder->at_all);
+	free(encoder->body);
+	free(encoder->directory);
+	free(encoder->cuts);
+	free(encoder);
+}
+
+static int body_reserve(struct store_encoder *encoder, size_t more)
+{
+	size_t need = encoder->body_size + more;
+	uint8_t *bigger;
+
+	if (need <= encoder->body_capacity)
+		return 0;
+	bigger = realloc(encoder->body, 2 * need);
+	if (!bigger)
+		return -ENOMEM;
+	encoder->body = bigger;
+	encoder->body_capacity = 2 * need;
+	return 0;
+}
+
+static int cut(struct store_encoder *encoder)
+{
+	if (encoder->cut_count && encoder->cuts[encoder->cut_count - 1] == encoder->body_size)
+		return 0;
+	if (encoder->cut_count == encoder->cut_capacity) {
+		size_t capacity = encoder->cut_capacity ? 2 * encoder->cut_capacity : 256;
+		size_t *bigger = realloc(encoder->cuts, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		encoder->cuts = bigger;
+		encoder->cut_capacity = capacity;
+	}
+	encoder->cuts[encoder->cut_count++] = encoder->body_size;
+	return 0;
+}
+
+static int put_planes(struct store_encoder *encoder, const uint64_t *residuals, size_t count, unsigned width)
+{
+	int r;
+
+	r = body_reserve(encoder, count * width);
+	if (r < 0)
+		return r;
+	store_planes_put(encoder->body + encoder->body_size, residuals, count, width);
+	if (count < CUT_MIN) {
+		encoder->body_size += count * width;
+		return 0;
+	}
+	for (unsigned plane = 0; plane < width && r == 0; plane++) {
+		r = cut(encoder);
+		encoder->body_size += count;
+	}
+	return r < 0 ? r : cut(encoder);
+}
+
+static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, const uint32_t *present, size_t count, unsigned size)
+{
+	switch (size) {
+	case 1:
+		for (size_t i = 0; i < count; i++)
+			values[i] = from[at[present[i]]];
+		break;
+	case 2:
+		for (size_t i = 0; i < count; i++)
+			values[i] = *(const uint16_t *)(from + at[present[i]]);
+		break;
+	case 4:
+		for (size_t i = 0; i < count; i++)
+			values[i] = *(const uint32_t *)(from + at[present[i]]);
+		break;
+	case 8:
+		for (size_t i = 0; i < count; i++)
+			values[i] = *(const uint64_t *)(from + at[present[i]]);
+		break;
+	}
+}
+
+static int put_numbers(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
+{
+	struct store_work *work = &encoder->work;
+	const struct store_column *column = job->column;
+	unsigned width;
+	size_t extra;
+	int r;
+
+	gather(work->values, encoder->records + column->offset, at, job->present, job->count, column->member_size);
+	r = store_keep(work, job);
+	if (r == 0)
+		r = store_residuals(work, job, &extra);
+	if (r < 0)
+		return r;
+	width = store_planes_width(work->residuals, job->count);
+	if (column->coding == STORE_RECENT && job->count)
+		width = 1;
+	r = put_planes(encoder, work->residuals, job->count, width);
+	if (r < 0 || !extra)
+		return r;
+	width = store_planes_width(work->residuals + job->count, extra);
+	return put_planes(encoder, work->residuals + job->count, extra, width);
+}
+
+static int put_bytes(struct store_encoder *encoder, const struct store_job *job, const struct store_kind *kind, const uint32_t *at)
+{
+	const struct store_column *column = job->column;
+	bool trimmed = column->coding == STORE_TRIMMED, any = false;
+	size_t length_at = trimmed ? 0 : kind->columns[column->reference].offset;
+	size_t start;
+	int r;
+
+	if (trimmed) {
+		r = body_reserve(encoder, job->count * (1 + (size_t)column->size));
+		if (r < 0)
+			return r;
+	}
+	start = encoder->body_size;
+	if (trimmed)
+		encoder->body_size += job->count;
+	for (size_t i = 0; i < job->count; i++) {
+		const uint8_t *record = encoder->records + at[job->present[i]];
+		size_t length;
+
+		if (trimmed) {
+			for (length = column->size; length && !record[column->offset + length - 1]; length--)
+				;
+			encoder->body[start + i] = length;
+			any |= length > 0;
+		} else {
+			length = *(const uint16_t *)(record + length_at);
+			r = body_reserve(encoder, length);
+			if (r < 0)
+				return r;
+		}
+		memcpy(encoder->body + encoder->body_size, record + column->offset, length);
+		encoder->body_size += length;
+	}
+	if (trimmed && !any)
+		encoder->body_size = start;
+	return 0;
+}
+
+static void put_length(struct store_encoder *encoder, size_t length)
+{
+	for (; length >= 0x80; length >>= 7)
+		encoder->directory[encoder->directory_size++] = length | 0x80;
+	encoder->directory[encoder->directory_size++] = length;
+}
+
+static int put_kind(struct store_encoder *encoder, const struct store_kind *kind, const uint32_t *at, size_t rows, unsigned stream,
+		    uint64_t first_time)
+{
+	struct store_work *work = &encoder->work;
+	const struct store_kind *common = &encoder->schema->kinds[0];
+	int r = 0;
+
+	store_work_begin(work);
+	for (unsigned i = 0; kind != common && i < common->count && r == 0; i++) {
+		if (!common->columns[i].referenced)
+			continue;
+		r = store_work_array(work, &work->common[i]);
+		if (r == 0)
+			gather(work->common[i], encoder->records + common->columns[i].offset, at, work->identity, rows,
+			       common->columns[i].member_size);
+	}
+	for (unsigned i = 0; i < kind->count && r == 0; i++) {
+		struct store_job job = {.column = &kind->columns[i], .number = i, .rows = rows, .first_time = first_time, .stream = stream};
+		size_t before = encoder->body_size;
+
+		r = store_present(work, &job);
+		if (r == 0)
+			r = job.column->type == STORE_BYTES ? put_bytes(encoder, &job, kind, at) : put_numbers(encoder, &job, at);
+		put_length(encoder, encoder->body_size - before);
+	}
+	return r < 0 ? r : cut(encoder);
+}
+
+/* Compresses directory and body as one frame; the output position after each piece goes to `ends`. */
+static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t capacity, size_t *ends, size_t *ret_size)
+{
+	ZSTD_outBuffer out = {to, capacity, 0};
+	size_t total = encoder->directory_size + encoder->body_size, from = 0;
+
+	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, LEVEL)) ||
+	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, total)))
+		return -ENOMEM;
+	for (size_t i = 0; i <= encoder->cut_count; i++) {
+		size_t end = i ? encoder->cuts[i - 1] : 0;
+		ZSTD_inBuffer in = {i ? encoder->body + from : encoder->directory, i ? end - from : encoder->directory_size, 0};
+		size_t left;
+
+		left = ZSTD_compressStream2(encoder->zstd, &out, &in, i == encoder->cut_count ? ZSTD_e_end : ZSTD_e_flush);
+		if (ZSTD_isError(left) || left)
+			return -ENOMEM;
+		ends[i] = out.pos;
+		from = end;
+	}
+	*ret_size = out.pos;
+	return 0;
+}
+
+/* Sorts the rows by kind, in order: at[starts[kind]..] are their offsets. */
+static int sort_rows(struct store_encoder *encoder, size_t starts[CLEW_KIND_COUNT + 1])
+{
+	size_t fill[CLEW_KIND_COUNT], offset = 0;
+	uint32_t *at;
+
+	at = realloc(encoder->at, encoder->rows * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	encoder->at = at;
+	at = realloc(encoder->at_all, encoder->rows * sizeof(*at));
+	if (!at)
+		return -ENOMEM;
+	encoder->at_all = at;
+
+	memset(starts, 0, (CLEW_KIND_COUNT + 1) * sizeof(*starts));
+	for (size_t i = 0; i < encoder->rows; i++) {
+		const struct clew_header *header = (const struct clew_header *)(encoder->records + offset);
+
+		encoder->at_all[i] = offset;
+		starts[header->kind + 1]++;
+		offset += (store_record_size(header, SIZE_MAX) + 7) & ~(size_t)7;
+	}
+	for (unsigned i = 0; i < CLEW_KIND_COUNT; i++)
+		starts[i + 1] += starts[i];
+	memcpy(fill, starts, sizeof(fill));
+	for (size_t i = 0; i < encoder->rows; i++) {
+		unsigned kind = encoder->records[encoder->at_all[i] + offsetof(struct clew_header, kind)];
+
+		encoder->at[fill[kind]++] = encoder->at_all[i];
+	}
+	return 0;
+}
+
+/* Each kind's bytes: its own pieces of the frame, and its share by rows of what is common. */
+static void account(struct store_chunk *chunk, const size_t *ends, const size_t *kind_cuts, const size_t *starts, size_t rows)
+{
+	uint8_t *front = chunk->data + sizeof(struct store_chunk_header);
+	size_t common = ends[kind_cuts[0]], n = 0, last = common;
+
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
+		uint32_t count = starts[kind + 1] - starts[kind], bytes;
+
+		if (!count)
+			continue;
+		bytes = ends[kind_cuts[kind]] - last + common * count / rows;
+		last = ends[kind_cuts[kind]];
+		front[1 + 9 * n] = kind;
+		memcpy(front + 1 + 9 * n + 1, &count, 4);
+		memcpy(front + 1 + 9 * n + 5, &bytes, 4);
+		chunk->totals[kind] = (struct store_index_total){count, bytes};
+		chunk->entry.kinds |= 1u << kind;
+		n++;
+	}
+	front[0] = n;
+}
+
+int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
+		 struct store_chunk **ret_chunk)
+{
+	const struct store_schema *schema = encoder->schema;
+	const struct clew_header *first = (const struct clew_header *)records, *last;
+	struct store_chunk_header header = {.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
+	size_t starts[CLEW_KIND_COUNT + 1], kind_cuts[CLEW_KIND_COUNT] = {0}, front = 1, size, capacity;
+	size_t *ends = NULL;
+	struct store_chunk *chunk, *shrunk;
+	int r;
+
+	if (!rows || bytes > UINT32_MAX)
+		return -EINVAL;
+	encoder->records = records;
+	encoder->rows = rows;
+	encoder->body_size = encoder->directory_size = encoder->cut_count = 0;
+	r = store_work_reserve(&encoder->work, rows);
+	if (r == 0)
+		r = sort_rows(encoder, starts);
+	if (r == 0)
+		r = put_kind(encoder, &schema->kinds[0], encoder->at_all, rows, stream, first->time);
+	kind_cuts[0] = encoder->cut_count;
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT && r == 0; kind++) {
+		if (starts[kind + 1] == starts[kind])
+			continue;
+		r = put_kind(encoder, &schema->kinds[schema->by_id[kind]], encoder->at + starts[kind], starts[kind + 1] - starts[kind],
+			     stream, first->time);
+		kind_cuts[kind] = encoder->cut_count;
+		front += 9;
+	}
+	if (r < 0)
+		return r;
+
+	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) + 16 * (encoder->cut_count + 1);
+	chunk = calloc(1, sizeof(*chunk) + sizeof(header) + front + capacity);
+	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
+	r = chunk && ends ? compress_frame(encoder, chunk->data + sizeof(header) + front, capacity, ends, &size) : -ENOMEM;
+	if (r < 0) {
+		free(ends);
+		free(chunk);
+		return r;
+	}
+	account(chunk, ends, kind_cuts, starts, rows);
+	free(ends);
+
+	last = (const struct clew_header *)(records + encoder->at_all[rows - 1]);
+	header.raw_size = encoder->directory_size + encoder->body_size;
+	header.first_time = first->time;
+	header.last_time = last->time;
+	memcpy(chunk->data, &header, sizeof(header));
+	chunk->size = sizeof(header) + front + size;
+	store_chunk_seal(chunk);
+	shrunk = realloc(chunk, sizeof(*chunk) + chunk->size);
+	*ret_chunk = shrunk ? shrunk : chunk;
+	return 0;
+}

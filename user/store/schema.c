@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The one table of record kinds and their columns, and the schema chunk made
+ * from it. A column is added by a line here; older readers skip it by its
+ * length, and newer readers leave what an older file lacks at 0.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema.h"
+
+struct table_column {
+	const char *name;
+	const char *reference; /* a column of this kind, else of the common ones */
+	uint8_t type;
+	uint8_t coding;
+	uint8_t mask; /* of `flags`; 0: every row has the column */
+	uint16_t offset;
+	uint16_t size;
+};
+
+struct table_kind {
+	const char *name;
+	uint8_t id;
+	uint8_t count;
+	uint8_t extension_mask; /* of header.flags: the extension follows */
+	uint16_t size;
+	uint16_t extension;
+	uint16_t tail_length; /* offset of the tail's length, 0 none */
+	uint16_t tail_max;
+	const struct table_column *columns;
+};
+
+#define TYPE_OF(type_, member_)                                                                                                            \
+	_Generic(((type_ *)NULL)->member_, __u8 : STORE_U8, __u16 : STORE_U16, __u32 : STORE_U32, __u64 : STORE_U64, __s32 : STORE_I32)
+
+#define AT(name_, type_, member_, base_, coding_, reference_, mask_)                                                                       \
+	{                                                                                                                                  \
+		.name = (name_), .reference = (reference_), .type = TYPE_OF(type_, member_), .coding = (coding_), .mask = (mask_),         \
+		.offset = (base_) + offsetof(type_, member_)                                                                               \
+	}
+
+#define FLAGS AT("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0)
+
+#define BYTES(name_, type_, member_)                                                                                                       \
+	{                                                                                                                                  \
+		.name = (name_), .type = STORE_BYTES, .coding = STORE_TRIMMED, .offset = offsetof(type_, member_),                         \
+		.size = sizeof(((type_ *)NULL)->member_)                                                                                   \
+	}
+
+#define TAIL(name_, length_, stride_)                                                                                                      \
+	{                                                                                                                                  \
+		.name = (name_), .reference = (length_), .type = STORE_BYTES, .coding = STORE_TAIL, .offset = (stride_)                    \
+	}
+
+static const struct table_column common_columns[] = {
+	AT("kind", struct clew_header, kind, 0, STORE_PLAIN, NULL, 0),
+	AT("time", struct clew_header, time, 0, STORE_TIME, NULL, 0),
+	AT("lost", struct clew_header, lost, 0, STORE_PREVIOUS, "lost", 0),
+	AT("cpu", struct clew_header, cpu, 0, STORE_STREAM, NULL, 0),
+};
+
+#define WAKE					(CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)
+#define SWITCH(member, coding, reference, mask) AT(#member, struct clew_switch, member, 0, coding, reference, mask)
+#define WAIT(member, coding, reference)                                                                                                    \
+	AT("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), coding, reference, CLEW_SWITCH_WAIT)
+
+static const struct table_column switch_columns[] = {
+	FLAGS,
+	SWITCH(next, STORE_RECENT, "next", 0),
+	SWITCH(prev, STORE_PREVIOUS, "next", 0),
+	SWITCH(prev_state, STORE_KEYED, "flags", 0),
+	SWITCH(waker, STORE_RECENT, "next", WAKE),
+	SWITCH(wake_time, STORE_BEFORE, "time", WAKE),
+	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE),
+	SWITCH(wake_flags, STORE_PLAIN, NULL, WAKE),
+	SWITCH(wake_operation, STORE_PLAIN, NULL, WAKE),
+	SWITCH(wake_call, STORE_KEYED, "waker", WAKE),
+	SWITCH(wake_object_kind, STORE_KEYED, "next", WAKE),
+	SWITCH(wake_object, STORE_KEYED, "next", WAKE),
+	SWITCH(wake_device, STORE_KEYED, "next", WAKE),
+	SWITCH(wake_descriptor, STORE_KEYED, "next", WAKE),
+	WAIT(flags, STORE_KEYED, "prev"),
+	WAIT(call, STORE_KEYED, "prev"),
+	WAIT(object_kind, STORE_KEYED, "prev"),
+	WAIT(object, STORE_KEYED, "prev"),
+	WAIT(device, STORE_KEYED, "prev"),
+	WAIT(descriptor, STORE_KEYED, "prev"),
+	WAIT(argument, STORE_KEYED, "prev"),
+	WAIT(futex_operation, STORE_KEYED, "prev"),
+	WAIT(futex_class, STORE_KEYED, "prev"),
+	WAIT(owner, STORE_RECENT, "wait_owner"),
+};
+
+#define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
+
+static const struct table_column task_columns[] = {
+	FLAGS,
+	TASK(task, STORE_PREVIOUS, "task"),
+	TASK(process, STORE_SAME, "task"),
+	TASK(parent, STORE_SAME, "task"),
+	TASK(tid, STORE_PREVIOUS, "tid"),
+	TASK(pid, STORE_SAME, "tid"),
+	TASK(start_time, STORE_SAME, "time"),
+	TASK(cgroup, STORE_PREVIOUS, "cgroup"),
+	TASK(executable, STORE_PREVIOUS, "executable"),
+	TASK(executable_device, STORE_PREVIOUS, "executable_device"),
+	TASK(user, STORE_PREVIOUS, "user"),
+	TASK(pid_namespace, STORE_PREVIOUS, "pid_namespace"),
+	TASK(mount_namespace, STORE_PREVIOUS, "mount_namespace"),
+	TASK(task_flags, STORE_PLAIN, NULL),
+	TASK(nspid_count, STORE_PLAIN, NULL),
+	TASK(nspid[0], STORE_SAME, "tid"),
+	TASK(nspid[1], STORE_PLAIN, NULL),
+	TASK(nspid[2], STORE_PLAIN, NULL),
+	TASK(nspid[3], STORE_PLAIN, NULL),
+	TASK(nspid[4], STORE_PLAIN, NULL),
+	TASK(nspid[5], STORE_PLAIN, NULL),
+	TASK(nspid[6], STORE_PLAIN, NULL),
+	TASK(nspid[7], STORE_PLAIN, NULL),
+	BYTES("comm", struct clew_task_record, comm),
+	TASK(command_line_size, STORE_PLAIN, NULL),
+	TAIL("command_line", "command_line_size", sizeof(struct clew_task_record)),
+};
+
+#define LIFE(member, coding, reference) AT(#member, struct clew_life, member, 0, coding, reference, 0)
+
+static const struct table_column life_columns[] = {
+	FLAGS,
+	LIFE(task, STORE_PREVIOUS, "task"),
+	LIFE(other, STORE_SAME, "task"),
+	LIFE(value, STORE_PLAIN, NULL),
+};
+
+static const struct table_column rename_columns[] = {
+	FLAGS,
+	AT("task", struct clew_rename, task, 0, STORE_PREVIOUS, "task", 0),
+	BYTES("comm", struct clew_rename, comm),
+};
+
+static const struct table_column file_columns[] = {
+	FLAGS,
+	AT("inode", struct clew_file_record, inode, 0, STORE_PREVIOUS, "inode", 0),
+	AT("device", struct clew_file_record, device, 0, STORE_PREVIOUS, "device", 0),
+	AT("mount_namespace", struct clew_file_record, mount_namespace, 0, STORE_PREVIOUS, "mount_namespace", 0),
+	AT("generation", struct clew_file_record, generation, 0, STORE_PLAIN, NULL, 0),
+	AT("path_size", struct clew_file_record, path_size, 0, STORE_PLAIN, NULL, 0),
+	TAIL("path", "path_size", sizeof(struct clew_file_record)),
+};
+
+#define SOCKET(member, coding, reference) AT(#member, struct clew_socket_record, member, 0, coding, reference, 0)
+
+static const struct table_column socket_columns[] = {
+	FLAGS,
+	SOCKET(inode, STORE_PREVIOUS, "inode"),
+	SOCKET(peer, STORE_PREVIOUS, "peer"),
+	SOCKET(family, STORE_PLAIN, NULL),
+	SOCKET(type, STORE_PLAIN, NULL),
+	SOCKET(local_port, STORE_PLAIN, NULL),
+	SOCKET(peer_port, STORE_PLAIN, NULL),
+	BYTES("local", struct clew_socket_record, local),
+	BYTES("remote", struct clew_socket_record, remote),
+	BYTES("local_path", struct clew_socket_record, local_path),
+	BYTES("peer_path", struct clew_socket_record, peer_path),
+};
+
+static const struct table_column cgroup_columns[] = {
+	FLAGS,
+	AT("id", struct clew_cgroup_record, id, 0, STORE_PREVIOUS, "id", 0),
+	AT("hierarchy", struct clew_cgroup_record, hierarchy, 0, STORE_PLAIN, NULL, 0),
+	AT("path_size", struct clew_cgroup_record, path_size, 0, STORE_PLAIN, NULL, 0),
+	TAIL("path", "path_size", sizeof(struct clew_cgroup_record)),
+};
+
+static const struct table_column text_columns[] = {
+	FLAGS,
+	AT("hash", struct clew_text_record, hash, 0, STORE_PLAIN, NULL, 0),
+	AT("text_size", struct clew_text_record, text_size, 0, STORE_PLAIN, NULL, 0),
+	TAIL("text", "text_size", sizeof(struct clew_text_record)),
+};
+
+static const struct table_column gap_columns[] = {
+	FLAGS,
+	AT("from", struct clew_gap, from, 0, STORE_BEFORE, "time", 0),
+	AT("count", struct clew_gap, count, 0, STORE_PLAIN, NULL, 0),
+};
+
+#define KIND(name_, id_, type_, columns_)                                                                                                  \
+	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])
+#define TAILED(type_, length_, max_) .tail_length = offsetof(type_, length_), .tail_max = (max_)
+
+static const struct table_kind table[] = {
+	{KIND("common", 0, struct clew_header, common_columns)},
+	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
+	 .extension = sizeof(struct clew_wait)},
+	{KIND("state", CLEW_KIND_STATE, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
+	 .extension = sizeof(struct clew_wait)},
+	{KIND("task", CLEW_KIND_TASK, struct clew_task_record, task_columns),
+	 TAILED(struct clew_task_record, command_line_size, STORE_TAIL_MAX)},
+	{KIND("fork", CLEW_KIND_FORK, struct clew_life, life_columns)},
+	{KIND("exec", CLEW_KIND_EXEC, struct clew_life, life_columns)},
+	{KIND("exit", CLEW_KIND_EXIT, struct clew_life, life_columns)},
+	{KIND("rename", CLEW_KIND_RENAME, struct clew_rename, rename_columns)},
+	{KIND("file", CLEW_KIND_FILE, struct clew_file_record, file_columns), TAILED(struct clew_file_record, path_size, STORE_TAIL_MAX)},
+	{KIND("socket", CLEW_KIND_SOCKET, struct clew_socket_record, socket_columns)},
+	{KIND("cgroup", CLEW_KIND_CGROUP, struct clew_cgroup_record, cgroup_columns),
+	 TAILED(struct clew_cgroup_record, path_size, STORE_TAIL_MAX)},
+	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns), TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
+	{KIND("gap", CLEW_KIND_GAP, struct clew_gap, gap_columns)},
+};
+
+#define TABLE_COUNT (sizeof(table) / sizeof(table[0]))
+
+static const struct table_kind *table_find(unsigned id)
+{
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		if (table[i].id == id)
+			return &table[i];
+	return NULL;
+}
+
+size_t store_record_size(const void *record, size_t size)
+{
+	const struct clew_header *header = record;
+	const struct table_kind *kind;
+	size_t need;
+
+	if (size < sizeof(*header) || !header->kind || !(kind = table_find(header->kind)))
+		return 0;
+	need = kind->size;
+	if (header->flags & kind->extension_mask)
+		need += kind->extension;
+	if (kind->tail_length && size >= need) {
+		uint16_t length;
+
+		memcpy(&length, (const uint8_t *)record + kind->tail_length, sizeof(length));
+		need += length;
+	}
+	return need <= size ? need : 0;
+}
+
+size_t store_record_stride(unsigned id)
+{
+	const struct table_kind *kind = table_find(id);
+
+	return kind ? kind->size + kind->extension : 0;
+}
+
+size_t store_tail_length_offset(unsigned id)
+{
+	const struct table_kind *kind = table_find(id);
+
+	return kind ? kind->tail_length : 0;
+}
+
+/* ---- the chunk ---- */
+
+static uint8_t table_reference(const struct table_kind *kind, const char *name)
+{
+	if (!name)
+		return STORE_NONE;
+	for (unsigned i = 0; i < kind->count; i++)
+		if (strcmp(kind->columns[i].name, name) == 0)
+			return i;
+	for (unsigned i = 0; i < table[0].count; i++)
+		if (strcmp(table[0].columns[i].name, name) == 0)
+			return STORE_COMMON | i;
+	return STORE_NONE;
+}
+
+static uint8_t *put_name(uint8_t *to, const char *name)
+{
+	size_t length = strlen(name);
+
+	*to++ = length;
+	memcpy(to, name, length);
+	return to + length;
+}
+
+static uint8_t *put_number(uint8_t *to, uint32_t value, unsigned size)
+{
+	memcpy(to, &value, size);
+	return to + size;
+}
+
+int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
+{
+	size_t columns = 0;
+	uint8_t *bytes, *p;
+
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		columns += table[i].count;
+	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 11));
+	if (!bytes)
+		return -ENOMEM;
+
+	p = put_number(p, TABLE_COUNT, 2);
+	for (size_t i = 0; i < TABLE_COUNT; i++) {
+		const struct table_kind *kind = &table[i];
+
+		p = put_number(p, kind->id, 1);
+		p = put_name(p, kind->name);
+		p = put_number(p, kind->count, 1);
+		for (unsigned j = 0; j < kind->count; j++) {
+			const struct table_column *column = &kind->columns[j];
+
+			p = put_name(p, column->name);
+			p = put_number(p, column->type, 1);
+			p = put_number(p, column->coding, 1);
+			p = put_number(p, table_reference(kind, column->reference), 1);
+			p = put_number(p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
+			p = put_number(p, column->mask, 4);
+			p = put_number(p, column->size, 2);
+		}
+	}
+	*ret_bytes = bytes;
+	*ret_size = p - bytes;
+	return 0;
+}
+
+bool store_kind_known(unsigned id)
+{
+	return table_find(id);
+}
+
+void store_bind(const struct store_kind *kind, struct store_column *column)
+{
+	const struct table_kind *ours = table_find(kind->id);
+	const struct table_column *member = NULL;
+
+	for (unsigned i = 0; ours && i < ours->count && !member; i++)
+		if (strcmp(ours->columns[i].name, column->name) == 0)
+			member = &ours->columns[i];
+	if (!member || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
+		return;
+	if (member->type == STORE_BYTES && member->coding != column->coding)
+		return;
+	if (column->coding == STORE_TRIMMED && column->size > member->size)
+		return;
+	/* Records are walked by the length that they hold: it has to be the one the bytes go by. */
+	if (column->coding == STORE_TAIL &&
+	    (!kind->columns[column->reference].known || kind->columns[column->reference].offset != ours->tail_length))
+		return;
+	column->known = true;
+	column->offset = member->offset;
+	column->member_size = store_type_size(member->type);
+}

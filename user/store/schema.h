@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What columns each record kind has and how each is coded. A file carries its
+ * own schema; encoding and decoding go by a parsed one, whose columns are bound
+ * by name to the members of the records in include/clew/records.h.
+ *
+ * Invariant of a parsed schema: a reference or condition names a column that
+ * comes earlier (or, for PREVIOUS, the column itself).
+ */
+#ifndef CLEW_STORE_SCHEMA_H
+#define CLEW_STORE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/records.h>
+
+enum store_type {
+	STORE_U8 = 1,
+	STORE_U16 = 2,
+	STORE_U32 = 3,
+	STORE_U64 = 4,
+	STORE_I32 = 5,
+	STORE_BYTES = 6,
+};
+
+enum store_coding {
+	STORE_PLAIN = 0,    /* the value */
+	STORE_PREVIOUS = 1, /* difference to a column's value in the row before */
+	STORE_SAME = 2,	    /* difference to another column of this row */
+	STORE_BEFORE = 3,   /* that column less this one, without sign */
+	STORE_TIME = 4,	    /* difference to the row before, without sign; first: to the chunk's first time */
+	STORE_STREAM = 5,   /* difference to the chunk's stream */
+	STORE_KEYED = 6,    /* difference to this column in the last row with the same key */
+	STORE_RECENT = 7,   /* place in a list of recent values */
+	STORE_TRIMMED = 8,  /* bytes without the zeros at their end */
+	STORE_TAIL = 9,	    /* bytes whose length is another column */
+	STORE_CODING_COUNT = 10,
+};
+
+#define STORE_NONE	  0xff
+#define STORE_COMMON	  0x80 /* in a reference: the column is one of kind 0 */
+#define STORE_COLUMNS_MAX 64
+#define STORE_KINDS_MAX	  32
+#define STORE_NAME_MAX	  31
+#define STORE_TAIL_MAX	  65535
+
+struct store_column {
+	char name[STORE_NAME_MAX + 1];
+	uint8_t type;
+	uint8_t coding;
+	uint8_t reference; /* a column's number, maybe with STORE_COMMON, or STORE_NONE */
+	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of `mask` */
+	uint32_t mask;
+	uint16_t size; /* of TRIMMED bytes */
+	/* not in the file: */
+	bool known; /* bound to a member */
+	bool referenced;
+	uint8_t member_size;
+	uint16_t offset; /* of the member */
+};
+
+struct store_kind {
+	char name[STORE_NAME_MAX + 1];
+	uint8_t id;
+	uint8_t count;
+	bool known;
+	uint16_t stride; /* bytes of a decoded row without its tail */
+	struct store_column columns[STORE_COLUMNS_MAX];
+};
+
+/* kinds[0] has the columns common to all rows. */
+struct store_schema {
+	unsigned count;
+	uint8_t by_id[256]; /* index in kinds, STORE_NONE unknown */
+	struct store_kind kinds[STORE_KINDS_MAX];
+};
+
+/* Bytes of a value's type; 0 for bytes and unknown types. */
+static inline unsigned store_type_size(unsigned type)
+{
+	static const uint8_t sizes[] = {0, 1, 2, 4, 8, 4};
+
+	return type < sizeof(sizes) ? sizes[type] : 0;
+}
+
+/* The schema this clew writes, as bytes of a SCHEMA chunk. The buffer is the caller's to free. */
+int store_schema_write(uint8_t **ret_bytes, size_t *ret_size);
+
+/*
+ * Parses a SCHEMA chunk and binds its columns. -EINVAL malformed, -EPROTONOSUPPORT
+ * a column needed here is coded in a way not known here; *ret_what then is its name.
+ */
+int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema, char ret_what[STORE_NAME_MAX + 1]);
+
+/* Whether records of this kind are known here; 0, the common columns, counts. */
+bool store_kind_known(unsigned id);
+
+/* Binds a parsed column to our member of the same name, if there is one that fits. */
+void store_bind(const struct store_kind *kind, struct store_column *column);
+
+/* Size of a record by its kind, flags and tail; 0 if it is none or does not fit in `size`. */
+size_t store_record_size(const void *record, size_t size);
+
+/* Bytes of a kind's record without its tail, all extensions included; 0 unknown. */
+size_t store_record_stride(unsigned kind);
+
+/* Where the kind keeps the length of its tail; 0: it has none. The tail follows at store_record_stride(). */
+size_t store_tail_length_offset(unsigned kind);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A file's SCHEMA chunk, parsed, checked and bound to our records. What passes
+ * here can be decoded without looking at the schema with suspicion again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema.h"
+
+struct cursor {
+	const uint8_t *at;
+	size_t left;
+	bool bad;
+};
+
+static uint32_t get_number(struct cursor *cursor, unsigned size)
+{
+	uint32_t value = 0;
+
+	if (cursor->left < size) {
+		cursor->bad = true;
+		return 0;
+	}
+	memcpy(&value, cursor->at, size);
+	cursor->at += size;
+	cursor->left -= size;
+	return value;
+}
+
+static void get_name(struct cursor *cursor, char name[STORE_NAME_MAX + 1])
+{
+	uint32_t length = get_number(cursor, 1);
+
+	if (length > STORE_NAME_MAX || cursor->left < length) {
+		cursor->bad = true;
+		return;
+	}
+	memcpy(name, cursor->at, length);
+	name[length] = 0;
+	cursor->at += length;
+	cursor->left -= length;
+}
+
+/* Whether this program can compute the column's values. */
+static bool column_decodable(const struct store_column *column)
+{
+	return column->coding < STORE_CODING_COUNT && column->type && column->type <= STORE_BYTES;
+}
+
+/* The column that a reference or condition names: an earlier one that has numbers. */
+static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+{
+	struct store_column *target = NULL;
+
+	if (reference & STORE_COMMON) {
+		if (kind != &schema->kinds[0] && (reference & ~STORE_COMMON) < schema->kinds[0].count)
+			target = &schema->kinds[0].columns[reference & ~STORE_COMMON];
+	} else if (reference < number) {
+		target = &kind->columns[reference];
+	}
+	return target && column_decodable(target) && target->type != STORE_BYTES ? target : NULL;
+}
+
+/* Whether a column's coding makes sense; its references only look back. */
+static bool column_valid(struct store_schema *schema, struct store_kind *kind, unsigned number)
+{
+	struct store_column *column = &kind->columns[number];
+	struct store_column *target;
+
+	if (column->condition != STORE_NONE) {
+		if (column->condition & STORE_COMMON || kind == &schema->kinds[0])
+			return false;
+		target = column_target(schema, kind, number, column->condition);
+		if (!target)
+			return false;
+		target->referenced = true;
+	}
+	/* What is not known here is skipped by its length. */
+	if (!column_decodable(column))
+		return true;
+	if ((column->type == STORE_BYTES) != (column->coding == STORE_TRIMMED || column->coding == STORE_TAIL))
+		return false;
+
+	switch (column->coding) {
+	case STORE_PLAIN:
+	case STORE_TIME:
+	case STORE_STREAM:
+		return true;
+	case STORE_TRIMMED:
+		return column->size <= 255;
+	case STORE_PREVIOUS:
+	case STORE_RECENT:
+		if (column->reference == number)
+			return true;
+		break;
+	}
+	target = column_target(schema, kind, number, column->reference);
+	if (!target)
+		return false;
+	if (column->coding == STORE_TAIL &&
+	    ((column->reference & STORE_COMMON) || target->condition != column->condition || target->mask != column->mask))
+		return false;
+	target->referenced = true;
+	return true;
+}
+
+static int parse_kind(struct store_schema *schema, struct cursor *cursor, char what[STORE_NAME_MAX + 1])
+{
+	struct store_kind *kind = &schema->kinds[schema->count];
+
+	kind->id = get_number(cursor, 1);
+	get_name(cursor, kind->name);
+	kind->count = get_number(cursor, 1);
+	if (cursor->bad || kind->count > STORE_COLUMNS_MAX || schema->by_id[kind->id] != STORE_NONE ||
+	    (kind->id == 0) != (schema->count == 0))
+		return -EINVAL;
+	kind->known = store_kind_known(kind->id);
+	kind->stride = store_record_stride(kind->id);
+	schema->by_id[kind->id] = schema->count++;
+
+	for (unsigned i = 0; i < kind->count; i++) {
+		struct store_column *column = &kind->columns[i];
+
+		get_name(cursor, column->name);
+		column->type = get_number(cursor, 1);
+		column->coding = get_number(cursor, 1);
+		column->reference = get_number(cursor, 1);
+		column->condition = get_number(cursor, 1);
+		column->mask = get_number(cursor, 4);
+		column->size = get_number(cursor, 2);
+		for (unsigned j = 0; j < i; j++)
+			if (strcmp(kind->columns[j].name, column->name) == 0)
+				return -EINVAL;
+		if (cursor->bad || !column_valid(schema, kind, i))
+			return -EINVAL;
+		store_bind(kind, column);
+		if (column->known && !column_decodable(column)) {
+			memcpy(what, column->name, STORE_NAME_MAX + 1);
+			return -EPROTONOSUPPORT;
+		}
+	}
+	return 0;
+}
+
+int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema, char ret_what[STORE_NAME_MAX + 1])
+{
+	struct cursor cursor = {bytes, size, false};
+	struct store_schema *schema = calloc(1, sizeof(*schema));
+	unsigned count;
+	int r = 0;
+
+	if (!schema)
+		return -ENOMEM;
+	memset(schema->by_id, STORE_NONE, sizeof(schema->by_id));
+	count = get_number(&cursor, 2);
+	if (cursor.bad || !count || count > STORE_KINDS_MAX)
+		r = -EINVAL;
+	for (unsigned i = 0; i < count && r == 0; i++)
+		r = parse_kind(schema, &cursor, ret_what);
+	/* The rest hangs on what kind a row is. */
+	if (r == 0 && (!schema->kinds[0].count || strcmp(schema->kinds[0].columns[0].name, "kind") != 0 ||
+		       schema->kinds[0].columns[0].coding != STORE_PLAIN || schema->kinds[0].columns[0].type != STORE_U8 ||
+		       schema->kinds[0].columns[0].condition != STORE_NONE))
+		r = -EINVAL;
+	if (r < 0) {
+		free(schema);
+		return r;
+	}
+	*ret_schema = schema;
+	return 0;
+}
