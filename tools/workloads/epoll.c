@@ -66,7 +66,8 @@ static void wait_for_event(const struct consumer *me)
 		WL_CHECK(read(me->own, &value, sizeof(value)));
 		return;
 	}
-	for (int i = 0; i < 3; i++)
+	/* The event of all stays until all have seen it. */
+	for (int i = 0; i < 2; i++)
 		if (read(descriptors[i].fd, &value, sizeof(value)) < 0 && errno != EAGAIN)
 			wl_die("read: %s", strerror(errno));
 }
@@ -157,6 +158,8 @@ static void produce(int self)
 	}
 	for (int i = 0; i < count; i++)
 		wl_await(&wl->tasks[consumers[i].task].step, 0);
+	if (what == 2)
+		WL_CHECK(read(common, &one, sizeof(one)));
 }
 
 int main(int argc, char **argv)
