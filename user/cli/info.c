@@ -215,7 +215,7 @@ static void print_gaps(const struct clew_capture_info *info)
 			fputs("  user ", stdout);
 		else
 			printf("  CPU %u", gap->header.cpu);
-		printf(" from +%s to +%s: %" PRIu64 " records lost\n", CLEW_DURATION(from), CLEW_DURATION(to), gap->count);
+		printf(" from +%s to +%s: %" PRIu64 " records lost\n", CLEW_DURATION(from), CLEW_DURATION(to), (uint64_t)gap->count);
 	}
 	if (info->gap_count > MOST_SHOWN)
 		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);

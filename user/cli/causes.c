@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The segments of a why in words, and the causes they add up to.
+ *
+ * A segment of another task is told with what it has to do with the waiting one:
+ * the last of the chain sleeps then, and that sleep says on what, and who held it.
+ */
+#include "causes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "object.h"
+
+/* The sleep of the last of the chain during a segment, or NULL. */
+static const struct clew_sleep *awaiting_sleep(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	struct clew_piece piece;
+
+	if (!segment->chain_length || !clew_trace_piece(trace, segment->chain[segment->chain_length - 1], segment->start, false, &piece))
+		return NULL;
+	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
+}
+
+static bool holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
+{
+	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
+		if (sleep->holders[i].task == segment->task && sleep->holders[i].from <= segment->start &&
+		    segment->start < sleep->holders[i].to)
+			return true;
+	return false;
+}
+
+/* " of OBJECT", " on OBJECT": nothing where there is no object. */
+static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (!sleep || sleep->object.kind == CLEW_OBJECT_NONE)
+		return;
+	fprintf(out, " %s ", word);
+	clew_print_object(out, trace, &sleep->object, sleep);
+}
+
+static void print_runqueue(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	struct clew_piece piece = {.cpu = UINT16_MAX};
+	char cpu[24] = "its CPU";
+
+	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
+		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
+	if (segment->by == UINT32_MAX) {
+		fputs("was ready but had no CPU", out);
+	} else if (segment->by == CLEW_NO_TASK) {
+		fprintf(out, "was ready and %s idle, on its way to run", cpu);
+	} else if (segment->by == segment->task) {
+		fprintf(out, "was ready, %s just leaving it", cpu);
+	} else {
+		fprintf(out, "was ready but %s was busy with ", cpu);
+		clew_print_task(out, trace, segment->by, segment->start);
+	}
+}
+
+static void print_unknown(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+
+	if (!sleep || segment->unknown_kind == CLEW_WAIT_UNKNOWN) {
+		fputs("did something that the capture does not show", out);
+		return;
+	}
+	fprintf(out, "waited (%s", clew_wait_kind_name(segment->unknown_kind));
+	if (call)
+		fprintf(out, " in %s", call);
+	print_with_object(out, "on", trace, sleep);
+	if (sleep->end == CLEW_TIME_OPEN)
+		fputs("), and the capture ended first", out);
+	else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN)
+		fprintf(out, "), and an interrupt ended it (%s)", clew_context_name(sleep->context));
+	else
+		fputs("), and what ended it is unknown", out);
+}
+
+static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+
+	switch (segment->kind) {
+	case CLEW_WAIT_READ:
+	case CLEW_WAIT_WRITE:
+	case CLEW_WAIT_FSYNC:
+		fprintf(out, "waited for the disk: %s", call ?: clew_wait_kind_name(segment->kind));
+		print_with_object(out, "of", trace, sleep);
+		break;
+	case CLEW_WAIT_FILE:
+		fprintf(out, "waited in the file system: %s", call ?: "a file call");
+		print_with_object(out, "of", trace, sleep);
+		break;
+	case CLEW_WAIT_IO:
+		fputs("waited for I/O", out);
+		if (call)
+			fprintf(out, " in %s", call);
+		break;
+	case CLEW_WAIT_FAULT:
+		fputs("waited for a page of its memory", out);
+		if (call)
+			fprintf(out, " (page fault in %s)", call);
+		break;
+	case CLEW_WAIT_SLEEP:
+		fputs("slept", out);
+		if (call)
+			fprintf(out, " in %s", call);
+		break;
+	case CLEW_WAIT_IDLE:
+		fputs("was idle", out);
+		break;
+	case CLEW_WAIT_STOPPED:
+		fputs("was stopped", out);
+		break;
+	default:
+		fprintf(out, "waited (%s", clew_wait_kind_name(segment->kind));
+		if (call)
+			fprintf(out, " in %s", call);
+		print_with_object(out, "on", trace, sleep);
+		putc(')', out);
+		break;
+	}
+}
+
+void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (segment->cycle) {
+		fputs("waited in a circle (deadlock)", out);
+		print_with_object(out, "on", trace, segment->sleep);
+	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
+		fputs("was running", out);
+	} else if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
+		print_runqueue(out, trace, segment);
+	} else if (segment->kind == CLEW_WAIT_UNKNOWN) {
+		print_unknown(out, trace, segment);
+	} else {
+		print_leaf(out, trace, segment);
+	}
+}
+
+/* What the segment's task has to do with the one that waits for it. */
+static void print_relation(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
+	uint32_t waiter = segment->chain[segment->chain_length - 1];
+
+	if (holds(sleep, segment)) {
+		fputs(" held the lock", out);
+		print_with_object(out, "at", trace, sleep);
+		fputs(" that ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" wanted, and ", out);
+		return;
+	}
+	fputs(", which then ", out);
+	switch (segment->via_type) {
+	case CLEW_EDGE_UNLOCK:
+		fputs("released the lock", out);
+		print_with_object(out, "at", trace, sleep);
+		fputs(" to ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_FORK:
+		fputs("started ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_EXIT:
+	case CLEW_EDGE_VFORK:
+		fputs(segment->via_type == CLEW_EDGE_EXIT ? "ended, as " : "ended or started a program, as ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		break;
+	case CLEW_EDGE_SIGNAL:
+		fputs("signalled ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	default:
+		fputs("woke ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		print_with_object(out, "through", trace, sleep);
+		break;
+	}
+	fputs(", ", out);
+}
+
+static char *cause_text(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	clew_print_task(out, trace, segment->task, segment->start);
+	if (segment->chain_length)
+		print_relation(out, trace, segment);
+	else
+		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
+	clew_print_activity(out, trace, segment);
+	return fclose(out) == 0 ? text : NULL;
+}
+
+/* Everything that cause_text() looks at, but for names: equal keys have equal words. */
+struct cause_key {
+	uint32_t task;
+	uint32_t by;
+	uint32_t waiter;
+	uint16_t cpu;
+	uint16_t call;
+	uint8_t kind;
+	uint8_t unknown_kind;
+	int8_t via_type;
+	bool cycle;
+	bool holds;
+	uint8_t object_kind;
+	uint8_t awaited_kind;
+	uint8_t end; /* how an unknown wait ended */
+	uint32_t device;
+	uint32_t awaited_device;
+	uint64_t object;
+	uint64_t awaited;
+};
+
+struct keyed_segment {
+	struct cause_key key;
+	const struct clew_segment *segment;
+};
+
+static void make_key(const struct clew_trace *trace, const struct clew_segment *segment, struct cause_key *key)
+{
+	const struct clew_sleep *awaiting = awaiting_sleep(trace, segment);
+	const struct clew_sleep *sleep = segment->sleep;
+	struct clew_piece piece;
+
+	/* Padding takes part in the comparison. */
+	memset(key, 0, sizeof(*key));
+	key->task = segment->task;
+	key->kind = segment->kind;
+	key->cycle = segment->cycle;
+	key->via_type = segment->via_type;
+	key->waiter = segment->chain_length ? segment->chain[segment->chain_length - 1] : CLEW_NO_TASK;
+	key->holds = holds(awaiting, segment);
+	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
+		key->by = segment->by;
+		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece) ? piece.cpu : UINT16_MAX;
+	}
+	if (awaiting) {
+		key->awaited_kind = awaiting->object.kind;
+		key->awaited_device = awaiting->object.device;
+		key->awaited = awaiting->object.number;
+	}
+	if (sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE) {
+		key->unknown_kind = segment->unknown_kind;
+		key->call = sleep->call;
+		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
+		key->object_kind = sleep->object.kind;
+		key->device = sleep->object.device;
+		key->object = sleep->object.number;
+	}
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct keyed_segment *one = a, *other = b;
+	int order = memcmp(&one->key, &other->key, sizeof(one->key));
+
+	return order ?: (one->segment > other->segment) - (one->segment < other->segment);
+}
+
+static int compare_causes(const void *a, const void *b)
+{
+	const struct clew_cause *one = a, *other = b;
+
+	if (one->ns != other->ns)
+		return one->ns < other->ns ? 1 : -1;
+	return (one->first > other->first) - (one->first < other->first);
+}
+
+int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_cause **ret_causes, size_t *ret_count)
+{
+	struct keyed_segment *keyed = calloc(why->segment_count + 1, sizeof(*keyed));
+	struct clew_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
+	size_t count = 0;
+
+	if (!keyed || !causes)
+		goto no_memory;
+	for (size_t i = 0; i < why->segment_count; i++) {
+		keyed[i].segment = &why->segments[i];
+		make_key(trace, keyed[i].segment, &keyed[i].key);
+	}
+	qsort(keyed, why->segment_count, sizeof(*keyed), compare_keys);
+	for (size_t i = 0; i < why->segment_count; i++) {
+		if (!i || memcmp(&keyed[i].key, &keyed[i - 1].key, sizeof(keyed[i].key)))
+			causes[count++].first = keyed[i].segment;
+		causes[count - 1].ns += keyed[i].segment->end - keyed[i].segment->start;
+		causes[count - 1].segments++;
+	}
+	qsort(causes, count, sizeof(*causes), compare_causes);
+	for (size_t i = 0; i < count; i++) {
+		causes[i].text = cause_text(trace, causes[i].first);
+		if (!causes[i].text)
+			goto no_memory;
+	}
+	free(keyed);
+	*ret_causes = causes;
+	*ret_count = count;
+	return 0;
+
+no_memory:
+	free(keyed);
+	clew_causes_free(causes, count);
+	return -ENOMEM;
+}
+
+void clew_causes_free(struct clew_cause *causes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(causes[i].text);
+	free(causes);
+}

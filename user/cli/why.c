@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew why: where every nanosecond of a thread's time, or of its slowest
+ * operations, went.
+ */
+#include <clew/why.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "causes.h"
+#include "commands.h"
+#include "object.h"
+#include "position.h"
+#include "report.h"
+#include "text.h"
+#include "why_text.h"
+
+struct why_values {
+	struct clew_selection selection;
+	struct clew_number slowest;
+	const char *from;
+	const char *to;
+	uint64_t idle;	  /* bit mask, 0 the default */
+	uint32_t without; /* bit mask */
+	bool all;
+	bool json;
+};
+
+const struct clew_option clew_why_options[] = {
+	{0, "tid", "N", "explain this thread", clew_take_number, offsetof(struct why_values, selection.tid)},
+	{0, "pid", "N", "threads of this process", clew_take_number, offsetof(struct why_values, selection.pid)},
+	{0, "comm", "GLOB", "threads named like this", clew_take_string, offsetof(struct why_values, selection.comm)},
+	{0, "slowest", "[N]", "explain the N (1) longest operations of the chosen threads, of all by default", clew_take_number,
+	 offsetof(struct why_values, slowest)},
+	{0, "from", "TIME", "begin there: ns, CLOCK_MONOTONIC, or with a unit since the capture's start (1.25s)", clew_take_string,
+	 offsetof(struct why_values, from)},
+	{0, "to", "TIME", "end there", clew_take_string, offsetof(struct why_values, to)},
+	{0, "idle", "KIND,..", "waits between operations (poll, accept, receive, read of an empty pipe)", clew_take_wait_kinds,
+	 offsetof(struct why_values, idle)},
+	{0, "without", "TYPE,..", "answer as if no dependency of these types had been seen", clew_take_edge_types,
+	 offsetof(struct why_values, without)},
+	{0, "all", NULL, "print every cause and every step", clew_take_flag, offsetof(struct why_values, all)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct why_values, json)},
+	CLEW_OPTION_END,
+};
+
+static void json_runqueue_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	char *name = NULL;
+	size_t size;
+	FILE *out;
+
+	clew_json_object(json, "object");
+	clew_json_string(json, "kind", "task");
+	if (segment->by == UINT32_MAX) {
+		clew_json_string(json, "name", "unknown");
+		clew_json_null(json, "by");
+	} else {
+		out = open_memstream(&name, &size);
+		if (out) {
+			clew_print_task(out, trace, segment->by, segment->start);
+			fclose(out);
+		}
+		clew_json_string(json, "name", name ?: "unknown");
+		free(name);
+		clew_json_object(json, "by");
+		if (segment->by == CLEW_NO_TASK) {
+			clew_json_unsigned(json, "pid", 0);
+			clew_json_unsigned(json, "tid", 0);
+			clew_json_string(json, "comm", "idle");
+		} else {
+			clew_json_task_fields(json, trace, segment->by, segment->start);
+		}
+		clew_json_object_end(json);
+	}
+	clew_json_object_end(json);
+}
+
+/* The wait that could not be followed: its kind is the object's, what it waited on is beneath. */
+static void json_unknown_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+	const char *kind = clew_wait_kind_name(segment->unknown_kind);
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+
+	clew_json_object(json, "object");
+	clew_json_string(json, "kind", kind);
+	clew_json_string(json, "name", call ?: kind);
+	clew_json_string(json, "wait", kind);
+	clew_json_string(json, "call", call);
+	if (sleep)
+		clew_json_object_of(json, "on", trace, &sleep->object, sleep);
+	else
+		clew_json_null(json, "on");
+	clew_json_object_end(json);
+}
+
+static void json_segment_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (segment->kind == CLEW_SEGMENT_RUNQUEUE)
+		json_runqueue_object(json, trace, segment);
+	else if (segment->kind == CLEW_WAIT_UNKNOWN)
+		json_unknown_object(json, trace, segment);
+	else if (segment->kind != CLEW_SEGMENT_RUNNING && segment->sleep)
+		clew_json_object_of(json, "object", trace, &segment->sleep->object, segment->sleep);
+	else
+		clew_json_null(json, "object");
+}
+
+static void json_segment(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "start", segment->start);
+	clew_json_unsigned(json, "end", segment->end);
+	clew_json_unsigned(json, "ns", segment->end - segment->start);
+	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
+	clew_json_task_fields(json, trace, segment->task, segment->start);
+	clew_json_array(json, "chain");
+	for (uint32_t i = 0; i < segment->chain_length; i++) {
+		const struct clew_trace_task *task = clew_trace_task(trace, segment->chain[i]);
+
+		clew_json_unsigned(json, NULL, task ? task->tid : 0);
+	}
+	clew_json_array_end(json);
+	json_segment_object(json, trace, segment);
+	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE)
+		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
+	if (segment->via_type >= 0) {
+		clew_json_object(json, "via");
+		clew_json_string(json, "type", clew_edge_type_name(segment->via_type));
+		clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
+		clew_json_object_end(json);
+	} else {
+		clew_json_null(json, "via");
+	}
+	clew_json_bool(json, "cycle", segment->cycle);
+	clew_json_object_end(json);
+}
+
+static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *cause)
+{
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "ns", cause->ns);
+	clew_json_string(json, "text", cause->text);
+	clew_json_number(json, "share", (double)cause->ns / (double)(why->to - why->from));
+	clew_json_string(json, "kind", clew_wait_kind_name(cause->first->kind));
+	clew_json_task_fields(json, trace, cause->first->task, cause->first->start);
+	clew_json_unsigned(json, "segments", cause->segments);
+	clew_json_object_end(json);
+}
+
+/* The fields of one why in the object that is open. */
+static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *causes,
+		     size_t cause_count)
+{
+	clew_json_unsigned(json, "from", why->from);
+	clew_json_unsigned(json, "to", why->to);
+	clew_json_unsigned(json, "total_ns", why->to - why->from);
+	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
+	clew_json_task_fields(json, trace, why->task, why->from);
+	clew_json_array(json, "segments");
+	for (size_t i = 0; i < why->segment_count; i++)
+		json_segment(json, trace, &why->segments[i]);
+	clew_json_array_end(json);
+	clew_json_array(json, "causes");
+	for (size_t i = 0; i < cause_count; i++)
+		json_cause(json, trace, why, &causes[i]);
+	clew_json_array_end(json);
+	clew_json_truth(json, trace, why->from, why->to);
+}
+
+/* Explains one interval; `json` NULL: in words. */
+static int explain(const struct clew_trace *trace, const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
+		   struct clew_json *json)
+{
+	struct clew_cause *causes = NULL;
+	size_t cause_count = 0;
+	struct clew_why why;
+	int r = clew_why_explain(trace, task, from, to, &why);
+
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	r = clew_causes_make(trace, &why, &causes, &cause_count);
+	if (r < 0) {
+		clew_why_done(&why);
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	}
+	if (json) {
+		clew_json_object(json, NULL);
+		json_why(json, trace, &why, causes, cause_count);
+		clew_json_object_end(json);
+	} else {
+		clew_why_print(trace, &why, causes, cause_count, values->all);
+	}
+	clew_causes_free(causes, cause_count);
+	clew_why_done(&why);
+	return 0;
+}
+
+static int explain_slowest(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to)
+{
+	struct clew_json json = {.out = stdout};
+	struct clew_operation *operations = NULL;
+	size_t count = 0, total = 0;
+	int status = 0;
+	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from, to, values->slowest.value, &operations,
+				&count, &total);
+
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	if (values->json) {
+		clew_json_object(&json, NULL);
+		clew_json_unsigned(&json, "total", total);
+		clew_json_array(&json, "operations");
+	}
+	for (size_t i = 0; !status && i < count; i++) {
+		if (!values->json)
+			printf("%s== operation %zu of the %zu slowest, of %zu in all ==\n", i ? "\n" : "", i + 1, count, total);
+		status = explain(trace, values, operations[i].task, operations[i].from, operations[i].to, values->json ? &json : NULL);
+	}
+	free(operations);
+	if (values->json) {
+		clew_json_array_end(&json);
+		clew_json_truth(&json, trace, from, to);
+		clew_json_object_end(&json);
+		clew_json_end(&json);
+	}
+	if (!status && !count)
+		return clew_fail(
+			CLEW_EXIT_NEGATIVE,
+			"no operation lies between two idle waits of the chosen threads: choose others, or other waits with --idle");
+	return status;
+}
+
+static bool lives_in(const struct clew_trace_task *task, uint64_t from, uint64_t to)
+{
+	return task->birth < to && from < task->death;
+}
+
+/* The one thread that is chosen and lives in the interval. */
+static int choose_thread(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to,
+			 const struct clew_trace_task **ret_task)
+{
+	const struct clew_trace_task *chosen = NULL, *dead = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0, tasks = clew_trace_task_count(trace); i < tasks; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
+
+		if (!clew_selection_wants(&values->selection, task))
+			continue;
+		dead = task;
+		if (!lives_in(task, from, to))
+			continue;
+		chosen = task;
+		count++;
+	}
+	if (!values->selection.tid.given && !values->selection.pid.given && !values->selection.comm)
+		return clew_fail(CLEW_EXIT_INPUT, "no thread is chosen: give --tid N, --comm GLOB or --slowest");
+	if (!count && dead)
+		return clew_fail(CLEW_EXIT_INPUT, "thread %u did not live between --from and --to: choose another time", dead->tid);
+	if (count > 1 && values->selection.tid.given)
+		return clew_fail(CLEW_EXIT_INPUT, "%zu threads had the tid %u one after the other: choose one by --from and --to", count,
+				 values->selection.tid.value);
+	if (count > 1)
+		return clew_fail(CLEW_EXIT_INPUT, "%zu threads are chosen: choose one by --tid, or ask for --slowest", count);
+	*ret_task = chosen;
+	return 0;
+}
+
+static int explain_one(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to)
+{
+	struct clew_json json = {.out = stdout};
+	const struct clew_trace_task *task;
+	int status = choose_thread(trace, values, from, to, &task);
+
+	if (status)
+		return status;
+	/* What is asked for beyond the thread's life is not its time. */
+	if (from < task->birth)
+		from = task->birth;
+	if (to > task->death)
+		to = task->death;
+	status = explain(trace, values, task->serial, from, to, values->json ? &json : NULL);
+	if (!status && values->json)
+		clew_json_end(&json);
+	return status;
+}
+
+/* Turns --from or --to into a moment of the capture. */
+static int take_moment(const struct clew_trace *trace, const char *option, const char *text, uint64_t *moment)
+{
+	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace);
+	int r;
+
+	if (!text)
+		return 0;
+	r = clew_parse_moment(text, start, moment);
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is no moment: write ns of CLOCK_MONOTONIC, or a duration since the start like 1.25s", option,
+				 text);
+	if (r < 0 || *moment < start || *moment > end)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is outside the capture: it is %s long, from %llu to %llu", option, text,
+				 CLEW_DURATION(end - start), (unsigned long long)start, (unsigned long long)end);
+	return 0;
+}
+
+static int answer(const struct clew_trace *trace, struct why_values *values)
+{
+	uint64_t from = clew_trace_start(trace), to = clew_trace_end(trace);
+	int status = take_moment(trace, "from", values->from, &from);
+
+	if (!status)
+		status = take_moment(trace, "to", values->to, &to);
+	if (!status && from >= to)
+		status = clew_fail(CLEW_EXIT_INPUT, "--from is not before --to: give an interval that has a length");
+	if (!status)
+		status = clew_selection_check(&values->selection, trace);
+	if (status)
+		return status;
+	return values->slowest.given ? explain_slowest(trace, values, from, to) : explain_one(trace, values, from, to);
+}
+
+int clew_command_why(int argc, char **argv)
+{
+	struct why_values values = {};
+	struct clew_trace *trace;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	status = clew_open_trace(operands[0], values.without, &trace);
+	if (status)
+		return status;
+	status = answer(trace, &values);
+	clew_trace_free(trace);
+	return status;
+}

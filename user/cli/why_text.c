@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A why as an explanation that a colleague would give.
+ *
+ * A long timeline is abbreviated: neighbours too short to matter become one line,
+ * with a threshold that doubles until the rest is few enough.
+ */
+#include "why_text.h"
+
+#include <inttypes.h>
+
+#include "object.h"
+#include "report.h"
+#include "text.h"
+
+#define MOST_CAUSES 12
+#define MOST_LINES  60
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+static void print_header(const struct clew_trace *trace, const struct clew_why *why)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, why->task);
+	uint64_t start = clew_trace_start(trace);
+
+	clew_print_task(stdout, trace, why->task, why->from);
+	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n", CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
+	       (why->to - start) / 1e9);
+	if (task && (task->command_line[0] || task->executable[0])) {
+		fputs("It runs ", stdout);
+		clew_print_safe(stdout, task->command_line[0] ? task->command_line : task->executable);
+		printf(" (process %u).\n", task->pid);
+	}
+}
+
+static void print_causes(const struct clew_why *why, const struct clew_cause *causes, size_t count, bool all)
+{
+	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
+	uint64_t rest = 0;
+
+	puts("\nWhere the time went:");
+	for (size_t i = 0; i < shown; i++)
+		printf("  %5.1f %%  %9s  %s\n", percent(causes[i].ns, why->to - why->from), CLEW_DURATION(causes[i].ns), causes[i].text);
+	for (size_t i = shown; i < count; i++)
+		rest += causes[i].ns;
+	if (shown < count)
+		printf("  %5.1f %%  %9s  %zu more causes (--all shows them)\n", percent(rest, why->to - why->from), CLEW_DURATION(rest),
+		       count - shown);
+	if (why->unknown_ns)
+		printf("%s of it (%.1f %%) cannot be followed in this capture.\n", CLEW_DURATION(why->unknown_ns),
+		       percent(why->unknown_ns, why->to - why->from));
+}
+
+static uint64_t length_of(const struct clew_segment *segment)
+{
+	return segment->end - segment->start;
+}
+
+/* How many segments from `i` on are shorter than the threshold. */
+static size_t short_ones(const struct clew_why *why, size_t i, uint64_t threshold)
+{
+	size_t n = 0;
+
+	while (i + n < why->segment_count && length_of(&why->segments[i + n]) < threshold)
+		n++;
+	return n;
+}
+
+static size_t count_lines(const struct clew_why *why, uint64_t threshold)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < why->segment_count; lines++) {
+		size_t n = short_ones(why, i, threshold);
+
+		i += n ? n : 1;
+	}
+	return lines;
+}
+
+static void print_segment(const struct clew_trace *trace, const struct clew_why *why, const struct clew_segment *segment)
+{
+	printf("  +%-9s  %9s  ", CLEW_DURATION(segment->start - why->from), CLEW_DURATION(length_of(segment)));
+	for (uint32_t i = 0; i < segment->chain_length; i++) {
+		clew_print_task(stdout, trace, segment->chain[i], segment->start);
+		fputs(" <- ", stdout);
+	}
+	clew_print_task(stdout, trace, segment->task, segment->start);
+	putchar(' ');
+	clew_print_activity(stdout, trace, segment);
+	if (segment->via_type >= 0)
+		printf("  [%s, %s]", clew_edge_type_name(segment->via_type), clew_evidence_name(segment->via_evidence));
+	putchar('\n');
+}
+
+static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
+{
+	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
+	const struct clew_segment *first = &why->segments[i], *last = &why->segments[i + n - 1];
+	const char *separator = "";
+
+	for (size_t k = i; k < i + n; k++)
+		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
+			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
+	printf("  +%-9s  %9s  ... %zu short segments: ", CLEW_DURATION(first->start - why->from), CLEW_DURATION(last->end - first->start),
+	       n);
+	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
+		if (!by_kind[kind])
+			continue;
+		printf("%s%s %s", separator, clew_wait_kind_name(kind), CLEW_DURATION(by_kind[kind]));
+		separator = ", ";
+	}
+	putchar('\n');
+}
+
+static void print_timeline(const struct clew_trace *trace, const struct clew_why *why, bool all)
+{
+	uint64_t threshold = 0;
+
+	if (!all && why->segment_count > MOST_LINES) {
+		threshold = (why->to - why->from) / 4096 + 1;
+		while (count_lines(why, threshold) > MOST_LINES)
+			threshold *= 2;
+	}
+	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its evidence]):");
+	for (size_t i = 0; i < why->segment_count;) {
+		size_t n = short_ones(why, i, threshold);
+
+		if (n > 1)
+			print_short_ones(why, i, n);
+		else
+			print_segment(trace, why, &why->segments[i]);
+		i += n ? n : 1;
+	}
+	if (threshold)
+		printf("Neighbours shorter than %s are put together: --all shows all %zu segments.\n", CLEW_DURATION(threshold),
+		       why->segment_count);
+}
+
+void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *causes, size_t cause_count,
+		    bool all)
+{
+	print_header(trace, why);
+	print_causes(why, causes, cause_count, all);
+	print_timeline(trace, why, all);
+	putchar('\n');
+	clew_print_truth(stdout, trace, why->from, why->to);
+}
