@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The builder's inside, shared by the files of user/build only.
+ *
+ * A task's time is handed out once: `frontier` is the moment up to which its runs,
+ * sleeps and ready stretches have been sent (or given up as unknown), and nothing
+ * that begins before it is sent any more.
+ */
+#ifndef CLEW_BUILD_BUILDER_H
+#define CLEW_BUILD_BUILDER_H
+
+#include <clew/build.h>
+#include <model/map.h>
+
+/* How long a decision that later records may still change is put off, ns. */
+#define BUILD_GRACE 100000000ull
+/* How long a dead task's name is kept for those it woke, ns. */
+#define BUILD_DEAD_GRACE 1000000000ull
+/* Sleeps put off at once, and shared futexes remembered without waiters. */
+#define BUILD_PENDING_MAX 65536u
+#define BUILD_ALIAS_MAX	  4096u
+
+enum task_state {
+	TASK_UNSEEN,  /* no record told of it yet */
+	TASK_UNKNOWN, /* something about it was lost */
+	TASK_RUNNING,
+	TASK_READY,
+	TASK_SLEEPING,
+	TASK_DEAD,
+};
+
+/* A wake, as far as a record tells. */
+struct wake {
+	uint64_t time; /* 0: no valid stamp */
+	uint64_t object;
+	uint32_t waker;
+	uint32_t device;
+	int32_t descriptor;
+	uint8_t context;
+	uint8_t flags;
+	uint8_t operation;
+	uint8_t object_kind;
+};
+
+struct futex_wait;
+
+struct task {
+	uint32_t serial;
+	uint8_t state;	 /* enum task_state */
+	bool found;	 /* the state is a STATE record's and may prove wrong */
+	bool open_start; /* the state held when the capture began */
+	bool switched;	 /* a SWITCH record told of it */
+	bool forked;	 /* it began in the capture */
+	bool has_wait;
+	bool renamed;	 /* since its last exec */
+	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
+	uint16_t cpu;
+	uint16_t sleep_state;
+	uint32_t call_id;
+	uint32_t number; /* of the sleep it is in */
+	uint64_t since;
+	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
+	uint64_t frontier;
+	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
+	struct futex_wait *futex_wait;
+	struct clew_wait wait;
+
+	uint32_t process;
+	uint32_t pid_namespace;
+	uint32_t tid; /* in its own pid namespace */
+	uint64_t start_time;
+	char comm[CLEW_COMM_SIZE];
+	char comm_before[CLEW_COMM_SIZE]; /* its name before `renamed` */
+
+	struct wake stop_wake;
+	struct task *next; /* the free list, or the queue of the dead */
+};
+
+/* Tasks by serial: pages of pointers, freed with their last task. */
+#define TASK_PAGE_BITS 10
+struct task_page {
+	unsigned used;
+	struct task *tasks[1 << TASK_PAGE_BITS];
+};
+
+struct task_table {
+	struct task_page **pages;
+	size_t page_count;
+	size_t count;
+	size_t pages_used;
+	struct task *free;
+	size_t free_count;
+	struct task *dead_first, *dead_last; /* in order of death; `since` is when */
+	struct map tids;		     /* (pid namespace, tid in it) -> serial of the living */
+};
+
+struct cpu {
+	uint32_t current;
+	bool known; /* `current` has run since `since` */
+	bool seen;  /* a record or a gap told of this CPU */
+	bool open_start;
+	uint64_t since;
+	uint64_t last; /* time of its last SWITCH record */
+};
+
+/* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
+struct release {
+	uint64_t at;
+	uint64_t again; /* when `woken` slept on the futex again, 0 it did not */
+	uint32_t releaser;
+	uint32_t woken;
+	uint32_t owner; /* task that held the futex at `again` */
+	bool many;	/* one of several wakes of one call */
+};
+
+struct futex_key {
+	uint32_t process;
+	uint64_t address;
+	struct futex_key *next;
+};
+
+struct wait_list {
+	struct futex_wait *first, *last;
+};
+
+/*
+ * A futex that has holders and that somebody waits for. `active` waits are in
+ * order of start; `pending` ones have ended but their holders may still change.
+ */
+struct futex {
+	struct futex_key *keys;
+	unsigned key_count;
+	struct wait_list active, pending;
+	struct release *log; /* in order of `at` */
+	size_t log_first, log_count, log_capacity, log_prune_at;
+	struct futex *idle_next, *idle_previous; /* an alias without waiters */
+	bool idle;
+};
+
+struct futex_wait {
+	struct futex *futex;
+	uint32_t owner; /* task that held it at the start, or CLEW_NO_TASK */
+	bool ended;
+	uint64_t start;
+	uint64_t deadline;
+	struct clew_sleep sleep;			/* when ended */
+	struct futex_wait *next, *previous;		/* in its futex's list */
+	struct futex_wait *queue_next, *queue_previous; /* in the queue of the pending */
+};
+
+struct futex_table {
+	struct map keys; /* (address, process) -> struct futex * */
+	struct futex *free_futexes;
+	struct futex_wait *free_waits;
+	struct futex_wait *queue_first, *queue_last; /* pending, in order of deadline */
+	size_t pending;
+	struct futex *idle_first, *idle_last;
+	size_t idle_count;
+	size_t memory;
+	struct clew_holder *holders; /* for one sleep at a time */
+	size_t holder_capacity;
+};
+
+struct clew_builder {
+	struct clew_builder_options options;
+	struct clew_sink sink;
+	struct task_table tasks;
+	struct futex_table futexes;
+	struct cpu *cpus;
+	size_t cpu_count;
+	uint32_t sleep_count;
+	uint64_t loss_to;     /* when the last gap ended, 0 none */
+	uint64_t last_switch; /* time of the last SWITCH record */
+	uint64_t now;
+	int error; /* what a sink returned, or -ENOMEM */
+};
+
+/* ---- tasks.c ---- */
+
+/* NULL: never seen, or gone. */
+struct task *build_task_find(const struct clew_builder *builder, uint32_t serial);
+/* Makes it if need be; NULL: no memory, or serial 0. */
+struct task *build_task_get(struct clew_builder *builder, uint32_t serial);
+int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record);
+void build_task_dead(struct clew_builder *builder, struct task *task);
+void build_task_forget_dead(struct clew_builder *builder, uint64_t before);
+/* The living task that `waiter`, blocked, would mean by a tid. */
+uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter, uint32_t tid, bool shared);
+void build_tasks_done(struct clew_builder *builder);
+size_t build_tasks_memory(const struct clew_builder *builder);
+
+/* ---- switch.c ---- */
+
+int build_feed_switch(struct clew_builder *builder, const struct clew_switch *record);
+int build_feed_state(struct clew_builder *builder, const struct clew_switch *record);
+/* NULL: no memory. */
+struct cpu *build_cpu(struct clew_builder *builder, uint16_t number);
+/* What happened on a CPU after `sure` is not known. */
+int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure);
+/* `task` NULL: the CPU was idle. */
+int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start, uint64_t end, enum clew_run_end ended,
+		   bool open_start);
+int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t start, uint64_t end);
+
+/* ---- life.c ---- */
+
+int build_feed_identity(struct clew_builder *builder, const struct clew_header *record);
+
+/* ---- wake.c ---- */
+
+/* A wake that says nothing. */
+extern const struct wake build_no_wake;
+struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record);
+/* The type of the edge that this wake is to a sleep of that kind; never -1. */
+enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, const struct wake *wake);
+bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type);
+int build_send_edge(struct clew_builder *builder, struct clew_edge *edge);
+
+/*
+ * Ends the sleep a task is in. `end` is CLEW_TIME_OPEN while it sleeps on at the
+ * capture's end. The sleep is sent, or handed to futex.c that sends it later.
+ */
+int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t end, uint64_t switch_in, bool blind);
+/* A sleep of which only the wake is known. */
+int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t start, uint64_t switch_in);
+/* A wake that ended a sleep nothing is known of. */
+int build_lone_wake(struct clew_builder *builder, const struct task *task, const struct wake *wake);
+
+/* ---- futex.c ---- */
+
+int build_futex_wait(struct clew_builder *builder, struct task *task);
+/* It was not asleep after all. */
+void build_futex_cancel(struct clew_builder *builder, struct task *task);
+/* Takes over an ended sleep of a task with a futex_wait; an open one is decided at once. */
+int build_futex_ended(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep, const struct wake *wake);
+/* Sends what waited long enough, or everything. */
+int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
+void build_futexes_done(struct clew_builder *builder);
+size_t build_futexes_memory(const struct clew_builder *builder);
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Records of a task's life: where it began, its names, its identities, and the gaps
+ * in what is known. They go to the sink as they came, before what follows from them.
+ */
+#include <build/builder.h>
+#include <clew/capture.h>
+#include <errno.h>
+#include <string.h>
+
+static int feed_fork(struct clew_builder *builder, const struct clew_life *record)
+{
+	struct task *parent = build_task_find(builder, record->task), *child = build_task_get(builder, record->other);
+	struct clew_edge edge = {
+		.from_at = builder->now,
+		.to_at = builder->now,
+		.from = record->task,
+		.to = record->other,
+		.type = CLEW_EDGE_FORK,
+		.context = CLEW_WAKE_TASK,
+		.object = {.descriptor = -1},
+	};
+
+	if (!child)
+		return record->other == CLEW_NO_TASK ? 0 : -ENOMEM;
+	if (!child->forked && !child->switched && child->state == TASK_UNSEEN) {
+		child->state = TASK_READY;
+		child->since = builder->now;
+	}
+	child->forked = true;
+	if (!child->comm[0] && parent)
+		memcpy(child->comm, parent->comm, sizeof(child->comm));
+	if (record->task == CLEW_NO_TASK || build_dropped(builder, CLEW_EDGE_FORK))
+		return 0;
+	return build_send_edge(builder, &edge);
+}
+
+/* A thread that was not the leader goes on as another task, on the same CPU. */
+static int change_serial(struct clew_builder *builder, struct task *before, struct task *after)
+{
+	int r = 0;
+
+	after->forked = after->switched = true;
+	if (before->state == TASK_RUNNING) {
+		struct cpu *cpu = &builder->cpus[before->cpu];
+
+		if (cpu->known && cpu->current == before->serial) {
+			r = build_send_run(builder, before, before->cpu, before->since, builder->now, CLEW_RUN_EXITED, before->open_start);
+			cpu->current = after->serial;
+			cpu->since = builder->now;
+			after->state = TASK_RUNNING;
+			after->cpu = before->cpu;
+			after->since = builder->now;
+			after->switched_in = before->switched_in;
+		}
+	} else {
+		build_futex_cancel(builder, before);
+	}
+	after->frontier = builder->now;
+	if (after->state != TASK_RUNNING)
+		after->state = TASK_UNKNOWN;
+	build_task_dead(builder, before);
+	return r;
+}
+
+static int feed_exec(struct clew_builder *builder, const struct clew_life *record)
+{
+	struct task *before = build_task_get(builder, record->task), *after = build_task_get(builder, record->other);
+	struct clew_edge edge = {
+		.from_at = builder->now,
+		.to_at = builder->now,
+		.from = record->task,
+		.to = record->other,
+		.type = CLEW_EDGE_EXEC,
+		.context = CLEW_WAKE_TASK,
+		.object = {.descriptor = -1},
+	};
+	int r = 0;
+
+	if (!before || !after)
+		return record->task == CLEW_NO_TASK || record->other == CLEW_NO_TASK ? 0 : -ENOMEM;
+	/* exec has renamed the task just before. */
+	memcpy(edge.from_comm, before->renamed ? before->comm_before : before->comm, sizeof(edge.from_comm));
+	memcpy(edge.to_comm, before->comm, sizeof(edge.to_comm));
+	before->renamed = false;
+	if (before != after) {
+		if (!after->comm[0])
+			memcpy(after->comm, before->comm, sizeof(after->comm));
+		if (before->state != TASK_DEAD && after->state != TASK_DEAD && !after->switched)
+			r = change_serial(builder, before, after);
+	}
+	if (r < 0 || build_dropped(builder, CLEW_EDGE_EXEC))
+		return r;
+	return build_send_edge(builder, &edge);
+}
+
+static int feed_rename(struct clew_builder *builder, const struct clew_rename *record)
+{
+	struct task *task = build_task_get(builder, record->task);
+
+	if (!task)
+		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+	memcpy(task->comm_before, task->comm, sizeof(task->comm_before));
+	memcpy(task->comm, record->comm, sizeof(task->comm));
+	task->comm[sizeof(task->comm) - 1] = 0;
+	task->renamed = true;
+	return 0;
+}
+
+static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
+{
+	struct cpu *cpu;
+
+	if (record->count == 0)
+		return 0;
+	builder->loss_to = later(builder->loss_to, builder->now);
+	if (record->header.cpu == CLEW_STREAM_USER)
+		return 0;
+	cpu = build_cpu(builder, record->header.cpu);
+	return cpu ? build_lose_cpu(builder, cpu, record->from) : -ENOMEM;
+}
+
+int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
+{
+	int r = 0;
+
+	/* Told before what follows from it, so that the sink knows whom it is about. */
+	if (builder->sink.identity)
+		r = builder->sink.identity(builder->sink.context, record);
+	if (r < 0)
+		return r;
+	switch (record->kind) {
+	case CLEW_KIND_TASK:
+		return build_task_identity(builder, (const struct clew_task_record *)record);
+	case CLEW_KIND_FORK:
+		return feed_fork(builder, (const struct clew_life *)record);
+	case CLEW_KIND_EXEC:
+		return feed_exec(builder, (const struct clew_life *)record);
+	case CLEW_KIND_RENAME:
+		return feed_rename(builder, (const struct clew_rename *)record);
+	case CLEW_KIND_GAP:
+		return feed_gap(builder, (const struct clew_gap *)record);
+	default:
+		return 0;
+	}
+}
