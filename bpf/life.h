@@ -212,8 +212,10 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	if (!here(&where) || !state)
 		return 0;
 	before = state->serial;
-	if (task->pid != old_pid)
+	if (task->pid != old_pid) {
 		state->serial = new_serial();
+		where.cpu_state->running = state->serial;
+	}
 	state->has_wait = 0;
 	state->fault_frame = 0;
 	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);

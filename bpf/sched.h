@@ -81,10 +81,6 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	/* A state with the task still runnable: a signal kept it from sleeping. */
 	sleeps = !preempt && prev_state && prev->__state;
 	change->prev_state = prev_state;
-	if (prev->pid) {
-		prev_task = task_state(prev);
-		change->prev = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
-	}
 	if (next->pid) {
 		next_task = task_state(next);
 		change->next = next_task ? next_task->serial : SERIAL_UNKNOWN;
@@ -95,18 +91,24 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		change->header.flags |= CLEW_SWITCH_DEAD;
 		sleeps = false;
 	}
-	if (prev_task) {
-		prev_task->slept = sleeps;
-		if (sleeps) {
+	change->prev = cpu_state->running;
+	cpu_state->running = change->next;
+	if (prev->pid && (sleeps || unlikely(!change->prev))) {
+		prev_task = task_state(prev);
+		change->prev = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
+	}
+	if (sleeps) {
+		change->header.flags |= CLEW_SWITCH_SLEEP;
+		if (prev_task) {
 			struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
 			bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
 
-			change->header.flags |= CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+			/* What was so for the running task is still: slept was cleared when it came on. */
+			prev_task->slept = 1;
+			change->header.flags |= CLEW_SWITCH_WAIT;
 			describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &record.wait);
 			size = sizeof(record);
 		}
-	} else if (sleeps) {
-		change->header.flags |= CLEW_SWITCH_SLEEP;
 	}
 	if (next_task) {
 		if (unlikely(next_task->flags & CLEW_TASK_STATE_NEW)) {

@@ -411,6 +411,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 
 	__builtin_memset(wait, 0, sizeof(*wait));
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		state->class = CLEW_CALL_PLAIN;
 		wait->call = CLEW_NO_CALL;
 		wait->descriptor = -1;
 		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
@@ -421,6 +422,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 
 	read_call(task, &call);
 	class = class_of(&call);
+	if (likely(class != CLEW_CALL_RESTART))
+		state->class = class;
 	if (unlikely(class == CLEW_CALL_RESTART) && state->has_wait) {
 		*wait = state->wait;
 		wait->flags |= CLEW_WAIT_FLAG_RESTARTED;

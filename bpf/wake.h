@@ -108,7 +108,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	struct task_struct *waker = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
-	struct clew_task_state *state, *waker_state;
+	struct clew_task_state *state;
 	struct call call = { .number = -1 };
 	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
@@ -132,8 +132,13 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	stamp->device = 0;
 	stamp->descriptor = -1;
 	stamp->operation = CLEW_FUTEX_NOT;
-	waker_state = waker->pid ? task_state(waker) : NULL;
-	stamp->waker = waker_state ? waker_state->serial : 0;
+	stamp->waker = cpu_state->running;
+	if (unlikely(!stamp->waker && waker->pid)) {
+		/* No switch on this CPU yet. */
+		struct clew_task_state *waker_state = task_state(waker);
+
+		stamp->waker = waker_state ? waker_state->serial : 0;
+	}
 
 	sleeper_state = sleeper->__state;
 	if (unlikely(signal_pending(sleeper, sleeper_state)))
@@ -160,15 +165,21 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;
 	stamp->flags = flags;
 
-	if (!(sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) && !(flags & CLEW_WAKE_SIGNAL)) {
+	if (!(flags & CLEW_WAKE_SIGNAL)) {
 		struct call sleeper_call;
-		__u8 class;
+		__u8 class = state->class;
 
-		read_call(sleeper, &sleeper_call);
-		class = class_of(&sleeper_call);
+		/* Not switched out yet: its registers tell what its storage does not. */
+		if (unlikely(!state->slept)) {
+			if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+				return;
+			read_call(sleeper, &sleeper_call);
+			class = class_of(&sleeper_call);
+		}
 		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL || class == CLEW_CALL_IO_URING)) {
 			struct where where = { .cpu_state = cpu_state, .time = stamp->time, .cpu = cpu };
 
+			read_call(sleeper, &sleeper_call);
 			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, stamp);
 		}
 	}

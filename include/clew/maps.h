@@ -47,6 +47,7 @@ struct clew_task_state {
 	__u8 flags;
 	__u8 slept; /* the last switch-out was a sleep */
 	__u8 has_wait;
+	__u8 class; /* enum clew_call_class of the call of the last wait */
 };
 
 struct clew_count_row {
@@ -61,7 +62,7 @@ struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
 	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
 	__u32 lost;
-	__u32 reserved;
+	__u32 running; /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
 };
 
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
