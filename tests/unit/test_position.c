@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Durations and moments as people write them.
+ */
+#include "cli/position.c"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static void expect_duration(const char *text, uint64_t bare_unit, uint64_t expected)
+{
+	uint64_t ns = 0;
+
+	assert_int_equal(clew_parse_duration(text, bare_unit, &ns), 0);
+	assert_int_equal(ns, expected);
+}
+
+static void expect_error(const char *text, uint64_t bare_unit, int expected)
+{
+	uint64_t ns = 17;
+
+	assert_int_equal(clew_parse_duration(text, bare_unit, &ns), expected);
+	assert_int_equal(ns, 17);
+}
+
+static void test_units(void **state)
+{
+	(void)state;
+	expect_duration("10ns", 0, 10);
+	expect_duration("5us", 0, 5000);
+	expect_duration("5\xc2\xb5s", 0, 5000);
+	expect_duration("5\xce\xbcs", 0, 5000);
+	expect_duration("300ms", 0, 300000000);
+	expect_duration("1.25s", 0, 1250000000);
+	expect_duration("2m", 0, 120 * SECOND);
+	expect_duration("1.5h", 0, 5400 * SECOND);
+	expect_duration("0s", 0, 0);
+}
+
+static void test_bare_numbers(void **state)
+{
+	(void)state;
+	expect_duration("7", 1, 7);
+	expect_duration("7", SECOND, 7 * SECOND);
+	expect_duration("0.5", SECOND, SECOND / 2);
+	expect_error("7", 0, -EINVAL);
+}
+
+static void test_exact_fractions(void **state)
+{
+	(void)state;
+	expect_duration("0.000000001s", 0, 1);
+	expect_duration("0.0000000019s", 0, 1);
+	expect_duration("1.999999999s", 0, 1999999999);
+	expect_duration("0.1234567891234567891234s", 0, 123456789);
+	expect_duration("0.3m", 0, 18 * SECOND);
+	expect_duration("2.9ns", 0, 2);
+}
+
+static void test_malformed(void **state)
+{
+	static const char *const texts[] = {"",	   "s",	 "-1s",	 "+1s",	  "1,5s", "1.s", ".5s",	   "1 s",
+					    "1ss", "1S", "0x10", "1e9ns", "1s ",  " 1s", "1.2.3s", "ms"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		expect_error(texts[i], 1, -EINVAL);
+}
+
+static void test_too_long(void **state)
+{
+	(void)state;
+	expect_duration("9223372036854775807ns", 0, INT64_MAX);
+	expect_error("9223372036854775808ns", 0, -ERANGE);
+	expect_error("99999999999999999999999ns", 0, -ERANGE);
+	expect_error("9223372037s", 0, -ERANGE);
+	expect_error("9999999999h", 0, -ERANGE);
+}
+
+static void test_moments(void **state)
+{
+	uint64_t ns = 0;
+
+	(void)state;
+	assert_int_equal(clew_parse_moment("123456789", 1000, &ns), 0);
+	assert_int_equal(ns, 123456789);
+	assert_int_equal(clew_parse_moment("1.5us", 1000, &ns), 0);
+	assert_int_equal(ns, 2500);
+	assert_int_equal(clew_parse_moment("1.5", 1000, &ns), -EINVAL);
+	assert_int_equal(clew_parse_moment("soon", 1000, &ns), -EINVAL);
+	assert_int_equal(clew_parse_moment("", 1000, &ns), -EINVAL);
+	assert_int_equal(clew_parse_moment("9223372036s", INT64_MAX, &ns), -ERANGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units),	  cmocka_unit_test(test_bare_numbers), cmocka_unit_test(test_exact_fractions),
+		cmocka_unit_test(test_malformed), cmocka_unit_test(test_too_long),     cmocka_unit_test(test_moments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
