@@ -28,6 +28,7 @@ CLI_OBJECTS := $(CLI_SOURCES:%.c=$(B)/%.o)
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_*.c))
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
+WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
 BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
 .DELETE_ON_ERROR:
@@ -74,6 +75,11 @@ print-libraries:
 $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+
+# The 32-bit ones bring their libraries along.
+$(B)/workloads/%-32: tools/workloads/%.c $(wildcard tools/workloads/*.h)
+	@mkdir -p $(@D)
+	$(CC) -m32 -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 workloads: $(WORKLOADS)
 

@@ -47,7 +47,8 @@ static void eventfd_object(int fd, char object[48])
 
 static void wait_for_event(const struct consumer *me)
 {
-	struct pollfd descriptors[3] = {{.fd = me->own, .events = POLLIN}, {.fd = me->ends[0], .events = POLLIN}, {.fd = common, .events = POLLIN}};
+	struct pollfd descriptors[3] = {
+		{.fd = me->own, .events = POLLIN}, {.fd = me->ends[0], .events = POLLIN}, {.fd = common, .events = POLLIN}};
 	struct epoll_event event;
 	uint64_t value;
 	fd_set set;

@@ -52,11 +52,11 @@ struct wl_task {
 	int tid;
 	int pid;
 	uint64_t born;
-	uint64_t leaving; /* before it ends */
+	uint64_t leaving;	 /* before it ends */
 	_Atomic uint64_t before; /* when it began the call in which it now waits */
 	_Atomic int ready;
 	_Atomic int joiner; /* who waits for its end, WL_NOBODY yet */
-	_Atomic int step; /* the workload's own use */
+	_Atomic int step;   /* the workload's own use */
 	pthread_t thread;
 	void (*function)(int self);
 };
@@ -156,12 +156,12 @@ __attribute__((noreturn, format(printf, 1, 2))) WL_FINE void wl_die(const char *
 	_exit(1);
 }
 
-#define WL_CHECK(call)                                                                                                                             \
-	({                                                                                                                                         \
-		__typeof__(call) wl_result = (call);                                                                                               \
-		if (wl_result < 0)                                                                                                                 \
-			wl_die("%s: %s", #call, strerror(errno));                                                                                  \
-		wl_result;                                                                                                                         \
+#define WL_CHECK(call)                                                                                                                     \
+	({                                                                                                                                 \
+		__typeof__(call) wl_result = (call);                                                                                       \
+		if (wl_result < 0)                                                                                                         \
+			wl_die("%s: %s", #call, strerror(errno));                                                                          \
+		wl_result;                                                                                                                 \
 	})
 
 /* splitmix64, one state a thread, seeded from the run's seed and the task. */
@@ -517,6 +517,40 @@ WL_FINE void wl_reap(int parent, int task)
 	wait->ended_by = task;
 }
 
+/* ---- programs that a workload executes: itself once more, with the same log ---- */
+
+/* Becomes a new program in the same process; `next` is the task it is then. */
+__attribute__((noreturn)) WL_FINE void wl_execute(int self, int next)
+{
+	char task[16], log[16];
+	char *arguments[] = {"/proc/self/exe", "--continue", task, log, NULL};
+	char *environment[] = {NULL};
+
+	snprintf(task, sizeof(task), "%d", next);
+	snprintf(log, sizeof(log), "%d", wl_log_fd);
+	wl->tasks[self].before = wl_now();
+	execve(arguments[0], arguments, environment);
+	wl_die("execve: %s", strerror(errno));
+}
+
+/* If this is such a program, lives its life and does not return. */
+WL_FINE void wl_continue(int argc, char **argv)
+{
+	int self;
+
+	if (argc != 4 || strcmp(argv[1], "--continue") != 0)
+		return;
+	self = atoi(argv[2]);
+	wl_log_fd = atoi(argv[3]);
+	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd, 0);
+	if (wl == MAP_FAILED)
+		_exit(1);
+	wl->tasks[self].born = wl_now();
+	wl_introduce(self);
+	wl_leave(self, SYS_wait4);
+	_exit(0);
+}
+
 /* ---- begin and end ---- */
 
 /* A stretch of shared memory that exists before the workload runs. */
@@ -652,7 +686,8 @@ WL_FINE void wl_print(void)
 	for (int i = 0; i < wl->task_count; i++) {
 		const struct wl_task *task = &wl->tasks[i];
 
-		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid, (unsigned long long)task->born);
+		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid,
+		       (unsigned long long)task->born);
 		wl_print_text(task->comm);
 		printf("}");
 	}
