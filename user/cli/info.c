@@ -114,6 +114,11 @@ static void print_json(const struct clew_reader *reader, const struct clew_captu
 		if (info->counts[kind])
 			clew_json_unsigned(&json, record_kind_name(kind), info->counts[kind]);
 	clew_json_object_end(&json);
+	clew_json_object(&json, "columns");
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
+		if (info->column_bytes[kind])
+			clew_json_unsigned(&json, record_kind_name(kind), info->column_bytes[kind]);
+	clew_json_object_end(&json);
 	clew_json_number(&json, "column_bytes_per_switch", column_bytes_per_switch(info));
 	clew_json_number(&json, "file_bytes_per_switch", file_bytes_per_switch(info));
 	json_ledger(&json, info);
