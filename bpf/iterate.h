@@ -44,7 +44,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 
 static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct clew_task_state *state)
 {
-	struct switch_record record = {};
+	struct clew_switch_slot record = {};
 	struct clew_wait *wait = &record.wait;
 	struct found found = {};
 	__u32 bits = task->__state;

@@ -8,13 +8,6 @@
 
 #include "wake.h"
 
-struct switch_record {
-	struct clew_switch change;
-	struct clew_wait wait;
-};
-
-_Static_assert(sizeof(struct switch_record) == sizeof(struct clew_switch) + sizeof(struct clew_wait), "no padding between");
-
 /* Serial of a task whose storage could not be had: it runs, but nothing joins it. */
 #define SERIAL_UNKNOWN 0xffffffffu
 
@@ -59,12 +52,12 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_task_state *prev_task = NULL, *next_task = NULL;
-	struct switch_record record;
-	struct clew_switch *change = &record.change;
 	struct clew_cpu_state *cpu_state;
-	__u64 size = sizeof(record.change);
+	struct clew_switch_slot *slot;
+	struct clew_switch *change;
+	__u32 index, before, after = 0;
 	bool sleeps;
-	void *ring;
+	__u64 head;
 
 	if (!enabled)
 		return 0;
@@ -73,42 +66,54 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	cpu_state->counts[CLEW_KIND_SWITCH].seen++;
 
+	if (next->pid) {
+		next_task = task_state(next);
+		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
+	}
+	before = cpu_state->running;
+	cpu_state->running = after;
+	/* A state with the task still runnable: a signal kept it from sleeping. */
+	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
+	if (prev->pid && (sleeps || unlikely(!before))) {
+		prev_task = task_state(prev);
+		before = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
+		/* It was cleared when the task came on: a task that does not sleep need not be looked up. */
+		if (prev_task)
+			prev_task->slept = sleeps;
+	}
+
+	head = cpu_state->head;
+	index = cpu * switch_slots + (head & (switch_slots - 1));
+	slot = bpf_map_lookup_elem(&clew_switches, &index);
+	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots)) {
+		cpu_state->counts[CLEW_KIND_SWITCH].lost++;
+		__sync_fetch_and_add(&cpu_state->lost, 1);
+		if (next_task) {
+			next_task->flags &= ~CLEW_TASK_STATE_NEW;
+			next_task->slept = 0;
+		}
+		return 0;
+	}
+	change = &slot->change;
 	__builtin_memset(change, 0, sizeof(*change));
 	change->header.time = bpf_ktime_get_ns();
 	change->header.cpu = cpu;
 	change->header.kind = CLEW_KIND_SWITCH;
-
-	/* A state with the task still runnable: a signal kept it from sleeping. */
-	sleeps = !preempt && prev_state && prev->__state;
+	change->prev = before;
+	change->next = after;
 	change->prev_state = prev_state;
-	if (next->pid) {
-		next_task = task_state(next);
-		change->next = next_task ? next_task->serial : SERIAL_UNKNOWN;
-	}
-	if (preempt) {
-		change->header.flags |= CLEW_SWITCH_PREEMPT;
-	} else if (unlikely(prev_state & TASK_DEAD)) {
-		change->header.flags |= CLEW_SWITCH_DEAD;
-		sleeps = false;
-	}
-	change->prev = cpu_state->running;
-	cpu_state->running = change->next;
-	if (prev->pid && (sleeps || unlikely(!change->prev))) {
-		prev_task = task_state(prev);
-		change->prev = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
-	}
-	if (sleeps) {
-		change->header.flags |= CLEW_SWITCH_SLEEP;
-		if (prev_task) {
-			struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
-			bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
+	if (preempt)
+		change->header.flags = CLEW_SWITCH_PREEMPT;
+	else if (unlikely(prev_state & TASK_DEAD))
+		change->header.flags = CLEW_SWITCH_DEAD;
+	else if (sleeps)
+		change->header.flags = CLEW_SWITCH_SLEEP;
+	if (sleeps && prev_task) {
+		struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
+		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
 
-			/* What was so for the running task is still: slept was cleared when it came on. */
-			prev_task->slept = 1;
-			change->header.flags |= CLEW_SWITCH_WAIT;
-			describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &record.wait);
-			size = sizeof(record);
-		}
+		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+		describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &slot->wait);
 	}
 	if (next_task) {
 		if (unlikely(next_task->flags & CLEW_TASK_STATE_NEW)) {
@@ -118,19 +123,15 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		} else if (next_task->slept) {
 			change->header.flags |= CLEW_SWITCH_NEXT_SLEPT;
 			copy_stamp(change, &next_task->wake);
+			next_task->slept = 0;
 		}
-		next_task->slept = 0;
 	}
-
 	/* Identities sent above may have been lost on the way. */
 	change->header.lost = cpu_state->lost;
-	ring = ring_of(cpu);
-	if (likely(ring && !bpf_ringbuf_output(ring, &record, size, BPF_RB_NO_WAKEUP))) {
-		cpu_state->counts[CLEW_KIND_SWITCH].reserved++;
-	} else {
-		cpu_state->counts[CLEW_KIND_SWITCH].lost++;
-		__sync_fetch_and_add(&cpu_state->lost, 1);
-	}
+	cpu_state->counts[CLEW_KIND_SWITCH].reserved++;
+	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
+	barrier();
+	*(volatile __u64 *)&cpu_state->head = head + 1;
 	return 0;
 }
 

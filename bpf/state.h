@@ -3,6 +3,10 @@
  * Everything the programs share: settings, maps, a task's and a CPU's state, and
  * how a record reaches its ring.
  *
+ * Two kinds of rings: switches, a thousand times as many as all else, go to slots
+ * that are written in place (a ring buffer's reserve and submit would cost more
+ * than the rest of the program), everything else to a BPF ring buffer a CPU.
+ *
  * Invariants: task storage is created at fork and by the iterator only; on the
  * hot path it is merely looked up. Counters of SWITCH and WAKE are only touched
  * with interrupts off, so plain increments do; all others are atomic.
@@ -24,6 +28,7 @@
 /* Settings, fixed at load. */
 const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
+const volatile __u32 switch_slots;
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
 const volatile __u64 fault_entry; /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
@@ -65,6 +70,16 @@ struct {
 	__type(value, struct clew_cpu_state);
 } clew_cpus SEC(".maps");
 
+/* Rings of switches: see clew_cpu_state. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_switch_slot);
+} clew_switches SEC(".maps");
+
+/* Rings of everything else: rarer, and of many sizes. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

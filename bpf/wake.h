@@ -148,7 +148,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	if (likely(context == CLEW_WAKE_TASK)) {
 		if (unlikely(waker->flags & PF_EXITING))
 			flags |= CLEW_WAKE_EXITING;
-		if (!(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */
+		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) && !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 			read_call(waker, &call);
 		if (call.number >= 0 && call.number < CLEW_CALL_COUNT && call_class[call.number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
 			stamp->operation = futex_wake_operation(&call);

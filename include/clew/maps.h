@@ -58,14 +58,30 @@ struct clew_count_row {
 	__u64 missed;
 };
 
+/*
+ * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
+ * the slots of all CPUs are one mapped array, `switch_slots` a CPU, a power of two.
+ * Only the CPU itself, with interrupts off, moves head, and only its drain thread
+ * moves tail, each on a cache line of its own; head - tail never exceeds the slots.
+ */
 struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
 	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
 	__u32 lost;
 	__u32 running; /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
+	__u64 head __attribute__((aligned(64)));
+	__u64 tail __attribute__((aligned(64)));
+} __attribute__((aligned(64)));
+
+/* A slot: a SWITCH record as it goes to the file. */
+struct clew_switch_slot {
+	struct clew_switch change;
+	struct clew_wait wait; /* if the flag says so */
 };
 
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
-CLEW_ASSERT_SIZE(struct clew_cpu_state, CLEW_KIND_COUNT * 40 + 16);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 576);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 640);
+CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

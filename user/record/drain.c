@@ -2,6 +2,11 @@
 /*
  * Drain threads: from the rings to the capture file.
  *
+ * A CPU has two rings, of switches and of everything else; a round merges them by
+ * time. It first looks how far the switches go and then takes what the other ring
+ * holds: a switch that is older than a taken record may still be missing, so
+ * records younger than all switches wait for the next round.
+ *
  * A thread serves a few CPUs and polls: the programs never wake it, which would
  * cost the traced task. How long it sleeps follows how full the rings were. A
  * record always goes to the file once it was taken from its ring, and the
@@ -82,19 +87,18 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
-static int take(void *context, void *data, size_t size)
+/* Hands one record to the file, with the gap before it if there is one. */
+static void pass_on(struct stream *stream, const void *data, size_t size)
 {
-	struct stream *stream = context;
 	const struct clew_header *header = data;
 
-	stream->bytes += size + BPF_RINGBUF_HDR_SZ;
-	if (header->kind < CLEW_KIND_COUNT)
-		stream->read[header->kind]++;
-	if (header->lost != stream->lost) {
+	if ((int32_t)(header->lost - stream->lost) > 0) {
 		put_gap(stream, header->time, header->lost - stream->lost);
 		stream->lost = header->lost;
 	}
 	stream->last_time = header->time;
+	if (header->kind < CLEW_KIND_COUNT)
+		stream->read[header->kind]++;
 	switch (header->kind) {
 	case CLEW_KIND_FILE:
 		put_path(stream, data, sizeof(struct clew_file_record), offsetof(struct clew_file_record, path_size));
@@ -111,7 +115,97 @@ static int take(void *context, void *data, size_t size)
 	default:
 		put(stream, data, size);
 	}
+}
+
+/* A pending record: its size, then itself, both on eight bytes. */
+struct parcel {
+	uint64_t size;
+	struct clew_header header;
+};
+
+static size_t parcel_size(size_t size)
+{
+	return sizeof(uint64_t) + (size + 7) / 8 * 8;
+}
+
+/* libbpf's callback: keeps the record. Out of memory, it passes it on at once: out of order beats lost. */
+static int take(void *context, void *data, size_t size)
+{
+	struct stream *stream = context;
+	struct pending *pending = &stream->pending;
+	size_t needed = parcel_size(size);
+	struct parcel *parcel;
+
+	stream->fill += size + BPF_RINGBUF_HDR_SZ;
+	if (pending->size + needed > pending->room) {
+		size_t room = pending->room ? pending->room * 2 : 65536;
+		char *larger = realloc(pending->data, room < pending->size + needed ? room + needed : room);
+
+		if (!larger) {
+			pass_on(stream, data, size);
+			return 0;
+		}
+		pending->room = room < pending->size + needed ? room + needed : room;
+		pending->data = larger;
+	}
+	parcel = (struct parcel *)(pending->data + pending->size);
+	parcel->size = size;
+	memcpy(&parcel->header, data, size);
+	pending->size += needed;
 	return 0;
+}
+
+static size_t pass_parcel(struct stream *stream, size_t at)
+{
+	const struct parcel *parcel = (const struct parcel *)(stream->pending.data + at);
+
+	pass_on(stream, &parcel->header, parcel->size);
+	return at + parcel_size(parcel->size);
+}
+
+/* Merges the switches up to `head` with what is pending; keeps the youngest of that unless this is the `last` round. */
+static void merge(struct stream *stream, uint64_t head, bool last)
+{
+	struct clew_recorder *recorder = stream->recorder;
+	struct clew_cpu_state *cpu = &recorder->cpus[stream->cpu];
+	const struct clew_switch_slot *slots = recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
+	struct pending *pending = &stream->pending;
+	uint64_t tail = cpu->tail;
+	size_t at = 0;
+
+	stream->fill += (head - tail) * sizeof(*slots);
+	for (; tail != head; tail++) {
+		const struct clew_switch_slot *slot = &slots[tail & (recorder->switch_slots - 1)];
+
+		while (at < pending->size && ((const struct parcel *)(pending->data + at))->header.time <= slot->change.header.time)
+			at = pass_parcel(stream, at);
+		pass_on(stream, slot, slot->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*slot) : sizeof(slot->change));
+		/* Room is given back early, so that a full ring drains while it fills. */
+		if ((tail & 255) == 255)
+			__atomic_store_n(&cpu->tail, tail + 1, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
+	while (at < (last ? pending->size : pending->old))
+		at = pass_parcel(stream, at);
+	memmove(pending->data, pending->data + at, pending->size - at);
+	pending->size -= at;
+	pending->old = pending->size;
+}
+
+static void drain_round(struct drain *drain, bool last)
+{
+	uint64_t heads[CPUS_A_THREAD], now;
+
+	for (unsigned i = 0; i < drain->stream_count; i++) {
+		drain->streams[i].fill = 0;
+		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head, __ATOMIC_ACQUIRE);
+	}
+	ring_buffer__consume(drain->rings);
+	now = clew_now();
+	for (unsigned i = 0; i < drain->stream_count; i++) {
+		merge(&drain->streams[i], heads[i], last);
+		clew_writer_flush(drain->recorder->writer, drain->streams[i].cpu, now, last ? 0 : CHUNK_AGE);
+	}
 }
 
 static void sleep_for(uint64_t ns)
@@ -132,18 +226,14 @@ static void *drain_main(void *argument)
 		sleep_for(recorder->pause_drain);
 	for (;;) {
 		bool last = atomic_load(&recorder->stopping);
-		uint64_t most = 0, now;
+		size_t most = 0;
 
-		ring_buffer__consume(drain->rings);
-		now = clew_now();
-		for (unsigned i = 0; i < drain->stream_count; i++) {
-			if (drain->streams[i].bytes > most)
-				most = drain->streams[i].bytes;
-			drain->streams[i].bytes = 0;
-			clew_writer_flush(recorder->writer, drain->streams[i].cpu, now, last ? 0 : CHUNK_AGE);
-		}
+		drain_round(drain, last);
 		if (last)
 			return NULL;
+		for (unsigned i = 0; i < drain->stream_count; i++)
+			if (drain->streams[i].fill > most)
+				most = drain->streams[i].fill;
 		if (most > recorder->ring_size / 8)
 			pause = pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : pause / 2;
 		else if (most < recorder->ring_size / 32)
@@ -152,9 +242,19 @@ static void *drain_main(void *argument)
 	}
 }
 
+/* A CPU's share: seven eighths at most for switches, the rest, a power of two too, for all else. */
+void clew_drain_sizes(struct clew_recorder *recorder)
+{
+	recorder->switch_slots = 64;
+	while ((size_t)recorder->switch_slots * 2 * sizeof(struct clew_switch_slot) <= recorder->ring_size / 8 * 7)
+		recorder->switch_slots *= 2;
+	recorder->slots_size = sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
+}
+
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
 {
 	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
+	size_t page = sysconf(_SC_PAGESIZE), size = recorder->ring_size / 8 > page ? recorder->ring_size / 8 : page;
 
 	recorder->drain_count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
 	recorder->streams = calloc(recorder->cpu_count, sizeof(*recorder->streams));
@@ -170,9 +270,9 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
-		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, recorder->ring_size, NULL);
+		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
 		if (stream->ring < 0)
-			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", recorder->ring_size, cpu,
+			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", size, cpu,
 					strerror(errno));
 		if (bpf_map_update_elem(rings, &cpu, &stream->ring, BPF_ANY))
 			return clew_say(message, -errno, "the ring of CPU %u was refused: %s: try a smaller --ring-size", cpu, strerror(errno));
@@ -224,9 +324,11 @@ void clew_drain_close(struct clew_recorder *recorder)
 {
 	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
 		ring_buffer__free(recorder->drains[i].rings);
-	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++)
+	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		if (recorder->streams[cpu].ring >= 0)
 			close(recorder->streams[cpu].ring);
+		free(recorder->streams[cpu].pending.data);
+	}
 	free(recorder->drains);
 	free(recorder->streams);
 }

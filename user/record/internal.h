@@ -13,14 +13,22 @@
 struct clew_bpf;
 struct ring_buffer;
 
-/* One CPU's ring, as its drain thread sees it. */
+/* Records taken from a ring buffer, kept until the switches before them are read. */
+struct pending {
+	char *data;
+	size_t size, room;
+	size_t old; /* of the data, bytes that were there before this round */
+};
+
+/* One CPU's rings, as their drain thread sees them. */
 struct stream {
 	struct clew_recorder *recorder;
+	struct pending pending;
 	unsigned cpu;
 	int ring; /* map */
 	uint32_t lost;      /* of the last record */
 	uint64_t last_time; /* of the last record */
-	uint64_t bytes;     /* drained since the thread last looked */
+	size_t fill;        /* bytes found in the rings in this round */
 	uint64_t read[CLEW_KIND_COUNT];
 	int error;
 };
@@ -55,11 +63,14 @@ struct clew_recorder {
 	struct clew_writer *writer;
 	struct clew_cpu_state *cpus; /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
+	struct clew_switch_slot *slots; /* likewise: switch_slots a CPU */
+	size_t slots_size;
+	uint32_t switch_slots; /* a power of two */
 	unsigned cpu_count;
 	struct stream *streams;
 	struct drain *drains;
 	unsigned drain_count;
-	size_t ring_size;
+	size_t ring_size; /* bytes of a CPU's two rings together */
 	uint64_t pause_drain;
 	atomic_bool stopping;
 	bool started;
@@ -75,6 +86,7 @@ uint64_t clew_now(void);
 uint64_t clew_cpu_time(void);
 
 /* drain.c */
+void clew_drain_sizes(struct clew_recorder *recorder); /* before load */
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message);
 int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message);
 /* Drains what is left and ends the threads. */

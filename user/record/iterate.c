@@ -124,8 +124,8 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message)
 {
-	size_t size, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified) : sizeof(struct found);
-	char *data;
+	size_t size = 0, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified) : sizeof(struct found);
+	char *data = NULL;
 	int error;
 
 	recorder->bpf->bss->pass = which;

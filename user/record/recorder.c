@@ -48,14 +48,21 @@ static size_t default_ring_size(unsigned cpus)
 	return size;
 }
 
-/* A ring's size is a power of two of at least a page. */
+/* The size of a CPU's rings is a power of two, of which the smaller ring is an eighth: at least a page. */
 static size_t ring_size_of(size_t wanted)
 {
-	size_t size = sysconf(_SC_PAGESIZE);
+	size_t size = 8 * sysconf(_SC_PAGESIZE);
 
 	while (size < wanted)
 		size *= 2;
 	return size;
+}
+
+static void *map_memory(struct bpf_map *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
 }
 
 static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
@@ -92,6 +99,9 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	error = clew_filter_prepare(bpf, options, message);
 	if (error)
 		return error;
+	clew_drain_sizes(recorder);
+	bpf->rodata->switch_slots = recorder->switch_slots;
+	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
 
@@ -103,11 +113,10 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return error;
 
 	recorder->cpus_size = sizeof(struct clew_cpu_state) * recorder->cpu_count;
-	recorder->cpus = mmap(NULL, recorder->cpus_size, PROT_READ, MAP_SHARED, bpf_map__fd(bpf->maps.clew_cpus), 0);
-	if (recorder->cpus == MAP_FAILED) {
-		recorder->cpus = NULL;
-		return clew_say(message, -errno, "the counters cannot be mapped: %s: free some memory", strerror(errno));
-	}
+	recorder->cpus = map_memory(bpf->maps.clew_cpus, recorder->cpus_size);
+	recorder->slots = map_memory(bpf->maps.clew_switches, recorder->slots_size);
+	if (!recorder->cpus || !recorder->slots)
+		return clew_say(message, -errno, "the rings cannot be mapped: %s: free some memory, or give a smaller --ring-size", strerror(errno));
 	return 0;
 }
 
@@ -287,6 +296,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	clew_drain_close(recorder);
 	if (recorder->cpus)
 		munmap(recorder->cpus, recorder->cpus_size);
+	if (recorder->slots)
+		munmap(recorder->slots, recorder->slots_size);
 	clew_bpf__destroy(recorder->bpf);
 	free(recorder);
 	return error;
