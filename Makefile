@@ -66,7 +66,12 @@ $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS) -lcmocka
 
-unit: $(UNIT_TESTS)
+# Captures with known answers, for the golden tests.
+$(B)/make_capture: tests/golden/make_capture.c $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
+
+unit: $(UNIT_TESTS) $(B)/make_capture
 
 print-libraries:
 	@echo $(LIBS)
@@ -79,7 +84,7 @@ $(B)/workloads/%: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 # The 32-bit ones bring their libraries along.
 $(B)/workloads/%-32: tools/workloads/%.c $(wildcard tools/workloads/*.h)
 	@mkdir -p $(@D)
-	$(CC) -m32 -static -std=gnu11 $(WARNINGS) -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
+	$(CC) -m32 -static -std=gnu11 $(WARNINGS) -Wno-psabi -D_GNU_SOURCE -O1 -g -pthread -o $@ $<
 
 workloads: $(WORKLOADS)
 

@@ -104,6 +104,8 @@ static void print_json(const struct clew_reader *reader, const struct clew_captu
 	clew_json_object(&json, NULL);
 	clew_json_string(&json, "kernel", clew_reader_meta(reader, "kernel") ?: "");
 	clew_json_string(&json, "host", clew_reader_meta(reader, "host") ?: "");
+	clew_json_string(&json, "machine", clew_reader_meta(reader, "machine"));
+	clew_json_string(&json, "command", clew_reader_meta(reader, "command"));
 	clew_json_unsigned(&json, "cpus", info->cpus);
 	clew_json_unsigned(&json, "start", info->start);
 	clew_json_unsigned(&json, "end", info->end);
@@ -230,6 +232,8 @@ static void print_text(const struct clew_reader *reader, const struct clew_captu
 {
 	print_field("kernel", clew_reader_meta(reader, "kernel"));
 	print_field("host", clew_reader_meta(reader, "host"));
+	if (clew_reader_meta(reader, "command"))
+		print_field("command", clew_reader_meta(reader, "command"));
 	printf("%-10s %u\n", "cpus", info->cpus);
 	print_begin(info);
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));

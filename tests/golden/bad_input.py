@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Arguments and files that cannot be used: the one clear line, the exit status, and nothing on standard output. Prints TAP."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import _capture  # noqa: E402  pylint: disable=wrong-import-position
+
+CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
+# "what is wrong: what to do", on one line.
+LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
+READERS = ["info", "waits", "edges", "why"]
+results = []
+
+
+def run(arguments, **options):
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([CLEW] + arguments, stderr=subprocess.PIPE, timeout=60, check=False, **options)
+
+
+def report(name, problem):
+    results.append(not problem)
+    print("%s %d - %s%s" % ("ok" if not problem else "not ok", len(results), name, ": " + problem if problem else ""), flush=True)
+
+
+def skip(name, reason):
+    results.append(True)
+    print("ok %d - %s # SKIP %s" % (len(results), name, reason), flush=True)
+
+
+def problem_of(done, status, words):
+    """What is wrong with a run that should fail with this status and say these words; '' if nothing."""
+    err = done.stderr.decode(errors="replace")
+    if done.returncode != status:
+        return "exit status %d instead of %d: %r" % (done.returncode, status, err)
+    if not LINE.match(err):
+        return "no line of the right form: %r" % err
+    if done.stdout:
+        return "wrote to standard output: %r" % done.stdout[:80]
+    for word in words:
+        if word not in err:
+            return "does not say %r: %r" % (word, err)
+    return ""
+
+
+def fails(name, arguments, status, *words, **options):
+    report(name, problem_of(run(arguments, **options), status, words))
+
+
+def test_usage():
+    done = run([])
+    report("no argument prints the commands and exits 2", "" if done.returncode == 2 and b"why" in done.stderr and not done.stdout else repr(done))
+    for arguments in (["help"], ["--help"], ["-h"], ["--version"], ["help", "help"]):
+        done = run(arguments)
+        report("clew %s exits 0" % " ".join(arguments), "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
+    for command in READERS + ["record", "doctor"]:
+        for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
+            done = run(arguments)
+            good = done.returncode == 0 and b"Usage: clew " + command.encode() in done.stdout and not done.stderr
+            report("clew %s exits 0" % " ".join(arguments), "" if good else repr(done))
+    fails("an unknown command", ["frobnicate"], 2, "frobnicate", "clew help")
+    fails("a mistyped command", ["wiats"], 2, "clew waits")
+    fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
+    fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
+    for command in READERS + ["record", "doctor"]:
+        fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate", "clew help " + command)
+        fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
+        fails("%s: a flag with an argument" % command, [command, "--sync=3" if command == "record" else "--json=3"], 2, "no argument")
+    for command in READERS:
+        fails("%s: no file" % command, [command], 2, command)
+        fails("%s: two files" % command, [command, "a", "b"], 2, "'a'", "'b'")
+    fails("doctor: an operand", ["doctor", "x"], 2, "'x'")
+    fails("a line feed in an argument stays on the line", ["a\nb"], 2, "a\\x0ab")
+
+
+def test_arguments(capture):
+    for arguments, word in (
+        (["waits", "--min"], "--min"),
+        (["waits", "--min", "soon"], "soon"),
+        (["waits", "--min", "-5ms"], "-5ms"),
+        (["waits", "--min", "99999999999999999999s"], "too long"),
+        (["waits", "--kind", "nap"], "nap"),
+        (["waits", "--kind", "futex,,pipe"], "''"),
+        (["waits", "--tid", "x"], "'x'"),
+        (["waits", "--tid", "0"], "'0'"),
+        (["waits", "--tid", "-1"], "'-1'"),
+        (["waits", "--tid", "99999999999"], "99999999999"),
+        (["waits", "--comm", ""], "--comm"),
+        (["edges", "--type", "push"], "push"),
+        (["why", "--slowest", "--idle", "tea"], "tea"),
+        (["why", "--without", "unlock,nothing"], "nothing"),
+        (["why", "--slowest=0"], "'0'"),
+        (["why", "--slowest=x"], "'x'"),
+    ):
+        fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
+    fails("record: an operand without --", ["record", "true"], 2, "--")
+    fails("record: nothing behind --", ["record", "--"], 2, "no command")
+    for arguments in (["-d", "soon"], ["-d", "-1s"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
+        fails("record " + " ".join(arguments), ["record"] + arguments, 2, arguments[1])
+
+
+def test_files(directory, capture):
+    with open(capture, "rb") as file:
+        good = file.read()
+
+    def write(name, content):
+        path = os.path.join(directory, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        return path
+
+    foreign = {
+        "an empty file": write("empty", b""),
+        "a text": write("text", b"hello, world\n" * 100),
+        "zeros": write("zeros", bytes(65536)),
+        "an ELF file": "/bin/true",
+        "the first bytes of a capture": write("short", good[:16]),
+        "a capture whose first byte is another": write("first", bytes([good[0] ^ 0xff]) + good[1:]),
+    }
+    fifo = os.path.join(directory, "fifo")
+    os.mkfifo(fifo)
+    for command in READERS:
+        more = ["--slowest"] if command == "why" else []
+        fails("%s: no such file" % command, [command, os.path.join(directory, "nothing")] + more, 2, "nothing")
+        fails("%s: a path through a file" % command, [command, os.path.join(capture, "x")] + more, 2, capture)
+        fails("%s: a directory" % command, [command, directory] + more, 2, "directory")
+        fails("%s: a device" % command, [command, "/dev/null"] + more, 2, "/dev/null")
+        for name, path in foreign.items():
+            fails("%s: %s" % (command, name), [command, path] + more, 2, path)
+        fails("%s: foreign standard input" % command, [command, "-"] + more, 2, "standard input", stdin=None, input=b"nonsense\n" * 20)
+    for size in (len(good) - 1, len(good) // 2):
+        done = run(["info", write("cut", good[:size]), "--json"])
+        report("a capture cut to %d bytes opens and says so, or says why not" % size,
+               "" if (done.returncode == 0 and b'"complete":false' in done.stdout) or not problem_of(done, 2, []) else repr(done))
+    with open(capture, "rb") as file:
+        report("a capture as standard input", "" if run(["info", "-"], stdin=file).returncode == 0 else "refused")
+    report("a capture through a pipe", "" if run(["info", "-"], stdin=None, input=good).returncode == 0 else "refused")
+
+
+def test_positions(capture):
+    fails("waits: no such tid", ["waits", capture, "--tid", "4000000"], 2, "4000000")
+    fails("edges: no such tid", ["edges", capture, "--tid", "4000000"], 2, "4000000")
+    fails("why: no such tid", ["why", capture, "--tid", "4000000"], 2, "4000000")
+    fails("why: no such pid", ["why", capture, "--pid", "4000000"], 2, "4000000")
+    fails("why: no such name", ["why", capture, "--comm", "nobody-*"], 2, "nobody-*")
+    fails("why: no thread chosen", ["why", capture], 2, "--tid")
+    fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest")
+    for option in ("--from", "--to"):
+        fails("why %s: no moment" % option, ["why", capture, "--tid", "101", option, "soon"], 2, "soon")
+        fails("why %s: a decimal without a unit" % option, ["why", capture, "--tid", "101", option, "1.5"], 2, "1.5")
+        fails("why %s: before the capture" % option, ["why", capture, "--tid", "101", option, "5"], 2, "outside")
+        fails("why %s: after the capture" % option, ["why", capture, "--tid", "101", option, "3h"], 2, "outside")
+    fails("why: an empty interval", ["why", capture, "--tid", "101", "--from", "1ms", "--to", "1ms"], 2, "--from")
+    fails("why: an interval backwards", ["why", capture, "--tid", "101", "--from", "2ms", "--to", "1ms"], 2, "--from")
+    done = run(["why", capture, "--slowest", "--idle", "tty"])
+    report("why: no operation is a negative answer", problem_of(done, 1, ["operation"]))
+    done = run(["why", capture, "--slowest", "--idle", "tty", "--json"])
+    report("why: no operation, in JSON", "" if done.returncode == 1 and b'"operations":[]' in done.stdout and LINE.match(done.stderr.decode()) else repr(done))
+
+
+def test_output(capture):
+    for command in READERS:
+        arguments = [command, capture] + (["--tid", "101"] if command == "why" else [])
+        with open("/dev/full", "wb") as full:
+            fails("%s: no room for standard output" % command, arguments, 3, "standard output", stdout=full)
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = run(arguments, stdout=writing)
+        os.close(writing)
+        report("%s: nobody reads standard output" % command, "" if done.returncode == 0 and not done.stderr else repr(done))
+
+
+def test_privileges(directory, capture):
+    if os.geteuid() != 0:
+        skip("as another user", "not root")
+        return
+    as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    def run_as_nobody(arguments):
+        return subprocess.run(as_nobody + [os.path.abspath(CLEW)] + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False, cwd="/")
+
+    if run_as_nobody(["--version"]).returncode != 0:
+        skip("as another user", "the program lies where nobody cannot reach it")
+        return
+    open_directory = os.path.join(directory, "open")
+    os.mkdir(open_directory)
+    os.chmod(open_directory, 0o777)
+    os.chmod(directory, 0o755)
+    report("record: not root", problem_of(run_as_nobody(["record", "-o", os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
+    os.chmod(capture, 0o600)
+    for command in READERS:
+        more = ["--slowest"] if command == "why" else []
+        report("%s: an unreadable file" % command, problem_of(run_as_nobody([command, capture] + more), 3, [capture]))
+    os.chmod(capture, 0o644)
+    report("info: another user may read what is readable", "" if run_as_nobody(["info", capture]).returncode == 0 else "refused")
+    done = run_as_nobody(["doctor", "--json"])
+    report("doctor: without privileges", "" if done.returncode == 0 and b'"privileged":false' in done.stdout else repr(done))
+
+
+def test_record(directory):
+    if os.geteuid() != 0:
+        skip("record as root", "not root")
+        return
+    pid = 4194303
+    while os.path.exists("/proc/%d" % pid):
+        pid -= 1
+    where = os.path.join(directory, "r.clew")
+    fails("record: a vanished pid", ["record", "-o", where, "-p", str(pid), "-d", "10ms"], 2, str(pid))
+    fails("record: a vanished tid", ["record", "-o", where, "-t", str(pid), "-d", "10ms"], 2, str(pid))
+    fails("record: no such cgroup", ["record", "-o", where, "--cgroup", "/no/such/group", "-d", "10ms"], 2, "/no/such/group")
+    for name, path in (("no such directory", os.path.join(directory, "no", "x.clew")), ("a directory", directory), ("below a file", "/bin/true/x.clew")):
+        fails("record: unwritable: " + name, ["record", "-o", path, "-d", "10ms"], 3, path)
+    fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "command")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        capture = os.path.join(directory, "good.clew")
+        _capture.make("mutex", capture)
+        test_usage()
+        test_arguments(capture)
+        test_files(directory, capture)
+        test_positions(capture)
+        test_output(capture)
+        test_privileges(directory, capture)
+        test_record(directory)
+    print("1..%d" % len(results))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
