@@ -25,6 +25,7 @@
 #define TASK_TRACED          0x0008
 #define TASK_DEAD            0x0080
 #define TASK_WAKEKILL        0x0100
+#define TASK_NOLOAD          0x0400
 
 #define TS_COMPAT 0x0002 /* thread_info.status: in a 32-bit system call */
 

@@ -33,6 +33,8 @@ const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
 const volatile __u64 fault_entry; /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
 const volatile __u64 fault_entry_end;
+const volatile __u64 sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
+const volatile __u64 sched_text_end;
 const volatile bool filter_pids;
 const volatile bool filter_comm;
 const volatile bool filter_cgroup;

@@ -356,6 +356,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 /* No kernel stack is larger. */
 #define KERNEL_STACK_SIZE 32768
 #define FAULT_DEPTH       40
+#define WAITING_DEPTH     16
 
 /* One stack at a time on a CPU, as for texts. */
 struct {
@@ -398,6 +399,32 @@ static __always_inline bool in_kernel_fault(void *context, struct clew_task_stat
 	return false;
 }
 
+/* The function that called into the scheduler, as /proc/PID/wchan tells it; 0 unknown. */
+static __always_inline __u64 waiting_function(void *context)
+{
+	bool inside = false;
+	__u32 zero = 0;
+	__u64 *stack;
+	long size;
+	int i;
+
+	stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	if (!stack || !sched_text)
+		return 0;
+	size = bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0);
+	for (i = 0; i < WAITING_DEPTH; i++) {
+		bool sched;
+
+		if ((i + 1) * (long)sizeof(*stack) > size)
+			break;
+		sched = stack[i] >= sched_text && stack[i] < sched_text_end;
+		if (inside && !sched)
+			return stack[i];
+		inside |= sched;
+	}
+	return 0;
+}
+
 /*
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too.
@@ -415,6 +442,13 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		wait->call = CLEW_NO_CALL;
 		wait->descriptor = -1;
 		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
+		/* Asleep for work, its name says enough; otherwise only the function does. */
+		if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD)) {
+			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+			wait->object = waiting_function(context);
+			if (wait->object)
+				wait->object_kind = CLEW_OBJECT_FUNCTION;
+		}
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 		return;

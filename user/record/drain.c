@@ -22,6 +22,7 @@
 
 #include "clew.skel.h"
 #include "internal.h"
+#include "symbol/kernel.h"
 
 #define CPUS_A_THREAD    8
 #define SHORTEST_SLEEP   1000000ULL  /* ns */
@@ -87,6 +88,26 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
+/* Names a kernel address the first time it is met, and again when another one took its place. */
+static void put_name(struct stream *stream, uint64_t address, uint64_t time)
+{
+	struct {
+		struct clew_text_record text;
+		char bytes[CLEW_TEXT_SIZE];
+	} record = { .text = { .header = { .time = time, .cpu = stream->cpu, .kind = CLEW_KIND_TEXT, .lost = stream->lost }, .hash = address } };
+	uint64_t *named = &stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
+	const char *name = stream->recorder->symbols ? clew_kernel_symbol_at(stream->recorder->symbols, address) : NULL;
+
+	if (!name || *named == address)
+		return;
+	*named = address;
+	record.text.text_size = strnlen(name, CLEW_TEXT_SIZE);
+	memcpy(record.bytes, name, record.text.text_size);
+	put(stream, &record, sizeof(record.text) + record.text.text_size);
+	/* Nothing in the kernel counted it: the ledger takes it as read here. */
+	stream->made++;
+}
+
 /* Hands one record to the file, with the gap before it if there is one. */
 static void pass_on(struct stream *stream, const void *data, size_t size)
 {
@@ -112,6 +133,14 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
 		break;
+	case CLEW_KIND_SWITCH: {
+		const struct clew_switch_slot *slot = data;
+
+		if (size == sizeof(*slot) && slot->wait.object_kind == CLEW_OBJECT_FUNCTION)
+			put_name(stream, slot->wait.object, header->time);
+		put(stream, data, size);
+		break;
+	}
 	default:
 		put(stream, data, size);
 	}

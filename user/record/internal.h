@@ -24,12 +24,14 @@ struct pending {
 struct stream {
 	struct clew_recorder *recorder;
 	struct pending pending;
+	uint64_t named[64]; /* kernel addresses whose names are in the file, by hash */
 	unsigned cpu;
 	int ring; /* map */
 	uint32_t lost;      /* of the last record */
 	uint64_t last_time; /* of the last record */
 	size_t fill;        /* bytes found in the rings in this round */
 	uint64_t read[CLEW_KIND_COUNT];
+	uint64_t made; /* TEXT records of the drain's own making */
 	int error;
 };
 
@@ -61,6 +63,7 @@ struct cost_sampler {
 struct clew_recorder {
 	struct clew_bpf *bpf;
 	struct clew_writer *writer;
+	struct clew_kernel_symbols *symbols; /* NULL: hidden */
 	struct clew_cpu_state *cpus; /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
 	struct clew_switch_slot *slots; /* likewise: switch_slots a CPU */

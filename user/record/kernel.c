@@ -103,30 +103,6 @@ bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
-int clew_kernel_function(const char *name, uint64_t *ret_start, uint64_t *ret_end)
-{
-	FILE *symbols = fopen("/proc/kallsyms", "re");
-	unsigned long long address, start = 0, end = UINT64_MAX;
-	char symbol[256], type;
-
-	if (!symbols)
-		return -errno;
-	/* The list need not be in order: the end is the nearest symbol above. */
-	while (fscanf(symbols, "%llx %c %255s%*[^\n]", &address, &type, symbol) == 3)
-		if (!strcmp(symbol, name))
-			start = address;
-	rewind(symbols);
-	while (start && fscanf(symbols, "%llx %c %255s%*[^\n]", &address, &type, symbol) == 3)
-		if (address > start && address < end)
-			end = address;
-	fclose(symbols);
-	if (!start || end == UINT64_MAX)
-		return -ENOENT;
-	*ret_start = start;
-	*ret_end = end;
-	return 0;
-}
-
 int clew_kernel_cpus(void)
 {
 	return libbpf_num_possible_cpus();

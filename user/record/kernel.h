@@ -19,9 +19,6 @@ struct btf *clew_kernel_btf(struct clew_message *message);
 /* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not tell. */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
-/* Where a kernel function lies: [*ret_start, *ret_end). -ENOENT: /proc/kallsyms does not tell. */
-int clew_kernel_function(const char *name, uint64_t *ret_start, uint64_t *ret_end);
-
 /* Whether BTF has a tracepoint of that name. */
 bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name);
 

@@ -26,6 +26,7 @@
 #include "clew.skel.h"
 #include "internal.h"
 #include "kernel.h"
+#include "symbol/kernel.h"
 
 #define RING_SIZE_MAX   (8UL << 20)
 #define RING_SIZE_TOTAL (512UL << 20)
@@ -58,6 +59,25 @@ static size_t ring_size_of(size_t wanted)
 	return size;
 }
 
+/* Without symbols the kernel side does without: faults in calls and functions are not told. */
+static void set_addresses(struct clew_recorder *recorder)
+{
+	struct clew_bpf *bpf = recorder->bpf;
+	uint64_t start, end, ignored;
+
+	if (clew_kernel_symbols_load(&recorder->symbols))
+		return;
+	if (!clew_kernel_symbol_find(recorder->symbols, "asm_exc_page_fault", &start, &end)) {
+		bpf->rodata->fault_entry = start;
+		bpf->rodata->fault_entry_end = end;
+	}
+	if (!clew_kernel_symbol_find(recorder->symbols, "__sched_text_start", &start, &ignored) &&
+	    !clew_kernel_symbol_find(recorder->symbols, "__sched_text_end", &end, &ignored)) {
+		bpf->rodata->sched_text = start;
+		bpf->rodata->sched_text_end = end;
+	}
+}
+
 static void *map_memory(struct bpf_map *map, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -67,7 +87,6 @@ static void *map_memory(struct bpf_map *map, size_t size)
 
 static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
 {
-	uint64_t fault_entry = 0, fault_entry_end = 0;
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
@@ -84,9 +103,7 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
-	clew_kernel_function("asm_exc_page_fault", &fault_entry, &fault_entry_end);
-	bpf->rodata->fault_entry = fault_entry;
-	bpf->rodata->fault_entry_end = fault_entry_end;
+	set_addresses(recorder);
 	bpf_program__set_autoload(bpf->progs.clew_page_fault_kernel, clew_kernel_has_tracepoint(btf, "page_fault_kernel"));
 	bpf_program__set_autoload(bpf->progs.clew_verify_switch, options->verify);
 	btf__free(btf);
@@ -299,6 +316,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->slots)
 		munmap(recorder->slots, recorder->slots_size);
 	clew_bpf__destroy(recorder->bpf);
+	clew_kernel_symbols_free(recorder->symbols);
 	free(recorder);
 	return error;
 }
