@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The trace's inside: shared by user/model/trace*.c, and by those who feed a trace
+ * from memory or walk its timelines step by step.
+ */
+#ifndef CLEW_MODEL_TRACE_INTERNAL_H
+#define CLEW_MODEL_TRACE_INTERNAL_H
+
+#include <clew/trace.h>
+#include <model/map.h>
+#include <model/vector.h>
+#include <pthread.h>
+
+/* A piece of a timeline: which array it is in (the top two bits) and where. */
+#define PIECE_RUN   0u
+#define PIECE_SLEEP 1u
+#define PIECE_READY 2u
+#define PIECE_SHIFT 30
+#define PIECE_INDEX ((1u << PIECE_SHIFT) - 1)
+
+struct trace_name {
+	uint64_t since;
+	const char *name;
+};
+
+struct numbers {
+	uint32_t *data;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+struct trace_task {
+	struct clew_trace_task task;
+	struct numbers pieces; /* in order of start */
+	uint64_t last_start;   /* of the last piece */
+	uint64_t begin, end;   /* of its timeline */
+	uint64_t start_time;
+	uint64_t exit_time; /* 0: no EXIT record */
+	uint64_t executable_inode;
+	uint32_t executable_device;
+	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
+	struct trace_name *names;
+	uint32_t name_count, name_capacity;
+};
+
+struct clew_trace {
+	struct clew_builder *builder;
+	struct clew_reader *reader;
+	uint64_t start, end;
+	int error;
+
+	struct vector runs, sleeps, readies;
+	struct vector lone_edges; /* those no sleep tells of */
+	struct vector gaps;
+	size_t first_sleep; /* the array begins here once finished */
+
+	struct vector by_serial;   /* struct trace_task *, by serial */
+	struct trace_task **tasks; /* in order of serial, once finished */
+	size_t task_count;
+	struct numbers *cpus; /* indexes of runs, by CPU */
+	size_t cpu_count;
+	size_t number_bytes; /* of all struct numbers */
+
+	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
+	struct arena arena;
+
+	pthread_mutex_t edge_lock;
+	struct clew_edge *edges; /* made when first asked for */
+	size_t edge_count;
+};
+
+/* A trace from records in memory: new, feed in order of time, finish, then read. */
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace);
+int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
+int clew_trace_finish(struct clew_trace *trace, uint64_t end);
+
+/* ---- trace_identity.c ---- */
+
+int trace_identity(void *context, const struct clew_header *record);
+/* Found or made; NULL: no memory, or serial 0. */
+struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial);
+int trace_finish_tasks(struct clew_trace *trace);
+
+static inline struct trace_task *trace_task_find(const struct clew_trace *trace, uint32_t serial)
+{
+	return serial < trace->by_serial.count ? ((struct trace_task **)trace->by_serial.data)[serial] : NULL;
+}
+
+/* ---- trace_order.c ---- */
+
+int trace_order_sleeps(struct clew_trace *trace);
+void trace_blind_sleeps(struct clew_trace *trace);
+
+/* ---- trace_timeline.c ---- */
+
+uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
+/*
+ * The piece of a task at a moment, as clew_trace_piece(). *hint is where the last
+ * one was found, from which the search begins; 0 at first.
+ */
+bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at, uint32_t *hint,
+		    struct clew_piece *ret_piece);
+/*
+ * What ran on a CPU at a moment, until when at most `to` that holds, and whether
+ * it is known at all.
+ */
+bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to, uint32_t *ret_task, uint64_t *ret_until);
+/* The fork or exec that made a task, or NULL. */
+const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task);
+
+/* ---- sort.c ---- */
+
+struct sort_key {
+	uint64_t key;
+	uint32_t index;
+};
+
+/* Sorts by key, stable; `spare` has room for as many. The result is in `keys`. */
+void sort_keys(struct sort_key *keys, struct sort_key *spare, size_t count);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Puts the sleeps in order of start, then serial. They lie in the order they began
+ * already, but for those found at the capture's start, numbers that stayed unused,
+ * and equal times. So only a stretch at the front, and groups of equal start after
+ * it, are sorted; the unused places end up before the first sleep.
+ */
+#include <errno.h>
+#include <model/trace_internal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct clew_sleep *sleep_at(const struct clew_trace *trace, size_t index)
+{
+	return (struct clew_sleep *)trace->sleeps.data + index;
+}
+
+static bool before(const struct clew_sleep *a, const struct clew_sleep *b)
+{
+	return a->start < b->start || (a->start == b->start && a->task < b->task);
+}
+
+/* Sleeps carry their number, so after sorting it says where each was. */
+static int compare_sleeps(const void *left, const void *right)
+{
+	const struct clew_sleep *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->task != b->task)
+		return a->task < b->task ? -1 : 1;
+	return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Up to where the array must be sorted as a whole, and where the last group of equal starts out of order ends. */
+static size_t find_disorder(const struct clew_trace *trace, size_t *ret_ties)
+{
+	const struct clew_sleep *latest = NULL;
+	size_t whole = 0, ties = 0;
+
+	for (size_t i = 0; i < trace->sleeps.count; i++) {
+		const struct clew_sleep *sleep = sleep_at(trace, i);
+
+		if (sleep->task == CLEW_NO_TASK || (latest && sleep->start < latest->start)) {
+			whole = i + 1;
+			continue;
+		}
+		if (latest && before(sleep, latest))
+			ties = i + 1;
+		latest = sleep;
+	}
+	*ret_ties = ties;
+	return whole;
+}
+
+/* Sorts [first, first + count) of the used sleeps there to the end of the stretch; returns how many places are left over at its front. */
+static int sort_stretch(struct clew_trace *trace, size_t first, size_t count, size_t *ret_unused)
+{
+	struct clew_sleep *sleeps = sleep_at(trace, first), *sorted;
+	struct sort_key *keys = malloc(2 * count * sizeof(*keys));
+	size_t used = 0;
+
+	if (!keys)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (sleeps[i].task != CLEW_NO_TASK)
+			keys[used++] = (struct sort_key){.key = sleeps[i].start, .index = (uint32_t)i};
+	sort_keys(keys, keys + count, used);
+	sorted = malloc((used ? used : 1) * sizeof(*sorted));
+	if (!sorted) {
+		free(keys);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < used; i++)
+		sorted[i] = sleeps[keys[i].index];
+	free(keys);
+	memset(sleeps, 0, (count - used) * sizeof(*sleeps));
+	memcpy(sleeps + (count - used), sorted, used * sizeof(*sleeps));
+	free(sorted);
+	*ret_unused = count - used;
+	return 0;
+}
+
+static void sort_ties(struct clew_trace *trace, size_t first, size_t end)
+{
+	for (size_t i = first, next; i < end; i = next) {
+		for (next = i + 1; next < trace->sleeps.count && sleep_at(trace, next)->start == sleep_at(trace, i)->start; next++)
+			;
+		if (next - i > 1)
+			qsort(sleep_at(trace, i), next - i, sizeof(struct clew_sleep), compare_sleeps);
+	}
+}
+
+/* Timelines refer to sleeps by their place, which was their number until now. */
+static int renumber(struct clew_trace *trace, size_t end)
+{
+	uint32_t *places = malloc((end ? end : 1) * sizeof(*places));
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = trace->first_sleep; i < end; i++) {
+		places[sleep_at(trace, i)->number] = (uint32_t)i;
+		sleep_at(trace, i)->number = (uint32_t)i;
+	}
+	for (size_t serial = 0; serial < trace->by_serial.count; serial++) {
+		struct trace_task *task = trace_task_find(trace, (uint32_t)serial);
+
+		for (uint32_t i = 0; task && i < task->pieces.count; i++) {
+			uint32_t piece = task->pieces.data[i];
+
+			if (piece >> PIECE_SHIFT == PIECE_SLEEP && (piece & PIECE_INDEX) < end)
+				task->pieces.data[i] = PIECE_SLEEP << PIECE_SHIFT | places[piece & PIECE_INDEX];
+		}
+	}
+	free(places);
+	return 0;
+}
+
+int trace_order_sleeps(struct clew_trace *trace)
+{
+	size_t ties, whole = find_disorder(trace, &ties), end = whole > ties ? whole : ties, unused = 0;
+	int r;
+
+	if (end == 0)
+		return 0;
+	r = whole ? sort_stretch(trace, 0, whole, &unused) : 0;
+	if (r < 0)
+		return r;
+	trace->first_sleep = unused;
+	/* A group of equal starts may reach over either end. */
+	while (end < trace->sleeps.count && sleep_at(trace, end)->start == sleep_at(trace, end - 1)->start)
+		end++;
+	sort_ties(trace, trace->first_sleep, end);
+	return renumber(trace, end);
+}
+
+static int compare_gaps(const void *left, const void *right)
+{
+	const struct clew_gap *a = left, *b = right;
+
+	return a->from < b->from ? -1 : a->from > b->from;
+}
+
+/*
+ * A gap is told when it is over, often after sleeps that began in it have ended
+ * elsewhere: those are blind too, as they may have run and slept anew unseen.
+ */
+void trace_blind_sleeps(struct clew_trace *trace)
+{
+	struct clew_gap *gaps = trace->gaps.data;
+	size_t longest = 0, at = 0;
+
+	if (trace->gaps.count == 0)
+		return;
+	qsort(gaps, trace->gaps.count, sizeof(*gaps), compare_gaps);
+	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
+		struct clew_sleep *sleep = sleep_at(trace, i);
+		uint64_t end = sleep->switch_in;
+
+		/* Gaps in order of `from`: those before `at` began before this sleep did. */
+		for (; at < trace->gaps.count && gaps[at].from <= sleep->start; at++)
+			if (gaps[at].header.time > gaps[longest].header.time)
+				longest = at;
+		if ((at > 0 && gaps[longest].header.time > sleep->start) || (at < trace->gaps.count && gaps[at].from < end))
+			sleep->blind = true;
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Vectors and arenas of vector.h.
+ */
+#include <errno.h>
+#include <model/vector.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define VECTOR_FIRST (256u << 10)
+#define VECTOR_HUGE  (64u << 20) /* from here on, ask for huge pages */
+#define ARENA_BLOCK  (64u << 10)
+
+int vector_grow(struct vector *vector, size_t count)
+{
+	size_t wanted = vector->bytes ? vector->bytes : VECTOR_FIRST;
+	void *data;
+
+	if (count > SIZE_MAX / 4 / vector->item)
+		return -ENOMEM;
+	while (wanted / vector->item < count)
+		wanted *= 2;
+	if (vector->data)
+		data = mremap(vector->data, vector->bytes, wanted, MREMAP_MAYMOVE);
+	else
+		data = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (data == MAP_FAILED)
+		return -ENOMEM;
+	if (wanted >= VECTOR_HUGE)
+		madvise(data, wanted, MADV_HUGEPAGE);
+	vector->data = data;
+	vector->bytes = wanted;
+	vector->capacity = wanted / vector->item;
+	return 0;
+}
+
+void vector_done(struct vector *vector)
+{
+	if (vector->data)
+		munmap(vector->data, vector->bytes);
+	*vector = (struct vector){.item = vector->item};
+}
+
+struct arena_block {
+	struct arena_block *previous;
+	size_t used, size;
+	uint64_t bytes[];
+};
+
+void *arena_take(struct arena *arena, size_t size)
+{
+	struct arena_block *block = arena->last;
+	void *taken;
+
+	size = (size + 7) & ~(size_t)7;
+	if (!block || block->size - block->used < size) {
+		size_t room = size > ARENA_BLOCK ? size : ARENA_BLOCK;
+
+		block = malloc(sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		*block = (struct arena_block){.previous = arena->last, .size = room};
+		arena->last = block;
+		arena->bytes += sizeof(*block) + room;
+	}
+	taken = (char *)block->bytes + block->used;
+	block->used += size;
+	return taken;
+}
+
+void *arena_copy(struct arena *arena, const void *bytes, size_t size)
+{
+	char *copy = arena_take(arena, size + 1);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, bytes, size);
+	copy[size] = 0;
+	return copy;
+}
+
+void arena_done(struct arena *arena)
+{
+	while (arena->last) {
+		struct arena_block *block = arena->last;
+
+		arena->last = block->previous;
+		free(block);
+	}
+	arena->bytes = 0;
+}
