@@ -18,8 +18,11 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2] = {};
 	__u64 start, size = 0;
 
-	if (!state->serial)
+	/* If it sleeps, the next switch-in shall bring the stamp; if it does not, that holds none yet. */
+	if (!state->serial) {
 		state->serial = new_serial();
+		state->slept = 1;
+	}
 	if (task->rseq && task->__state == TASK_INTERRUPTIBLE)
 		__sync_fetch_and_and(&sleeping_flags, task->thread_info.flags);
 	update_filter(task, state, false);
@@ -104,6 +107,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			state->wait = *wait;
 			state->first_argument = call.argument[0];
 			state->second_argument = call.argument[1];
+			state->class = class;
 			state->has_wait = 1;
 		}
 	}

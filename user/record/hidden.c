@@ -34,7 +34,7 @@ static int by_number(const void *a, const void *b)
 /* The serial given, 0 if the task cannot be had or has one already. */
 static uint32_t make_storage(struct clew_recorder *recorder, uint32_t pid, uint32_t tid)
 {
-	struct clew_task_state state = { .flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL };
+	struct clew_task_state state = { .flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL, .slept = 1 };
 	int descriptor = syscall(SYS_pidfd_open, tid, pid == tid ? 0 : PIDFD_THREAD), error;
 
 	if (descriptor < 0)
