@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Operations: what a thread did between two idle waits. Both waits must be in the
+ * capture; one that is continued in the same call is one idle wait.
+ */
+#include <clew/why.h>
+#include <errno.h>
+#include <model/trace_internal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+struct list {
+	struct clew_operation *operations;
+	size_t count, capacity;
+};
+
+static int add(struct list *list, uint32_t task, uint64_t from, uint64_t to)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 256;
+		struct clew_operation *operations = realloc(list->operations, capacity * sizeof(*operations));
+
+		if (!operations)
+			return -ENOMEM;
+		list->operations = operations;
+		list->capacity = capacity;
+	}
+	list->operations[list->count++] = (struct clew_operation){.from = from, .to = to, .task = task};
+	return 0;
+}
+
+static bool receives(unsigned call)
+{
+	switch (call) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_idle(const struct clew_sleep *sleep, uint64_t idle_kinds)
+{
+	if (idle_kinds)
+		return sleep->kind < 64 && idle_kinds >> sleep->kind & 1;
+	switch (sleep->kind) {
+	case CLEW_WAIT_POLL:
+		return true;
+	case CLEW_WAIT_SOCKET:
+		return receives(sleep->call);
+	case CLEW_WAIT_PIPE:
+		return sleep->call == SYS_read || sleep->call == SYS_readv;
+	default:
+		return false;
+	}
+}
+
+static int operations_of(const struct clew_trace *trace, const struct trace_task *task, uint64_t idle_kinds, uint64_t from, uint64_t to,
+			 struct list *list)
+{
+	const struct clew_sleep *last = NULL;
+	int r = 0;
+
+	for (uint32_t i = 0; i < task->pieces.count && r >= 0; i++) {
+		uint32_t piece = task->pieces.data[i];
+		const struct clew_sleep *sleep;
+
+		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
+			continue;
+		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
+		if (!is_idle(sleep, idle_kinds))
+			continue;
+		if (last && last->call_id != sleep->call_id && last->end >= from && sleep->start <= to && last->end < sleep->start &&
+		    !(sleep->open & CLEW_OPEN_START))
+			r = add(list, task->task.serial, last->end, sleep->start);
+		last = sleep;
+	}
+	return r;
+}
+
+static int longest_first(const void *left, const void *right)
+{
+	const struct clew_operation *a = left, *b = right;
+	uint64_t length_a = a->to - a->from, length_b = b->to - b->from;
+
+	if (length_a != length_b)
+		return length_a > length_b ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context, const struct clew_trace_task *task), void *context,
+		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations,
+		    size_t *ret_count, size_t *ret_total)
+{
+	struct list list = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < trace->task_count && r >= 0; i++)
+		if (!wanted || wanted(context, &trace->tasks[i]->task))
+			r = operations_of(trace, trace->tasks[i], idle_kinds, from, to, &list);
+	if (r < 0) {
+		free(list.operations);
+		return r;
+	}
+	if (list.count > 1)
+		qsort(list.operations, list.count, sizeof(*list.operations), longest_first);
+	if (ret_total)
+		*ret_total = list.count;
+	*ret_operations = list.operations;
+	*ret_count = limit && list.count > limit ? limit : list.count;
+	return 0;
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * why: goes through a task's timeline and, for each wait, through the timeline of
+ * who is to blame for it meanwhile, to any depth.
+ *
+ * The stack is explicit. A frame is a task and the stretch of its time that is still
+ * to be explained; explaining a wait's part puts a frame for its cause on top. The
+ * stretches on the stack lie within each other, and every task that sleeps because
+ * of the one above it is in that frame's chain: it is asleep over the whole stretch.
+ * A task that turns up in its own chain therefore closes a cycle, and the stack is
+ * never deeper than there are tasks.
+ */
+#include <analyse/why_internal.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Chains are arrays that share their beginnings: one may be longer than another in
+ * the same memory. `used` is how much of a block has been given out.
+ */
+struct chain_block {
+	uint32_t used, capacity;
+	uint32_t tasks[];
+};
+
+struct chain {
+	struct chain_block *block;
+	uint32_t length;
+};
+
+struct frame {
+	const struct trace_task *task;
+	uint64_t cursor, to;
+	struct chain chain;    /* without the task itself */
+	struct chain sleeping; /* with it; block NULL: not made yet */
+	int8_t via_type;
+	uint8_t via_evidence;
+};
+
+struct search {
+	const struct clew_trace *trace;
+	struct clew_why *why;
+	struct arena *arena;
+	struct frame *frames;
+	size_t depth, frame_capacity;
+	size_t segment_capacity;
+	struct vector hints; /* by serial: where the task's last piece was found */
+};
+
+static int extend_chain(struct search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
+{
+	struct chain_block *block = chain->block;
+
+	/* What a sibling has put there may be the same. */
+	if (block && block->used > chain->length && block->tasks[chain->length] == task) {
+		*ret_chain = (struct chain){.block = block, .length = chain->length + 1};
+		return 0;
+	}
+	if (!block || block->used != chain->length || block->used == block->capacity) {
+		uint32_t capacity = chain->length < 6 ? 8 : chain->length + chain->length / 2;
+		struct chain_block *copy = arena_take(search->arena, sizeof(*copy) + capacity * sizeof(copy->tasks[0]));
+
+		if (!copy)
+			return -ENOMEM;
+		*copy = (struct chain_block){.used = chain->length, .capacity = capacity};
+		if (chain->length)
+			memcpy(copy->tasks, block->tasks, chain->length * sizeof(copy->tasks[0]));
+		block = copy;
+	}
+	block->tasks[block->used++] = task;
+	*ret_chain = (struct chain){.block = block, .length = block->used};
+	return 0;
+}
+
+static bool in_chain(const struct chain *chain, uint32_t task)
+{
+	for (uint32_t i = 0; i < chain->length; i++)
+		if (chain->block->tasks[i] == task)
+			return true;
+	return false;
+}
+
+static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
+{
+	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
+	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
+	       a->sleep == b->sleep && a->chain_length == b->chain_length &&
+	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
+}
+
+static int add_segment(struct search *search, struct clew_segment segment)
+{
+	struct clew_why *why = search->why;
+
+	if (segment.start >= segment.end)
+		return 0;
+	if (segment.kind == CLEW_WAIT_UNKNOWN)
+		why->unknown_ns += segment.end - segment.start;
+	if (why->segment_count > 0 && same_segment(&why->segments[why->segment_count - 1], &segment)) {
+		why->segments[why->segment_count - 1].end = segment.end;
+		return 0;
+	}
+	if (why->segment_count == search->segment_capacity) {
+		size_t capacity = search->segment_capacity ? search->segment_capacity * 2 : 64;
+		struct clew_segment *segments = realloc(why->segments, capacity * sizeof(*segments));
+
+		if (!segments)
+			return -ENOMEM;
+		why->segments = segments;
+		search->segment_capacity = capacity;
+	}
+	why->segments[why->segment_count++] = segment;
+	return 0;
+}
+
+static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end, unsigned kind)
+{
+	return (struct clew_segment){
+		.start = start,
+		.end = end,
+		.task = frame->task->task.serial,
+		.kind = (uint8_t)kind,
+		.unknown_kind = CLEW_WAIT_UNKNOWN,
+		.via_type = frame->via_type,
+		.via_evidence = frame->via_evidence,
+		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
+		.chain_length = frame->chain.length,
+	};
+}
+
+static int push(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
+		unsigned evidence)
+{
+	if (search->depth == search->frame_capacity) {
+		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
+		struct frame *frames = realloc(search->frames, capacity * sizeof(*frames));
+
+		if (!frames)
+			return -ENOMEM;
+		search->frames = frames;
+		search->frame_capacity = capacity;
+	}
+	search->frames[search->depth++] = (struct frame){
+		.task = task,
+		.cursor = from,
+		.to = to,
+		.chain = chain,
+		.via_type = (int8_t)type,
+		.via_evidence = (uint8_t)evidence,
+	};
+	return 0;
+}
+
+/* Ready, without a CPU: divided by who had the CPU it came to run on. */
+static int explain_run_queue(struct search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
+{
+	uint64_t at = frame->cursor, until;
+	int r = 0;
+
+	for (; at < end && r >= 0; at = until) {
+		struct clew_segment segment = segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
+
+		if (!trace_ran_at(search->trace, piece->cpu, at, end, &segment.by, &until))
+			segment.by = UINT32_MAX;
+		segment.end = until;
+		r = add_segment(search, segment);
+	}
+	return r;
+}
+
+/* The task did not exist: before it was made, its maker's time counts. */
+static int explain_absence(struct search *search, struct frame *frame)
+{
+	const struct trace_task *task = frame->task, *maker;
+	const struct clew_edge *origin = trace_origin_of(search->trace, task);
+	uint64_t from = frame->cursor, end = frame->to;
+	struct chain chain = frame->chain;
+
+	if (from >= task->begin) {
+		frame->cursor = end;
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	}
+	end = task->begin < end ? task->begin : end;
+	frame->cursor = end;
+	maker = origin ? trace_task_find(search->trace, origin->from) : NULL;
+	/* The maker must be older, or contradictory records could lead in a circle. */
+	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	return push(search, maker, from, end, chain, origin->type, origin->evidence);
+}
+
+static int explain_sleep(struct search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
+{
+	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
+	struct clew_segment segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
+	const struct trace_task *task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
+	int r;
+
+	if (!frame->sleeping.block) {
+		r = extend_chain(search, &frame->chain, frame->task->task.serial, &frame->sleeping);
+		if (r < 0)
+			return r;
+	}
+	frame->cursor = cause.until;
+	if (task && !in_chain(&frame->sleeping, cause.task))
+		return push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence);
+	if (cause.task)
+		segment.kind = CLEW_WAIT_UNKNOWN;
+	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK)) {
+		segment.kind = sleep->kind;
+		segment.cycle = true;
+	}
+	if (segment.kind == CLEW_WAIT_UNKNOWN)
+		segment.unknown_kind = sleep->kind;
+	segment.sleep = sleep;
+	segment.chain = frame->sleeping.block->tasks;
+	segment.chain_length = frame->sleeping.length;
+	return add_segment(search, segment);
+}
+
+static int step(struct search *search)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	uint32_t *hint = (uint32_t *)search->hints.data + frame->task->task.serial;
+	struct clew_piece piece;
+	uint64_t from = frame->cursor, end;
+
+	if (!trace_piece_at(search->trace, frame->task, from, hint, &piece))
+		return explain_absence(search, frame);
+	end = piece.end < frame->to ? piece.end : frame->to;
+	switch (piece.kind) {
+	case CLEW_PIECE_RUNNING:
+		frame->cursor = end;
+		return add_segment(search, segment_of(frame, from, end, CLEW_SEGMENT_RUNNING));
+	case CLEW_PIECE_RUNQUEUE: {
+		int r = explain_run_queue(search, frame, &piece, end);
+
+		frame->cursor = end;
+		return r;
+	}
+	case CLEW_PIECE_SLEEP:
+		return explain_sleep(search, frame, piece.sleep, end);
+	default:
+		frame->cursor = end;
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	}
+}
+
+static int search_all(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to)
+{
+	int r = push(search, task, from, to, (struct chain){0}, -1, 0);
+
+	while (r >= 0 && search->depth > 0) {
+		const struct frame *frame = &search->frames[search->depth - 1];
+
+		if (frame->cursor < frame->to)
+			r = step(search);
+		else
+			search->depth--;
+	}
+	return r;
+}
+
+int clew_why_explain(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why)
+{
+	const struct trace_task *asked = trace_task_find(trace, task);
+	struct clew_why why = {.from = from, .to = to, .task = task};
+	struct search search = {.trace = trace, .why = &why, .hints = {.item = sizeof(uint32_t)}};
+	int r;
+
+	if (!asked)
+		return -ESRCH;
+	if (to < from)
+		return -EINVAL;
+	search.arena = calloc(1, sizeof(*search.arena));
+	if (!search.arena)
+		return -ENOMEM;
+	why.memory = search.arena;
+	r = vector_reserve(&search.hints, trace->by_serial.count);
+	if (r >= 0)
+		r = search_all(&search, asked, from, to);
+	why.gap_count = clew_trace_gaps(trace, from, to, NULL);
+	vector_done(&search.hints);
+	free(search.frames);
+	if (r < 0) {
+		clew_why_done(&why);
+		return r;
+	}
+	*ret_why = why;
+	return 0;
+}
+
+void clew_why_done(struct clew_why *why)
+{
+	if (why->memory)
+		arena_done(why->memory);
+	free(why->memory);
+	free(why->segments);
+	*why = (struct clew_why){0};
+}

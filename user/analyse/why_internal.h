@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a wait leads to.
+ */
+#ifndef CLEW_ANALYSE_WHY_INTERNAL_H
+#define CLEW_ANALYSE_WHY_INTERNAL_H
+
+#include <clew/why.h>
+#include <model/trace_internal.h>
+
+/* To whom, and until when, a part of a wait is charged. */
+struct why_cause {
+	uint64_t until;
+	uint32_t task;	   /* CLEW_NO_TASK: a leaf, of `kind` */
+	uint8_t kind;	   /* enum clew_wait_kind */
+	uint8_t edge_type; /* enum clew_edge_type */
+	uint8_t evidence;
+};
+
+/* The cause of the part of a wait that begins at `from`; it ends at `to` at the latest. */
+struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
+
+#endif
