@@ -15,6 +15,7 @@
 struct store_chunk {
 	struct store_chunk *next;
 	bool provisional; /* a later chunk has its rows too, and takes its place */
+	bool dead;	  /* that chunk is in the file */
 	size_t size;	  /* header and payload */
 	struct store_index_entry entry;
 	struct store_index_total totals[CLEW_KIND_COUNT];

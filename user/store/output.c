@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Blocks to the file. Written bytes start and end inside blocks, so the part of
+ * a block that is in the file already is kept in memory and written once more
+ * with what follows it; with sync, padding chunks fill each block instead.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+
+#define BLOCK_MASK    ((uint64_t)STORE_BLOCK - 1)
+#define COMPACT_MIN   (64u << 10) /* dead bytes that are worth moving others */
+#define COMPACT_SHARE 8		  /* and they have to be this part of those that live */
+#define TAIL_MAX      (8u << 20)  /* a longer tail is settled as it is */
+
+struct store_output {
+	int fd;
+	bool regular;
+	bool direct;
+	bool sync;
+	bool compacts;
+	uint64_t settled; /* where the tail begins */
+	uint64_t end;
+	uint8_t settled_block[STORE_BLOCK]; /* what the file has of that block, before that place */
+	uint8_t end_block[STORE_BLOCK];
+	struct store_chunk *tail;
+	struct store_chunk **tail_end;
+	uint64_t live;
+	uint64_t dead;
+	uint8_t *image; /* aligned; what is being written */
+	size_t image_size;
+	size_t image_capacity;
+	struct store_index_entry *entries;
+	size_t entry_count;
+	size_t entry_capacity;
+};
+
+/* ---- blocks ---- */
+
+/* Keeps track of the begun block while `size` bytes come to stand at `at`. */
+static void block_push(uint8_t *block, uint64_t at, const uint8_t *bytes, size_t size)
+{
+	uint64_t start = (at + size) & ~BLOCK_MASK;
+
+	if (start <= at)
+		memcpy(block + (at & BLOCK_MASK), bytes, size);
+	else
+		memcpy(block, bytes + (start - at), at + size - start);
+}
+
+static int image_reserve(struct store_output *output, size_t size)
+{
+	size_t capacity = (2 * size + BLOCK_MASK) & ~BLOCK_MASK;
+	uint8_t *image;
+
+	if (size <= output->image_capacity)
+		return 0;
+	image = aligned_alloc(STORE_BLOCK, capacity);
+	if (!image)
+		return -ENOMEM;
+	if (output->image_size)
+		memcpy(image, output->image, output->image_size);
+	free(output->image);
+	output->image = image;
+	output->image_capacity = capacity;
+	return 0;
+}
+
+static int image_add(struct store_output *output, const void *bytes, size_t size)
+{
+	int r;
+
+	/* Room for the zeros that fill the last block. */
+	r = image_reserve(output, output->image_size + size + STORE_BLOCK);
+	if (r < 0)
+		return r;
+	memcpy(output->image + output->image_size, bytes, size);
+	output->image_size += size;
+	return 0;
+}
+
+static int image_start(struct store_output *output, const uint8_t *block, uint64_t at)
+{
+	output->image_size = 0;
+	return output->regular ? image_add(output, block, at & BLOCK_MASK) : 0;
+}
+
+static int write_all(struct store_output *output, const uint8_t *bytes, size_t size, uint64_t offset)
+{
+	while (size) {
+		ssize_t n = output->regular ? pwrite(output->fd, bytes, size, offset) : write(output->fd, bytes, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && output->direct && (errno == EINVAL || errno == EOPNOTSUPP)) {
+			int flags = fcntl(output->fd, F_GETFL);
+
+			output->direct = false;
+			if (flags >= 0 && fcntl(output->fd, F_SETFL, flags & ~O_DIRECT) == 0)
+				continue;
+			return -EINVAL;
+		}
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		bytes += n;
+		size -= n;
+		offset += n;
+		/* What a short write leaves may not be aligned any more. */
+		if (size && output->direct && (n & BLOCK_MASK)) {
+			size_t back = n & BLOCK_MASK;
+
+			bytes -= back;
+			size += back;
+			offset -= back;
+			if ((size_t)n == back)
+				return -ENOSPC;
+		}
+	}
+	return 0;
+}
+
+/* Writes the image, which was begun for the place `at`. */
+static int image_write(struct store_output *output, uint64_t at)
+{
+	size_t size = output->image_size;
+	uint64_t offset = at;
+	int r;
+
+	if (output->regular) {
+		size = (size + BLOCK_MASK) & ~BLOCK_MASK;
+		offset = at & ~BLOCK_MASK;
+		memset(output->image + output->image_size, 0, size - output->image_size);
+	}
+	r = write_all(output, output->image, size, offset);
+	if (r == 0 && output->regular && !output->direct) {
+		sync_file_range(output->fd, offset, size, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+		posix_fadvise(output->fd, offset, size, POSIX_FADV_DONTNEED);
+	}
+	return r;
+}
+
+static int trim(struct store_output *output, uint64_t size)
+{
+	return output->regular && ftruncate(output->fd, size) < 0 ? -errno : 0;
+}
+
+/* ---- the tail ---- */
+
+static int settle_first(struct store_output *output)
+{
+	struct store_chunk *chunk = output->tail;
+
+	if (!chunk->dead) {
+		if (output->entry_count == output->entry_capacity) {
+			size_t capacity = output->entry_capacity ? 2 * output->entry_capacity : 64;
+			struct store_index_entry *bigger = realloc(output->entries, capacity * sizeof(*bigger));
+
+			if (!bigger)
+				return -ENOMEM;
+			output->entries = bigger;
+			output->entry_capacity = capacity;
+		}
+		if (chunk->entry.kind != STORE_CHUNK_PADDING)
+			output->entries[output->entry_count++] = chunk->entry;
+		output->live -= chunk->size;
+	} else {
+		output->dead -= chunk->size;
+	}
+	block_push(output->settled_block, output->settled, chunk->data, chunk->size);
+	output->settled += chunk->size;
+	output->tail = chunk->next;
+	if (!output->tail)
+		output->tail_end = &output->tail;
+	free(chunk);
+	return 0;
+}
+
+/* Settles the tail up to the first chunk that may still be replaced, or all of it. */
+static int settle(struct store_output *output, bool all)
+{
+	int r = 0;
+
+	while (output->tail && r == 0 && (all || (!output->tail->provisional && !output->tail->dead)))
+		r = settle_first(output);
+	return r;
+}
+
+static int image_add_live(struct store_output *output)
+{
+	int r = 0;
+
+	for (int provisional = 0; provisional < 2; provisional++)
+		for (struct store_chunk *chunk = output->tail; chunk && r == 0; chunk = chunk->next)
+			if (!chunk->dead && chunk->provisional == provisional)
+				r = image_add(output, chunk->data, chunk->size);
+	return r;
+}
+
+/* Drops what is dead from the tail's list and puts what is provisional last. */
+static void sort_tail(struct store_output *output)
+{
+	struct store_chunk *final = NULL, **final_end = &final, *open = NULL, **open_end = &open, *next;
+
+	for (struct store_chunk *chunk = output->tail; chunk; chunk = next) {
+		next = chunk->next;
+		chunk->next = NULL;
+		if (chunk->dead) {
+			free(chunk);
+		} else if (chunk->provisional) {
+			*open_end = chunk;
+			open_end = &chunk->next;
+		} else {
+			*final_end = chunk;
+			final_end = &chunk->next;
+		}
+	}
+	*final_end = open;
+	output->tail = final;
+	output->tail_end = open ? open_end : final ? final_end : &output->tail;
+
+	output->dead = 0;
+	output->end = output->settled;
+	memcpy(output->end_block, output->settled_block, STORE_BLOCK);
+	for (struct store_chunk *chunk = output->tail; chunk; chunk = chunk->next) {
+		chunk->entry.offset = output->end;
+		block_push(output->end_block, output->end, chunk->data, chunk->size);
+		output->end += chunk->size;
+	}
+}
+
+static int compact(struct store_output *output)
+{
+	int r;
+
+	r = image_start(output, output->end_block, output->end);
+	if (r == 0)
+		r = image_add_live(output);
+	if (r == 0)
+		r = image_write(output, output->end);
+	if (r == -ENOSPC) {
+		/* No room for the second copy: the dead stay where they are. */
+		output->compacts = false;
+		return trim(output, output->end);
+	}
+	if (r == 0)
+		r = image_start(output, output->settled_block, output->settled);
+	if (r == 0)
+		r = image_add_live(output);
+	if (r == 0)
+		r = image_write(output, output->settled);
+	if (r < 0)
+		return r;
+	sort_tail(output);
+	return trim(output, (output->end + BLOCK_MASK) & ~BLOCK_MASK);
+}
+
+/* Marks what a chunk replaces. */
+static void supersede(struct store_output *output, const struct store_chunk *by)
+{
+	for (struct store_chunk *chunk = output->tail; chunk; chunk = chunk->next) {
+		const struct store_index_entry *old = &chunk->entry;
+
+		if (!chunk->provisional || chunk->dead || old->kind != by->entry.kind || old->stream != by->entry.stream)
+			continue;
+		if (old->kind == STORE_CHUNK_RECORDS && (by->provisional || old->row + old->rows > by->entry.row + by->entry.rows))
+			continue;
+		chunk->dead = true;
+		output->live -= chunk->size;
+		output->dead += chunk->size;
+	}
+}
+
+static void push(struct store_output *output, struct store_chunk *chunk)
+{
+	supersede(output, chunk);
+	chunk->next = NULL;
+	chunk->entry.offset = output->end;
+	*output->tail_end = chunk;
+	output->tail_end = &chunk->next;
+	output->live += chunk->size;
+	block_push(output->end_block, output->end, chunk->data, chunk->size);
+	output->end += chunk->size;
+}
+
+/* ---- interface ---- */
+
+bool store_output_replaces(const struct store_output *output)
+{
+	return output->regular && !output->sync;
+}
+
+uint64_t store_output_bytes(const struct store_output *output)
+{
+	return output->end;
+}
+
+static void free_chunks(struct store_chunk *chunks)
+{
+	for (struct store_chunk *next; chunks; chunks = next) {
+		next = chunks->next;
+		free(chunks);
+	}
+}
+
+/* Adds a padding chunk to the image, so that the next chunk begins a block. */
+static int pad(struct store_output *output, uint64_t *end)
+{
+	static const uint8_t zeros[STORE_BLOCK + sizeof(struct store_chunk_header)];
+	struct store_chunk *chunk;
+	size_t size = -*end & BLOCK_MASK;
+	int r;
+
+	if (!size)
+		return 0;
+	if (size < sizeof(struct store_chunk_header))
+		size += STORE_BLOCK;
+	r = store_chunk_new(STORE_CHUNK_PADDING, zeros, size - sizeof(struct store_chunk_header), false, &chunk);
+	if (r < 0)
+		return r;
+	r = image_add(output, chunk->data, chunk->size);
+	*end += chunk->size;
+	free(chunk);
+	return r;
+}
+
+static int append_some(struct store_output *output, struct store_chunk *chunks, bool padded)
+{
+	uint64_t end = output->end;
+	int r;
+
+	r = image_start(output, output->end_block, output->end);
+	for (struct store_chunk *chunk = chunks; chunk && r == 0; chunk = chunk->next) {
+		r = image_add(output, chunk->data, chunk->size);
+		end += chunk->size;
+	}
+	if (padded && r == 0)
+		r = pad(output, &end);
+	if (r == 0)
+		r = image_write(output, output->end);
+	if (r < 0) {
+		/* What was whole before stays the end of the file. */
+		(void)trim(output, output->end);
+		free_chunks(chunks);
+		return r;
+	}
+	for (struct store_chunk *next; chunks; chunks = next) {
+		next = chunks->next;
+		push(output, chunks);
+	}
+	if (padded) {
+		r = settle(output, true);
+		output->end = output->settled = end;
+	}
+	return r;
+}
+
+int store_output_append(struct store_output *output, struct store_chunk *chunks)
+{
+	int r = 0;
+
+	if (output->sync && output->regular) {
+		for (struct store_chunk *next; chunks && r == 0; chunks = next) {
+			next = chunks->next;
+			chunks->next = NULL;
+			r = append_some(output, chunks, true);
+			if (r < 0)
+				free_chunks(next);
+		}
+		return r;
+	}
+	r = append_some(output, chunks, false);
+	if (r == 0)
+		r = settle(output, !output->regular);
+	if (r == 0 && output->compacts && output->dead >= COMPACT_MIN && output->dead >= output->live / COMPACT_SHARE) {
+		r = compact(output);
+		if (r == 0)
+			r = settle(output, false);
+	}
+	if (r == 0 && output->live + output->dead > TAIL_MAX)
+		r = settle(output, true);
+	return r;
+}
+
+static int write_index(struct store_output *output, const struct store_index_total *totals, unsigned total_count)
+{
+	size_t totals_size = total_count * sizeof(*totals), entries_size = output->entry_count * sizeof(*output->entries);
+	size_t size = 8 + totals_size + entries_size + sizeof(struct store_trailer);
+	struct store_trailer trailer = {.index = output->end};
+	uint32_t counts[2] = {total_count, output->entry_count};
+	struct store_chunk *chunk;
+	uint8_t *payload;
+	int r;
+
+	/* A file of so many chunks has its index made by those who read it. */
+	if (size > STORE_PAYLOAD_MAX)
+		return 0;
+	payload = malloc(size);
+	if (!payload)
+		return -ENOMEM;
+	memcpy(payload, counts, 8);
+	memcpy(payload + 8, totals, totals_size);
+	if (entries_size)
+		memcpy(payload + 8 + totals_size, output->entries, entries_size);
+	memcpy(trailer.magic, STORE_END_MAGIC, sizeof(trailer.magic));
+	memcpy(payload + size - sizeof(trailer), &trailer, sizeof(trailer));
+	r = store_chunk_new(STORE_CHUNK_INDEX, payload, size, false, &chunk);
+	free(payload);
+	return r < 0 ? r : append_some(output, chunk, false);
+}
+
+int store_output_finish(struct store_output *output, const struct store_index_total *totals, unsigned total_count)
+{
+	int r = 0;
+
+	if (output->dead && output->compacts)
+		r = compact(output);
+	if (r == 0)
+		r = settle(output, true);
+	if (r == 0)
+		r = write_index(output, totals, total_count);
+	if (r == 0)
+		r = trim(output, output->end);
+	return r;
+}
+
+/* The file's first bytes: they reach a regular file with its first block. */
+static int put_file_header(struct store_output *output)
+{
+	struct store_file_header header = {.major = STORE_VERSION_MAJOR, .minor = STORE_VERSION_MINOR};
+
+	memcpy(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE);
+	memcpy(output->settled_block, &header, sizeof(header));
+	memcpy(output->end_block, &header, sizeof(header));
+	output->settled = output->end = sizeof(header);
+	return output->regular ? 0 : write_all(output, (const uint8_t *)&header, sizeof(header), 0);
+}
+
+int store_output_open(const char *path, bool sync, struct store_output **ret_output)
+{
+	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | (sync ? O_DSYNC : 0);
+	struct store_output *output = calloc(1, sizeof(*output));
+	struct stat stat;
+	int r;
+
+	if (!output)
+		return -ENOMEM;
+	output->sync = sync;
+	output->direct = true;
+	output->tail_end = &output->tail;
+	/* Who may record may see all command lines: others may not read them from the file. */
+	output->fd = open(path, flags | O_DIRECT, 0600);
+	if (output->fd < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
+		output->direct = false;
+		output->fd = open(path, flags, 0600);
+	}
+	if (output->fd < 0) {
+		r = -errno;
+		free(output);
+		return r;
+	}
+	/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets of its bytes. */
+	if (fstat(output->fd, &stat) < 0) {
+		r = -errno;
+		goto fail;
+	}
+	output->regular = S_ISREG(stat.st_mode);
+	output->compacts = output->regular;
+	if (!output->regular)
+		output->direct = false;
+	r = fcntl(output->fd, F_GETFL);
+	if (r < 0 || fcntl(output->fd, F_SETFL, (r & ~(O_NONBLOCK | O_DIRECT)) | (output->direct ? O_DIRECT : 0)) < 0) {
+		r = -errno;
+		goto fail;
+	}
+	r = image_reserve(output, 1u << 20);
+	if (r == 0)
+		r = put_file_header(output);
+	if (r < 0)
+		goto fail;
+	*ret_output = output;
+	return 0;
+
+fail:
+	close(output->fd);
+	free(output->image);
+	free(output);
+	return r;
+}
+
+int store_output_close(struct store_output *output)
+{
+	int r;
+
+	if (!output)
+		return 0;
+	r = close(output->fd) < 0 && errno != EINTR ? -errno : 0;
+	free_chunks(output->tail);
+	free(output->image);
+	free(output->entries);
+	free(output);
+	return r;
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A capture's chunks. A file that was ended has an index; in any other each
+ * chunk is found where the one before ends, or, after damage, at the next place
+ * that looks like a chunk and whose checksum agrees.
+ *
+ * The file is read, not mapped: it may become shorter under the reader's eyes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "scan.h"
+
+#define WINDOW	(64u << 10)
+#define ROW_MAX (1ull << 62)
+
+/* Reads exactly `size` bytes; -EBADMSG: the file ends before. */
+static int read_at(const struct store_file *file, void *to, size_t size, uint64_t offset)
+{
+	uint8_t *at = to;
+
+	while (size) {
+		ssize_t n = pread(file->fd, at, size, offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EBADMSG;
+		at += n;
+		size -= n;
+		offset += n;
+	}
+	return 0;
+}
+
+/* Reads the chunk at `offset` if it is whole. */
+static int read_chunk(struct store_file *file, uint64_t offset, struct store_chunk_header *header)
+{
+	int r;
+
+	if (offset > file->size || file->size - offset < sizeof(*header))
+		return -EBADMSG;
+	r = read_at(file, header, sizeof(*header), offset);
+	if (r < 0)
+		return r;
+	if (header->magic != STORE_CHUNK_MAGIC || header->size > STORE_PAYLOAD_MAX || header->size > file->size - offset - sizeof(*header))
+		return -EBADMSG;
+	if (header->size > file->payload_capacity) {
+		free(file->payload);
+		file->payload = malloc(header->size);
+		file->payload_capacity = file->payload ? header->size : 0;
+		if (!file->payload)
+			return -ENOMEM;
+	}
+	r = read_at(file, file->payload, header->size, offset + sizeof(*header));
+	if (r < 0)
+		return r;
+	return store_checksum(header, file->payload) == header->checksum ? 0 : -EBADMSG;
+}
+
+int store_file_read(struct store_file *file, const struct store_index_entry *entry, struct store_chunk_header *ret_header)
+{
+	int r;
+
+	r = read_chunk(file, entry->offset, ret_header);
+	if (r < 0)
+		return r;
+	if (ret_header->kind != entry->kind || ret_header->stream != entry->stream || ret_header->rows != entry->rows ||
+	    ret_header->row != entry->row)
+		return -EBADMSG;
+	return 0;
+}
+
+static int add_entry(struct store_file *file, const struct store_index_entry *entry)
+{
+	if (file->count == file->capacity) {
+		size_t capacity = file->capacity ? 2 * file->capacity : 64;
+		struct store_index_entry *bigger = realloc(file->entries, capacity * sizeof(*bigger));
+
+		if (!bigger)
+			return -ENOMEM;
+		file->entries = bigger;
+		file->capacity = capacity;
+	}
+	file->entries[file->count++] = *entry;
+	return 0;
+}
+
+/* ---- with an index ---- */
+
+/* 0: the file has an index and it was taken; -EBADMSG: it has none. */
+static int read_index(struct store_file *file)
+{
+	struct store_trailer trailer;
+	struct store_chunk_header header;
+	uint32_t counts[2];
+	uint64_t need;
+	int r;
+
+	if (file->size < sizeof(struct store_file_header) + sizeof(header) + sizeof(trailer))
+		return -EBADMSG;
+	r = read_at(file, &trailer, sizeof(trailer), file->size - sizeof(trailer));
+	if (r < 0)
+		return r;
+	if (memcmp(trailer.magic, STORE_END_MAGIC, sizeof(trailer.magic)) != 0)
+		return -EBADMSG;
+	r = read_chunk(file, trailer.index, &header);
+	if (r < 0)
+		return r;
+	if (header.kind != STORE_CHUNK_INDEX || trailer.index + sizeof(header) + header.size != file->size || header.size < 8)
+		return -EBADMSG;
+	memcpy(counts, file->payload, sizeof(counts));
+	need = 8 + (uint64_t)counts[0] * sizeof(struct store_index_total) + (uint64_t)counts[1] * sizeof(struct store_index_entry) +
+	       sizeof(trailer);
+	if (need != header.size)
+		return -EBADMSG;
+	memcpy(file->totals, file->payload + 8,
+	       (counts[0] < CLEW_KIND_COUNT ? counts[0] : CLEW_KIND_COUNT) * sizeof(struct store_index_total));
+	for (uint32_t i = 0; i < counts[1]; i++) {
+		struct store_index_entry entry;
+
+		memcpy(&entry, file->payload + 8 + (size_t)counts[0] * sizeof(struct store_index_total) + i * sizeof(entry), sizeof(entry));
+		r = add_entry(file, &entry);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* ---- without ---- */
+
+static struct store_index_entry entry_of(const struct store_file *file, const struct store_chunk_header *header, uint64_t offset)
+{
+	struct store_index_entry entry = {
+		.offset = offset,
+		.row = header->row,
+		.first_time = header->first_time,
+		.last_time = header->last_time,
+		.size = header->size,
+		.rows = header->rows,
+		.kind = header->kind,
+		.stream = header->stream,
+	};
+	struct store_front front;
+
+	if (header->kind != STORE_CHUNK_RECORDS || store_front_parse(file->payload, header->size, &front) < 0)
+		return entry;
+	for (unsigned i = 0; i < front.count; i++)
+		entry.kinds |= 1u << (front.entries[i].kind < 31 ? front.entries[i].kind : 31);
+	return entry;
+}
+
+/* The next place from `offset` on with a chunk's magic number, or the file's size. */
+static int find_magic(struct store_file *file, uint64_t offset, uint64_t *ret_offset)
+{
+	static const uint32_t magic = STORE_CHUNK_MAGIC;
+	uint8_t *window = malloc(WINDOW);
+	int r = 0;
+
+	if (!window)
+		return -ENOMEM;
+	*ret_offset = file->size;
+	while (file->size - offset >= sizeof(struct store_chunk_header)) {
+		size_t size = file->size - offset < WINDOW ? file->size - offset : WINDOW;
+		uint8_t *found;
+
+		r = read_at(file, window, size, offset);
+		if (r < 0)
+			break;
+		found = memmem(window, size, &magic, sizeof(magic));
+		if (found) {
+			*ret_offset = offset + (found - window);
+			break;
+		}
+		offset += size - (sizeof(magic) - 1);
+	}
+	free(window);
+	return r;
+}
+
+/* Whether a stretch is zeros that fill a block: neither a chunk nor damage. */
+static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
+{
+	uint8_t bytes[4096];
+
+	if (to - from > sizeof(bytes) || read_at(file, bytes, to - from, from) < 0)
+		return false;
+	for (size_t i = 0; i < to - from; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+static int rebuild_index(struct store_file *file)
+{
+	/* Who makes a file of nothing but beginnings of chunks shall not make it take for ever. */
+	uint64_t offset = sizeof(struct store_file_header), budget = 8 * file->size + (64u << 20);
+	uint64_t lost = 0;
+
+	file->count = 0;
+	while (offset < file->size) {
+		struct store_chunk_header header;
+		int r;
+
+		r = read_chunk(file, offset, &header);
+		if (r == -EBADMSG) {
+			uint64_t cost = sizeof(header);
+
+			if (file->size - offset >= sizeof(header) && header.magic == STORE_CHUNK_MAGIC &&
+			    header.size <= file->size - offset - sizeof(header))
+				cost += header.size <= STORE_PAYLOAD_MAX ? header.size : 0;
+			if (cost > budget)
+				return 0;
+			budget -= cost;
+			if (!lost)
+				lost = offset;
+			r = find_magic(file, offset + 1, &offset);
+			if (r == -EBADMSG)
+				return 0;
+			if (r < 0)
+				return r;
+			continue;
+		}
+		if (r == 0 && header.kind != STORE_CHUNK_PADDING && header.kind != STORE_CHUNK_INDEX) {
+			struct store_index_entry entry = entry_of(file, &header, offset);
+
+			r = add_entry(file, &entry);
+		}
+		if (r < 0)
+			return r;
+		/* What is unreadable at the very end was being written when the recording died. */
+		if (lost)
+			file->damaged += !all_zero(file, lost, offset);
+		lost = 0;
+		offset += sizeof(header) + header.size;
+	}
+	return 0;
+}
+
+/* ---- both ---- */
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct store_index_entry *x = a, *y = b;
+	bool x_records = x->kind == STORE_CHUNK_RECORDS, y_records = y->kind == STORE_CHUNK_RECORDS;
+
+	if (x_records != y_records)
+		return x_records ? 1 : -1;
+	if (x_records) {
+		if (x->stream != y->stream)
+			return x->stream < y->stream ? -1 : 1;
+		if (x->row != y->row)
+			return x->row < y->row ? -1 : 1;
+		if (x->rows != y->rows)
+			return x->rows > y->rows ? -1 : 1;
+	}
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Puts records last, by stream and row, and drops chunks whose rows a larger one has. */
+static void sort_entries(struct store_file *file)
+{
+	const struct store_index_entry *before = NULL;
+	size_t kept = 0;
+
+	if (file->count)
+		qsort(file->entries, file->count, sizeof(*file->entries), compare_entries);
+	file->records = 0;
+	for (size_t i = 0; i < file->count; i++) {
+		const struct store_index_entry *entry = &file->entries[i];
+
+		if (entry->kind == STORE_CHUNK_RECORDS) {
+			if (entry->row > ROW_MAX || !entry->rows || entry->rows > STORE_ROWS_MAX) {
+				file->damaged++;
+				continue;
+			}
+			if (before && before->stream == entry->stream && entry->row < before->row + before->rows)
+				continue;
+		}
+		file->entries[kept] = *entry;
+		if (entry->kind == STORE_CHUNK_RECORDS)
+			before = &file->entries[kept];
+		else
+			file->records++;
+		kept++;
+	}
+	file->count = kept;
+}
+
+/* Sums up what each chunk says of its record kinds. */
+static int rebuild_totals(struct store_file *file)
+{
+	memset(file->totals, 0, sizeof(file->totals));
+	for (size_t i = file->records; i < file->count; i++) {
+		const struct store_index_entry *entry = &file->entries[i];
+		uint8_t bytes[1 + 9 * STORE_KINDS_MAX];
+		struct store_front front;
+		size_t size = entry->size < sizeof(bytes) ? entry->size : sizeof(bytes);
+		int r;
+
+		r = read_at(file, bytes, size, entry->offset + sizeof(struct store_chunk_header));
+		if (r == 0)
+			r = store_front_parse(bytes, size, &front);
+		if (r < 0 && r != -EBADMSG)
+			return r;
+		for (unsigned j = 0; r == 0 && j < front.count; j++) {
+			if (front.entries[j].kind >= CLEW_KIND_COUNT)
+				continue;
+			file->totals[front.entries[j].kind].count += front.entries[j].rows;
+			file->totals[front.entries[j].kind].column_bytes += front.entries[j].column_bytes;
+		}
+	}
+	return 0;
+}
+
+static int check_header(struct store_file *file, char *message, size_t message_size)
+{
+	struct store_file_header header;
+	int r;
+
+	r = read_at(file, &header, sizeof(header), 0);
+	if (r < 0 && r != -EBADMSG)
+		return r;
+	if (r < 0 || memcmp(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE) != 0) {
+		snprintf(message, message_size, file->size ? "not a clew capture" : "empty, not a clew capture");
+		return -EINVAL;
+	}
+	if (header.major != STORE_VERSION_MAJOR) {
+		snprintf(message, message_size, "a capture of format %u.%u, and this clew reads format %u", header.major, header.minor,
+			 STORE_VERSION_MAJOR);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int clew_capture_probe(const char *path)
+{
+	struct store_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	uint8_t magic[STORE_MAGIC_SIZE];
+	int r;
+
+	if (file.fd < 0)
+		return -errno;
+	r = read_at(&file, magic, sizeof(magic), 0);
+	store_file_close(&file);
+	/* A pipe cannot be read from a position, and no capture is read from one. */
+	if (r == -EBADMSG || r == -ESPIPE)
+		return 0;
+	return r < 0 ? r : memcmp(magic, STORE_MAGIC, sizeof(magic)) == 0;
+}
+
+int store_file_open(const char *path, struct store_file *file, char *message, size_t message_size)
+{
+	struct stat stat;
+	int r;
+
+	memset(file, 0, sizeof(*file));
+	/* A pipe without a writer is not waited for. */
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->fd < 0)
+		return -errno;
+	if (fstat(file->fd, &stat) < 0) {
+		r = -errno;
+	} else if (!S_ISREG(stat.st_mode)) {
+		snprintf(message, message_size, "not a regular file");
+		r = S_ISDIR(stat.st_mode) ? -EISDIR : -EINVAL;
+	} else {
+		file->size = stat.st_size;
+		r = check_header(file, message, message_size);
+	}
+	if (r == 0) {
+		r = read_index(file);
+		file->complete = r == 0;
+		if (r == -EBADMSG)
+			r = rebuild_index(file);
+	}
+	if (r == 0)
+		sort_entries(file);
+	if (r == 0 && !file->complete)
+		r = rebuild_totals(file);
+	if (r < 0)
+		store_file_close(file);
+	return r;
+}
+
+void store_file_close(struct store_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	file->fd = -1;
+	free(file->entries);
+	free(file->payload);
+	file->entries = NULL;
+	file->payload = NULL;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The writer: records collect in a buffer a stream, become chunks in the thread
+ * that puts them, and are written by a thread of the writer's own.
+ *
+ * A stream's chunk is final when it is full or old. Before that, what is new in
+ * it goes out in provisional chunks, so that a kill loses little, while the
+ * final one, being larger, compresses better.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "output.h"
+
+#define QUEUE_MAX     (64u << 20)  /* bytes not yet written; whoever has more waits */
+#define BATCH_BYTES   (256u << 10) /* that many are written at once */
+#define BATCH_WAIT_NS 200000000ull /* or fewer after that time */
+#define ENCODER_MAX   64	   /* kept for use again */
+
+struct stream {
+	uint8_t *records;
+	size_t used;
+	size_t capacity;
+	size_t count;
+	size_t saved_used; /* of these, what is in provisional chunks */
+	size_t saved_count;
+	uint64_t row;	       /* number of the first record in the buffer */
+	uint64_t unsaved_time; /* of the first record not in any chunk */
+	_Atomic uint64_t stored[CLEW_KIND_COUNT];
+};
+
+struct clew_writer {
+	struct store_output *output;
+	struct store_schema *schema;
+	struct stream *streams; /* CPUs, then the user stream */
+	unsigned cpus;
+	bool sync;
+	bool provisional;
+	pthread_t thread;
+	uint64_t ledger_version;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t filled;
+	pthread_cond_t drained;
+	struct store_chunk *queue;
+	struct store_chunk **queue_end;
+	size_t queued; /* bytes, those being written too */
+	bool closing;
+	struct store_index_total totals[CLEW_KIND_COUNT];
+	struct store_encoder *encoders[ENCODER_MAX];
+	unsigned encoder_count;
+
+	_Atomic int error;
+	_Atomic uint64_t bytes;
+};
+
+static void set_error(struct clew_writer *writer, int error)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&writer->error, &none, error);
+}
+
+/* ---- the writing thread ---- */
+
+static void write_batch(struct clew_writer *writer, struct store_chunk *chunks)
+{
+	int r;
+
+	if (writer->error) {
+		for (struct store_chunk *next; chunks; chunks = next) {
+			next = chunks->next;
+			free(chunks);
+		}
+		return;
+	}
+	r = store_output_append(writer->output, chunks);
+	if (r < 0)
+		set_error(writer, r);
+	writer->bytes = store_output_bytes(writer->output);
+}
+
+/* Lets a small batch grow for a moment. */
+static void gather_batch(struct clew_writer *writer)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += BATCH_WAIT_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	while (writer->queued < BATCH_BYTES && !writer->closing)
+		if (pthread_cond_timedwait(&writer->filled, &writer->lock, &until) == ETIMEDOUT)
+			break;
+}
+
+static void *write_thread(void *context)
+{
+	struct clew_writer *writer = context;
+
+	pthread_mutex_lock(&writer->lock);
+	for (;;) {
+		struct store_chunk *chunks;
+		size_t size;
+
+		while (!writer->queue && !writer->closing)
+			pthread_cond_wait(&writer->filled, &writer->lock);
+		if (!writer->queue)
+			break;
+		if (!writer->sync)
+			gather_batch(writer);
+		chunks = writer->queue;
+		size = writer->queued;
+		writer->queue = NULL;
+		writer->queue_end = &writer->queue;
+		pthread_mutex_unlock(&writer->lock);
+
+		write_batch(writer, chunks);
+
+		pthread_mutex_lock(&writer->lock);
+		writer->queued -= size;
+		pthread_cond_broadcast(&writer->drained);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	if (!writer->error) {
+		int r = store_output_finish(writer->output, writer->totals, CLEW_KIND_COUNT);
+
+		if (r < 0)
+			set_error(writer, r);
+	}
+	return NULL;
+}
+
+static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
+{
+	pthread_mutex_lock(&writer->lock);
+	while (writer->queued > QUEUE_MAX)
+		pthread_cond_wait(&writer->drained, &writer->lock);
+	for (unsigned kind = 0; kind < CLEW_KIND_COUNT && !chunk->provisional; kind++) {
+		writer->totals[kind].count += chunk->totals[kind].count;
+		writer->totals[kind].column_bytes += chunk->totals[kind].column_bytes;
+	}
+	chunk->next = NULL;
+	*writer->queue_end = chunk;
+	writer->queue_end = &chunk->next;
+	writer->queued += chunk->size;
+	pthread_cond_signal(&writer->filled);
+	pthread_mutex_unlock(&writer->lock);
+}
+
+/* ---- opening ---- */
+
+static int start_thread(struct clew_writer *writer)
+{
+	sigset_t all, before;
+	int r;
+
+	/* Signals are for the program's own threads; a closed pipe is an error number. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(&writer->thread, NULL, write_thread, writer);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+static void writer_free(struct clew_writer *writer)
+{
+	for (unsigned i = 0; writer->streams && i <= writer->cpus; i++)
+		free(writer->streams[i].records);
+	for (unsigned i = 0; i < writer->encoder_count; i++)
+		store_encoder_free(writer->encoders[i]);
+	pthread_cond_destroy(&writer->filled);
+	pthread_cond_destroy(&writer->drained);
+	pthread_mutex_destroy(&writer->lock);
+	free(writer->streams);
+	free(writer->schema);
+	free(writer);
+}
+
+static int put_schema(struct clew_writer *writer)
+{
+	char what[STORE_NAME_MAX + 1];
+	struct store_chunk *chunk;
+	uint8_t *bytes;
+	size_t size;
+	int r;
+
+	r = store_schema_write(&bytes, &size);
+	if (r < 0)
+		return r;
+	r = store_schema_parse(bytes, size, &writer->schema, what);
+	if (r == 0)
+		r = store_chunk_new(STORE_CHUNK_SCHEMA, bytes, size, true, &chunk);
+	free(bytes);
+	if (r < 0)
+		return r;
+	r = store_output_append(writer->output, chunk);
+	writer->bytes = store_output_bytes(writer->output);
+	return r;
+}
+
+int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer)
+{
+	struct clew_writer *writer;
+	pthread_condattr_t attributes;
+	int r;
+
+	if (options->size < sizeof(*options) || !options->cpus || options->cpus >= CLEW_STREAM_USER)
+		return -EINVAL;
+	writer = calloc(1, sizeof(*writer));
+	if (!writer)
+		return -ENOMEM;
+	pthread_mutex_init(&writer->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&writer->filled, &attributes);
+	pthread_cond_init(&writer->drained, &attributes);
+	pthread_condattr_destroy(&attributes);
+	writer->queue_end = &writer->queue;
+	writer->cpus = options->cpus;
+	writer->sync = options->sync;
+	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
+	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
+	if (r < 0) {
+		writer_free(writer);
+		return r;
+	}
+	writer->provisional = store_output_replaces(writer->output);
+
+	r = put_schema(writer);
+	if (r == 0)
+		r = start_thread(writer);
+	if (r < 0) {
+		store_output_close(writer->output);
+		writer_free(writer);
+		return r;
+	}
+	*ret_writer = writer;
+	return 0;
+}
+
+/* ---- records ---- */
+
+static struct store_encoder *take_encoder(struct clew_writer *writer)
+{
+	struct store_encoder *encoder = NULL;
+	int r;
+
+	pthread_mutex_lock(&writer->lock);
+	if (writer->encoder_count)
+		encoder = writer->encoders[--writer->encoder_count];
+	pthread_mutex_unlock(&writer->lock);
+	if (encoder)
+		return encoder;
+	r = store_encoder_new(writer->schema, &encoder);
+	return r < 0 ? NULL : encoder;
+}
+
+static void give_encoder(struct clew_writer *writer, struct store_encoder *encoder)
+{
+	pthread_mutex_lock(&writer->lock);
+	if (writer->encoder_count < ENCODER_MAX) {
+		writer->encoders[writer->encoder_count++] = encoder;
+		encoder = NULL;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	store_encoder_free(encoder);
+}
+
+/* Makes a chunk of the stream's records from `from` on and queues it. */
+static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, size_t from, size_t from_count, bool provisional)
+{
+	struct store_encoder *encoder;
+	struct store_chunk *chunk;
+	int r;
+
+	if (writer->error)
+		return writer->error;
+	encoder = take_encoder(writer);
+	if (!encoder)
+		return -ENOMEM;
+	r = store_encode(encoder, stream->records + from, stream->used - from, stream->count - from_count, number, stream->row + from_count,
+			 &chunk);
+	give_encoder(writer, encoder);
+	if (r < 0)
+		return r;
+	chunk->provisional = provisional;
+	enqueue(writer, chunk);
+	return 0;
+}
+
+static int finish_chunk(struct clew_writer *writer, struct stream *stream, unsigned number)
+{
+	int r = 0;
+
+	if (stream->count)
+		r = put_chunk(writer, stream, number, 0, 0, false);
+	if (r < 0)
+		set_error(writer, r);
+	stream->row += stream->count;
+	stream->used = stream->count = stream->saved_used = stream->saved_count = 0;
+	return r;
+}
+
+static struct stream *find_stream(const struct clew_writer *writer, unsigned number)
+{
+	if (number == CLEW_STREAM_USER)
+		return &writer->streams[writer->cpus];
+	return number < writer->cpus ? &writer->streams[number] : NULL;
+}
+
+static int stream_reserve(struct stream *stream, size_t more)
+{
+	size_t capacity = stream->capacity ? stream->capacity : 64u << 10;
+	uint8_t *bigger;
+
+	if (stream->used + more <= stream->capacity)
+		return 0;
+	while (capacity < stream->used + more)
+		capacity *= 2;
+	bigger = realloc(stream->records, capacity);
+	if (!bigger)
+		return -ENOMEM;
+	stream->records = bigger;
+	stream->capacity = capacity;
+	return 0;
+}
+
+int clew_writer_put(struct clew_writer *writer, unsigned number, const void *record, size_t size)
+{
+	struct stream *stream = find_stream(writer, number);
+	struct clew_header *header;
+	size_t need, padded;
+	int r;
+
+	need = store_record_size(record, size);
+	if (!stream || !need)
+		return -EINVAL;
+	padded = (need + 7) & ~(size_t)7;
+	r = stream_reserve(stream, padded);
+	if (r < 0)
+		return r;
+	header = (struct clew_header *)(stream->records + stream->used);
+	memcpy(header, record, need);
+	if (number != CLEW_STREAM_USER)
+		header->cpu = number;
+	if (stream->count == stream->saved_count)
+		stream->unsaved_time = header->time;
+	stream->used += padded;
+	stream->count++;
+	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (stream->count >= STORE_CHUNK_ROWS || stream->used >= STORE_CHUNK_BYTES)
+		finish_chunk(writer, stream, number);
+	return atomic_load_explicit(&writer->error, memory_order_relaxed);
+}
+
+int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now, uint64_t age)
+{
+	struct stream *stream = find_stream(writer, number);
+	const struct clew_header *first;
+	int r;
+
+	if (!stream)
+		return -EINVAL;
+	if (stream->count == stream->saved_count || (age && (now < age || stream->unsaved_time > now - age)))
+		return writer->error;
+	first = (const struct clew_header *)stream->records;
+	if (!writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE)) {
+		finish_chunk(writer, stream, number);
+		return writer->error;
+	}
+	r = put_chunk(writer, stream, number, stream->saved_used, stream->saved_count, true);
+	if (r < 0)
+		set_error(writer, r);
+	stream->saved_used = stream->used;
+	stream->saved_count = stream->count;
+	return writer->error;
+}
+
+uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned number, unsigned kind)
+{
+	const struct stream *stream = find_stream(writer, number);
+
+	return stream && kind < CLEW_KIND_COUNT ? atomic_load_explicit(&stream->stored[kind], memory_order_relaxed) : 0;
+}
+
+/* ---- the rest ---- */
+
+int clew_writer_meta(struct clew_writer *writer, const char *key, const char *value)
+{
+	uint32_t sizes[2] = {strlen(key), strlen(value)};
+	size_t size = sizeof(sizes) + sizes[0] + sizes[1];
+	struct store_chunk *chunk;
+	uint8_t *payload;
+	int r;
+
+	payload = malloc(size);
+	if (!payload)
+		return -ENOMEM;
+	memcpy(payload, sizes, sizeof(sizes));
+	memcpy(payload + sizeof(sizes), key, sizes[0]);
+	memcpy(payload + sizeof(sizes) + sizes[0], value, sizes[1]);
+	r = store_chunk_new(STORE_CHUNK_META, payload, size, false, &chunk);
+	free(payload);
+	if (r < 0)
+		return r;
+	enqueue(writer, chunk);
+	return writer->error;
+}
+
+int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock)
+{
+	uint64_t payload[3] = {clock->monotonic, clock->boot, clock->wall};
+	struct store_chunk *chunk;
+	int r;
+
+	r = store_chunk_new(STORE_CHUNK_CLOCK, payload, sizeof(payload), false, &chunk);
+	if (r < 0)
+		return r;
+	enqueue(writer, chunk);
+	return writer->error;
+}
+
+int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count, const struct clew_cost *cost)
+{
+	struct store_ledger_head head = {.user_ns = cost->user_ns, .bpf_ns = cost->bpf_ns, .bpf_sampled = cost->bpf_sampled, .rows = count};
+	struct store_chunk_header header;
+	struct store_chunk *chunk;
+	uint8_t *payload;
+	int r;
+
+	payload = malloc(sizeof(head) + count * sizeof(*rows));
+	if (!payload)
+		return -ENOMEM;
+	memcpy(payload, &head, sizeof(head));
+	if (count)
+		memcpy(payload + sizeof(head), rows, count * sizeof(*rows));
+	r = store_chunk_new(STORE_CHUNK_LEDGER, payload, sizeof(head) + count * sizeof(*rows), true, &chunk);
+	free(payload);
+	if (r < 0)
+		return r;
+	memcpy(&header, chunk->data, sizeof(header));
+	header.row = ++writer->ledger_version;
+	memcpy(chunk->data, &header, sizeof(header));
+	store_chunk_seal(chunk);
+	chunk->provisional = writer->provisional;
+	enqueue(writer, chunk);
+	return writer->error;
+}
+
+uint64_t clew_writer_bytes(const struct clew_writer *writer)
+{
+	return writer->bytes;
+}
+
+int clew_writer_error(const struct clew_writer *writer)
+{
+	return writer->error;
+}
+
+int clew_writer_close(struct clew_writer *writer)
+{
+	int r;
+
+	if (!writer)
+		return 0;
+	for (unsigned i = 0; i < writer->cpus; i++)
+		finish_chunk(writer, &writer->streams[i], i);
+	finish_chunk(writer, &writer->streams[writer->cpus], CLEW_STREAM_USER);
+
+	pthread_mutex_lock(&writer->lock);
+	writer->closing = true;
+	pthread_cond_signal(&writer->filled);
+	pthread_mutex_unlock(&writer->lock);
+	pthread_join(writer->thread, NULL);
+
+	r = store_output_close(writer->output);
+	if (writer->error)
+		r = writer->error;
+	writer_free(writer);
+	return r;
+}
