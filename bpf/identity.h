@@ -71,7 +71,9 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	if (!cpu_state)
 		return 0;
 	links = BPF_CORE_READ(inode, i_nlink);
-	version = BPF_CORE_READ(inode, i_ino) << 1 | (links == 0);
+	dentry = BPF_CORE_READ(file, f_path.dentry);
+	/* A rename changes the name or the parent, a deletion the links: then it is sent again. */
+	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^ (__u64)BPF_CORE_READ(dentry, d_parent);
 	slot = sent_slot((__u64)inode, version);
 	if (!slot)
 		return 0;
@@ -88,7 +90,6 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
 
-	dentry = BPF_CORE_READ(file, f_path.dentry);
 	vfsmount = BPF_CORE_READ(file, f_path.mnt);
 	mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
 	for (i = 0; i < PATH_COMPONENTS; i++) {

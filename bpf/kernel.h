@@ -104,6 +104,7 @@ struct cred {
 };
 
 struct qstr {
+	__u64 hash_len;
 	const unsigned char *name;
 };
 

@@ -210,8 +210,8 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		return;
 	}
 	describe_file((__u64)file, ret_found, where->cpu, where->time, mount_namespace_of(task));
-	/* A connection's addresses and an eventfd's number belong to the file, not to the inode number: both are in the key. */
-	state->file = (__u64)file;
+	/* A file may be renamed while it is open; a wait for the disk can afford to look again. */
+	state->file = ret_found->kind == CLEW_OBJECT_FILE ? 0 : (__u64)file;
 	state->inode = (__u64)inode;
 	state->object = ret_found->object;
 	state->device = ret_found->device;
