@@ -13,12 +13,23 @@
 
 #include "object.h"
 
-/* The sleep of the last of the chain during a segment, or NULL. */
+/* The task that waits for the segment's, CLEW_NO_TASK where there is none. A task that sleeps is the last of the chain itself. */
+static uint32_t waiter_of(const struct clew_segment *segment)
+{
+	uint32_t length = segment->chain_length;
+
+	if (length && segment->chain[length - 1] == segment->task)
+		length--;
+	return length ? segment->chain[length - 1] : CLEW_NO_TASK;
+}
+
+/* The sleep of the waiting task during a segment, or NULL. */
 static const struct clew_sleep *awaiting_sleep(const struct clew_trace *trace, const struct clew_segment *segment)
 {
+	uint32_t waiter = waiter_of(segment);
 	struct clew_piece piece;
 
-	if (!segment->chain_length || !clew_trace_piece(trace, segment->chain[segment->chain_length - 1], segment->start, false, &piece))
+	if (waiter == CLEW_NO_TASK || !clew_trace_piece(trace, waiter, segment->start, false, &piece))
 		return NULL;
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
@@ -148,12 +159,12 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct
 static void print_relation(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
-	uint32_t waiter = segment->chain[segment->chain_length - 1];
+	uint32_t waiter = waiter_of(segment);
 
 	if (holds(sleep, segment)) {
-		fputs(" held the lock", out);
-		print_with_object(out, "at", trace, sleep);
-		fputs(" that ", out);
+		fputs(" held the lock (", out);
+		clew_print_object(out, trace, &sleep->object, sleep);
+		fputs(") that ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" wanted, and ", out);
 		return;
@@ -162,7 +173,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	switch (segment->via_type) {
 	case CLEW_EDGE_UNLOCK:
 		fputs("released the lock", out);
-		print_with_object(out, "at", trace, sleep);
+		print_with_object(out, "of", trace, sleep);
 		fputs(" to ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
@@ -198,7 +209,7 @@ static char *cause_text(const struct clew_trace *trace, const struct clew_segmen
 	if (!out)
 		return NULL;
 	clew_print_task(out, trace, segment->task, segment->start);
-	if (segment->chain_length)
+	if (waiter_of(segment) != CLEW_NO_TASK)
 		print_relation(out, trace, segment);
 	else
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
@@ -244,7 +255,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 	key->kind = segment->kind;
 	key->cycle = segment->cycle;
 	key->via_type = segment->via_type;
-	key->waiter = segment->chain_length ? segment->chain[segment->chain_length - 1] : CLEW_NO_TASK;
+	key->waiter = waiter_of(segment);
 	key->holds = holds(awaiting, segment);
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		key->by = segment->by;

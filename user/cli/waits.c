@@ -155,13 +155,16 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 {
 	const char *call = clew_call_name(sleep->call);
 
-	printf("+%-12s %10s  %-8s ", CLEW_DURATION(sleep->start - clew_trace_start(trace)),
+	printf("+%-10s %10s  %-8s ", CLEW_DURATION(sleep->start - clew_trace_start(trace)),
 	       CLEW_DURATION(end_of(trace, sleep) - sleep->start), clew_wait_kind_name(sleep->kind));
 	clew_print_task(stdout, trace, sleep->task, sleep->start);
-	fputs(": ", stdout);
-	if (call)
-		printf("%s ", call);
-	clew_print_object(stdout, trace, &sleep->object, sleep->object.kind == CLEW_OBJECT_NONE ? NULL : sleep);
+	/* "futex futex 0x.." would say nothing more. */
+	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
+		printf(", %s", call);
+	if (sleep->object.kind != CLEW_OBJECT_NONE) {
+		fputs(", ", stdout);
+		clew_print_object(stdout, trace, &sleep->object, sleep);
+	}
 	if (sleep->open & CLEW_OPEN_START)
 		fputs(" (since before the capture)", stdout);
 	print_holders(trace, sleep);
