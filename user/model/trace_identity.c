@@ -87,7 +87,8 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	if (!task)
 		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
 	task->task.process = record->process ? record->process : record->task;
-	task->task.parent = record->parent;
+	if (record->parent)
+		task->task.parent = record->parent;
 	task->task.tid = record->tid;
 	task->task.pid = record->pid;
 	task->task.user = record->user;

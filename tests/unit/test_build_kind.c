@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Which wait kind a wait record proves.
+ */
+#include "synthetic.h"
+
+static unsigned kind(struct clew_wait wait, unsigned state)
+{
+	return clew_classify_wait(&wait, state);
+}
+
+static struct clew_wait flagged(struct clew_wait wait, unsigned flags)
+{
+	wait.flags = (__u8)flags;
+	return wait;
+}
+
+static void calls_alone(void **state)
+{
+	static const struct {
+		unsigned call, kind;
+	} rows[] = {
+		{SYS_futex, CLEW_WAIT_FUTEX},
+		{449, CLEW_WAIT_FUTEX},
+		{SYS_nanosleep, CLEW_WAIT_SLEEP},
+		{SYS_clock_nanosleep, CLEW_WAIT_SLEEP},
+		{SYS_pause, CLEW_WAIT_SIGNAL},
+		{SYS_rt_sigsuspend, CLEW_WAIT_SIGNAL},
+		{SYS_rt_sigtimedwait, CLEW_WAIT_SIGNAL},
+		{SYS_wait4, CLEW_WAIT_CHILD},
+		{SYS_waitid, CLEW_WAIT_CHILD},
+		{SYS_vfork, CLEW_WAIT_VFORK},
+		{SYS_msgrcv, CLEW_WAIT_IPC},
+		{SYS_semop, CLEW_WAIT_IPC},
+		{SYS_semtimedop, CLEW_WAIT_IPC},
+		{SYS_mq_timedreceive, CLEW_WAIT_IPC},
+		{SYS_epoll_wait, CLEW_WAIT_POLL},
+		{441, CLEW_WAIT_POLL},
+		{SYS_ppoll, CLEW_WAIT_POLL},
+		{SYS_select, CLEW_WAIT_POLL},
+		{SYS_io_uring_enter, CLEW_WAIT_IO_URING},
+		{SYS_io_getevents, CLEW_WAIT_IO_URING},
+		{SYS_sync, CLEW_WAIT_FSYNC},
+		{SYS_msync, CLEW_WAIT_FSYNC},
+		{SYS_openat, CLEW_WAIT_FILE},
+		{SYS_rename, CLEW_WAIT_FILE},
+		{SYS_execve, CLEW_WAIT_FILE},
+		{SYS_getdents64, CLEW_WAIT_FILE},
+		{SYS_accept4, CLEW_WAIT_SOCKET},
+		{SYS_mmap, CLEW_WAIT_OTHER},
+		{SYS_munmap, CLEW_WAIT_OTHER},
+		{SYS_exit_group, CLEW_WAIT_OTHER},
+		{SYS_read, CLEW_WAIT_OTHER},
+		{CLEW_NO_CALL, CLEW_WAIT_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(kind(wait_in(rows[i].call), 1), rows[i].kind);
+}
+
+static void objects(void **state)
+{
+	static const struct {
+		unsigned call, object, kind;
+	} rows[] = {
+		{SYS_read, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},	      {SYS_write, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},
+		{SYS_splice, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},	      {SYS_read, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET},
+		{SYS_sendfile, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET}, {SYS_read, CLEW_OBJECT_EVENTFD, CLEW_WAIT_EVENTFD},
+		{SYS_read, CLEW_OBJECT_TIMERFD, CLEW_WAIT_SLEEP},     {SYS_read, CLEW_OBJECT_SIGNALFD, CLEW_WAIT_OTHER},
+		{SYS_read, CLEW_OBJECT_INOTIFY, CLEW_WAIT_OTHER},     {SYS_read, CLEW_OBJECT_TTY, CLEW_WAIT_TTY},
+		{SYS_read, CLEW_OBJECT_FILE, CLEW_WAIT_READ},	      {SYS_pread64, CLEW_OBJECT_FILE, CLEW_WAIT_READ},
+		{SYS_preadv2, CLEW_OBJECT_DEVICE, CLEW_WAIT_READ},    {SYS_pwrite64, CLEW_OBJECT_FILE, CLEW_WAIT_WRITE},
+		{SYS_fdatasync, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},   {SYS_sync_file_range, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
+		{SYS_getdents64, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},   {SYS_ftruncate, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},
+		{SYS_openat, CLEW_OBJECT_PATH, CLEW_WAIT_FILE},	      {SYS_epoll_wait, CLEW_OBJECT_EPOLL, CLEW_WAIT_POLL},
+		{SYS_munmap, CLEW_OBJECT_FUNCTION, CLEW_WAIT_OTHER},  {SYS_wait4, CLEW_OBJECT_CHILD, CLEW_WAIT_CHILD},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(kind(wait_on(rows[i].call, rows[i].object, 1), 1), rows[i].kind);
+}
+
+static void states_and_flags(void **state)
+{
+	(void)state;
+	assert_int_equal(kind(wait_in(SYS_nanosleep), 4), CLEW_WAIT_STOPPED);
+	assert_int_equal(kind(wait_in(SYS_read), 8), CLEW_WAIT_STOPPED);
+	assert_int_equal(clew_classify_wait(NULL, 4), CLEW_WAIT_STOPPED);
+	assert_int_equal(clew_classify_wait(NULL, 1), CLEW_WAIT_UNKNOWN);
+	assert_int_equal(kind(flagged(wait_on(SYS_read, CLEW_OBJECT_FILE, 1), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 1), CLEW_WAIT_IDLE);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 0x402), CLEW_WAIT_IDLE);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 2), CLEW_WAIT_OTHER);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD | CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
+	assert_int_equal(kind(flagged(wait_in(SYS_read), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_READ);
+	assert_int_equal(kind(flagged(wait_in(SYS_clone), CLEW_WAIT_FLAG_VFORK), 2), CLEW_WAIT_VFORK);
+	assert_int_equal(kind(wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, 7), 2), CLEW_WAIT_OTHER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_alone),
+		cmocka_unit_test(objects),
+		cmocka_unit_test(states_and_flags),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
