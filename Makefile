@@ -60,7 +60,8 @@ $(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/records.h
 $(B)/clew.skel.h: $(B)/clew.bpf.o
 	$(BPFTOOL) gen skeleton $< name clew_bpf > $@
 
-$(B)/user/record/%.o: $(B)/clew.skel.h
+# Not known from .d files in a first build.
+$(filter $(B)/user/record/%,$(LIB_OBJECTS)): $(B)/clew.skel.h
 
 $(B)/tests/%: tests/unit/%.c $(B)/libclew.a
 	@mkdir -p $(@D)
