@@ -43,19 +43,19 @@ static int take_pids(const struct clew_option *option, const char *argument, voi
 {
 	struct pid_list *list = value;
 	const char *at = argument;
+	char *end;
 
 	do {
-		char *end;
 		long pid = strtol(at, &end, 10);
 
-		if (end == at || pid <= 0 || pid > 4194304 || (*end && *end != ','))
+		if (end == at || pid <= 0 || pid > 4194304 || (*end && (*end != ',' || !end[1])))
 			return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no list of pids: write numbers with commas between", option->name,
 					 argument);
 		if (list->count == MOST_PIDS)
 			return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d pids: use --cgroup or --comm", option->name, MOST_PIDS);
 		list->pids[list->count++] = pid;
-		at = *end ? end + 1 : end;
-	} while (*at);
+		at = end + 1;
+	} while (*end);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include "symbol/kernel.h"
 
 #define CPUS_A_THREAD    8
+#define DRAIN_NICE       -15
 #define SHORTEST_SLEEP   1000000ULL  /* ns */
 #define LONGEST_SLEEP    50000000ULL
 #define CHUNK_AGE        400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
@@ -251,6 +253,8 @@ static void *drain_main(void *argument)
 	uint64_t pause = SHORTEST_SLEEP;
 
 	pthread_setname_np(pthread_self(), "clew-drain");
+	/* It works little but must not wait long: a ring that is full loses. Not permitted is no harm. */
+	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
 	if (recorder->pause_drain)
 		sleep_for(recorder->pause_drain);
 	for (;;) {
