@@ -2,14 +2,6 @@
 /* Signals end waits for them, and sleeps; sent to a thread or to a process. */
 #include "workload.h"
 
-#ifdef __i386__
-#define SIGWAIT_CALL 421 /* rt_sigtimedwait_time64 */
-#define SLEEP_CALL   407 /* clock_nanosleep_time64 */
-#else
-#define SIGWAIT_CALL SYS_rt_sigtimedwait
-#define SLEEP_CALL   SYS_clock_nanosleep
-#endif
-
 enum way { PAUSE, SIGWAIT, SIGSUSPEND, SLEEP, WAYS };
 enum { END = -1 };
 
@@ -50,7 +42,7 @@ static void receive(int self)
 
 static void send_to(int self, int receiver, enum way way, bool process)
 {
-	long numbers[WAYS] = {SYS_pause, SIGWAIT_CALL, SYS_rt_sigsuspend, SLEEP_CALL};
+	long numbers[WAYS] = {SYS_pause, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_clock_nanosleep};
 	int number = way == SIGWAIT ? SIGUSR2 : SIGUSR1;
 	struct wl_act act;
 
