@@ -102,7 +102,7 @@ def test_arguments(capture):
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
     for arguments in (["-d", "soon"], ["-d", "-1s"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
-        fails("record " + " ".join(arguments), ["record"] + arguments, 2, arguments[1])
+        fails("record " + " ".join(arguments), ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 
 
 def test_files(directory, capture):

@@ -121,6 +121,9 @@ static void test_units(void **state)
 	assert_string_equal(CLEW_DURATION(999500), "1.00 ms");
 	assert_string_equal(CLEW_DURATION(12345678), "12.3 ms");
 	assert_string_equal(CLEW_DURATION(UINT64_C(12345678901)), "12.346 s");
+	assert_string_equal(CLEW_OFFSET(17, 999999), "0.017 us");
+	assert_string_equal(CLEW_OFFSET(4031499, 9000000), "4.031 ms");
+	assert_string_equal(CLEW_OFFSET(4031499, UINT64_C(5000000000)), "0.004031 s");
 	assert_string_equal(CLEW_BYTES(1023), "1023 B");
 	assert_string_equal(CLEW_BYTES(1024), "1.00 KiB");
 	assert_string_equal(CLEW_BYTES(UINT64_C(5) << 30), "5.00 GiB");

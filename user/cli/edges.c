@@ -115,8 +115,9 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 {
 	enum { MOST_SHOWN = 8 };
 	const struct clew_edge *first = edge_at(group, 0);
+	uint64_t start = clew_trace_start(trace);
 
-	printf("+%-10s %-8s ", CLEW_DURATION(first->from_at > clew_trace_start(trace) ? first->from_at - clew_trace_start(trace) : 0),
+	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
 	       clew_edge_type_name(first->type));
 	print_end(trace, first->from, first->from_comm);
 	fputs(" -> ", stdout);

@@ -92,18 +92,21 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 	return 0;
 }
 
-/* What the library said, without the path that it was given in place of standard input. */
-static int fail_to_read(const char *operand, const char *path, int error, const char *message)
+/* `message`: what the library found wrong with the file's contents, or the words of an error of the system. */
+static int fail_to_read(const char *operand, int error, const char *message)
 {
-	size_t length = strlen(path);
-	bool refused = error == -EACCES || error == -EPERM || error == -EIO || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-	int status = refused ? CLEW_EXIT_SYSTEM : CLEW_EXIT_INPUT;
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
 
-	if (!message[0])
-		return clew_fail(status, "%s: %s: name a capture that `clew record` made", operand, strerror(-error));
-	if (strcmp(operand, path) && !strncmp(message, path, length))
-		return clew_fail(status, "%s%s", strcmp(operand, "-") ? operand : "standard input", message + length);
-	return clew_fail(status, "%s", message);
+	switch (error) {
+	case -EINVAL:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a capture that `clew record` made", name, message);
+	case -ENODATA:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again", name, message);
+	case -ENOMEM:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or record for a shorter time", name);
+	default:
+		return fail_to_open(name, -error);
+	}
 }
 
 int clew_open_reader(const char *operand, struct clew_reader **ret_reader)
@@ -115,7 +118,7 @@ int clew_open_reader(const char *operand, struct clew_reader **ret_reader)
 	if (status)
 		return status;
 	r = clew_reader_open(path, ret_reader, message, sizeof(message));
-	return r < 0 ? fail_to_read(operand, path, r, message) : 0;
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
@@ -136,7 +139,7 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 	clew_progress_begin(&progress, "reading the capture");
 	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
 	clew_progress_end(&progress);
-	return r < 0 ? fail_to_read(operand, path, r, message) : 0;
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
 bool clew_selection_wants(void *context, const struct clew_trace_task *task)

@@ -85,6 +85,17 @@ const char *clew_format_duration(uint64_t ns, char *buffer, size_t size)
 	return buffer;
 }
 
+const char *clew_format_offset(uint64_t ns, uint64_t length, char *buffer, size_t size)
+{
+	if (length < 1000000)
+		snprintf(buffer, size, "%.3f us", ns / 1e3);
+	else if (length < 1000000000)
+		snprintf(buffer, size, "%.3f ms", ns / 1e6);
+	else
+		snprintf(buffer, size, "%.6f s", ns / 1e9);
+	return buffer;
+}
+
 const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size)
 {
 	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

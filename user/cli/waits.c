@@ -155,7 +155,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 {
 	const char *call = clew_call_name(sleep->call);
 
-	printf("+%-10s %10s  %-8s ", CLEW_DURATION(sleep->start - clew_trace_start(trace)),
+	printf("+%-13s %9s  %-8s ", CLEW_OFFSET(sleep->start - clew_trace_start(trace), clew_trace_end(trace) - clew_trace_start(trace)),
 	       CLEW_DURATION(end_of(trace, sleep) - sleep->start), clew_wait_kind_name(sleep->kind));
 	clew_print_task(stdout, trace, sleep->task, sleep->start);
 	/* "futex futex 0x.." would say nothing more. */

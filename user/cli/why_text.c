@@ -83,8 +83,8 @@ static size_t count_lines(const struct clew_why *why, uint64_t threshold)
 
 static void print_segment(const struct clew_trace *trace, const struct clew_why *why, const struct clew_segment *segment)
 {
-	printf("  +%-9s  %9s  ", CLEW_DURATION(segment->start - why->from), CLEW_DURATION(length_of(segment)));
-	for (uint32_t i = 0; i < segment->chain_length; i++) {
+	printf("  +%-12s %9s  ", CLEW_OFFSET(segment->start - why->from, why->to - why->from), CLEW_DURATION(length_of(segment)));
+	for (uint32_t i = 0; i < segment->chain_length && segment->chain[i] != segment->task; i++) {
 		clew_print_task(stdout, trace, segment->chain[i], segment->start);
 		fputs(" <- ", stdout);
 	}
@@ -105,8 +105,8 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 	for (size_t k = i; k < i + n; k++)
 		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
 			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
-	printf("  +%-9s  %9s  ... %zu short segments: ", CLEW_DURATION(first->start - why->from), CLEW_DURATION(last->end - first->start),
-	       n);
+	printf("  +%-12s %9s  ... %zu short segments: ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
+	       CLEW_DURATION(last->end - first->start), n);
 	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
 		if (!by_kind[kind])
 			continue;
