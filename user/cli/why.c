@@ -272,7 +272,7 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 static int explain_one(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
-	const struct clew_trace_task *task;
+	const struct clew_trace_task *task = NULL;
 	int status = choose_thread(trace, values, from, to, &task);
 
 	if (status)
