@@ -19,6 +19,9 @@
 /* Sleeps put off at once, and shared futexes remembered without waiters. */
 #define BUILD_PENDING_MAX 65536u
 #define BUILD_ALIAS_MAX	  4096u
+/* How long such a futex is remembered, ns, and how many of its releases. */
+#define BUILD_ALIAS_GRACE 1000000000ull
+#define BUILD_ALIAS_LOG	  64u
 
 enum task_state {
 	TASK_UNSEEN,  /* no record told of it yet */
@@ -134,7 +137,9 @@ struct futex {
 	struct release *log; /* in order of `at` */
 	size_t log_first, log_count, log_capacity, log_prune_at;
 	struct futex *idle_next, *idle_previous; /* an alias without waiters */
+	uint64_t idle_since;
 	bool idle;
+	bool shared;
 };
 
 struct futex_wait {

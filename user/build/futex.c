@@ -59,13 +59,6 @@ static void idle_remove(struct futex_table *table, struct futex *futex)
 	table->idle_count--;
 }
 
-static struct futex *find_futex(const struct futex_table *table, uint32_t process, uint64_t address)
-{
-	const uint64_t *found = map_get(&table->keys, address, process);
-
-	return found ? (struct futex *)(uintptr_t)*found : NULL;
-}
-
 static int add_key(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address)
 {
 	struct futex_key *key = malloc(sizeof(*key));
@@ -128,17 +121,37 @@ static void free_futex(struct futex_table *table, struct futex *futex)
 	table->free_futexes = futex;
 }
 
-/* Nobody waits any more: forget it, but for what was learned of its keys. */
-static void retire_futex(struct futex_table *table, struct futex *futex)
+static struct futex *find_futex(struct futex_table *table, uint32_t process, uint64_t address, uint64_t now)
+{
+	const uint64_t *found = map_get(&table->keys, address, process);
+	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
+
+	/* By now the memory may be another's. */
+	if (futex && futex->idle && now - futex->idle_since > BUILD_ALIAS_GRACE) {
+		free_futex(table, futex);
+		return NULL;
+	}
+	return futex;
+}
+
+/*
+ * Nobody waits any more: forget it. A shared one is kept for a while, with its last
+ * releases: a waiter under another address may turn out to wait for the same word.
+ */
+static void retire_futex(struct futex_table *table, struct futex *futex, uint64_t now)
 {
 	if (futex->active.first || futex->pending.first)
 		return;
-	if (futex->key_count < 2) {
+	if (!futex->shared) {
 		free_futex(table, futex);
 		return;
 	}
-	futex->log_first = futex->log_count = 0;
+	if (futex->log_count > BUILD_ALIAS_LOG) {
+		futex->log_first += futex->log_count - BUILD_ALIAS_LOG;
+		futex->log_count = BUILD_ALIAS_LOG;
+	}
 	idle_remove(table, futex);
+	futex->idle_since = now;
 	futex->idle_previous = table->idle_last;
 	*(table->idle_last ? &table->idle_last->idle_next : &table->idle_first) = futex;
 	table->idle_last = futex;
@@ -153,7 +166,7 @@ static void log_prune(struct futex *futex)
 
 	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
 		oldest = earlier(oldest, wait->start);
-	while (futex->log_count > 0 && futex->log[futex->log_first].at <= oldest) {
+	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) && futex->log[futex->log_first].at <= oldest) {
 		futex->log_first++;
 		futex->log_count--;
 	}
@@ -224,9 +237,9 @@ static bool lost_race(const struct futex *futex, const struct release *release)
 	return true;
 }
 
-static int join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address)
+static int join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address, uint64_t now)
 {
-	struct futex *other = find_futex(table, process, address);
+	struct futex *other = find_futex(table, process, address, now);
 	struct futex_wait *wait;
 	int r;
 
@@ -250,6 +263,7 @@ static int join(struct futex_table *table, struct futex *futex, uint32_t process
 		list_insert_after(&futex->pending, futex->pending.last, wait);
 		wait->futex = futex;
 	}
+	futex->shared = true;
 	for (const struct release *release = other->log + other->log_first; release < log_end(other); release++) {
 		r = log_add(table, futex, release);
 		if (r < 0)
@@ -393,7 +407,7 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 
 	while (r >= 0 && futex->pending.first && settled(futex->pending.first))
 		r = send_pending(builder, futex->pending.first);
-	retire_futex(&builder->futexes, futex);
+	retire_futex(&builder->futexes, futex, builder->now);
 	return r;
 }
 
@@ -410,7 +424,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	task->released_at = 0;
 	if (!task->has_wait || record->object_kind != CLEW_OBJECT_FUTEX || record->object == 0 || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
-	futex = find_futex(table, task->process, record->object);
+	futex = find_futex(table, task->process, record->object, builder->now);
 	if (record->futex_class != CLEW_FUTEX_CLASS_NONE)
 		owner = build_task_resolve(builder, task, record->owner, shared);
 	if (futex && released_at) {
@@ -437,6 +451,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	idle_remove(table, futex);
 	*wait = (struct futex_wait){.owner = owner, .start = task->since};
 	active_insert(futex, wait);
+	futex->shared |= shared;
 	task->futex_wait = wait;
 	return 0;
 }
@@ -450,7 +465,7 @@ void build_futex_cancel(struct clew_builder *builder, struct task *task)
 		return;
 	task->futex_wait = NULL;
 	list_remove(&wait->futex->active, wait);
-	retire_futex(table, wait->futex);
+	retire_futex(table, wait->futex, builder->now);
 	wait->next = table->free_waits;
 	table->free_waits = wait;
 }
@@ -468,7 +483,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 	wait->ended = true;
 	if (sleep->end == CLEW_TIME_OPEN) {
 		r = send_wait(builder, wait);
-		retire_futex(table, futex);
+		retire_futex(table, futex, builder->now);
 		return r;
 	}
 	list_insert_after(&futex->pending, futex->pending.last, wait);
@@ -491,7 +506,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 		if (wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
-			r = waker ? join(table, futex, waker->process, wake->object) : 0;
+			r = waker ? join(table, futex, waker->process, wake->object, builder->now) : 0;
 			if (r < 0)
 				return r;
 		}
@@ -508,7 +523,7 @@ int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all)
 		struct futex *futex = wait->futex;
 		int r = send_pending(builder, wait);
 
-		retire_futex(table, futex);
+		retire_futex(table, futex, builder->now);
 		if (r < 0)
 			return r;
 	}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who held a futex during a wait: hand-over, barging, owners that turn out to be
+ * wrong, shared futexes under several addresses, pid namespaces, open waits.
+ */
+#include "synthetic.h"
+#include <errno.h>
+
+#define LOCK  0x7000u
+#define MUTEX CLEW_FUTEX_CLASS_MUTEX
+
+/* Task n runs on CPU n alone, has tid 100 + n, and waits for a mutex that `owner` holds. */
+static void locks(struct synthetic *s, uint64_t at, uint32_t task, uint32_t owner)
+{
+	sleeps(s, at, task, task, wait_futex(MUTEX, LOCK, owner ? 100 + owner : 0));
+}
+
+static void gets(struct synthetic *s, uint64_t at, uint32_t task, uint64_t released, uint32_t by)
+{
+	comes(s, at, task, task, (struct woken){.at = released, .by = by, .operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE});
+}
+
+static void two_holders_in_turn(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	gets(&s, 3100, 2, 3000, 1);
+	gets(&s, 4100, 3, 4000, 2);
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* The release is learned only when the woken task runs, after the next one is over. */
+static void learned_late(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	gets(&s, 4100, 3, 4000, 4); /* 4 took it when 1 had released it at 3000 to 2, which still has no CPU */
+	gets(&s, 4500, 2, 3000, 1);
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 4, 3000, 4000, true);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void barged(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	gets(&s, 3100, 2, 3000, 1);
+	locks(&s, 3200, 2, 4); /* 4 was faster */
+	gets(&s, 4100, 3, 4000, 4);
+	gets(&s, 5100, 2, 5000, 3);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 4, 3000, 4000, true);
+	assert_int_equal(sleep_of(t, 2, 0)->ended_by, 1);
+	assert_int_equal(sleep_of(t, 2, 1)->holder_count, 2);
+	assert_holder(sleep_of(t, 2, 1), 0, 4, 3200, 4000, false);
+	assert_holder(sleep_of(t, 2, 1), 1, 3, 4000, 5000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* It had held and released the futex before it waited again: it did not lose the race. */
+static void waits_again_after_holding(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 5);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2050, 5, 1);
+	locks(&s, 2100, 3, 1);
+	gets(&s, 3100, 2, 3000, 1);
+	locks(&s, 3600, 2, 4); /* released it to 5 at 3500, and 4 took it first */
+	gets(&s, 3700, 5, 3500, 2);
+	locks(&s, 3800, 5, 4);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 3500, false);
+	assert_holder(sleep_of(t, 3, 0), 2, 4, 3500, 6000, true);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void open_waits(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 5);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	locks(&s, 2200, 4, 1);
+	gets(&s, 3100, 2, 3000, 1);
+	stop_asleep(&s, 6001, 3, wait_futex(MUTEX, LOCK, 102), (struct woken){.at = 5000, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	stop_asleep(&s, 6002, 4, wait_futex(MUTEX, LOCK, 102), (struct woken){0});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 3);
+	assert_holder(sleep_of(t, 4, 0), 0, 1, 2200, 3000, false);
+	assert_holder(sleep_of(t, 4, 0), 1, 2, 3000, 5000, false);
+	assert_holder(sleep_of(t, 4, 0), 2, 3, 5000, 6000, false);
+	assert_int_equal(sleep_of(t, 4, 0)->end, CLEW_TIME_OPEN);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void found_waiting(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	found_asleep(&s, 1100, 2, wait_futex(MUTEX, LOCK, 101));
+	gets(&s, 3100, 2, 3000, 1);
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 1000, 3000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* What the waiter read was the owner before; the releaser is the truth. An owner that could not be read is filled in. */
+static void releaser_is_the_truth(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 2, 4);
+	gets(&s, 3100, 2, 3000, 1);
+	sleeps(&s, 4000, 3, 3, wait_futex(CLEW_FUTEX_CLASS_BUSY, LOCK, 0));
+	gets(&s, 5100, 3, 5000, 2);
+	sleeps(&s, 5500, 3, 3, wait_futex(CLEW_FUTEX_CLASS_BUSY, LOCK, 0));
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 0, 2, 4000, 5000, false);
+	assert_int_equal(sleep_of(t, 3, 1)->holder_count, 0);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* A signal or a timeout ends the wait: the holders are those up to then. */
+static void ended_otherwise(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 2, 1);
+	locks(&s, 2100, 3, 1);
+	gets(&s, 3100, 2, 3000, 1);
+	comes(&s, 3600, 3, 3, (struct woken){.at = 3500, .by = 4, .flags = CLEW_WAKE_SIGNAL});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_SIGNAL);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 3500, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void no_holder_without_an_owner(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	sleeps(&s, 2000, 2, 2, wait_futex(CLEW_FUTEX_CLASS_NONE, LOCK, 0));
+	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_WAKE_ONE});
+	sleeps(&s, 3200, 2, 2, wait_futex(MUTEX, LOCK, 999)); /* no such tid */
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 0);
+	assert_int_equal(sleep_of(t, 2, 0)->edge_type, CLEW_EDGE_WAKE);
+	assert_int_equal(sleep_of(t, 2, 0)->ended_by, 1);
+	assert_int_equal(sleep_of(t, 2, 1)->holder_count, 0);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void pi_robust_and_rwlock(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 6);
+	sleeps(&s, 2000, 2, 2, wait_futex(CLEW_FUTEX_CLASS_PI, 0x100, 101));
+	sleeps(&s, 2100, 3, 3, wait_futex(CLEW_FUTEX_CLASS_ROBUST, 0x200, 101));
+	sleeps(&s, 2200, 4, 4, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
+	sleeps(&s, 2300, 5, 5, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
+	sleeps(&s, 2400, 6, 6, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
+	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_UNLOCK_PI});
+	comes(&s, 3300, 3, 3, (struct woken){.at = 3200, .by = 1, .flags = CLEW_WAKE_EXITING});
+	comes(&s, 3500, 4, 4, (struct woken){.at = 3400, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
+	comes(&s, 3510, 5, 5, (struct woken){.at = 3401, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	assert_int_equal(sleep_of(t, 4, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3200, false);
+	assert_holder(sleep_of(t, 4, 0), 0, 1, 2200, 3400, false);
+	assert_int_equal(sleep_of(t, 5, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 5, 0), 0, 1, 2300, 3401, false);
+	assert_int_equal(sleep_of(t, 6, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 6, 0), 0, 1, 2400, 3401, false);
+	assert_holder(sleep_of(t, 6, 0), 1, 4, 3401, 6000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* One mutex at two addresses in two processes, in one pid namespace. */
+static void shared_between_processes(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct woken woken = {.operation = CLEW_FUTEX_WAKE_ONE, .object_kind = CLEW_OBJECT_FUTEX};
+
+	(void)state;
+	for (unsigned task = 1; task <= 4; task++)
+		identify(&s, (struct identity){.task = task, .process = task});
+	sleeps(&s, 2000, 2, 2, shared(wait_futex(MUTEX, 0x2000, 101)));
+	sleeps(&s, 2100, 3, 3, shared(wait_futex(MUTEX, 0x3000, 101)));
+	sleeps(&s, 2200, 4, 4, wait_futex(MUTEX, 0x4000, 101)); /* private: 1 is no thread of this process */
+	woken.at = 3000;
+	woken.by = 1;
+	woken.object = 0x1000;
+	comes(&s, 3100, 2, 2, woken);
+	woken.at = 4000;
+	woken.by = 2;
+	woken.object = 0x2000;
+	comes(&s, 4100, 3, 3, woken);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 0);
+	assert_true(sleep_of(t, 3, 0)->object.shared);
+	assert_false(sleep_of(t, 4, 0)->object.shared);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* A container's tids are those of its own namespace, re-used ones those of the living. */
+static void pid_namespaces(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	identify(&s, (struct identity){.task = 1, .tid = 1});
+	identify(&s, (struct identity){.task = 10, .process = 10, .tid = 7433, .pid_namespace = 5, .own_tid = 1});
+	identify(&s, (struct identity){.task = 11, .process = 10, .tid = 7434, .pid_namespace = 5, .own_tid = 2});
+	sleeps(&s, 2000, 0, 11, wait_futex(MUTEX, LOCK, 1));
+	comes(&s, 2500, 0, 11, (struct woken){.at = 2400, .context = CLEW_WAKE_IRQ});
+	SWITCH(&s, .at = 2600, .cpu = 1, .prev = 10, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+	sleeps(&s, 2700, 0, 11, wait_futex(MUTEX, LOCK, 1));
+	comes(&s, 2800, 0, 11, (struct woken){.at = 2750, .context = CLEW_WAKE_IRQ});
+	identify(&s, (struct identity){.task = 12, .process = 10, .tid = 7435, .pid_namespace = 5, .own_tid = 1, .at = 2850});
+	sleeps(&s, 2900, 0, 11, wait_futex(MUTEX, LOCK, 1));
+	t = synthetic_trace(&s, 3000, 0);
+	assert_sane(t);
+	assert_holder(sleep_of(t, 11, 0), 0, 10, 2000, 2400, false);
+	assert_int_equal(sleep_of(t, 11, 1)->holder_count, 0);
+	assert_holder(sleep_of(t, 11, 2), 0, 12, 2900, 3000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Whatever is put off is sent in time, in any order, and nothing is kept of it. */
+static void decisions_are_bounded(void **state)
+{
+	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_sink sink = {0};
+	struct clew_builder *builder;
+	struct synthetic s = {0};
+	size_t first = 0, tasks;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 4, 1); /* never gets it */
+	for (uint64_t round = 0; round < 20000; round++) {
+		uint64_t at = 10000 + round * 1000000;
+
+		locks(&s, at, 2, 3);
+		gets(&s, at + 1000, 2, at + 900, 3);
+		sleeps(&s, at + 500000, 2, 2, wait_futex(MUTEX, 0x100000 + 64 * round, 103));
+		comes(&s, at + 500100, 2, 2, (struct woken){.at = at + 500090, .by = 3, .operation = CLEW_FUTEX_WAKE_ONE});
+	}
+	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	for (size_t at = 0; at < s.size; at += record_size((const struct clew_header *)(s.bytes + at))) {
+		assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
+		if (at < s.size / 4)
+			first = clew_builder_memory(builder, &tasks);
+	}
+	/* The one who waits all the time needs the log of releases (40 bytes each), nothing else grows. */
+	assert_in_range(clew_builder_memory(builder, &tasks), 0, first + 20000 * 2 * 40);
+	assert_int_equal(tasks, 4);
+	assert_int_equal(clew_builder_finish(builder, 30000000000), 0);
+	assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)s.bytes), -ESHUTDOWN);
+	clew_builder_free(builder);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_holders_in_turn),
+		cmocka_unit_test(learned_late),
+		cmocka_unit_test(barged),
+		cmocka_unit_test(waits_again_after_holding),
+		cmocka_unit_test(open_waits),
+		cmocka_unit_test(found_waiting),
+		cmocka_unit_test(releaser_is_the_truth),
+		cmocka_unit_test(ended_otherwise),
+		cmocka_unit_test(no_holder_without_an_owner),
+		cmocka_unit_test(pi_robust_and_rwlock),
+		cmocka_unit_test(shared_between_processes),
+		cmocka_unit_test(pid_namespaces),
+		cmocka_unit_test(decisions_are_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
