@@ -8,6 +8,10 @@ static int members[2], ends[2], laps;
 static char object[2][48];
 static const char *call;
 
+/*
+ * Whoever takes a message from a stream also wakes its sender, if that sleeps on
+ * the same socket for an answer. So nobody waits before the message is taken.
+ */
 static void receive(int me)
 {
 	char text[64];
@@ -21,6 +25,7 @@ static void receive(int me)
 		WL_CHECK(recv(ends[me], text, sizeof(text), 0));
 	else
 		WL_CHECK(recvmsg(ends[me], &message, 0));
+	atomic_store(&wl->tasks[members[me]].step, 1);
 }
 
 static void send_to(int me)
@@ -36,6 +41,8 @@ static void send_to(int me)
 	else
 		WL_CHECK(write(ends[me], "ball", 4));
 	wl_acted(&act, "socket", "socket", call, object[!me]);
+	wl_await(&wl->tasks[members[!me]].step, 1);
+	atomic_store(&wl->tasks[members[!me]].step, 0);
 }
 
 static void play(int self)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Compares clew's answers with the causal graphs that workloads printed.
+
+A pair (edge, one destination) is the unit that is counted. A reported pair between
+a workload's own tasks, of a type for which the workload lists everything, is right
+if it is in the list, at a time within the act; each listed pair must be reported
+exactly once.
+"""
+
+import collections
+
+SLACK = 2000  # ns: two readings of one clock in two places
+
+
+class Score:
+    """Counts per edge type."""
+
+    def __init__(self):
+        self.right = collections.Counter()
+        self.wrong = collections.Counter()
+        self.missed = collections.Counter()
+
+    def add(self, other):
+        self.right.update(other.right)
+        self.wrong.update(other.wrong)
+        self.missed.update(other.missed)
+
+    def table(self):
+        types = sorted(set(self.right) | set(self.wrong) | set(self.missed))
+        lines = [f"{'type':<10} {'pairs':>7} {'precision':>9} {'recall':>7}"]
+        for kind in types:
+            right, wrong, missed = self.right[kind], self.wrong[kind], self.missed[kind]
+            precision = right / (right + wrong) if right + wrong else 1.0
+            recall = right / (right + missed) if right + missed else 1.0
+            lines.append(f"{kind:<10} {right + missed:>7} {precision:>9.4f} {recall:>7.4f}")
+        return lines
+
+
+class Capture:
+    """A capture's edges and waits, found by tid."""
+
+    def __init__(self, edges, waits):
+        self.by_origin = collections.defaultdict(list)
+        for edge in edges:
+            for origin in edge["from"]:
+                self.by_origin[origin["tid"]].append(edge)
+        self.by_tid = collections.defaultdict(list)
+        for wait in waits:
+            self.by_tid[wait["tid"]].append(wait)
+
+
+def _object_agrees(said, found):
+    """`said`: KIND or KIND:NUMBER or nothing."""
+    if not said:
+        return True
+    kind, _, number = said.partition(":")
+    if not found or found.get("kind") != kind:
+        return False
+    return not number or str(found.get("ino")) == number
+
+
+def compare_edges(graph, capture):
+    """Returns a Score and a list of what is wrong, in words."""
+    score, wrong = Score(), []
+    tids = {task["tid"] for task in graph["tasks"]}
+    claims = set(graph["claims"])
+    expected = collections.defaultdict(list)
+    for edge in graph["edges"]:
+        for to in edge["to"]:
+            expected[(edge["from"], to)].append({**edge, "found": 0})
+    wide = {}
+    for tid in tids:
+        for edge in capture.by_origin.get(tid, ()):
+            at = next(o["at"] for o in edge["from"] if o["tid"] == tid)
+            if edge["type"] not in claims or not graph["start"] - SLACK <= at <= graph["end"] + SLACK:
+                continue
+            for to in edge["to"]:
+                if to["tid"] not in tids:
+                    continue
+                listed = [e for e in expected[(tid, to["tid"])]
+                          if edge["type"] in e["type"] and not e["found"] and e["at_min"] - SLACK <= at <= e["at_max"] + SLACK]
+                if not listed:
+                    score.wrong[edge["type"]] += 1
+                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']} at {at} is not in the graph")
+                    continue
+                match = min(listed, key=lambda e: e["at_max"] - e["at_min"])
+                match["found"] = 1
+                score.right[edge["type"]] += 1
+                if edge["evidence"] != "exact":
+                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']}: evidence {edge['evidence']}")
+                if not _object_agrees(match["object"], edge["object"]):
+                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']}: object {edge['object']}, not {match['object']}")
+                if len(match["to"]) > 1:
+                    wide.setdefault((match["at_min"], tid), (match, []))[1].append(len(edge["to"]))
+    for pair, edges in expected.items():
+        for edge in edges:
+            if not edge["found"] and not edge["optional"]:
+                score.missed[edge["type"][0]] += 1
+                wrong.append(f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing")
+    for (at, tid), (match, sizes) in wide.items():
+        # One cause with n effects is one edge with n destinations.
+        if any(size != len(match["to"]) for size in sizes):
+            wrong.append(f"edge {match['type'][0]} of {tid} at {at}: {sizes} destinations, not {len(match['to'])}")
+    return score, wrong
+
+
+def compare_names(graph, capture):
+    """Every edge between the workload's tasks names them as they named themselves."""
+    wrong = []
+    names = collections.defaultdict(set)
+    for task in graph["tasks"]:
+        names[task["tid"]].add(task["comm"])
+    for tid in names:
+        for edge in capture.by_origin.get(tid, ()):
+            if edge["type"] in ("fork", "exec", "exit", "vfork") or not graph["start"] <= edge["from"][0]["at"] <= graph["end"]:
+                continue
+            if any(end["tid"] not in names for end in edge["from"] + edge["to"]):
+                continue
+            for end in edge["from"] + edge["to"]:
+                if end["comm"] not in names[end["tid"]]:
+                    wrong.append(f"{edge['type']}: {end['tid']} is named {end['comm']!r}, not {sorted(names[end['tid']])}")
+    return wrong
+
+
+def _holders_agree(expected, wait):
+    held = []
+    for holder in wait["holders"]:
+        if held and held[-1]["tid"] == holder["tid"]:
+            held[-1] = {**held[-1], "to": holder["to"]}
+        else:
+            held.append(holder)
+    if [h["tid"] for h in held] != [h["tid"] for h in expected]:
+        return f"holders {[h['tid'] for h in held]}, not {[h['tid'] for h in expected]}"
+    end = wait["end"]
+    for said, holder in zip(expected, held):
+        to = holder["to"]
+        if end is not None and to == end:
+            continue
+        if not said["to_min"] - SLACK <= to <= said["to_max"] + SLACK:
+            return f"holder {holder['tid']} until {to}, not {said['to_min']}..{said['to_max']}"
+    if held and (held[0]["from"] != wait["start"] or (end is not None and held[-1]["to"] != end)):
+        return "holders do not cover the wait"
+    if any(a["to"] != b["from"] for a, b in zip(held, held[1:])):
+        return "holders leave a hole"
+    return ""
+
+
+def compare_wait(said, capture):
+    """What is wrong with one expected wait, in words, or nothing."""
+    name = f"wait of {said['tid']} {said['kind']} in {said['start_min']}..{said['end_max']}"
+    inside = [w for w in capture.by_tid.get(said["tid"], ())
+              if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
+              and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK]
+    if len(inside) != 1:
+        near = [(w["kind"], w["start"], w["end"]) for w in capture.by_tid.get(said["tid"], ())
+                if w["start"] <= said["end_max"] and (w["end"] is None or w["end"] >= said["start_min"])]
+        return f"{name}: {len(inside)} such waits, near it {near[:4]}"
+    wait = inside[0]
+    if wait["kind"] != said["kind"]:
+        return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
+    if said["call"] != ["*"] and (wait["call"] not in said["call"] if said["call"] else wait["call"] is not None):
+        return f"{name}: call {wait['call']}, not {said['call']}"
+    if not _object_agrees(said["object"], wait["object"]):
+        return f"{name}: object {wait['object']}, not {said['object']}"
+    if "ended_by" in said:
+        by = (wait["ended_by"] or {}).get("tid")
+        if wait["ended_by"] is None or by != said["ended_by"]:
+            return f"{name}: ended by {wait['ended_by']}, not {said['ended_by']}"
+        if by is not None and wait["ended_by"]["context"] != "task":
+            return f"{name}: context {wait['ended_by']['context']}"
+    if "holders" in said:
+        problem = _holders_agree(said["holders"], wait)
+        if problem:
+            return f"{name}: {problem}"
+    return ""
+
+
+def compare_waits(graph, capture):
+    return [problem for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem]
+
+
+def check_cover(why):
+    """A why answer covers its interval exactly."""
+    at = why["from"]
+    for segment in why["segments"]:
+        if segment["start"] != at or segment["end"] <= segment["start"] or segment["ns"] != segment["end"] - segment["start"]:
+            return f"segment {segment['start']}..{segment['end']} does not follow {at}"
+        at = segment["end"]
+    if at != why["to"]:
+        return f"segments end at {at}, not {why['to']}"
+    if why["total_ns"] != why["to"] - why["from"]:
+        return "total_ns is not the interval"
+    unknown = sum(s["ns"] for s in why["segments"] if s["kind"] == "unknown")
+    return "" if unknown == why["unknown_ns"] else f"unknown_ns {why['unknown_ns']}, not {unknown}"
+
+
+def compare_why(fact, why):
+    """What is wrong with one why answer."""
+    wrong = []
+    problem = check_cover(why)
+    if problem:
+        wrong.append(problem)
+    for charge in fact["charges"]:
+        sum_ns = 0
+        for segment in why["segments"]:
+            if segment["kind"] != charge["kind"] or (charge["tid"] is not None and segment["tid"] != charge["tid"]):
+                continue
+            if "chain" in charge and segment["chain"] != charge["chain"]:
+                continue
+            if "by" in charge and ((segment["object"] or {}).get("by") or {}).get("tid") not in charge["by"]:
+                continue
+            if charge["cycle"] and not segment.get("cycle"):
+                continue
+            sum_ns += segment["ns"]
+        if not charge["min"] <= sum_ns <= charge["max"]:
+            kinds = collections.Counter()
+            for segment in why["segments"]:
+                kinds[(segment["kind"], segment["tid"])] += segment["ns"]
+            wrong.append(f"{charge['kind']} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}")
+    return [f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}" for problem in wrong]

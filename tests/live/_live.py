@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What the live tests share: where things are, how clew is run, and TAP.
+
+A test says ok() or skip(); finish() prints the plan and ends with 1 if any failed.
+What may be skipped is decided by `clew doctor` alone.
+"""
+
+import atexit
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CLEW = os.environ.get("CLEW", os.path.join(ROOT, "clew"))
+WORKLOADS = os.environ.get("CLEW_WORKLOADS", os.path.join(ROOT, "build", "workloads"))
+GUEST = os.environ.get("CLEW_LIVE_GUEST") == "1"
+PATIENCE = 600 if GUEST else 120
+
+_count = 0
+_failed = 0
+
+
+def note(text):
+    for line in str(text).splitlines():
+        print("# " + line, flush=True)
+
+
+def ok(good, name, why=""):
+    """One test point; returns whether it passed."""
+    global _count, _failed
+    _count += 1
+    if good:
+        print(f"ok {_count} - {name}", flush=True)
+    else:
+        _failed += 1
+        reason = str(why).replace("\n", " ").replace("#", "number ")
+        print(f"not ok {_count} - {name}" + (f": {reason}" if reason else ""), flush=True)
+    return bool(good)
+
+
+def skip(name, reason):
+    global _count
+    _count += 1
+    print(f"ok {_count} - {name} # SKIP {reason}", flush=True)
+
+
+def finish():
+    print(f"1..{_count}", flush=True)
+    sys.exit(1 if _failed else 0)
+
+
+def skip_all(reason):
+    skip(os.path.basename(sys.argv[0]), reason)
+    finish()
+
+
+_scratch = None
+
+
+def scratch(*names):
+    """A path in a directory that goes when the test ends."""
+    global _scratch
+    if _scratch is None:
+        _scratch = tempfile.mkdtemp(prefix="clew-live-")
+        if os.environ.get("CLEW_KEEP") != "1":
+            atexit.register(shutil.rmtree, _scratch, True)
+        else:
+            note("kept: " + _scratch)
+    return os.path.join(_scratch, *names)
+
+
+def run(*arguments, timeout=None, **options):
+    """Runs a command to its end; returns the finished process with text output."""
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    return subprocess.run([str(a) for a in arguments], text=True, errors="replace", timeout=timeout or PATIENCE, check=False, **options)
+
+
+def clew(*arguments, **options):
+    return run(CLEW, *arguments, **options)
+
+
+def answer(*arguments):
+    """A clew command's JSON answer."""
+    done = clew(*arguments, "--json")
+    if done.returncode != 0:
+        raise RuntimeError(f"clew {' '.join(map(str, arguments))}: status {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+_features = None
+
+
+def feature(name):
+    """Whether `clew doctor` says that the feature of this name is available, and its reason if not."""
+    global _features
+    if _features is None:
+        _features = {f["name"]: f for f in answer("doctor")["features"]}
+    found = _features.get(name)
+    return (True, "") if found is None or found["available"] else (False, found["reason"])
+
+
+def start_recording(path, *arguments, **options):
+    """Starts `clew record` and returns the process once it records."""
+    options.setdefault("stderr", subprocess.PIPE)
+    process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and process.poll() is None:
+        if attached(process.pid) and os.path.exists(path) and os.path.getsize(path) > 0:
+            time.sleep(0.3 if not GUEST else 2)
+            break
+        time.sleep(0.02)
+    return process
+
+
+def stop_recording(process, number=2):
+    """Stops a recording as Ctrl-C does; returns its status and what it said."""
+    if process.poll() is None:
+        process.send_signal(number)
+    _, said = process.communicate(timeout=PATIENCE)
+    return process.returncode, said or ""
+
+
+def attached(pid=None):
+    """BPF programs of clew that the kernel holds (of one process only)."""
+    done = run("bpftool", "prog", "show", "-j")
+    if done.returncode != 0:
+        done = run("/usr/sbin/bpftool", "prog", "show", "-j")
+    try:
+        programs = json.loads(done.stdout or "[]")
+    except ValueError:
+        programs = []
+    if isinstance(programs, dict):
+        programs = []
+    found = []
+    for program in programs:
+        owners = [p.get("pid") for p in program.get("pids", [])]
+        if program.get("name", "").startswith("clew_") or any(p.get("comm", "").startswith("clew") for p in program.get("pids", [])):
+            if pid is None or pid in owners:
+                found.append(program)
+    return found
+
+
+def await_detached(seconds=None):
+    """What of clew is still in the kernel after giving it a moment."""
+    deadline = time.monotonic() + (seconds or (30 if GUEST else 5))
+    while True:
+        left = attached()
+        if not left or time.monotonic() > deadline:
+            return left
+        time.sleep(0.1)

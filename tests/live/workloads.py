@@ -1,0 +1,174 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Known answers: every workload, many times with different seeds, against clew's edges, waits and why.
+
+Several runs share one recording. Every pair of every edge type must be right: precision and
+recall are both 1.0 in all runs, or the test fails.
+
+Usage: workloads.py [--runs N] [--only NAME,..]   (runs also from CLEW_LIVE_RUNS; 20)
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+
+from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
+
+# Program and variant; together: may run beside others (those that do not fill a CPU).
+QUIET = [
+    "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault", "ipc,messages", "ipc,semaphores", "ipc,queue",
+    "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex-32,normal", "pipe,threads",
+    "pipe,processes", "pipe-32,threads", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32", "socket,stream",
+    "socket,datagram", "socket,sequence", "stop", "tree", "vfork",
+]
+LOUD = ["twospan", "spinners", "race,futex", "race,pipe"]
+RUNS_PER_RECORDING = 5
+
+
+def command(name, seed, directory):
+    program, _, variant = name.partition(",")
+    output = os.path.join(directory, f"{name}.{seed}.json")
+    words = [os.path.join(WORKLOADS, program), "--seed", str(seed)] + (["--variant", variant] if variant else [])
+    return f"{' '.join(words)} >'{output}' 2>'{output}.err' || echo $? >'{output}.status'"
+
+
+def record(names, seeds, directory):
+    """One recording of all workloads with these seeds; returns the capture's path."""
+    script = os.path.join(directory, "run.sh")
+    with open(script, "w", encoding="ascii") as file:
+        file.write("cd \"${0%/*}\"\n")
+        for seed in seeds:
+            for group in ([n for n in names if n not in LOUD][i::2] for i in range(2)):
+                file.write("(\n" + "\n".join(command(n, seed, directory) for n in group) + "\n) &\n")
+            file.write("wait\n")
+            file.write("\n".join(command(n, seed, directory) for n in names if n in LOUD) + "\n")
+    path = os.path.join(directory, "trace.clew")
+    done = clew("record", "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 5)
+    if done.returncode != 0:
+        raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
+    note(done.stderr.strip())
+    return path
+
+
+def load(name, seed, directory):
+    """The graph a run printed, or why there is none."""
+    path = os.path.join(directory, f"{name}.{seed}.json")
+    if os.path.exists(path + ".status"):
+        with open(path + ".err", encoding="utf-8", errors="replace") as file:
+            return None, f"the workload failed: {file.read().strip()}"
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file), ""
+    except (OSError, ValueError) as error:
+        return None, f"the workload printed no graph: {error}"
+
+
+class Results:
+    def __init__(self, names):
+        self.score = Score()
+        self.scores = {name: Score() for name in names}
+        self.wrong = collections.defaultdict(list)
+        self.facts = collections.Counter()
+        self.waits = collections.Counter()
+        self.skipped = {}
+
+    def take(self, name, seed, graph, capture):
+        score, wrong = compare_edges(graph, capture)
+        self.score.add(score)
+        self.scores[name].add(score)
+        self.waits[name] += len(graph["waits"])
+        self.facts[name] += len(graph["why"])
+        for problem in wrong + compare_names(graph, capture) + compare_waits(graph, capture):
+            self.wrong[name].append(f"seed {seed}: {problem}")
+
+
+def explain(path, fact):
+    return answer("why", path, "--tid", fact["tid"], "--from", fact["from"], "--to", fact["to"])
+
+
+def check_recording(results, names, seeds, directory):
+    path = record(names, seeds, directory)
+    info = answer("info", path)
+    ledger = info["ledger"]
+    if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
+        note(f"ledger: lost {ledger['lost']}, missed {ledger['missed']}, balanced {ledger['balanced']}")
+    capture = Capture(answer("edges", path)["edges"], answer("waits", path)["waits"])
+    questions = []
+    for name in names:
+        for seed in seeds:
+            graph, problem = load(name, seed, directory)
+            if graph is None:
+                results.wrong[name].append(f"seed {seed}: {problem}")
+            elif "skip" in graph:
+                results.skipped[name] = graph["skip"]
+            else:
+                results.take(name, seed, graph, capture)
+                questions += [(name, seed, fact) for fact in graph["why"]]
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        for (name, seed, fact), why in zip(questions, pool.map(lambda q: explain(path, q[2]), questions)):
+            for problem in compare_why(fact, why):
+                results.wrong[name].append(f"seed {seed}: {problem}")
+
+
+def may_skip(name, reason):
+    """Whether what a workload lacks is really lacking."""
+    if name.endswith("-32") or "-32," in name:
+        return not feature("32-bit calls")[0]
+    if name.startswith("race"):
+        return os.cpu_count() < 2
+    return "refused" in reason or "no such" in reason
+
+
+def runs_here(name):
+    """A 32-bit program may be refused by the kernel."""
+    program = os.path.join(WORKLOADS, name.partition(",")[0])
+    try:
+        return run(program, "--seed", 1, timeout=PATIENCE).returncode == 0
+    except OSError:
+        return False
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=int(os.environ.get("CLEW_LIVE_RUNS", "20")))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    names = options.only.split("+") if options.only else QUIET + LOUD
+    results = Results(names)
+    for name in [n for n in names if "-32" in n]:
+        if not runs_here(name):
+            names.remove(name)
+            available, reason = feature("32-bit calls")
+            if available and not GUEST:
+                ok(False, f"workload {name}", "this machine does not run the program")
+            else:
+                skip(f"workload {name}", reason or "this kernel runs no 32-bit programs")
+    seeds = list(range(options.seed, options.seed + options.runs))
+    for first in range(0, len(seeds), RUNS_PER_RECORDING):
+        directory = scratch(f"run{first}")
+        os.makedirs(directory)
+        check_recording(results, names, seeds[first:first + RUNS_PER_RECORDING], directory)
+    for line in results.score.table():
+        note(line)
+    for name in names:
+        pairs = sum(results.scores[name].right.values())
+        title = f"workload {name}: {options.runs} runs, {pairs} pairs, {results.waits[name]} waits, {results.facts[name]} explanations"
+        if name in results.skipped and not results.wrong[name]:
+            if may_skip(name, results.skipped[name]):
+                skip(f"workload {name}", results.skipped[name])
+            else:
+                ok(False, title, "skipped itself: " + results.skipped[name])
+            continue
+        for problem in results.wrong[name][:8]:
+            note(f"{name}: {problem}")
+        ok(not results.wrong[name], title, f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
+    finish()
+
+
+if __name__ == "__main__":
+    assert os.path.exists(CLEW), "clew is not built"
+    main()
