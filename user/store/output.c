@@ -328,7 +328,8 @@ static int pad(struct store_output *output, uint64_t *end)
 	return r;
 }
 
-static int append_some(struct store_output *output, struct store_chunk *chunks, bool padded)
+/* Writes chunks behind the end; they become the output's only if that works. */
+static int append_together(struct store_output *output, struct store_chunk *chunks, bool padded)
 {
 	uint64_t end = output->end;
 	int r;
@@ -345,7 +346,6 @@ static int append_some(struct store_output *output, struct store_chunk *chunks, 
 	if (r < 0) {
 		/* What was whole before stays the end of the file. */
 		(void)trim(output, output->end);
-		free_chunks(chunks);
 		return r;
 	}
 	for (struct store_chunk *next; chunks; chunks = next) {
@@ -359,23 +359,36 @@ static int append_some(struct store_output *output, struct store_chunk *chunks, 
 	return r;
 }
 
-int store_output_append(struct store_output *output, struct store_chunk *chunks)
+static int append_each(struct store_output *output, struct store_chunk *chunks, bool padded)
 {
 	int r = 0;
 
-	if (output->sync && output->regular) {
-		for (struct store_chunk *next; chunks && r == 0; chunks = next) {
-			next = chunks->next;
-			chunks->next = NULL;
-			r = append_some(output, chunks, true);
-			if (r < 0)
-				free_chunks(next);
+	for (struct store_chunk *next; chunks && r == 0; chunks = next) {
+		next = chunks->next;
+		chunks->next = NULL;
+		r = append_together(output, chunks, padded);
+		if (r < 0) {
+			chunks->next = next;
+			break;
 		}
+	}
+	free_chunks(chunks);
+	return r;
+}
+
+int store_output_append(struct store_output *output, struct store_chunk *chunks)
+{
+	int r;
+
+	if (output->sync && output->regular)
+		return append_each(output, chunks, true);
+	r = append_together(output, chunks, false);
+	if (r < 0) {
+		/* There may still be room for some of them. The error stands. */
+		(void)append_each(output, chunks, false);
 		return r;
 	}
-	r = append_some(output, chunks, false);
-	if (r == 0)
-		r = settle(output, !output->regular);
+	r = settle(output, !output->regular);
 	if (r == 0 && output->compacts && output->dead >= COMPACT_MIN && output->dead >= output->live / COMPACT_SHARE) {
 		r = compact(output);
 		if (r == 0)
@@ -410,7 +423,7 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	memcpy(payload + size - sizeof(trailer), &trailer, sizeof(trailer));
 	r = store_chunk_new(STORE_CHUNK_INDEX, payload, size, false, &chunk);
 	free(payload);
-	return r < 0 ? r : append_some(output, chunk, false);
+	return r < 0 ? r : append_each(output, chunk, false);
 }
 
 int store_output_finish(struct store_output *output, const struct store_index_total *totals, unsigned total_count)

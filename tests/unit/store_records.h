@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Records for the tests of the capture file: random ones of every kind, equal
+ * for equal seeds, that keep to what BPF sends (fields without their flag are 0).
+ */
+#ifndef STORE_RECORDS_H
+#define STORE_RECORDS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <clew/capture.h>
+
+struct random {
+	uint64_t state;
+};
+
+static inline uint64_t random_next(struct random *random)
+{
+	uint64_t value = random->state += 0x9e3779b97f4a7c15ull;
+
+	value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9ull;
+	value = (value ^ (value >> 27)) * 0x94d049bb133111ebull;
+	return value ^ (value >> 31);
+}
+
+static inline uint64_t random_below(struct random *random, uint64_t limit)
+{
+	return random_next(random) % limit;
+}
+
+/* Small mostly, now and then anything. */
+static inline uint64_t random_value(struct random *random)
+{
+	uint64_t value = random_next(random);
+
+	return value >> (random_next(random) % 64);
+}
+
+union any_record {
+	struct clew_header header;
+	struct {
+		struct clew_switch record;
+		struct clew_wait wait;
+	} change;
+	struct clew_task_record task;
+	struct clew_life life;
+	struct clew_rename rename;
+	struct clew_file_record file;
+	struct clew_socket_record socket;
+	struct clew_cgroup_record cgroup;
+	struct clew_text_record text;
+	struct clew_gap gap;
+	uint8_t bytes[4096];
+};
+
+static inline void random_name(struct random *random, char *to, size_t size)
+{
+	size_t length = random_below(random, size + 1);
+
+	for (size_t i = 0; i < length; i++)
+		to[i] = 'a' + random_below(random, 26);
+}
+
+static inline size_t random_tail(struct random *random, uint8_t *to, uint16_t *length, size_t limit)
+{
+	*length = random_below(random, limit + 1);
+	for (size_t i = 0; i < *length; i++)
+		to[i] = random_next(random);
+	return *length;
+}
+
+static inline size_t random_switch(struct random *random, union any_record *any, uint32_t *last)
+{
+	struct clew_switch *record = &any->change.record;
+	struct clew_wait *wait = &any->change.wait;
+
+	record->prev = random_below(random, 50) ? *last : random_below(random, 1000);
+	record->next = *last = random_below(random, 400) ? random_below(random, 300) : (uint32_t)random_next(random);
+	record->prev_state = random_value(random);
+	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
+		record->wake_time = random_below(random, 20) ? record->header.time - random_below(random, 100000) : random_value(random);
+		record->wake_object = random_value(random);
+		record->waker = random_below(random, 400);
+		record->wake_device = random_value(random);
+		record->wake_descriptor = (int32_t)random_below(random, 9) - 1;
+		record->wake_call = random_value(random);
+		record->wake_context = random_below(random, 7);
+		record->wake_flags = random_next(random);
+		record->wake_operation = random_below(random, 5);
+		record->wake_object_kind = random_below(random, 19);
+	}
+	if (!(record->header.flags & CLEW_SWITCH_WAIT))
+		return sizeof(*record);
+	wait->object = random_value(random);
+	wait->argument = random_value(random);
+	wait->device = random_value(random);
+	wait->owner = random_below(random, 5) ? 0 : random_value(random);
+	wait->descriptor = (int32_t)random_value(random);
+	wait->call = random_value(random);
+	wait->object_kind = random_next(random);
+	wait->futex_class = random_below(random, 6);
+	wait->futex_operation = random_next(random);
+	wait->flags = random_next(random);
+	return sizeof(*record) + sizeof(*wait);
+}
+
+static inline size_t random_task(struct random *random, struct clew_task_record *task)
+{
+	task->start_time = random_value(random);
+	task->cgroup = random_value(random);
+	task->executable = random_value(random);
+	task->executable_device = random_value(random);
+	task->task = random_value(random);
+	task->process = random_value(random);
+	task->parent = random_value(random);
+	task->tid = random_value(random);
+	task->pid = random_value(random);
+	task->user = random_value(random);
+	task->pid_namespace = random_value(random);
+	task->mount_namespace = random_value(random);
+	task->task_flags = random_value(random);
+	task->nspid_count = random_below(random, CLEW_NSPID_LEVELS + 1);
+	for (unsigned i = 0; i < task->nspid_count; i++)
+		task->nspid[i] = random_value(random);
+	random_name(random, task->comm, sizeof(task->comm));
+	return sizeof(*task) + random_tail(random, (uint8_t *)(task + 1), &task->command_line_size, CLEW_COMMAND_LINE_SIZE);
+}
+
+static inline size_t random_socket(struct random *random, struct clew_socket_record *socket)
+{
+	socket->inode = random_value(random);
+	socket->peer = random_value(random);
+	socket->family = random_value(random);
+	socket->type = random_value(random);
+	socket->local_port = random_value(random);
+	socket->peer_port = random_value(random);
+	random_name(random, (char *)socket->local, sizeof(socket->local));
+	random_name(random, (char *)socket->remote, sizeof(socket->remote));
+	random_name(random, socket->local_path, sizeof(socket->local_path));
+	random_name(random, socket->peer_path, sizeof(socket->peer_path));
+	return sizeof(*socket);
+}
+
+/* Makes a record; returns its size. `last` is the stream's last `next`. */
+static inline size_t random_record(struct random *random, unsigned kind, uint64_t time, unsigned cpu, uint32_t *last, union any_record *any)
+{
+	memset(any, 0, sizeof(*any));
+	any->header = (struct clew_header){
+		.time = time, .lost = random_below(random, 100) / 99, .cpu = cpu, .kind = kind, .flags = random_next(random)};
+	switch (kind) {
+	case CLEW_KIND_SWITCH:
+	case CLEW_KIND_STATE:
+		return random_switch(random, any, last);
+	case CLEW_KIND_TASK:
+		return random_task(random, &any->task);
+	case CLEW_KIND_FORK:
+	case CLEW_KIND_EXEC:
+	case CLEW_KIND_EXIT:
+		any->life.task = random_value(random);
+		any->life.other = random_value(random);
+		any->life.value = random_value(random);
+		return sizeof(any->life);
+	case CLEW_KIND_RENAME:
+		any->rename.task = random_value(random);
+		random_name(random, any->rename.comm, sizeof(any->rename.comm));
+		return sizeof(any->rename);
+	case CLEW_KIND_FILE:
+		any->file.inode = random_value(random);
+		any->file.device = random_value(random);
+		any->file.mount_namespace = random_value(random);
+		any->file.generation = random_value(random);
+		return sizeof(any->file) + random_tail(random, (uint8_t *)(&any->file + 1), &any->file.path_size, CLEW_PATH_SIZE);
+	case CLEW_KIND_SOCKET:
+		return random_socket(random, &any->socket);
+	case CLEW_KIND_CGROUP:
+		any->cgroup.id = random_value(random);
+		any->cgroup.hierarchy = random_value(random);
+		return sizeof(any->cgroup) + random_tail(random, (uint8_t *)(&any->cgroup + 1), &any->cgroup.path_size, CLEW_PATH_SIZE);
+	case CLEW_KIND_TEXT:
+		any->text.hash = random_next(random);
+		return sizeof(any->text) + random_tail(random, (uint8_t *)(&any->text + 1), &any->text.text_size, CLEW_TEXT_SIZE);
+	case CLEW_KIND_GAP:
+		any->gap.from = time - random_below(random, 1000000);
+		any->gap.count = random_value(random);
+		return sizeof(any->gap);
+	}
+	return 0;
+}
+
+/* A switch most of the time. */
+static inline unsigned random_kind(struct random *random)
+{
+	return random_below(random, 4) ? CLEW_KIND_SWITCH : 1 + random_below(random, CLEW_KIND_GAP);
+}
+
+/* A name for a test's file; the caller removes the file. */
+static inline void temporary_path(char path[64])
+{
+	int fd;
+
+	snprintf(path, 64, "/tmp/clew-store-XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static inline struct clew_writer *open_writer(const char *path, unsigned cpus, bool sync)
+{
+	struct clew_writer_options options = {.size = sizeof(options), .sync = sync, .cpus = cpus};
+	struct clew_writer *writer;
+
+	assert_int_equal(clew_writer_open(path, &options, &writer), 0);
+	return writer;
+}
+
+static inline struct clew_reader *open_reader(const char *path)
+{
+	struct clew_reader *reader;
+	char message[200];
+	int r;
+
+	r = clew_reader_open(path, &reader, message, sizeof(message));
+	if (r < 0)
+		fail_msg("%s: %s", path, message);
+	return reader;
+}
+
+#endif
