@@ -2,12 +2,9 @@
 /*
  * Replays a capture through libclew and says how fast that went, as one JSON
  * object: the reader with the builder alone (its findings go nowhere), then the
- * whole trace as every command loads it, then one answer of why. With a second
- * argument it first makes a larger capture: as many copies of the first, one after
- * the other in time, as give that many switch records.
+ * whole trace as every command loads it, then one answer of why.
  *
  * Usage: replay CAPTURE
- *        replay CAPTURE SWITCHES OUTPUT
  */
 #include <clew/build.h>
 #include <clew/capture.h>
@@ -132,123 +129,12 @@ static int replay_trace(const char *path)
 	return 0;
 }
 
-/* ---- a larger capture ---- */
-
-/* Times of a copy are those of the first, `shift` later; identities are sent once. */
-static void move(void *copy, uint64_t shift)
-{
-	struct clew_header *header = copy;
-
-	header->time += shift;
-	header->lost = 0;
-	if (header->kind == CLEW_KIND_SWITCH || header->kind == CLEW_KIND_STATE) {
-		struct clew_switch *record = copy;
-
-		if (record->wake_time)
-			record->wake_time += shift;
-	}
-}
-
-static bool copied_again(const struct clew_header *record)
-{
-	return record->kind == CLEW_KIND_SWITCH;
-}
-
-static size_t record_size(const struct clew_header *record)
-{
-	switch (record->kind) {
-	case CLEW_KIND_SWITCH:
-	case CLEW_KIND_STATE:
-		return sizeof(struct clew_switch) + (record->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
-	case CLEW_KIND_TASK:
-		return sizeof(struct clew_task_record) + ((const struct clew_task_record *)record)->command_line_size;
-	case CLEW_KIND_FORK:
-	case CLEW_KIND_EXEC:
-	case CLEW_KIND_EXIT:
-		return sizeof(struct clew_life);
-	case CLEW_KIND_RENAME:
-		return sizeof(struct clew_rename);
-	case CLEW_KIND_FILE:
-		return sizeof(struct clew_file_record) + ((const struct clew_file_record *)record)->path_size;
-	case CLEW_KIND_SOCKET:
-		return sizeof(struct clew_socket_record);
-	case CLEW_KIND_CGROUP:
-		return sizeof(struct clew_cgroup_record) + ((const struct clew_cgroup_record *)record)->path_size;
-	case CLEW_KIND_TEXT:
-		return sizeof(struct clew_text_record) + ((const struct clew_text_record *)record)->text_size;
-	default:
-		return 0;
-	}
-}
-
-static int copy_all(struct clew_reader *reader, struct clew_writer *writer, uint64_t copies, uint64_t length)
-{
-	uint64_t buffer[512];
-	const struct clew_header *record;
-	int r = 0;
-
-	for (uint64_t copy = 0; copy < copies && r >= 0; copy++) {
-		r = clew_reader_rewind(reader);
-		while (r >= 0 && (r = clew_reader_next(reader, &record)) > 0) {
-			size_t size = record_size(record);
-
-			if (size == 0 || size > sizeof(buffer) || (copy > 0 && !copied_again(record)))
-				continue;
-			memcpy(buffer, record, size);
-			move(buffer, copy * length);
-			r = clew_writer_put(writer, record->cpu, buffer, size);
-		}
-	}
-	return r;
-}
-
-static int enlarge(const char *from, uint64_t wanted, const char *to)
-{
-	struct clew_writer_options options = {.size = sizeof(options)};
-	const struct clew_capture_info *info;
-	struct clew_writer *writer;
-	struct clew_reader *reader;
-	char message[256] = "", value[32];
-	uint64_t copies, length;
-	int r;
-
-	r = clew_reader_open(from, &reader, message, sizeof(message));
-	if (r < 0)
-		return fail(from, r, message);
-	info = clew_reader_info(reader);
-	if (info->counts[CLEW_KIND_SWITCH] == 0)
-		return fail(from, -ENODATA, "no switch record in it");
-	copies = (wanted + info->counts[CLEW_KIND_SWITCH] - 1) / info->counts[CLEW_KIND_SWITCH];
-	length = info->end - info->start + 1000000;
-	options.cpus = info->cpus;
-	r = clew_writer_open(to, &options, &writer);
-	if (r < 0)
-		return fail(to, r, "");
-	snprintf(value, sizeof(value), "%" PRIu64, info->start);
-	clew_writer_meta(writer, "start", value);
-	snprintf(value, sizeof(value), "%" PRIu64, info->end + (copies - 1) * length);
-	clew_writer_meta(writer, "end", value);
-	snprintf(value, sizeof(value), "%u", info->cpus);
-	clew_writer_meta(writer, "cpus", value);
-	r = copy_all(reader, writer, copies, length);
-	if (r < 0)
-		return fail("copying", r, "");
-	r = clew_writer_close(writer);
-	if (r < 0)
-		return fail(to, r, "");
-	printf("{\"copies\":%" PRIu64 "}\n", copies);
-	clew_reader_close(reader);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	int r;
 
-	if (argc == 4)
-		return enlarge(argv[1], strtoull(argv[2], NULL, 10), argv[3]);
 	if (argc != 2) {
-		fprintf(stderr, "Usage: replay CAPTURE [SWITCHES OUTPUT]\n");
+		fprintf(stderr, "Usage: replay CAPTURE\n");
 		return 2;
 	}
 	printf("{");
