@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The format as others see it: tests/capture_reader.py, written from
+ * docs/file-format.md alone, finds the same records; and files of a later clew,
+ * with columns, kinds and chunks not known here, are read as far as they are known.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <zstd.h>
+
+#include "store_records.h"
+
+#include "store/chunk.h"
+
+/* ---- the independent reader ---- */
+
+static void show_hex(FILE *out, const char *name, const void *bytes, size_t size, bool trim)
+{
+	const uint8_t *at = bytes;
+
+	while (trim && size && !at[size - 1])
+		size--;
+	fprintf(out, ",\"%s\":\"", name);
+	for (size_t i = 0; i < size; i++)
+		fprintf(out, "%02x", at[i]);
+	fprintf(out, "\"");
+}
+
+#define NUMBER(record, member) fprintf(out, ",\"%s\":%llu", #member, (unsigned long long)(record)->member)
+#define SIGNED(record, member) fprintf(out, ",\"%s\":%lld", #member, (long long)(record)->member)
+#define WAIT(member)	       fprintf(out, ",\"wait_%s\":%llu", #member, (unsigned long long)wait->member)
+
+static void show_switch(FILE *out, const struct clew_switch *record)
+{
+	const struct clew_wait *wait = (const struct clew_wait *)(record + 1);
+
+	NUMBER(record, next);
+	NUMBER(record, prev);
+	NUMBER(record, prev_state);
+	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
+		NUMBER(record, waker);
+		NUMBER(record, wake_time);
+		NUMBER(record, wake_context);
+		NUMBER(record, wake_flags);
+		NUMBER(record, wake_operation);
+		NUMBER(record, wake_call);
+		NUMBER(record, wake_object_kind);
+		NUMBER(record, wake_object);
+		NUMBER(record, wake_device);
+		SIGNED(record, wake_descriptor);
+	}
+	if (record->header.flags & CLEW_SWITCH_WAIT) {
+		WAIT(flags);
+		WAIT(call);
+		WAIT(object_kind);
+		WAIT(object);
+		WAIT(device);
+		fprintf(out, ",\"wait_descriptor\":%d", wait->descriptor);
+		WAIT(argument);
+		WAIT(futex_operation);
+		WAIT(futex_class);
+		WAIT(owner);
+	}
+}
+
+static void show_task(FILE *out, const struct clew_task_record *task)
+{
+	NUMBER(task, task);
+	NUMBER(task, process);
+	NUMBER(task, parent);
+	NUMBER(task, tid);
+	NUMBER(task, pid);
+	NUMBER(task, start_time);
+	NUMBER(task, cgroup);
+	NUMBER(task, executable);
+	NUMBER(task, executable_device);
+	NUMBER(task, user);
+	NUMBER(task, pid_namespace);
+	NUMBER(task, mount_namespace);
+	NUMBER(task, task_flags);
+	NUMBER(task, nspid_count);
+	for (unsigned i = 0; i < CLEW_NSPID_LEVELS; i++)
+		fprintf(out, ",\"nspid[%u]\":%u", i, task->nspid[i]);
+	show_hex(out, "comm", task->comm, sizeof(task->comm), true);
+	NUMBER(task, command_line_size);
+	show_hex(out, "command_line", task + 1, task->command_line_size, false);
+}
+
+static void show_socket(FILE *out, const struct clew_socket_record *socket)
+{
+	NUMBER(socket, inode);
+	NUMBER(socket, peer);
+	NUMBER(socket, family);
+	NUMBER(socket, type);
+	NUMBER(socket, local_port);
+	NUMBER(socket, peer_port);
+	show_hex(out, "local", socket->local, sizeof(socket->local), true);
+	show_hex(out, "remote", socket->remote, sizeof(socket->remote), true);
+	show_hex(out, "local_path", socket->local_path, sizeof(socket->local_path), true);
+	show_hex(out, "peer_path", socket->peer_path, sizeof(socket->peer_path), true);
+}
+
+/* A record as one line, as capture_reader.py prints it. */
+static void show(FILE *out, const union any_record *any)
+{
+	static const char *const names[] = {"",	      "switch", "state",  "task",   "fork", "exec", "exit",
+					    "rename", "file",	"socket", "cgroup", "text", "gap"};
+
+	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
+	NUMBER(&any->header, time);
+	NUMBER(&any->header, lost);
+	NUMBER(&any->header, cpu);
+	NUMBER(&any->header, flags);
+	switch (any->header.kind) {
+	case CLEW_KIND_SWITCH:
+	case CLEW_KIND_STATE:
+		show_switch(out, &any->change.record);
+		break;
+	case CLEW_KIND_TASK:
+		show_task(out, &any->task);
+		break;
+	case CLEW_KIND_FORK:
+	case CLEW_KIND_EXEC:
+	case CLEW_KIND_EXIT:
+		NUMBER(&any->life, task);
+		NUMBER(&any->life, other);
+		NUMBER(&any->life, value);
+		break;
+	case CLEW_KIND_RENAME:
+		NUMBER(&any->rename, task);
+		show_hex(out, "comm", any->rename.comm, sizeof(any->rename.comm), true);
+		break;
+	case CLEW_KIND_FILE:
+		NUMBER(&any->file, inode);
+		NUMBER(&any->file, device);
+		NUMBER(&any->file, mount_namespace);
+		NUMBER(&any->file, generation);
+		NUMBER(&any->file, path_size);
+		show_hex(out, "path", &any->file + 1, any->file.path_size, false);
+		break;
+	case CLEW_KIND_SOCKET:
+		show_socket(out, &any->socket);
+		break;
+	case CLEW_KIND_CGROUP:
+		NUMBER(&any->cgroup, id);
+		NUMBER(&any->cgroup, hierarchy);
+		NUMBER(&any->cgroup, path_size);
+		show_hex(out, "path", &any->cgroup + 1, any->cgroup.path_size, false);
+		break;
+	case CLEW_KIND_TEXT:
+		NUMBER(&any->text, hash);
+		NUMBER(&any->text, text_size);
+		show_hex(out, "text", &any->text + 1, any->text.text_size, false);
+		break;
+	case CLEW_KIND_GAP:
+		NUMBER(&any->gap, from);
+		NUMBER(&any->gap, count);
+		break;
+	}
+	fprintf(out, "}\n");
+}
+
+/* tests/capture_reader.py, from build/tests/ where this program is. */
+static void reader_command(char *command, size_t size, const char *path)
+{
+	char self[512];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	assert_true(length > 0);
+	self[length] = 0;
+	snprintf(command, size, "/usr/bin/python3 %s/../../tests/capture_reader.py %s", dirname(self), path);
+}
+
+static void expect_agreement(const char *path)
+{
+	const struct clew_header *record;
+	struct clew_reader *reader;
+	char command[1024], *theirs = NULL, *ours = NULL;
+	size_t theirs_size = 0, ours_size = 0, count = 0;
+	FILE *python;
+	int r;
+
+	reader_command(command, sizeof(command), path);
+	python = popen(command, "r");
+	assert_non_null(python);
+	reader = open_reader(path);
+	while ((r = clew_reader_next(reader, &record)) == 1) {
+		FILE *line = open_memstream(&ours, &ours_size);
+
+		show(line, (const union any_record *)record);
+		fclose(line);
+		assert_true(getline(&theirs, &theirs_size, python) > 0);
+		assert_string_equal(theirs, ours);
+		free(ours);
+		count++;
+	}
+	assert_int_equal(r, 0);
+	assert_true(getline(&theirs, &theirs_size, python) > 0);
+	assert_memory_equal(theirs, "{\"summary\":", 11);
+	assert_non_null(strstr(theirs, clew_reader_info(reader)->complete ? "\"complete\":true" : "\"complete\":false"));
+	assert_non_null(strstr(theirs, "\"key\":\"value\""));
+	assert_non_null(strstr(theirs, "\"clocks\":[[1,2,3]]"));
+	assert_non_null(strstr(theirs, "\"user_ns\":77"));
+	assert_int_equal(getline(&theirs, &theirs_size, python), -1);
+	assert_int_equal(pclose(python), 0);
+	assert_true(count > 100);
+	clew_reader_close(reader);
+	free(theirs);
+}
+
+static void test_agrees_with_independent_reader(void **state)
+{
+	struct clew_ledger_row row = {.cpu = 1, .kind = 1, .seen = 9};
+	struct random random = {77};
+	struct clew_writer *writer;
+	uint32_t last[3] = {0};
+	uint64_t time = 1000000;
+	union any_record any;
+	char path[64];
+	size_t size;
+	int fd;
+
+	(void)state;
+	if (system("/usr/bin/python3 -c 'import zstandard' 2>/dev/null") != 0)
+		skip();
+	temporary_path(path);
+	writer = open_writer(path, 2, false);
+	assert_int_equal(clew_writer_meta(writer, "key", "value"), 0);
+	assert_int_equal(clew_writer_clock(writer, &(struct clew_clock){1, 2, 3}), 0);
+	for (unsigned i = 0; i < 6000; i++) {
+		unsigned stream = random_below(&random, 3);
+
+		time += 1 + random_below(&random, 100000);
+		size = random_record(&random, random_kind(&random), time, stream, &last[stream], &any);
+		assert_int_equal(clew_writer_put(writer, stream == 2 ? CLEW_STREAM_USER : stream, &any, size), 0);
+		if (i % 1000 == 999) {
+			assert_int_equal(clew_writer_flush(writer, 0, 1, 0), 0);
+			assert_int_equal(clew_writer_ledger(writer, &row, 1, &(struct clew_cost){.user_ns = 71 + i / 1000 + (i == 5999)}),
+					 0);
+		}
+	}
+	assert_int_equal(clew_writer_close(writer), 0);
+	expect_agreement(path);
+
+	/* Without its index, too. */
+	fd = open(path, O_RDWR);
+	assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_END) - 5), 0);
+	close(fd);
+	expect_agreement(path);
+	unlink(path);
+}
+
+/* ---- a later clew's file, made by hand ---- */
+
+struct bytes {
+	uint8_t data[4096];
+	size_t size;
+};
+
+static void add(struct bytes *bytes, const void *data, size_t size)
+{
+	memcpy(bytes->data + bytes->size, data, size);
+	bytes->size += size;
+}
+
+static void add_number(struct bytes *bytes, uint64_t value, size_t size)
+{
+	add(bytes, &value, size);
+}
+
+static void add_name(struct bytes *bytes, const char *name)
+{
+	add_number(bytes, strlen(name), 1);
+	add(bytes, name, strlen(name));
+}
+
+static void add_column(struct bytes *bytes, const char *name, unsigned type, unsigned coding, unsigned reference)
+{
+	add_name(bytes, name);
+	add_number(bytes, type, 1);
+	add_number(bytes, coding, 1);
+	add_number(bytes, reference, 1);
+	add_number(bytes, STORE_NONE, 1);
+	add_number(bytes, 0, 4);
+	add_number(bytes, 0, 2);
+}
+
+static void add_chunk(struct bytes *file, unsigned kind, const struct bytes *front, const struct bytes *frame, unsigned rows)
+{
+	struct store_chunk_header header = {.magic = STORE_CHUNK_MAGIC, .kind = kind, .rows = rows, .first_time = 1000};
+	struct bytes payload = {.size = 0};
+	size_t size;
+
+	if (front)
+		payload = *front;
+	if (frame) {
+		size = ZSTD_compress(payload.data + payload.size, sizeof(payload.data) - payload.size, frame->data, frame->size, 3);
+		assert_false(ZSTD_isError(size));
+		payload.size += size;
+		header.raw_size = frame->size;
+	}
+	header.size = payload.size;
+	header.checksum = store_checksum(&header, payload.data);
+	add(file, &header, sizeof(header));
+	add(file, payload.data, payload.size);
+}
+
+static void start_file(struct bytes *file, unsigned minor)
+{
+	struct store_file_header header = {.major = STORE_VERSION_MAJOR, .minor = minor};
+
+	memcpy(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE);
+	file->size = 0;
+	add(file, &header, sizeof(header));
+}
+
+/* Kinds: common (kind, an unknown column in an unknown coding, time), exit with unknown columns, and an unknown kind. */
+static void later_schema(struct bytes *schema)
+{
+	schema->size = 0;
+	add_number(schema, 3, 2);
+	add_number(schema, 0, 1);
+	add_name(schema, "common");
+	add_number(schema, 3, 1);
+	add_column(schema, "kind", STORE_U8, STORE_PLAIN, STORE_NONE);
+	add_column(schema, "mood", 99, 201, 7);
+	add_column(schema, "time", STORE_U64, STORE_TIME, STORE_NONE);
+	add_number(schema, CLEW_KIND_EXIT, 1);
+	add_name(schema, "exit");
+	add_number(schema, 4, 1);
+	add_column(schema, "weight", STORE_U32, STORE_PLAIN, STORE_NONE);
+	add_column(schema, "task", STORE_U32, STORE_SAME, 0);
+	add_column(schema, "sound", STORE_BYTES, 55, STORE_NONE);
+	add_column(schema, "value", STORE_U64, STORE_PREVIOUS, 3);
+	add_number(schema, 200, 1);
+	add_name(schema, "dream");
+	add_number(schema, 1, 1);
+	add_column(schema, "depth", STORE_U16, STORE_PLAIN, STORE_NONE);
+}
+
+static void later_records(struct bytes *front, struct bytes *frame)
+{
+	front->size = frame->size = 0;
+	add_number(front, 2, 1);
+	add_number(front, CLEW_KIND_EXIT, 1);
+	add_number(front, 2, 4);
+	add_number(front, 20, 4);
+	add_number(front, 200, 1);
+	add_number(front, 1, 4);
+	add_number(front, 2, 4);
+	/* lengths: kind, mood, time; weight, task, sound, value; depth */
+	add(frame, "\x03\x05\x03\x02\x02\x04\x02\x02", 8);
+	add(frame,
+	    "\x06\xc8\x06"
+	    "abcde"
+	    "\x00\x05\x05",
+	    11); /* kinds 6, 200, 6; times 1000, 1005, 1010 */
+	add(frame,
+	    "\x0a\x14"
+	    "\x02\x01"
+	    "1234"
+	    "\x0e\x02",
+	    10); /* weights 10, 20; tasks +1, -1; values 7, 8 */
+	add(frame, "\xff\xff", 2);
+}
+
+static void test_reads_a_later_file(void **state)
+{
+	struct bytes file = {.size = 0}, schema, front, frame, odd = {.data = "whatever", .size = 8};
+	const struct clew_header *record;
+	const struct clew_life *life;
+	struct clew_reader *reader;
+	char path[64];
+	int fd;
+
+	(void)state;
+	later_schema(&schema);
+	later_records(&front, &frame);
+	start_file(&file, 9);
+	add_chunk(&file, 77, &odd, NULL, 0);
+	add_chunk(&file, STORE_CHUNK_SCHEMA, NULL, &schema, 0);
+	add_chunk(&file, 78, &odd, NULL, 0);
+	add_chunk(&file, STORE_CHUNK_RECORDS, &front, &frame, 3);
+
+	temporary_path(path);
+	fd = open(path, O_WRONLY);
+	assert_int_equal(write(fd, file.data, file.size), file.size);
+	close(fd);
+	reader = open_reader(path);
+	assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT], 2);
+	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 0);
+	assert_int_equal(clew_reader_next(reader, &record), 1);
+	life = (const struct clew_life *)record;
+	assert_int_equal(record->time, 1000);
+	assert_int_equal(record->kind, CLEW_KIND_EXIT);
+	assert_int_equal(record->lost, 0);
+	assert_int_equal(life->task, 11);
+	assert_int_equal(life->other, 0);
+	assert_int_equal(life->value, 7);
+	assert_int_equal(clew_reader_next(reader, &record), 1);
+	life = (const struct clew_life *)record;
+	assert_int_equal(record->time, 1010);
+	assert_int_equal(life->task, 19);
+	assert_int_equal(life->value, 8);
+	assert_int_equal(clew_reader_next(reader, &record), 0);
+	clew_reader_close(reader);
+	unlink(path);
+}
+
+static void refuse_schema(const struct bytes *schema, int error)
+{
+	struct store_schema *parsed;
+	char what[STORE_NAME_MAX + 1];
+
+	assert_int_equal(store_schema_parse(schema->data, schema->size, &parsed, what), error);
+}
+
+static void start_schema(struct bytes *schema, unsigned columns)
+{
+	schema->size = 0;
+	add_number(schema, 2, 2);
+	add_number(schema, 0, 1);
+	add_name(schema, "common");
+	add_number(schema, 1, 1);
+	add_column(schema, "kind", STORE_U8, STORE_PLAIN, STORE_NONE);
+	add_number(schema, CLEW_KIND_TEXT, 1);
+	add_name(schema, "text");
+	add_number(schema, columns, 1);
+}
+
+/* A schema that cannot be followed is refused before anything is decoded by it. */
+static void test_refuses_broken_schemas(void **state)
+{
+	struct bytes schema;
+
+	(void)state;
+	later_schema(&schema);
+	for (size_t size = 0; size < schema.size; size++) {
+		struct bytes cut = schema;
+
+		cut.size = size;
+		refuse_schema(&cut, -EINVAL);
+	}
+	/* a column that looks ahead */
+	start_schema(&schema, 2);
+	add_column(&schema, "hash", STORE_U64, STORE_SAME, 1);
+	add_column(&schema, "text_size", STORE_U16, STORE_PLAIN, STORE_NONE);
+	refuse_schema(&schema, -EINVAL);
+	/* itself, where that means nothing */
+	start_schema(&schema, 1);
+	add_column(&schema, "hash", STORE_U64, STORE_KEYED, 0);
+	refuse_schema(&schema, -EINVAL);
+	/* the same name twice */
+	start_schema(&schema, 2);
+	add_column(&schema, "hash", STORE_U64, STORE_PLAIN, STORE_NONE);
+	add_column(&schema, "hash", STORE_U64, STORE_PLAIN, STORE_NONE);
+	refuse_schema(&schema, -EINVAL);
+	/* a column that is needed, in a coding not known */
+	start_schema(&schema, 1);
+	add_column(&schema, "hash", STORE_U64, 44, STORE_NONE);
+	refuse_schema(&schema, -EPROTONOSUPPORT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_agrees_with_independent_reader),
+		cmocka_unit_test(test_reads_a_later_file),
+		cmocka_unit_test(test_refuses_broken_schemas),
+	};
+
+	return cmocka_run_group_tests_name("store_format", tests, NULL, NULL);
+}
