@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Which type of edge a wake gives, its object, names and groups, and what is left
+ * of a wait whose type of edge is dropped.
+ */
+#include "synthetic.h"
+
+struct row {
+	struct clew_wait wait;
+	unsigned state;
+	struct woken woken;
+	int type; /* -1: nobody caused it */
+};
+
+static void check_rows(const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct synthetic s = {0};
+		struct woken woken = rows[i].woken;
+		const struct clew_sleep *sleep;
+		struct clew_trace *t;
+
+		woken.at = 3000;
+		woken.by = 2;
+		threads(&s, 2);
+		SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = &rows[i].wait, .state = rows[i].state);
+		comes(&s, 3100, 0, 1, woken);
+		t = synthetic_trace(&s, 5000, 0);
+		assert_sane(t);
+		sleep = sleep_of(t, 1, 0);
+		if (sleep->edge_type != rows[i].type)
+			print_message("row %zu\n", i);
+		assert_int_equal(sleep->edge_type, rows[i].type);
+		assert_int_equal(sleep->ended_by, rows[i].type < 0 ? 0 : 2);
+		assert_int_equal(sleep->end, 3000);
+		if (rows[i].type < 0) {
+			assert_null(edge_to(t, 1, 0));
+		} else {
+			assert_int_equal(edge_to(t, 1, 0)->type, rows[i].type);
+			assert_int_equal(edge_to(t, 1, 0)->evidence, CLEW_EVIDENCE_EXACT);
+		}
+		clew_trace_free(t);
+		/* The same with that type dropped: how long it slept stays, nothing else. */
+		t = synthetic_trace(&s, 5000, rows[i].type < 0 ? 0 : 1u << rows[i].type);
+		sleep = sleep_of(t, 1, 0);
+		assert_int_equal(sleep->end, 3000);
+		assert_int_equal(sleep->edge_type, -1);
+		assert_int_equal(sleep->ended_by, 0);
+		assert_null(edge_to(t, 1, 0));
+		if (rows[i].type >= 0)
+			assert_int_equal(sleep->context, CLEW_WAKE_UNKNOWN);
+		if (rows[i].type == CLEW_EDGE_UNLOCK)
+			assert_int_equal(sleep->holder_count, 0);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
+#define CHECK(...)                                                                                                                         \
+	do {                                                                                                                               \
+		const struct row rows[] = {__VA_ARGS__};                                                                                   \
+		check_rows(rows, sizeof(rows) / sizeof(rows[0]));                                                                          \
+	} while (0)
+
+static void by_wait_and_wake(void **state)
+{
+	const unsigned exiting = CLEW_WAKE_EXITING, signalled = CLEW_WAKE_SIGNAL;
+
+	(void)state;
+	CHECK({wait_in(SYS_pause), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_wait4), 1, {.flags = exiting | signalled}, CLEW_EDGE_EXIT},
+	      {wait_in(SYS_wait4), 1, {.flags = exiting}, CLEW_EDGE_EXIT}, {wait_in(SYS_wait4), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_wait4), 1, {0}, CLEW_EDGE_WAKE}, {wait_in(SYS_pause), 1, {.flags = exiting | signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 4, {0}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 1, {.flags = CLEW_WAKE_STOPPED}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL}, {wait_in(SYS_vfork), 2, {0}, CLEW_EDGE_VFORK},
+	      {wait_in(SYS_munmap), 2, {0}, CLEW_EDGE_WAKE}, {wait_in(SYS_semop), 1, {0}, CLEW_EDGE_IPC},
+	      {wait_on(SYS_read, CLEW_OBJECT_PIPE, 5), 1, {0}, CLEW_EDGE_PIPE},
+	      {wait_on(SYS_write, CLEW_OBJECT_PIPE, 5), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_on(SYS_read, CLEW_OBJECT_SOCKET, 5), 1, {0}, CLEW_EDGE_SOCKET},
+	      {wait_on(SYS_read, CLEW_OBJECT_EVENTFD, 5), 1, {0}, CLEW_EDGE_EVENTFD},
+	      {wait_on(SYS_read, CLEW_OBJECT_FILE, 5), 2, {0}, CLEW_EDGE_WAKE},
+	      {wait_on(SYS_read, CLEW_OBJECT_PIPE, 5), 1, {.context = CLEW_WAKE_IRQ}, -1},
+	      {wait_on(SYS_read, CLEW_OBJECT_SOCKET, 5), 1, {.context = CLEW_WAKE_SOFTIRQ}, -1});
+}
+
+static void pollers(void **state)
+{
+	const struct clew_wait epoll = wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 9);
+
+	(void)state;
+	CHECK({epoll, 1, {.object_kind = CLEW_OBJECT_PIPE, .object = 4}, CLEW_EDGE_PIPE},
+	      {epoll, 1, {.object_kind = CLEW_OBJECT_SOCKET, .object = 4}, CLEW_EDGE_SOCKET},
+	      {epoll, 1, {.object_kind = CLEW_OBJECT_EVENTFD, .object = 4}, CLEW_EDGE_EVENTFD},
+	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD, .flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
+	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD}, CLEW_EDGE_WAKE}, {epoll, 1, {0}, CLEW_EDGE_WAKE},
+	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {.object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
+	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {0}, CLEW_EDGE_WAKE});
+}
+
+static void futexes(void **state)
+{
+	const unsigned one = CLEW_FUTEX_WAKE_ONE, many = CLEW_FUTEX_WAKE_MANY, exiting = CLEW_WAKE_EXITING;
+	const uint64_t a = 0x700;
+
+	(void)state;
+	CHECK({wait_futex(CLEW_FUTEX_CLASS_NONE, a, 0), 1, {.operation = one}, CLEW_EDGE_WAKE},
+	      {wait_futex(CLEW_FUTEX_CLASS_NONE, a, 0), 1, {.operation = many}, CLEW_EDGE_WAKE},
+	      {wait_futex(CLEW_FUTEX_CLASS_NONE, a, 0), 1, {.flags = exiting}, CLEW_EDGE_WAKE},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = one}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = many}, CLEW_EDGE_WAKE},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.flags = exiting}, CLEW_EDGE_WAKE},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = one, .flags = CLEW_WAKE_SIGNAL}, CLEW_EDGE_SIGNAL},
+	      {wait_futex(CLEW_FUTEX_CLASS_BUSY, a, 0), 1, {.operation = one}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_PI, a, 102), 1, {.operation = CLEW_FUTEX_UNLOCK_PI}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_PI, a, 102), 1, {.flags = exiting}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_ROBUST, a, 102), 1, {.flags = exiting}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_RWLOCK, a, 102), 1, {.operation = many}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = CLEW_FUTEX_OTHER}, CLEW_EDGE_WAKE});
+}
+
+static void what_made_a_poller_ready(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_edge *edge;
+
+	(void)state;
+	identify(&s, (struct identity){.task = 1, .comm = "server"});
+	identify(&s, (struct identity){.task = 2, .comm = "client"});
+	sleeps(&s, 2000, 0, 1, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 9));
+	comes(&s, 3100, 0, 1, (struct woken){.at = 3000, .by = 2, .object_kind = CLEW_OBJECT_SOCKET, .object = 77});
+	rename_task(&s, 4000, 2, "later");
+	t = synthetic_trace(&s, 5000, 0);
+	edge = edge_to(t, 1, 0);
+	assert_int_equal(edge->object.kind, CLEW_OBJECT_SOCKET);
+	assert_int_equal(edge->object.number, 77);
+	assert_int_equal(sleep_of(t, 1, 0)->object.number, 77);
+	assert_int_equal(edge->from_at, 3000);
+	assert_int_equal(edge->to_at, 3000);
+	assert_string_equal(edge->from_comm, "client");
+	assert_string_equal(edge->to_comm, "server");
+	assert_string_equal(clew_trace_task(t, 2)->comm, "later");
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* A barrier's last one wakes three; then another wake of the same futex is another release. */
+static void one_release_several_destinations(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct woken woken = {.by = 4, .operation = CLEW_FUTEX_WAKE_MANY};
+	uint32_t *order, *begin;
+	size_t groups, count;
+	const struct clew_edge *edges;
+
+	(void)state;
+	threads(&s, 4);
+	for (unsigned task = 1; task <= 3; task++)
+		sleeps(&s, 2000 + task, task, task, wait_futex(CLEW_FUTEX_CLASS_NONE, 0x500, 0));
+	SWITCH(&s, .at = 2500, .cpu = 4, .prev = IDLE, .next = 4);
+	for (unsigned task = 1; task <= 3; task++) {
+		woken.at = 3000 + task;
+		comes(&s, 3100 + task, task, task, woken);
+	}
+	sleeps(&s, 3200, 1, 1, wait_futex(CLEW_FUTEX_CLASS_NONE, 0x500, 0));
+	woken.at = 3300;
+	comes(&s, 3400, 1, 1, woken); /* 1 again: another release */
+	sleeps(&s, 3500, 2, 2, wait_futex(CLEW_FUTEX_CLASS_NONE, 0x500, 0));
+	sleeps(&s, 3510, 4, 4, wait_in(SYS_pause));
+	comes(&s, 3600, 4, 4, (struct woken){.at = 3550, .by = 3});
+	woken.at = 3700;
+	comes(&s, 3800, 2, 2, woken); /* 4 was off the CPU in between */
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	edges = clew_trace_edges(t, &count);
+	assert_int_equal(count, 6);
+	for (size_t i = 1; i < count; i++)
+		assert_true(edges[i - 1].to_at <= edges[i].to_at);
+	assert_int_equal(clew_trace_edge_groups(t, &order, &begin, &groups), 0);
+	assert_int_equal(groups, 4);
+	assert_int_equal(begin[0], 0);
+	assert_int_equal(begin[1], 3);
+	assert_int_equal(begin[4], 6);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(edges[order[i]].to, i + 1);
+	assert_int_equal(edges[order[3]].to, 1);
+	free(order);
+	free(begin);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void nothing_at_all(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t = synthetic_trace(&s, 5000, 0);
+	uint32_t *order, *begin;
+	size_t count;
+	const struct clew_gap *gap_found;
+
+	(void)state;
+	assert_sane(t);
+	assert_null(clew_trace_sleeps(t, &count));
+	assert_int_equal(count, 0);
+	clew_trace_runs(t, &count);
+	assert_int_equal(count, 0);
+	clew_trace_edges(t, &count);
+	assert_int_equal(count, 0);
+	assert_int_equal(clew_trace_edge_groups(t, &order, &begin, &count), 0);
+	assert_int_equal(count, 0);
+	free(order);
+	free(begin);
+	assert_null(clew_trace_task(t, 1));
+	assert_null(clew_trace_task_at(t, 0));
+	assert_null(clew_trace_file(t, 1, 2, NULL));
+	assert_null(clew_trace_text(t, 1));
+	assert_null(clew_trace_cgroup(t, 1));
+	assert_null(clew_trace_socket(t, 1));
+	assert_int_equal(clew_trace_gaps(t, 0, UINT64_MAX, &gap_found), 0);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_wait_and_wake),
+		cmocka_unit_test(pollers),
+		cmocka_unit_test(futexes),
+		cmocka_unit_test(what_made_a_poller_ready),
+		cmocka_unit_test(one_release_several_destinations),
+		cmocka_unit_test(nothing_at_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What is left of a timeline when records are missing: what was seen stays, what
+ * was not is unknown, and nothing is invented.
+ */
+#include "synthetic.h"
+
+static void gap_on_the_cpu(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_run run;
+
+	(void)state;
+	threads(&s, 3);
+	SWITCH(&s, .at = 2000, .cpu = 0, .prev = IDLE, .next = 1);
+	gap(&s, 0, 2500, 4000);
+	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 2, .next = 1);
+	sleeps(&s, 5000, 0, 1, wait_in(SYS_pause));
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 1000, 2000, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 2000, 2500, CLEW_PIECE_RUNNING);
+	assert_piece(t, 1, 2500, 4000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 1, 4000, 5000, CLEW_PIECE_RUNNING);
+	assert_piece(t, 2, 1000, 4000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 2, 4000, 6000, CLEW_PIECE_RUNQUEUE);
+	assert_false(clew_trace_running(t, 0, 3000, &run));
+	assert_true(clew_trace_running(t, 0, 2499, &run));
+	assert_int_equal(run.ended, CLEW_RUN_LOST);
+	assert_false(sleep_of(t, 1, 0)->blind);
+	assert_int_equal(clew_trace_gaps(t, 3000, 3001, NULL), 1);
+	assert_int_equal(clew_trace_gaps(t, 4001, 9000, NULL), 0);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Any sleep over a gap, on whatever CPU, may have been two. Its wake still is what the stamp says. */
+static void sleep_over_a_gap(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 5);
+	sleeps(&s, 2000, 1, 1, wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x10, 102));
+	sleeps(&s, 3100, 2, 3, wait_in(SYS_pause)); /* in the gap, which is told only later */
+	comes(&s, 3200, 2, 3, (struct woken){.at = 3150, .by = 2});
+	gap(&s, 0, 3000, 4000);
+	sleeps(&s, 4100, 2, 3, wait_in(SYS_pause)); /* after it */
+	comes(&s, 5000, 1, 1, (struct woken){.at = 4900, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_true(sleep_of(t, 1, 0)->blind);
+	assert_int_equal(sleep_of(t, 1, 0)->end, 4900);
+	assert_int_equal(sleep_of(t, 1, 0)->ended_by, 2);
+	assert_int_equal(sleep_of(t, 1, 0)->edge_type, CLEW_EDGE_WAKE);
+	assert_int_equal(sleep_of(t, 1, 0)->holder_count, 0);
+	assert_true(sleep_of(t, 3, 0)->blind);
+	assert_false(sleep_of(t, 3, 1)->blind);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Without any gap told, a CPU's chain of records shows that some are missing. */
+static void broken_chains(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 6);
+	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 6, .next = 1, .flags = CLEW_SWITCH_PREEMPT);
+	sleeps(&s, 2100, 1, 2, wait_in(SYS_pause));
+	/* 2 leaves CPU 0 where 1 was believed: it was woken unseen */
+	SWITCH(&s, .at = 3000, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
+	/* 3, believed on CPU 0, comes on CPU 1 after a sleep */
+	SWITCH(&s, .at = 4000, .cpu = 1, .prev = IDLE, .next = 3, .woken = {.at = 3900, .by = 2});
+	/* 4 slept; it comes on as one that had not */
+	sleeps(&s, 4100, 2, 4, wait_in(SYS_pause));
+	SWITCH(&s, .at = 4200, .cpu = 2, .prev = IDLE, .next = 4);
+	/* 5 was preempted; it comes on as one that had slept */
+	SWITCH(&s, .at = 4300, .cpu = 3, .prev = 5, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
+	SWITCH(&s, .at = 4600, .cpu = 3, .prev = IDLE, .next = 5, .woken = {.at = 4500, .by = 4});
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 2000, 6000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 2, 1000, 2100, CLEW_PIECE_RUNNING);
+	assert_true(sleep_of(t, 2, 0)->blind);
+	assert_int_equal(sleep_of(t, 2, 0)->ended_by, 0);
+	assert_int_equal(piece_of(t, 2, 2500).kind, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 2, 3000, 6000, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 3, 3000, 3900, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 3, 3900, 4000, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 3, 4000, 6000, CLEW_PIECE_RUNNING);
+	assert_int_equal(edge_to(t, 3, 0)->type, CLEW_EDGE_WAKE);
+	assert_false(edge_to(t, 3, 0)->ends_sleep);
+	assert_true(sleep_of(t, 4, 0)->blind);
+	assert_piece(t, 4, 4200, 6000, CLEW_PIECE_RUNNING);
+	assert_piece(t, 5, 4300, 4500, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 5, 4500, 4600, CLEW_PIECE_RUNQUEUE);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static void births_and_deaths_lost(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 2);
+	SWITCH(&s, .at = 2000, .cpu = 0, .prev = IDLE, .next = 1);
+	/* A new task without FORK and TASK records. */
+	SWITCH(&s, .at = 2500, .cpu = 1, .prev = IDLE, .next = 7, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 2400, .by = 1});
+	SWITCH(&s, .at = 2600, .cpu = 1, .prev = 7, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+	/* The dead do not come back. */
+	SWITCH(&s, .at = 2700, .cpu = 1, .prev = IDLE, .next = 7);
+	SWITCH(&s, .at = 2800, .cpu = 1, .prev = 7, .next = IDLE);
+	life(&s, CLEW_KIND_EXEC, 2900, 7, 1);
+	life(&s, CLEW_KIND_EXEC, 2950, 1, 7);
+	life(&s, CLEW_KIND_FORK, 2960, 1, 1);
+	life(&s, CLEW_KIND_FORK, 2970, 0, 0);
+	life(&s, CLEW_KIND_EXIT, 2980, 99, 0);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 7, 2400, 2500, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 7, 2500, 2600, CLEW_PIECE_RUNNING);
+	assert_int_equal(clew_trace_task(t, 7)->death, 2600);
+	assert_int_equal(clew_trace_fork_of(t, 7)->from, 1);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Records of any contents: no crash, every ns in one piece. */
+static void nonsense(void **state)
+{
+	uint64_t seed = 88172645463325252ull;
+
+	(void)state;
+	for (unsigned round = 0; round < 300; round++) {
+		struct synthetic s = {0};
+		struct clew_trace *t;
+		uint64_t at = START;
+
+		threads(&s, 5);
+		for (unsigned i = 0; i < 300; i++) {
+			struct clew_wait wait = wait_futex((unsigned)(seed % 6), 0x10 + (seed >> 8) % 3, 100 + (uint32_t)(seed >> 16) % 8);
+			struct switched w;
+
+			seed ^= seed << 13;
+			seed ^= seed >> 7;
+			seed ^= seed << 17;
+			at += seed % 50;
+			wait.futex_operation = seed >> 40 & 0xff;
+			w = (struct switched){
+				.at = at,
+				.cpu = seed >> 8 & 3,
+				.prev = seed >> 12 & 7,
+				.next = seed >> 16 & 7,
+				.flags = seed >> 20 & 0x7f & ~CLEW_SWITCH_WAIT & (seed >> 50 & 3 ? ~CLEW_SWITCH_DEAD : ~0),
+				.wait = seed >> 28 & 1 ? &wait : NULL,
+				.woken = {.at = seed >> 30 & 1 ? at - (seed >> 32 & 127) : 0,
+					  .by = seed >> 36 & 7,
+					  .context = seed >> 44 & 3,
+					  .operation = seed >> 46 & 3,
+					  .object_kind = seed >> 48 & 1 ? CLEW_OBJECT_FUTEX : 0,
+					  .object = 0x10 + (seed >> 52 & 3)},
+			};
+			if (seed % 37 == 0)
+				gap(&s, seed >> 8 & 3, at - (seed >> 32 & 63), at);
+			else if (seed % 31 == 0)
+				life(&s, CLEW_KIND_FORK + (seed >> 40) % 3, at, seed >> 12 & 15, seed >> 16 & 15);
+			else
+				put_switch(&s, seed % 11 ? CLEW_KIND_SWITCH : CLEW_KIND_STATE, w);
+		}
+		t = synthetic_trace(&s, at + seed % 100, seed % 5 ? 0 : 1u << CLEW_EDGE_UNLOCK);
+		assert_sane(t);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gap_on_the_cpu),	  cmocka_unit_test(sleep_over_a_gap), cmocka_unit_test(broken_chains),
+		cmocka_unit_test(births_and_deaths_lost), cmocka_unit_test(nonsense),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
