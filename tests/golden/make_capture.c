@@ -15,7 +15,7 @@
  * KIND is a record's name in small letters; fields are those of records.h, for
  * "switch" and "state" those of the wait too (wait_flags for its flags). A value is
  * a number, names of the constants below joined by "|", or for `comm`, `path`, `text`
- * and `command` a text in double quotes; anything left out is 0, `descriptor` and
+ * and `command` a text in double quotes, with \xNN for any byte; anything left out is 0, `descriptor` and
  * `call` are -1.
  */
 #include <clew/capture.h>
@@ -174,6 +174,24 @@ static const struct shape *shape_of(const char *name)
 	fail("no kind of record", name);
 }
 
+/* Turns each \xNN into its byte, in place. */
+static void unescape(char *text)
+{
+	char *out = text;
+
+	while (*text) {
+		unsigned byte;
+
+		if (sscanf(text, "\\x%2x", &byte) == 1) {
+			*out++ = byte;
+			text += 4;
+		} else {
+			*out++ = *text++;
+		}
+	}
+	*out = '\0';
+}
+
 static unsigned stream_of(char *text)
 {
 	return strcmp(text, "user") ? (unsigned)number_of(text) : CLEW_STREAM_USER;
@@ -256,6 +274,7 @@ static void put_record(struct clew_writer *writer, unsigned stream, const struct
 			if (!save)
 				fail("no end of the text", value);
 			*save++ = '\0';
+			unescape(value);
 			size = set_text(record, shape, size, name, value);
 		} else {
 			save = value + strcspn(value, " ");

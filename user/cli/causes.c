@@ -71,25 +71,35 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace, const stru
 	}
 }
 
+/* " in CALL for OBJECT", or of what kind the wait is if neither is known. */
+static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep, unsigned kind)
+{
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	bool has_object = sleep && sleep->object.kind != CLEW_OBJECT_NONE;
+
+	fputs("waited", out);
+	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
+		fprintf(out, " in %s", call);
+	print_with_object(out, "for", trace, sleep);
+	if (!call && !has_object)
+		fprintf(out, " (%s)", clew_wait_kind_name(kind));
+}
+
 static void print_unknown(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
-	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
 
-	if (!sleep || segment->unknown_kind == CLEW_WAIT_UNKNOWN) {
+	if (!sleep) {
 		fputs("did something that the capture does not show", out);
 		return;
 	}
-	fprintf(out, "waited (%s", clew_wait_kind_name(segment->unknown_kind));
-	if (call)
-		fprintf(out, " in %s", call);
-	print_with_object(out, "on", trace, sleep);
+	print_wait(out, trace, sleep, segment->unknown_kind);
 	if (sleep->end == CLEW_TIME_OPEN)
-		fputs("), and the capture ended first", out);
+		fputs(", and the capture ended first", out);
 	else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN)
-		fprintf(out, "), and an interrupt ended it (%s)", clew_context_name(sleep->context));
+		fprintf(out, ", and an interrupt ended it (%s)", clew_context_name(sleep->context));
 	else
-		fputs("), and what ended it is unknown", out);
+		fputs(", and what ended it is unknown", out);
 }
 
 static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
@@ -130,11 +140,7 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		fputs("was stopped", out);
 		break;
 	default:
-		fprintf(out, "waited (%s", clew_wait_kind_name(segment->kind));
-		if (call)
-			fprintf(out, " in %s", call);
-		print_with_object(out, "on", trace, sleep);
-		putc(')', out);
+		print_wait(out, trace, sleep, segment->kind);
 		break;
 	}
 }
@@ -208,7 +214,7 @@ static char *cause_text(const struct clew_trace *trace, const struct clew_segmen
 
 	if (!out)
 		return NULL;
-	clew_print_task(out, trace, segment->task, segment->start);
+	clew_print_task(out, trace, segment->task, segment->end - 1);
 	if (waiter_of(segment) != CLEW_NO_TASK)
 		print_relation(out, trace, segment);
 	else

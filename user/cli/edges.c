@@ -57,12 +57,36 @@ static bool wanted(const struct clew_trace *trace, const struct edges_values *va
 	return false;
 }
 
-static void json_end(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, const char comm[CLEW_COMM_SIZE], uint64_t at)
-{
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-	char name[CLEW_COMM_SIZE + 1] = "";
+struct end {
+	uint32_t serial;
+	uint64_t at;
+	char comm[CLEW_COMM_SIZE + 1]; /* at that moment */
+};
 
-	memcpy(name, comm, CLEW_COMM_SIZE);
+static struct end origin_of(const struct clew_edge *edge)
+{
+	struct end end = {.serial = edge->from, .at = edge->from_at};
+
+	memcpy(end.comm, edge->from_comm, CLEW_COMM_SIZE);
+	return end;
+}
+
+static struct end destination_of(const struct clew_trace *trace, const struct clew_edge *edge)
+{
+	struct end end = {.serial = edge->to, .at = edge->to_at};
+
+	/* The identity that an exec leads to is told right after it. */
+	if (edge->type == CLEW_EDGE_EXEC)
+		snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(trace, edge->to, edge->to_at));
+	else
+		memcpy(end.comm, edge->to_comm, CLEW_COMM_SIZE);
+	return end;
+}
+
+static void json_end(struct clew_json *json, const struct clew_trace *trace, const struct end *end)
+{
+	const struct clew_trace_task *task = clew_trace_task(trace, end->serial);
+
 	clew_json_object(json, NULL);
 	if (task) {
 		clew_json_unsigned(json, "pid", task->pid);
@@ -71,14 +95,23 @@ static void json_end(struct clew_json *json, const struct clew_trace *trace, uin
 		clew_json_null(json, "pid");
 		clew_json_null(json, "tid");
 	}
-	clew_json_string(json, "comm", name);
-	clew_json_unsigned(json, "at", at);
+	clew_json_string(json, "comm", end->comm);
+	clew_json_unsigned(json, "at", end->at);
 	clew_json_object_end(json);
+}
+
+/* What an object's description needs of the wait that an edge ended. */
+static struct clew_sleep ended_sleep(const struct clew_edge *edge)
+{
+	return (struct clew_sleep){
+		.task = edge->to, .ended_by = edge->from, .edge_type = edge->type, .call = CLEW_NO_CALL, .kind = CLEW_WAIT_UNKNOWN};
 }
 
 static void json_edge(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
 {
 	const struct clew_edge *first = edge_at(group, 0);
+	struct clew_sleep sleep = ended_sleep(first);
+	struct end origin = origin_of(first);
 
 	clew_json_object(json, NULL);
 	clew_json_string(json, "type", clew_edge_type_name(first->type));
@@ -87,13 +120,16 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_string(json, "relation", clew_edge_relation(first->type));
 	clew_json_bool(json, "bridged", false);
 	clew_json_array(json, "from");
-	json_end(json, trace, first->from, first->from_comm, first->from_at);
+	json_end(json, trace, &origin);
 	clew_json_array_end(json);
 	clew_json_array(json, "to");
-	for (size_t i = 0; i < group->count; i++)
-		json_end(json, trace, edge_at(group, i)->to, edge_at(group, i)->to_comm, edge_at(group, i)->to_at);
+	for (size_t i = 0; i < group->count; i++) {
+		struct end destination = destination_of(trace, edge_at(group, i));
+
+		json_end(json, trace, &destination);
+	}
 	clew_json_array_end(json);
-	clew_json_object_of(json, "object", trace, &first->object, NULL);
+	clew_json_object_of(json, "object", trace, &first->object, &sleep);
 	clew_json_array(json, "candidates");
 	clew_json_array_end(json);
 	clew_json_object(json, "descriptors");
@@ -101,13 +137,11 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_object_end(json);
 }
 
-static void print_end(const struct clew_trace *trace, uint32_t serial, const char comm[CLEW_COMM_SIZE])
+static void print_end(const struct clew_trace *trace, const struct end *end)
 {
-	const struct clew_trace_task *task = clew_trace_task(trace, serial);
-	char name[CLEW_COMM_SIZE + 1] = "";
+	const struct clew_trace_task *task = clew_trace_task(trace, end->serial);
 
-	memcpy(name, comm, CLEW_COMM_SIZE);
-	clew_print_safe(stdout, name);
+	clew_print_safe(stdout, end->comm);
 	printf("-%u", task ? task->tid : 0);
 }
 
@@ -116,21 +150,26 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	enum { MOST_SHOWN = 8 };
 	const struct clew_edge *first = edge_at(group, 0);
 	uint64_t start = clew_trace_start(trace);
+	struct end origin = origin_of(first);
 
 	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
 	       clew_edge_type_name(first->type));
-	print_end(trace, first->from, first->from_comm);
+	print_end(trace, &origin);
 	fputs(" -> ", stdout);
 	for (size_t i = 0; i < group->count && i < MOST_SHOWN; i++) {
+		struct end destination = destination_of(trace, edge_at(group, i));
+
 		if (i)
 			fputs(", ", stdout);
-		print_end(trace, edge_at(group, i)->to, edge_at(group, i)->to_comm);
+		print_end(trace, &destination);
 	}
 	if (group->count > MOST_SHOWN)
 		printf(" and %zu more", group->count - MOST_SHOWN);
 	if (first->object.kind != CLEW_OBJECT_NONE) {
+		struct clew_sleep sleep = ended_sleep(first);
+
 		fputs("  by ", stdout);
-		clew_print_object(stdout, trace, &first->object, NULL);
+		clew_print_object(stdout, trace, &first->object, &sleep);
 	}
 	printf("  (%s)\n", clew_evidence_name(first->evidence));
 }
@@ -167,7 +206,7 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 		clew_json_end(&json);
 	} else {
 		printf("\n%zu of %zu dependencies\n", shown, group_count);
-		clew_print_truth(stdout, trace, clew_trace_start(trace), clew_trace_end(trace));
+		clew_print_truth(stdout, trace);
 	}
 	free(order);
 	free(begin);

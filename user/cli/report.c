@@ -246,7 +246,7 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 	putc('\n', out);
 }
 
-void clew_print_truth(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
+void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
 {
 	const struct clew_capture_info *info = clew_reader_info(clew_trace_capture(trace));
 	const struct clew_gap *first = NULL;
@@ -275,5 +275,10 @@ void clew_print_truth(FILE *out, const struct clew_trace *trace, uint64_t from, 
 		fputs(", none of it here", out);
 	}
 	putc('\n', out);
-	clew_print_cost(out, info);
+}
+
+void clew_print_truth(FILE *out, const struct clew_trace *trace)
+{
+	clew_print_ledger(out, trace, clew_trace_start(trace), clew_trace_end(trace));
+	clew_print_cost(out, clew_reader_info(clew_trace_capture(trace)));
 }

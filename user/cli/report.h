@@ -39,9 +39,10 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
 
 /* "ledger" and "cost" of the object that is open: what the recording lost, from..to especially. */
 void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to);
-/* The same in two lines. */
-void clew_print_truth(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
-/* The line of clew's own cost. */
+/* The same, a line each. */
+void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
 void clew_print_cost(FILE *out, const struct clew_capture_info *info);
+/* Both lines, for an answer about the whole capture. */
+void clew_print_truth(FILE *out, const struct clew_trace *trace);
 
 #endif

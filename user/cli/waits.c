@@ -205,7 +205,7 @@ static void answer_text(const struct clew_trace *trace, const struct waits_value
 		shown++;
 	}
 	printf("\n%zu of %zu waits, %s in all\n", shown, count, CLEW_DURATION(ns));
-	clew_print_truth(stdout, trace, clew_trace_start(trace), clew_trace_end(trace));
+	clew_print_truth(stdout, trace);
 }
 
 int clew_command_waits(int argc, char **argv)

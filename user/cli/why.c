@@ -115,7 +115,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "end", segment->end);
 	clew_json_unsigned(json, "ns", segment->end - segment->start);
 	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
-	clew_json_task_fields(json, trace, segment->task, segment->start);
+	/* Its name at the end: a new process soon has the name of its program. */
+	clew_json_task_fields(json, trace, segment->task, segment->end - 1);
 	clew_json_array(json, "chain");
 	for (uint32_t i = 0; i < segment->chain_length; i++) {
 		const struct clew_trace_task *task = clew_trace_task(trace, segment->chain[i]);
@@ -135,6 +136,7 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_null(json, "via");
 	}
 	clew_json_bool(json, "cycle", segment->cycle);
+	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	clew_json_object_end(json);
 }
 
@@ -145,7 +147,7 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 	clew_json_string(json, "text", cause->text);
 	clew_json_number(json, "share", (double)cause->ns / (double)(why->to - why->from));
 	clew_json_string(json, "kind", clew_wait_kind_name(cause->first->kind));
-	clew_json_task_fields(json, trace, cause->first->task, cause->first->start);
+	clew_json_task_fields(json, trace, cause->first->task, cause->first->end - 1);
 	clew_json_unsigned(json, "segments", cause->segments);
 	clew_json_object_end(json);
 }
@@ -158,7 +160,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_unsigned(json, "to", why->to);
 	clew_json_unsigned(json, "total_ns", why->to - why->from);
 	clew_json_unsigned(json, "unknown_ns", why->unknown_ns);
-	clew_json_task_fields(json, trace, why->task, why->from);
+	clew_json_task_fields(json, trace, why->task, why->to);
 	clew_json_array(json, "segments");
 	for (size_t i = 0; i < why->segment_count; i++)
 		json_segment(json, trace, &why->segments[i]);
@@ -225,6 +227,8 @@ static int explain_slowest(const struct clew_trace *trace, struct why_values *va
 		clew_json_truth(&json, trace, from, to);
 		clew_json_object_end(&json);
 		clew_json_end(&json);
+	} else if (count) {
+		clew_print_cost(stdout, clew_reader_info(clew_trace_capture(trace)));
 	}
 	if (!status && !count)
 		return clew_fail(
@@ -285,6 +289,8 @@ static int explain_one(const struct clew_trace *trace, struct why_values *values
 	status = explain(trace, values, task->serial, from, to, values->json ? &json : NULL);
 	if (!status && values->json)
 		clew_json_end(&json);
+	else if (!status)
+		clew_print_cost(stdout, clew_reader_info(clew_trace_capture(trace)));
 	return status;
 }
 

@@ -26,7 +26,7 @@ static void print_header(const struct clew_trace *trace, const struct clew_why *
 	const struct clew_trace_task *task = clew_trace_task(trace, why->task);
 	uint64_t start = clew_trace_start(trace);
 
-	clew_print_task(stdout, trace, why->task, why->from);
+	clew_print_task(stdout, trace, why->task, why->to);
 	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n", CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
 	       (why->to - start) / 1e9);
 	if (task && (task->command_line[0] || task->executable[0])) {
@@ -88,11 +88,13 @@ static void print_segment(const struct clew_trace *trace, const struct clew_why 
 		clew_print_task(stdout, trace, segment->chain[i], segment->start);
 		fputs(" <- ", stdout);
 	}
-	clew_print_task(stdout, trace, segment->task, segment->start);
+	clew_print_task(stdout, trace, segment->task, segment->end - 1);
 	putchar(' ');
 	clew_print_activity(stdout, trace, segment);
 	if (segment->via_type >= 0)
 		printf("  [%s, %s]", clew_edge_type_name(segment->via_type), clew_evidence_name(segment->via_evidence));
+	if (segment->sleep && segment->sleep->blind)
+		fputs("  [records lost here]", stdout);
 	putchar('\n');
 }
 
@@ -147,5 +149,5 @@ void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, 
 	print_causes(why, causes, cause_count, all);
 	print_timeline(trace, why, all);
 	putchar('\n');
-	clew_print_truth(stdout, trace, why->from, why->to);
+	clew_print_ledger(stdout, trace, why->from, why->to);
 }

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Answers about captures whose every nanosecond is known, compared with tests/golden/expected/. Prints TAP.
+
+Usage: answers.py [--write]     --write: take what clew says now as expected, to be read before it is committed
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import _capture  # noqa: E402  pylint: disable=wrong-import-position
+
+CLEW = os.path.abspath(os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew")))
+EXPECTED = os.path.join(HERE, "expected")
+
+# capture, name of the answer, command and options
+CASES = [
+    ("mutex", "info", ["info"]),
+    ("mutex", "waits", ["waits"]),
+    ("mutex", "waits-chosen", ["waits", "--tid", "101", "--min", "1ms", "--kind", "futex,poll"]),
+    ("mutex", "edges", ["edges"]),
+    ("mutex", "why", ["why", "--tid", "101"]),
+    ("mutex", "why-part", ["why", "--tid", "101", "--from", "0.35ms", "--to", "1000001450000"]),
+    ("mutex", "why-slowest", ["why", "--slowest", "3"]),
+    ("mutex", "why-without-unlock", ["why", "--tid", "101", "--without", "unlock"]),
+    ("life", "info", ["info"]),
+    ("life", "waits", ["waits"]),
+    ("life", "edges", ["edges"]),
+    ("life", "edges-chosen", ["edges", "--type", "wake,fork", "--tid", "60"]),
+    ("life", "why-child", ["why", "--tid", "51"]),
+    ("life", "why-pool", ["why", "--tid", "61"]),
+    ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
+]
+
+
+def mask(text, command):
+    """What depends on the compression library's version is no part of the answer."""
+    if command != "info":
+        return text
+    text = re.sub(r"(?m)^size .*$", "size       SIZE", text)
+    text = re.sub(r"[0-9.]+ bytes a switch in the columns of switch, wake and wait; [0-9.]+ in", "N bytes a switch in the columns of switch, wake and wait; N in", text)
+    text = re.sub(r'"(bytes|column_bytes_per_switch|file_bytes_per_switch)":[0-9.]+', r'"\1":0', text)
+    return re.sub(r'"columns":\{[^}]*\}', '"columns":{}', text)
+
+
+def problem_of(path, written, write):
+    if write:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(written)
+        return ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            expected = file.read()
+    except OSError as error:
+        return str(error)
+    if written == expected:
+        return ""
+    for number, (line, wanted) in enumerate(zip(written.splitlines() + [""], expected.splitlines() + [""]), 1):
+        if line != wanted:
+            return "line %d of %s is %r instead of %r" % (number, os.path.basename(path), line[:300], wanted[:300])
+    return "%s differs in length" % os.path.basename(path)
+
+
+def check_cover(why):
+    """Every ns of the interval in one segment and one cause, none twice."""
+    at = why["from"]
+    for segment in why["segments"]:
+        if segment["start"] != at or segment["end"] - segment["start"] != segment["ns"] or segment["ns"] <= 0:
+            return "segment at %d does not follow on %d" % (segment["start"], at)
+        at = segment["end"]
+    if at != why["to"] or why["to"] - why["from"] != why["total_ns"]:
+        return "the segments end at %d, the interval at %d" % (at, why["to"])
+    if sum(cause["ns"] for cause in why["causes"]) != why["total_ns"]:
+        return "the causes do not add up"
+    if sum(segment["ns"] for segment in why["segments"] if segment["kind"] == "unknown") != why["unknown_ns"]:
+        return "unknown_ns is not the sum of the unknown segments"
+    return ""
+
+
+def main():
+    write = sys.argv[1:] == ["--write"]
+    number, failed = 0, 0
+    os.makedirs(EXPECTED, exist_ok=True)
+
+    def report(name, problem):
+        nonlocal number, failed
+        number += 1
+        failed += bool(problem)
+        print("%s %d - %s%s" % ("not ok" if problem else "ok", number, name, ": " + problem if problem else ""), flush=True)
+
+    with tempfile.TemporaryDirectory() as directory:
+        for name in sorted({case[0] for case in CASES}):
+            _capture.make(name, os.path.join(directory, name + ".clew"))
+        for capture, answer, arguments in CASES:
+            for extension, more in (("txt", []), ("json", ["--json"])):
+                done = subprocess.run([CLEW, arguments[0], capture + ".clew"] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False)
+                label = "%s: clew %s" % (capture, " ".join(arguments + more))
+                if done.returncode or done.stderr:
+                    report(label, "exit status %d, %r" % (done.returncode, done.stderr))
+                    continue
+                text = mask(done.stdout.decode(), arguments[0])
+                report(label, problem_of(os.path.join(EXPECTED, "%s.%s.%s" % (capture, answer, extension)), text, write))
+                if extension == "json":
+                    document = json.loads(text)
+                    whys = document.get("operations", [document] if "segments" in document else [])
+                    problem = next(filter(None, map(check_cover, whys)), "")
+                    if whys:
+                        report(label + ": every ns once", problem)
+    print("1..%d" % number)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
