@@ -174,9 +174,16 @@ static void run_processes(int creator)
 /* The threads' tids are 2, 3, 4 in the namespace: so the lock names its owners. */
 static void run_namespace(int creator)
 {
+	uint64_t before = wl_now();
+	int first;
+
 	if (unshare(CLONE_NEWPID) < 0)
 		wl_skip("a new pid namespace is refused");
-	wl_reap(creator, wl_fork(creator, run_threads));
+	first = wl_fork(creator, run_threads);
+	wl_reap(creator, first);
+	/* The namespace's first process ends only when all tids in it are free again. */
+	for (int task = first + 1; task <= first + MEMBERS; task++)
+		wl_edge("wake|exit", task, first, before, "")->optional = true;
 }
 
 int main(int argc, char **argv)

@@ -12,7 +12,10 @@ static void become(int task, int parent, bool execute)
 {
 	struct wl_task *child = &wl->tasks[task];
 
-	wl_own_ids(&child->pid, &child->tid);
+	int tid;
+
+	wl_own_ids(&child->pid, &tid);
+	child->tid = tid;
 	child->born = wl_now();
 	wl_await_blocked(parent, SYS_vfork, WL_ANY_ARGUMENT);
 	if (execute)

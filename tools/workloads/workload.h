@@ -49,7 +49,7 @@
 
 struct wl_task {
 	char comm[16];
-	int tid;
+	_Atomic int tid; /* in the initial pid namespace; 0 until others may look at it */
 	int pid;
 	uint64_t born;
 	uint64_t leaving;	 /* before it ends */
@@ -236,6 +236,8 @@ WL_FINE bool wl_is_blocked(int tid, long number, unsigned long argument)
 	ssize_t size;
 	int fd;
 
+	if (tid == 0)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
@@ -417,14 +419,17 @@ WL_FINE void wl_introduce(int self)
 {
 	struct wl_task *task = &wl->tasks[self];
 	volatile char stack[16384];
+	int tid;
 
 	for (size_t i = 0; i < sizeof(stack); i += 1024)
 		stack[i] = 0;
 	wl_random_state = wl->seed * 1000003 + self * 7919 + 1;
 	prctl(PR_SET_NAME, task->comm);
 	prctl(PR_SET_TIMERSLACK, 1);
-	wl_own_ids(&task->pid, &task->tid);
-	wl_is_blocked(task->tid, -1, 0);
+	wl_own_ids(&task->pid, &tid);
+	/* /proc learns its name here: two at once would wait for each other in there. */
+	wl_is_blocked(tid, -1, 0);
+	atomic_store(&task->tid, tid);
 	atomic_store(&task->ready, 1);
 }
 
