@@ -123,8 +123,8 @@ def test_files(directory, capture):
         "the first bytes of a capture": write("short", good[:16]),
         "a capture whose first byte is another": write("first", bytes([good[0] ^ 0xff]) + good[1:]),
     }
-    fifo = os.path.join(directory, "fifo")
-    os.mkfifo(fifo)
+    empty = os.path.join(directory, "empty.clew")
+    _capture.make("empty", empty)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []
         fails("%s: no such file" % command, [command, os.path.join(directory, "nothing")] + more, 2, "nothing")
@@ -133,6 +133,7 @@ def test_files(directory, capture):
         fails("%s: a device" % command, [command, "/dev/null"] + more, 2, "/dev/null")
         for name, path in foreign.items():
             fails("%s: %s" % (command, name), [command, path] + more, 2, path)
+        fails("%s: an empty capture" % command, [command, empty] + more, 2, empty, "record again")
         fails("%s: foreign standard input" % command, [command, "-"] + more, 2, "standard input", stdin=None, input=b"nonsense\n" * 20)
     for size in (len(good) - 1, len(good) // 2):
         done = run(["info", write("cut", good[:size]), "--json"])
