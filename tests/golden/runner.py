@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """tests/run itself: what it makes of programs that pass, fail, die, hang or keep silent. Prints TAP."""
 import importlib.machinery
