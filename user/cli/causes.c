@@ -46,7 +46,7 @@ static bool holds(const struct clew_sleep *sleep, const struct clew_segment *seg
 /* " of OBJECT", " on OBJECT": nothing where there is no object. */
 static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	if (!sleep || sleep->object.kind == CLEW_OBJECT_NONE)
+	if (!sleep || !clew_waits_for_object(sleep))
 		return;
 	fprintf(out, " %s ", word);
 	clew_print_object(out, trace, &sleep->object, sleep);
@@ -75,7 +75,7 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace, const stru
 static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep, unsigned kind)
 {
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
-	bool has_object = sleep && sleep->object.kind != CLEW_OBJECT_NONE;
+	bool has_object = sleep && clew_waits_for_object(sleep);
 
 	fputs("waited", out);
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)

@@ -228,15 +228,22 @@ static bool describe_nothing(const struct clew_sleep *sleep, struct description 
 	return true;
 }
 
+bool clew_waits_for_object(const struct clew_sleep *sleep)
+{
+	return sleep->object.kind != CLEW_OBJECT_NONE && sleep->kind != CLEW_WAIT_FAULT && sleep->kind != CLEW_WAIT_STOPPED;
+}
+
 /* False: there is no object. */
 static bool describe(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
 		     struct description *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = object_kind_name(object->kind);
-	switch (object->kind) {
-	case CLEW_OBJECT_NONE:
+	if (object->kind == CLEW_OBJECT_NONE)
 		return describe_nothing(sleep, ret);
+	if (sleep && object == &sleep->object && !clew_waits_for_object(sleep))
+		return false;
+	switch (object->kind) {
 	case CLEW_OBJECT_FILE:
 		describe_file(trace, object, ret);
 		break;

@@ -20,6 +20,12 @@ void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trac
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
 /*
+ * Whether a wait's object is what it waits for: a page fault and a stop come in
+ * the middle of a call, and the call's object has nothing to do with them.
+ */
+bool clew_waits_for_object(const struct clew_sleep *sleep);
+
+/*
  * An object; null if there is none and the wait has no name of its own. `sleep`
  * is the wait it belongs to, or NULL.
  */

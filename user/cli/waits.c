@@ -161,7 +161,7 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 	/* "futex futex 0x.." would say nothing more. */
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
 		printf(", %s", call);
-	if (sleep->object.kind != CLEW_OBJECT_NONE) {
+	if (clew_waits_for_object(sleep)) {
 		fputs(", ", stdout);
 		clew_print_object(stdout, trace, &sleep->object, sleep);
 	}
