@@ -213,11 +213,13 @@ int build_feed_identity(struct clew_builder *builder, const struct clew_header *
 
 /* ---- wake.c ---- */
 
+#define BUILD_STATE_INTERRUPTIBLE 1u /* of clew_switch.prev_state */
+
 /* A wake that says nothing. */
 extern const struct wake build_no_wake;
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record);
-/* The type of the edge that this wake is to a sleep of that kind; never -1. */
-enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, const struct wake *wake);
+/* The type of the edge that this wake is to a sleep of that kind, in that scheduler state. */
+enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake);
 bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type);
 int build_send_edge(struct clew_builder *builder, struct clew_edge *edge);
 

@@ -75,11 +75,13 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 	}
 }
 
-enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, const struct wake *wake)
+enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake)
 {
 	if (kind == CLEW_WAIT_CHILD && wake->flags & CLEW_WAKE_EXITING)
 		return CLEW_EDGE_EXIT;
-	if (kind == CLEW_WAIT_STOPPED || wake->flags & (CLEW_WAKE_SIGNAL | CLEW_WAKE_STOPPED))
+	/* A signal that was pending wakes only who sleeps interruptibly. */
+	if (kind == CLEW_WAIT_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
+	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
 		return CLEW_EDGE_SIGNAL;
 	switch (kind) {
 	case CLEW_WAIT_VFORK:
@@ -142,7 +144,8 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL};
 
 /* Fills in what the wake says of a sleep, and sends the edge if there is one. */
-static int explain_end(struct clew_builder *builder, struct clew_sleep *sleep, const struct clew_wait *wait, const struct wake *wake)
+static int explain_end(struct clew_builder *builder, struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state,
+		       const struct wake *wake)
 {
 	enum clew_edge_type type;
 	struct clew_edge edge;
@@ -157,7 +160,7 @@ static int explain_end(struct clew_builder *builder, struct clew_sleep *sleep, c
 	if (wake->waker == CLEW_NO_TASK)
 		return 0;
 	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
-	type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, wake);
+	type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
 	if (build_dropped(builder, type)) {
 		sleep->context = CLEW_WAKE_UNKNOWN;
 		return 0;
@@ -200,7 +203,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	sleep.blind = blind || builder->loss_to > sleep.start;
 	sleep.end = later(end, sleep.start);
 	sleep.object = object_of(wait, sleep.kind, wake);
-	r = explain_end(builder, &sleep, wait, wake);
+	r = explain_end(builder, &sleep, wait, task->sleep_state, wake);
 	if (r < 0)
 		return r;
 	task->frontier = switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : later(switch_in, sleep.end);
