@@ -218,8 +218,10 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	while (at < (last ? pending->size : pending->old))
 		at = pass_parcel(stream, at);
-	memmove(pending->data, pending->data + at, pending->size - at);
-	pending->size -= at;
+	if (at) {
+		memmove(pending->data, pending->data + at, pending->size - at);
+		pending->size -= at;
+	}
 	pending->old = pending->size;
 }
 

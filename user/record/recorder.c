@@ -123,8 +123,9 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
 
 	error = clew_bpf__load(bpf);
+	/* -EINVAL is for arguments alone. */
 	if (error)
-		return clew_say(message, error, "the kernel refuses clew's programs: %s: see `clew doctor`", strerror(-error));
+		return clew_say(message, -ENOTSUP, "the kernel refuses clew's programs: %s: see `clew doctor`", strerror(-error));
 	error = clew_filter_fill(bpf, options, message);
 	if (error)
 		return error;
