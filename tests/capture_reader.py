@@ -78,7 +78,7 @@ class Bytes:
 class Column:
     def __init__(self, source):
         self.name = source.name()
-        self.type, self.coding, self.reference, self.condition = source.take(4)
+        self.type, self.coding, self.reference, self.second, self.condition = source.take(5)
         self.mask, self.size = source.number(4), source.number(2)
 
     def wrap(self, value):
@@ -150,7 +150,8 @@ def decode_numbers(column, number, data, present, decoded, chunk):
     other = None if column.reference in (NONE, number) else decoded[column.reference]
     if column.coding == RECENT:
         return decode_recent(column, data, present, other)
-    values, last, by_key = [], 0, {}
+    second = None if column.second == NONE else decoded[column.second]
+    values, last, by_key, by_second = [], 0, {}, {}
     previous = chunk.first_time if column.coding == TIME else 0
     for residual, row in zip(planes(data, len(present)), present):
         if column.coding == PLAIN:
@@ -168,11 +169,15 @@ def decode_numbers(column, number, data, present, decoded, chunk):
         elif column.coding == STREAM:
             value = chunk.stream + unfold(residual)
         elif column.coding == KEYED:
-            value = by_key.get(other[row], last) + unfold(residual)
+            key = other[row] if second is None else (other[row], second[row])
+            prediction = last if second is None else by_second.get(second[row], last)
+            value = by_key.get(key, prediction) + unfold(residual)
         value = column.wrap(value)
         previous = last = value
         if column.coding == KEYED:
-            by_key[other[row]] = value
+            by_key[key] = value
+            if second is not None:
+                by_second[second[row]] = value
         values.append(value)
     return values
 

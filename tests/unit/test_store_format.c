@@ -36,7 +36,6 @@ static void show_switch(FILE *out, const struct clew_switch *record)
 
 	NUMBER(record, next);
 	NUMBER(record, prev);
-	NUMBER(record, prev_state);
 	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
 		NUMBER(record, waker);
 		NUMBER(record, wake_time);
@@ -50,17 +49,18 @@ static void show_switch(FILE *out, const struct clew_switch *record)
 		SIGNED(record, wake_descriptor);
 	}
 	if (record->header.flags & CLEW_SWITCH_WAIT) {
-		WAIT(flags);
 		WAIT(call);
+		WAIT(flags);
 		WAIT(object_kind);
-		WAIT(object);
-		WAIT(device);
 		fprintf(out, ",\"wait_descriptor\":%d", wait->descriptor);
+		WAIT(device);
+		WAIT(object);
 		WAIT(argument);
 		WAIT(futex_operation);
 		WAIT(futex_class);
 		WAIT(owner);
 	}
+	NUMBER(record, prev_state);
 }
 
 static void show_task(FILE *out, const struct clew_task_record *task)
@@ -275,6 +275,7 @@ static void add_column(struct bytes *bytes, const char *name, unsigned type, uns
 	add_number(bytes, type, 1);
 	add_number(bytes, coding, 1);
 	add_number(bytes, reference, 1);
+	add_number(bytes, STORE_NONE, 1);
 	add_number(bytes, STORE_NONE, 1);
 	add_number(bytes, 0, 4);
 	add_number(bytes, 0, 2);

@@ -89,8 +89,10 @@ int store_work_reserve(struct store_work *work, size_t rows)
 	work->identity = malloc(capacity * sizeof(*work->identity));
 	free(work->values);
 	work->values = malloc(capacity * sizeof(*work->values));
+	free(work->keys);
+	work->keys = malloc(capacity * sizeof(*work->keys));
 	free(work->last);
-	work->last = malloc(capacity * sizeof(*work->last));
+	work->last = malloc(2 * capacity * sizeof(*work->last));
 	free(work->present);
 	work->present = malloc(capacity * sizeof(*work->present));
 	free(work->hash);
@@ -102,8 +104,10 @@ int store_work_reserve(struct store_work *work, size_t rows)
 			r = grow(&work->common[i], capacity, sizeof(uint64_t));
 	}
 	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX && r == 0; i++)
-		r = grow(&work->slots[i], capacity, sizeof(uint32_t));
-	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->last || !work->present || !work->hash) {
+		r = grow(&work->slots[i].slots, capacity, sizeof(uint32_t));
+	for (unsigned i = 0; i < STORE_PAIRS && r == 0; i++)
+		r = grow(&work->pairs[i].slots.slots, capacity, sizeof(uint32_t));
+	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->present || !work->hash) {
 		store_work_done(work);
 		return -ENOMEM;
 	}
@@ -115,13 +119,17 @@ int store_work_reserve(struct store_work *work, size_t rows)
 
 void store_work_begin(struct store_work *work)
 {
-	memset(work->slot_count, 0, sizeof(work->slot_count));
+	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
+		work->slots[i].count = 0;
+	for (unsigned i = 0; i < STORE_PAIRS; i++)
+		work->pairs[i].slots.count = 0;
 }
 
 void store_work_done(struct store_work *work)
 {
 	free(work->values);
 	free(work->residuals);
+	free(work->keys);
 	free(work->last);
 	free(work->identity);
 	free(work->present);
@@ -131,7 +139,9 @@ void store_work_done(struct store_work *work)
 		free(work->common[i]);
 	}
 	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
-		free(work->slots[i]);
+		free(work->slots[i].slots);
+	for (unsigned i = 0; i < STORE_PAIRS; i++)
+		free(work->pairs[i].slots.slots);
 	memset(work, 0, sizeof(*work));
 }
 
@@ -174,83 +184,116 @@ int store_keep(struct store_work *work, const struct store_job *job)
 	return 0;
 }
 
-static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
+static const uint64_t *column_of(const struct store_work *work, uint8_t reference)
 {
-	uint8_t reference = job->column->reference;
-
 	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
 }
 
-/* Numbers the values of the key column densely, in order of appearance; number 0 is kept free. */
-static int key_slots(struct store_work *work, const struct store_job *job, const uint32_t **ret_slots, uint32_t *ret_count)
+static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
 {
-	uint8_t reference = job->column->reference;
-	unsigned which = reference & STORE_COMMON ? STORE_COLUMNS_MAX + (reference & ~STORE_COMMON) : reference;
-	const uint64_t *keys = reference_of(work, job);
-	uint32_t count = 0;
+	return column_of(work, job->column->reference);
+}
+
+/* Numbers equal keys equally, from 0 in order of appearance. */
+static int number_keys(struct store_work *work, const uint64_t *keys, size_t rows, struct store_slots *into)
+{
+	uint32_t *hash = work->hash, *slots, count = 0;
 	size_t size = 64;
 
-	if (!work->slots[which])
-		work->slots[which] = malloc(work->capacity * sizeof(uint32_t));
-	if (!work->slots[which])
+	if (!into->slots)
+		into->slots = malloc(work->capacity * sizeof(*into->slots));
+	if (!into->slots)
 		return -ENOMEM;
-	if (!work->slot_count[which]) {
-		uint32_t *slots = work->slots[which], *hash = work->hash;
+	slots = into->slots;
+	while (size < 2 * rows)
+		size *= 2;
+	memset(hash, 0xff, size * sizeof(*hash));
+	for (size_t i = 0; i < rows; i++) {
+		size_t at = (keys[i] * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
 
-		while (size < 2 * job->rows)
-			size *= 2;
-		memset(hash, 0xff, size * sizeof(*hash));
-		for (size_t i = 0; i < job->rows; i++) {
-			size_t at = (keys[i] * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
-
-			if (i && keys[i] == keys[i - 1]) {
-				slots[i] = slots[i - 1];
-				continue;
-			}
-			/* The table has the first row of each value. */
-			while (hash[at] != UINT32_MAX && keys[hash[at]] != keys[i])
-				at = (at + 1) & (size - 1);
-			if (hash[at] == UINT32_MAX) {
-				hash[at] = i;
-				slots[i] = count++;
-			} else {
-				slots[i] = slots[hash[at]];
-			}
+		/* The table has the first row of each key. */
+		while (hash[at] != UINT32_MAX && keys[hash[at]] != keys[i])
+			at = (at + 1) & (size - 1);
+		if (hash[at] == UINT32_MAX) {
+			hash[at] = i;
+			slots[i] = count++;
+		} else {
+			slots[i] = slots[hash[at]];
 		}
-		work->slot_count[which] = count;
 	}
-	*ret_slots = work->slots[which];
-	*ret_count = work->slot_count[which];
+	into->count = count;
 	return 0;
 }
 
+static int column_slots(struct store_work *work, const struct store_job *job, uint8_t reference, struct store_slots **ret_slots)
+{
+	*ret_slots = &work->slots[reference & STORE_COMMON ? STORE_COLUMNS_MAX + (reference & ~STORE_COMMON) : reference];
+	return (*ret_slots)->count ? 0 : number_keys(work, column_of(work, reference), job->rows, *ret_slots);
+}
+
+static int pair_slots(struct store_work *work, const struct store_job *job, struct store_slots **ret_slots, struct store_slots **ret_second)
+{
+	const struct store_column *column = job->column;
+	struct store_pair_slots *pair;
+	struct store_slots *first = NULL;
+	int r;
+
+	r = column_slots(work, job, column->second, ret_second);
+	for (unsigned i = 0; i < STORE_PAIRS && r == 0; i++) {
+		pair = &work->pairs[i];
+		if (pair->slots.count && pair->reference == column->reference && pair->second == column->second) {
+			*ret_slots = &pair->slots;
+			return 0;
+		}
+	}
+	if (r == 0)
+		r = column_slots(work, job, column->reference, &first);
+	if (r < 0)
+		return r;
+	pair = &work->pairs[work->next_pair++ % STORE_PAIRS];
+	pair->reference = column->reference;
+	pair->second = column->second;
+	*ret_slots = &pair->slots;
+	for (size_t i = 0; i < job->rows; i++)
+		work->keys[i] = (uint64_t)first->slots[i] << 32 | (*ret_second)->slots[i];
+	return number_keys(work, work->keys, job->rows, &pair->slots);
+}
+
 /*
- * KEYED looks up the slot of the row's key; a slot not used yet predicts the
- * column's last value. work->last has values, a bit for "used" each in hash.
+ * KEYED looks up what the column had with this row's key. A pair that is new is
+ * predicted by its second key, and what is new altogether by the row before.
  */
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
-	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, previous = 0;
+	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, *last_second, previous = 0;
 	uint64_t mask = UINT64_MAX >> shift;
-	uint8_t *used = (uint8_t *)work->hash;
-	const uint32_t *slots;
-	uint32_t count;
+	uint8_t *used = (uint8_t *)work->hash, *used_second;
+	bool two = job->column->second != STORE_NONE;
+	struct store_slots *slots, *second = NULL;
 	int r;
 
-	r = key_slots(work, job, &slots, &count);
+	r = two ? pair_slots(work, job, &slots, &second) : column_slots(work, job, job->column->reference, &slots);
 	if (r < 0)
 		return r;
-	memset(used, 0, count);
+	if (!two)
+		second = slots;
+	memset(used, 0, slots->count + second->count);
+	used_second = used + slots->count;
+	last_second = last + slots->count;
 	for (size_t i = 0; i < job->count; i++) {
-		uint32_t slot = slots[job->present[i]];
-		uint64_t prediction = used[slot] ? last[slot] : previous;
+		uint32_t row = job->present[i], slot = slots->slots[row], slot_second = second->slots[row];
+		uint64_t prediction = previous;
 
+		if (used[slot])
+			prediction = last[slot];
+		else if (used_second[slot_second])
+			prediction = last_second[slot_second];
 		if (forward)
 			residuals[i] = fold(values[i] - prediction, shift);
 		else
 			values[i] = (prediction + unfold(residuals[i])) & mask;
-		used[slot] = 1;
-		last[slot] = previous = values[i];
+		used[slot] = used_second[slot_second] = 1;
+		last[slot] = last_second[slot_second] = previous = values[i];
 	}
 	return 0;
 }
@@ -352,6 +395,10 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 			residuals[i] = fold(values[i] - job->stream, shift);
 		return 0;
 	case STORE_KEYED:
+		if (!store_planes_width(values, job->count)) {
+			memset(residuals, 0, job->count * sizeof(*residuals));
+			return 0;
+		}
 		return keyed(work, job, shift, true);
 	case STORE_RECENT:
 		*ret_extra = recent_forward(work, job, shift);
@@ -401,6 +448,10 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 			values[i] = (job->stream + unfold(residuals[i])) & mask;
 		return 0;
 	case STORE_KEYED:
+		if (!store_planes_width(residuals, job->count)) {
+			memset(values, 0, job->count * sizeof(*values));
+			return 0;
+		}
 		return keyed(work, job, shift, false);
 	case STORE_RECENT:
 		return recent_backward(work, job, shift, extra);

@@ -12,21 +12,31 @@
 #include "schema.h"
 
 #define STORE_RECENT_MAX 255
+#define STORE_PAIRS	 8 /* whose slots are kept */
 
 /* Working memory for one chunk at a time, grown to the largest so far. */
 struct store_work {
 	size_t capacity;
 	uint64_t *values; /* of the column at hand, by present row */
 	uint64_t *residuals;
-	uint64_t *last;	    /* KEYED: by slot */
+	uint64_t *keys;	    /* KEYED: pairs of slots, by row */
+	uint64_t *last;	    /* KEYED: by slot, of the key or pair, then of the second key */
 	uint32_t *identity; /* 0, 1, 2, ... */
 	uint32_t *present;  /* rows that have the column at hand */
 	uint32_t *hash;
 	size_t hash_size;
-	uint64_t *full[STORE_COLUMNS_MAX];	    /* referenced columns of the kind at hand, by row; 0 where absent */
-	uint64_t *common[STORE_COLUMNS_MAX];	    /* referenced common columns, by row of the kind at hand */
-	uint32_t *slots[2 * STORE_COLUMNS_MAX];	    /* dense numbers of a column's values, by row */
-	uint32_t slot_count[2 * STORE_COLUMNS_MAX]; /* 0: not computed yet */
+	uint64_t *full[STORE_COLUMNS_MAX];   /* referenced columns of the kind at hand, by row; 0 where absent */
+	uint64_t *common[STORE_COLUMNS_MAX]; /* referenced common columns, by row of the kind at hand */
+	struct store_slots {
+		uint32_t *slots; /* dense numbers of a column's values, by row */
+		uint32_t count;	 /* 0: not computed yet */
+	} slots[2 * STORE_COLUMNS_MAX];
+	struct store_pair_slots {
+		uint8_t reference;
+		uint8_t second;
+		struct store_slots slots;
+	} pairs[STORE_PAIRS]; /* the same for two columns */
+	unsigned next_pair;
 };
 
 /* What one column is computed from. */

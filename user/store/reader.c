@@ -11,7 +11,7 @@
 #include "scan.h"
 
 /* Decoded chunks may take that much, and that often the file's size. */
-#define MEMORY_MIN (256ull << 20)
+#define MEMORY_MIN   (256ull << 20)
 #define MEMORY_RATIO 256
 
 struct cursor {

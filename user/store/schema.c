@@ -13,6 +13,7 @@
 struct table_column {
 	const char *name;
 	const char *reference; /* a column of this kind, else of the common ones */
+	const char *second;
 	uint8_t type;
 	uint8_t coding;
 	uint8_t mask; /* of `flags`; 0: every row has the column */
@@ -35,10 +36,12 @@ struct table_kind {
 #define TYPE_OF(type_, member_)                                                                                                            \
 	_Generic(((type_ *)NULL)->member_, __u8 : STORE_U8, __u16 : STORE_U16, __u32 : STORE_U32, __u64 : STORE_U64, __s32 : STORE_I32)
 
-#define AT(name_, type_, member_, base_, coding_, reference_, mask_)                                                                       \
+#define AT_CODED(name_, type_, member_, base_, coding_, reference_, mask_)                                                                 \
+	.name = (name_), .reference = (reference_), .type = TYPE_OF(type_, member_), .coding = (coding_), .mask = (mask_),                 \
+	.offset = (base_) + offsetof(type_, member_)
+#define AT(name, type, member, base, coding, reference, mask)                                                                              \
 	{                                                                                                                                  \
-		.name = (name_), .reference = (reference_), .type = TYPE_OF(type_, member_), .coding = (coding_), .mask = (mask_),         \
-		.offset = (base_) + offsetof(type_, member_)                                                                               \
+		AT_CODED(name, type, member, base, coding, reference, mask)                                                                \
 	}
 
 #define FLAGS AT("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0)
@@ -65,32 +68,43 @@ static const struct table_column common_columns[] = {
 #define SWITCH(member, coding, reference, mask) AT(#member, struct clew_switch, member, 0, coding, reference, mask)
 #define WAIT(member, coding, reference)                                                                                                    \
 	AT("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), coding, reference, CLEW_SWITCH_WAIT)
+/* Two keys, of which the second decides where the pair is new. */
+#define SWITCH_BY(member, reference_, second_, mask_)                                                                                      \
+	{                                                                                                                                  \
+		AT_CODED(#member, struct clew_switch, member, 0, STORE_KEYED, reference_, mask_), .second = (second_)                      \
+	}
+#define WAIT_BY(member, reference_, second_)                                                                                               \
+	{                                                                                                                                  \
+		AT_CODED("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), STORE_KEYED, reference_,                   \
+			 CLEW_SWITCH_WAIT),                                                                                                \
+			.second = (second_)                                                                                                \
+	}
 
 static const struct table_column switch_columns[] = {
 	FLAGS,
 	SWITCH(next, STORE_RECENT, "next", 0),
 	SWITCH(prev, STORE_PREVIOUS, "next", 0),
-	SWITCH(prev_state, STORE_KEYED, "flags", 0),
 	SWITCH(waker, STORE_RECENT, "next", WAKE),
 	SWITCH(wake_time, STORE_BEFORE, "time", WAKE),
 	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE),
 	SWITCH(wake_flags, STORE_PLAIN, NULL, WAKE),
 	SWITCH(wake_operation, STORE_PLAIN, NULL, WAKE),
-	SWITCH(wake_call, STORE_KEYED, "waker", WAKE),
+	SWITCH_BY(wake_call, "waker", "wake_context", WAKE),
 	SWITCH(wake_object_kind, STORE_KEYED, "next", WAKE),
-	SWITCH(wake_object, STORE_KEYED, "next", WAKE),
-	SWITCH(wake_device, STORE_KEYED, "next", WAKE),
-	SWITCH(wake_descriptor, STORE_KEYED, "next", WAKE),
-	WAIT(flags, STORE_KEYED, "prev"),
+	SWITCH_BY(wake_object, "next", "wake_object_kind", WAKE),
+	SWITCH_BY(wake_device, "next", "wake_object_kind", WAKE),
+	SWITCH_BY(wake_descriptor, "next", "wake_object_kind", WAKE),
 	WAIT(call, STORE_KEYED, "prev"),
-	WAIT(object_kind, STORE_KEYED, "prev"),
-	WAIT(object, STORE_KEYED, "prev"),
-	WAIT(device, STORE_KEYED, "prev"),
-	WAIT(descriptor, STORE_KEYED, "prev"),
-	WAIT(argument, STORE_KEYED, "prev"),
-	WAIT(futex_operation, STORE_KEYED, "prev"),
-	WAIT(futex_class, STORE_KEYED, "prev"),
+	WAIT_BY(flags, "prev", "wait_call"),
+	WAIT_BY(object_kind, "prev", "wait_call"),
+	WAIT_BY(descriptor, "prev", "wait_call"),
+	WAIT_BY(device, "prev", "wait_object_kind"),
+	WAIT_BY(object, "prev", "wait_descriptor"),
+	WAIT_BY(argument, "prev", "wait_call"),
+	WAIT_BY(futex_operation, "prev", "wait_call"),
+	WAIT_BY(futex_class, "prev", "wait_call"),
 	WAIT(owner, STORE_RECENT, "wait_owner"),
+	SWITCH_BY(prev_state, "wait_flags", "flags", 0),
 };
 
 #define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
@@ -291,7 +305,7 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		columns += table[i].count;
-	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 11));
+	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 12));
 	if (!bytes)
 		return -ENOMEM;
 
@@ -309,6 +323,7 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 			p = put_number(p, column->type, 1);
 			p = put_number(p, column->coding, 1);
 			p = put_number(p, table_reference(kind, column->reference), 1);
+			p = put_number(p, table_reference(kind, column->second), 1);
 			p = put_number(p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
 			p = put_number(p, column->mask, 4);
 			p = put_number(p, column->size, 2);

@@ -32,7 +32,7 @@ enum store_coding {
 	STORE_BEFORE = 3,   /* that column less this one, without sign */
 	STORE_TIME = 4,	    /* difference to the row before, without sign; first: to the chunk's first time */
 	STORE_STREAM = 5,   /* difference to the chunk's stream */
-	STORE_KEYED = 6,    /* difference to this column in the last row with the same key */
+	STORE_KEYED = 6,    /* difference to this column in the last row with the same key, or two */
 	STORE_RECENT = 7,   /* place in a list of recent values */
 	STORE_TRIMMED = 8,  /* bytes without the zeros at their end */
 	STORE_TAIL = 9,	    /* bytes whose length is another column */
@@ -51,6 +51,7 @@ struct store_column {
 	uint8_t type;
 	uint8_t coding;
 	uint8_t reference; /* a column's number, maybe with STORE_COMMON, or STORE_NONE */
+	uint8_t second;	   /* KEYED: the other key, as reference */
 	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of `mask` */
 	uint32_t mask;
 	uint16_t size; /* of TRIMMED bytes */

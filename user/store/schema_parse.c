@@ -103,7 +103,12 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	    ((column->reference & STORE_COMMON) || target->condition != column->condition || target->mask != column->mask))
 		return false;
 	target->referenced = true;
-	return true;
+	if (column->coding != STORE_KEYED || column->second == STORE_NONE)
+		return true;
+	target = column_target(schema, kind, number, column->second);
+	if (target)
+		target->referenced = true;
+	return target;
 }
 
 static int parse_kind(struct store_schema *schema, struct cursor *cursor, char what[STORE_NAME_MAX + 1])
@@ -127,6 +132,7 @@ static int parse_kind(struct store_schema *schema, struct cursor *cursor, char w
 		column->type = get_number(cursor, 1);
 		column->coding = get_number(cursor, 1);
 		column->reference = get_number(cursor, 1);
+		column->second = get_number(cursor, 1);
 		column->condition = get_number(cursor, 1);
 		column->mask = get_number(cursor, 4);
 		column->size = get_number(cursor, 2);
