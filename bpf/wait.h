@@ -272,7 +272,7 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 			return;
 		}
 	}
-	if (expected != 3)
+	if (expected != 3 || (wait->flags & CLEW_WAIT_FLAG_COMPAT))
 		return;
 	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16; __writers_futex at 4, 8, 12. */
 	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
@@ -290,9 +290,17 @@ static __always_inline bool futex_memory_matters(const struct clew_wait *wait)
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
 
-static __always_inline void classify_futex_any(struct clew_wait *wait, const struct glibc_mutex *mutex)
+static __always_inline void classify_futex_any(struct clew_wait *wait, struct glibc_mutex *mutex)
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+
+	/* In 32-bit programs the kind comes before the users; their rwlock is another one still, and is left alone. */
+	if (wait->flags & CLEW_WAIT_FLAG_COMPAT) {
+		__u32 kind = mutex->users;
+
+		mutex->users = mutex->kind;
+		mutex->kind = kind;
+	}
 
 	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2) {
 		wait->futex_class = CLEW_FUTEX_CLASS_PI;
