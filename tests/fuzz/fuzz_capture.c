@@ -174,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct file file = {0};
 	unsigned mode;
 
-	if (!size)
+	if (size < 2)
 		return 0;
 	mode = *data % 3;
 	data++;

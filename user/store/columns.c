@@ -36,19 +36,19 @@ struct recent {
 /* Moves a value to the front; returns its place before, from 1, or 0: it was not there. */
 static unsigned recent_touch(struct recent *recent, uint64_t value)
 {
-	unsigned at = 0;
+	uint64_t carried = value;
 
-	while (at < recent->count && recent->values[at] != value)
-		at++;
-	if (at < recent->count) {
-		memmove(&recent->values[1], &recent->values[0], at * sizeof(value));
-		recent->values[0] = value;
-		return at + 1;
+	/* Each value passed moves back by one place. */
+	for (unsigned at = 0; at < recent->count; at++) {
+		uint64_t here = recent->values[at];
+
+		recent->values[at] = carried;
+		if (here == value)
+			return at + 1;
+		carried = here;
 	}
 	if (recent->count < STORE_RECENT_MAX)
-		recent->count++;
-	memmove(&recent->values[1], &recent->values[0], (recent->count - 1) * sizeof(value));
-	recent->values[0] = value;
+		recent->values[recent->count++] = carried;
 	return 0;
 }
 

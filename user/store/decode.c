@@ -170,6 +170,11 @@ static int get_numbers(struct store_work *work, const struct store_job *job, con
 	size_t extra = 0;
 	int r;
 
+	/* The commonest column of all is one of zeros. */
+	if (!size && (job->column->coding == STORE_PLAIN || job->column->coding == STORE_KEYED)) {
+		memset(work->values, 0, job->count * sizeof(*work->values));
+		return store_keep(work, job);
+	}
 	if (job->column->coding == STORE_RECENT) {
 		if (size < job->count)
 			return -EBADMSG;
@@ -186,8 +191,11 @@ static int get_numbers(struct store_work *work, const struct store_job *job, con
 	return r < 0 ? r : store_keep(work, job);
 }
 
+/* Stores values in records that were all zero. */
 static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const uint64_t *values, size_t count, unsigned size)
 {
+	if (!store_planes_width(values, count))
+		return;
 	switch (size) {
 	case 1:
 		for (size_t i = 0; i < count; i++)
@@ -336,10 +344,9 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 				scatter(records + column->offset, stride, job.present, work->values, job.count, column->member_size);
 		}
 	}
-	if (r == 0 && records && rows->of[kind->id].tail_length && !tail) {
-		memset(work->values, 0, count * sizeof(uint64_t));
-		scatter(records + rows->of[kind->id].tail_length, stride, work->identity, work->values, count, 2);
-	}
+	/* Lengths without what they are the lengths of. */
+	for (size_t i = 0; r == 0 && records && rows->of[kind->id].tail_length && !tail && i < count; i++)
+		memset(records + i * stride + rows->of[kind->id].tail_length, 0, 2);
 	return r;
 }
 
