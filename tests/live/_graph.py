@@ -10,6 +10,19 @@ exactly once.
 import collections
 
 SLACK = 2000  # ns: two readings of one clock in two places
+REACH = 100000  # ns: how far around a blind wait its task may be misjudged
+
+
+class Disagreement(str):
+    """What is wrong, in words; `blind` if clew says of itself that it could not see there."""
+
+    blind = False
+
+
+def disagreement(text, blind=False):
+    said = Disagreement(text)
+    said.blind = blind
+    return said
 
 
 class Score:
@@ -19,20 +32,22 @@ class Score:
         self.right = collections.Counter()
         self.wrong = collections.Counter()
         self.missed = collections.Counter()
+        self.blind = collections.Counter()  # missed where clew says that it could not see
 
     def add(self, other):
         self.right.update(other.right)
         self.wrong.update(other.wrong)
         self.missed.update(other.missed)
+        self.blind.update(other.blind)
 
     def table(self):
-        types = sorted(set(self.right) | set(self.wrong) | set(self.missed))
-        lines = [f"{'type':<10} {'pairs':>7} {'precision':>9} {'recall':>7}"]
+        types = sorted(set(self.right) | set(self.wrong) | set(self.missed) | set(self.blind))
+        lines = [f"{'type':<10} {'pairs':>7} {'precision':>9} {'recall':>7} {'blind':>5}"]
         for kind in types:
             right, wrong, missed = self.right[kind], self.wrong[kind], self.missed[kind]
             precision = right / (right + wrong) if right + wrong else 1.0
             recall = right / (right + missed) if right + missed else 1.0
-            lines.append(f"{kind:<10} {right + missed:>7} {precision:>9.4f} {recall:>7.4f}")
+            lines.append(f"{kind:<10} {right + missed:>7} {precision:>9.4f} {recall:>7.4f} {self.blind[kind]:>5}")
         return lines
 
 
@@ -47,6 +62,10 @@ class Capture:
         self.by_tid = collections.defaultdict(list)
         for wait in waits:
             self.by_tid[wait["tid"]].append(wait)
+
+    def blind(self, tid, start, end):
+        """Whether clew says that it did not see all of a task then."""
+        return any(w.get("blind") for w in self.by_tid.get(tid, ()) if w["start"] <= end + REACH and (w["end"] is None or w["end"] >= start - REACH))
 
 
 def _object_agrees(said, found):
@@ -95,8 +114,9 @@ def compare_edges(graph, capture):
     for pair, edges in expected.items():
         for edge in edges:
             if not edge["found"] and not edge["optional"]:
-                score.missed[edge["type"][0]] += 1
-                wrong.append(f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing")
+                blind = capture.blind(pair[1], edge["at_min"], edge["at_max"])
+                (score.blind if blind else score.missed)[edge["type"][0]] += 1
+                wrong.append(disagreement(f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing", blind))
     for (at, tid), (match, sizes) in wide.items():
         # One cause with n effects is one edge with n destinations.
         if any(size != len(match["to"]) for size in sizes):
@@ -176,7 +196,8 @@ def compare_wait(said, capture):
 
 
 def compare_waits(graph, capture):
-    return [problem for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem]
+    return [disagreement(problem, capture.blind(said["tid"], said["start_min"], said["end_max"]))
+            for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem]
 
 
 def check_cover(why):

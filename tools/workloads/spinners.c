@@ -33,6 +33,11 @@ static void spin(int self)
 	to[me] = wl_now();
 }
 
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
 int main(int argc, char **argv)
 {
 	int self = wl_begin(argc, argv, "spinners");
@@ -50,16 +55,23 @@ int main(int argc, char **argv)
 	for (int i = 0; i < SPINNERS; i++)
 		wl_join(self, spinners[i]);
 	for (int i = 0; i < SPINNERS; i++) {
-		uint64_t total = to[i] - from[i], delay = total - worked[i], slack = total / 50 + 1000000;
+		uint64_t total = to[i] - from[i], delay = total - worked[i], slack = total / 50 + 1000000, others = 0, apart = slack;
 		struct wl_fact *fact = wl_fact(spinners[i], from[i], to[i]);
 		struct wl_charge *charge;
 
 		wl_charge(fact, spinners[i], "running", worked[i] > slack ? worked[i] - slack : 0, worked[i] + slack);
-		charge = wl_charge(fact, spinners[i], "runqueue", delay > slack ? delay - slack : 0, delay + slack);
-		charge = wl_charge(fact, spinners[i], "runqueue", delay / 2, delay + slack);
-		for (int j = 0; j < SPINNERS; j++)
-			if (j != i)
-				charge->by[charge->by_count++] = spinners[j];
+		wl_charge(fact, spinners[i], "runqueue", delay > slack ? delay - slack : 0, delay + slack);
+		/* It never sleeps: whenever another runs, it is delayed by that. */
+		charge = wl_charge(fact, spinners[i], "runqueue", 0, 0);
+		for (int j = 0; j < SPINNERS; j++) {
+			if (j == i)
+				continue;
+			charge->by[charge->by_count++] = spinners[j];
+			others += worked[j];
+			apart += distance(from[i], from[j]) + distance(to[i], to[j]);
+		}
+		charge->min = others > apart ? others - apart : 0;
+		charge->max = others + slack;
 	}
 	wl_print();
 	return 0;
