@@ -132,6 +132,40 @@ static void births_and_deaths_lost(void **state)
 	synthetic_done(&s);
 }
 
+/* The kernel side could not tell who came on, or had not marked a task born before the start as old. */
+static void serials_that_could_not_be_had(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_run run;
+	size_t count;
+
+	(void)state;
+	threads(&s, 3);
+	found_asleep(&s, 1050, 3, wait_in(SYS_pause));
+	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
+	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = UINT32_MAX);
+	sleeps(&s, 3000, 0, 1, wait_in(SYS_pause));
+	SWITCH(&s, .at = 3500, .cpu = 0, .prev = IDLE, .next = 2, .woken = {.at = 3400, .by = UINT32_MAX});
+	SWITCH(&s, .at = 3600, .cpu = 0, .prev = UINT32_MAX, .next = IDLE);
+	SWITCH(&s, .at = 4000, .cpu = 1, .prev = IDLE, .next = 3, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 3900, .by = 2});
+	life(&s, CLEW_KIND_FORK, 4500, 1, UINT32_MAX);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_true(sleep_of(t, 1, 0)->blind);
+	assert_piece(t, 1, 2500, 3000, CLEW_PIECE_UNKNOWN);
+	assert_false(clew_trace_running(t, 0, 2700, &run));
+	assert_int_equal(sleep_of(t, 2, 0)->ended_by, 0);
+	assert_piece(t, 3, 1000, 3900, CLEW_PIECE_SLEEP);
+	assert_int_equal(sleep_of(t, 3, 0)->ended_by, 2);
+	assert_null(clew_trace_fork_of(t, 3));
+	assert_null(clew_trace_task(t, UINT32_MAX));
+	clew_trace_edges(t, &count);
+	assert_int_equal(count, 1);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* Records of any contents: no crash, every ns in one piece. */
 static void nonsense(void **state)
 {
@@ -184,8 +218,9 @@ static void nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gap_on_the_cpu),	  cmocka_unit_test(sleep_over_a_gap), cmocka_unit_test(broken_chains),
-		cmocka_unit_test(births_and_deaths_lost), cmocka_unit_test(nonsense),
+		cmocka_unit_test(gap_on_the_cpu), cmocka_unit_test(sleep_over_a_gap),
+		cmocka_unit_test(broken_chains),  cmocka_unit_test(births_and_deaths_lost),
+		cmocka_unit_test(nonsense),	  cmocka_unit_test(serials_that_could_not_be_had),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

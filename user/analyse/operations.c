@@ -104,9 +104,9 @@ int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context
 	struct list list = {0};
 	int r = 0;
 
-	for (size_t i = 0; i < trace->task_count && r >= 0; i++)
-		if (!wanted || wanted(context, &trace->tasks[i]->task))
-			r = operations_of(trace, trace->tasks[i], idle_kinds, from, to, &list);
+	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++)
+		if (!wanted || wanted(context, &trace_task_at(trace, i)->task))
+			r = operations_of(trace, trace_task_at(trace, i), idle_kinds, from, to, &list);
 	if (r < 0) {
 		free(list.operations);
 		return r;

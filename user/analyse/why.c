@@ -45,7 +45,7 @@ struct search {
 	struct frame *frames;
 	size_t depth, frame_capacity;
 	size_t segment_capacity;
-	struct vector hints; /* by serial: where the task's last piece was found */
+	struct vector hints; /* by task: where the task's last piece was found */
 };
 
 static int extend_chain(struct search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
@@ -222,7 +222,7 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 static int step(struct search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
-	uint32_t *hint = (uint32_t *)search->hints.data + frame->task->task.serial;
+	uint32_t *hint = (uint32_t *)search->hints.data + frame->task->index;
 	struct clew_piece piece;
 	uint64_t from = frame->cursor, end;
 
@@ -277,7 +277,7 @@ int clew_why_explain(const struct clew_trace *trace, uint32_t task, uint64_t fro
 	if (!search.arena)
 		return -ENOMEM;
 	why.memory = search.arena;
-	r = vector_reserve(&search.hints, trace->by_serial.count);
+	r = vector_reserve(&search.hints, trace->tasks.count);
 	if (r >= 0)
 		r = search_all(&search, asked, from, to);
 	why.gap_count = clew_trace_gaps(trace, from, to, NULL);

@@ -23,6 +23,9 @@
 #define BUILD_ALIAS_GRACE 1000000000ull
 #define BUILD_ALIAS_LOG	  64u
 
+/* Stands for a task that ran but whose serial could not be had. */
+#define BUILD_UNKNOWN_TASK UINT32_MAX
+
 enum task_state {
 	TASK_UNSEEN,  /* no record told of it yet */
 	TASK_UNKNOWN, /* something about it was lost */
@@ -182,9 +185,15 @@ struct clew_builder {
 
 /* ---- tasks.c ---- */
 
+/* A serial that names no task: the idle task, or one that the kernel side could not tell. */
+static inline bool build_nobody(uint32_t serial)
+{
+	return serial == CLEW_NO_TASK || serial == BUILD_UNKNOWN_TASK;
+}
+
 /* NULL: never seen, or gone. */
 struct task *build_task_find(const struct clew_builder *builder, uint32_t serial);
-/* Makes it if need be; NULL: no memory, or serial 0. */
+/* Makes it if need be; NULL: no memory, or nobody. */
 struct task *build_task_get(struct clew_builder *builder, uint32_t serial);
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record);
 void build_task_dead(struct clew_builder *builder, struct task *task);

@@ -22,7 +22,7 @@ static int feed_fork(struct clew_builder *builder, const struct clew_life *recor
 	};
 
 	if (!child)
-		return record->other == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->other) ? 0 : -ENOMEM;
 	if (!child->forked && !child->switched && child->state == TASK_UNSEEN) {
 		child->state = TASK_READY;
 		child->since = builder->now;
@@ -30,7 +30,7 @@ static int feed_fork(struct clew_builder *builder, const struct clew_life *recor
 	child->forked = true;
 	if (!child->comm[0] && parent)
 		memcpy(child->comm, parent->comm, sizeof(child->comm));
-	if (record->task == CLEW_NO_TASK || build_dropped(builder, CLEW_EDGE_FORK))
+	if (build_nobody(record->task) || build_dropped(builder, CLEW_EDGE_FORK))
 		return 0;
 	return build_send_edge(builder, &edge);
 }
@@ -78,7 +78,7 @@ static int feed_exec(struct clew_builder *builder, const struct clew_life *recor
 	int r = 0;
 
 	if (!before || !after)
-		return record->task == CLEW_NO_TASK || record->other == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->task) || build_nobody(record->other) ? 0 : -ENOMEM;
 	/* exec has renamed the task just before. */
 	memcpy(edge.from_comm, before->renamed ? before->comm_before : before->comm, sizeof(edge.from_comm));
 	memcpy(edge.to_comm, before->comm, sizeof(edge.to_comm));
@@ -99,7 +99,7 @@ static int feed_rename(struct clew_builder *builder, const struct clew_rename *r
 	struct task *task = build_task_get(builder, record->task);
 
 	if (!task)
-		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->task) ? 0 : -ENOMEM;
 	memcpy(task->comm_before, task->comm, sizeof(task->comm_before));
 	memcpy(task->comm, record->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = 0;

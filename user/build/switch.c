@@ -169,6 +169,8 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	unsigned flags = record->header.flags;
 	int r;
 
+	if (record->prev == BUILD_UNKNOWN_TASK)
+		return build_lose_cpu(builder, cpu, cpu->last);
 	if (!task && record->prev != CLEW_NO_TASK)
 		return -ENOMEM;
 	r = end_run(builder, cpu, task, record);
@@ -198,9 +200,10 @@ static int enter_unknown(struct clew_builder *builder, struct task *task, const 
 	bool whole = !task->switched && !task->forked && task->state == TASK_UNSEEN && builder->loss_to == 0 && task->start_time <= start;
 	int r;
 
-	if (record->header.flags & CLEW_SWITCH_NEXT_NEW) {
+	/* Born while nothing was recorded yet it may still be told as new. */
+	if (record->header.flags & CLEW_SWITCH_NEXT_NEW && (task->forked || task->start_time == 0 || task->start_time > start)) {
 		r = 0;
-		if (!task->forked && record->wake_time && record->waker && !build_dropped(builder, CLEW_EDGE_FORK)) {
+		if (!task->forked && record->wake_time && !build_nobody(record->waker) && !build_dropped(builder, CLEW_EDGE_FORK)) {
 			struct clew_edge edge = {
 				.from_at = record->wake_time,
 				.to_at = record->wake_time,
@@ -219,7 +222,9 @@ static int enter_unknown(struct clew_builder *builder, struct task *task, const 
 		return r;
 	}
 	if (wake.time == 0)
-		return whole && !(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) ? build_send_ready(builder, task, start, builder->now) : 0;
+		return whole && !(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW))
+			       ? build_send_ready(builder, task, start, builder->now)
+			       : 0;
 	if (whole && wake.time > start)
 		return build_unseen_sleep(builder, task, &wake, start, builder->now);
 	/* It was ready from its wake on; what it did before is lost, or before the start. */
@@ -232,7 +237,7 @@ static int enter_ready(struct clew_builder *builder, struct task *task, const st
 	unsigned flags = record->header.flags;
 	uint64_t start = task->since;
 
-	if (flags & CLEW_SWITCH_NEXT_SLEPT) {
+	if (flags & CLEW_SWITCH_NEXT_SLEPT || (flags & CLEW_SWITCH_NEXT_NEW && task->found)) {
 		/* Woken between the start and the look at it, or it slept unseen. */
 		task->state = task->found ? TASK_UNSEEN : TASK_UNKNOWN;
 		if (!task->found)
@@ -266,8 +271,10 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	cpu->seen = true;
 	cpu->open_start = false;
 	cpu->since = cpu->last = builder->now;
+	if (record->next == BUILD_UNKNOWN_TASK)
+		cpu->known = false;
 	if (!task)
-		return record->next == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->next) ? 0 : -ENOMEM;
 	switch ((enum task_state)task->state) {
 	case TASK_SLEEPING:
 		r = enter_sleeping(builder, task, record);
@@ -322,7 +329,7 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	uint64_t start = builder->options.start;
 
 	if (!task)
-		return record->prev == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->prev) ? 0 : -ENOMEM;
 	if (flags & CLEW_STATE_STOP) {
 		if (task->state == TASK_UNSEEN && !task->forked && flags & CLEW_SWITCH_SLEEP && builder->loss_to == 0 &&
 		    task->start_time <= start) {

@@ -49,7 +49,7 @@ struct task *build_task_get(struct clew_builder *builder, uint32_t serial)
 	struct task *task = build_task_find(builder, serial);
 	struct task_page *page;
 
-	if (task || serial == CLEW_NO_TASK)
+	if (task || build_nobody(serial))
 		return task;
 	page = page_of(table, serial);
 	if (!page)
@@ -87,7 +87,7 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 	unsigned levels = record->nspid_count < CLEW_NSPID_LEVELS ? record->nspid_count : CLEW_NSPID_LEVELS;
 
 	if (!task)
-		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return build_nobody(record->task) ? 0 : -ENOMEM;
 	memcpy(task->comm, record->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = 0;
 	task->start_time = record->start_time;

@@ -18,13 +18,13 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 	uint64_t time = record->wake_time;
 
 	/* One older than the last switch-in ended an earlier wait; nobody wakes himself. */
-	if (!(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) || time == 0 || time < task->switched_in ||
+	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) || time == 0 || time < task->switched_in ||
 	    (record->wake_context == CLEW_WAKE_TASK && record->waker == task->serial))
 		return build_no_wake;
 	return (struct wake){
 		.time = earlier(time, builder->now),
 		.object = record->wake_object,
-		.waker = record->wake_context == CLEW_WAKE_TASK ? record->waker : CLEW_NO_TASK,
+		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker) ? record->waker : CLEW_NO_TASK,
 		.device = record->wake_device,
 		.descriptor = record->wake_descriptor,
 		.context = record->wake_context <= CLEW_WAKE_WORK ? record->wake_context : CLEW_WAKE_UNKNOWN,

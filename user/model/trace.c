@@ -159,7 +159,8 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->readies.item = sizeof(struct clew_ready);
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
-	trace->by_serial.item = sizeof(struct trace_task *);
+	trace->pages.item = sizeof(struct trace_page *);
+	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->edge_lock, NULL);
 	r = clew_builder_new(&builder_options, &sink, &trace->builder);
 	if (r < 0) {
@@ -174,25 +175,22 @@ void clew_trace_free(struct clew_trace *trace)
 {
 	if (!trace)
 		return;
-	for (size_t serial = 0; serial < trace->by_serial.count; serial++) {
-		struct trace_task *task = trace_task_find(trace, (uint32_t)serial);
-
-		if (task) {
-			free(task->pieces.data);
-			free(task->names);
-		}
+	for (size_t i = 0; i < trace->tasks.count; i++) {
+		free(trace_task_at(trace, i)->pieces.data);
+		free(trace_task_at(trace, i)->names);
 	}
 	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++)
 		free(trace->cpus[cpu].data);
 	free(trace->cpus);
-	free(trace->tasks);
+
 	free(trace->edges);
 	vector_done(&trace->runs);
 	vector_done(&trace->sleeps);
 	vector_done(&trace->readies);
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
-	vector_done(&trace->by_serial);
+	vector_done(&trace->pages);
+	vector_done(&trace->tasks);
 	map_done(&trace->files);
 	map_done(&trace->sockets);
 	map_done(&trace->cgroups);
@@ -283,8 +281,7 @@ static size_t vector_used(const struct vector *vector)
 size_t clew_trace_memory(const struct clew_trace *trace)
 {
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
-	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->by_serial) + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + trace->task_count * sizeof(*trace->tasks) + map_memory(&trace->files) +
-	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
-	       trace->edge_count * sizeof(*trace->edges);
+	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->pages) + vector_used(&trace->tasks) +
+	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes + trace->edge_count * sizeof(*trace->edges);
 }

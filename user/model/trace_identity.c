@@ -11,11 +11,22 @@
 struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial)
 {
 	struct trace_task *task = trace_task_find(trace, serial);
+	size_t number = serial >> TRACE_PAGE_BITS;
+	struct trace_page **page;
 
-	if (task || serial == CLEW_NO_TASK)
+	if (task || trace_nobody(serial))
 		return task;
-	if (vector_reserve(&trace->by_serial, (size_t)serial + 1) < 0)
+	if (vector_reserve(&trace->pages, number + 1) < 0 || vector_reserve(&trace->tasks, trace->tasks.count + 1) < 0)
 		return NULL;
+	page = (struct trace_page **)trace->pages.data + number;
+	if (!*page) {
+		*page = arena_take(&trace->arena, sizeof(**page));
+		if (!*page)
+			return NULL;
+		memset(*page, 0, sizeof(**page));
+	}
+	if (number >= trace->pages.count)
+		trace->pages.count = number + 1;
 	task = arena_take(&trace->arena, sizeof(*task));
 	if (!task)
 		return NULL;
@@ -28,10 +39,8 @@ struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial)
 			 .command_line = "",
 			 .executable = ""},
 	};
-	if (serial >= trace->by_serial.count)
-		trace->by_serial.count = (size_t)serial + 1;
-	((struct trace_task **)trace->by_serial.data)[serial] = task;
-	trace->task_count++;
+	(*page)->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] = task;
+	((struct trace_task **)trace->tasks.data)[trace->tasks.count++] = task;
 	return task;
 }
 
@@ -85,7 +94,7 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	int r;
 
 	if (!task)
-		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return trace_nobody(record->task) ? 0 : -ENOMEM;
 	task->task.process = record->process ? record->process : record->task;
 	if (record->parent)
 		task->task.parent = record->parent;
@@ -133,12 +142,12 @@ static int take_life(struct clew_trace *trace, const struct clew_life *record)
 	struct trace_task *task = trace_task_get(trace, record->task), *other;
 
 	if (!task)
-		return record->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+		return trace_nobody(record->task) ? 0 : -ENOMEM;
 	if (record->header.kind == CLEW_KIND_EXIT) {
 		task->exit_time = record->header.time;
 		return 0;
 	}
-	if (record->task == record->other || record->other == CLEW_NO_TASK)
+	if (record->task == record->other || trace_nobody(record->other))
 		return 0;
 	other = trace_task_get(trace, record->other);
 	if (!other)
@@ -171,7 +180,7 @@ int trace_identity(void *context, const struct clew_header *header)
 	case CLEW_KIND_RENAME:
 		task = trace_task_get(trace, rename->task);
 		if (!task)
-			return rename->task == CLEW_NO_TASK ? 0 : -ENOMEM;
+			return trace_nobody(rename->task) ? 0 : -ENOMEM;
 		return add_name(trace, task, header->time, rename->comm);
 	case CLEW_KIND_FORK:
 	case CLEW_KIND_EXEC:
@@ -241,25 +250,29 @@ static int compare_tids(const void *left, const void *right)
 	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
 }
 
+static int compare_serials(const void *left, const void *right)
+{
+	const struct trace_task *a = *(struct trace_task *const *)left, *b = *(struct trace_task *const *)right;
+
+	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
+}
+
 int trace_finish_tasks(struct clew_trace *trace)
 {
-	struct trace_task **by_tid = calloc(trace->task_count + 1, sizeof(*by_tid));
-	size_t count = 0;
+	size_t count = trace->tasks.count;
+	struct trace_task **by_tid = calloc(count + 1, sizeof(*by_tid));
 
-	trace->tasks = calloc(trace->task_count + 1, sizeof(*trace->tasks));
-	if (!trace->tasks || !by_tid) {
-		free(by_tid);
+	if (!by_tid)
 		return -ENOMEM;
-	}
-	for (size_t serial = 0; serial < trace->by_serial.count; serial++) {
-		struct trace_task *task = trace_task_find(trace, (uint32_t)serial);
+	if (count > 1)
+		qsort(trace->tasks.data, count, sizeof(*by_tid), compare_serials);
+	for (size_t i = 0; i < count; i++) {
+		struct trace_task *task = trace_task_at(trace, i);
 
-		if (!task)
-			continue;
+		task->index = (uint32_t)i;
 		bound_timeline(trace, task);
 		clew_trace_file(trace, task->executable_device, task->executable_inode, &task->task.executable);
-		trace->tasks[count] = by_tid[count] = task;
-		count++;
+		by_tid[i] = task;
 	}
 	qsort(by_tid, count, sizeof(*by_tid), compare_tids);
 	for (size_t i = 1; i < count; i++)
@@ -271,12 +284,12 @@ int trace_finish_tasks(struct clew_trace *trace)
 
 size_t clew_trace_task_count(const struct clew_trace *trace)
 {
-	return trace->task_count;
+	return trace->tasks.count;
 }
 
 const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index)
 {
-	return index < trace->task_count ? &trace->tasks[index]->task : NULL;
+	return index < trace->tasks.count ? &trace_task_at(trace, index)->task : NULL;
 }
 
 const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial)

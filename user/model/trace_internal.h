@@ -31,6 +31,7 @@ struct numbers {
 
 struct trace_task {
 	struct clew_trace_task task;
+	uint32_t index;	       /* among all tasks, once finished */
 	struct numbers pieces; /* in order of start */
 	uint64_t last_start;   /* of the last piece */
 	uint64_t begin, end;   /* of its timeline */
@@ -41,6 +42,11 @@ struct trace_task {
 	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
 	struct trace_name *names;
 	uint32_t name_count, name_capacity;
+};
+
+#define TRACE_PAGE_BITS 10
+struct trace_page {
+	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
 };
 
 struct clew_trace {
@@ -54,9 +60,8 @@ struct clew_trace {
 	struct vector gaps;
 	size_t first_sleep; /* the array begins here once finished */
 
-	struct vector by_serial;   /* struct trace_task *, by serial */
-	struct trace_task **tasks; /* in order of serial, once finished */
-	size_t task_count;
+	struct vector pages;  /* struct trace_page *, by the upper bits of the serial */
+	struct vector tasks;  /* struct trace_task *; in order of serial once finished */
 	struct numbers *cpus; /* indexes of runs, by CPU */
 	size_t cpu_count;
 	size_t number_bytes; /* of all struct numbers */
@@ -77,13 +82,29 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end);
 /* ---- trace_identity.c ---- */
 
 int trace_identity(void *context, const struct clew_header *record);
-/* Found or made; NULL: no memory, or serial 0. */
+/* Whether a serial names no task. */
+static inline bool trace_nobody(uint32_t serial)
+{
+	return serial == CLEW_NO_TASK || serial == UINT32_MAX;
+}
+
+/* Found or made; NULL: no memory, or nobody. */
 struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial);
 int trace_finish_tasks(struct clew_trace *trace);
 
+/* The tasks so far; once finished, all of them in order of serial. */
+static inline struct trace_task *trace_task_at(const struct clew_trace *trace, size_t index)
+{
+	return ((struct trace_task **)trace->tasks.data)[index];
+}
+
 static inline struct trace_task *trace_task_find(const struct clew_trace *trace, uint32_t serial)
 {
-	return serial < trace->by_serial.count ? ((struct trace_task **)trace->by_serial.data)[serial] : NULL;
+	const struct trace_page *page = serial >> TRACE_PAGE_BITS < trace->pages.count
+						? ((struct trace_page **)trace->pages.data)[serial >> TRACE_PAGE_BITS]
+						: NULL;
+
+	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
 
 /* ---- trace_order.c ---- */

@@ -102,10 +102,10 @@ static int renumber(struct clew_trace *trace, size_t end)
 		places[sleep_at(trace, i)->number] = (uint32_t)i;
 		sleep_at(trace, i)->number = (uint32_t)i;
 	}
-	for (size_t serial = 0; serial < trace->by_serial.count; serial++) {
-		struct trace_task *task = trace_task_find(trace, (uint32_t)serial);
+	for (size_t k = 0; k < trace->tasks.count; k++) {
+		struct trace_task *task = trace_task_at(trace, k);
 
-		for (uint32_t i = 0; task && i < task->pieces.count; i++) {
+		for (uint32_t i = 0; i < task->pieces.count; i++) {
 			uint32_t piece = task->pieces.data[i];
 
 			if (piece >> PIECE_SHIFT == PIECE_SLEEP && (piece & PIECE_INDEX) < end)
