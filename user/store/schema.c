@@ -104,7 +104,7 @@ static const struct table_column switch_columns[] = {
 	WAIT_BY(futex_operation, "prev", "wait_call"),
 	WAIT_BY(futex_class, "prev", "wait_call"),
 	WAIT(owner, STORE_RECENT, "wait_owner"),
-	SWITCH_BY(prev_state, "wait_flags", "flags", 0),
+	SWITCH_BY(prev_state, "prev", "wait_call", 0),
 };
 
 #define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
