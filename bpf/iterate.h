@@ -60,6 +60,9 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	record.change.prev = record.change.next = state->serial;
 	record.change.prev_state = bits;
 	if (!bits) {
+		/* It did not sleep when the gate opened, or its stamp would be here. */
+		if (!state->wake.time)
+			state->slept = 0;
 		record.change.header.flags = CLEW_STATE_RUNNABLE;
 		bpf_seq_write(meta->seq, &record, sizeof(record));
 		return;

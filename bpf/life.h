@@ -215,6 +215,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	if (task->pid != old_pid) {
 		state->serial = new_serial();
 		where.cpu_state->running = state->serial;
+		where.cpu_state->running_pid = task->pid;
 	}
 	state->has_wait = 0;
 	state->fault_frame = 0;

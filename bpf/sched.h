@@ -47,6 +47,68 @@ static __always_inline void copy_stamp(struct clew_switch *change, const struct 
 	change->wake_object_kind = stamp->object_kind;
 }
 
+/* The stamp of the task that comes on the CPU, if this ends a sleep or is its first time. */
+static __always_inline void take_stamp(struct clew_switch *change, struct clew_task_state *state)
+{
+	if (unlikely(state->flags & CLEW_TASK_STATE_NEW)) {
+		state->flags &= ~CLEW_TASK_STATE_NEW;
+		change->header.flags |= CLEW_SWITCH_NEXT_NEW;
+		copy_stamp(change, &state->wake);
+	} else if (state->slept) {
+		change->header.flags |= CLEW_SWITCH_NEXT_SLEPT;
+		copy_stamp(change, &state->wake);
+	}
+	state->slept = 0;
+}
+
+/* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
+static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind)
+{
+	__u64 head = cpu_state->head;
+	__u32 index = cpu * switch_slots + (head & (switch_slots - 1));
+	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
+
+	cpu_state->counts[kind].seen++;
+	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots)) {
+		cpu_state->counts[kind].lost++;
+		__sync_fetch_and_add(&cpu_state->lost, 1);
+		return NULL;
+	}
+	__builtin_memset(&slot->change, 0, sizeof(slot->change));
+	slot->change.header.time = bpf_ktime_get_ns();
+	slot->change.header.cpu = cpu;
+	slot->change.header.kind = kind;
+	return slot;
+}
+
+static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct clew_switch_slot *slot)
+{
+	/* Identities sent meanwhile may have been lost on the way. */
+	slot->change.header.lost = cpu_state->lost;
+	cpu_state->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH : CLEW_KIND_STATE].reserved++;
+	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
+	barrier();
+	*(volatile __u64 *)&cpu_state->head = cpu_state->head + 1;
+}
+
+/*
+ * A task leaves the CPU that no program saw come on it, after a sleep: the wake
+ * that ended the sleep is told now.
+ */
+static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 before, struct clew_task_state *state)
+{
+	struct clew_switch_slot *slot = slot_take(cpu_state, cpu, CLEW_KIND_STATE);
+
+	if (slot) {
+		slot->change.header.flags = CLEW_STATE_LATE;
+		slot->change.prev = before;
+		slot->change.next = state->serial;
+		take_stamp(&slot->change, state);
+		slot_give(cpu_state, slot);
+	}
+	state->slept = 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -55,39 +117,38 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	struct clew_cpu_state *cpu_state;
 	struct clew_switch_slot *slot;
 	struct clew_switch *change;
-	__u32 index, before, after = 0;
+	__u32 before, after = 0;
 	bool sleeps;
-	__u64 head;
 
 	if (!enabled)
 		return 0;
 	cpu_state = this_cpu_state(cpu);
 	if (!cpu_state)
 		return 0;
-	cpu_state->counts[CLEW_KIND_SWITCH].seen++;
 
 	if (next->pid) {
 		next_task = task_state(next);
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
 	before = cpu_state->running;
-	cpu_state->running = after;
 	/* A state with the task still runnable: a signal kept it from sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
-	if (prev->pid && (sleeps || unlikely(!before))) {
+	if (unlikely(cpu_state->running_pid != (__u32)prev->pid)) {
+		prev_task = prev->pid ? task_state(prev) : NULL;
+		if (prev_task && cpu_state->switched && (prev_task->slept || (prev_task->flags & CLEW_TASK_STATE_NEW)))
+			tell_late(cpu_state, cpu, before, prev_task);
+		before = prev_task ? prev_task->serial : prev->pid ? SERIAL_UNKNOWN : 0;
+	} else if (sleeps && prev->pid) {
 		prev_task = task_state(prev);
-		before = prev_task ? prev_task->serial : SERIAL_UNKNOWN;
-		/* It was cleared when the task came on: a task that does not sleep need not be looked up. */
+	}
+	cpu_state->running = after;
+	cpu_state->running_pid = next->pid;
+	cpu_state->switched = 1;
+
+	slot = slot_take(cpu_state, cpu, CLEW_KIND_SWITCH);
+	if (unlikely(!slot)) {
 		if (prev_task)
 			prev_task->slept = sleeps;
-	}
-
-	head = cpu_state->head;
-	index = cpu * switch_slots + (head & (switch_slots - 1));
-	slot = bpf_map_lookup_elem(&clew_switches, &index);
-	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots)) {
-		cpu_state->counts[CLEW_KIND_SWITCH].lost++;
-		__sync_fetch_and_add(&cpu_state->lost, 1);
 		if (next_task) {
 			next_task->flags &= ~CLEW_TASK_STATE_NEW;
 			next_task->slept = 0;
@@ -95,10 +156,6 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 	}
 	change = &slot->change;
-	__builtin_memset(change, 0, sizeof(*change));
-	change->header.time = bpf_ktime_get_ns();
-	change->header.cpu = cpu;
-	change->header.kind = CLEW_KIND_SWITCH;
 	change->prev = before;
 	change->next = after;
 	change->prev_state = prev_state;
@@ -108,6 +165,9 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		change->header.flags = CLEW_SWITCH_DEAD;
 	else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
+	/* It was cleared when the task came on: one that does not sleep need not be looked up. */
+	if (prev_task)
+		prev_task->slept = sleeps;
 	if (sleeps && prev_task) {
 		struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
 		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
@@ -115,23 +175,9 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &slot->wait);
 	}
-	if (next_task) {
-		if (unlikely(next_task->flags & CLEW_TASK_STATE_NEW)) {
-			next_task->flags &= ~CLEW_TASK_STATE_NEW;
-			change->header.flags |= CLEW_SWITCH_NEXT_NEW;
-			copy_stamp(change, &next_task->wake);
-		} else if (next_task->slept) {
-			change->header.flags |= CLEW_SWITCH_NEXT_SLEPT;
-			copy_stamp(change, &next_task->wake);
-			next_task->slept = 0;
-		}
-	}
-	/* Identities sent above may have been lost on the way. */
-	change->header.lost = cpu_state->lost;
-	cpu_state->counts[CLEW_KIND_SWITCH].reserved++;
-	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
-	barrier();
-	*(volatile __u64 *)&cpu_state->head = head + 1;
+	if (next_task)
+		take_stamp(change, next_task);
+	slot_give(cpu_state, slot);
 	return 0;
 }
 

@@ -133,9 +133,9 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	stamp->descriptor = -1;
 	stamp->operation = CLEW_FUTEX_NOT;
 	stamp->waker = cpu_state->running;
-	if (unlikely(!stamp->waker && waker->pid)) {
-		/* No switch on this CPU yet. */
-		struct clew_task_state *waker_state = task_state(waker);
+	if (unlikely(cpu_state->running_pid != (__u32)waker->pid)) {
+		/* No switch on this CPU yet, or one that was not seen. */
+		struct clew_task_state *waker_state = waker->pid ? task_state(waker) : NULL;
 
 		stamp->waker = waker_state ? waker_state->serial : 0;
 	}

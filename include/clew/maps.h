@@ -69,6 +69,8 @@ struct clew_cpu_state {
 	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
 	__u32 lost;
 	__u32 running; /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
+	__u32 running_pid; /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
+	__u32 switched; /* a switch was seen on this CPU */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
@@ -80,8 +82,8 @@ struct clew_switch_slot {
 };
 
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 576);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 640);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 640);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 704);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

@@ -57,6 +57,7 @@ struct clew_header {
 #define CLEW_SWITCH_DEAD 0x08      /* prev will never run again */
 #define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
 #define CLEW_SWITCH_NEXT_NEW 0x20  /* next never ran before: the wake fields hold its creator's stamp */
+#define CLEW_STATE_LATE 0x08       /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
 #define CLEW_STATE_STOP 0x40       /* STATE: found by the pass at the stop, else by the one at the start */
 #define CLEW_STATE_RUNNABLE 0x80   /* STATE: the task was runnable or running */
 

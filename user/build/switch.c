@@ -310,6 +310,38 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	return 0;
 }
 
+/*
+ * A task came on the CPU some time since its last record, and nothing tells when:
+ * its wake is known, where it was from then until now is not.
+ */
+static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
+{
+	struct task *task = build_task_get(builder, record->next);
+	int r = build_lose_cpu(builder, cpu, cpu->last);
+
+	if (r < 0 || !task)
+		return r < 0 || build_nobody(record->next) ? r : -ENOMEM;
+	if (task->state == TASK_SLEEPING) {
+		struct wake wake = build_wake_of(builder, task, record);
+		uint64_t end = wake.time ? wake.time : builder->now;
+
+		r = build_end_sleep(builder, task, &wake, end, end, false);
+	}
+	if (r < 0 || task->state == TASK_DEAD)
+		return r;
+	task->state = TASK_RUNNING;
+	task->switched = true;
+	task->found = task->open_start = false;
+	task->cpu = record->header.cpu;
+	task->since = task->switched_in = builder->now;
+	task->frontier = later(task->frontier, builder->now);
+	cpu->current = record->next;
+	cpu->known = cpu->seen = true;
+	cpu->open_start = false;
+	cpu->since = cpu->last = builder->now;
+	return 0;
+}
+
 int build_feed_switch(struct clew_builder *builder, const struct clew_switch *record)
 {
 	struct cpu *cpu = build_cpu(builder, record->header.cpu);
@@ -328,6 +360,11 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	unsigned flags = record->header.flags;
 	uint64_t start = builder->options.start;
 
+	if (flags & CLEW_STATE_LATE) {
+		struct cpu *cpu = build_cpu(builder, record->header.cpu);
+
+		return cpu ? enter_late(builder, cpu, record) : -ENOMEM;
+	}
 	if (!task)
 		return build_nobody(record->prev) ? 0 : -ENOMEM;
 	if (flags & CLEW_STATE_STOP) {
