@@ -76,6 +76,7 @@ struct store_rows {
 	size_t memory_size;
 	uint8_t *tails;
 	size_t tails_size;
+	size_t tails_capacity;
 	uint8_t *joined; /* a record and its tail */
 };
 

@@ -119,6 +119,7 @@ int store_work_reserve(struct store_work *work, size_t rows)
 
 void store_work_begin(struct store_work *work)
 {
+	work->present_condition = STORE_NONE;
 	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
 		work->slots[i].count = 0;
 	for (unsigned i = 0; i < STORE_PAIRS; i++)
@@ -145,7 +146,7 @@ void store_work_done(struct store_work *work)
 	memset(work, 0, sizeof(*work));
 }
 
-int store_present(struct store_work *work, struct store_job *job)
+void store_present(struct store_work *work, struct store_job *job)
 {
 	const struct store_column *column = job->column;
 	const uint64_t *flags;
@@ -154,16 +155,21 @@ int store_present(struct store_work *work, struct store_job *job)
 	if (column->condition == STORE_NONE) {
 		job->present = work->identity;
 		job->count = job->rows;
-		return 0;
-	}
-	flags = work->full[column->condition];
-	for (size_t i = 0; i < job->rows; i++) {
-		work->present[count] = i;
-		count += (flags[i] & column->mask) != 0;
+		return;
 	}
 	job->present = work->present;
-	job->count = count;
-	return 0;
+	/* Columns of one condition mostly come one after the other. */
+	if (work->present_condition != column->condition || work->present_mask != column->mask) {
+		flags = work->full[column->condition];
+		for (size_t i = 0; i < job->rows; i++) {
+			work->present[count] = i;
+			count += (flags[i] & column->mask) != 0;
+		}
+		work->present_condition = column->condition;
+		work->present_mask = column->mask;
+		work->present_count = count;
+	}
+	job->count = work->present_count;
 }
 
 int store_keep(struct store_work *work, const struct store_job *job)

@@ -23,6 +23,9 @@ struct store_work {
 	uint64_t *last;	    /* KEYED: by slot, of the key or pair, then of the second key */
 	uint32_t *identity; /* 0, 1, 2, ... */
 	uint32_t *present;  /* rows that have the column at hand */
+	size_t present_count;
+	uint8_t present_condition; /* what `present` was computed for, STORE_NONE nothing yet */
+	uint32_t present_mask;
 	uint32_t *hash;
 	size_t hash_size;
 	uint64_t *full[STORE_COLUMNS_MAX];   /* referenced columns of the kind at hand, by row; 0 where absent */
@@ -58,7 +61,7 @@ void store_work_begin(struct store_work *work);
 void store_work_done(struct store_work *work);
 
 /* Rows whose condition holds, in work->present; or all of them. */
-int store_present(struct store_work *work, struct store_job *job);
+void store_present(struct store_work *work, struct store_job *job);
 
 /* Keeps work->values by row for the columns that refer to this one, if any do. */
 int store_keep(struct store_work *work, const struct store_job *job);

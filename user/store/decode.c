@@ -267,9 +267,8 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 		r = next_column(place, &bytes, &size);
 		if (r < 0 || column->type == STORE_BYTES || (!column->known && !column->referenced))
 			continue;
-		r = store_present(work, &job);
-		if (r == 0)
-			r = get_numbers(work, &job, bytes, size);
+		store_present(work, &job);
+		r = get_numbers(work, &job, bytes, size);
 		if (r == 0)
 			memcpy(decoder->common[i], work->values, header->rows * sizeof(uint64_t));
 	}
@@ -325,9 +324,7 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 		r = next_column(place, &bytes, &size);
 		if (r < 0 || (!ours && !column->referenced))
 			continue;
-		r = store_present(work, &job);
-		if (r < 0)
-			break;
+		store_present(work, &job);
 		if (column->coding == STORE_TRIMMED) {
 			r = get_trimmed(&job, records, stride, bytes, size);
 		} else if (column->coding == STORE_TAIL) {
@@ -432,9 +429,12 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 		return -EBADMSG;
 	place.directory_end = place.body;
 
-	free(rows->tails);
 	rows->tails_size = 0;
-	rows->tails = malloc(place.end - place.body + 1);
+	if ((size_t)(place.end - place.body) > rows->tails_capacity || !rows->tails) {
+		free(rows->tails);
+		rows->tails_capacity = place.end - place.body + 4096;
+		rows->tails = malloc(rows->tails_capacity);
+	}
 	if (!rows->tails)
 		return -ENOMEM;
 	r = decode_common(decoder, header, &place, rows);

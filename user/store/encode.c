@@ -28,6 +28,8 @@ struct store_encoder {
 	uint8_t *body;
 	size_t body_size;
 	size_t body_capacity;
+	uint8_t *packed; /* the frame */
+	size_t packed_capacity;
 	uint8_t *directory;
 	size_t directory_size;
 	size_t *cuts;
@@ -121,6 +123,7 @@ void store_encoder_free(struct store_encoder *encoder)
 	free(encoder->at);
 	free(encoder->at_all);
 	free(encoder->body);
+	free(encoder->packed);
 	free(encoder->directory);
 	free(encoder->cuts);
 	free(encoder);
@@ -289,9 +292,8 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 		struct store_job job = {.column = &kind->columns[i], .number = i, .rows = rows, .first_time = first_time, .stream = stream};
 		size_t before = encoder->body_size;
 
-		r = store_present(work, &job);
-		if (r == 0)
-			r = job.column->type == STORE_BYTES ? put_bytes(encoder, &job, kind, at) : put_numbers(encoder, &job, at);
+		store_present(work, &job);
+		r = job.column->type == STORE_BYTES ? put_bytes(encoder, &job, kind, at) : put_numbers(encoder, &job, at);
 		put_length(encoder, encoder->body_size - before);
 	}
 	return r < 0 ? r : cut(encoder);
@@ -387,7 +389,7 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 	struct store_chunk_header header = {.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
 	size_t starts[CLEW_KIND_COUNT + 1], kind_cuts[CLEW_KIND_COUNT] = {0}, front = 1, size, capacity;
 	size_t *ends = NULL;
-	struct store_chunk *chunk, *shrunk;
+	struct store_chunk *chunk;
 	int r;
 
 	if (!rows || bytes > UINT32_MAX)
@@ -413,14 +415,19 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 		return r;
 
 	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) + 16 * (encoder->cut_count + 1);
-	chunk = calloc(1, sizeof(*chunk) + sizeof(header) + front + capacity);
-	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
-	r = chunk && ends ? compress_frame(encoder, chunk->data + sizeof(header) + front, capacity, ends, &size) : -ENOMEM;
-	if (r < 0) {
-		free(ends);
-		free(chunk);
-		return r;
+	if (capacity > encoder->packed_capacity) {
+		free(encoder->packed);
+		encoder->packed = malloc(capacity);
+		encoder->packed_capacity = encoder->packed ? capacity : 0;
 	}
+	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
+	r = encoder->packed && ends ? compress_frame(encoder, encoder->packed, capacity, ends, &size) : -ENOMEM;
+	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + size) : NULL;
+	if (!chunk) {
+		free(ends);
+		return r < 0 ? r : -ENOMEM;
+	}
+	memcpy(chunk->data + sizeof(header) + front, encoder->packed, size);
 	account(chunk, ends, kind_cuts, starts, rows);
 	free(ends);
 
@@ -431,7 +438,6 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 	memcpy(chunk->data, &header, sizeof(header));
 	chunk->size = sizeof(header) + front + size;
 	store_chunk_seal(chunk);
-	shrunk = realloc(chunk, sizeof(*chunk) + chunk->size);
-	*ret_chunk = shrunk ? shrunk : chunk;
+	*ret_chunk = chunk;
 	return 0;
 }
