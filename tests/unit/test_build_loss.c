@@ -132,6 +132,42 @@ static void births_and_deaths_lost(void **state)
 	synthetic_done(&s);
 }
 
+/* Some kernels hide the switches of some tasks from programs: that one came on is told when it shows up. */
+static void told_late(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_run run;
+
+	(void)state;
+	threads(&s, 4);
+	sleeps(&s, 2000, 0, 1, wait_in(SYS_nanosleep));
+	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = 4);
+	put_switch(&s, CLEW_KIND_STATE,
+		   (struct switched){.at = 4000,
+				     .cpu = 0,
+				     .prev = 1,
+				     .next = 1,
+				     .flags = CLEW_STATE_LATE,
+				     .woken = {.at = 3000, .context = CLEW_WAKE_IRQ}});
+	sleeps(&s, 4000, 0, 1, wait_in(SYS_nanosleep));
+	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 2);
+	put_switch(&s, CLEW_KIND_STATE, (struct switched){.at = 5000, .cpu = 0, .prev = 3, .next = 3, .flags = CLEW_STATE_LATE});
+	SWITCH(&s, .at = 5000, .cpu = 0, .prev = 3, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 2000, 3000, CLEW_PIECE_SLEEP);
+	assert_int_equal(sleep_of(t, 1, 0)->context, CLEW_WAKE_IRQ);
+	assert_false(sleep_of(t, 1, 0)->blind);
+	assert_piece(t, 1, 3000, 4000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 1, 4000, 6000, CLEW_PIECE_SLEEP);
+	assert_false(clew_trace_running(t, 0, 3500, &run));
+	assert_false(clew_trace_running(t, 0, 4900, &run));
+	assert_piece(t, 3, 5000, 6000, CLEW_PIECE_RUNQUEUE);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* The kernel side could not tell who came on, or had not marked a task born before the start as old. */
 static void serials_that_could_not_be_had(void **state)
 {
@@ -218,9 +254,13 @@ static void nonsense(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gap_on_the_cpu), cmocka_unit_test(sleep_over_a_gap),
-		cmocka_unit_test(broken_chains),  cmocka_unit_test(births_and_deaths_lost),
-		cmocka_unit_test(nonsense),	  cmocka_unit_test(serials_that_could_not_be_had),
+		cmocka_unit_test(gap_on_the_cpu),
+		cmocka_unit_test(sleep_over_a_gap),
+		cmocka_unit_test(broken_chains),
+		cmocka_unit_test(births_and_deaths_lost),
+		cmocka_unit_test(nonsense),
+		cmocka_unit_test(told_late),
+		cmocka_unit_test(serials_that_could_not_be_had),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

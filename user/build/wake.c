@@ -195,18 +195,18 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 		.flags = wait->flags,
 		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) | (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
 		.number = task->number,
-		.switch_in = switch_in,
 	};
 	int r;
 
 	/* A gap anywhere may have hidden that it ran and slept anew. */
 	sleep.blind = blind || builder->loss_to > sleep.start;
 	sleep.end = later(end, sleep.start);
+	sleep.switch_in = later(switch_in, sleep.end == CLEW_TIME_OPEN ? 0 : sleep.end);
 	sleep.object = object_of(wait, sleep.kind, wake);
 	r = explain_end(builder, &sleep, wait, task->sleep_state, wake);
 	if (r < 0)
 		return r;
-	task->frontier = switch_in == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : later(switch_in, sleep.end);
+	task->frontier = sleep.switch_in;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
 	if (task->futex_wait)
 		return build_futex_ended(builder, task, &sleep, wake);
