@@ -110,8 +110,8 @@ def start_recording(path, *arguments, **options):
     process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
-        if attached(process.pid) and os.path.exists(path) and os.path.getsize(path) > 0:
-            time.sleep(0.3 if not GUEST else 2)
+        if len(_programs_of(process.pid)) > 3:
+            time.sleep(0.5 if not GUEST else 3)
             break
         time.sleep(0.02)
     return process
@@ -125,24 +125,33 @@ def stop_recording(process, number=2):
     return process.returncode, said or ""
 
 
-def attached(pid=None):
-    """BPF programs of clew that the kernel holds (of one process only)."""
-    done = run("bpftool", "prog", "show", "-j")
-    if done.returncode != 0:
-        done = run("/usr/sbin/bpftool", "prog", "show", "-j")
+def _programs_of(pid):
+    """Ids of the BPF programs that a process holds by a program's or a link's descriptor."""
+    found = set()
     try:
-        programs = json.loads(done.stdout or "[]")
-    except ValueError:
-        programs = []
-    if isinstance(programs, dict):
-        programs = []
-    found = []
-    for program in programs:
-        owners = [p.get("pid") for p in program.get("pids", [])]
-        if program.get("name", "").startswith("clew_") or any(p.get("comm", "").startswith("clew") for p in program.get("pids", [])):
-            if pid is None or pid in owners:
-                found.append(program)
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            if not os.readlink(f"/proc/{pid}/fd/{number}").startswith("anon_inode:bpf"):
+                continue
+            with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
+                found.update(int(line.split()[1]) for line in info if line.startswith("prog_id:"))
+    except OSError:
+        pass
     return found
+
+
+def attached():
+    """BPF programs of clew in the kernel that belong to no living process."""
+    path = shutil.which("bpftool", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if not path:
+        return []
+    programs = json.loads(run(path, "prog", "show", "-j").stdout or "[]")
+    ours = [p for p in programs if isinstance(p, dict) and p.get("name", "").startswith("clew_")]
+    if not ours:
+        return []
+    held = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        held |= _programs_of(pid)
+    return [p for p in ours if p["id"] not in held]
 
 
 def await_detached(seconds=None):

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Recording, and what may end it: its command, signals, SIGKILL, a full disk, a ring that overflows.
+
+After any of these the file opens and nothing stays attached.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+from _live import CLEW, GUEST, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+
+KILLS = 5 if GUEST else 50
+
+
+def nothing_left(name):
+    left = await_detached()
+    ok(not left, f"{name}: nothing stays attached", [p.get("name") for p in left])
+
+
+def command_mode():
+    path = scratch("command.clew")
+    for script, status in (("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -KILL $$", 137)):
+        done = clew("record", "-o", path, "--", "/bin/sh", "-c", f"echo out; {script}")
+        ok(done.returncode == status, f"status of `{script}` is {status}", f"{done.returncode}: {done.stderr.strip()}")
+        ok(done.stdout == "out\n", f"standard output of `{script}` is the command's alone", repr(done.stdout))
+    ok(answer("info", path)["complete"], "a recording ended by its command is complete")
+    done = clew("record", "-o", path, "--", "/nonexistent/program")
+    ok(done.returncode in (2, 3) and done.stderr.startswith("clew: "), "a command that cannot run is an error of clew's own", f"{done.returncode}: {done.stderr}")
+    nothing_left("command mode")
+
+
+def ended_by_signals():
+    for number in (signal.SIGINT, signal.SIGTERM):
+        path = scratch("signal.clew")
+        load = subprocess.Popen(["/bin/sh", "-c", "while :; do :; done & while :; do sleep 0.001; done"], start_new_session=True)
+        recording = start_recording(path)
+        time.sleep(0.5)
+        status, said = stop_recording(recording, number)
+        os.killpg(load.pid, signal.SIGKILL)
+        load.wait()
+        info = answer("info", path)
+        ledger = info["ledger"]
+        ok(status == 0, f"{number.name} ends a recording with status 0", f"{status}: {said}")
+        ok(info["complete"] and ledger["balanced"] and ledger["lost"] == 0, f"{number.name}: complete, balanced, nothing lost", ledger_text(ledger))
+    path = scratch("duration.clew")
+    begun = time.monotonic()
+    done = clew("record", "-d", "500ms", "-o", path)
+    took = time.monotonic() - begun
+    length = answer("info", path)["duration_ns"]
+    ok(done.returncode == 0 and 0.45e9 < length < (3e9 if GUEST else 0.9e9), f"a duration ends a recording ({length / 1e9:.2f} s recorded in {took:.2f} s)",
+       f"{done.returncode} {length}")
+    nothing_left("signals and duration")
+
+
+def ledger_text(ledger):
+    return json.dumps({key: value for key, value in ledger.items() if key not in ("by", "gaps")})
+
+
+def tiny_ring():
+    """A ring of 64 KiB whose drain pauses for a second."""
+    path = scratch("tiny.clew")
+    output = scratch("tiny.json")
+    script = f"for s in 1 2 3 4 5 6; do {WORKLOADS}/race --seed $s >{output}; done"
+    done = clew("record", "--ring-size", "65536", "--pause-drain", "1s", "--verify-counters", "-o", path, "--", "/bin/sh", "-c", f"sleep 0.2; {script}; sleep 1; {script}")
+    if done.returncode != 0:
+        ok(False, "a ring of 64 KiB with the drain paused records", f"{done.returncode}: {done.stderr}")
+        return
+    info = answer("info", path)
+    ledger = info["ledger"]
+    ok(ledger["lost"] > 0, f"a full ring loses records and says how many ({ledger['lost']})", ledger_text(ledger))
+    balanced = ledger["balanced"] and ledger["seen"] == ledger["filtered"] + ledger["reserved"] + ledger["lost"] + ledger["missed"]
+    ok(balanced and ledger["reserved"] == ledger["read"] == ledger["stored"], "the ledger balances all the same", ledger_text(ledger))
+    rows = ledger["by"]
+    ok(all(r["seen"] == r["filtered"] + r["reserved"] + r["lost"] + r["missed"] for r in rows), "so does each row of it",
+       [r for r in rows if r["seen"] != r["filtered"] + r["reserved"] + r["lost"] + r["missed"]][:2])
+    ok(bool(ledger["gaps"]) and sum(g["lost"] for g in ledger["gaps"]) == ledger["lost"], "the gaps account for all that was lost",
+       f"{ledger['gaps'][:3]} against {ledger['lost']}")
+    counted = [line for line in done.stderr.splitlines() if "counted apart" in line]
+    numbers = [int(word.strip(",")) for line in counted for word in line.split() if word.strip(",").isdigit()]
+    ok(len(numbers) == 2 and numbers[0] == numbers[1], "a counter of its own agrees with what was seen", counted or done.stderr)
+    if ledger["gaps"]:
+        gap = max(ledger["gaps"], key=lambda g: g["lost"])
+        tid = longest_waiter(path)
+        middle = (gap["from"] + gap["to"]) // 2
+        begin, end = max(middle - 10**8, info["start"]), min(middle + 10**8, info["start"] + info["duration_ns"])
+        text = clew("why", path, "--tid", tid, "--from", begin, "--to", end)
+        ok(text.returncode == 0 and "lost" in text.stdout + text.stderr, "why over a loss says where it is blind",
+           f"{text.returncode}: {(text.stdout + text.stderr)[:300]}")
+    nothing_left("tiny ring")
+
+
+def longest_waiter(path):
+    """A thread that lived through the whole capture."""
+    info = answer("info", path)
+    waits = answer("waits", path)["waits"]
+    for wait in waits:
+        if wait["open"] in ("both", "start") and wait["start"] <= info["start"] + 10**7:
+            return wait["tid"]
+    return waits[0]["tid"]
+
+
+def killed():
+    """SIGKILL at random moments: every file opens up to its last whole chunk."""
+    dice = random.Random(1)
+    wrong, stayed, states = [], [], {True: 0, False: 0, None: 0}
+    load = subprocess.Popen(["/bin/sh", "-c", f"while :; do {WORKLOADS}/pipe >/dev/null; done"], start_new_session=True, stdout=subprocess.DEVNULL)
+    for turn in range(KILLS):
+        path = scratch(f"killed{turn}.clew")
+        recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL)
+        time.sleep(dice.uniform(0.05, 8 if GUEST else 2))
+        recording.send_signal(signal.SIGKILL)
+        recording.wait()
+        if not os.path.exists(path) or os.path.getsize(path) == 0:
+            states[None] += 1
+            continue
+        done = clew("info", path, "--json")
+        if done.returncode == 0:
+            states[json.loads(done.stdout)["complete"]] += 1
+        elif done.returncode == 2 and "not one" in done.stderr or "no records" in done.stderr or "empty" in done.stderr:
+            states[None] += 1
+        else:
+            wrong.append(f"turn {turn}: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)")
+        if turn % 10 == 9:
+            stayed += await_detached()
+        os.unlink(path)
+    os.killpg(load.pid, signal.SIGKILL)
+    load.wait()
+    note(f"{KILLS} kills: {states[False]} files open as incomplete, {states[None]} had nothing recorded yet, {states[True]} were complete")
+    ok(not wrong, f"{KILLS} SIGKILLs at random moments: each file opens", wrong[:3])
+    ok(states[True] == 0, "none of them says that it is complete", states[True])
+    ok(states[False] >= KILLS // 2, "most of them had recorded something", states)
+    ok(not stayed, "no program stayed attached on the way", [p.get("name") for p in stayed[:3]])
+    nothing_left("after SIGKILL")
+
+
+def loses_little():
+    """What is missing at the end of a killed recording is at most a second."""
+    path = scratch("late.clew")
+    recording = subprocess.Popen([CLEW, "record", "-o", path, "--", "/bin/sh", "-c", "while :; do sleep 0.01; done"], stderr=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(10 if GUEST else 3.5)
+    killed_at = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    recording.send_signal(signal.SIGKILL)
+    recording.wait()
+    os.killpg(recording.pid, signal.SIGKILL)
+    info = answer("info", path)
+    missing = killed_at - (info["start"] + info["duration_ns"])
+    ok(missing <= (2.5e9 if GUEST else 1.1e9), f"a killed recording lacks {missing / 1e9:.2f} s at its end", "more than a second")
+    os.unlink(path)
+
+
+def full_disk():
+    place = scratch("full")
+    os.makedirs(place)
+    if run("mount", "-t", "tmpfs", "-o", "size=2m", "none", place).returncode != 0:
+        skip("full disk", "a tmpfs cannot be mounted here")
+        return
+    try:
+        path = os.path.join(place, "trace.clew")
+        script = f"i=0; while [ $i -lt 400 ]; do {WORKLOADS}/race --seed $i; i=$((i+1)); done"
+        done = clew("record", "-o", path, "-d", "60s" if GUEST else "25s", "--", "/bin/sh", "-c", script, stdout=subprocess.DEVNULL)
+        ok(done.returncode == 3 and done.stderr.startswith("clew: "), "a full disk is status 3 and said in one line", f"{done.returncode}: {done.stderr}")
+        info = clew("info", path, "--json")
+        ok(info.returncode == 0, "the file on the full disk opens", f"{info.returncode}: {info.stderr}")
+        if info.returncode == 0:
+            told = json.loads(info.stdout)
+            ok(told["bytes"] > 1 << 20 and told["duration_ns"] > 0, "and holds what fitted", f"{told['bytes']} bytes")
+    finally:
+        run("umount", "-l", place)
+    nothing_left("full disk")
+
+
+def open_at_both_ends():
+    """Waits that began before the capture, and those that last beyond it."""
+    path = scratch("open.clew")
+    sleeper = subprocess.Popen(["/bin/sleep", "1000"])
+    reader = subprocess.Popen(["/bin/cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    lock = subprocess.Popen([f"{WORKLOADS}/deadlock", "--variant", "stay"], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    graph = ""
+    while not graph.rstrip().endswith("]}"):
+        graph += lock.stdout.readline()
+    graph = json.loads(graph)
+    time.sleep(0.2)
+    recording = start_recording(path)
+    time.sleep(0.3)
+    reader.stdin.write(b"x")
+    reader.stdin.flush()
+    time.sleep(0.3)
+    stop_recording(recording)
+    for process in (sleeper, reader, lock):
+        process.kill()
+        process.wait()
+    info = answer("info", path)
+    waits = answer("waits", path)["waits"]
+    of = {p.pid: [w for w in waits if w["tid"] == p.pid] for p in (sleeper, reader)}
+    end = info["start"] + info["duration_ns"]
+    first = of[sleeper.pid]
+    ok(len(first) == 1 and first[0]["open"] == "both" and first[0]["end"] is None and first[0]["kind"] == "sleep" and first[0]["ended_by"] is None,
+       "a sleep longer than the capture is open at both ends", first)
+    first = of[reader.pid]
+    ok(len(first) >= 2 and first[0]["open"] == "start" and first[0]["kind"] == "pipe" and (first[0]["ended_by"] or {}).get("tid") == os.getpid(),
+       "a wait open at the start is resolved when it ends, its kind and object known", first[:1])
+    ok(bool(first) and first[-1]["open"] == "end" and first[-1]["kind"] == "pipe" and first[-1]["end"] is None, "the next one is open at the end", first[-1:])
+    tids = [task["tid"] for task in graph["tasks"]][1:]
+    held = [w for w in waits if w["tid"] in tids]
+    ok(len(held) == 2 and all(w["open"] == "both" and w["kind"] == "futex" for w in held), "two deadlocked threads wait from before to after", held)
+    ok(len(held) == 2 and all([h["tid"] for h in w["holders"]] == [t for t in tids if t != w["tid"]] for w in held),
+       "each knows the other as the holder", [w["holders"] for w in held])
+    why = answer("why", path, "--tid", tids[0], "--from", info["start"], "--to", end)
+    cycle = sum(s["ns"] for s in why["segments"] if s.get("cycle") and s["kind"] == "futex")
+    ok(cycle == why["total_ns"], "why ends in the cycle", [(s["kind"], s["ns"], s.get("cycle")) for s in why["segments"]][:5])
+
+
+def main():
+    random.seed(1)
+    command_mode()
+    ended_by_signals()
+    tiny_ring()
+    open_at_both_ends()
+    loses_little()
+    killed()
+    full_disk()
+    finish()
+
+
+if __name__ == "__main__":
+    main()
