@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Filters: only the chosen tasks' waits carry objects, while everyone's switches are recorded."""
+
+import os
+import subprocess
+import time
+
+from _live import answer, await_detached, clew, finish, note, ok, scratch, skip, start_recording, stop_recording
+
+WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nwhile True:\n    os.read(r, 1)\n"
+
+
+def start_waiter(name):
+    """A process, with a child of its own, that reads a pipe for ever."""
+    program = scratch(name)
+    if not os.path.exists(program):
+        os.symlink("/usr/bin/python3", program)
+    return subprocess.Popen([program, "-c", WAITER], start_new_session=True)
+
+
+def end(process):
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+def pipe_waits(path, pid):
+    return [w for w in answer("waits", path)["waits"] if w["tid"] == pid and w["call"] == "read" and w["open"] is None]
+
+
+def check(name, *options):
+    """With these options only `wanted` is looked at closely."""
+    wanted, other = start_waiter("wanted-one"), start_waiter("other-one")
+    time.sleep(0.3)
+    try:
+        path = scratch(f"{name}.clew")
+        recording = start_recording(path, *[o(wanted) if callable(o) else o for o in options])
+        time.sleep(0.4)
+        status, said = stop_recording(recording)
+        if not ok(status == 0, f"{name}: recorded", f"{status}: {said}"):
+            return
+        inside, outside = pipe_waits(path, wanted.pid), pipe_waits(path, other.pid)
+        ok(len(inside) >= 10 and all(w["kind"] == "pipe" and w["object"] and w["object"].get("ino") for w in inside),
+           f"{name}: {len(inside)} waits of the chosen process have their object", [(w["kind"], w["object"]) for w in inside[:2]])
+        ok(all(w["object"] is None or not w["object"].get("ino") for w in outside), f"{name}: waits of others have none", outside[:1])
+        all_of_other = [w for w in answer("waits", path)["waits"] if w["tid"] == other.pid]
+        ok(len(all_of_other) >= 10, f"{name}: the others' waits are there all the same ({len(all_of_other)})", "")
+        ledger = answer("info", path)["ledger"]
+        ok(ledger["balanced"], f"{name}: the ledger balances", {k: v for k, v in ledger.items() if k not in ("by", "gaps")})
+    finally:
+        end(wanted)
+        end(other)
+
+
+def children_of(parent):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == parent:
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def cgroup_root():
+    """A place where a group can be made: the unified hierarchy, or else a version 1 one."""
+    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/pids"):
+        group = os.path.join(place, "clew-live")
+        try:
+            os.mkdir(group)
+        except FileExistsError:
+            return group
+        except OSError:
+            continue
+        if os.path.exists(os.path.join(group, "cgroup.procs")):
+            return group
+        os.rmdir(group)
+    return None
+
+
+def check_cgroup():
+    group = cgroup_root()
+    if not group:
+        skip("--cgroup", "no control group can be made here")
+        return
+
+    def enter(process):
+        for pid in [process.pid, *children_of(process.pid)]:
+            with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
+                file.write(str(pid))
+        return group
+
+    try:
+        note(f"group: {group}")
+        check("--cgroup", "--cgroup", enter)
+    finally:
+        for _ in range(50):
+            try:
+                os.rmdir(group)
+                break
+            except OSError:
+                time.sleep(0.05)
+
+
+def main():
+    check("--pid", "-p", lambda process: str(process.pid))
+    check("--tid", "-t", lambda process: str(process.pid))
+    check("--comm", "--comm", lambda process: "wanted-*")
+    check_cgroup()
+    path = scratch("no.clew")
+    done = clew("record", "-o", path, "-d", "100ms", "-p", "999999999")
+    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a pid that is not there is status 2 and one line",
+       f"{done.returncode}: {done.stderr}")
+    done = clew("record", "-o", path, "-d", "100ms", "--cgroup", "/sys/fs/cgroup/no/such/group")
+    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a group that is not there is status 2 and one line",
+       f"{done.returncode}: {done.stderr}")
+    left = await_detached()
+    ok(not left, "nothing stays attached", left)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
