@@ -455,6 +455,10 @@ static void test_refuses_broken_schemas(void **state)
 	start_schema(&schema, 1);
 	add_column(&schema, "hash", STORE_U64, 44, STORE_NONE);
 	refuse_schema(&schema, -EPROTONOSUPPORT);
+	/* a type not known, in a coding whose reference means something in others */
+	start_schema(&schema, 1);
+	add_column(&schema, "hash", 99, STORE_TAIL, STORE_NONE);
+	refuse_schema(&schema, -EPROTONOSUPPORT);
 }
 
 int main(void)

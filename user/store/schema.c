@@ -349,14 +349,14 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 			member = &ours->columns[i];
 	if (!member || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
 		return;
-	if (member->type == STORE_BYTES && member->coding != column->coding)
-		return;
-	if (column->coding == STORE_TRIMMED && column->size > member->size)
-		return;
-	/* Records are walked by the length that they hold: it has to be the one the bytes go by. */
-	if (column->coding == STORE_TAIL &&
-	    (!kind->columns[column->reference].known || kind->columns[column->reference].offset != ours->tail_length))
-		return;
+	if (column->type == STORE_BYTES) {
+		if (member->coding != column->coding || column->size > member->size)
+			return;
+		/* Records are walked by the length that they hold: it has to be the one the bytes go by. */
+		if (column->coding == STORE_TAIL &&
+		    (!kind->columns[column->reference].known || kind->columns[column->reference].offset != ours->tail_length))
+			return;
+	}
 	column->known = true;
 	column->offset = member->offset;
 	column->member_size = store_type_size(member->type);
