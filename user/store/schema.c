@@ -350,6 +350,8 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 	if (!member || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
 		return;
 	if (column->type == STORE_BYTES) {
+		/* What this clew needs and cannot decode is for the parser to refuse. */
+		column->known = column->coding >= STORE_CODING_COUNT;
 		if (member->coding != column->coding || column->size > member->size)
 			return;
 		/* Records are walked by the length that they hold: it has to be the one the bytes go by. */

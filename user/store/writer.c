@@ -18,6 +18,7 @@
 #include "output.h"
 
 #define QUEUE_MAX     (64u << 20)  /* bytes not yet written; whoever has more waits */
+#define BUFFERS_MAX   (128u << 20) /* bytes of records in all streams' open chunks, about */
 #define BATCH_BYTES   (256u << 10) /* that many are written at once */
 #define BATCH_WAIT_NS 200000000ull /* or fewer after that time */
 #define ENCODER_MAX   64	   /* kept for use again */
@@ -39,6 +40,7 @@ struct clew_writer {
 	struct store_schema *schema;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
+	size_t chunk_bytes; /* of records, from which on a chunk is full */
 	bool sync;
 	bool provisional;
 	pthread_t thread;
@@ -226,6 +228,12 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->queue_end = &writer->queue;
 	writer->cpus = options->cpus;
 	writer->sync = options->sync;
+	/* Many CPUs share what a few may have each. */
+	writer->chunk_bytes = BUFFERS_MAX / options->cpus;
+	if (writer->chunk_bytes > STORE_CHUNK_BYTES)
+		writer->chunk_bytes = STORE_CHUNK_BYTES;
+	else if (writer->chunk_bytes < STORE_CHUNK_BYTES / 8)
+		writer->chunk_bytes = STORE_CHUNK_BYTES / 8;
 	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
 	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
 	if (r < 0) {
@@ -357,7 +365,7 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 	stream->count++;
 	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	if (stream->count >= STORE_CHUNK_ROWS || stream->used >= STORE_CHUNK_BYTES)
+	if (stream->count >= STORE_CHUNK_ROWS || stream->used >= writer->chunk_bytes)
 		finish_chunk(writer, stream, number);
 	return atomic_load_explicit(&writer->error, memory_order_relaxed);
 }
