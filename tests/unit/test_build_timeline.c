@@ -281,12 +281,48 @@ static void one_call_several_waits(void **state)
 	synthetic_done(&s);
 }
 
+/* Many short-lived tasks: what is held is for those alive and the lately dead. */
+static void memory_follows_the_living(void **state)
+{
+	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_sink sink = {0};
+	struct clew_builder *builder;
+	size_t tasks, most = 0, memory = 0;
+
+	(void)state;
+	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	for (uint32_t task = 2; task < 20000; task++) {
+		uint64_t at = START + task * 10000000ull;
+		struct synthetic s = {0};
+
+		identify(&s, (struct identity){.task = task, .tid = 100 + task % 300, .at = at, .start_time = at});
+		life(&s, CLEW_KIND_FORK, at, 1, task);
+		SWITCH(&s, .at = at + 10, .cpu = 0, .prev = IDLE, .next = task, .flags = CLEW_SWITCH_NEXT_NEW,
+		       .woken = {.at = at + 5, .by = 1});
+		life(&s, CLEW_KIND_EXIT, at + 20, task, 0);
+		SWITCH(&s, .at = at + 30, .cpu = 0, .prev = task, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
+		for (size_t i = 0; i < s.size; i += record_size((const struct clew_header *)(s.bytes + i)))
+			assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + i)), 0);
+		synthetic_done(&s);
+		if (task == 1000)
+			memory = clew_builder_memory(builder, &tasks);
+		clew_builder_memory(builder, &tasks);
+		most = tasks > most ? tasks : most;
+	}
+	assert_in_range(most, 1, 110);
+	/* But for eight bytes a thousand serials. */
+	assert_in_range(clew_builder_memory(builder, NULL), 1, memory + memory / 4);
+	assert_int_equal(clew_builder_finish(builder, UINT64_MAX / 2), 0);
+	clew_builder_free(builder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sleep_and_run_queue),	  cmocka_unit_test(wake_stamps),    cmocka_unit_test(found_at_the_start),
-		cmocka_unit_test(open_at_the_end),	  cmocka_unit_test(fork_exec_exit), cmocka_unit_test(exec_by_another_thread),
-		cmocka_unit_test(one_call_several_waits),
+		cmocka_unit_test(sleep_and_run_queue),	  cmocka_unit_test(wake_stamps),
+		cmocka_unit_test(found_at_the_start),	  cmocka_unit_test(open_at_the_end),
+		cmocka_unit_test(fork_exec_exit),	  cmocka_unit_test(exec_by_another_thread),
+		cmocka_unit_test(one_call_several_waits), cmocka_unit_test(memory_follows_the_living),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

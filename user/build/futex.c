@@ -13,264 +13,22 @@
  *
  * A release is learned when the woken waiter comes on a CPU, so an ended wait is
  * kept back while a waiter older than its end sleeps on, at most BUILD_GRACE.
- *
- * A shared futex may have several keys, one a process: they become one futex when
- * a wake shows a waker's address and a sleeper's address to be the same word.
  */
-#include <build/builder.h>
+#include <build/futex.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void list_remove(struct wait_list *list, struct futex_wait *wait)
-{
-	*(wait->previous ? &wait->previous->next : &list->first) = wait->next;
-	*(wait->next ? &wait->next->previous : &list->last) = wait->previous;
-	wait->next = wait->previous = NULL;
-}
-
-static void list_insert_after(struct wait_list *list, struct futex_wait *place, struct futex_wait *wait)
-{
-	wait->previous = place;
-	wait->next = place ? place->next : list->first;
-	*(wait->next ? &wait->next->previous : &list->last) = wait;
-	*(place ? &place->next : &list->first) = wait;
-}
-
-static void active_insert(struct futex *futex, struct futex_wait *wait)
-{
-	struct futex_wait *place = futex->active.last;
-
-	while (place && place->start > wait->start)
-		place = place->previous;
-	list_insert_after(&futex->active, place, wait);
-	wait->futex = futex;
-}
-
-static void idle_remove(struct futex_table *table, struct futex *futex)
-{
-	if (!futex->idle)
-		return;
-	*(futex->idle_previous ? &futex->idle_previous->idle_next : &table->idle_first) = futex->idle_next;
-	*(futex->idle_next ? &futex->idle_next->idle_previous : &table->idle_last) = futex->idle_previous;
-	futex->idle_next = futex->idle_previous = NULL;
-	futex->idle = false;
-	table->idle_count--;
-}
-
-static int add_key(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address)
-{
-	struct futex_key *key = malloc(sizeof(*key));
-	int r;
-
-	if (!key)
-		return -ENOMEM;
-	r = map_set(&table->keys, address, process, (uintptr_t)futex);
-	if (r < 0) {
-		free(key);
-		return r;
-	}
-	*key = (struct futex_key){.process = process, .address = address, .next = futex->keys};
-	futex->keys = key;
-	futex->key_count++;
-	table->memory += sizeof(*key);
-	return 0;
-}
-
-static struct futex *new_futex(struct futex_table *table, uint32_t process, uint64_t address)
-{
-	struct futex *futex = table->free_futexes;
-
-	if (futex) {
-		table->free_futexes = futex->idle_next;
-		futex->idle_next = NULL;
-	} else {
-		futex = calloc(1, sizeof(*futex));
-		if (!futex)
-			return NULL;
-		table->memory += sizeof(*futex);
-	}
-	if (add_key(table, futex, process, address) < 0) {
-		futex->idle_next = table->free_futexes;
-		table->free_futexes = futex;
-		return NULL;
-	}
-	return futex;
-}
-
-static void free_futex(struct futex_table *table, struct futex *futex)
-{
-	idle_remove(table, futex);
-	while (futex->keys) {
-		struct futex_key *key = futex->keys;
-
-		futex->keys = key->next;
-		map_remove(&table->keys, key->address, key->process);
-		table->memory -= sizeof(*key);
-		free(key);
-	}
-	/* A small log is kept for the next futex. */
-	if (futex->log_capacity > 64) {
-		table->memory -= futex->log_capacity * sizeof(*futex->log);
-		free(futex->log);
-		futex->log = NULL;
-		futex->log_capacity = 0;
-	}
-	*futex = (struct futex){.log = futex->log, .log_capacity = futex->log_capacity, .idle_next = table->free_futexes};
-	table->free_futexes = futex;
-}
-
-static struct futex *find_futex(struct futex_table *table, uint32_t process, uint64_t address, uint64_t now)
-{
-	const uint64_t *found = map_get(&table->keys, address, process);
-	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
-
-	/* By now the memory may be another's. */
-	if (futex && futex->idle && now - futex->idle_since > BUILD_ALIAS_GRACE) {
-		free_futex(table, futex);
-		return NULL;
-	}
-	return futex;
-}
-
-/*
- * Nobody waits any more: forget it. A shared one is kept for a while, with its last
- * releases: a waiter under another address may turn out to wait for the same word.
- */
-static void retire_futex(struct futex_table *table, struct futex *futex, uint64_t now)
-{
-	if (futex->active.first || futex->pending.first)
-		return;
-	if (!futex->shared) {
-		free_futex(table, futex);
-		return;
-	}
-	if (futex->log_count > BUILD_ALIAS_LOG) {
-		futex->log_first += futex->log_count - BUILD_ALIAS_LOG;
-		futex->log_count = BUILD_ALIAS_LOG;
-	}
-	idle_remove(table, futex);
-	futex->idle_since = now;
-	futex->idle_previous = table->idle_last;
-	*(table->idle_last ? &table->idle_last->idle_next : &table->idle_first) = futex;
-	table->idle_last = futex;
-	futex->idle = true;
-	if (++table->idle_count > BUILD_ALIAS_MAX)
-		free_futex(table, table->idle_first);
-}
-
-static void log_prune(struct futex *futex)
-{
-	uint64_t oldest = futex->active.first ? futex->active.first->start : UINT64_MAX;
-
-	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
-		oldest = earlier(oldest, wait->start);
-	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) && futex->log[futex->log_first].at <= oldest) {
-		futex->log_first++;
-		futex->log_count--;
-	}
-	futex->log_prune_at = 2 * futex->log_count + 32;
-}
-
-static int log_add(struct futex_table *table, struct futex *futex, const struct release *release)
-{
-	size_t at;
-
-	if (futex->log_count >= futex->log_prune_at)
-		log_prune(futex);
-	if (futex->log_first + futex->log_count == futex->log_capacity) {
-		if (futex->log_first > futex->log_capacity / 2) {
-			memmove(futex->log, futex->log + futex->log_first, futex->log_count * sizeof(*futex->log));
-			futex->log_first = 0;
-		} else {
-			size_t capacity = futex->log_capacity ? futex->log_capacity * 2 : 16;
-			struct release *log = realloc(futex->log, capacity * sizeof(*log));
-
-			if (!log)
-				return -ENOMEM;
-			table->memory += (capacity - futex->log_capacity) * sizeof(*log);
-			futex->log = log;
-			futex->log_capacity = capacity;
-		}
-	}
-	at = futex->log_first + futex->log_count;
-	for (; at > futex->log_first && futex->log[at - 1].at > release->at; at--)
-		futex->log[at] = futex->log[at - 1];
-	futex->log[at] = *release;
-	futex->log_count++;
-	return 0;
-}
-
-/* The first entry after a moment. */
-static struct release *log_after(const struct futex *futex, uint64_t moment)
-{
-	struct release *low = futex->log + futex->log_first;
-	size_t count = futex->log_count;
-
-	while (count > 0) {
-		size_t half = count / 2;
-
-		if (low[half].at <= moment) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low;
-}
-
-static struct release *log_end(const struct futex *futex)
-{
-	return futex->log + futex->log_first + futex->log_count;
-}
 
 /* The woken waiter of an entry slept again before it had ever held the futex. */
 static bool lost_race(const struct futex *futex, const struct release *release)
 {
 	if (release->again == 0)
 		return false;
-	for (const struct release *other = release + 1; other < log_end(futex) && other->at <= release->again; other++)
+	for (const struct release *other = release + 1; other < futex_log_end(futex) && other->at <= release->again; other++)
 		if (other->releaser == release->woken)
 			return false;
 	return true;
-}
-
-static int join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address, uint64_t now)
-{
-	struct futex *other = find_futex(table, process, address, now);
-	struct futex_wait *wait;
-	int r;
-
-	if (other == futex)
-		return 0;
-	if (!other)
-		return add_key(table, futex, process, address);
-	for (struct futex_key *key = other->keys; key; key = other->keys) {
-		*map_get(&table->keys, key->address, key->process) = (uintptr_t)futex;
-		other->keys = key->next;
-		key->next = futex->keys;
-		futex->keys = key;
-		futex->key_count++;
-	}
-	while ((wait = other->active.first)) {
-		list_remove(&other->active, wait);
-		active_insert(futex, wait);
-	}
-	while ((wait = other->pending.first)) {
-		list_remove(&other->pending, wait);
-		list_insert_after(&futex->pending, futex->pending.last, wait);
-		wait->futex = futex;
-	}
-	futex->shared = true;
-	for (const struct release *release = other->log + other->log_first; release < log_end(other); release++) {
-		r = log_add(table, futex, release);
-		if (r < 0)
-			return r;
-	}
-	free_futex(table, other);
-	return 0;
 }
 
 struct holders {
@@ -334,7 +92,7 @@ static int find_holders(struct clew_builder *builder, const struct futex_wait *w
 	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
 	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
 
-	for (const struct release *next = log_after(futex, wait->start); next < log_end(futex) && next->at <= end; next++) {
+	for (const struct release *next = futex_log_after(futex, wait->start); next < futex_log_end(futex) && next->at <= end; next++) {
 		if (next->releaser == sleep->task)
 			continue;
 		if (last && last->many && next->many && next->releaser == last->releaser) {
@@ -378,7 +136,7 @@ static int send_pending(struct clew_builder *builder, struct futex_wait *wait)
 {
 	struct futex_table *table = &builder->futexes;
 
-	list_remove(&wait->futex->pending, wait);
+	futex_list_remove(&wait->futex->pending, wait);
 	*(wait->queue_previous ? &wait->queue_previous->queue_next : &table->queue_first) = wait->queue_next;
 	*(wait->queue_next ? &wait->queue_next->queue_previous : &table->queue_last) = wait->queue_previous;
 	table->pending--;
@@ -397,8 +155,8 @@ static bool settled(const struct futex_wait *wait)
 		return false;
 	if (wait->sleep.edge_type == CLEW_EDGE_UNLOCK)
 		return true;
-	release = log_after(futex, wait->start);
-	return release == log_end(futex) || release->at > wait->sleep.end;
+	release = futex_log_after(futex, wait->start);
+	return release == futex_log_end(futex) || release->at > wait->sleep.end;
 }
 
 static int settle(struct clew_builder *builder, struct futex *futex)
@@ -407,7 +165,7 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 
 	while (r >= 0 && futex->pending.first && settled(futex->pending.first))
 		r = send_pending(builder, futex->pending.first);
-	retire_futex(&builder->futexes, futex, builder->now);
+	futex_retire(&builder->futexes, futex, builder->now);
 	return r;
 }
 
@@ -424,13 +182,13 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	task->released_at = 0;
 	if (!task->has_wait || record->object_kind != CLEW_OBJECT_FUTEX || record->object == 0 || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
-	futex = find_futex(table, task->process, record->object, builder->now);
+	futex = futex_find(table, task->process, record->object, builder->now);
 	if (record->futex_class != CLEW_FUTEX_CLASS_NONE)
 		owner = build_task_resolve(builder, task, record->owner, shared);
 	if (futex && released_at) {
-		struct release *release = log_after(futex, released_at - 1);
+		struct release *release = futex_log_after(futex, released_at - 1);
 
-		for (; release < log_end(futex) && release->at == released_at; release++) {
+		for (; release < futex_log_end(futex) && release->at == released_at; release++) {
 			if (release->woken == task->serial) {
 				release->again = task->since;
 				release->owner = owner;
@@ -440,7 +198,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	if (record->futex_class == CLEW_FUTEX_CLASS_NONE)
 		return 0;
 	if (!futex)
-		futex = new_futex(table, task->process, record->object);
+		futex = futex_new(table, task->process, record->object);
 	wait = table->free_waits;
 	if (wait)
 		table->free_waits = wait->next;
@@ -448,9 +206,9 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		table->memory += sizeof(*wait);
 	if (!futex || !wait)
 		return -ENOMEM;
-	idle_remove(table, futex);
+	futex_not_idle(table, futex);
 	*wait = (struct futex_wait){.owner = owner, .start = task->since};
-	active_insert(futex, wait);
+	futex_add_active(futex, wait);
 	futex->shared |= shared;
 	task->futex_wait = wait;
 	return 0;
@@ -464,8 +222,8 @@ void build_futex_cancel(struct clew_builder *builder, struct task *task)
 	if (!wait)
 		return;
 	task->futex_wait = NULL;
-	list_remove(&wait->futex->active, wait);
-	retire_futex(table, wait->futex, builder->now);
+	futex_list_remove(&wait->futex->active, wait);
+	futex_retire(table, wait->futex, builder->now);
 	wait->next = table->free_waits;
 	table->free_waits = wait;
 }
@@ -478,15 +236,15 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 	int r;
 
 	task->futex_wait = NULL;
-	list_remove(&futex->active, wait);
+	futex_list_remove(&futex->active, wait);
 	wait->sleep = *sleep;
 	wait->ended = true;
 	if (sleep->end == CLEW_TIME_OPEN) {
 		r = send_wait(builder, wait);
-		retire_futex(table, futex, builder->now);
+		futex_retire(table, futex, builder->now);
 		return r;
 	}
-	list_insert_after(&futex->pending, futex->pending.last, wait);
+	futex_list_insert(&futex->pending, futex->pending.last, wait);
 	wait->queue_previous = table->queue_last;
 	*(table->queue_last ? &table->queue_last->queue_next : &table->queue_first) = wait;
 	table->queue_last = wait;
@@ -500,13 +258,13 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY,
 		};
 
-		r = log_add(table, futex, &release);
+		r = futex_log_add(table, futex, &release);
 		if (r < 0)
 			return r;
 		if (wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
-			r = waker ? join(table, futex, waker->process, wake->object, builder->now) : 0;
+			r = waker ? futex_join(table, futex, waker->process, wake->object, builder->now) : 0;
 			if (r < 0)
 				return r;
 		}
@@ -523,54 +281,9 @@ int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all)
 		struct futex *futex = wait->futex;
 		int r = send_pending(builder, wait);
 
-		retire_futex(table, futex, builder->now);
+		futex_retire(table, futex, builder->now);
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-static void free_waits(struct futex_wait *wait)
-{
-	while (wait) {
-		struct futex_wait *next = wait->next;
-
-		free(wait);
-		wait = next;
-	}
-}
-
-void build_futexes_done(struct clew_builder *builder)
-{
-	struct futex_table *table = &builder->futexes;
-
-	/* Any key leads to its futex; freeing that removes them all. */
-	for (size_t i = 0; table->keys.count > 0; i = (i + 1) % table->keys.capacity) {
-		if (table->keys.slots[i].used) {
-			struct futex *futex = (struct futex *)(uintptr_t)table->keys.slots[i].value;
-
-			free_waits(futex->active.first);
-			free_waits(futex->pending.first);
-			futex->active = futex->pending = (struct wait_list){0};
-			free_futex(table, futex);
-		}
-	}
-	while (table->free_futexes) {
-		struct futex *futex = table->free_futexes;
-
-		table->free_futexes = futex->idle_next;
-		free(futex->log);
-		free(futex);
-	}
-	free_waits(table->free_waits);
-	free(table->holders);
-	map_done(&table->keys);
-	*table = (struct futex_table){0};
-}
-
-size_t build_futexes_memory(const struct clew_builder *builder)
-{
-	const struct futex_table *table = &builder->futexes;
-
-	return table->memory + map_memory(&table->keys) + table->holder_capacity * sizeof(*table->holders);
 }
