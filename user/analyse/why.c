@@ -36,6 +36,7 @@ struct frame {
 	struct chain sleeping; /* with it; block NULL: not made yet */
 	int8_t via_type;
 	uint8_t via_evidence;
+	const struct clew_sleep *waited; /* the wait that led here, of the frame below; NULL: none */
 };
 
 struct search {
@@ -130,7 +131,7 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 }
 
 static int push(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
-		unsigned evidence)
+		unsigned evidence, const struct clew_sleep *waited)
 {
 	if (search->depth == search->frame_capacity) {
 		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
@@ -148,6 +149,7 @@ static int push(struct search *search, const struct trace_task *task, uint64_t f
 		.chain = chain,
 		.via_type = (int8_t)type,
 		.via_evidence = (uint8_t)evidence,
+		.waited = waited,
 	};
 	return 0;
 }
@@ -187,7 +189,28 @@ static int explain_absence(struct search *search, struct frame *frame)
 	/* The maker must be older, or contradictory records could lead in a circle. */
 	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
 		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
-	return push(search, maker, from, end, chain, origin->type, origin->evidence);
+	return push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
+}
+
+/*
+ * A kernel thread ended the wait and had no work before: the wait was not for its
+ * idleness but for what gave it the work, and no record tells that. A wait for the
+ * disk stays one, as its end may be deferred to a kernel thread.
+ */
+static int explain_idle_helper(struct search *search, struct frame *frame, uint64_t end)
+{
+	const struct frame *waiter = &search->frames[search->depth - 2];
+	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
+
+	if (why_waits_for_disk(frame->waited->kind))
+		segment.kind = frame->waited->kind;
+	else
+		segment.unknown_kind = frame->waited->kind;
+	segment.sleep = frame->waited;
+	segment.chain = frame->chain.block->tasks;
+	segment.chain_length = frame->chain.length;
+	frame->cursor = end;
+	return add_segment(search, segment);
 }
 
 static int explain_sleep(struct search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
@@ -197,6 +220,8 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 	const struct trace_task *task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
 	int r;
 
+	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
+		return explain_idle_helper(search, frame, cause.until);
 	if (!frame->sleeping.block) {
 		r = extend_chain(search, &frame->chain, frame->task->task.serial, &frame->sleeping);
 		if (r < 0)
@@ -204,7 +229,7 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 	}
 	frame->cursor = cause.until;
 	if (task && !in_chain(&frame->sleeping, cause.task))
-		return push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence);
+		return push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence, sleep);
 	if (cause.task)
 		segment.kind = CLEW_WAIT_UNKNOWN;
 	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK)) {
@@ -249,7 +274,7 @@ static int step(struct search *search)
 
 static int search_all(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to)
 {
-	int r = push(search, task, from, to, (struct chain){0}, -1, 0);
+	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
 
 	while (r >= 0 && search->depth > 0) {
 		const struct frame *frame = &search->frames[search->depth - 1];

@@ -21,8 +21,7 @@ static bool waits_for_nobody(unsigned kind)
 	}
 }
 
-/* Waits that a disk's interrupt ends. */
-static bool waits_for_disk(unsigned kind)
+bool why_waits_for_disk(unsigned kind)
 {
 	switch (kind) {
 	case CLEW_WAIT_READ:
@@ -45,7 +44,7 @@ static unsigned leaf_kind(const struct clew_sleep *sleep)
 		return CLEW_WAIT_UNKNOWN;
 	if (waits_for_nobody(sleep->kind) && (interrupt || sleep->end == CLEW_TIME_OPEN))
 		return sleep->kind;
-	if (waits_for_disk(sleep->kind) && interrupt)
+	if (why_waits_for_disk(sleep->kind) && interrupt)
 		return sleep->kind;
 	return CLEW_WAIT_UNKNOWN;
 }

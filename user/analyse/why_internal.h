@@ -20,4 +20,7 @@ struct why_cause {
 /* The cause of the part of a wait that begins at `from`; it ends at `to` at the latest. */
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
 
+/* Whether a wait of this kind is one that a disk's interrupt ends. */
+bool why_waits_for_disk(unsigned kind);
+
 #endif
