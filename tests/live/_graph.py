@@ -215,8 +215,8 @@ def check_cover(why):
     return "" if unknown == why["unknown_ns"] else f"unknown_ns {why['unknown_ns']}, not {unknown}"
 
 
-def compare_why(fact, why):
-    """What is wrong with one why answer."""
+def compare_why(fact, why, loose=1.0):
+    """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
     problem = check_cover(why)
     if problem:
@@ -233,7 +233,7 @@ def compare_why(fact, why):
             if charge["cycle"] and not segment.get("cycle"):
                 continue
             sum_ns += segment["ns"]
-        if not charge["min"] <= sum_ns <= charge["max"]:
+        if not charge["min"] / loose <= sum_ns <= charge["max"] * loose:
             kinds = collections.Counter()
             for segment in why["segments"]:
                 kinds[(segment["kind"], segment["tid"])] += segment["ns"]

@@ -115,7 +115,8 @@ def check_recording(results, names, seeds, directory):
                 questions += [(name, seed, fact) for fact in graph["why"]]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for (name, seed, fact), why in zip(questions, pool.map(lambda q: explain(path, q[2]), questions)):
-            for problem in compare_why(fact, why):
+            # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
+            for problem in compare_why(fact, why, 2.5 if GUEST and name == "spinners" else 1.0):
                 results.wrong[name].append(f"seed {seed}: {problem}")
 
 

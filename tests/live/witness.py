@@ -1,0 +1,278 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""An independent witness: /proc/PID/task/TID/{syscall,wchan,stat}, 100 times a second, against clew's waits.
+
+PostgreSQL under pgbench, and a parallel build. A sample agrees if clew knows such a state at any
+moment between the clock readings around it. Outside idle waits 98 % must, and 95 % for each kind;
+the rest is printed. Of the time in waits of 1 ms or more, `other` and `unknown` are below 2 %, and
+95 % is in waits whose end is joined to a task or an interrupt.
+"""
+
+import bisect
+import collections
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+
+from _live import GUEST, ROOT, answer, finish, note, ok, run, scratch, skip, skip_all, start_recording, stop_recording
+
+SECONDS = 6
+PERIOD = 0.01
+PLAIN_KINDS = {202: "futex", 449: "futex", 35: "sleep", 230: "sleep", 34: "signal", 130: "signal", 128: "signal", 61: "child", 247: "child",
+               7: "poll", 271: "poll", 23: "poll", 270: "poll", 232: "poll", 281: "poll", 441: "poll", 58: "vfork", 65: "ipc", 220: "ipc",
+               64: "ipc", 70: "ipc", 69: "ipc", 242: "ipc", 243: "ipc", 74: "fsync", 75: "fsync", 277: "fsync", 26: "fsync", 162: "fsync",
+               306: "fsync", 56: "vfork", 435: "vfork", 57: "vfork", 426: "io_uring", 208: "io_uring",
+               42: "socket", 43: "socket", 288: "socket", 44: "socket", 45: "socket", 46: "socket", 47: "socket"}
+READS = {0, 17, 19, 295, 327}
+WRITES = {1, 18, 20, 296, 328}
+FILES = {2, 257, 437, 87, 263, 82, 264, 316, 83, 258, 84, 78, 217, 4, 5, 6, 262, 332, 59, 322, 21, 269, 439, 76, 77, 285, 86, 265, 88, 266, 89, 267,
+         80, 81, 90, 91, 268, 92, 93, 94, 260, 235, 280, 3, 16, 72, 73, 40, 221, 187}
+IDLE = {("poll", n) for n in (7, 271, 23, 270, 232, 281, 441)} | {("socket", n) for n in (43, 288, 45, 47, 0)} | {("pipe", 0)}
+
+
+def descriptor_kind(pid, number, writing):
+    try:
+        target = os.readlink(f"/proc/{pid}/fd/{number}")
+    except OSError:
+        return None
+    for prefix, kind in (("pipe:", "pipe"), ("socket:", "socket"), ("anon_inode:[eventfd", "eventfd"), ("anon_inode:[timerfd", "sleep"),
+                         ("/dev/pts", "tty"), ("/dev/tty", "tty"), ("anon_inode:", "other")):
+        if target.startswith(prefix):
+            return kind
+    return "write" if writing else "read"
+
+
+def kind_of(pid, words):
+    """The wait kind that a line of /proc/PID/syscall tells, and the call's number."""
+    if words[0] == "running":
+        return "running", None
+    number = int(words[0])
+    if number < 0:
+        return "fault", number
+    if number in PLAIN_KINDS:
+        return PLAIN_KINDS[number], number
+    if number in READS or number in WRITES:
+        return descriptor_kind(pid, int(words[1], 16) & 0xffffffff, number in WRITES), number
+    if number in FILES:
+        return "file", number
+    return "other", number
+
+
+def descendants(root):
+    children = collections.defaultdict(list)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[0] not in "ZX":
+            children[int(fields[1])].append(int(pid))
+    found, at = [root], 0
+    while at < len(found):
+        found += children[found[at]]
+        at += 1
+    return found
+
+
+class Sampler(threading.Thread):
+    """Samples all threads below some processes until told to stop."""
+
+    def __init__(self, roots):
+        super().__init__(daemon=True)
+        self.roots = roots
+        self.samples = []
+        self.done = threading.Event()
+
+    def sample(self, pid, tid):
+        now = time.clock_gettime_ns
+        try:
+            # The function first: it explains a disagreement, but is not between the clock readings.
+            with open(f"/proc/{pid}/task/{tid}/wchan", encoding="ascii") as file:
+                function = file.read()
+            before = now(time.CLOCK_MONOTONIC)
+            with open(f"/proc/{pid}/task/{tid}/syscall", encoding="ascii") as file:
+                words = file.read().split()
+            after = now(time.CLOCK_MONOTONIC)
+        except OSError:
+            return
+        if not words:
+            return
+        kind, number = kind_of(pid, words)
+        if kind:
+            self.samples.append((tid, before, after, kind, number, function))
+
+    def run(self):
+        while not self.done.wait(PERIOD):
+            for root in self.roots:
+                for pid in descendants(root):
+                    try:
+                        tids = os.listdir(f"/proc/{pid}/task")
+                    except OSError:
+                        continue
+                    for tid in tids:
+                        self.sample(pid, int(tid))
+
+    def stop(self):
+        self.done.set()
+        self.join()
+
+
+class Timeline:
+    """Clew's waits of one thread, found by time."""
+
+    def __init__(self, waits):
+        self.waits = sorted(waits, key=lambda w: w["start"])
+        self.starts = [w["start"] for w in self.waits]
+
+    def between(self, before, after):
+        """Kinds of the states that touch an interval; `running` where no wait covers it whole."""
+        at = bisect.bisect_right(self.starts, after)
+        states, covered = set(), False
+        for wait in reversed(self.waits[max(0, at - 64):at]):
+            end = wait["end"] if wait["end"] is not None else 1 << 63
+            if end < before:
+                break
+            states.add(wait["kind"])
+            covered |= wait["start"] <= before and end >= after
+        return states if covered else states | {"running"}
+
+
+def judge(name, path, samples):
+    info = answer("info", path)
+    begin, end = info["start"], info["start"] + info["duration_ns"]
+    threads = collections.defaultdict(list)
+    for wait in answer("waits", path)["waits"]:
+        threads[wait["tid"]].append(wait)
+    sampled = {s[0] for s in samples}
+    lines = {tid: Timeline(waits) for tid, waits in threads.items() if tid in sampled}
+    good, bad, why = collections.Counter(), collections.Counter(), collections.Counter()
+    for tid, before, after, kind, number, function in samples:
+        if before < begin or after > end or (kind, number) in IDLE:
+            continue
+        states = lines[tid].between(before, after) if tid in lines else {"running"}
+        if kind in states:
+            good[kind] += 1
+        else:
+            bad[kind] += 1
+            why[(kind, number, function, tuple(sorted(states)))] += 1
+    for kind in sorted(set(good) | set(bad)):
+        note(f"{name}: {kind:<8} {good[kind]:>6} agree, {bad[kind]:>4} do not")
+    for (kind, number, function, states), count in why.most_common(12):
+        note(f"{name}: {count} times /proc says {kind} (call {number}, in {function}), clew {' or '.join(states)}")
+    total, agree = sum(good.values()) + sum(bad.values()), sum(good.values())
+    ok(total >= 100 and agree >= 0.98 * total, f"{name}: {agree} of {total} samples outside idle waits agree", f"{100 * agree / max(total, 1):.2f} %")
+    low = [f"{k}: {good[k]} of {good[k] + bad[k]}" for k in sorted(set(good) | set(bad)) if good[k] + bad[k] >= 20 and good[k] < 0.95 * (good[k] + bad[k])]
+    ok(not low, f"{name}: 95 % of each kind agree", low)
+    long_waits(name, [w for tid in sampled for w in threads.get(tid, ())])
+
+
+def idle(wait):
+    call = wait["call"]
+    return wait["kind"] in ("poll", "idle") or (wait["kind"] == "socket" and call in ("accept", "accept4", "recvfrom", "recvmsg", "read", "recvmmsg")) \
+        or (wait["kind"] == "pipe" and call == "read")
+
+
+def long_waits(name, waits):
+    """Waits of 1 ms or more that are not idle: what is known of them."""
+    chosen = [w for w in waits if w["end"] is not None and w["end"] - w["start"] >= 10**6 and not idle(w)]
+    total = sum(w["end"] - w["start"] for w in chosen)
+    vague = sum(w["end"] - w["start"] for w in chosen if w["kind"] in ("other", "unknown"))
+    joined = sum(w["end"] - w["start"] for w in chosen
+                 if w["ended_by"] and (w["ended_by"]["tid"] is not None or w["ended_by"]["context"] not in ("unknown", "task")))
+    times = collections.Counter()
+    for wait in chosen:
+        times[(wait["kind"], wait["call"])] += wait["end"] - wait["start"]
+    note(f"{name}: {len(chosen)} waits of 1 ms or more, {total / 1e9:.2f} s: "
+         + ", ".join(f"{k} in {c} {ns / 1e6:.0f} ms" for (k, c), ns in times.most_common(8)))
+    ok(total > 0 and vague < 0.02 * total, f"{name}: other and unknown are {100 * vague / max(total, 1):.2f} % of the time in waits of 1 ms or more",
+       [key for key in times if key[0] in ("other", "unknown")][:4])
+    ok(joined >= 0.95 * total, f"{name}: {100 * joined / max(total, 1):.2f} % of that time ends joined to a task or an interrupt", "below 95 %")
+
+
+def observe(name, roots, load):
+    """Records and samples while `load` runs."""
+    path = scratch(f"{name}.clew")
+    recording = start_recording(path)
+    sampler = Sampler(list(roots))
+    sampler.start()
+    load(sampler)
+    sampler.stop()
+    status, said = stop_recording(recording)
+    if ok(status == 0, f"{name}: recorded", said):
+        judge(name, path, sampler.samples)
+
+
+def postgres_programs():
+    base = "/usr/lib/postgresql"
+    for version in sorted(os.listdir(base), reverse=True) if os.path.isdir(base) else []:
+        if os.path.exists(f"{base}/{version}/bin/initdb"):
+            return f"{base}/{version}/bin"
+    return None
+
+
+def postgres():
+    programs = postgres_programs()
+    if not programs:
+        skip("PostgreSQL", "it is not installed")
+        return
+    place = tempfile.mkdtemp(prefix="clew-live-pg-", dir="/var/tmp")
+    shutil.chown(place, "postgres", "postgres")
+    data = os.path.join(place, "data")
+    user = {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": place, "env": {"PATH": programs + ":/usr/bin:/bin", "LC_ALL": "C"}}
+    server = None
+    try:
+        done = run(f"{programs}/initdb", "-D", data, "-A", "trust", "--no-sync", **user)
+        if done.returncode != 0:
+            ok(False, "PostgreSQL: a cluster is made", done.stderr)
+            return
+        with open(f"{place}/log", "wb") as log:
+            server = subprocess.Popen([f"{programs}/postgres", "-D", data, "-k", place, "-h", "", "-c", "shared_buffers=16MB"],
+                                      stdout=log, stderr=log, start_new_session=True, **user)
+        for _ in range(200):
+            if run(f"{programs}/pg_isready", "-h", place, "-q", **user).returncode == 0:
+                break
+            time.sleep(0.1)
+        done = run(f"{programs}/pgbench", "-h", place, "-i", "-s", "5", "-q", "postgres", **user)
+        if done.returncode != 0:
+            ok(False, "PostgreSQL: pgbench fills its tables", done.stderr)
+            return
+
+        def load(sampler):
+            bench = subprocess.Popen([f"{programs}/pgbench", "-h", place, "-c", "6", "-j", "2", "-T", str(SECONDS), "postgres"],
+                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user)
+            sampler.roots.append(bench.pid)
+            bench.wait()
+
+        observe("PostgreSQL", [server.pid], load)
+    finally:
+        if server:
+            server.terminate()
+            server.wait()
+        shutil.rmtree(place, True)
+
+
+def build():
+    place = scratch("build")
+
+    def load(sampler):
+        make = subprocess.Popen(["make", "-s", "-j4", f"B={place}", f"{place}/libclew.a"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        sampler.roots.append(make.pid)
+        make.wait()
+
+    observe("parallel build", [], load)
+
+
+def main():
+    if GUEST:
+        skip_all("big programs are left out in a guest")
+    postgres()
+    build()
+    finish()
+
+
+if __name__ == "__main__":
+    main()
