@@ -232,6 +232,47 @@ static void leaves(void **state)
 	}
 }
 
+/* A kernel thread that had no work until late: the disk was waited for, or who knows what, but not its idleness. */
+static void idle_helper(void **state)
+{
+	static const struct {
+		unsigned call, object, kind;
+	} rows[] = {
+		{SYS_fsync, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
+		{SYS_read, CLEW_OBJECT_PIPE, CLEW_WAIT_UNKNOWN},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct clew_wait idle = {.call = CLEW_NO_CALL, .descriptor = -1, .flags = CLEW_WAIT_FLAG_KTHREAD};
+		struct synthetic s = {0};
+		struct clew_trace *t;
+		struct clew_why why;
+
+		threads(&s, 2);
+		SWITCH(&s, .at = 1500, .cpu = 1, .prev = 2, .next = IDLE, .wait = &idle, .state = 0x402);
+		sleeps(&s, 2000, 0, 1, wait_on(rows[i].call, rows[i].object, 3));
+		comes(&s, 2900, 1, 2, (struct woken){.at = 2800, .context = CLEW_WAKE_IRQ});
+		comes(&s, 3000, 0, 1, (struct woken){.at = 3000, .by = 2});
+		t = synthetic_trace(&s, 5000, 0);
+		why = explain(t, 1, 2000, 3000);
+		assert_int_equal(why.segment_count, 3);
+		assert_segment(&why, 0, rows[i].kind, 1, 2800, "1");
+		assert_ptr_equal(why.segments[0].sleep, sleep_of(t, 1, 0));
+		assert_int_equal(why.segments[0].unknown_kind, rows[i].kind == CLEW_WAIT_UNKNOWN ? CLEW_WAIT_PIPE : CLEW_WAIT_UNKNOWN);
+		assert_segment(&why, 1, CLEW_SEGMENT_RUNQUEUE, 2, 2900, "1");
+		assert_segment(&why, 2, CLEW_SEGMENT_RUNNING, 2, 3000, "1");
+		clew_why_done(&why);
+		/* Asked for itself, the thread is idle. */
+		why = explain(t, 2, 1500, 2800);
+		assert_int_equal(why.segment_count, 1);
+		assert_segment(&why, 0, CLEW_WAIT_IDLE, 2, 2800, "2");
+		clew_why_done(&why);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 static void open_at_the_end(void **state)
 {
 	struct synthetic s = {0};
@@ -443,7 +484,7 @@ int main(void)
 		cmocka_unit_test(holders_in_turn), cmocka_unit_test(to_any_depth),	 cmocka_unit_test(who_had_the_cpu),
 		cmocka_unit_test(leaves),	   cmocka_unit_test(open_at_the_end),	 cmocka_unit_test(deadlock),
 		cmocka_unit_test(blind_and_dead),  cmocka_unit_test(condition_variable), cmocka_unit_test(deep_chain),
-		cmocka_unit_test(operations),
+		cmocka_unit_test(operations),	   cmocka_unit_test(idle_helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
