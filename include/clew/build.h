@@ -76,6 +76,7 @@ struct clew_sleep {
 	uint8_t edge_evidence;
 	bool blind;         /* touched by a loss: what ended it may be wrong or missing */
 	uint8_t operation;  /* enum clew_wake_operation of the wake */
+	uint16_t poller;    /* of a wait in epoll: the same for all on one instance; 0 none */
 	struct clew_object object;
 	const struct clew_holder *holders; /* the builder's; valid during the call */
 	uint32_t holder_count;

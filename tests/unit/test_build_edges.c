@@ -192,6 +192,39 @@ static void one_release_several_destinations(void **state)
 	synthetic_done(&s);
 }
 
+/* One write wakes all pollers of an eventfd, but of two in one epoll instance one; and only those who wait by then. */
+static void one_write_several_pollers(void **state)
+{
+	static const struct {
+		uint64_t sleeps, epoll;
+	} rows[] = {{2000, 0xa}, {2001, 0xb}, {2002, 0xb}, {3100, 0xc}};
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct woken woken = {.by = 5, .object_kind = CLEW_OBJECT_EVENTFD, .object = 4};
+	uint32_t *order, *begin;
+	size_t groups;
+
+	(void)state;
+	threads(&s, 6);
+	SWITCH(&s, .at = 1500, .cpu = 5, .prev = IDLE, .next = 5);
+	for (unsigned task = 1; task <= 3; task++)
+		sleeps(&s, rows[task - 1].sleeps, task, task, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[task - 1].epoll));
+	sleeps(&s, rows[3].sleeps, 4, 4, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[3].epoll));
+	for (unsigned task = 1; task <= 4; task++) {
+		woken.at = 3000 + 30 * task;
+		comes(&s, 3200 + task, task, task, woken);
+	}
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(clew_trace_edge_groups(t, &order, &begin, &groups), 0);
+	assert_int_equal(groups, 3); /* 1 and 2; 3, by another write; 4, which began to wait after that */
+	assert_int_equal(begin[1], 2);
+	free(order);
+	free(begin);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 static void nothing_at_all(void **state)
 {
 	struct synthetic s = {0};
@@ -231,6 +264,7 @@ int main(void)
 		cmocka_unit_test(futexes),
 		cmocka_unit_test(what_made_a_poller_ready),
 		cmocka_unit_test(one_release_several_destinations),
+		cmocka_unit_test(one_write_several_pollers),
 		cmocka_unit_test(nothing_at_all),
 	};
 

@@ -166,6 +166,20 @@ static void told_late(void **state)
 	assert_piece(t, 3, 5000, 6000, CLEW_PIECE_RUNQUEUE);
 	clew_trace_free(t);
 	synthetic_done(&s);
+
+	/* One that was ready was so at least until the last one came on that CPU. */
+	threads(&s, 3);
+	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
+	SWITCH(&s, .at = 2500, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
+	put_switch(&s, CLEW_KIND_STATE, (struct switched){.at = 4000, .cpu = 0, .prev = 1, .next = 1, .flags = CLEW_STATE_LATE});
+	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
+	t = synthetic_trace(&s, 6000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 2000, 2500, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 2500, 4000, CLEW_PIECE_UNKNOWN);
+	assert_piece(t, 2, 2500, 4000, CLEW_PIECE_RUNQUEUE);
+	clew_trace_free(t);
+	synthetic_done(&s);
 }
 
 /* The kernel side could not tell who came on, or had not marked a task born before the start as old. */

@@ -114,6 +114,8 @@ static int lose_task(struct clew_builder *builder, struct task *task, uint64_t s
 			r = build_lose_cpu(builder, cpu, cpu->last);
 	} else if (task->state == TASK_SLEEPING) {
 		r = lose_sleep(builder, task, sure);
+	} else if (task->state == TASK_READY && builder->loss_to <= task->since) {
+		r = build_send_ready(builder, task, task->since, earlier(sure, builder->now));
 	}
 	if (task->state != TASK_DEAD)
 		task->state = TASK_UNKNOWN;
@@ -317,7 +319,8 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
 {
 	struct task *task = build_task_get(builder, record->next);
-	int r = build_lose_cpu(builder, cpu, cpu->last);
+	uint64_t sure = earlier(cpu->last, builder->now); /* somebody else had the CPU then */
+	int r = build_lose_cpu(builder, cpu, sure);
 
 	if (r < 0 || !task)
 		return r < 0 || build_nobody(record->next) ? r : -ENOMEM;
@@ -325,7 +328,9 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struc
 		struct wake wake = build_wake_of(builder, task, record);
 		uint64_t end = wake.time ? wake.time : builder->now;
 
-		r = build_end_sleep(builder, task, &wake, end, end, false);
+		r = build_end_sleep(builder, task, &wake, end, later(end, sure), false);
+	} else {
+		r = lose_task(builder, task, sure);
 	}
 	if (r < 0 || task->state == TASK_DEAD)
 		return r;

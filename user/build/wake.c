@@ -203,6 +203,8 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	sleep.end = later(end, sleep.start);
 	sleep.switch_in = later(switch_in, sleep.end == CLEW_TIME_OPEN ? 0 : sleep.end);
 	sleep.object = object_of(wait, sleep.kind, wake);
+	if (wait->object_kind == CLEW_OBJECT_EPOLL)
+		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);
 	r = explain_end(builder, &sleep, wait, task->sleep_state, wake);
 	if (r < 0)
 		return r;

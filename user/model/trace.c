@@ -184,6 +184,7 @@ void clew_trace_free(struct clew_trace *trace)
 	free(trace->cpus);
 
 	free(trace->edges);
+	free(trace->edge_sleeps);
 	vector_done(&trace->runs);
 	vector_done(&trace->sleeps);
 	vector_done(&trace->readies);
@@ -283,5 +284,6 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
 	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->pages) + vector_used(&trace->tasks) +
 	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
-	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes + trace->edge_count * sizeof(*trace->edges);
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
+	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

@@ -34,20 +34,24 @@ static struct clew_edge edge_of(const struct clew_trace *trace, const struct cle
 	return edge;
 }
 
-static int make_edges(const struct clew_trace *trace, struct clew_edge **ret_edges, size_t *ret_count)
+static int make_edges(struct clew_trace *trace)
 {
 	const struct clew_edge *lone = trace->lone_edges.data;
 	size_t sleep_count, count = trace->lone_edges.count;
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &sleep_count);
+	struct clew_edge *edges;
 	struct sort_key *keys;
+	uint32_t *ended;
 
 	for (size_t i = 0; i < sleep_count; i++)
 		count += sleeps[i].edge_type >= 0;
 	keys = malloc((2 * count + 1) * sizeof(*keys));
-	*ret_edges = malloc((count + 1) * sizeof(**ret_edges));
-	if (!keys || !*ret_edges) {
+	edges = malloc((count + 1) * sizeof(*edges));
+	ended = malloc((count + 1) * sizeof(*ended));
+	if (!keys || !edges || !ended) {
 		free(keys);
-		free(*ret_edges);
+		free(edges);
+		free(ended);
 		return -ENOMEM;
 	}
 	/* Indexes from sleep_count up are lone edges. */
@@ -58,10 +62,16 @@ static int make_edges(const struct clew_trace *trace, struct clew_edge **ret_edg
 		if (sleeps[i].edge_type >= 0)
 			keys[count++] = (struct sort_key){.key = sleeps[i].end, .index = (uint32_t)i};
 	sort_keys(keys, keys + count, count);
-	for (size_t i = 0; i < count; i++)
-		(*ret_edges)[i] = keys[i].index < sleep_count ? edge_of(trace, &sleeps[keys[i].index]) : lone[keys[i].index - sleep_count];
+	for (size_t i = 0; i < count; i++) {
+		bool of_sleep = keys[i].index < sleep_count;
+
+		edges[i] = of_sleep ? edge_of(trace, &sleeps[keys[i].index]) : lone[keys[i].index - sleep_count];
+		ended[i] = of_sleep ? keys[i].index : UINT32_MAX;
+	}
 	free(keys);
-	*ret_count = count;
+	trace->edges = edges;
+	trace->edge_sleeps = ended;
+	trace->edge_count = count;
 	return 0;
 }
 
@@ -72,9 +82,7 @@ const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t 
 	const struct clew_edge *edges;
 
 	pthread_mutex_lock(&writable->edge_lock);
-	if (!writable->edges && make_edges(trace, &writable->edges, &writable->edge_count) < 0)
-		writable->edges = NULL;
-	edges = writable->edges;
+	edges = writable->edges || make_edges(writable) >= 0 ? writable->edges : NULL;
 	*ret_count = edges ? writable->edge_count : 0;
 	pthread_mutex_unlock(&writable->edge_lock);
 	return edges;
@@ -100,88 +108,129 @@ struct open_group {
 	uint64_t run_end;
 };
 
+struct grouping {
+	const struct clew_trace *trace;
+	const struct clew_edge *edges;
+	const struct clew_sleep *sleeps;
+	uint32_t *group_of; /* by edge */
+	uint32_t groups;
+	struct open_group *open;
+	uint32_t open_count, open_capacity;
+	struct map by_waker; /* (waker, type) -> index in `open` */
+};
+
+static const struct clew_sleep *sleep_of(const struct grouping *grouping, uint32_t edge)
+{
+	uint32_t sleep = grouping->trace->edge_sleeps[edge];
+
+	return sleep == UINT32_MAX ? NULL : &grouping->sleeps[sleep];
+}
+
+/* Whether the wake may be one of several that one call made. */
+static bool is_one_of_many(const struct clew_edge *edge, const struct clew_sleep *sleep)
+{
+	if (!sleep)
+		return false;
+	if (sleep->kind == CLEW_WAIT_FUTEX)
+		return edge->operation == CLEW_FUTEX_WAKE_MANY;
+	/* All pollers, and all readers of an eventfd, are woken at once; of others that wait for one object only the next. */
+	return edge->object.kind != CLEW_OBJECT_NONE && (sleep->kind == CLEW_WAIT_POLL || sleep->kind == CLEW_WAIT_EVENTFD) &&
+	       edge->type != CLEW_EDGE_WAKE && edge->type != CLEW_EDGE_SIGNAL;
+}
+
 static bool same_object(const struct clew_object *a, const struct clew_object *b)
 {
 	/* A shared futex has another address in each process. */
 	return a->kind == b->kind && a->shared == b->shared && (a->shared || a->number == b->number) && a->device == b->device;
 }
 
-static bool has_destination(const struct clew_edge *edges, const uint32_t *group_of, uint32_t first, uint32_t last, uint32_t task)
+/* Nobody is woken twice by one call, and of those in one epoll instance one is woken. */
+static bool fits(const struct grouping *grouping, const struct open_group *open, uint32_t edge)
 {
-	for (uint32_t i = first; i < last; i++)
-		if (group_of[i] == group_of[first] && edges[i].to == task)
-			return true;
-	return false;
+	const struct clew_sleep *sleep = sleep_of(grouping, edge);
+	const struct clew_edge *edges = grouping->edges;
+
+	/* The waker was not off the CPU in between, and who is woken was already waiting then. */
+	if (edges[edge].from_at >= open->run_end || !same_object(&edges[open->first].object, &edges[edge].object) ||
+	    (sleep->start > edges[open->first].from_at && sleep->raw_end > sleep->start))
+		return false;
+	for (uint32_t i = open->first; i < edge; i++) {
+		if (grouping->group_of[i] != open->group)
+			continue;
+		if (edges[i].to == edges[edge].to || (sleep->poller && sleep_of(grouping, i)->poller == sleep->poller))
+			return false;
+	}
+	return true;
+}
+
+static int open_new(struct grouping *grouping, uint32_t edge, uint64_t *known)
+{
+	const struct clew_edge *first = &grouping->edges[edge];
+	struct clew_piece piece;
+	uint32_t place = known ? (uint32_t)*known : grouping->open_count;
+	bool ran;
+	int r;
+
+	if (!known) {
+		if (place == grouping->open_capacity) {
+			uint32_t capacity = grouping->open_capacity * 2 + 16;
+			struct open_group *larger = realloc(grouping->open, capacity * sizeof(*larger));
+
+			if (!larger)
+				return -ENOMEM;
+			grouping->open = larger;
+			grouping->open_capacity = capacity;
+		}
+		r = map_set(&grouping->by_waker, first->from, first->type, place);
+		if (r < 0)
+			return r;
+		grouping->open_count++;
+	}
+	ran = clew_trace_piece(grouping->trace, first->from, first->from_at, true, &piece) && piece.kind == CLEW_PIECE_RUNNING;
+	grouping->open[place] = (struct open_group){.group = grouping->groups, .first = edge, .run_end = ran ? piece.end : first->from_at};
+	return 0;
 }
 
 /* Gives each edge its group. Groups are numbered in order of their first edge. */
-static int group_edges(const struct clew_trace *trace, const struct clew_edge *edges, size_t count, uint32_t *group_of,
-		       uint32_t *ret_groups)
+static int group_edges(struct grouping *grouping, size_t count)
 {
-	struct open_group *open = NULL;
-	struct map by_waker = {0};
-	uint32_t groups = 0, open_count = 0, open_capacity = 0;
 	int r = 0;
 
 	for (uint32_t i = 0; i < count && r >= 0; i++) {
-		const struct clew_edge *edge = &edges[i];
-		struct clew_piece piece;
+		const struct clew_edge *edge = &grouping->edges[i];
 		uint64_t *known;
 
-		group_of[i] = groups;
-		if (edge->operation != CLEW_FUTEX_WAKE_MANY || !edge->ends_sleep) {
-			groups++;
-			continue;
-		}
-		known = map_get(&by_waker, edge->from, edge->type);
-		if (known) {
-			struct open_group *last = &open[*known];
-
-			/* One call: the waker was not off the CPU in between, and nobody is woken twice. */
-			if (edge->from_at < last->run_end && same_object(&edges[last->first].object, &edge->object) &&
-			    !has_destination(edges, group_of, last->first, i, edge->to)) {
-				group_of[i] = last->group;
+		grouping->group_of[i] = grouping->groups;
+		if (is_one_of_many(edge, sleep_of(grouping, i))) {
+			known = map_get(&grouping->by_waker, edge->from, edge->type);
+			if (known && fits(grouping, &grouping->open[*known], i)) {
+				grouping->group_of[i] = grouping->open[*known].group;
 				continue;
 			}
-		} else {
-			if (open_count == open_capacity) {
-				struct open_group *larger = realloc(open, (open_capacity * 2 + 16) * sizeof(*open));
-
-				if (!larger) {
-					r = -ENOMEM;
-					break;
-				}
-				open = larger;
-				open_capacity = open_capacity * 2 + 16;
-			}
-			r = map_set(&by_waker, edge->from, edge->type, open_count++);
-			known = r < 0 ? NULL : map_get(&by_waker, edge->from, edge->type);
+			r = open_new(grouping, i, known);
 		}
-		if (known) {
-			bool ran = clew_trace_piece(trace, edge->from, edge->from_at, true, &piece) && piece.kind == CLEW_PIECE_RUNNING;
-
-			open[*known] = (struct open_group){.group = groups++, .first = i, .run_end = ran ? piece.end : edge->from_at};
-		}
+		grouping->groups++;
 	}
-	free(open);
-	map_done(&by_waker);
-	*ret_groups = groups;
+	free(grouping->open);
+	map_done(&grouping->by_waker);
 	return r;
 }
 
 int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order, uint32_t **ret_begin, size_t *ret_count)
 {
-	uint32_t *group_of, *order, *begin, groups = 0;
-	const struct clew_edge *edges;
-	size_t count;
+	struct grouping grouping = {.trace = trace};
+	uint32_t *group_of, *order, *begin, groups;
+	size_t count, sleep_count;
 	int r;
 
-	edges = clew_trace_edges(trace, &count);
-	if (!edges)
+	grouping.edges = clew_trace_edges(trace, &count);
+	grouping.sleeps = clew_trace_sleeps(trace, &sleep_count);
+	if (!grouping.edges)
 		return -ENOMEM;
-	group_of = malloc((count + 1) * sizeof(*group_of));
+	group_of = grouping.group_of = malloc((count + 1) * sizeof(*group_of));
 	order = malloc((count + 1) * sizeof(*order));
-	r = group_of && order ? group_edges(trace, edges, count, group_of, &groups) : -ENOMEM;
+	r = group_of && order ? group_edges(&grouping, count) : -ENOMEM;
+	groups = grouping.groups;
 	begin = r < 0 ? NULL : calloc((size_t)groups + 2, sizeof(*begin));
 	if (!begin) {
 		free(group_of);

@@ -71,6 +71,7 @@ struct clew_trace {
 
 	pthread_mutex_t edge_lock;
 	struct clew_edge *edges; /* made when first asked for */
+	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or UINT32_MAX */
 	size_t edge_count;
 };
 
