@@ -215,7 +215,7 @@ def check_cover(why):
     return "" if unknown == why["unknown_ns"] else f"unknown_ns {why['unknown_ns']}, not {unknown}"
 
 
-def compare_why(fact, why, loose=1.0):
+def compare_why(fact, why, capture, loose=1.0):
     """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
     problem = check_cover(why)
@@ -237,5 +237,6 @@ def compare_why(fact, why, loose=1.0):
             kinds = collections.Counter()
             for segment in why["segments"]:
                 kinds[(segment["kind"], segment["tid"])] += segment["ns"]
-            wrong.append(f"{charge['kind']} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}")
-    return [f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}" for problem in wrong]
+            problem = f"{charge['kind']} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}"
+            wrong.append(disagreement(problem, capture.blind(charge["tid"], fact["from"], fact["to"]) and why["unknown_ns"] > 0))
+    return [disagreement(f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}", getattr(problem, "blind", False)) for problem in wrong]

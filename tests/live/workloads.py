@@ -85,10 +85,14 @@ class Results:
         self.waits[name] += len(graph["waits"])
         self.facts[name] += len(graph["why"])
         for problem in wrong + compare_names(graph, capture) + compare_waits(graph, capture):
-            if getattr(problem, "blind", False):
-                self.blind.append(f"{name}: seed {seed}: {problem}")
-            else:
-                self.wrong[name].append(f"seed {seed}: {problem}")
+            self.note(name, seed, problem)
+
+    def note(self, name, seed, problem):
+        text = f"seed {seed}: {problem}"
+        if getattr(problem, "blind", False):
+            self.blind.append(f"{name}: {text}")
+        else:
+            self.wrong[name].append(text)
 
 
 def explain(path, fact):
@@ -107,7 +111,7 @@ def check_recording(results, names, seeds, directory):
         for seed in seeds:
             graph, problem = load(name, seed, directory)
             if graph is None:
-                results.wrong[name].append(f"seed {seed}: {problem}")
+                results.note(name, seed, problem)
             elif "skip" in graph:
                 results.skipped[name] = graph["skip"]
             else:
@@ -116,8 +120,8 @@ def check_recording(results, names, seeds, directory):
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for (name, seed, fact), why in zip(questions, pool.map(lambda q: explain(path, q[2]), questions)):
             # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
-            for problem in compare_why(fact, why, 2.5 if GUEST and name == "spinners" else 1.0):
-                results.wrong[name].append(f"seed {seed}: {problem}")
+            for problem in compare_why(fact, why, capture, 2.5 if GUEST and name == "spinners" else 1.0):
+                results.note(name, seed, problem)
 
 
 def may_skip(name, reason):
