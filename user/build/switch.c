@@ -260,7 +260,8 @@ static int enter_sleeping(struct clew_builder *builder, struct task *task, const
 	/* A found sleeper may be one whose sleep the kernel side never saw begin. */
 	if (!(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) && !task->found)
 		return lose_sleep(builder, task, builder->now);
-	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now, builder->now, false);
+	/* Without a stamp the wake was missed: when and by whom is not known. */
+	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now, builder->now, !wake.time);
 }
 
 static int enter(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
@@ -326,9 +327,9 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struc
 		return r < 0 || build_nobody(record->next) ? r : -ENOMEM;
 	if (task->state == TASK_SLEEPING) {
 		struct wake wake = build_wake_of(builder, task, record);
-		uint64_t end = wake.time ? wake.time : builder->now;
 
-		r = build_end_sleep(builder, task, &wake, end, later(end, sure), false);
+		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure), false)
+			      : lose_sleep(builder, task, sure);
 	} else {
 		r = lose_task(builder, task, sure);
 	}
