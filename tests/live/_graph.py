@@ -101,7 +101,7 @@ def compare_edges(graph, capture):
                           if edge["type"] in e["type"] and not e["found"] and e["at_min"] - SLACK <= at <= e["at_max"] + SLACK]
                 if not listed:
                     score.wrong[edge["type"]] += 1
-                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']} at {at} is not in the graph")
+                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']} at {at} is not in the graph (object {edge['object']})")
                     continue
                 # Slack is for an act that nothing fits better: first the windows that hold the moment itself.
                 match = min(listed, key=lambda e: (max(e["at_min"] - at, at - e["at_max"], 0), e["optional"], e["at_max"] - e["at_min"]))
@@ -167,13 +167,20 @@ def _holders_agree(expected, wait):
     return ""
 
 
+def _outside(said, wait):
+    """By how much a wait's ends lie outside the times said."""
+    return max(said["start_min"] - wait["start"], wait["start"] - said["start_max"], 0) + max(said["end_min"] - wait["end"], wait["end"] - said["end_max"], 0)
+
+
 def compare_wait(said, capture):
     """What is wrong with one expected wait, in words, or nothing."""
     name = f"wait of {said['tid']} {said['kind']} in {said['start_min']}..{said['end_max']}"
     inside = [w for w in capture.by_tid.get(said["tid"], ())
               if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
               and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK]
-    if len(inside) != 1:
+    # A task's waits do not overlap: slack is for one that nothing fits better.
+    inside.sort(key=lambda w: _outside(said, w))
+    if not inside or (len(inside) > 1 and _outside(said, inside[1]) == 0):
         near = [(w["kind"], w["start"], w["end"]) for w in capture.by_tid.get(said["tid"], ())
                 if w["start"] <= said["end_max"] and (w["end"] is None or w["end"] >= said["start_min"])]
         return f"{name}: {len(inside)} such waits, near it {near[:4]}"

@@ -12,7 +12,7 @@
 
 #define MEMBERS 3
 
-enum { ORDER = 0, ROUND = 3, LOCKED = 4, DONE = 5 }; /* in wl->numbers */
+enum { ORDER = 0, ROUND = 3, LOCKED = 4, DONE = 5, MAPPED = 6, START = 7 }; /* in wl->numbers */
 
 static pthread_mutex_t *mutex; /* this process's mapping of it */
 static int mutex_fd = -1;
@@ -136,14 +136,17 @@ static void map_mutex(int pages_before)
 
 static void play_process(int self)
 {
+	/* One after the other: the page they share has a lock of its own. */
+	wl_await(&wl->numbers[MAPPED], self - members[0]);
 	map_mutex(self);
-	wl_await(&wl->numbers[15], 1);
+	atomic_fetch_add(&wl->numbers[MAPPED], 1);
+	wl_await(&wl->numbers[START], 1);
 	play(self);
 }
 
 static void play_thread(int self)
 {
-	wl_await(&wl->numbers[15], 1);
+	wl_await(&wl->numbers[START], 1);
 	play(self);
 }
 
@@ -151,7 +154,7 @@ static void run_threads(int creator)
 {
 	for (int i = 0; i < MEMBERS; i++)
 		members[i] = wl_thread(creator, play_thread);
-	atomic_store(&wl->numbers[15], 1);
+	atomic_store(&wl->numbers[START], 1);
 	direct();
 	for (int i = 0; i < MEMBERS; i++)
 		wl_join(creator, members[i]);
@@ -165,7 +168,8 @@ static void run_processes(int creator)
 		members[i] = base + i;
 	for (int i = 0; i < MEMBERS; i++)
 		wl_fork(creator, play_process);
-	atomic_store(&wl->numbers[15], 1);
+	wl_await(&wl->numbers[MAPPED], MEMBERS);
+	atomic_store(&wl->numbers[START], 1);
 	direct();
 	for (int i = 0; i < MEMBERS; i++)
 		wl_reap(creator, members[i]);

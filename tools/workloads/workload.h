@@ -34,6 +34,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define WL_TASKS   64
 #define WL_EDGES   8192
 #define WL_WAITS   1024
@@ -423,6 +427,8 @@ WL_FINE void wl_introduce(int self)
 
 	for (size_t i = 0; i < sizeof(stack); i += 1024)
 		stack[i] = 0;
+	/* So that no two processes meet later at a page of the log. */
+	madvise(wl, sizeof(*wl), MADV_POPULATE_WRITE);
 	wl_random_state = wl->seed * 1000003 + self * 7919 + 1;
 	prctl(PR_SET_NAME, task->comm);
 	prctl(PR_SET_TIMERSLACK, 1);
