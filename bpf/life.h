@@ -20,41 +20,50 @@ static __always_inline __u32 new_serial(void)
 	return __sync_fetch_and_add(&last_serial, 1) + 1;
 }
 
+/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that was too short. */
+struct glob {
+	char comm[CLEW_COMM_SIZE];
+	__u32 at;
+	__u32 pattern;
+	__u32 star; /* behind the last '*', 0 none */
+	__u32 resume;
+	bool matches;
+};
+
+/* One step of it, so that the verifier looks at one step only; 1 ends the loop. */
+static long glob_step(__u32 turn, struct glob *glob)
+{
+	char c = glob->comm[glob->at & (CLEW_COMM_SIZE - 1)];
+	char p = filter_glob[glob->pattern & (sizeof(filter_glob) - 1)];
+
+	if (glob->at >= CLEW_COMM_SIZE || !c) {
+		glob->pattern++;
+		glob->matches = !p;
+		return p != '*';
+	}
+	if (p == '*') {
+		glob->star = ++glob->pattern;
+		glob->resume = glob->at;
+	} else if (p == '?' || p == c) {
+		glob->pattern++;
+		glob->at++;
+	} else if (glob->star) {
+		glob->pattern = glob->star;
+		glob->at = ++glob->resume;
+	} else {
+		return 1;
+	}
+	return 0;
+}
+
 /* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
 static __noinline bool comm_wanted(struct task_struct *task)
 {
-	char comm[CLEW_COMM_SIZE] = {};
-	__u32 at = 0, pattern = 0, star = 0, resume = 0;
-	bool have_star = false;
-	int i;
+	struct glob glob = {};
 
-	bpf_probe_read_kernel_str(comm, sizeof(comm), task->comm);
-	for (i = 0; i < CLEW_COMM_SIZE * (CLEW_COMM_SIZE * 2); i++) {
-		char c = comm[at & (CLEW_COMM_SIZE - 1)];
-		char p = filter_glob[pattern & (sizeof(filter_glob) - 1)];
-
-		if (at >= CLEW_COMM_SIZE || !c) {
-			if (p == '*') {
-				pattern++;
-				continue;
-			}
-			return !p;
-		}
-		if (p == '*') {
-			have_star = true;
-			star = ++pattern;
-			resume = at;
-		} else if (p == '?' || p == c) {
-			pattern++;
-			at++;
-		} else if (have_star) {
-			pattern = star;
-			at = ++resume;
-		} else {
-			return false;
-		}
-	}
-	return false;
+	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), task->comm);
+	bpf_loop(CLEW_COMM_SIZE * sizeof(filter_glob), glob_step, &glob, 0);
+	return glob.matches;
 }
 
 static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state, bool inherited)
