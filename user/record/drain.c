@@ -252,17 +252,19 @@ static void *drain_main(void *argument)
 {
 	struct drain *drain = argument;
 	struct clew_recorder *recorder = drain->recorder;
-	uint64_t pause = SHORTEST_SLEEP;
+	uint64_t pause = SHORTEST_SLEEP, pause_once = recorder->pause_drain;
 
 	pthread_setname_np(pthread_self(), "clew-drain");
 	/* It works little but must not wait long: a ring that is full loses. Not permitted is no harm. */
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
-	if (recorder->pause_drain)
-		sleep_for(recorder->pause_drain);
 	for (;;) {
 		bool last = atomic_load(&recorder->stopping);
 		size_t most = 0;
 
+		if (pause_once && atomic_load(&recorder->started)) {
+			sleep_for(pause_once);
+			pause_once = 0;
+		}
 		drain_round(drain, last);
 		if (last)
 			return NULL;

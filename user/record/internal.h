@@ -76,7 +76,7 @@ struct clew_recorder {
 	size_t ring_size; /* bytes of a CPU's two rings together */
 	uint64_t pause_drain;
 	atomic_bool stopping;
-	bool started;
+	atomic_bool started; /* the gate was opened */
 	uint64_t start;
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
