@@ -12,7 +12,7 @@
 #include "state.h"
 #include <bpf/bpf_endian.h>
 
-#define PATH_COMPONENTS     32
+#define PATH_COMPONENTS	    32
 #define PATH_COMPONENT_SIZE 128
 
 struct path_record {
@@ -73,7 +73,8 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	links = BPF_CORE_READ(inode, i_nlink);
 	dentry = BPF_CORE_READ(file, f_path.dentry);
 	/* A rename changes the name or the parent, a deletion the links: then it is sent again. */
-	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^ (__u64)BPF_CORE_READ(dentry, d_parent);
+	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^
+		  (__u64)BPF_CORE_READ(dentry, d_parent);
 	slot = sent_slot((__u64)inode, version);
 	if (!slot)
 		return 0;

@@ -12,7 +12,8 @@
 
 #include "life.h"
 
-static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct clew_task_state *state)
+static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
+					     struct clew_task_state *state)
 {
 	struct clew_task_record record = {};
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2] = {};
@@ -45,7 +46,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	bpf_seq_write(meta->seq, command_line, sizeof(command_line));
 }
 
-static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task, struct clew_task_state *state)
+static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
+					  struct clew_task_state *state)
 {
 	struct clew_switch_slot record = {};
 	struct clew_wait *wait = &record.wait;

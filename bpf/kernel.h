@@ -12,7 +12,6 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-
 #define PF_EXITING     0x00000004
 #define PF_IO_WORKER   0x00000010
 #define PF_WQ_WORKER   0x00000020
@@ -21,24 +20,24 @@
 
 #define TASK_INTERRUPTIBLE   0x0001
 #define TASK_UNINTERRUPTIBLE 0x0002
-#define TASK_STOPPED         0x0004
-#define TASK_TRACED          0x0008
-#define TASK_DEAD            0x0080
-#define TASK_WAKEKILL        0x0100
-#define TASK_NOLOAD          0x0400
+#define TASK_STOPPED	     0x0004
+#define TASK_TRACED	     0x0008
+#define TASK_DEAD	     0x0080
+#define TASK_WAKEKILL	     0x0100
+#define TASK_NOLOAD	     0x0400
 
 #define TS_COMPAT 0x0002 /* thread_info.status: in a 32-bit system call */
 
-#define S_IFMT   0170000
+#define S_IFMT	 0170000
 #define S_IFSOCK 0140000
-#define S_IFREG  0100000
-#define S_IFBLK  0060000
-#define S_IFDIR  0040000
-#define S_IFCHR  0020000
-#define S_IFIFO  0010000
+#define S_IFREG	 0100000
+#define S_IFBLK	 0060000
+#define S_IFDIR	 0040000
+#define S_IFCHR	 0020000
+#define S_IFIFO	 0010000
 
-#define AF_UNIX  1
-#define AF_INET  2
+#define AF_UNIX	 1
+#define AF_INET	 2
 #define AF_INET6 10
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)

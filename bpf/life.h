@@ -98,7 +98,8 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 }
 
 /* Everything but the header, the kin and the command line. */
-static __always_inline void describe_task(struct where *where, struct task_struct *task, struct clew_task_state *state, struct clew_task_record *record)
+static __always_inline void describe_task(struct where *where, struct task_struct *task, struct clew_task_state *state,
+					  struct clew_task_record *record)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
 	struct file *executable = NULL;
@@ -128,7 +129,8 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 
 		if (i > level)
 			break;
-		bpf_core_read(&upid, bpf_core_type_size(struct upid), (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid));
+		bpf_core_read(&upid, bpf_core_type_size(struct upid),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid));
 		record->nspid[i] = upid.nr;
 		record->nspid_count = i + 1;
 		record->pid_namespace = BPF_CORE_READ(upid.ns, ns.inum);

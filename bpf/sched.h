@@ -23,13 +23,15 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 		struct cgroup_subsys_state *state = NULL;
 
 		bpf_probe_read_kernel(&state, sizeof(state),
-				      (void *)set + bpf_core_field_offset(struct css_set, subsys) + filter_cgroup_subsystem * sizeof(state));
+				      (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+					      filter_cgroup_subsystem * sizeof(state));
 		if (state)
 			cgroup = BPF_CORE_READ(state, cgroup);
 	}
 	if (!cgroup || BPF_CORE_READ(cgroup, level) < (int)level)
 		return false;
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + level * sizeof(ancestor));
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + level * sizeof(ancestor));
 	return ancestor && BPF_CORE_READ(ancestor, kn, id) == filter_cgroup_id;
 }
 
@@ -169,7 +171,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	if (prev_task)
 		prev_task->slept = sleeps;
 	if (sleeps && prev_task) {
-		struct where where = { .cpu_state = cpu_state, .time = change->header.time, .cpu = cpu };
+		struct where where = {.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
 		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;

@@ -15,8 +15,8 @@
 #define CLEW_STATE_H
 
 #include "kernel.h"
-#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <clew/calls.h>
 #include <clew/maps.h>
@@ -31,7 +31,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit nu
 const volatile __u32 switch_slots;
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
-const volatile __u64 fault_entry; /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
+const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
 const volatile __u64 fault_entry_end;
 const volatile __u64 sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
 const volatile __u64 sched_text_end;

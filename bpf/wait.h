@@ -12,25 +12,25 @@
 
 #include "identity.h"
 
-#define FUTEX_CMD_MASK     0x7f
+#define FUTEX_CMD_MASK	   0x7f
 #define FUTEX_PRIVATE_FLAG 0x80
-#define FUTEX_WAIT         0
-#define FUTEX_WAKE         1
-#define FUTEX_LOCK_PI      6
-#define FUTEX_UNLOCK_PI    7
+#define FUTEX_WAIT	   0
+#define FUTEX_WAKE	   1
+#define FUTEX_LOCK_PI	   6
+#define FUTEX_UNLOCK_PI	   7
 #define FUTEX_WAIT_BITSET  9
 #define FUTEX_WAKE_BITSET  10
-#define FUTEX_LOCK_PI2     13
-#define FUTEX_TID_MASK     0x3fffffff
-#define FUTEX_WAITERS      0x80000000u
-#define CLONE_VFORK        0x00004000
+#define FUTEX_LOCK_PI2	   13
+#define FUTEX_TID_MASK	   0x3fffffff
+#define FUTEX_WAITERS	   0x80000000u
+#define CLONE_VFORK	   0x00004000
 
 #define GLIBC_MUTEX_ROBUST 0x10
 #define GLIBC_MUTEX_SHARED 0x80
 /* Type 0-3, robust, PI, protect, pshared, elision: the bits a glibc mutex kind may have. */
-#define GLIBC_MUTEX_BITS   0x3f3
+#define GLIBC_MUTEX_BITS 0x3f3
 /* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
-#define TID_LIMIT          4194304
+#define TID_LIMIT 4194304
 
 /* The saved user registers, as the call's arguments. */
 struct call {
@@ -91,8 +91,9 @@ static __always_inline struct file *file_of(struct task_struct *task, __s32 desc
 }
 
 /* Eight characters as the word they are in memory. */
-#define WORD(a, b, c, d, e, f, g, h)                                                                                                               \
-	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
+#define WORD(a, b, c, d, e, f, g, h)                                                                                                       \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | (__u64)(f) << 40 | (__u64)(g) << 48 |     \
+	 (__u64)(h) << 56)
 
 /* Anonymous inodes share one inode: the first eight bytes of their names tell them apart. */
 static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
@@ -123,11 +124,11 @@ static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 	return CLEW_OBJECT_ANONYMOUS;
 }
 
-#define TTY_MAJOR_FIRST  4
-#define TTY_MAJOR_AUX    5
-#define PTY_MAJOR_FIRST  136
-#define PTY_MAJOR_LAST   143
-#define PID_FS_MAGIC     0x50494446
+#define TTY_MAJOR_FIRST	 4
+#define TTY_MAJOR_AUX	 5
+#define PTY_MAJOR_FIRST	 136
+#define PTY_MAJOR_LAST	 143
+#define PID_FS_MAGIC	 0x50494446
 #define ANON_INODE_MAGIC 0x09041934
 
 struct found {
@@ -166,9 +167,10 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 		__u32 major = CLEW_DEVICE_MAJOR(device);
 
 		ret_found->device = device;
-		ret_found->kind = major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST) ?
-					  CLEW_OBJECT_TTY :
-					  CLEW_OBJECT_DEVICE;
+		ret_found->kind =
+			major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST)
+				? CLEW_OBJECT_TTY
+				: CLEW_OBJECT_DEVICE;
 		send_file(file_address, cpu, time, mount_namespace);
 		return 0;
 	}
@@ -194,7 +196,8 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
-static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state, __s32 descriptor, struct found *ret_found)
+static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state,
+						__s32 descriptor, struct found *ret_found)
 {
 	struct file *file = file_of(task, descriptor);
 	struct inode *inode;
@@ -363,8 +366,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 
 /* No kernel stack is larger. */
 #define KERNEL_STACK_SIZE 32768
-#define FAULT_DEPTH       40
-#define WAITING_DEPTH     16
+#define FAULT_DEPTH	  40
+#define WAITING_DEPTH	  16
 
 /* One stack at a time on a CPU, as for texts. */
 struct {
@@ -437,8 +440,8 @@ static __always_inline __u64 waiting_function(void *context)
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too.
  */
-static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits, struct clew_task_state *state,
-					  bool detail, struct clew_wait *wait)
+static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits,
+					  struct clew_task_state *state, bool detail, struct clew_wait *wait)
 {
 	struct found found = {};
 	struct call call;
@@ -477,8 +480,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	describe_call(task, task_state_bits, &call, wait);
 	if (in_kernel_fault(context, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	if (state->has_wait && state->wait.call == wait->call && state->first_argument == call.argument[0] && state->second_argument == call.argument[1] &&
-	    task->rseq && (task->thread_info.flags & notify_resume_mask))
+	if (state->has_wait && state->wait.call == wait->call && state->first_argument == call.argument[0] &&
+	    state->second_argument == call.argument[1] && task->rseq && (task->thread_info.flags & notify_resume_mask))
 		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
 	state->first_argument = call.argument[0];
 	state->second_argument = call.argument[1];

@@ -62,8 +62,9 @@ static __always_inline __u8 futex_wake_operation(const struct call *call)
 }
 
 /* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select it is what the waker's call is on. */
-static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker, const struct call *sleeper_call,
-					   __u8 sleeper_class, const struct call *waker_call, bool task_context, struct clew_wake_stamp *stamp)
+static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker,
+					   const struct call *sleeper_call, __u8 sleeper_class, const struct call *waker_call,
+					   bool task_context, struct clew_wake_stamp *stamp)
 {
 	struct found found = {};
 	struct file *file = NULL;
@@ -109,7 +110,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct clew_task_state *state;
-	struct call call = { .number = -1 };
+	struct call call = {.number = -1};
 	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
 	__u8 context;
@@ -151,7 +152,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */
 		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) && !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 			read_call(waker, &call);
-		if (call.number >= 0 && call.number < CLEW_CALL_COUNT && call_class[call.number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
+		if (call.number >= 0 && call.number < CLEW_CALL_COUNT &&
+		    call_class[call.number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
 			stamp->operation = futex_wake_operation(&call);
 			if (call.argument[1] & FUTEX_PRIVATE_FLAG) {
 				flags |= CLEW_WAKE_PRIVATE;
@@ -178,7 +180,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 			class = class_of(&sleeper_call);
 		}
 		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL || class == CLEW_CALL_IO_URING)) {
-			struct where where = { .cpu_state = cpu_state, .time = stamp->time, .cpu = cpu };
+			struct where where = {.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
 
 			read_call(sleeper, &sleeper_call);
 			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, stamp);

@@ -17,7 +17,7 @@
 #include <clew/tokens.h>
 
 #define CLEW_TIME_OPEN UINT64_MAX /* an end that the capture does not contain */
-#define CLEW_NO_TASK 0u
+#define CLEW_NO_TASK   0u
 
 enum clew_open {
 	CLEW_OPEN_NONE = 0,
@@ -31,9 +31,9 @@ struct clew_object {
 	uint64_t number;
 	uint32_t device;
 	int32_t descriptor;
-	uint8_t kind;            /* enum clew_object_kind */
+	uint8_t kind;		 /* enum clew_object_kind */
 	uint8_t futex_operation; /* raw, low 8 bits */
-	bool shared;             /* futex: not private */
+	bool shared;		 /* futex: not private */
 };
 
 struct clew_holder {
@@ -51,7 +51,7 @@ struct clew_run {
 	uint64_t end;
 	uint32_t task;
 	uint16_t cpu;
-	uint8_t ended; /* enum clew_run_end */
+	uint8_t ended;	 /* enum clew_run_end */
 	bool open_start; /* ran already when the capture began */
 };
 
@@ -65,22 +65,22 @@ struct clew_sleep {
 	uint64_t raw_end;   /* the wake as stamped, 0 none */
 	uint64_t switch_in; /* CLEW_TIME_OPEN: not in the capture */
 	uint32_t task;
-	uint32_t ended_by;  /* the task that caused the wake, CLEW_NO_TASK none or unknown */
-	uint32_t call_id;   /* the same for all waits in one call of this task */
-	uint16_t call;      /* CLEW_NO_CALL none */
-	uint8_t kind;       /* enum clew_wait_kind */
-	uint8_t context;    /* enum clew_wake_context */
-	uint8_t open;       /* enum clew_open */
-	uint8_t flags;      /* CLEW_WAIT_FLAG_* */
-	int8_t edge_type;   /* enum clew_edge_type of the edge that ended it, -1 none */
+	uint32_t ended_by; /* the task that caused the wake, CLEW_NO_TASK none or unknown */
+	uint32_t call_id;  /* the same for all waits in one call of this task */
+	uint16_t call;	   /* CLEW_NO_CALL none */
+	uint8_t kind;	   /* enum clew_wait_kind */
+	uint8_t context;   /* enum clew_wake_context */
+	uint8_t open;	   /* enum clew_open */
+	uint8_t flags;	   /* CLEW_WAIT_FLAG_* */
+	int8_t edge_type;  /* enum clew_edge_type of the edge that ended it, -1 none */
 	uint8_t edge_evidence;
-	bool blind;         /* touched by a loss: what ended it may be wrong or missing */
-	uint8_t operation;  /* enum clew_wake_operation of the wake */
-	uint16_t poller;    /* of a wait in epoll: the same for all on one instance; 0 none */
+	bool blind;	   /* touched by a loss: what ended it may be wrong or missing */
+	uint8_t operation; /* enum clew_wake_operation of the wake */
+	uint16_t poller;   /* of a wait in epoll: the same for all on one instance; 0 none */
 	struct clew_object object;
 	const struct clew_holder *holders; /* the builder's; valid during the call */
 	uint32_t holder_count;
-	uint32_t number;    /* sleeps in the order they began, from 0; a few numbers stay unused */
+	uint32_t number; /* sleeps in the order they began, from 0; a few numbers stay unused */
 };
 
 /* Ready, but off the CPU without a sleep before it: preempted, yielded or new. */
@@ -95,9 +95,9 @@ struct clew_edge {
 	uint64_t to_at;
 	uint32_t from;
 	uint32_t to;
-	uint8_t type;     /* enum clew_edge_type */
-	uint8_t evidence; /* enum clew_evidence */
-	uint8_t context;  /* enum clew_wake_context */
+	uint8_t type;	   /* enum clew_edge_type */
+	uint8_t evidence;  /* enum clew_evidence */
+	uint8_t context;   /* enum clew_wake_context */
 	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with several destinations */
 	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
 	struct clew_object object;
@@ -122,8 +122,8 @@ struct clew_sink {
 struct clew_builder;
 
 struct clew_builder_options {
-	size_t size;         /* sizeof(struct clew_builder_options) */
-	uint64_t start;      /* ns: when recording was enabled */
+	size_t size;	     /* sizeof(struct clew_builder_options) */
+	uint64_t start;	     /* ns: when recording was enabled */
 	uint32_t drop_types; /* bit mask of edge types to treat as never seen (their sleeps end unexplained) */
 };
 

@@ -39,9 +39,9 @@ struct clew_clock {
 };
 
 struct clew_cost {
-	uint64_t user_ns;  /* CPU time of clew's own threads */
-	uint64_t bpf_ns;   /* run time of its programs, scaled from samples */
-	bool bpf_sampled;  /* false: no sample was taken, bpf_ns is meaningless */
+	uint64_t user_ns; /* CPU time of clew's own threads */
+	uint64_t bpf_ns;  /* run time of its programs, scaled from samples */
+	bool bpf_sampled; /* false: no sample was taken, bpf_ns is meaningless */
 };
 
 /* ---- writing ---- */
@@ -49,8 +49,8 @@ struct clew_cost {
 struct clew_writer;
 
 struct clew_writer_options {
-	size_t size; /* sizeof(struct clew_writer_options) */
-	bool sync;   /* each chunk reaches the medium before the next is begun */
+	size_t size;   /* sizeof(struct clew_writer_options) */
+	bool sync;     /* each chunk reaches the medium before the next is begun */
 	unsigned cpus; /* how many CPU streams there may be */
 };
 
@@ -98,10 +98,10 @@ struct clew_reader;
 
 struct clew_capture_info {
 	uint64_t bytes;
-	bool complete;          /* ended by an index: the recording was not killed */
+	bool complete;		 /* ended by an index: the recording was not killed */
 	uint64_t damaged_chunks; /* skipped: bad checksum or contents */
-	uint64_t start;         /* ns, monotonic: when recording was enabled */
-	uint64_t end;           /* when it was disabled; of an incomplete file, its last record */
+	uint64_t start;		 /* ns, monotonic: when recording was enabled */
+	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
 	unsigned cpus;
 	const struct clew_ledger_row *ledger;
 	size_t ledger_count;
@@ -110,8 +110,9 @@ struct clew_capture_info {
 	const struct clew_clock *clocks;
 	size_t clock_count;
 	struct clew_cost cost;
-	uint64_t counts[CLEW_KIND_COUNT]; /* records in the file, by kind */
-	uint64_t column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file, compressed (share of the frame by encoded size) */
+	uint64_t counts[CLEW_KIND_COUNT];	/* records in the file, by kind */
+	uint64_t column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file, compressed (share of the frame by encoded
+						   size) */
 };
 
 /*

@@ -34,7 +34,7 @@ struct clew_wake_stamp {
 struct clew_task_state {
 	struct clew_wake_stamp wake;
 	struct clew_wait wait; /* the last one */
-	__u64 first_argument;    /* of the call of the last wait */
+	__u64 first_argument;  /* of the call of the last wait */
 	__u64 second_argument;
 	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
 	__u64 fault_ip;
@@ -68,9 +68,9 @@ struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
 	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
 	__u32 lost;
-	__u32 running; /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
+	__u32 running;	   /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
 	__u32 running_pid; /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
-	__u32 switched; /* a switch was seen on this CPU */
+	__u32 switched;	   /* a switch was seen on this CPU */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));

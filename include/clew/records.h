@@ -15,30 +15,30 @@
 
 #include <linux/types.h>
 
-#define CLEW_COMM_SIZE 16
-#define CLEW_NSPID_LEVELS 8
+#define CLEW_COMM_SIZE	       16
+#define CLEW_NSPID_LEVELS      8
 #define CLEW_COMMAND_LINE_SIZE 256
-#define CLEW_PATH_SIZE 1024
-#define CLEW_TEXT_SIZE 256
-#define CLEW_UNIX_PATH_SIZE 108
+#define CLEW_PATH_SIZE	       1024
+#define CLEW_TEXT_SIZE	       256
+#define CLEW_UNIX_PATH_SIZE    108
 
 /* Value of a call field where the task is in no system call. */
 #define CLEW_NO_CALL 0xffff
 
 enum clew_kind {
-	CLEW_KIND_SWITCH = 1, /* struct clew_switch [+ struct clew_wait] */
-	CLEW_KIND_STATE = 2,  /* the same layout: an iterator's finding */
-	CLEW_KIND_TASK = 3,   /* struct clew_task_record + command line */
-	CLEW_KIND_FORK = 4,   /* struct clew_life */
-	CLEW_KIND_EXEC = 5,   /* struct clew_life */
-	CLEW_KIND_EXIT = 6,   /* struct clew_life */
-	CLEW_KIND_RENAME = 7, /* struct clew_rename */
-	CLEW_KIND_FILE = 8,   /* struct clew_file_record + path */
-	CLEW_KIND_SOCKET = 9, /* struct clew_socket_record */
+	CLEW_KIND_SWITCH = 1,  /* struct clew_switch [+ struct clew_wait] */
+	CLEW_KIND_STATE = 2,   /* the same layout: an iterator's finding */
+	CLEW_KIND_TASK = 3,    /* struct clew_task_record + command line */
+	CLEW_KIND_FORK = 4,    /* struct clew_life */
+	CLEW_KIND_EXEC = 5,    /* struct clew_life */
+	CLEW_KIND_EXIT = 6,    /* struct clew_life */
+	CLEW_KIND_RENAME = 7,  /* struct clew_rename */
+	CLEW_KIND_FILE = 8,    /* struct clew_file_record + path */
+	CLEW_KIND_SOCKET = 9,  /* struct clew_socket_record */
 	CLEW_KIND_CGROUP = 10, /* struct clew_cgroup_record + path */
-	CLEW_KIND_TEXT = 11,  /* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,   /* struct clew_gap: made by the drain, never by BPF */
-	CLEW_KIND_WAKE = 13,  /* no record: a wake stamp's row in the ledger */
+	CLEW_KIND_TEXT = 11,   /* struct clew_text_record + text */
+	CLEW_KIND_GAP = 12,    /* struct clew_gap: made by the drain, never by BPF */
+	CLEW_KIND_WAKE = 13,   /* no record: a wake stamp's row in the ledger */
 	CLEW_KIND_COUNT = 14,
 };
 
@@ -51,15 +51,16 @@ struct clew_header {
 };
 
 /* clew_header.flags of SWITCH and STATE */
-#define CLEW_SWITCH_PREEMPT 0x01   /* prev was made to go: it stays runnable */
-#define CLEW_SWITCH_SLEEP 0x02     /* prev sleeps: a wait begins here */
-#define CLEW_SWITCH_WAIT 0x04      /* a struct clew_wait follows */
-#define CLEW_SWITCH_DEAD 0x08      /* prev will never run again */
+#define CLEW_SWITCH_PREEMPT    0x01 /* prev was made to go: it stays runnable */
+#define CLEW_SWITCH_SLEEP      0x02 /* prev sleeps: a wait begins here */
+#define CLEW_SWITCH_WAIT       0x04 /* a struct clew_wait follows */
+#define CLEW_SWITCH_DEAD       0x08 /* prev will never run again */
 #define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
-#define CLEW_SWITCH_NEXT_NEW 0x20  /* next never ran before: the wake fields hold its creator's stamp */
-#define CLEW_STATE_LATE 0x08       /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
-#define CLEW_STATE_STOP 0x40       /* STATE: found by the pass at the stop, else by the one at the start */
-#define CLEW_STATE_RUNNABLE 0x80   /* STATE: the task was runnable or running */
+#define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
+#define CLEW_STATE_LATE                                                                                                                    \
+	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
+#define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */
+#define CLEW_STATE_RUNNABLE 0x80 /* STATE: the task was runnable or running */
 
 /* clew_switch.wake_context, in the order of the tokens */
 enum clew_wake_context {
@@ -73,9 +74,9 @@ enum clew_wake_context {
 };
 
 /* clew_switch.wake_flags */
-#define CLEW_WAKE_SIGNAL 0x01  /* the sleeper had a signal pending when it was woken */
+#define CLEW_WAKE_SIGNAL  0x01 /* the sleeper had a signal pending when it was woken */
 #define CLEW_WAKE_EXITING 0x02 /* the waker was exiting */
-#define CLEW_WAKE_COMPAT 0x04  /* the waker was in a 32-bit call */
+#define CLEW_WAKE_COMPAT  0x04 /* the waker was in a 32-bit call */
 #define CLEW_WAKE_PRIVATE 0x08 /* wake_operation is on a private futex */
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
 
@@ -91,30 +92,30 @@ enum clew_wake_operation {
 /* What an object number means: clew_wait.object_kind and clew_switch.wake_object_kind */
 enum clew_object_kind {
 	CLEW_OBJECT_NONE = 0,
-	CLEW_OBJECT_FILE = 1,     /* object: inode number, device: of its file system */
-	CLEW_OBJECT_PIPE = 2,     /* object: inode number */
-	CLEW_OBJECT_SOCKET = 3,   /* object: inode number; addresses in a SOCKET record */
-	CLEW_OBJECT_EVENTFD = 4,  /* object: the eventfd-id of fdinfo */
-	CLEW_OBJECT_TIMERFD = 5,  /* object: the address of the open file */
+	CLEW_OBJECT_FILE = 1,	 /* object: inode number, device: of its file system */
+	CLEW_OBJECT_PIPE = 2,	 /* object: inode number */
+	CLEW_OBJECT_SOCKET = 3,	 /* object: inode number; addresses in a SOCKET record */
+	CLEW_OBJECT_EVENTFD = 4, /* object: the eventfd-id of fdinfo */
+	CLEW_OBJECT_TIMERFD = 5, /* object: the address of the open file */
 	CLEW_OBJECT_SIGNALFD = 6,
 	CLEW_OBJECT_INOTIFY = 7,
 	CLEW_OBJECT_EPOLL = 8,
 	CLEW_OBJECT_PIDFD = 9,
 	CLEW_OBJECT_IO_URING = 10,
-	CLEW_OBJECT_TTY = 11,     /* object: inode number, device: the terminal's */
-	CLEW_OBJECT_DEVICE = 12,  /* any other character device; device: its number */
+	CLEW_OBJECT_TTY = 11,	    /* object: inode number, device: the terminal's */
+	CLEW_OBJECT_DEVICE = 12,    /* any other character device; device: its number */
 	CLEW_OBJECT_ANONYMOUS = 13, /* any other anonymous inode */
-	CLEW_OBJECT_FUTEX = 14,   /* object: user address */
-	CLEW_OBJECT_PATH = 15,    /* object: hash of a path argument, in a TEXT record */
-	CLEW_OBJECT_CHILD = 16,   /* object: the pid argument of the call, as int */
-	CLEW_OBJECT_FUNCTION = 17, /* object: a kernel address, named in a TEXT record */
-	CLEW_OBJECT_IPC = 18,     /* object: System V identifier */
+	CLEW_OBJECT_FUTEX = 14,	    /* object: user address */
+	CLEW_OBJECT_PATH = 15,	    /* object: hash of a path argument, in a TEXT record */
+	CLEW_OBJECT_CHILD = 16,	    /* object: the pid argument of the call, as int */
+	CLEW_OBJECT_FUNCTION = 17,  /* object: a kernel address, named in a TEXT record */
+	CLEW_OBJECT_IPC = 18,	    /* object: System V identifier */
 	CLEW_OBJECT_KIND_COUNT = 19,
 };
 
 /* Devices are numbered as the kernel does inside: major << 20 | minor. */
 #define CLEW_DEVICE_MAJOR(device) ((device) >> 20)
-#define CLEW_DEVICE_MINOR(device) ((device) & 0xfffff)
+#define CLEW_DEVICE_MINOR(device) ((device)&0xfffff)
 
 /* clew_wait.futex_class: what the memory around the word looked like */
 enum clew_futex_class {
@@ -128,24 +129,24 @@ enum clew_futex_class {
 
 /* clew_wait.flags */
 #define CLEW_WAIT_FLAG_SAME_CALL 0x01 /* the task was not in user mode since its last wait */
-#define CLEW_WAIT_FLAG_FAULT 0x02     /* in a page fault, inside `call` or outside any */
-#define CLEW_WAIT_FLAG_COMPAT 0x04    /* a 32-bit call; `call` has the 64-bit number */
+#define CLEW_WAIT_FLAG_FAULT	 0x02 /* in a page fault, inside `call` or outside any */
+#define CLEW_WAIT_FLAG_COMPAT	 0x04 /* a 32-bit call; `call` has the 64-bit number */
 #define CLEW_WAIT_FLAG_RESTARTED 0x08 /* in restart_syscall; `call` is the original */
-#define CLEW_WAIT_FLAG_IOWAIT 0x10    /* the kernel counts it as waiting for I/O */
-#define CLEW_WAIT_FLAG_DETAIL 0x20    /* the task passes the filter: the object was looked up */
-#define CLEW_WAIT_FLAG_KTHREAD 0x40   /* a kernel thread */
-#define CLEW_WAIT_FLAG_VFORK 0x80     /* a clone that waits for the child to exec or exit */
+#define CLEW_WAIT_FLAG_IOWAIT	 0x10 /* the kernel counts it as waiting for I/O */
+#define CLEW_WAIT_FLAG_DETAIL	 0x20 /* the task passes the filter: the object was looked up */
+#define CLEW_WAIT_FLAG_KTHREAD	 0x40 /* a kernel thread */
+#define CLEW_WAIT_FLAG_VFORK	 0x80 /* a clone that waits for the child to exec or exit */
 
 /* One sleep, known at its switch-out. */
 struct clew_wait {
 	__u64 object;
-	__u64 argument;    /* futex: expected value; PATH: second argument's hash or 0 */
+	__u64 argument; /* futex: expected value; PATH: second argument's hash or 0 */
 	__u32 device;
-	__u32 owner;       /* futex: tid as read from the lock, 0 unknown */
-	__s32 descriptor;  /* file descriptor argument of the call, -1 none */
-	__u16 call;        /* system call number, CLEW_NO_CALL none */
-	__u8 object_kind;  /* enum clew_object_kind */
-	__u8 futex_class;  /* enum clew_futex_class */
+	__u32 owner;	      /* futex: tid as read from the lock, 0 unknown */
+	__s32 descriptor;     /* file descriptor argument of the call, -1 none */
+	__u16 call;	      /* system call number, CLEW_NO_CALL none */
+	__u8 object_kind;     /* enum clew_object_kind */
+	__u8 futex_class;     /* enum clew_futex_class */
 	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included */
 	__u8 flags;
 	__u16 reserved;
@@ -160,14 +161,14 @@ struct clew_wait {
 struct clew_switch {
 	struct clew_header header;
 	__u64 wake_time;
-	__u64 wake_object;    /* by wake_object_kind: what made a poller ready; FUTEX: the waker's address of a shared futex */
+	__u64 wake_object; /* by wake_object_kind: what made a poller ready; FUTEX: the waker's address of a shared futex */
 	__u32 prev;
 	__u32 next;
-	__u32 waker;          /* serial of the task that ran the wake; a bystander if not in context task */
+	__u32 waker; /* serial of the task that ran the wake; a bystander if not in context task */
 	__u32 wake_device;
 	__s32 wake_descriptor; /* of the poller, -1 unknown */
-	__u16 prev_state;     /* as the scheduler gave it */
-	__u16 wake_call;      /* the waker's system call, CLEW_NO_CALL none */
+	__u16 prev_state;      /* as the scheduler gave it */
+	__u16 wake_call;       /* the waker's system call, CLEW_NO_CALL none */
 	__u8 wake_context;
 	__u8 wake_flags;
 	__u8 wake_operation;
@@ -178,19 +179,19 @@ struct clew_switch {
 /* clew_task_record.task_flags */
 #define CLEW_TASK_KTHREAD 0x01
 #define CLEW_TASK_KWORKER 0x02
-#define CLEW_TASK_SELF 0x04    /* clew's own */
-#define CLEW_TASK_DETAIL 0x08  /* passes the filter */
-#define CLEW_TASK_COMPAT 0x10
+#define CLEW_TASK_SELF	  0x04 /* clew's own */
+#define CLEW_TASK_DETAIL  0x08 /* passes the filter */
+#define CLEW_TASK_COMPAT  0x10
 
 struct clew_task_record {
 	struct clew_header header;
 	__u64 start_time; /* of the task, CLOCK_MONOTONIC */
-	__u64 cgroup;     /* id of a CGROUP record, 0 unknown */
+	__u64 cgroup;	  /* id of a CGROUP record, 0 unknown */
 	__u64 executable; /* inode number, 0 for a kernel thread */
 	__u32 executable_device;
 	__u32 task;
-	__u32 process;    /* serial of the thread group's leader, 0 unknown */
-	__u32 parent;     /* serial of the creating or real parent, 0 unknown */
+	__u32 process; /* serial of the thread group's leader, 0 unknown */
+	__u32 parent;  /* serial of the creating or real parent, 0 unknown */
 	__u32 tid;
 	__u32 pid;
 	__u32 user;
@@ -224,7 +225,7 @@ struct clew_rename {
 };
 
 /* clew_header.flags of FILE */
-#define CLEW_FILE_DELETED 0x01
+#define CLEW_FILE_DELETED   0x01
 #define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components */
 #define CLEW_FILE_DIRECTORY 0x04
 
@@ -280,9 +281,8 @@ struct clew_gap {
 	__u64 count;
 };
 
-#define CLEW_ASSERT_LAYOUT(type, member, offset) \
-	_Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member)
-#define CLEW_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type)
+#define CLEW_ASSERT_LAYOUT(type, member, offset) _Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member)
+#define CLEW_ASSERT_SIZE(type, size)		 _Static_assert(sizeof(type) == (size), #type)
 
 CLEW_ASSERT_SIZE(struct clew_header, 16);
 CLEW_ASSERT_SIZE(struct clew_wait, 40);

@@ -78,7 +78,7 @@ enum clew_evidence {
 };
 
 /* The word of a value; "unknown" for one outside its list. Never NULL. */
-const char *clew_wait_kind_name(unsigned kind); /* wait and segment kinds */
+const char *clew_wait_kind_name(unsigned kind);	 /* wait and segment kinds */
 const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
 const char *clew_evidence_name(unsigned evidence);

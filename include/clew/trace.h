@@ -14,21 +14,21 @@ struct clew_trace;
 
 struct clew_trace_task {
 	uint32_t serial;
-	uint32_t process;  /* serial of its thread group's leader, or its own */
+	uint32_t process; /* serial of its thread group's leader, or its own */
 	uint32_t parent;
 	uint32_t tid;
 	uint32_t pid;
 	uint32_t user;
-	uint32_t flags;    /* CLEW_TASK_* */
+	uint32_t flags;	   /* CLEW_TASK_* */
 	uint32_t instance; /* 1, or 2.. where the tid was re-used */
 	uint32_t pid_namespace;
 	uint32_t mount_namespace;
 	uint64_t cgroup;
-	uint64_t birth;    /* 0: before the capture */
-	uint64_t death;    /* CLEW_TIME_OPEN: not in the capture */
-	const char *comm;  /* its last name */
+	uint64_t birth;		  /* 0: before the capture */
+	uint64_t death;		  /* CLEW_TIME_OPEN: not in the capture */
+	const char *comm;	  /* its last name */
 	const char *command_line; /* blanks between arguments; "" unknown */
-	const char *executable;   /* path, "" unknown */
+	const char *executable;	  /* path, "" unknown */
 };
 
 struct clew_trace_options {
@@ -40,7 +40,8 @@ struct clew_trace_options {
 };
 
 /* Reads a whole capture and builds it. `message`: one line of words on error. */
-int clew_trace_load(const char *path, const struct clew_trace_options *options, struct clew_trace **ret_trace, char *message, size_t message_size);
+int clew_trace_load(const char *path, const struct clew_trace_options *options, struct clew_trace **ret_trace, char *message,
+		    size_t message_size);
 void clew_trace_free(struct clew_trace *trace);
 
 const struct clew_reader *clew_trace_capture(const struct clew_trace *trace);
@@ -81,10 +82,11 @@ struct clew_piece {
 	uint64_t start;
 	uint64_t end;
 	const struct clew_sleep *sleep; /* of a SLEEP piece */
-	uint16_t cpu;                   /* RUNNING: where; RUNQUEUE: where it came to run, 0xffff unknown */
-	uint8_t kind;                   /* enum clew_piece_kind */
+	uint16_t cpu;			/* RUNNING: where; RUNQUEUE: where it came to run, 0xffff unknown */
+	uint8_t kind;			/* enum clew_piece_kind */
 };
-/* The piece of `serial` that contains `at`, or (before=true) the one that ends at or contains `at` from the left. False: the task did not live then. */
+/* The piece of `serial` that contains `at`, or (before=true) the one that ends at or contains `at` from the left. False: the task did not
+ * live then. */
 bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before, struct clew_piece *ret_piece);
 
 /* What ran on a CPU at a moment: its serial (0 idle) and the stretch. False: unknown. */

@@ -14,15 +14,15 @@
 struct clew_segment {
 	uint64_t start;
 	uint64_t end;
-	uint32_t task;        /* whose running, run queue or wait it is */
-	uint8_t kind;         /* enum clew_wait_kind, CLEW_SEGMENT_* included */
+	uint32_t task;	      /* whose running, run queue or wait it is */
+	uint8_t kind;	      /* enum clew_wait_kind, CLEW_SEGMENT_* included */
 	uint8_t unknown_kind; /* of an UNKNOWN segment: the wait's kind, CLEW_WAIT_UNKNOWN none */
 	bool cycle;
-	int8_t via_type;      /* enum clew_edge_type that led here, -1 none */
+	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
-	uint32_t by;          /* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
+	uint32_t by;			/* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
 	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
-	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
+	const uint32_t *chain;		/* tasks asleep because of the next one, the asked task first */
 	uint32_t chain_length;
 };
 
@@ -33,7 +33,7 @@ struct clew_why {
 	uint32_t task;
 	struct clew_segment *segments;
 	size_t segment_count;
-	size_t gap_count;      /* losses that touch the interval */
+	size_t gap_count; /* losses that touch the interval */
 	void *memory;
 };
 
@@ -54,6 +54,7 @@ struct clew_operation {
  * The array is the caller's to free. *ret_total: how many there were.
  */
 int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context, const struct clew_trace_task *task), void *context,
-		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total);
+		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations,
+		    size_t *ret_count, size_t *ret_total);
 
 #endif

@@ -14,30 +14,32 @@ static const struct {
 	enum clew_call_class class;
 	const char *names;
 } classes[] = {
-	{ CLEW_CALL_DESCRIPTOR,
-	  "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 fsync fdatasync sync_file_range syncfs ftruncate fallocate "
-	  "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek close fadvise64 readahead sendfile copy_file_range vmsplice tee "
-	  "accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg shutdown fsetxattr fgetxattr futimesat fchdir mq_timedsend "
-	  "mq_timedreceive" },
-	{ CLEW_CALL_DESCRIPTOR2, "splice" },
-	{ CLEW_CALL_FUTEX, "futex" },
-	{ CLEW_CALL_FUTEX_VECTOR, "futex_waitv" },
-	{ CLEW_CALL_EPOLL, "epoll_wait epoll_pwait epoll_pwait2" },
-	{ CLEW_CALL_POLL, "poll ppoll select pselect6" },
-	{ CLEW_CALL_PATH,
-	  "open creat stat lstat access truncate rename mkdir rmdir link unlink symlink readlink chmod chown lchown mknod statfs chdir chroot execve "
-	  "umount2 swapon swapoff setxattr lsetxattr getxattr lgetxattr utime utimes" },
-	{ CLEW_CALL_PATH_AT,
-	  "openat openat2 mkdirat mknodat fchownat newfstatat unlinkat renameat renameat2 linkat readlinkat fchmodat faccessat faccessat2 utimensat "
-	  "execveat statx name_to_handle_at mount" },
-	{ CLEW_CALL_CHILD, "wait4" },
-	{ CLEW_CALL_CHILD_ID, "waitid" },
-	{ CLEW_CALL_CLONE, "clone" },
-	{ CLEW_CALL_CLONE3, "clone3" },
-	{ CLEW_CALL_VFORK, "vfork" },
-	{ CLEW_CALL_IPC, "msgrcv msgsnd semop semtimedop" },
-	{ CLEW_CALL_IO_URING, "io_uring_enter" },
-	{ CLEW_CALL_RESTART, "restart_syscall" },
+	{CLEW_CALL_DESCRIPTOR,
+	 "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 fsync fdatasync sync_file_range syncfs ftruncate "
+	 "fallocate "
+	 "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek close fadvise64 readahead sendfile copy_file_range vmsplice tee "
+	 "accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg shutdown fsetxattr fgetxattr futimesat fchdir "
+	 "mq_timedsend "
+	 "mq_timedreceive"},
+	{CLEW_CALL_DESCRIPTOR2, "splice"},
+	{CLEW_CALL_FUTEX, "futex"},
+	{CLEW_CALL_FUTEX_VECTOR, "futex_waitv"},
+	{CLEW_CALL_EPOLL, "epoll_wait epoll_pwait epoll_pwait2"},
+	{CLEW_CALL_POLL, "poll ppoll select pselect6"},
+	{CLEW_CALL_PATH, "open creat stat lstat access truncate rename mkdir rmdir link unlink symlink readlink chmod chown lchown mknod "
+			 "statfs chdir chroot execve "
+			 "umount2 swapon swapoff setxattr lsetxattr getxattr lgetxattr utime utimes"},
+	{CLEW_CALL_PATH_AT, "openat openat2 mkdirat mknodat fchownat newfstatat unlinkat renameat renameat2 linkat readlinkat fchmodat "
+			    "faccessat faccessat2 utimensat "
+			    "execveat statx name_to_handle_at mount"},
+	{CLEW_CALL_CHILD, "wait4"},
+	{CLEW_CALL_CHILD_ID, "waitid"},
+	{CLEW_CALL_CLONE, "clone"},
+	{CLEW_CALL_CLONE3, "clone3"},
+	{CLEW_CALL_VFORK, "vfork"},
+	{CLEW_CALL_IPC, "msgrcv msgsnd semop semtimedop"},
+	{CLEW_CALL_IO_URING, "io_uring_enter"},
+	{CLEW_CALL_RESTART, "restart_syscall"},
 };
 
 /* 32-bit calls that have no 64-bit call of the same name. */
@@ -45,32 +47,32 @@ static const struct {
 	const char *name;
 	const char *native;
 } renamed[] = {
-	{ "_newselect", "select" },
-	{ "waitpid", "wait4" },
-	{ "fstat64", "fstat" },
-	{ "stat64", "stat" },
-	{ "lstat64", "lstat" },
-	{ "fstatat64", "newfstatat" },
-	{ "fcntl64", "fcntl" },
-	{ "truncate64", "truncate" },
-	{ "ftruncate64", "ftruncate" },
-	{ "_llseek", "lseek" },
-	{ "sendfile64", "sendfile" },
-	{ "mmap2", "mmap" },
-	{ "sigreturn", "rt_sigreturn" },
-	{ "sigsuspend", "rt_sigsuspend" },
-	{ "sigprocmask", "rt_sigprocmask" },
-	{ "clock_nanosleep_time64", "clock_nanosleep" },
-	{ "futex_time64", "futex" },
-	{ "ppoll_time64", "ppoll" },
-	{ "pselect6_time64", "pselect6" },
-	{ "recvmmsg_time64", "recvmmsg" },
-	{ "rt_sigtimedwait_time64", "rt_sigtimedwait" },
-	{ "semtimedop_time64", "semtimedop" },
-	{ "mq_timedreceive_time64", "mq_timedreceive" },
-	{ "mq_timedsend_time64", "mq_timedsend" },
-	{ "utimensat_time64", "utimensat" },
-	{ "io_pgetevents_time64", "io_pgetevents" },
+	{"_newselect", "select"},
+	{"waitpid", "wait4"},
+	{"fstat64", "fstat"},
+	{"stat64", "stat"},
+	{"lstat64", "lstat"},
+	{"fstatat64", "newfstatat"},
+	{"fcntl64", "fcntl"},
+	{"truncate64", "truncate"},
+	{"ftruncate64", "ftruncate"},
+	{"_llseek", "lseek"},
+	{"sendfile64", "sendfile"},
+	{"mmap2", "mmap"},
+	{"sigreturn", "rt_sigreturn"},
+	{"sigsuspend", "rt_sigsuspend"},
+	{"sigprocmask", "rt_sigprocmask"},
+	{"clock_nanosleep_time64", "clock_nanosleep"},
+	{"futex_time64", "futex"},
+	{"ppoll_time64", "ppoll"},
+	{"pselect6_time64", "pselect6"},
+	{"recvmmsg_time64", "recvmmsg"},
+	{"rt_sigtimedwait_time64", "rt_sigtimedwait"},
+	{"semtimedop_time64", "semtimedop"},
+	{"mq_timedreceive_time64", "mq_timedreceive"},
+	{"mq_timedsend_time64", "mq_timedsend"},
+	{"utimensat_time64", "utimensat"},
+	{"io_pgetevents_time64", "io_pgetevents"},
 };
 
 static int native_number(const char *name)

@@ -52,7 +52,7 @@ int clew_child_make(char **argv, const sigset_t *mask, struct clew_child *ret_ch
 		close(failed[0]);
 		return error;
 	}
-	*ret_child = (struct clew_child){ .pid = pid, .go = go[1], .failed = failed[0] };
+	*ret_child = (struct clew_child){.pid = pid, .go = go[1], .failed = failed[0]};
 	return 0;
 }
 

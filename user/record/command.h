@@ -8,7 +8,7 @@
 
 struct clew_child {
 	pid_t pid;
-	int go;     /* written to: let it run */
+	int go;	    /* written to: let it run */
 	int failed; /* read from: errno of an exec that failed, or the end */
 };
 

@@ -53,18 +53,16 @@ void clew_cost_open(struct clew_recorder *recorder)
 		const char *program;
 		int kind;
 	} kinds[] = {
-		{ "clew_sched_switch", CLEW_KIND_SWITCH },
-		{ "clew_sched_waking", CLEW_KIND_WAKE },
-		{ "clew_task_newtask", CLEW_KIND_FORK },
-		{ "clew_sched_process_exec", CLEW_KIND_EXEC },
-		{ "clew_sched_process_exit", CLEW_KIND_EXIT },
-		{ "clew_task_rename", CLEW_KIND_RENAME },
+		{"clew_sched_switch", CLEW_KIND_SWITCH},     {"clew_sched_waking", CLEW_KIND_WAKE},
+		{"clew_task_newtask", CLEW_KIND_FORK},	     {"clew_sched_process_exec", CLEW_KIND_EXEC},
+		{"clew_sched_process_exit", CLEW_KIND_EXIT}, {"clew_task_rename", CLEW_KIND_RENAME},
 	};
 	struct cost_sampler *cost = &recorder->cost;
 	struct bpf_program *program;
 
 	cost->stats = -1;
-	bpf_object__for_each_program(program, recorder->bpf->obj) {
+	bpf_object__for_each_program(program, recorder->bpf->obj)
+	{
 		struct program_cost *row = &cost->programs[cost->program_count];
 
 		if (bpf_program__fd(program) < 0 || cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
@@ -97,7 +95,7 @@ static void end_sample(struct cost_sampler *cost, uint64_t now)
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now)
 {
 	struct cost_sampler *cost = &recorder->cost;
-	struct timespec length = { .tv_nsec = SAMPLE_LENGTH };
+	struct timespec length = {.tv_nsec = SAMPLE_LENGTH};
 
 	if (now < cost->next)
 		return;

@@ -25,11 +25,11 @@
 #include "internal.h"
 #include "symbol/kernel.h"
 
-#define CPUS_A_THREAD    8
-#define DRAIN_NICE       -15
-#define SHORTEST_SLEEP   1000000ULL  /* ns */
-#define LONGEST_SLEEP    50000000ULL
-#define CHUNK_AGE        400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
+#define CPUS_A_THREAD  8
+#define DRAIN_NICE     -15
+#define SHORTEST_SLEEP 1000000ULL /* ns */
+#define LONGEST_SLEEP  50000000ULL
+#define CHUNK_AGE      400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
 static size_t turn_path(const char *components, size_t size, char *ret_path)
@@ -40,7 +40,7 @@ static size_t turn_path(const char *components, size_t size, char *ret_path)
 		ret_path[0] = '/';
 		return 1;
 	}
-	for (size_t end = size - 1;; ) {
+	for (size_t end = size - 1;;) {
 		size_t start = end;
 
 		while (start > 0 && components[start - 1] != '\0')
@@ -65,7 +65,7 @@ static void put(struct stream *stream, const void *record, size_t size)
 static void put_gap(struct stream *stream, uint64_t to, uint32_t count)
 {
 	struct clew_gap gap = {
-		.header = { .time = to, .cpu = stream->cpu, .kind = CLEW_KIND_GAP },
+		.header = {.time = to, .cpu = stream->cpu, .kind = CLEW_KIND_GAP},
 		.from = stream->last_time,
 		.count = count,
 	};
@@ -96,7 +96,7 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	struct {
 		struct clew_text_record text;
 		char bytes[CLEW_TEXT_SIZE];
-	} record = { .text = { .header = { .time = time, .cpu = stream->cpu, .kind = CLEW_KIND_TEXT, .lost = stream->lost }, .hash = address } };
+	} record = {.text = {.header = {.time = time, .cpu = stream->cpu, .kind = CLEW_KIND_TEXT, .lost = stream->lost}, .hash = address}};
 	uint64_t *named = &stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
 	const char *name = stream->recorder->symbols ? clew_kernel_symbol_at(stream->recorder->symbols, address) : NULL;
 
@@ -243,7 +243,7 @@ static void drain_round(struct drain *drain, bool last)
 
 static void sleep_for(uint64_t ns)
 {
-	struct timespec time = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
@@ -312,13 +312,15 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", size, cpu,
 					strerror(errno));
 		if (bpf_map_update_elem(rings, &cpu, &stream->ring, BPF_ANY))
-			return clew_say(message, -errno, "the ring of CPU %u was refused: %s: try a smaller --ring-size", cpu, strerror(errno));
+			return clew_say(message, -errno, "the ring of CPU %u was refused: %s: try a smaller --ring-size", cpu,
+					strerror(errno));
 		if (!drain->rings) {
 			drain->recorder = recorder;
 			drain->streams = stream;
 			drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
 			if (!drain->rings)
-				return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
+				return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu,
+						strerror(errno));
 		} else if (ring_buffer__add(drain->rings, stream->ring, take, stream)) {
 			return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
 		}

@@ -29,15 +29,15 @@ static const struct {
 	const char *name;
 	const char *costs;
 } programs[] = {
-	{ "clew_sched_switch", "switches", "everything: who ran and who waited" },
-	{ "clew_sched_waking", "wakes", "who ended each wait" },
-	{ "clew_sched_wakeup_new", "first wakes", "how long a new task waited for a CPU" },
-	{ "clew_task_newtask", "births", "who made a task, and its identity" },
-	{ "clew_sched_process_exec", "execs", "programs and command lines of tasks that exec" },
-	{ "clew_sched_process_exit", "exits", "exit codes" },
-	{ "clew_task_rename", "names", "names that change during the recording" },
-	{ "clew_iterate", "tasks before the start", "waits that were open at the start, and identities of tasks from before" },
-	{ "clew_page_fault_kernel", "faults in calls", "page faults inside system calls are told as the call's own kind" },
+	{"clew_sched_switch", "switches", "everything: who ran and who waited"},
+	{"clew_sched_waking", "wakes", "who ended each wait"},
+	{"clew_sched_wakeup_new", "first wakes", "how long a new task waited for a CPU"},
+	{"clew_task_newtask", "births", "who made a task, and its identity"},
+	{"clew_sched_process_exec", "execs", "programs and command lines of tasks that exec"},
+	{"clew_sched_process_exit", "exits", "exit codes"},
+	{"clew_task_rename", "names", "names that change during the recording"},
+	{"clew_iterate", "tasks before the start", "waits that were open at the start, and identities of tasks from before"},
+	{"clew_page_fault_kernel", "faults in calls", "page faults inside system calls are told as the call's own kind"},
 };
 
 static void add(struct table *table, const char *name, const char *tier, bool available, const char *reason, const char *costs)
@@ -47,7 +47,7 @@ static void add(struct table *table, const char *name, const char *tier, bool av
 	if (table->count == CLEW_FEATURES_MOST)
 		return;
 	table->count++;
-	*feature = (struct clew_feature){ .name = name, .tier = tier, .available = available, .costs = available ? "" : costs };
+	*feature = (struct clew_feature){.name = name, .tier = tier, .available = available, .costs = available ? "" : costs};
 	snprintf(feature->reason, sizeof(feature->reason), "%s", available ? "" : reason);
 }
 
@@ -61,7 +61,8 @@ static int try_program(const char *name)
 
 	if (!bpf)
 		return -errno;
-	bpf_object__for_each_program(program, bpf->obj) {
+	bpf_object__for_each_program(program, bpf->obj)
+	{
 		bool is = !strcmp(bpf_program__name(program), name);
 
 		bpf_program__set_autoload(program, is);
@@ -82,8 +83,8 @@ static int try_program(const char *name)
 static int try_fentry(const struct btf *btf)
 {
 	const struct bpf_insn instructions[] = {
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
-		{ .code = BPF_JMP | BPF_EXIT },
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY);
 	int id = btf__find_by_name_kind(btf, "vfs_fsync_range", BTF_KIND_FUNC), descriptor, link;
@@ -124,23 +125,27 @@ static bool try_compat(void)
 
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
-	struct table table = { .features = ret_features };
+	struct table table = {.features = ret_features};
 	struct clew_message message;
 	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
 	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
 	int error;
 
-	add(&table, "privileges", "base", privileged, "CAP_BPF and CAP_PERFMON are missing: run as root", "everything: nothing can be recorded");
-	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF", "everything: clew's programs cannot be fitted to the kernel");
+	add(&table, "privileges", "base", privileged, "CAP_BPF and CAP_PERFMON are missing: run as root",
+	    "everything: nothing can be recorded");
+	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
+	    "everything: clew's programs cannot be fitted to the kernel");
 	libbpf_set_print(NULL);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		error = privileged && btf ? try_program(programs[i].program) : -EPERM;
 		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
 	}
-	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf), btf ? "the place of the preempt count is not in BTF" : no,
+	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
+	    btf ? "the place of the preempt count is not in BTF" : no,
 	    "whether a task or an interrupt ended a wait: all such waits are unknown");
-	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry", "nothing: no 32-bit program can run here either");
+	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
+	    "nothing: no 32-bit program can run here either");
 
 	add(&table, "kprobe", "kprobe", access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0, "built without CONFIG_KPROBES",
 	    "nothing yet: no answer of this version rests on kprobes");

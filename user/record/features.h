@@ -11,7 +11,7 @@ struct clew_feature {
 	const char *tier;  /* "base": every causal edge; "kprobe", "fentry": more detail */
 	const char *costs; /* what is lost without it, "" while it is there */
 	bool available;
-	char reason[256];  /* why not, "" if available */
+	char reason[256]; /* why not, "" if available */
 };
 
 #define CLEW_FEATURES_MOST 32

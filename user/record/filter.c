@@ -27,11 +27,12 @@ static int find_mount(const char *path, char *ret_root, size_t root_size, char *
 	if (!mounts)
 		return -errno;
 	while (fgets(line, sizeof(line), mounts)) {
-		char *save = NULL, *device = strtok_r(line, " ", &save), *where = strtok_r(NULL, " ", &save), *type = strtok_r(NULL, " ", &save),
-		     *options = strtok_r(NULL, " ", &save);
+		char *save = NULL, *device = strtok_r(line, " ", &save), *where = strtok_r(NULL, " ", &save),
+		     *type = strtok_r(NULL, " ", &save), *options = strtok_r(NULL, " ", &save);
 		size_t length = where ? strlen(where) : 0;
 
-		if (!device || !options || strncmp(type, "cgroup", 6) || strncmp(path, where, length) || (path[length] && path[length] != '/') || length <= best)
+		if (!device || !options || strncmp(type, "cgroup", 6) || strncmp(path, where, length) ||
+		    (path[length] && path[length] != '/') || length <= best)
 			continue;
 		best = length;
 		snprintf(ret_root, root_size, "%s", where);
@@ -123,7 +124,8 @@ int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *o
 	uint32_t one = 1;
 
 	for (size_t i = 0; i < options->pid_count + options->tid_count; i++) {
-		uint32_t key = i < options->pid_count ? (uint32_t)options->pids[i] | 0x80000000u : (uint32_t)options->tids[i - options->pid_count];
+		uint32_t key =
+			i < options->pid_count ? (uint32_t)options->pids[i] | 0x80000000u : (uint32_t)options->tids[i - options->pid_count];
 
 		if (bpf_map_update_elem(map, &key, &one, BPF_ANY))
 			return clew_say(message, -EINVAL, "too many pids: give at most 4096");

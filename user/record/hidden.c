@@ -34,7 +34,7 @@ static int by_number(const void *a, const void *b)
 /* The serial given, 0 if the task cannot be had or has one already. */
 static uint32_t make_storage(struct clew_recorder *recorder, uint32_t pid, uint32_t tid)
 {
-	struct clew_task_state state = { .flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL, .slept = 1 };
+	struct clew_task_state state = {.flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL, .slept = 1};
 	int descriptor = syscall(SYS_pidfd_open, tid, pid == tid ? 0 : PIDFD_THREAD), error;
 
 	if (descriptor < 0)
@@ -64,10 +64,10 @@ static void read_comm(uint32_t pid, uint32_t tid, char *ret_comm)
 static int identify(struct clew_recorder *recorder, uint32_t pid, uint32_t tid, uint32_t *leader)
 {
 	struct clew_task_record record = {
-		.header = { .time = clew_now(), .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TASK },
+		.header = {.time = clew_now(), .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TASK},
 		.tid = tid,
 		.pid = pid,
-		.nspid = { tid },
+		.nspid = {tid},
 		.nspid_count = 1,
 	};
 

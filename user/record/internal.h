@@ -26,10 +26,10 @@ struct stream {
 	struct pending pending;
 	uint64_t named[64]; /* kernel addresses whose names are in the file, by hash */
 	unsigned cpu;
-	int ring; /* map */
-	uint32_t lost;      /* of the last record */
+	int ring;	    /* map */
+	uint32_t lost;	    /* of the last record */
 	uint64_t last_time; /* of the last record */
-	size_t fill;        /* bytes found in the rings in this round */
+	size_t fill;	    /* bytes found in the rings in this round */
 	uint64_t read[CLEW_KIND_COUNT];
 	uint64_t made; /* TEXT records of the drain's own making */
 	int error;
@@ -46,10 +46,10 @@ struct drain {
 
 /* Sampled run time of the programs. */
 struct cost_sampler {
-	int stats;            /* descriptor that keeps statistics on, -1 */
-	uint64_t begun;       /* ns, of the sample under way */
+	int stats;	/* descriptor that keeps statistics on, -1 */
+	uint64_t begun; /* ns, of the sample under way */
 	uint64_t next;
-	uint64_t sampled_ns;  /* wall time that samples covered */
+	uint64_t sampled_ns; /* wall time that samples covered */
 	bool any;
 	struct program_cost {
 		int descriptor;
@@ -64,7 +64,7 @@ struct clew_recorder {
 	struct clew_bpf *bpf;
 	struct clew_writer *writer;
 	struct clew_kernel_symbols *symbols; /* NULL: hidden */
-	struct clew_cpu_state *cpus; /* mapped from the kernel, cpu_count of them */
+	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
 	struct clew_switch_slot *slots; /* likewise: switch_slots a CPU */
 	size_t slots_size;
@@ -99,7 +99,8 @@ void clew_drain_close(struct clew_recorder *recorder);
 /* iterate.c */
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message);
 
-/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it did, in order. Returns 0 or the file's error. */
+/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it did, in order. Returns 0 or the file's
+ * error. */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
 
 /* iterate.c: a record for the user stream */

@@ -81,7 +81,7 @@ static int by_tid(const void *a, const void *b)
 
 static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid)
 {
-	struct identified key = { .task.tid = tid }, *pointer = &key, **found;
+	struct identified key = {.task.tid = tid}, *pointer = &key, **found;
 
 	found = bsearch(&pointer, sorted, count, sizeof(*sorted), by_tid);
 	return found ? (*found)->task.task : 0;
@@ -138,7 +138,8 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, str
 		for (size_t at = 0; at + each <= size && !error; at += each) {
 			struct found *found = (struct found *)(data + at);
 
-			error = clew_put_user(recorder, found, found->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*found) : sizeof(found->change));
+			error = clew_put_user(recorder, found,
+					      found->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*found) : sizeof(found->change));
 		}
 	}
 	free(data);

@@ -16,7 +16,7 @@
 
 bool clew_kernel_privileged(void)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[2] = {};
 
 	if (syscall(SYS_capget, &header, data))
@@ -32,7 +32,8 @@ struct btf *clew_kernel_btf(struct clew_message *message)
 	if (btf)
 		return btf;
 	uname(&name);
-	clew_say(message, 0, "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or newer, is needed", name.release);
+	clew_say(message, 0, "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or newer, is needed",
+		 name.release);
 	return NULL;
 }
 
@@ -86,7 +87,8 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	if (count < 0) {
 		/* 6.2 to 6.14 kept it in a structure of hot variables. */
 		int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
-		int64_t hot = variable_offset(btf, "pcpu_hot"), member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id), "preempt_count") : -1;
+		int64_t hot = variable_offset(btf, "pcpu_hot"),
+			member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id), "preempt_count") : -1;
 
 		if (hot < 0 || member < 0)
 			return 0;

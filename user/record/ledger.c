@@ -53,7 +53,8 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 			}
 			if (is_zero(row))
 				continue;
-			if (row->seen != row->filtered + row->reserved + row->lost + row->missed || row->reserved != row->read || row->read != row->stored)
+			if (row->seen != row->filtered + row->reserved + row->lost + row->missed || row->reserved != row->read ||
+			    row->read != row->stored)
 				ret_summary->balanced = false;
 			ret_summary->records += kind == CLEW_KIND_WAKE ? 0 : row->stored;
 			ret_summary->lost += row->lost;

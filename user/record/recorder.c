@@ -28,9 +28,9 @@
 #include "kernel.h"
 #include "symbol/kernel.h"
 
-#define RING_SIZE_MAX   (8UL << 20)
+#define RING_SIZE_MAX	(8UL << 20)
 #define RING_SIZE_TOTAL (512UL << 20)
-#define CLOCK_PERIOD    10000000000ULL
+#define CLOCK_PERIOD	10000000000ULL
 
 static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -134,7 +134,8 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	recorder->cpus = map_memory(bpf->maps.clew_cpus, recorder->cpus_size);
 	recorder->slots = map_memory(bpf->maps.clew_switches, recorder->slots_size);
 	if (!recorder->cpus || !recorder->slots)
-		return clew_say(message, -errno, "the rings cannot be mapped: %s: free some memory, or give a smaller --ring-size", strerror(errno));
+		return clew_say(message, -errno, "the rings cannot be mapped: %s: free some memory, or give a smaller --ring-size",
+				strerror(errno));
 	return 0;
 }
 
@@ -181,7 +182,7 @@ static int write_clock(struct clew_recorder *recorder)
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message)
 {
 	struct clew_recorder *recorder = calloc(1, sizeof(*recorder));
-	struct clew_writer_options writer_options = { .size = sizeof(writer_options), .sync = options->sync };
+	struct clew_writer_options writer_options = {.size = sizeof(writer_options), .sync = options->sync};
 	struct clew_recorder_summary summary;
 	struct clew_message ignored;
 	int error;
@@ -265,7 +266,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 static void wait_for_programs(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {
-		struct timespec time = { .tv_nsec = 50000000 };
+		struct timespec time = {.tv_nsec = 50000000};
 
 		nanosleep(&time, NULL);
 	}
@@ -307,7 +308,8 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->writer) {
 		result = clew_writer_close(recorder->writer);
 		if (!error && result)
-			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o", strerror(-result));
+			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o",
+					 strerror(-result));
 	}
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);

@@ -33,13 +33,13 @@ struct clew_recorder_options {
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
-	const char *comm;   /* glob, or NULL */
-	const char *cgroup; /* path of a cgroup directory, or NULL */
-	const char *command; /* words for the file's "command", or NULL */
-	size_t ring_size;   /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
+	const char *comm;     /* glob, or NULL */
+	const char *cgroup;   /* path of a cgroup directory, or NULL */
+	const char *command;  /* words for the file's "command", or NULL */
+	size_t ring_size;     /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain; /* ns that draining waits after the start: to test loss */
 	bool sync;
-	bool verify;        /* count switches a second time, to check the ledger */
+	bool verify; /* count switches a second time, to check the ledger */
 };
 
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message);

@@ -54,7 +54,7 @@ static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 		if (error)
 			break;
 		memcpy(table->names + names_size, name, length);
-		table->symbols[table->count++] = (struct symbol){ .address = address, .name = names_size };
+		table->symbols[table->count++] = (struct symbol){.address = address, .name = names_size};
 		names_size += length;
 	}
 	free(line);
