@@ -64,6 +64,9 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 		ret_call->argument[2] = regs->dx;
 		ret_call->argument[3] = regs->r10;
 	}
+	/* Killed in a call, it is in that no more, though its registers say so. */
+	if (unlikely(task->flags & PF_EXITING))
+		number = CALL_EXIT_GROUP;
 	ret_call->number = number;
 }
 
