@@ -24,6 +24,7 @@
 #define FUTEX_TID_MASK	   0x3fffffff
 #define FUTEX_WAITERS	   0x80000000u
 #define CLONE_VFORK	   0x00004000
+#define CALL_EXIT_GROUP	   231
 
 #define GLIBC_MUTEX_ROBUST 0x10
 #define GLIBC_MUTEX_SHARED 0x80
