@@ -106,6 +106,9 @@ static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cp
 		slot->change.prev = before;
 		slot->change.next = state->serial;
 		take_stamp(&slot->change, state);
+		/* It slept and was woken again unseen: the stamp is not the one that ended the sleep that was seen. */
+		if (state->wakes > 1)
+			slot->change.wake_time = 0;
 		slot_give(cpu_state, slot);
 	}
 	state->slept = 0;
@@ -168,8 +171,10 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
 	/* It was cleared when the task came on: one that does not sleep need not be looked up. */
-	if (prev_task)
+	if (prev_task) {
 		prev_task->slept = sleeps;
+		prev_task->wakes = 0;
+	}
 	if (sleeps && prev_task) {
 		struct where where = {.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
 		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));

@@ -125,6 +125,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	}
 	cpu_state->counts[CLEW_KIND_WAKE].reserved++;
 	stamp = &state->wake;
+	state->wakes = state->wakes ? 2 : 1;
 	stamp->time = bpf_ktime_get_ns();
 	context = wake_context(cpu_state, cpu, waker);
 	stamp->context = context;

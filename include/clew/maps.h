@@ -48,6 +48,7 @@ struct clew_task_state {
 	__u8 slept; /* the last switch-out was a sleep */
 	__u8 has_wait;
 	__u8 class; /* enum clew_call_class of the call of the last wait */
+	__u8 wakes; /* stamps since the last switch-out into a sleep, 2 for more than one */
 };
 
 struct clew_count_row {
