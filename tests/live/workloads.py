@@ -44,6 +44,8 @@ def record(names, seeds, directory):
         file.write("cd \"${0%/*}\"\n")
         for seed in seeds:
             for group in ([n for n in names if n not in LOUD][i::2] for i in range(2)):
+                if not group:
+                    continue
                 file.write("(\n" + "\n".join(command(n, seed, directory) for n in group) + "\n) &\n")
             file.write("wait\n")
             file.write("\n".join(command(n, seed, directory) for n in names if n in LOUD) + "\n")
