@@ -99,7 +99,6 @@ struct session {
 	bool child_ended;
 	int child_status; /* as waitpid gives it */
 	sigset_t waited;  /* signals that end the recording, and the child's end */
-	bool terminated;
 };
 
 static char *join(char **words)
@@ -141,7 +140,6 @@ static bool wait_a_tick(struct session *session)
 		/* An interrupt from the terminal reaches the command by itself. */
 		if (session->has_child && number != SIGINT)
 			kill(session->child.pid, number);
-		session->terminated = true;
 		return false;
 	}
 	return true;
