@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 	WL_CHECK(pipe(ends));
 	WL_CHECK(fstat(ends[0], &status));
 	snprintf(object, sizeof(object), "pipe:%llu", (unsigned long long)status.st_ino);
-	asleep = 60000000;
+	/* Longer than all stops together, on an emulated machine too. */
+	asleep = getenv("CLEW_LIVE_GUEST") ? 900000000 : 300000000;
 	run_sleeper(self);
 	run_reader(self);
 	wl_print();
