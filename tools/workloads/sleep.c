@@ -50,6 +50,8 @@ static void doze(int self)
 		take_time(way, ns);
 		wait = wl_wait(self, way == POLL ? "poll" : "sleep", way == NANOSLEEP ? "nanosleep|clock_nanosleep" : calls[way], "");
 		wl_wait_times(wait, before, before + ns, wl_now());
+		/* However late it got to sleep: it may have been kept off its CPU before. */
+		wait->start_max = wait->end_max;
 		wait->ended_by = WL_NOBODY;
 	}
 }

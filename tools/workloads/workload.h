@@ -342,8 +342,7 @@ WL_FINE struct wl_wait *wl_wait(int task, const char *kind, const char *call, co
 WL_FINE void wl_wait_times(struct wl_wait *wait, uint64_t start_min, uint64_t end_min, uint64_t end_max)
 {
 	wait->start_min = start_min;
-	/* However late it got to sleep: it may have been kept off its CPU before. */
-	wait->start_max = end_max;
+	wait->start_max = end_min;
 	wait->end_min = end_min;
 	wait->end_max = end_max;
 }
