@@ -231,39 +231,6 @@ WL_FINE void wl_own_ids(int *ret_pid, int *ret_tid)
 		wl_die("/proc/thread-self: %s", strerror(errno));
 }
 
-/* Whether a task is off the CPU in system call `number` with that first argument. */
-WL_FINE bool wl_is_blocked(int tid, long number, unsigned long argument)
-{
-	char path[64], text[256];
-	unsigned long first = 0;
-	long call = -1;
-	ssize_t size;
-	int fd;
-
-	if (tid == 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	size = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (size <= 0)
-		return false;
-	text[size] = '\0';
-	if (sscanf(text, "%ld 0x%lx", &call, &first) < 1)
-		return false;
-	return call == number && (argument == WL_ANY_ARGUMENT || first == argument);
-}
-
-WL_FINE void wl_await_blocked(int task, long number, unsigned long argument)
-{
-	uint64_t deadline = 0;
-
-	while (!wl_is_blocked(wl->tasks[task].tid, number, argument))
-		wl_nap(&deadline, "a task to block");
-}
-
 WL_FINE char wl_state(int tid)
 {
 	char path[64], text[256], *end;
@@ -281,6 +248,46 @@ WL_FINE char wl_state(int tid)
 	text[size] = '\0';
 	end = strrchr(text, ')');
 	return end ? end[2] : 0;
+}
+
+/*
+ * Whether a task sleeps in system call `number` with that first argument. The call's
+ * file alone shows it too for one that is stopped, or woken but not yet ready.
+ */
+WL_FINE bool wl_is_blocked(int tid, long number, unsigned long argument)
+{
+	char path[64], text[256];
+	unsigned long first = 0;
+	long call = -1;
+	char state;
+	ssize_t size;
+	int fd;
+
+	if (tid == 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (size <= 0)
+		return false;
+	text[size] = '\0';
+	if (sscanf(text, "%ld 0x%lx", &call, &first) < 1)
+		return false;
+	if (call != number || (argument != WL_ANY_ARGUMENT && first != argument))
+		return false;
+	state = wl_state(tid);
+	return state == 'S' || state == 'D';
+}
+
+WL_FINE void wl_await_blocked(int task, long number, unsigned long argument)
+{
+	uint64_t deadline = 0;
+
+	while (!wl_is_blocked(wl->tasks[task].tid, number, argument))
+		wl_nap(&deadline, "a task to block");
 }
 
 WL_FINE long wl_voluntary_switches(void)
@@ -435,6 +442,7 @@ WL_FINE void wl_introduce(int self)
 	wl_own_ids(&task->pid, &tid);
 	/* /proc learns its name here: two at once would wait for each other in there. */
 	wl_is_blocked(tid, -1, 0);
+	wl_state(tid);
 	atomic_store(&task->tid, tid);
 	atomic_store(&task->ready, 1);
 }
