@@ -26,20 +26,26 @@
 #define CLEW_NO_CALL 0xffff
 
 enum clew_kind {
-	CLEW_KIND_SWITCH = 1,  /* struct clew_switch [+ struct clew_wait] */
-	CLEW_KIND_STATE = 2,   /* the same layout: an iterator's finding */
-	CLEW_KIND_TASK = 3,    /* struct clew_task_record + command line */
-	CLEW_KIND_FORK = 4,    /* struct clew_life */
-	CLEW_KIND_EXEC = 5,    /* struct clew_life */
-	CLEW_KIND_EXIT = 6,    /* struct clew_life */
-	CLEW_KIND_RENAME = 7,  /* struct clew_rename */
-	CLEW_KIND_FILE = 8,    /* struct clew_file_record + path */
-	CLEW_KIND_SOCKET = 9,  /* struct clew_socket_record */
-	CLEW_KIND_CGROUP = 10, /* struct clew_cgroup_record + path */
-	CLEW_KIND_TEXT = 11,   /* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,    /* struct clew_gap: made by the drain, never by BPF */
-	CLEW_KIND_WAKE = 13,   /* no record: a wake stamp's row in the ledger */
-	CLEW_KIND_COUNT = 14,
+	CLEW_KIND_SWITCH = 1,	/* struct clew_switch [+ struct clew_wait] */
+	CLEW_KIND_STATE = 2,	/* the same layout: an iterator's finding */
+	CLEW_KIND_TASK = 3,	/* struct clew_task_record + command line */
+	CLEW_KIND_FORK = 4,	/* struct clew_life */
+	CLEW_KIND_EXEC = 5,	/* struct clew_life */
+	CLEW_KIND_EXIT = 6,	/* struct clew_life */
+	CLEW_KIND_RENAME = 7,	/* struct clew_rename */
+	CLEW_KIND_FILE = 8,	/* struct clew_file_record + path */
+	CLEW_KIND_SOCKET = 9,	/* struct clew_socket_record */
+	CLEW_KIND_CGROUP = 10,	/* struct clew_cgroup_record + path */
+	CLEW_KIND_TEXT = 11,	/* struct clew_text_record + text */
+	CLEW_KIND_GAP = 12,	/* struct clew_gap: made by the drain, never by BPF */
+	CLEW_KIND_WAKE = 13,	/* no record: a wake stamp's row in the ledger */
+	CLEW_KIND_WORK = 14,	/* struct clew_work: a worker begins an item */
+	CLEW_KIND_BIO = 15,	/* struct clew_bio */
+	CLEW_KIND_REQUEST = 16, /* struct clew_request */
+	CLEW_KIND_LOCK = 17,	/* struct clew_lock: a kernel lock waited for while running */
+	CLEW_KIND_RING = 18,	/* struct clew_ring: io_uring */
+	CLEW_KIND_REFILL = 19,	/* struct clew_refill: a CPU quota's new period */
+	CLEW_KIND_COUNT = 20,
 };
 
 struct clew_header {
@@ -57,6 +63,9 @@ struct clew_header {
 #define CLEW_SWITCH_DEAD       0x08 /* prev will never run again */
 #define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
 #define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
+#define CLEW_SWITCH_CAUSE      0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
+#define CLEW_SWITCH_THROTTLED  0x80 /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group  \
+				     */
 #define CLEW_STATE_LATE                                                                                                                    \
 	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
 #define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */
@@ -110,8 +119,32 @@ enum clew_object_kind {
 	CLEW_OBJECT_CHILD = 16,	    /* object: the pid argument of the call, as int */
 	CLEW_OBJECT_FUNCTION = 17,  /* object: a kernel address, named in a TEXT record */
 	CLEW_OBJECT_IPC = 18,	    /* object: System V identifier */
-	CLEW_OBJECT_KIND_COUNT = 19,
+	CLEW_OBJECT_LOCK = 19,	    /* object: address of a kernel lock; argument: its CLEW_LOCK_* */
+	CLEW_OBJECT_CGROUP = 20,    /* object: id of a CGROUP record */
+	CLEW_OBJECT_REQUEST = 21,   /* object: address of the request; only where a wake names it */
+	CLEW_OBJECT_TIMER = 22,	    /* object: its callback's address */
+	CLEW_OBJECT_WORK = 23,	    /* object: its function's address */
+	CLEW_OBJECT_KIND_COUNT = 24,
 };
+
+/* Why the kernel lets a task wait, where that says more than its call: clew_wait.reason */
+enum clew_wait_reason {
+	CLEW_REASON_NONE = 0,
+	CLEW_REASON_LOCK = 1,	       /* a kernel lock: object LOCK; owner: the global tid of who had it, 0 unknown */
+	CLEW_REASON_RECLAIM = 2,       /* it reclaims memory */
+	CLEW_REASON_COMPACTION = 3,    /* it compacts memory */
+	CLEW_REASON_GROUP_RECLAIM = 4, /* it reclaims memory of its group; `device` free, object CGROUP */
+	CLEW_REASON_FUNCTION = 5,      /* argument: address inside the kernel function it waits in, named in a TEXT record */
+	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
+};
+
+/* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */
+#define CLEW_LOCK_SPIN	 0x01
+#define CLEW_LOCK_READ	 0x02
+#define CLEW_LOCK_WRITE	 0x04
+#define CLEW_LOCK_RT	 0x08
+#define CLEW_LOCK_PERCPU 0x10
+#define CLEW_LOCK_MUTEX	 0x20
 
 /* Devices are numbered as the kernel does inside: major << 20 | minor. */
 #define CLEW_DEVICE_MAJOR(device) ((device) >> 20)
@@ -149,8 +182,32 @@ struct clew_wait {
 	__u8 futex_class;     /* enum clew_futex_class */
 	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included */
 	__u8 flags;
-	__u16 reserved;
+	__u8 reason; /* enum clew_wait_reason */
+	__u8 reserved;
 	__u32 reserved2;
+};
+
+/* What a wake in no task's name, or on another's behalf, came from: clew_cause.kind */
+enum clew_cause_kind {
+	CLEW_CAUSE_NONE = 0,
+	CLEW_CAUSE_IRQ = 1,	/* object: number of the interrupt; TEXT CLEW_TEXT_IRQ | number has its driver's name */
+	CLEW_CAUSE_SOFTIRQ = 2, /* object: its vector, as in the kernel's enum */
+	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`, 0 unknown */
+	CLEW_CAUSE_IPI = 4,
+	CLEW_CAUSE_REQUEST = 5, /* object: the request that is being completed */
+	CLEW_CAUSE_PACKET = 6,	/* task sent at `time` what is being received; object: address of the packet */
+	CLEW_CAUSE_BIO = 7,	/* object: the bio that ends, where its device has no requests */
+};
+
+#define CLEW_TEXT_IRQ 0x1000000000000ULL
+
+struct clew_cause {
+	__u64 time;
+	__u64 object;
+	__u64 expires; /* TIMER: when it was due, CLOCK_MONOTONIC; 0 unknown or in another unit */
+	__u32 task;
+	__u8 kind; /* enum clew_cause_kind */
+	__u8 reserved[3];
 };
 
 /*
@@ -274,6 +331,111 @@ struct clew_text_record {
 	__u32 reserved2;
 };
 
+/* clew_header.flags of WORK */
+#define CLEW_WORK_UNSEEN  0x01 /* its queueing was not seen */
+#define CLEW_WORK_RESCUER 0x02 /* a rescuer runs it: there was no memory for a worker */
+#define CLEW_WORK_BARRIER 0x04 /* it only tells a flusher, `queuer`, that the items before it are done */
+
+/*
+ * At header.time `worker` began the item that was queued at `queued`: by `queuer`
+ * in task context; else `cause` tells what queued it (a delayed work's timer with
+ * who armed it; a request's completion ...).
+ */
+struct clew_work {
+	struct clew_header header;
+	__u64 work;	/* address, its identity until it is queued again */
+	__u64 function; /* a TEXT */
+	__u64 queued;	/* 0 unknown */
+	__u32 worker;
+	__u32 queuer; /* serial, 0 none or unknown */
+	struct clew_cause cause;
+	__u8 context; /* enum clew_wake_context in which it was queued */
+	__u8 reserved[7];
+};
+
+/* clew_header.flags of BIO */
+enum clew_bio_event {
+	CLEW_BIO_QUEUE = 0,    /* `task` submits it */
+	CLEW_BIO_REMAP = 1,    /* device and sector are the lower ones; from_device, from_sector those above */
+	CLEW_BIO_SPLIT = 2,    /* the part that goes ahead; `parent` is the whole, whose rest follows with its own QUEUE */
+	CLEW_BIO_COMPLETE = 3, /* only of devices without requests */
+	CLEW_BIO_MERGE = 4,    /* it became part of a waiting request */
+};
+
+/* Devices are whole disks, sectors of 512 bytes count from their start. */
+struct clew_bio {
+	struct clew_header header;
+	__u64 bio; /* address: its identity until it ends */
+	__u64 sector;
+	__u64 from_sector;
+	__u64 inode; /* of the file whose page comes first in it, 0 none (or the caller's own memory) */
+	__u64 index; /* of that page in the file */
+	__u64 parent;
+	__u32 bytes;
+	__u32 device;
+	__u32 from_device;
+	__u32 file_device;
+	__u32 operation; /* as in the kernel: low 8 bits what, above them flags */
+	__u32 task;	 /* serial, 0 none (an interrupt) */
+};
+
+/* clew_header.flags of REQUEST */
+enum clew_request_event {
+	CLEW_REQUEST_INSERT = 0, /* into a scheduler's or the dispatch queue */
+	CLEW_REQUEST_ISSUE = 1,	 /* to the driver */
+	CLEW_REQUEST_REQUEUE = 2,
+	CLEW_REQUEST_COMPLETE = 3, /* `bytes` of it; may come in parts, and twice for a flush and FUA write */
+	CLEW_REQUEST_MERGE = 4,	   /* it goes up in another one */
+	CLEW_REQUEST_DONE = 5,	   /* all its bios have ended; not every kernel tells */
+};
+
+struct clew_request {
+	struct clew_header header;
+	__u64 request; /* address: its identity until it is done */
+	__u64 sector;
+	__u64 bio;	 /* the first of its bios, 0 none */
+	__u64 allocated; /* when it was made, 0 unknown */
+	__u32 bytes;
+	__u32 device;
+	__u32 operation; /* as in the kernel */
+	__u32 task;	 /* in whose context, 0 none */
+	__s32 tag;
+	__s32 error;	 /* COMPLETE: status */
+	__u32 context;	 /* enum clew_wake_context */
+	__u32 bio_count; /* ISSUE: how many bios are in it */
+};
+
+/* From `begin` to header.time `task` waited for a kernel lock without leaving the CPU. */
+struct clew_lock {
+	struct clew_header header;
+	__u64 begin;
+	__u64 lock;
+	__u32 task;
+	__u32 owner; /* global tid, 0 unknown */
+	__u32 type;  /* CLEW_LOCK_* */
+	__u32 reserved;
+};
+
+/* clew_header.flags of RING */
+#define CLEW_RING_SUBMIT   0x00
+#define CLEW_RING_COMPLETE 0x01
+#define CLEW_RING_WORKER   0x02 /* handed to a worker of the ring, `task` submitted it */
+
+struct clew_ring {
+	struct clew_header header;
+	__u64 ring; /* address of the instance, as the object of waits for it */
+	__u64 user_data;
+	__u64 request;	 /* address of the kernel's request: the same from submission to completion */
+	__u32 task;	 /* in whose context */
+	__u32 operation; /* IORING_OP_* */
+};
+
+/* The period timer of a group's CPU quota ran. */
+struct clew_refill {
+	struct clew_header header;
+	__u64 cgroup;
+};
+
 /* Between the records at `from` and at header.time this CPU lost `count` records. */
 struct clew_gap {
 	struct clew_header header;
@@ -298,5 +460,13 @@ CLEW_ASSERT_SIZE(struct clew_socket_record, 288);
 CLEW_ASSERT_SIZE(struct clew_cgroup_record, 32);
 CLEW_ASSERT_SIZE(struct clew_text_record, 32);
 CLEW_ASSERT_SIZE(struct clew_gap, 32);
+CLEW_ASSERT_SIZE(struct clew_cause, 32);
+CLEW_ASSERT_SIZE(struct clew_work, 88);
+CLEW_ASSERT_SIZE(struct clew_bio, 88);
+CLEW_ASSERT_SIZE(struct clew_request, 80);
+CLEW_ASSERT_SIZE(struct clew_lock, 48);
+CLEW_ASSERT_SIZE(struct clew_ring, 48);
+CLEW_ASSERT_SIZE(struct clew_refill, 24);
+CLEW_ASSERT_LAYOUT(struct clew_wait, reason, 34);
 
 #endif
