@@ -23,7 +23,8 @@ struct clew_wake_stamp {
 	__u8 flags;
 	__u8 operation;
 	__u8 object_kind;
-	__u16 reserved;
+	__u8 has_cause;
+	__u8 reserved;
 };
 
 #define CLEW_TASK_STATE_SELF   0x01
@@ -33,8 +34,18 @@ struct clew_wake_stamp {
 
 struct clew_task_state {
 	struct clew_wake_stamp wake;
-	struct clew_wait wait; /* the last one */
-	__u64 first_argument;  /* of the call of the last wait */
+	struct clew_cause cause; /* of that wake, if it has one */
+	struct clew_wait wait;	 /* the last one */
+	__u64 request;		 /* the block request it is completing, 0 none */
+	__u64 lock;		 /* the kernel lock it waits for, 0 none */
+	__u64 lock_since;
+	__u32 lock_type;  /* CLEW_LOCK_* */
+	__u32 lock_owner; /* global tid, 0 unknown */
+	__u64 reclaim;	  /* the group whose memory it reclaims, 0 none or the machine's */
+	__u8 reason;	  /* enum clew_wait_reason of what it is doing to memory */
+	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
+	__u8 reserved[6];
+	__u64 first_argument; /* of the call of the last wait */
 	__u64 second_argument;
 	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
 	__u64 fault_ip;
@@ -59,6 +70,13 @@ struct clew_count_row {
 	__u64 missed;
 };
 
+/* What runs on a CPU at one level of interrupts, hard or soft. */
+struct clew_level {
+	struct clew_cause outer; /* the interrupt, softirq or inter-processor interrupt; kind NONE: not told */
+	struct clew_cause inner; /* the timer's callback, or the packet, that it is at */
+	__u64 request;		 /* the block request that is being completed, 0 none */
+};
+
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
  * the slots of all CPUs are one mapped array, `switch_slots` a CPU, a power of two.
@@ -72,19 +90,28 @@ struct clew_cpu_state {
 	__u32 running;	   /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
 	__u32 running_pid; /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
 	__u32 switched;	   /* a switch was seen on this CPU */
+	__u32 interrupted; /* `levels` may hold something */
+	__u32 reserved;
+	struct clew_level levels[2]; /* hard, soft */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
-/* A slot: a SWITCH record as it goes to the file. */
+/*
+ * A slot: a SWITCH record as it goes to the file. With CLEW_SWITCH_CAUSE the slot
+ * after it holds the cause: few records have one, and it must not make all larger.
+ */
 struct clew_switch_slot {
-	struct clew_switch change;
+	union {
+		struct clew_switch change;
+		struct clew_cause cause;
+	};
 	struct clew_wait wait; /* if the flag says so */
 };
 
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 640);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 704);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1024);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1088);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif
