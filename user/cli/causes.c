@@ -292,17 +292,17 @@ static int compare_keys(const void *a, const void *b)
 
 static int compare_causes(const void *a, const void *b)
 {
-	const struct clew_cause *one = a, *other = b;
+	const struct clew_why_cause *one = a, *other = b;
 
 	if (one->ns != other->ns)
 		return one->ns < other->ns ? 1 : -1;
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_cause **ret_causes, size_t *ret_count)
+int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_why_cause **ret_causes, size_t *ret_count)
 {
 	struct keyed_segment *keyed = calloc(why->segment_count + 1, sizeof(*keyed));
-	struct clew_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
+	struct clew_why_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
 	size_t count = 0;
 
 	if (!keyed || !causes)
@@ -335,7 +335,7 @@ no_memory:
 	return -ENOMEM;
 }
 
-void clew_causes_free(struct clew_cause *causes, size_t count)
+void clew_causes_free(struct clew_why_cause *causes, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		free(causes[i].text);

@@ -9,7 +9,7 @@
 #include <clew/why.h>
 #include <stdio.h>
 
-struct clew_cause {
+struct clew_why_cause {
 	uint64_t ns;
 	size_t segments;
 	const struct clew_segment *first;
@@ -17,8 +17,8 @@ struct clew_cause {
 };
 
 /* All causes of a why, largest first. 0 or -errno. */
-int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_cause **ret_causes, size_t *ret_count);
-void clew_causes_free(struct clew_cause *causes, size_t count);
+int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_why_cause **ret_causes, size_t *ret_count);
+void clew_causes_free(struct clew_why_cause *causes, size_t count);
 
 /* What the segment's task did: "was running", "waited for the disk: fsync of PATH". Safe to print. */
 void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment);

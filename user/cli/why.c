@@ -140,7 +140,7 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
-static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *cause)
+static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *cause)
 {
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "ns", cause->ns);
@@ -153,7 +153,7 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 }
 
 /* The fields of one why in the object that is open. */
-static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *causes,
+static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes,
 		     size_t cause_count)
 {
 	clew_json_unsigned(json, "from", why->from);
@@ -176,7 +176,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 static int explain(const struct clew_trace *trace, const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
 		   struct clew_json *json)
 {
-	struct clew_cause *causes = NULL;
+	struct clew_why_cause *causes = NULL;
 	size_t cause_count = 0;
 	struct clew_why why;
 	int r = clew_why_explain(trace, task, from, to, &why);

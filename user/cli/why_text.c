@@ -36,7 +36,7 @@ static void print_header(const struct clew_trace *trace, const struct clew_why *
 	}
 }
 
-static void print_causes(const struct clew_why *why, const struct clew_cause *causes, size_t count, bool all)
+static void print_causes(const struct clew_why *why, const struct clew_why_cause *causes, size_t count, bool all)
 {
 	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
 	uint64_t rest = 0;
@@ -142,7 +142,7 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_why
 		       why->segment_count);
 }
 
-void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, const struct clew_cause *causes, size_t cause_count,
+void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count,
 		    bool all)
 {
 	print_header(trace, why);
