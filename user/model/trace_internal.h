@@ -9,6 +9,7 @@
 #include <clew/trace.h>
 #include <model/map.h>
 #include <model/vector.h>
+#include <model/sort.h>
 #include <pthread.h>
 
 /* A piece of a timeline: which array it is in (the top two bits) and where. */
@@ -129,15 +130,5 @@ bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *tas
 bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to, uint32_t *ret_task, uint64_t *ret_until);
 /* The fork or exec that made a task, or NULL. */
 const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task);
-
-/* ---- sort.c ---- */
-
-struct sort_key {
-	uint64_t key;
-	uint32_t index;
-};
-
-/* Sorts by key, stable; `spare` has room for as many. The result is in `keys`. */
-void sort_keys(struct sort_key *keys, struct sort_key *spare, size_t count);
 
 #endif
