@@ -8,8 +8,8 @@
 
 #include <clew/trace.h>
 #include <model/map.h>
-#include <model/vector.h>
 #include <model/sort.h>
+#include <model/vector.h>
 #include <pthread.h>
 
 /* A piece of a timeline: which array it is in (the top two bits) and where. */
