@@ -101,6 +101,9 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 	return origin && origin->type == CLEW_EDGE_FORK ? origin : NULL;
 }
 
+/* ns: two CPUs' clocks, as programs in the kernel read them, may differ by some us until the next tick. */
+#define CLOCK_SLACK 10000
+
 /* A group that may still grow: the latest release of one waker. */
 struct open_group {
 	uint32_t group;
@@ -152,7 +155,7 @@ static bool fits(const struct grouping *grouping, const struct open_group *open,
 
 	/* The waker was not off the CPU in between, and who is woken was already waiting then. */
 	if (edges[edge].from_at >= open->run_end || !same_object(&edges[open->first].object, &edges[edge].object) ||
-	    (sleep->start > edges[open->first].from_at && sleep->raw_end > sleep->start))
+	    (sleep->start > edges[open->first].from_at + CLOCK_SLACK && sleep->raw_end > sleep->start))
 		return false;
 	for (uint32_t i = open->first; i < edge; i++) {
 		if (grouping->group_of[i] != open->group)
@@ -187,7 +190,8 @@ static int open_new(struct grouping *grouping, uint32_t edge, uint64_t *known)
 		grouping->open_count++;
 	}
 	ran = clew_trace_piece(grouping->trace, first->from, first->from_at, true, &piece) && piece.kind == CLEW_PIECE_RUNNING;
-	grouping->open[place] = (struct open_group){.group = grouping->groups, .first = edge, .run_end = ran ? piece.end : first->from_at};
+	grouping->open[place] =
+		(struct open_group){.group = grouping->groups, .first = edge, .run_end = ran ? piece.end : first->from_at + CLOCK_SLACK};
 	return 0;
 }
 
