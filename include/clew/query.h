@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Patterns that select spans of a causal trace, and positions in them.
+ *
+ *	s0.0.0/3                          a path of names from a root span
+ *	(^fsync)                          root spans whose names begin like that
+ *	p0/t0 > all                       what is in a category
+ *	a -> all, a => all                what a spawned itself, or in any number of steps
+ *	all where total_duration >= duration(5ms) and suspended_duration > duration(1ms)
+ *	s0.0.0 @ 50%                      half of its running time is over
+ *	all @ (^start$) earliest          the first mark of that label
+ *	s0.0.0 @ duration(1.25s)          that long after the start of the trace
+ *
+ * A compiled query knows no trace; it and the model may be used by any number of
+ * threads at once. docs/patterns.md has the language.
+ */
+#ifndef CLEW_QUERY_H
+#define CLEW_QUERY_H
+
+#include <clew/forest.h>
+#include <clew/model.h>
+
+struct clew_query;
+
+/* What is wrong with a text, and at which of its bytes: 0 .. size, that is just behind the last. */
+struct clew_query_error {
+	size_t offset;
+	char message[160]; /* "what is wrong: what to do" */
+};
+
+/*
+ * Compiles a pattern or a position of `size` bytes. Parentheses around the whole
+ * belong to the pattern: `(x)` is a regular expression, `x` a name.
+ * -EINVAL: *ret_error says what is wrong; -ENOMEM.
+ */
+int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query, struct clew_query_error *ret_error);
+void clew_query_free(struct clew_query *query);
+
+/* Whether it is a position, not a pattern of spans. */
+bool clew_query_is_position(const struct clew_query *query);
+/* Whether it names categories, so that it means something in a hierarchy only. */
+bool clew_query_has_categories(const struct clew_query *query);
+
+struct clew_query_options {
+	uint32_t hierarchy; /* whose categories are meant; CLEW_NONE: category paths are not looked at */
+	/* For `->` and `=>`; NULL: a forest by the default rules is made when it is needed. */
+	const struct clew_forest *forest;
+};
+
+/*
+ * The spans that a query selects, of a position those it is looked for in. Within
+ * one path each span once, a group of siblings before their children; paths that a
+ * comma joins one after the other, so that a span may come twice.
+ * `options` NULL: the first hierarchy. The array is the caller's to free (NULL: none).
+ * 0; -ENOMEM; -E2BIG: a regular expression takes too much to decide.
+ */
+int clew_query_spans(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+		     uint32_t **ret_spans, size_t *ret_count);
+
+/* A moment that the ES holds. */
+struct clew_position {
+	uint32_t es;
+	clew_time at;
+};
+
+struct clew_positions {
+	struct clew_position *items;
+	size_t count;
+	size_t outside;	  /* of a moment since the start: spans that do not reach it */
+	size_t suspended; /* and those that were suspended then */
+};
+
+/*
+ * The positions that a query finds, in order of their spans and within one in order
+ * of time. -EINVAL: it is no position; else as clew_query_spans(). To be freed by
+ * clew_positions_done(), which also takes a zeroed structure.
+ */
+int clew_query_positions(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+			 struct clew_positions *ret_positions);
+void clew_positions_done(struct clew_positions *positions);
+
+/*
+ * A duration with its sign: "1h2m3.5s", "-5ms", "0"; decimal numbers, each with a
+ * unit (ns us ms s m h), fractions of a ns cut off. -EINVAL, -ERANGE; then
+ * *ret_offset is the byte where it went wrong.
+ */
+int clew_duration_parse(const char *text, size_t size, clew_time *ret_duration, size_t *ret_offset);
+
+#endif
