@@ -50,6 +50,7 @@ union any_record {
 	struct {
 		struct clew_switch record;
 		struct clew_wait wait;
+		struct clew_cause cause;
 	} change;
 	struct clew_task_record task;
 	struct clew_life life;
@@ -59,6 +60,12 @@ union any_record {
 	struct clew_cgroup_record cgroup;
 	struct clew_text_record text;
 	struct clew_gap gap;
+	struct clew_work work;
+	struct clew_bio bio;
+	struct clew_request request;
+	struct clew_lock lock;
+	struct clew_ring ring;
+	struct clew_refill refill;
 	uint8_t bytes[4096];
 };
 
@@ -76,6 +83,24 @@ static inline size_t random_tail(struct random *random, uint8_t *to, uint16_t *l
 	for (size_t i = 0; i < *length; i++)
 		to[i] = random_next(random);
 	return *length;
+}
+
+static inline void random_cause(struct random *random, struct clew_cause *cause)
+{
+	cause->kind = random_below(random, 8);
+	cause->object = random_value(random);
+	cause->time = random_value(random);
+	cause->expires = random_below(random, 2) ? 0 : random_value(random);
+	cause->task = random_value(random);
+}
+
+/* Behind the wait, or in its place. */
+static inline size_t random_switch_cause(struct random *random, union any_record *any, size_t size)
+{
+	if (any->header.kind != CLEW_KIND_SWITCH || !(any->header.flags & CLEW_SWITCH_CAUSE))
+		return size;
+	random_cause(random, (struct clew_cause *)(any->bytes + size));
+	return size + sizeof(struct clew_cause);
 }
 
 static inline size_t random_switch(struct random *random, union any_record *any, uint32_t *last)
@@ -99,7 +124,7 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 		record->wake_object_kind = random_below(random, 19);
 	}
 	if (!(record->header.flags & CLEW_SWITCH_WAIT))
-		return sizeof(*record);
+		return random_switch_cause(random, any, sizeof(*record));
 	wait->object = random_value(random);
 	wait->argument = random_value(random);
 	wait->device = random_value(random);
@@ -110,7 +135,8 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	wait->futex_class = random_below(random, 6);
 	wait->futex_operation = random_next(random);
 	wait->flags = random_next(random);
-	return sizeof(*record) + sizeof(*wait);
+	wait->reason = random_below(random, 7);
+	return random_switch_cause(random, any, sizeof(*record) + sizeof(*wait));
 }
 
 static inline size_t random_task(struct random *random, struct clew_task_record *task)
@@ -148,6 +174,68 @@ static inline size_t random_socket(struct random *random, struct clew_socket_rec
 	random_name(random, socket->local_path, sizeof(socket->local_path));
 	random_name(random, socket->peer_path, sizeof(socket->peer_path));
 	return sizeof(*socket);
+}
+
+/* Of what devices, workers and locks send. */
+static inline size_t random_machine(struct random *random, union any_record *any)
+{
+	switch (any->header.kind) {
+	case CLEW_KIND_WORK:
+		any->work.work = random_value(random);
+		any->work.function = random_value(random);
+		any->work.queued = random_value(random);
+		any->work.worker = random_value(random);
+		any->work.queuer = random_value(random);
+		any->work.context = random_below(random, 7);
+		random_cause(random, &any->work.cause);
+		return sizeof(any->work);
+	case CLEW_KIND_BIO:
+		any->bio.bio = random_value(random);
+		any->bio.sector = random_value(random);
+		any->bio.from_sector = random_value(random);
+		any->bio.inode = random_value(random);
+		any->bio.index = random_value(random);
+		any->bio.parent = random_value(random);
+		any->bio.bytes = random_value(random);
+		any->bio.device = random_value(random);
+		any->bio.from_device = random_value(random);
+		any->bio.file_device = random_value(random);
+		any->bio.operation = random_value(random);
+		any->bio.task = random_value(random);
+		return sizeof(any->bio);
+	case CLEW_KIND_REQUEST:
+		any->request.request = random_value(random);
+		any->request.sector = random_value(random);
+		any->request.bio = random_value(random);
+		any->request.allocated = random_value(random);
+		any->request.bytes = random_value(random);
+		any->request.device = random_value(random);
+		any->request.operation = random_value(random);
+		any->request.task = random_value(random);
+		any->request.tag = (int32_t)random_value(random);
+		any->request.error = (int32_t)random_value(random);
+		any->request.context = random_below(random, 7);
+		any->request.bio_count = random_value(random);
+		return sizeof(any->request);
+	case CLEW_KIND_LOCK:
+		any->lock.begin = random_value(random);
+		any->lock.lock = random_value(random);
+		any->lock.task = random_value(random);
+		any->lock.owner = random_value(random);
+		any->lock.type = random_below(random, 64);
+		return sizeof(any->lock);
+	case CLEW_KIND_RING:
+		any->ring.ring = random_value(random);
+		any->ring.user_data = random_value(random);
+		any->ring.request = random_value(random);
+		any->ring.task = random_value(random);
+		any->ring.operation = random_below(random, 60);
+		return sizeof(any->ring);
+	case CLEW_KIND_REFILL:
+		any->refill.cgroup = random_value(random);
+		return sizeof(any->refill);
+	}
+	return 0;
 }
 
 /* Makes a record; returns its size. `last` is the stream's last `next`. */
@@ -193,13 +281,15 @@ static inline size_t random_record(struct random *random, unsigned kind, uint64_
 		any->gap.count = random_value(random);
 		return sizeof(any->gap);
 	}
-	return 0;
+	return random_machine(random, any);
 }
 
 /* A switch most of the time. */
 static inline unsigned random_kind(struct random *random)
 {
-	return random_below(random, 4) ? CLEW_KIND_SWITCH : 1 + random_below(random, CLEW_KIND_GAP);
+	unsigned kind = 1 + random_below(random, CLEW_KIND_COUNT - 1);
+
+	return kind == CLEW_KIND_WAKE || random_below(random, 3) ? CLEW_KIND_SWITCH : kind;
 }
 
 /* A name for a test's file; the caller removes the file. */

@@ -211,6 +211,10 @@ static void test_refuses_what_is_no_record(void **state)
 	writer = open_writer(path, 1, false);
 	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_switch)), -EINVAL);
 	assert_int_equal(clew_writer_put(writer, 1, &any, sizeof(any)), -EINVAL);
+	any.header.flags = CLEW_SWITCH_WAIT | CLEW_SWITCH_CAUSE;
+	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(any.change) - 1), -EINVAL);
+	any.header.flags = CLEW_SWITCH_CAUSE;
+	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_switch) + sizeof(struct clew_cause) - 1), -EINVAL);
 	any.header.kind = CLEW_KIND_WAKE;
 	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(any)), -EINVAL);
 	any.header.kind = 0;
@@ -234,10 +238,12 @@ static void test_schema_covers_records(void **state)
 	(void)state;
 	assert_int_equal(store_schema_write(&bytes, &size), 0);
 	assert_int_equal(store_schema_parse(bytes, size, &schema, what), 0);
-	for (unsigned kind = 1; kind < CLEW_KIND_WAKE; kind++) {
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
 		const struct store_kind *of = &schema->kinds[schema->by_id[kind]];
 		size_t covered = 0, reserved = 0;
 
+		if (kind == CLEW_KIND_WAKE)
+			continue;
 		assert_true(of->known);
 		for (unsigned i = 0; i < of->count; i++) {
 			assert_true(of->columns[i].known);
@@ -249,9 +255,15 @@ static void test_schema_covers_records(void **state)
 		covered += sizeof(struct clew_header) - 1;
 		switch (kind) {
 		case CLEW_KIND_SWITCH:
-		case CLEW_KIND_STATE:
-			reserved = 4 + 6;
+			reserved = 4 + 5 + 3;
 			break;
+		case CLEW_KIND_STATE:
+			reserved = 4 + 5;
+			break;
+		case CLEW_KIND_WORK:
+			reserved = 3 + 7;
+			break;
+		case CLEW_KIND_LOCK:
 		case CLEW_KIND_TASK:
 		case CLEW_KIND_RENAME:
 			reserved = 4;

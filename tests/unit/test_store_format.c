@@ -30,6 +30,12 @@ static void show_hex(FILE *out, const char *name, const void *bytes, size_t size
 #define SIGNED(record, member) fprintf(out, ",\"%s\":%lld", #member, (long long)(record)->member)
 #define WAIT(member)	       fprintf(out, ",\"wait_%s\":%llu", #member, (unsigned long long)wait->member)
 
+static void show_cause(FILE *out, const struct clew_cause *cause)
+{
+	fprintf(out, ",\"cause_kind\":%u,\"cause_object\":%llu,\"cause_time\":%llu,\"cause_expires\":%llu,\"cause_task\":%u", cause->kind,
+		(unsigned long long)cause->object, (unsigned long long)cause->time, (unsigned long long)cause->expires, cause->task);
+}
+
 static void show_switch(FILE *out, const struct clew_switch *record)
 {
 	const struct clew_wait *wait = (const struct clew_wait *)(record + 1);
@@ -58,9 +64,12 @@ static void show_switch(FILE *out, const struct clew_switch *record)
 		WAIT(argument);
 		WAIT(futex_operation);
 		WAIT(futex_class);
+		WAIT(reason);
 		WAIT(owner);
 	}
 	NUMBER(record, prev_state);
+	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE)
+		show_cause(out, (const struct clew_cause *)(record->header.flags & CLEW_SWITCH_WAIT ? (const void *)(wait + 1) : wait));
 }
 
 static void show_task(FILE *out, const struct clew_task_record *task)
@@ -100,11 +109,71 @@ static void show_socket(FILE *out, const struct clew_socket_record *socket)
 	show_hex(out, "peer_path", socket->peer_path, sizeof(socket->peer_path), true);
 }
 
+static void show_machine(FILE *out, const union any_record *any)
+{
+	switch (any->header.kind) {
+	case CLEW_KIND_WORK:
+		NUMBER(&any->work, work);
+		NUMBER(&any->work, function);
+		NUMBER(&any->work, queued);
+		NUMBER(&any->work, worker);
+		NUMBER(&any->work, queuer);
+		show_cause(out, &any->work.cause);
+		NUMBER(&any->work, context);
+		break;
+	case CLEW_KIND_BIO:
+		NUMBER(&any->bio, bio);
+		NUMBER(&any->bio, device);
+		NUMBER(&any->bio, task);
+		NUMBER(&any->bio, operation);
+		NUMBER(&any->bio, sector);
+		NUMBER(&any->bio, bytes);
+		NUMBER(&any->bio, from_device);
+		NUMBER(&any->bio, from_sector);
+		NUMBER(&any->bio, inode);
+		NUMBER(&any->bio, file_device);
+		NUMBER(&any->bio, index);
+		NUMBER(&any->bio, parent);
+		break;
+	case CLEW_KIND_REQUEST:
+		NUMBER(&any->request, request);
+		NUMBER(&any->request, device);
+		NUMBER(&any->request, sector);
+		NUMBER(&any->request, bytes);
+		NUMBER(&any->request, operation);
+		NUMBER(&any->request, bio);
+		NUMBER(&any->request, allocated);
+		NUMBER(&any->request, task);
+		SIGNED(&any->request, tag);
+		SIGNED(&any->request, error);
+		NUMBER(&any->request, context);
+		NUMBER(&any->request, bio_count);
+		break;
+	case CLEW_KIND_LOCK:
+		NUMBER(&any->lock, begin);
+		NUMBER(&any->lock, lock);
+		NUMBER(&any->lock, task);
+		NUMBER(&any->lock, owner);
+		NUMBER(&any->lock, type);
+		break;
+	case CLEW_KIND_RING:
+		NUMBER(&any->ring, task);
+		NUMBER(&any->ring, ring);
+		NUMBER(&any->ring, request);
+		NUMBER(&any->ring, user_data);
+		NUMBER(&any->ring, operation);
+		break;
+	case CLEW_KIND_REFILL:
+		NUMBER(&any->refill, cgroup);
+		break;
+	}
+}
+
 /* A record as one line, as capture_reader.py prints it. */
 static void show(FILE *out, const union any_record *any)
 {
-	static const char *const names[] = {"",	      "switch", "state",  "task",   "fork", "exec", "exit",
-					    "rename", "file",	"socket", "cgroup", "text", "gap"};
+	static const char *const names[] = {"",	      "switch", "state", "task", "fork", "exec", "exit",    "rename", "file", "socket",
+					    "cgroup", "text",	"gap",	 "",	 "work", "bio",	 "request", "lock",   "ring", "refill"};
 
 	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
 	NUMBER(&any->header, time);
@@ -155,6 +224,9 @@ static void show(FILE *out, const union any_record *any)
 	case CLEW_KIND_GAP:
 		NUMBER(&any->gap, from);
 		NUMBER(&any->gap, count);
+		break;
+	default:
+		show_machine(out, any);
 		break;
 	}
 	fprintf(out, "}\n");

@@ -216,6 +216,19 @@ static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const u
 	}
 }
 
+/* For members that come earlier in some records; the flags of those are there already. */
+static void scatter_pulled(uint8_t *records, size_t stride, const struct store_job *job, const uint64_t *values)
+{
+	const struct store_column *column = job->column;
+
+	for (size_t i = 0; i < job->count; i++) {
+		uint8_t *record = records + job->present[i] * stride;
+		unsigned pull = ((const struct clew_header *)record)->flags & column->pull_mask ? 0 : column->pull;
+
+		memcpy(record + column->offset - pull, &values[i], column->member_size);
+	}
+}
+
 static int get_trimmed(const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes, size_t size)
 {
 	const uint8_t *lengths = bytes, *end = bytes + size;
@@ -337,7 +350,9 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 			tail = true;
 		} else {
 			r = get_numbers(work, &job, bytes, size);
-			if (r == 0 && ours)
+			if (r == 0 && ours && column->pull)
+				scatter_pulled(records, stride, &job, work->values);
+			else if (r == 0 && ours)
 				scatter(records + column->offset, stride, job.present, work->values, job.count, column->member_size);
 		}
 	}

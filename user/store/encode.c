@@ -202,6 +202,20 @@ static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, co
 	}
 }
 
+/* For members that come earlier in some records. */
+static void gather_pulled(uint64_t *values, const uint8_t *from, const uint32_t *at, const struct store_job *job)
+{
+	const struct store_column *column = job->column;
+
+	for (size_t i = 0; i < job->count; i++) {
+		const uint8_t *record = from + at[job->present[i]];
+		unsigned pull = ((const struct clew_header *)record)->flags & column->pull_mask ? 0 : column->pull;
+
+		values[i] = 0;
+		memcpy(&values[i], record + column->offset - pull, column->member_size);
+	}
+}
+
 static int put_numbers(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
 {
 	struct store_work *work = &encoder->work;
@@ -210,7 +224,10 @@ static int put_numbers(struct store_encoder *encoder, const struct store_job *jo
 	size_t extra;
 	int r;
 
-	gather(work->values, encoder->records + column->offset, at, job->present, job->count, column->member_size);
+	if (column->pull)
+		gather_pulled(work->values, encoder->records, at, job);
+	else
+		gather(work->values, encoder->records + column->offset, at, job->present, job->count, column->member_size);
 	r = store_keep(work, job);
 	if (r == 0)
 		r = store_residuals(work, job, &extra);

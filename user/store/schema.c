@@ -26,8 +26,10 @@ struct table_kind {
 	uint8_t id;
 	uint8_t count;
 	uint8_t extension_mask; /* of header.flags: the extension follows */
+	uint8_t second_mask;	/* the second one follows, after the first if that is there */
 	uint16_t size;
 	uint16_t extension;
+	uint16_t second;
 	uint16_t tail_length; /* offset of the tail's length, 0 none */
 	uint16_t tail_max;
 	const struct table_column *columns;
@@ -80,32 +82,56 @@ static const struct table_column common_columns[] = {
 			.second = (second_)                                                                                                \
 	}
 
+/* A column of any kind: by a key, and where it is new with it by another. */
+#define BY(type_, member_, reference_, second_)                                                                                            \
+	{                                                                                                                                  \
+		AT_CODED(#member_, type_, member_, 0, STORE_KEYED, reference_, 0), .second = (second_)                                     \
+	}
+
+#define CAUSE_AT(member_, base_, coding_, reference_, second_, mask_)                                                                      \
+	{                                                                                                                                  \
+		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_, reference_, mask_), .second = (second_)            \
+	}
+/* The same thing causes the same one's wakes; times are near those of the last cause of that kind. */
+#define CAUSE_COLUMNS(base, key, mask)                                                                                                     \
+	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask), CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),              \
+		CAUSE_AT(time, base, STORE_KEYED, "cause_kind", NULL, mask),                                                               \
+		CAUSE_AT(expires, base, STORE_KEYED, "cause_kind", NULL, mask), CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
+
+/* clang-format off */
+#define SWITCH_COLUMNS \
+	FLAGS, \
+	SWITCH(next, STORE_RECENT, "next", 0), \
+	SWITCH(prev, STORE_PREVIOUS, "next", 0), \
+	SWITCH(waker, STORE_RECENT, "next", WAKE), \
+	SWITCH(wake_time, STORE_BEFORE, "time", WAKE), \
+	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE), \
+	SWITCH(wake_flags, STORE_PLAIN, NULL, WAKE), \
+	SWITCH(wake_operation, STORE_PLAIN, NULL, WAKE), \
+	SWITCH_BY(wake_call, "waker", "wake_context", WAKE), \
+	SWITCH(wake_object_kind, STORE_KEYED, "next", WAKE), \
+	SWITCH_BY(wake_object, "next", "wake_object_kind", WAKE), \
+	SWITCH_BY(wake_device, "next", "wake_object_kind", WAKE), \
+	SWITCH_BY(wake_descriptor, "next", "wake_object_kind", WAKE), \
+	WAIT(call, STORE_KEYED, "prev"), \
+	WAIT_BY(flags, "prev", "wait_call"), \
+	WAIT_BY(object_kind, "prev", "wait_call"), \
+	WAIT_BY(descriptor, "prev", "wait_call"), \
+	WAIT_BY(device, "prev", "wait_object_kind"), \
+	WAIT_BY(object, "prev", "wait_descriptor"), \
+	WAIT_BY(argument, "prev", "wait_call"), \
+	WAIT_BY(futex_operation, "prev", "wait_call"), \
+	WAIT_BY(futex_class, "prev", "wait_call"), \
+	WAIT_BY(reason, "prev", "wait_call"), \
+	WAIT(owner, STORE_RECENT, "wait_owner"), \
+	SWITCH_BY(prev_state, "prev", "wait_call", 0)
+/* clang-format on */
+
 static const struct table_column switch_columns[] = {
-	FLAGS,
-	SWITCH(next, STORE_RECENT, "next", 0),
-	SWITCH(prev, STORE_PREVIOUS, "next", 0),
-	SWITCH(waker, STORE_RECENT, "next", WAKE),
-	SWITCH(wake_time, STORE_BEFORE, "time", WAKE),
-	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE),
-	SWITCH(wake_flags, STORE_PLAIN, NULL, WAKE),
-	SWITCH(wake_operation, STORE_PLAIN, NULL, WAKE),
-	SWITCH_BY(wake_call, "waker", "wake_context", WAKE),
-	SWITCH(wake_object_kind, STORE_KEYED, "next", WAKE),
-	SWITCH_BY(wake_object, "next", "wake_object_kind", WAKE),
-	SWITCH_BY(wake_device, "next", "wake_object_kind", WAKE),
-	SWITCH_BY(wake_descriptor, "next", "wake_object_kind", WAKE),
-	WAIT(call, STORE_KEYED, "prev"),
-	WAIT_BY(flags, "prev", "wait_call"),
-	WAIT_BY(object_kind, "prev", "wait_call"),
-	WAIT_BY(descriptor, "prev", "wait_call"),
-	WAIT_BY(device, "prev", "wait_object_kind"),
-	WAIT_BY(object, "prev", "wait_descriptor"),
-	WAIT_BY(argument, "prev", "wait_call"),
-	WAIT_BY(futex_operation, "prev", "wait_call"),
-	WAIT_BY(futex_class, "prev", "wait_call"),
-	WAIT(owner, STORE_RECENT, "wait_owner"),
-	SWITCH_BY(prev_state, "prev", "wait_call", 0),
+	SWITCH_COLUMNS,
+	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", CLEW_SWITCH_CAUSE),
 };
+static const struct table_column state_columns[] = {SWITCH_COLUMNS};
 
 #define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
 
@@ -200,6 +226,81 @@ static const struct table_column gap_columns[] = {
 	AT("count", struct clew_gap, count, 0, STORE_PLAIN, NULL, 0),
 };
 
+#define WORK(member, coding, reference) AT(#member, struct clew_work, member, 0, coding, reference, 0)
+
+static const struct table_column work_columns[] = {
+	FLAGS,
+	WORK(work, STORE_RECENT, "work"),
+	WORK(function, STORE_KEYED, "work"),
+	WORK(queued, STORE_BEFORE, "time"),
+	WORK(worker, STORE_RECENT, "worker"),
+	WORK(queuer, STORE_RECENT, "worker"),
+	CAUSE_COLUMNS(offsetof(struct clew_work, cause), "function", 0),
+	WORK(context, STORE_KEYED, "function"),
+};
+
+#define BIO(member, coding, reference) AT(#member, struct clew_bio, member, 0, coding, reference, 0)
+#define BIO_BY(member, key, second)    BY(struct clew_bio, member, key, second)
+
+static const struct table_column bio_columns[] = {
+	FLAGS,
+	BIO(bio, STORE_RECENT, "bio"),
+	BIO(device, STORE_KEYED, "flags"),
+	BIO(task, STORE_RECENT, "task"),
+	BIO_BY(operation, "device", "flags"),
+	BIO_BY(sector, "device", "flags"),
+	BIO_BY(bytes, "device", "flags"),
+	BIO_BY(from_device, "device", "flags"),
+	BIO_BY(from_sector, "device", "flags"),
+	BIO_BY(inode, "task", "device"),
+	BIO_BY(file_device, "task", "device"),
+	BIO(index, STORE_KEYED, "inode"),
+	BIO(parent, STORE_PLAIN, NULL),
+};
+
+#define REQUEST(member, coding, reference) AT(#member, struct clew_request, member, 0, coding, reference, 0)
+/* A request's later records mostly say what its first did. */
+#define REQUEST_BY(member, key, second) BY(struct clew_request, member, key, second)
+
+static const struct table_column request_columns[] = {
+	FLAGS,
+	REQUEST(request, STORE_RECENT, "request"),
+	REQUEST(device, STORE_KEYED, "request"),
+	REQUEST_BY(sector, "request", "device"),
+	REQUEST_BY(bytes, "request", "device"),
+	REQUEST_BY(operation, "request", "device"),
+	REQUEST(bio, STORE_KEYED, "request"),
+	REQUEST(allocated, STORE_KEYED, "request"),
+	REQUEST(task, STORE_RECENT, "task"),
+	REQUEST(tag, STORE_KEYED, "request"),
+	REQUEST(error, STORE_PLAIN, NULL),
+	REQUEST_BY(context, "device", "flags"),
+	REQUEST_BY(bio_count, "device", "flags"),
+};
+
+static const struct table_column lock_columns[] = {
+	FLAGS,
+	AT("begin", struct clew_lock, begin, 0, STORE_BEFORE, "time", 0),
+	AT("lock", struct clew_lock, lock, 0, STORE_RECENT, "lock", 0),
+	AT("task", struct clew_lock, task, 0, STORE_RECENT, "task", 0),
+	AT("owner", struct clew_lock, owner, 0, STORE_RECENT, "owner", 0),
+	AT("type", struct clew_lock, type, 0, STORE_KEYED, "lock", 0),
+};
+
+static const struct table_column ring_columns[] = {
+	FLAGS,
+	AT("task", struct clew_ring, task, 0, STORE_RECENT, "task", 0),
+	AT("ring", struct clew_ring, ring, 0, STORE_KEYED, "task", 0),
+	AT("request", struct clew_ring, request, 0, STORE_RECENT, "request", 0),
+	AT("user_data", struct clew_ring, user_data, 0, STORE_KEYED, "request", 0),
+	AT("operation", struct clew_ring, operation, 0, STORE_KEYED, "ring", 0),
+};
+
+static const struct table_column refill_columns[] = {
+	FLAGS,
+	AT("cgroup", struct clew_refill, cgroup, 0, STORE_RECENT, "cgroup", 0),
+};
+
 #define KIND(name_, id_, type_, columns_)                                                                                                  \
 	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])
 #define TAILED(type_, length_, max_) .tail_length = offsetof(type_, length_), .tail_max = (max_)
@@ -207,8 +308,8 @@ static const struct table_column gap_columns[] = {
 static const struct table_kind table[] = {
 	{KIND("common", 0, struct clew_header, common_columns)},
 	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
-	 .extension = sizeof(struct clew_wait)},
-	{KIND("state", CLEW_KIND_STATE, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
+	 .extension = sizeof(struct clew_wait), .second_mask = CLEW_SWITCH_CAUSE, .second = sizeof(struct clew_cause)},
+	{KIND("state", CLEW_KIND_STATE, struct clew_switch, state_columns), .extension_mask = CLEW_SWITCH_WAIT,
 	 .extension = sizeof(struct clew_wait)},
 	{KIND("task", CLEW_KIND_TASK, struct clew_task_record, task_columns),
 	 TAILED(struct clew_task_record, command_line_size, STORE_TAIL_MAX)},
@@ -222,6 +323,12 @@ static const struct table_kind table[] = {
 	 TAILED(struct clew_cgroup_record, path_size, STORE_TAIL_MAX)},
 	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns), TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
 	{KIND("gap", CLEW_KIND_GAP, struct clew_gap, gap_columns)},
+	{KIND("work", CLEW_KIND_WORK, struct clew_work, work_columns)},
+	{KIND("bio", CLEW_KIND_BIO, struct clew_bio, bio_columns)},
+	{KIND("request", CLEW_KIND_REQUEST, struct clew_request, request_columns)},
+	{KIND("lock", CLEW_KIND_LOCK, struct clew_lock, lock_columns)},
+	{KIND("ring", CLEW_KIND_RING, struct clew_ring, ring_columns)},
+	{KIND("refill", CLEW_KIND_REFILL, struct clew_refill, refill_columns)},
 };
 
 #define TABLE_COUNT (sizeof(table) / sizeof(table[0]))
@@ -245,6 +352,8 @@ size_t store_record_size(const void *record, size_t size)
 	need = kind->size;
 	if (header->flags & kind->extension_mask)
 		need += kind->extension;
+	if (header->flags & kind->second_mask)
+		need += kind->second;
 	if (kind->tail_length && size >= need) {
 		uint16_t length;
 
@@ -258,7 +367,7 @@ size_t store_record_stride(unsigned id)
 {
 	const struct table_kind *kind = table_find(id);
 
-	return kind ? kind->size + kind->extension : 0;
+	return kind ? kind->size + kind->extension + kind->second : 0;
 }
 
 size_t store_tail_length_offset(unsigned id)
@@ -361,5 +470,9 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 	}
 	column->known = true;
 	column->offset = member->offset;
+	if (ours->second && member->offset >= ours->size + ours->extension) {
+		column->pull = ours->extension;
+		column->pull_mask = ours->extension_mask;
+	}
 	column->member_size = store_type_size(member->type);
 }

@@ -59,7 +59,9 @@ struct store_column {
 	bool known; /* bound to a member */
 	bool referenced;
 	uint8_t member_size;
-	uint16_t offset; /* of the member */
+	uint16_t offset;   /* of the member */
+	uint16_t pull;	   /* bytes that the member comes earlier .. */
+	uint8_t pull_mask; /* .. in records whose header.flags have none of these */
 };
 
 struct store_kind {
