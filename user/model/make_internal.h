@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A maker: the model as far as it is made, and beside it what only making needs.
+ * Strings, spans, categories, waits and attributes are the model's own columns from
+ * the first; ESs and marks wait in a sequence a span, endpoints in a list, until the
+ * finish lays them out. In a maker's ESs `in` and `out` are endpoints, not
+ * dependencies: a fission then moves an endpoint without looking for it.
+ */
+#ifndef CLEW_MODEL_MAKE_INTERNAL_H
+#define CLEW_MODEL_MAKE_INTERNAL_H
+
+#include <clew/model_make.h>
+#include <clew/tokens.h>
+#include <model/make_sequence.h>
+#include <model/map.h>
+#include <model/model_internal.h>
+
+struct make_es {
+	clew_time end; /* the key */
+	clew_time start;
+	uint32_t in, out; /* endpoints */
+	uint32_t wait;
+	uint32_t unused;
+};
+
+/*
+ * A mark at a moment that several ESs touch belongs to the one of number `ordinal`
+ * among them, in order; at any other moment that is 0.
+ */
+struct make_mark {
+	clew_time at; /* the key */
+	uint32_t label;
+	uint32_t ordinal;
+};
+
+struct make_span {
+	uint32_t last_child;
+	struct sequence es, marks;
+};
+
+struct make_dependency {
+	uint32_t type, attributes;
+	enum clew_mode mode;
+	uint32_t first_origin, last_origin, origin_count; /* first: the triggering one */
+	uint32_t first_destination, last_destination, destination_count;
+	clew_time trigger_at;
+};
+
+struct make_endpoint {
+	uint32_t next; /* of its dependency, on the same side */
+	uint32_t dependency;
+};
+
+struct clew_maker {
+	struct clew_model *model;
+	struct vector spans;			   /* make_span, beside the model's */
+	struct vector dependencies;		   /* make_dependency */
+	struct vector endpoints;		   /* make_endpoint */
+	struct vector last_children;		   /* of categories, uint32_t */
+	struct vector last_roots;		   /* last root category of hierarchies, uint32_t */
+	struct map span_index;			   /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
+	struct map category_index;		   /* (parent, name), hierarchy -> category */
+	struct map name_index;			   /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
+	struct map placement_index;		   /* span, hierarchy -> category */
+	struct map attribute_index;		   /* hash -> attribute list */
+	uint32_t kind_waits[CLEW_WAIT_KIND_COUNT]; /* the wait of a kind without attributes */
+	uint32_t last_root;
+	uint32_t mark_count;
+	uint32_t limit; /* more than that of anything is too many */
+	bool dead;	/* memory was short: what is made is not whole */
+	bool bulk;	/* all ESs are laid out already */
+	char error[240];
+};
+
+#define MAKE_AMBIGUOUS (UINT64_C(1) << 32)
+enum { MAKE_TYPE, MAKE_HIERARCHY };
+
+static inline struct make_span *make_span(const struct clew_maker *maker, uint32_t span)
+{
+	return (struct make_span *)maker->spans.data + span;
+}
+
+static inline struct clew_span *make_model_span(const struct clew_maker *maker, uint32_t span)
+{
+	return (struct clew_span *)model_column(maker->model, COLUMN_SPAN)->data + span;
+}
+
+static inline struct make_endpoint *make_endpoint(const struct clew_maker *maker, uint32_t endpoint)
+{
+	return (struct make_endpoint *)maker->endpoints.data + endpoint;
+}
+
+/* Says what is wrong and returns `r`. */
+int make_fail(struct clew_maker *maker, int r, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Begins an operation: 0, or -errno where the maker can take none. `structural`: it makes ESs. */
+int make_begin(struct clew_maker *maker, bool structural);
+/* Memory was short in the midst of something. */
+int make_dead(struct clew_maker *maker);
+/* 0, or -E2BIG where `more` do not fit beside `count`. */
+int make_room(struct clew_maker *maker, size_t count, size_t more, const char *what);
+/* A moment in the written unit. */
+const char *make_moment(const struct clew_maker *maker, clew_time at, char text[static 32]);
+
+/* A span with its names and relatives, without ESs. */
+int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+/* CLEW_NONE: untyped. */
+int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint32_t *ret_wait);
+
+/* ---- make_span.c: the ESs of one span. What a check has passed fails of memory alone. ---- */
+
+int make_check_endpoint(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place);
+int make_check_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, unsigned place);
+int make_out(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
+int make_in(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
+int make_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, uint32_t wait);
+/* Into the first ES there, before others of that moment. 0 or -ENOMEM. */
+int make_mark(struct make_span *span, const struct make_mark *mark);
+
+/* ---- make_flat.c ---- */
+
+/*
+ * Simplifies the ESs of a span, laid out, `in` and `out` of any meaning but CLEW_NONE
+ * for none; marks stay where they are, `mark` is adjusted. Returns how many are left.
+ */
+uint32_t make_simplify_span(struct clew_es *es, uint32_t count);
+
+#endif
