@@ -18,6 +18,8 @@ import os
 
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
 from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
+from _place import Place
+from _rules import compare_rules
 
 # Program and variant; together: may run beside others (those that do not fill a CPU).
 QUIET = [
@@ -25,19 +27,28 @@ QUIET = [
     "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex-32,normal", "pipe,threads",
     "pipe,processes", "pipe-32,threads", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32", "socket,stream",
     "socket,datagram", "socket,sequence", "stop", "tree", "vfork",
+    "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "timer,other", "timer,self", "timer,epoll", "timer,slack",
+    "uring,pipe", "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
 ]
-LOUD = ["twospan", "spinners", "race,futex", "race,pipe"]
+# One after the other: they fill CPUs, or have a disk or a group to themselves.
+LOUD = [
+    "twospan", "spinners", "race,futex", "race,pipe", "timer,hog", "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory",
+    "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4", "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4",
+    *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")),
+]
+# Not asked for unless named by --only.
+AWAITED = [name for name in QUIET + LOUD if name.partition(",")[0] in ("net", "timer", "uring", "work", "kernellock", "inversion", "deep", "fight", "quota", "disk")]
 RUNS_PER_RECORDING = 5
 
 
-def command(name, seed, directory):
+def command(name, seed, directory, place):
     program, _, variant = name.partition(",")
     output = os.path.join(directory, f"{name}.{seed}.json")
-    words = [os.path.join(WORKLOADS, program), "--seed", str(seed)] + (["--variant", variant] if variant else [])
+    words = [os.path.join(WORKLOADS, program), "--seed", str(seed), "--place", place.path] + (["--variant", variant] if variant else [])
     return f"{' '.join(words)} >'{output}' 2>'{output}.err' || echo $? >'{output}.status'"
 
 
-def record(names, seeds, directory):
+def record(names, seeds, directory, place):
     """One recording of all workloads with these seeds; returns the capture's path."""
     script = os.path.join(directory, "run.sh")
     with open(script, "w", encoding="ascii") as file:
@@ -46,9 +57,9 @@ def record(names, seeds, directory):
             for group in ([n for n in names if n not in LOUD][i::2] for i in range(2)):
                 if not group:
                     continue
-                file.write("(\n" + "\n".join(command(n, seed, directory) for n in group) + "\n) &\n")
+                file.write("(\n" + "\n".join(command(n, seed, directory, place) for n in group) + "\n) &\n")
             file.write("wait\n")
-            file.write("\n".join(command(n, seed, directory) for n in names if n in LOUD) + "\n")
+            file.write("\n".join(command(n, seed, directory, place) for n in names if n in LOUD) + "\n")
     path = os.path.join(directory, "trace.clew")
     done = clew("record", "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 5)
     if done.returncode != 0:
@@ -77,6 +88,8 @@ class Results:
         self.wrong = collections.defaultdict(list)
         self.facts = collections.Counter()
         self.waits = collections.Counter()
+        self.rules = collections.Counter()
+        self.requests_differ = []
         self.skipped = {}
         self.blind = []  # where clew says that the kernel hid something from it
 
@@ -86,7 +99,8 @@ class Results:
         self.scores[name].add(score)
         self.waits[name] += len(graph["waits"])
         self.facts[name] += len(graph["why"])
-        for problem in wrong + compare_names(graph, capture) + compare_waits(graph, capture):
+        self.rules[name] += len(graph["rules"])
+        for problem in wrong + compare_names(graph, capture) + compare_waits(graph, capture) + compare_rules(graph, capture):
             self.note(name, seed, problem)
 
     def note(self, name, seed, problem):
@@ -101,17 +115,33 @@ def explain(path, fact):
     return answer("why", path, "--tid", fact["tid"], "--from", fact["from"], "--to", fact["to"])
 
 
-def check_recording(results, names, seeds, directory):
-    path = record(names, seeds, directory)
+def load_requests(results, path, graphs):
+    """All requests of a capture, if any workload says something of them; --dev must choose among the same."""
+    devices = {rule["dev"] for graph in graphs for rule in graph["rules"] if "dev" in rule}
+    if not devices:
+        return []
+    requests = answer("requests", path)["requests"]
+    for device in devices:
+        chosen = [r for r in answer("requests", path, "--dev", device)["requests"] if r["dev"] == device]
+        if chosen != [r for r in requests if r["dev"] == device]:
+            results.requests_differ.append(f"--dev {device}: {len(chosen)} requests, among all {sum(r['dev'] == device for r in requests)}")
+    return requests
+
+
+def check_recording(results, names, seeds, directory, place):
+    path = record(names, seeds, directory, place)
     info = answer("info", path)
     ledger = info["ledger"]
     if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
         note(f"ledger: lost {ledger['lost']}, missed {ledger['missed']}, balanced {ledger['balanced']}")
-    capture = Capture(answer("edges", path)["edges"], answer("waits", path)["waits"])
+    loaded = {(name, seed): load(name, seed, directory) for name in names for seed in seeds}
+    requests = load_requests(results, path, [graph for graph, _ in loaded.values() if graph])
+    capture = Capture(answer("edges", path)["edges"], answer("waits", path)["waits"], requests)
+    capture.passes_on = place.direct
     questions = []
     for name in names:
         for seed in seeds:
-            graph, problem = load(name, seed, directory)
+            graph, problem = loaded[(name, seed)]
             if graph is None:
                 results.note(name, seed, problem)
             elif "skip" in graph:
@@ -150,7 +180,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    names = options.only.split("+") if options.only else QUIET + LOUD
+    names = options.only.split("+") if options.only else [name for name in QUIET + LOUD if name not in AWAITED]
     results = Results(names)
     for name in [n for n in names if "-32" in n]:
         if not runs_here(name):
@@ -161,19 +191,27 @@ def main():
             else:
                 skip(f"workload {name}", reason or "this kernel runs no 32-bit programs")
     seeds = list(range(options.seed, options.seed + options.runs))
-    for first in range(0, len(seeds), RUNS_PER_RECORDING):
-        directory = scratch(f"run{first}")
-        os.makedirs(directory)
-        check_recording(results, names, seeds[first:first + RUNS_PER_RECORDING], directory)
+    with Place() as place:
+        for name in list(names):
+            reason = place.needs(name)
+            if reason:
+                names.remove(name)
+                # A guest is made with all that is needed.
+                (ok(False, f"workload {name}", reason) if GUEST else skip(f"workload {name}", reason))
+        for first in range(0, len(seeds), RUNS_PER_RECORDING):
+            directory = scratch(f"run{first}")
+            os.makedirs(directory)
+            check_recording(results, names, seeds[first:first + RUNS_PER_RECORDING], directory, place)
     for line in results.score.table():
         note(line)
     for problem in results.blind[:20]:
         note("blind: " + problem)
+    ok(not results.requests_differ, "requests of one device are the same among all", results.requests_differ[:2])
     total = sum(results.score.right.values()) + sum(results.waits.values())
     ok(len(results.blind) <= total / 500, f"clew is blind in {len(results.blind)} of {total} cases", "more than 0.2 %")
     for name in names:
         pairs = sum(results.scores[name].right.values())
-        title = f"workload {name}: {options.runs} runs, {pairs} pairs, {results.waits[name]} waits, {results.facts[name]} explanations"
+        title = f"workload {name}: {options.runs} runs, {pairs} pairs, {results.waits[name]} waits, {results.facts[name]} explanations, {results.rules[name]} rules"
         if name in results.skipped and not results.wrong[name]:
             if may_skip(name, results.skipped[name]):
                 skip(f"workload {name}", results.skipped[name])

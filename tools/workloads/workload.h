@@ -45,6 +45,7 @@
 #define WL_TARGETS 12
 #define WL_HOLDERS 6
 #define WL_CHARGES 6
+#define WL_RULES   512
 
 #define WL_ANY_ARGUMENT ULONG_MAX
 #define WL_NOBODY	(-1)
@@ -73,7 +74,9 @@ struct wl_edge {
 	bool optional; /* may be there: neither missed nor wrong */
 	uint64_t at_min;
 	uint64_t at_max;
-	char object[48]; /* kind, kind:number or empty */
+	char object[48];   /* kind, kind:number or empty */
+	char evidence[24]; /* alternatives divided by '|' */
+	char context[24];  /* likewise, "" for any */
 };
 
 struct wl_holder {
@@ -84,7 +87,7 @@ struct wl_holder {
 
 struct wl_wait {
 	int task;
-	char kind[12];
+	char kind[32]; /* alternatives divided by '|' */
 	char call[48]; /* alternatives divided by '|', "" for none, "*" for any */
 	uint64_t start_min;
 	uint64_t start_max;
@@ -94,12 +97,15 @@ struct wl_wait {
 	struct wl_holder holders[WL_HOLDERS];
 	int holder_count; /* WL_UNCHECKED: the list is not checked */
 	char object[48];
+	char context[24];     /* of the wake: alternatives divided by '|', "" for task if a task ended it and else any */
+	uint64_t expires_min; /* of a timer; 0: not checked */
+	uint64_t expires_max;
 };
 
 /* Of `task`'s time, this much must be charged to `charged` under `kind`. */
 struct wl_charge {
 	int task;
-	char kind[12];
+	char kind[48]; /* alternatives divided by '|' */
 	uint64_t min;
 	uint64_t max;
 	int by[WL_TARGETS]; /* of a run queue's delay: who may have had the CPU */
@@ -124,15 +130,18 @@ struct wl_log {
 	uint64_t start;
 	char claims[160];
 	char skip[160];
+	char place[160];	 /* a directory with what only root can make: file systems, namespaces, groups */
 	_Atomic int numbers[32]; /* the workload's own use */
 	_Atomic int task_count;
 	_Atomic int edge_count;
 	_Atomic int wait_count;
 	_Atomic int fact_count;
+	_Atomic int rule_count;
 	struct wl_task tasks[WL_TASKS];
 	struct wl_edge edges[WL_EDGES];
 	struct wl_wait waits[WL_WAITS];
 	struct wl_fact facts[WL_FACTS];
+	char rules[WL_RULES][512]; /* JSON: what must hold where single acts are not known */
 };
 
 static struct wl_log *wl;
@@ -328,6 +337,7 @@ WL_FINE struct wl_edge *wl_edge(const char *type, int from, int to, uint64_t at_
 	edge->to_count = 1;
 	edge->at_min = at_min;
 	wl_copy(edge->object, sizeof(edge->object), object);
+	wl_copy(edge->evidence, sizeof(edge->evidence), "exact");
 	return edge;
 }
 
@@ -378,6 +388,39 @@ WL_FINE struct wl_charge *wl_charge(struct wl_fact *fact, int task, const char *
 	charge->min = min;
 	charge->max = max;
 	return charge;
+}
+
+/* The members of a JSON object that says what must hold; see rules in tests/live/_rules.py. */
+__attribute__((format(printf, 1, 2))) WL_FINE void wl_rule(const char *format, ...)
+{
+	int index = atomic_fetch_add(&wl->rule_count, 1), size;
+	va_list arguments;
+
+	if (index >= WL_RULES)
+		wl_die("too many rules");
+	va_start(arguments, format);
+	size = vsnprintf(wl->rules[index], sizeof(wl->rules[index]), format, arguments);
+	va_end(arguments);
+	if (size >= (int)sizeof(wl->rules[index]))
+		wl_die("a rule is too long");
+}
+
+/*
+ * In from..to the task slept `count` times (as the kernel counted: its voluntary
+ * switches), in one of these calls, in waits of one of these kinds. If `edge` is not
+ * "", one of this type from `origin` (WL_UNCHECKED: any of the workload's) ended each.
+ */
+WL_FINE void wl_slept(int task, uint64_t from, uint64_t to, long count, const char *calls, const char *kinds, const char *edge, int origin,
+		      const char *object)
+{
+	char tid[16] = "";
+
+	if (origin >= 0)
+		snprintf(tid, sizeof(tid), "%d", wl->tasks[origin].tid);
+	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[%ld,%ld],\"calls\":\"%s\",\"kinds\":\"%s\",\"edge\":\"%"
+		"s\","
+		"\"origins\":[%s],\"object\":\"%s\"",
+		wl->tasks[task].tid, (unsigned long long)from, (unsigned long long)to, count, count, calls, kinds, edge, tid, object);
 }
 
 /*
@@ -582,10 +625,10 @@ WL_FINE void *wl_shared(size_t size)
 	return memory;
 }
 
-/* Parses `--seed N` and `--variant WORD`; returns the main task. */
+/* Parses `--seed N`, `--variant WORD` and `--place DIRECTORY`; returns the main task. */
 WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 {
-	const char *variant = "";
+	const char *variant = "", *place = "";
 	uint64_t seed = 1;
 	int self;
 
@@ -594,6 +637,8 @@ WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 			seed = strtoull(argv[i + 1], NULL, 10);
 		else if (strcmp(argv[i], "--variant") == 0)
 			variant = argv[i + 1];
+		else if (strcmp(argv[i], "--place") == 0)
+			place = argv[i + 1];
 	}
 	/* A session of its own, so that wl_die can end all of it and no one else. */
 	setpgid(0, 0);
@@ -604,6 +649,7 @@ WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 		wl_die("mmap: %s", strerror(errno));
 	wl_copy(wl->workload, sizeof(wl->workload), workload);
 	wl_copy(wl->variant, sizeof(wl->variant), variant);
+	wl_copy(wl->place, sizeof(wl->place), place);
 	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
 	wl->seed = seed;
 	wl->start = wl_now();
@@ -653,7 +699,7 @@ WL_FINE void wl_print_tid(const char *name, int task)
 WL_FINE void wl_print_wait(const struct wl_wait *wait)
 {
 	wl_print_tid("tid", wait->task);
-	printf("\"kind\":\"%s\",", wait->kind);
+	wl_print_words("kind", wait->kind, '|');
 	wl_print_words("call", wait->call, '|');
 	printf("\"start_min\":%llu,\"start_max\":%llu,", (unsigned long long)wait->start_min, (unsigned long long)wait->start_max);
 	printf("\"end_min\":%llu,\"end_max\":%llu,", (unsigned long long)wait->end_min, (unsigned long long)wait->end_max);
@@ -668,6 +714,10 @@ WL_FINE void wl_print_wait(const struct wl_wait *wait)
 		}
 		printf("],");
 	}
+	wl_print_words("context", wait->context, '|');
+	if (wait->expires_max)
+		printf("\"expires_min\":%llu,\"expires_max\":%llu,", (unsigned long long)wait->expires_min,
+		       (unsigned long long)wait->expires_max);
 	printf("\"object\":\"%s\"", wait->object);
 }
 
@@ -684,8 +734,9 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 			wl_print_tids("by", charge->by, charge->by_count);
 		if (charge->chain_count)
 			wl_print_tids("chain", charge->chain, charge->chain_count);
-		printf("\"kind\":\"%s\",\"min\":%llu,\"max\":%llu,\"cycle\":%s}", charge->kind, (unsigned long long)charge->min,
-		       (unsigned long long)charge->max, charge->cycle ? "true" : "false");
+		wl_print_words("kind", charge->kind, '|');
+		printf("\"min\":%llu,\"max\":%llu,\"cycle\":%s}", (unsigned long long)charge->min, (unsigned long long)charge->max,
+		       charge->cycle ? "true" : "false");
 	}
 	printf("]");
 }
@@ -718,6 +769,8 @@ WL_FINE void wl_print(void)
 		wl_print_words("type", edge->type, '|');
 		wl_print_tid("from", edge->from);
 		wl_print_tids("to", edge->to, edge->to_count);
+		wl_print_words("evidence", edge->evidence, '|');
+		wl_print_words("context", edge->context, '|');
 		printf("\"at_min\":%llu,\"at_max\":%llu,\"optional\":%s,\"object\":\"%s\"}", (unsigned long long)edge->at_min,
 		       (unsigned long long)edge->at_max, edge->optional ? "true" : "false", edge->object);
 	}
@@ -733,6 +786,9 @@ WL_FINE void wl_print(void)
 		wl_print_fact(&wl->facts[i]);
 		printf("}");
 	}
+	printf("],\n\"rules\":[");
+	for (int i = 0; i < wl->rule_count; i++)
+		printf("%s{%s}", i ? ",\n" : "", wl->rules[i]);
 	printf("]}\n");
 	fflush(stdout);
 }
@@ -743,6 +799,19 @@ __attribute__((noreturn)) WL_FINE void wl_skip(const char *reason)
 	wl_copy(wl->skip, sizeof(wl->skip), reason);
 	wl_print();
 	_exit(0);
+}
+
+/* The path of something in the place, which must be there. */
+WL_FINE const char *wl_place(const char *name)
+{
+	static _Thread_local char path[256];
+	char reason[64];
+
+	snprintf(path, sizeof(path), "%s/%s", wl->place, name);
+	snprintf(reason, sizeof(reason), "no such place: %s", name);
+	if (!wl->place[0] || access(path, F_OK) < 0)
+		wl_skip(reason);
+	return path;
 }
 
 #endif

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A place with what workloads need and only root can make.
+
+Small file systems on loop devices (ext4 on one that passes its requests on directly, xfs on one
+that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
+veth pair, a group with a CPU quota and one with a memory limit. What this kernel has not is in
+`lacks`, with the reason. All of it goes when the place is left, also what a killed test left over.
+"""
+
+import fcntl
+import os
+import shutil
+import struct
+import subprocess
+import time
+
+PREFIX = "clew-live-place-"
+TOP = "/var/tmp"
+MEGABYTE = 1 << 20
+LOOP_CTL_GET_FREE = 0x4C82
+LOOP_CONFIGURE = 0x4C0A
+LOOP_SET_DIRECT_IO = 0x4C08
+LO_FLAGS_AUTOCLEAR = 4
+FITHAW = 0xC0045878
+MAPPED_FROM = 2048  # sectors
+
+
+class Lacking(Exception):
+    """Something that this machine does not have."""
+
+
+def command(*words):
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    program = shutil.which(words[0], path=path)
+    if not program:
+        raise Lacking(f"no such program: {words[0]}")
+    done = subprocess.run([program, *map(str, words[1:])], capture_output=True, text=True, errors="replace", check=False, timeout=120)
+    if done.returncode:
+        raise Lacking(f"{' '.join(map(str, words[:3]))} is refused: {' '.join((done.stderr or done.stdout).split())}")
+    return done.stdout
+
+
+def quietly(*words):
+    try:
+        command(*words)
+    except (Lacking, OSError, subprocess.SubprocessError):
+        pass
+
+
+def module(name):
+    """Loads a module where the kernel has them."""
+    if os.path.isdir(f"/lib/modules/{os.uname().release}"):
+        quietly("modprobe", name)
+
+
+def mounts():
+    with open("/proc/mounts", encoding="utf-8", errors="replace") as file:
+        return [line.split()[:4] for line in file]
+
+
+def controller(name):
+    """Where the groups of a controller are, and whether that is the unified hierarchy."""
+    for kind, directory, system, options in mounts():
+        if system == "cgroup" and name in options.split(","):
+            return directory, False
+    for kind, directory, system, options in mounts():
+        if system != "cgroup2":
+            continue
+        try:
+            with open(f"{directory}/cgroup.controllers", encoding="ascii") as file:
+                if name not in file.read().split():
+                    continue
+            write(f"{directory}/cgroup.subtree_control", f"+{name}")
+        except OSError as error:
+            raise Lacking(f"the {name} controller is refused: {error}") from error
+        return directory, True
+    raise Lacking(f"no such controller: {name}")
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(str(text))
+
+
+class Loop:
+    """A loop device that the kernel frees when its last user closes it."""
+
+    def __init__(self, image, megabytes, direct):
+        with open(image, "wb") as file:
+            file.truncate(megabytes * MEGABYTE)
+        with open(image, "r+b") as backing:
+            for _ in range(20):
+                with open("/dev/loop-control", "rb") as control:
+                    number = fcntl.ioctl(control, LOOP_CTL_GET_FREE)
+                self.path = f"/dev/loop{number}"
+                self.fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+                # struct loop_config: the file, block size, struct loop_info64, reserved.
+                info = struct.pack("<QQQQQIIII", 0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_AUTOCLEAR) + bytes(232 - 56)
+                try:
+                    fcntl.ioctl(self.fd, LOOP_CONFIGURE, bytearray(struct.pack("<II", backing.fileno(), 0) + info + bytes(64)))
+                    break
+                except OSError:
+                    os.close(self.fd)
+                    self.fd = -1
+                    time.sleep(0.05)
+        if self.fd < 0:
+            raise Lacking("no such loop device is free")
+        self.direct = False
+        if direct:
+            try:
+                fcntl.ioctl(self.fd, LOOP_SET_DIRECT_IO, 1)
+                self.direct = True
+            except OSError:
+                pass
+
+    def number(self):
+        device = os.fstat(self.fd).st_rdev
+        return f"{os.major(device)}:{os.minor(device)}"
+
+    def release(self):
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
+
+class Place:
+    """Use with `with`; `path` is the directory, `lacks` what is not in it: {name: reason}."""
+
+    def __init__(self):
+        self.path = os.path.join(TOP, f"{PREFIX}{os.getpid()}")
+        self.lacks = {}
+        self.loops = []
+        self.direct = {}  # "major:minor" of a loop device -> whether it asks the disk below directly
+
+    def __enter__(self):
+        clean_leftovers()
+        os.makedirs(self.path)
+        try:
+            for make, names in ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net-a", "net-b"]),
+                                (self._cpu, ["cpu"]), (self._memory, ["memory"])):
+                try:
+                    make()
+                except (Lacking, OSError, subprocess.SubprocessError) as error:
+                    reason = str(error) if isinstance(error, Lacking) else f"refused: {error}"
+                    self.lacks.update({name: reason for name in names})
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        for loop in self.loops:
+            loop.release()
+        remove(self.path, os.getpid())
+
+    def needs(self, workload):
+        """What of this place a workload PROGRAM,VARIANT needs, and the reason if that is lacking."""
+        program, _, variant = workload.partition(",")
+        needed = []
+        if program in ("disk", "uring"):
+            needed = [variant.rpartition("-")[2]] if "-" in variant else []
+        elif program == "quota":
+            needed = [variant]
+        elif program == "net":
+            needed = ["net-a", "net-b"] if variant.endswith("-veth") else []
+        elif program == "deep" or workload == "kernellock,freeze":
+            needed = ["ext4"]
+        elif workload == "work,loop":
+            needed = ["loop"]
+        return next((self.lacks[name] for name in needed if name in self.lacks), None)
+
+    def _system(self, name, kind, device, *options):
+        directory = os.path.join(self.path, name)
+        module(kind)
+        command(f"mkfs.{kind}", "-q", *options, device)
+        os.makedirs(directory)
+        command("mount", "-t", kind, device, directory)
+
+    def _loop(self, name, megabytes, direct):
+        module("loop")
+        loop = Loop(os.path.join(self.path, name + ".image"), megabytes, direct)
+        self.loops.append(loop)
+        self.direct[loop.number()] = loop.direct
+        return loop
+
+    def _ext4(self):
+        loop = self._loop("ext4", 64, True)
+        self._system("ext4", "ext4", loop.path, "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0")
+        loop.release()
+
+    def _xfs(self):
+        loop = self._loop("xfs", 320, False)
+        self._system("xfs", "xfs", loop.path)
+        loop.release()
+        os.symlink("xfs", os.path.join(self.path, "loop"))
+
+    def _mapped(self):
+        module("dm-mod")
+        name = os.path.basename(self.path)
+        if not os.path.exists("/dev/mapper/control") and "device-mapper" not in open("/proc/misc", encoding="ascii").read():
+            raise Lacking("no such kernel part: the device mapper")
+        loop = self._loop("dm", 64, True)
+        sectors = 64 * MEGABYTE // 512 - MAPPED_FROM
+        command("dmsetup", "create", "--noudevsync", name, "--table", f"0 {sectors} linear {loop.path} {MAPPED_FROM}")
+        write(os.path.join(self.path, "mapped"), f"{loop.number()} {MAPPED_FROM}\n")
+        quietly("dmsetup", "mknodes", "--noudevsync", name)
+        self._system("dm", "ext4", f"/dev/mapper/{name}", "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0")
+
+    def _namespaces(self):
+        module("veth")
+        for end in "ab":
+            command("ip", "netns", "add", namespace(os.getpid(), end))
+        one, other = (namespace(os.getpid(), end) for end in "ab")
+        command("ip", "link", "add", "clew-a", "netns", one, "type", "veth", "peer", "name", "clew-b", "netns", other)
+        for end, address in (("a", "10.231.77.1/30"), ("b", "10.231.77.2/30")):
+            command("ip", "-n", namespace(os.getpid(), end), "address", "add", address, "dev", f"clew-{end}")
+            command("ip", "-n", namespace(os.getpid(), end), "link", "set", f"clew-{end}", "up")
+            os.symlink(f"/run/netns/{namespace(os.getpid(), end)}", os.path.join(self.path, f"net-{end}"))
+
+    def _group(self, name):
+        directory, unified = controller(name)
+        group = os.path.join(directory, f"{PREFIX}{os.getpid()}-{name}")
+        os.makedirs(group)
+        return group, unified
+
+    def _cpu(self):
+        group, unified = self._group("cpu")
+        if unified:
+            write(f"{group}/cpu.max", "4000 20000")
+        else:
+            write(f"{group}/cpu.cfs_period_us", 20000)
+            write(f"{group}/cpu.cfs_quota_us", 4000)
+        os.symlink(group, os.path.join(self.path, "cpu"))
+
+    def _memory(self):
+        group, unified = self._group("memory")
+        if not unified:
+            raise Lacking("no such limit in cgroup v1: memory.high")
+        write(f"{group}/memory.high", 6 * MEGABYTE)
+        os.symlink(group, os.path.join(self.path, "memory"))
+
+
+def namespace(pid, end):
+    return f"clew-live-{pid}-{end}"
+
+
+def remove(path, pid):
+    """Undoes a place; what is not there is no error."""
+    for _ in range(50):
+        mounted = [directory for _, directory, _, _ in mounts() if directory.startswith(path + "/")]
+        if not mounted:
+            break
+        for directory in reversed(mounted):
+            try:
+                fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+                try:
+                    fcntl.ioctl(fd, FITHAW, 0)
+                except OSError:
+                    pass
+                os.close(fd)
+            except OSError:
+                pass
+            quietly("umount", directory)
+        time.sleep(0.1)
+    if os.path.exists(os.path.join(path, "mapped")):
+        quietly("dmsetup", "remove", "--noudevsync", "--retry", os.path.basename(path))
+    for end in "ab":
+        if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
+            quietly("ip", "netns", "del", namespace(pid, end))
+    for name in ("cpu", "memory"):
+        try:
+            group = os.path.join(controller(name)[0], f"{PREFIX}{pid}-{name}")
+        except (Lacking, OSError):
+            continue
+        for _ in range(50):
+            try:
+                os.rmdir(group)
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(0.1)
+    shutil.rmtree(path, True)
+
+
+def clean_leftovers():
+    for name in os.listdir(TOP):
+        pid = name[len(PREFIX):]
+        if name.startswith(PREFIX) and pid.isdigit() and not os.path.exists(f"/proc/{pid}"):
+            remove(os.path.join(TOP, name), int(pid))
+
+
+if __name__ == "__main__":
+    with Place() as place:
+        print(place.path, place.lacks)
+        input()

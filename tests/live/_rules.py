@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What must hold where a workload cannot know its single acts: its rules, against clew's waits, edges and requests.
+
+Rules are printed by the workloads, each with its name in `rule`:
+
+waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge of a type ended each
+locks     every wait for a kernel lock of some tasks is for one and the same, ended by one of them
+requests  exactly these sectors were asked for by a task, each once
+items     so many work items were queued by a task, and a worker ran each
+disk      as many requests and sectors as the disk itself counted
+"""
+
+import collections
+
+from _graph import SLACK, disagreement, object_agrees
+
+FOLLOWED = ("lock", "journal", "memory", "throttle")  # kinds that say nothing of a request: others' requests are behind
+
+
+def _words(text):
+    return text.split("|")
+
+
+def _inside(wait, rule):
+    return wait["start"] >= rule["from"] - SLACK and wait["start"] <= rule["to"] and (wait["end"] is None or wait["end"] <= rule["to"] + SLACK)
+
+
+def check_waits(rule, graph, capture):
+    calls = _words(rule["calls"])
+    # Between its acts a task naps.
+    waits = [w for w in capture.by_tid.get(rule["tid"], ()) if _inside(w, rule) and (w["call"] in calls or (calls == ["*"] and w["kind"] != "sleep"))]
+    found = [(w["kind"], w["call"]) for w in waits]
+    if not rule["count"][0] <= len(waits) <= rule["count"][1]:
+        return f"{len(waits)} waits, not {rule['count']}: {found[:6]}"
+    for wait in waits:
+        if wait["kind"] not in _words(rule["kinds"]):
+            return f"kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
+        if wait["kind"] in FOLLOWED and wait["kind"] != rule["kinds"]:
+            continue
+        if not object_agrees(rule["object"], wait["object"]):
+            return f"object {wait['object']}, not {rule['object']}"
+        if not rule["edge"]:
+            continue
+        origins = rule["origins"] or [task["tid"] for task in graph["tasks"]]
+        if not capture.edge_to(rule["tid"], wait["end"], rule["edge"], origins):
+            near = [(e["type"], [o["tid"] for o in e["from"]]) for e in capture.edges_at(rule["tid"], wait["end"])]
+            return f"no {rule['edge']} edge ends the wait at {wait['end']} ({wait['kind']}, ended by {wait['ended_by']}): {near}"
+    if "must" in rule and rule["must"] not in [w["kind"] for w in waits]:
+        return f"no wait of kind {rule['must']}: {collections.Counter(found).most_common(4)}"
+    return ""
+
+
+def check_locks(rule, graph, capture):
+    waits = [w for tid in rule["tids"] for w in capture.by_tid.get(tid, ()) if w["kind"] == "lock" and _inside(w, rule)]
+    if not rule["count"][0] <= len(waits) <= rule["count"][1]:
+        return f"{len(waits)} waits for a lock, not {rule['count']}"
+    locks = collections.Counter((w["object"] or {}).get("address") for w in waits)
+    if len(locks) > 1 or None in locks:
+        return f"{len(locks)} locks: {locks.most_common(3)}"
+    for wait in waits:
+        if (wait["object"] or {}).get("kind") != "lock" or wait["object"].get("type") != rule["type"]:
+            return f"object {wait['object']}, not a {rule['type']}"
+        if wait["end"] is None or (wait["ended_by"] or {}).get("tid") not in rule["origins"]:
+            return f"the wait of {wait['tid']} at {wait['start']} was ended by {wait['ended_by']}"
+        if not capture.edge_to(wait["tid"], wait["end"], "unlock", rule["origins"]):
+            return f"no unlock edge ends the wait of {wait['tid']} at {wait['end']}"
+    return ""
+
+
+def _merge(stretches):
+    merged = []
+    for first, count in sorted(stretches):
+        if merged and merged[-1][1] >= first:
+            merged[-1][1] = max(merged[-1][1], first + count)
+        else:
+            merged.append([first, first + count])
+    return merged
+
+
+def _covered(stretches, by):
+    """Whether each stretch [first, end) lies within one of the others."""
+    return all(any(low <= first and end <= high for low, high in by) for first, end in stretches)
+
+
+def check_requests(rule, graph, capture):
+    chosen = [r for r in capture.requests_of(rule["dev"]) if (r["submitter"] or {}).get("tid") == rule["tid"] and r["op"] == rule["op"] and r["bytes"]
+              and rule["from"] - SLACK <= r["queued"] <= rule["to"] + SLACK]
+    asked = [(r["sector"], r["bytes"] // 512) for r in chosen]
+    if sum(count for _, count in asked) != sum(end - first for first, end in _merge(asked)):
+        return f"some sector more than once: {asked[:8]}"
+    wanted = _merge(rule["sectors"])
+    if rule["within"]:
+        if not _covered(wanted, _merge(asked)) or not _covered(_merge(asked), _merge(rule["within"])):
+            return f"{asked[:8]}, not {rule['sectors']}"
+    elif _merge(asked) != wanted:
+        return f"{asked[:8]}, not {rule['sectors'][:8]}"
+    for request in chosen:
+        if not request["queued"] <= (request["issued"] or 0) <= (request["completed"] or 0) <= rule["to"] + SLACK:
+            return f"request at {request['sector']}: queued {request['queued']}, issued {request['issued']}, completed {request['completed']}"
+    if capture.passes_on.get(rule["dev"]):
+        # A loop device that reads its file directly: what it asks of the disk below is as much.
+        for request in chosen:
+            below = sum(capture.requests[index]["bytes"] for index in request["lower"] if capture.requests[index]["op"] == request["op"])
+            if below < request["bytes"]:
+                return f"request at {request['sector']} of {request['bytes']} bytes: {below} bytes asked below"
+    return ""
+
+
+def check_items(rule, graph, capture):
+    count = 0
+    for edge in capture.by_origin.get(rule["tid"], ()):
+        at = next(o["at"] for o in edge["from"] if o["tid"] == rule["tid"])
+        thing = edge["object"] or {}
+        if edge["type"] == "work" and rule["from"] - SLACK <= at <= rule["to"] + SLACK and rule["function"] in (thing.get("function") or ""):
+            count += 1
+            if edge["evidence"] != "exact":
+                return f"evidence {edge['evidence']}"
+    return "" if count >= rule["count"] else f"{count} items of {rule['function']}, not {rule['count']}"
+
+
+def check_disk(rule, graph, capture):
+    """Only where a workload has the disk to itself."""
+    found = collections.Counter()
+    for request in capture.requests_of(rule["dev"]):
+        done = request["completed"]
+        if done is None or not rule["from_min"] - SLACK <= done <= rule["to_max"] + SLACK:
+            continue
+        if request["op"] == "flush":
+            found["flushes"] += 1
+        elif request["bytes"]:
+            found[request["op"] + "s"] += 1
+            found[request["op"] + "_sectors"] += request["bytes"] // 512
+    for name in ("reads", "read_sectors", "write_sectors", "flushes"):
+        if found[name] != rule[name]:
+            return f"{name} {found[name]}, the disk says {rule[name]}: {dict(found)}"
+    # The disk counts a flush without data as a write of nothing besides.
+    if not rule["writes"] - rule["flushes"] <= found["writes"] <= rule["writes"]:
+        return f"writes {found['writes']}, the disk says {rule['writes']}"
+    return ""
+
+
+CHECKS = {"waits": check_waits, "locks": check_locks, "requests": check_requests, "items": check_items, "disk": check_disk}
+
+
+def compare_rules(graph, capture):
+    """What is wrong, in words."""
+    wrong = []
+    for rule in graph["rules"]:
+        problem = CHECKS[rule["rule"]](rule, graph, capture)
+        if problem:
+            tids = rule.get("tids") or [rule.get("tid")]
+            blind = any(capture.blind(tid, rule["from"], rule["to"]) for tid in tids if tid)
+            wrong.append(disagreement(f"rule {rule['rule']} of {tids} in {rule.get('from', rule.get('from_min'))}..{rule.get('to', rule.get('to_max'))}: {problem}", blind))
+    return wrong

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reads and writes that wait for a disk, and fsync. Variants: what, a dash, and the
+ * file system of the place: read, write, dsync (O_DIRECT), cold (a buffered read of
+ * what is not in memory), fsync (of blocks that lie apart: a request each), fresh
+ * (of blocks that were never written: the end of each write is a work item's).
+ */
+#include "disk.h"
+
+#define BLOCKS 256u
+#define APART  16u
+
+static struct disk_file file;
+static char *buffer;
+
+/* One act of the task, with the kernel's own count of the times it slept meanwhile. */
+struct step {
+	uint64_t from;
+	uint64_t to;
+	long slept;
+};
+
+static struct step begin_step(void)
+{
+	struct step step = {.slept = wl_voluntary_switches()};
+
+	step.from = wl_now();
+	return step;
+}
+
+static void end_step(struct step *step)
+{
+	step->to = wl_now();
+	step->slept = wl_voluntary_switches() - step->slept;
+}
+
+static void log_step(int self, const struct step *step, const char *calls, const char *kinds)
+{
+	char object[48];
+
+	snprintf(object, sizeof(object), "file:%llu", (unsigned long long)file.inode);
+	wl_slept(self, step->from, step->to, step->slept, calls, kinds, "request", self, object);
+}
+
+static void move_directly(int self, bool writing)
+{
+	for (int lap = 0, laps = wl_random(4, 8); lap < laps; lap++) {
+		uint64_t blocks = wl_random(1, 16), from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK, bytes = blocks * DISK_BLOCK;
+		struct step step = begin_step();
+		char sectors[256];
+
+		if (writing)
+			WL_CHECK(pwrite(file.fd, buffer, bytes, from));
+		else
+			WL_CHECK(pread(file.fd, buffer, bytes, from));
+		end_step(&step);
+		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal" : "read");
+		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
+		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, "");
+	}
+}
+
+static void read_cold(int self)
+{
+	char all[256], sectors[256];
+
+	disk_sectors(&file, 0, BLOCKS * DISK_BLOCK, all, sizeof(all));
+	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
+		uint64_t from = wl_random(0, BLOCKS - 4) * DISK_BLOCK, bytes = wl_random(1, 4 * DISK_BLOCK);
+		struct step step;
+
+		WL_CHECK(posix_fadvise(file.fd, 0, 0, POSIX_FADV_DONTNEED));
+		step = begin_step();
+		WL_CHECK(pread(file.fd, buffer, bytes, from));
+		end_step(&step);
+		log_step(self, &step, "pread64", "read");
+		disk_sectors(&file, from, (bytes + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK, sectors, sizeof(sectors));
+		disk_asked(&file, self, "read", step.from, step.to, sectors, all);
+	}
+}
+
+static void write_back(int self, bool fresh)
+{
+	for (int lap = 0, laps = wl_random(3, 5); lap < laps; lap++) {
+		int extents = fresh ? 1 : wl_random(1, 12);
+		uint64_t first = fresh ? (unsigned)lap : wl_random(0, BLOCKS - extents * APART);
+		char sectors[384];
+		struct step step;
+		size_t used = 0;
+
+		for (int i = 0; i < extents; i++) {
+			uint64_t from = (first + i * APART) * DISK_BLOCK;
+
+			WL_CHECK(pwrite(file.fd, buffer, DISK_BLOCK, from));
+			if (i)
+				sectors[used++] = ',';
+			disk_sectors(&file, from, DISK_BLOCK, sectors + used, sizeof(sectors) - used);
+			used += strlen(sectors + used);
+		}
+		step = begin_step();
+		/* The range's writeback alone: no journal's. */
+		if (fresh)
+			WL_CHECK(sync_file_range(file.fd, 0, 0,
+						 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+		else
+			WL_CHECK(fdatasync(file.fd));
+		end_step(&step);
+		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync", "fsync|journal");
+		disk_asked(&file, self, "write", step.from, step.to, sectors, "");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	int self = wl_begin(argc, argv, "disk");
+	struct disk_counts before, after;
+	char what[32];
+	char *system;
+	int flags = 0;
+
+	wl_copy(what, sizeof(what), wl->variant);
+	system = strchr(what, '-');
+	if (!system)
+		wl_die("a variant is WHAT-FILESYSTEM");
+	*system++ = '\0';
+	if (strcmp(what, "read") == 0 || strcmp(what, "write") == 0)
+		flags = O_DIRECT;
+	else if (strcmp(what, "dsync") == 0)
+		flags = O_DIRECT | O_DSYNC;
+	buffer = mmap(NULL, 16 * DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (buffer == MAP_FAILED)
+		wl_die("mmap: %s", strerror(errno));
+	disk_create(&file, system, BLOCKS, flags, strcmp(what, "fresh") != 0);
+	disk_count(&file.disk, &before);
+	if (flags)
+		move_directly(self, strcmp(what, "read") != 0);
+	else if (strcmp(what, "cold") == 0)
+		read_cold(self);
+	else
+		write_back(self, strcmp(what, "fresh") == 0);
+	WL_CHECK(syncfs(file.fd));
+	disk_count(&file.disk, &after);
+	disk_counted(&file.disk, &before, &after);
+	wl_print();
+	return 0;
+}

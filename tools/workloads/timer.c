@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Timers that end waits: a timerfd armed by another task (variant other), by the
+ * task itself (self), one armed by another and waited for in epoll (epoll); a sleep
+ * that ends late as its CPU is another's (hog), and one whose timer may be late, as
+ * the task said (slack).
+ */
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+
+#include "workload.h"
+
+enum { STARTED };
+
+static int sleeper, armer, timer, laps, chosen_cpu;
+static uint64_t hog_start, hog_end;
+
+static void arm(uint64_t ns)
+{
+	struct itimerspec setting = {.it_value = {.tv_nsec = ns}};
+
+	WL_CHECK(timerfd_settime(timer, 0, &setting, NULL));
+}
+
+static void sleep_on_timer(int self)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	bool polls = strcmp(wl->variant, "epoll") == 0;
+	uint64_t expired;
+	int epoll = -1;
+
+	if (polls) {
+		epoll = WL_CHECK(epoll_create1(EPOLL_CLOEXEC));
+		WL_CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &event));
+	}
+	for (int lap = 0; lap < laps; lap++) {
+		wl->tasks[self].before = wl_now();
+		atomic_store(&wl->numbers[STARTED], polls ? epoll : timer);
+		if (polls)
+			WL_CHECK(epoll_wait(epoll, &event, 1, -1));
+		WL_CHECK(read(timer, &expired, sizeof(expired)));
+		wl->tasks[self].leaving = wl_now();
+		atomic_store(&wl->tasks[self].step, 1);
+		wl_await(&wl->tasks[self].step, 0);
+	}
+}
+
+static void arm_for_other(int self)
+{
+	bool polls = strcmp(wl->variant, "epoll") == 0;
+
+	for (int lap = 0; lap < laps; lap++) {
+		uint64_t ns = wl_random(500000, 4000000), at_min, at_max;
+		int fd = wl_await_order(&wl->numbers[STARTED]);
+		struct wl_edge *edge;
+		struct wl_wait *wait;
+
+		wl->numbers[STARTED] = 0;
+		wl_await_blocked(sleeper, polls ? SYS_epoll_wait : SYS_read, fd);
+		at_min = wl_now();
+		arm(ns);
+		at_max = wl_now();
+		wl_await(&wl->tasks[sleeper].step, 1);
+		edge = wl_edge("timer", self, sleeper, at_min, "");
+		edge->at_max = at_max;
+		wl_copy(edge->context, sizeof(edge->context), "timer");
+		wait = wl_wait(sleeper, polls ? "poll" : "sleep", polls ? "epoll_wait" : "read", "timer");
+		wl_wait_times(wait, wl->tasks[sleeper].before, at_min + ns, wl->tasks[sleeper].leaving);
+		wait->start_max = at_min;
+		wait->ended_by = WL_NOBODY;
+		wl_copy(wait->context, sizeof(wait->context), "timer");
+		wait->expires_min = at_min + ns;
+		wait->expires_max = at_max + ns;
+		atomic_store(&wl->tasks[sleeper].step, 0);
+	}
+}
+
+static void arm_for_itself(int self)
+{
+	for (int lap = 0; lap < laps; lap++) {
+		uint64_t ns = wl_random(2000000, 6000000), at_min = wl_now(), at_max, before, expired;
+		long switches;
+		struct wl_wait *wait;
+		struct wl_edge *edge;
+
+		arm(ns);
+		at_max = wl_now();
+		wl_spin(wl_random(1000, 500000));
+		switches = wl_voluntary_switches();
+		before = wl_now();
+		WL_CHECK(read(timer, &expired, sizeof(expired)));
+		if (wl_voluntary_switches() == switches)
+			continue; /* it came too late to wait */
+		edge = wl_edge("timer", self, self, at_min, "");
+		edge->at_max = at_max;
+		wl_copy(edge->context, sizeof(edge->context), "timer");
+		wait = wl_wait(self, "sleep", "read", "timer");
+		wl_wait_times(wait, before, at_min + ns, wl_now());
+		wait->start_max = wait->end_max;
+		wait->ended_by = WL_NOBODY;
+		wl_copy(wait->context, sizeof(wait->context), "timer");
+		wait->expires_min = at_min + ns;
+		wait->expires_max = at_max + ns;
+	}
+}
+
+static struct wl_wait *nap_long(int self, uint64_t ns, uint64_t slack)
+{
+	struct timespec time = {.tv_nsec = ns};
+	uint64_t before = wl_now();
+	struct wl_wait *wait;
+
+	wl->tasks[self].before = before;
+	atomic_store(&wl->numbers[STARTED], 1);
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+	wait = wl_wait(self, "sleep", "clock_nanosleep", "timer");
+	wl_wait_times(wait, before, before + ns, wl_now());
+	wait->start_max = wait->end_max;
+	wait->ended_by = WL_NOBODY;
+	wl_copy(wait->context, sizeof(wait->context), "timer");
+	wait->expires_min = before + ns;
+	wait->expires_max = wait->end_max + slack;
+	return wait;
+}
+
+static void nap_with_slack(int self)
+{
+	WL_CHECK(prctl(PR_SET_TIMERSLACK, 3000000));
+	for (int lap = 0; lap < laps; lap++)
+		nap_long(self, wl_random(1, 5) * 1000000, 3000000);
+	WL_CHECK(prctl(PR_SET_TIMERSLACK, 1));
+}
+
+static void go_to_cpu(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(chosen_cpu, &set);
+	WL_CHECK(sched_setaffinity(0, sizeof(set), &set));
+}
+
+static void nap_beside_hog(int self)
+{
+	go_to_cpu();
+	wl->tasks[self].leaving = nap_long(self, 5000000, 0)->end_max;
+}
+
+static void hog(int self)
+{
+	struct sched_param parameter = {.sched_priority = 10};
+
+	(void)self;
+	go_to_cpu();
+	wl_await(&wl->numbers[STARTED], 1);
+	wl_await_blocked(sleeper, SYS_clock_nanosleep, WL_ANY_ARGUMENT);
+	WL_CHECK(sched_setscheduler(0, SCHED_FIFO, &parameter));
+	hog_start = wl_now();
+	wl_spin(wl_random(12, 16) * 1000000);
+	hog_end = wl_now();
+	parameter.sched_priority = 0;
+	WL_CHECK(sched_setscheduler(0, SCHED_OTHER, &parameter));
+}
+
+/* The sleep was over in time; what followed is the hog's. */
+static void log_hog(void)
+{
+	struct wl_fact *fact = wl_fact(sleeper, wl->tasks[sleeper].before, wl->tasks[sleeper].leaving);
+	uint64_t total = fact->to - fact->from, late = hog_end - hog_start - 5000000;
+	struct wl_charge *charge = wl_charge(fact, sleeper, "runqueue", late * 9 / 10, total - 5000000);
+
+	charge->by[0] = armer;
+	charge->by_count = 1;
+	wl_charge(fact, sleeper, "sleep", 4500000, total - late * 9 / 10);
+}
+
+int main(int argc, char **argv)
+{
+	int self = wl_begin(argc, argv, "timer");
+	const char *variant = wl->variant;
+	struct sched_param parameter = {.sched_priority = 10};
+	cpu_set_t set;
+
+	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake timer");
+	laps = wl_random(4, 8);
+	timer = WL_CHECK(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+	WL_CHECK(sched_getaffinity(0, sizeof(set), &set));
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			chosen_cpu = cpu;
+	if (strcmp(variant, "hog") == 0) {
+		if (sched_setscheduler(0, SCHED_FIFO, &parameter) < 0)
+			wl_skip("real-time scheduling is refused");
+		parameter.sched_priority = 0;
+		WL_CHECK(sched_setscheduler(0, SCHED_OTHER, &parameter));
+	}
+	sleeper = self + 1;
+	armer = self + 2;
+	wl_thread(self, strcmp(variant, "self") == 0	? arm_for_itself
+			: strcmp(variant, "slack") == 0 ? nap_with_slack
+			: strcmp(variant, "hog") == 0	? nap_beside_hog
+							: sleep_on_timer);
+	if (strcmp(variant, "hog") == 0)
+		wl_thread(self, hog);
+	else if (strcmp(variant, "other") == 0 || strcmp(variant, "epoll") == 0)
+		wl_thread(self, arm_for_other);
+	for (int task = sleeper; task < wl->task_count; task++)
+		wl_join(self, task);
+	if (strcmp(variant, "hog") == 0)
+		log_hog();
+	wl_print();
+	return 0;
+}
