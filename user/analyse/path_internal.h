@@ -59,7 +59,8 @@ struct path_node {
 struct span_reach {
 	uint32_t first;
 	uint32_t last;
-	uint32_t looked; /* where the search stopped looking */
+	uint32_t low, high; /* where the search stopped looking, either way */
+	uint32_t lowest;    /* the first ES worth looking at */
 	bool waiting;
 };
 
@@ -70,6 +71,7 @@ struct clew_path_finder {
 	struct span_reach *spans;
 	struct vector touched;	/* uint32_t: spans that are not as they were at first */
 	struct vector worklist; /* uint32_t: spans of which more ESs have to be looked at */
+	size_t taken;		/* of the worklist */
 	struct vector queue;	/* uint32_t: ESs, in order of their visit */
 	uint32_t count;		/* ESs of the reach */
 };

@@ -4,9 +4,14 @@
  * the first leads to. Both are spread a span at a time, over neighbours in memory;
  * every ES is looked at once in each direction.
  */
+#include <string.h>
+
 #include "path_internal.h"
 
-static const struct span_reach NOT_REACHED = {.first = CLEW_NONE, .last = CLEW_NONE, .looked = CLEW_NONE};
+/* ESs of a span that are looked at in a row. */
+enum { TURN = 128 };
+
+static const struct span_reach NOT_REACHED = {.first = CLEW_NONE, .last = CLEW_NONE};
 
 int clew_path_finder_new(const struct clew_model *model, struct clew_path_finder **ret_finder)
 {
@@ -55,6 +60,7 @@ void reach_done(struct clew_path_finder *finder)
 	}
 	finder->touched.count = finder->worklist.count = finder->queue.count = 0;
 	finder->count = 0;
+	finder->taken = 0;
 }
 
 static int look_at(struct clew_path_finder *finder, uint32_t number)
@@ -67,12 +73,22 @@ static int look_at(struct clew_path_finder *finder, uint32_t number)
 	return list_add(&finder->worklist, number);
 }
 
-static struct span_reach *next_span(struct clew_path_finder *finder)
+/* The spans are taken in turns, so that what lies near in time is looked at together. NULL: none is left. */
+static struct span_reach *next_span(struct clew_path_finder *finder, uint32_t *ret_number)
 {
-	struct span_reach *span = &finder->spans[((uint32_t *)finder->worklist.data)[--finder->worklist.count]];
+	uint32_t *list = finder->worklist.data;
 
-	span->waiting = false;
-	return span;
+	if (finder->taken == finder->worklist.count)
+		return NULL;
+	*ret_number = list[finder->taken++];
+	/* What was taken makes room. */
+	if (finder->taken >= 4096 && finder->taken * 2 >= finder->worklist.count) {
+		memmove(list, list + finder->taken, sizeof(*list) * (finder->worklist.count - finder->taken));
+		finder->worklist.count -= finder->taken;
+		finder->taken = 0;
+	}
+	finder->spans[*ret_number].waiting = false;
+	return &finder->spans[*ret_number];
 }
 
 /* An ES leads to the end; so do those before it. What ends before `earliest` comes from nowhere of interest. */
@@ -88,76 +104,115 @@ static int leads_on(struct clew_path_finder *finder, uint32_t es, clew_time earl
 		r = list_add(&finder->touched, number);
 		if (r < 0)
 			return r;
-		span->looked = clew_model_es_at(finder->model, number, earliest);
+		span->lowest = clew_model_es_at(finder->model, number, earliest);
+		span->low = span->high = es + 1;
 	}
 	span->last = es;
 	return look_at(finder, number);
 }
 
+/* Looks at what leads to the ESs first..last, the last one first. */
+static int look_back(struct clew_path_finder *finder, uint32_t first, uint32_t last, clew_time earliest, bool all_origins)
+{
+	const struct clew_model *model = finder->model;
+
+	for (uint32_t es = last + 1; es-- > first;) {
+		uint32_t dependency = model->es[es].in, count;
+		const uint32_t *origins;
+
+		if (dependency == CLEW_NONE)
+			continue;
+		origins = model->origins + model->dependencies[dependency].origins.first;
+		count = model->dependencies[dependency].origins.count;
+		if (!all_origins && count > 1)
+			count = 1;
+		for (uint32_t i = 0; i < count; i++) {
+			clew_time end = model->es[origins[i]].end;
+			int r;
+
+			if (end < earliest || end > model->es[es].start)
+				continue;
+			r = leads_on(finder, origins[i], earliest);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* low..high-1 of a span were looked at. */
 static int spread_back(struct clew_path_finder *finder, uint32_t from, uint32_t to, bool all_origins)
 {
 	const struct clew_model *model = finder->model;
 	clew_time earliest = model->es[from].end;
 	int r = model->es[to].end < earliest ? -ENOENT : leads_on(finder, to, earliest);
+	struct span_reach *span;
+	uint32_t number;
 
-	while (r == 0 && finder->worklist.count) {
-		struct span_reach *span = next_span(finder);
+	while (r == 0 && (span = next_span(finder, &number))) {
+		uint32_t high = span->high, last = span->last, low = span->low;
 
-		while (span->looked <= span->last) {
-			uint32_t es = span->looked++, dependency = model->es[es].in, count;
-			const uint32_t *origins;
-
-			if (dependency == CLEW_NONE)
-				continue;
-			origins = model->origins + model->dependencies[dependency].origins.first;
-			count = model->dependencies[dependency].origins.count;
-			if (!all_origins && count > 1)
-				count = 1;
-			for (uint32_t i = 0; i < count && r == 0; i++) {
-				clew_time end = model->es[origins[i]].end;
-
-				if (earliest <= end && end <= model->es[es].start)
-					r = leads_on(finder, origins[i], earliest);
-			}
-			if (r < 0)
-				return r;
-		}
+		span->high = last + 1;
+		if (last >= high)
+			r = look_back(finder, high, last, earliest, all_origins);
+		span->low = low - span->lowest > TURN ? low - TURN : span->lowest;
+		if (r == 0 && low > span->low)
+			r = look_back(finder, span->low, low - 1, earliest, all_origins);
+		if (r == 0 && span->low > span->lowest)
+			r = look_at(finder, number);
 	}
 	return r;
 }
 
-/* `looked`: the first ES whose edges were counted, CLEW_NONE none yet. */
-static int spread_on(struct clew_path_finder *finder, uint32_t from, bool all_origins)
+/* Counts the edges that ESs first..last lead to, and notes where they lead. */
+static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t last, bool all_origins)
 {
 	const struct clew_model *model = finder->model;
+
+	for (uint32_t es = first; es <= last; es++) {
+		uint32_t count;
+		const uint32_t *destinations = targets(model, es, all_origins, &count);
+
+		for (uint32_t i = 0; i < count; i++) {
+			const struct clew_es *destination = &model->es[destinations[i]];
+			struct span_reach *reached = &finder->spans[destination->span];
+			int r;
+
+			if (destination->start < model->es[es].end || reached->last == CLEW_NONE || destinations[i] > reached->last)
+				continue;
+			finder->nodes[destinations[i]].edges++;
+			if (reached->first <= destinations[i])
+				continue;
+			if (reached->first == CLEW_NONE)
+				reached->low = reached->high = destinations[i];
+			reached->first = destinations[i];
+			r = look_at(finder, destination->span);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int spread_on(struct clew_path_finder *finder, uint32_t from, bool all_origins)
+{
+	struct span_reach *span = &finder->spans[finder->model->es[from].span];
+	uint32_t number;
 	int r;
 
-	finder->spans[model->es[from].span].first = from;
-	r = look_at(finder, model->es[from].span);
-	while (r == 0 && finder->worklist.count) {
-		struct span_reach *span = next_span(finder);
-		uint32_t end = span->looked == CLEW_NONE ? span->last + 1 : span->looked;
+	span->first = span->low = span->high = from;
+	r = look_at(finder, finder->model->es[from].span);
+	while (r == 0 && (span = next_span(finder, &number))) {
+		uint32_t low = span->low, high = span->high;
 
-		span->looked = span->first;
-		for (uint32_t es = span->looked; es < end; es++) {
-			uint32_t count;
-			const uint32_t *destinations = targets(model, es, all_origins, &count);
-
-			for (uint32_t i = 0; i < count; i++) {
-				const struct clew_es *destination = &model->es[destinations[i]];
-				struct span_reach *reached = &finder->spans[destination->span];
-
-				if (destination->start < model->es[es].end || reached->last == CLEW_NONE || destinations[i] > reached->last)
-					continue;
-				finder->nodes[destinations[i]].edges++;
-				if (reached->first <= destinations[i])
-					continue;
-				reached->first = destinations[i];
-				r = look_at(finder, destination->span);
-				if (r < 0)
-					return r;
-			}
-		}
+		span->low = span->first;
+		if (low > span->low)
+			r = look_on(finder, span->low, low - 1, all_origins);
+		span->high = span->last + 1 - high > TURN ? high + TURN : span->last + 1;
+		if (r == 0 && span->high > high)
+			r = look_on(finder, high, span->high - 1, all_origins);
+		if (r == 0 && span->high <= span->last)
+			r = look_at(finder, number);
 	}
 	return r;
 }
@@ -174,8 +229,6 @@ int reach_between(struct clew_path_finder *finder, uint32_t from, uint32_t to, b
 	if (origin->last == CLEW_NONE || origin->last < from)
 		return -ENOENT;
 	touched = finder->touched.data;
-	for (size_t i = 0; i < finder->touched.count; i++)
-		finder->spans[touched[i]].looked = CLEW_NONE;
 	r = spread_on(finder, from, all_origins);
 	for (size_t i = 0; r == 0 && i < finder->touched.count; i++) {
 		const struct span_reach *span = &finder->spans[touched[i]];

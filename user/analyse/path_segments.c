@@ -85,6 +85,17 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 	return r < 0 ? r : cut_delay(cutter, es, model->es[es].in);
 }
 
+/* Up to an ES, nothing is known. */
+static int cut_unknown(struct cutter *cutter, uint32_t es)
+{
+	struct clew_path_segment segment = NOTHING;
+
+	segment.kind = CLEW_WAIT_UNKNOWN;
+	segment.span = cutter->model->es[es].span;
+	segment.es = es;
+	return cut(cutter, cutter->model->es[es].start, segment);
+}
+
 /* What the span of an ES did until that started; `dependency` led to it, CLEW_NONE none. */
 static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 {
@@ -99,6 +110,8 @@ static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 			r = cut_gap(cutter, at);
 		else if (dependency != CLEW_NONE)
 			r = cut_delay(cutter, at, dependency);
+		else
+			r = cut_unknown(cutter, at);
 		if (r == 0)
 			r = cut_running(cutter, at, false);
 	}
@@ -106,17 +119,15 @@ static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 		return r;
 	if (dependency != CLEW_NONE)
 		return cut_delay(cutter, es, dependency);
-	return clew_model_is_first(model, es) ? 0 : cut_gap(cutter, es);
+	return clew_model_is_first(model, es) ? cut_unknown(cutter, es) : cut_gap(cutter, es);
 }
 
 int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
 		       size_t *ret_count)
 {
 	struct cutter cutter = {.model = model, .at = path->start, .end = path->end};
-	struct clew_path_segment unknown = NOTHING;
 	int r = 0;
 
-	unknown.kind = CLEW_WAIT_UNKNOWN;
 	for (uint32_t i = 0; i < path->count && r == 0; i++) {
 		uint32_t es = path->es[i], dependency;
 
@@ -129,10 +140,6 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 					dependency = CLEW_NONE;
 				r = cut_before(&cutter, es, dependency);
 			}
-			unknown.span = model->es[es].span;
-			unknown.es = es;
-			if (r == 0)
-				r = cut(&cutter, model->es[es].start, unknown);
 		}
 		if (r == 0)
 			r = cut_running(&cutter, es, true);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How fast the analyses of a causal trace are: makes a random trace of so many ESs
+ * in 64 spans and says how long each analysis of the whole of it took, as one JSON
+ * object.
+ *
+ * Usage: analyse ITEM COUNT     items: path slack blame
+ */
+#include <clew/path.h>
+#include <inttypes.h>
+#include <model/vector.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WIDTH = 64 };
+
+static uint64_t seed = 88172645463325252u;
+
+static unsigned pick(unsigned below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (unsigned)(seed >> 20) % below;
+}
+
+static double now(void)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_MONOTONIC, &at);
+	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
+}
+
+static void *room(size_t count, size_t size)
+{
+	struct vector vector = {.item = size};
+
+	if (vector_grow(&vector, count) < 0) {
+		fputs("analyse: out of memory\n", stderr);
+		exit(3);
+	}
+	return vector.data;
+}
+
+/* Half of the ESs lead to another span's next one, a quarter begin after a gap. */
+static void make(struct clew_model *model, uint32_t count)
+{
+	uint32_t each = count / WIDTH, at[WIDTH] = {0}, waiting[WIDTH];
+	struct clew_es *all = room((size_t)each * WIDTH, sizeof(*all));
+	struct clew_span *spans = room(WIDTH, sizeof(*spans));
+	struct clew_dependency *dependencies = room((size_t)each * WIDTH, sizeof(*dependencies));
+	uint32_t *origins = room((size_t)each * WIDTH, sizeof(*origins)), *destinations = room((size_t)each * WIDTH, sizeof(*destinations));
+	uint32_t edges = 0;
+	clew_time clock[WIDTH] = {0};
+
+	for (uint32_t i = 0; i < WIDTH; i++) {
+		waiting[i] = CLEW_NONE;
+		spans[i] = (struct clew_span){.parent = CLEW_NONE,
+					      .first_child = CLEW_NONE,
+					      .next_sibling = i + 1 < WIDTH ? i + 1 : CLEW_NONE,
+					      .attributes = CLEW_NONE,
+					      .elementary = {i * each, each}};
+	}
+	for (uint32_t step = 0; step < each * WIDTH; step++) {
+		uint32_t span = step % WIDTH, number = span * each + at[span]++, target = pick(WIDTH);
+		struct clew_es *es = &all[number];
+
+		*es = (struct clew_es){.span = span, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+		es->start = clock[span] + (pick(4) ? 0 : pick(1000));
+		if (waiting[span] != CLEW_NONE) {
+			clew_time ready = all[origins[waiting[span]]].end + pick(100);
+
+			es->in = waiting[span];
+			es->start = ready > es->start ? ready : es->start;
+			destinations[waiting[span]] = number;
+			dependencies[waiting[span]].destinations = (struct clew_range){waiting[span], 1};
+			waiting[span] = CLEW_NONE;
+		}
+		clock[span] = es->end = es->start + pick(2000);
+		if (pick(2) && waiting[target] == CLEW_NONE && target != span) {
+			es->out = waiting[target] = edges;
+			origins[edges] = number;
+			dependencies[edges] = (struct clew_dependency){
+				.type = 2, .attributes = CLEW_NONE, .origins = {edges, 1}, .destinations = {edges, 0}};
+			edges++;
+		}
+	}
+	for (uint32_t i = 0; i < WIDTH; i++) {
+		spans[i].start = all[i * each].start;
+		spans[i].end = clock[i];
+	}
+	*model = (struct clew_model){
+		.es = all,
+		.spans = spans,
+		.dependencies = dependencies,
+		.origins = origins,
+		.destinations = destinations,
+		.es_count = each * WIDTH,
+		.span_count = WIDTH,
+		.dependency_count = edges,
+		.origin_count = edges,
+		.destination_count = edges,
+		.unit = 1,
+		.type_count = 3,
+	};
+}
+
+/* From the first ES of a span to the last one that all of the trace leads to. */
+static int time_path(const struct clew_model *model, enum clew_strategy strategy)
+{
+	const struct clew_range *range = &model->spans[0].elementary;
+	uint32_t last = range->first + range->count - 1;
+	const struct clew_endpoint from = {range->first, model->es[range->first].end}, to = {last, model->es[last].start};
+	const struct clew_path_options options = {.strategy = strategy};
+	struct clew_path_finder *finder;
+	struct clew_paths paths = {NULL};
+	struct clew_path_segment *segments;
+	double begin = now();
+	size_t count;
+	int r = clew_path_finder_new(model, &finder);
+
+	if (r == 0)
+		r = clew_path_find(finder, &from, &to, &options, &paths);
+	if (r == 0)
+		r = clew_path_segments(model, &paths.paths[0], &segments, &count);
+	if (r < 0) {
+		fprintf(stderr, "analyse: %s: %s\n", clew_strategy_name(strategy), strerror(-r));
+		return 3;
+	}
+	printf(",\"%s\":{\"seconds\":%.6f,\"elements\":%" PRIu32 ",\"segments\":%zu}", clew_strategy_name(strategy), now() - begin,
+	       paths.paths[0].count, count);
+	free(segments);
+	clew_paths_done(&paths);
+	clew_path_finder_free(finder);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct clew_model model;
+	int status = 0;
+
+	if (argc != 3) {
+		fputs("usage: analyse ITEM COUNT\n", stderr);
+		return 2;
+	}
+	make(&model, (uint32_t)strtoul(argv[2], NULL, 10));
+	printf("{\"es\":%" PRIu32 ",\"dependencies\":%" PRIu32, model.es_count, model.dependency_count);
+	for (unsigned i = 0; i < CLEW_STRATEGY_COUNT && !strcmp(argv[1], "path"); i++)
+		status = time_path(&model, i) ?: status;
+	puts("}");
+	return status;
+}
