@@ -29,6 +29,10 @@ enum clew_place {
 	CLEW_PLACE_SPLIT_MARKS = 0x10, /* suspend: across marks */
 };
 
+/* At ES number n of those that touch the instant, from 0, which must be free and begin or end there; no other place beside it. */
+#define CLEW_PLACE_NUMBER(n) (((unsigned)(n) + 1) << 8)
+#define CLEW_PLACE_NUMBER_MOST 0xfffffeu
+
 /* What is wrong with the last operation, in words for people, moments in the written unit; "" nothing. Valid until the next one. */
 const char *clew_maker_error(const struct clew_maker *maker);
 
@@ -46,6 +50,10 @@ int clew_maker_type(struct clew_maker *maker, const char *name, uint32_t *ret_ty
 int clew_maker_root(struct clew_maker *maker, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
 /* With its call and return: the parent runs at `start`, and is suspended from there to `end`. */
 int clew_maker_child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+/* Without its call and return: the parent stays as it is. */
+int clew_maker_child_alone(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+/* Fission of the last ES at an instant, for no endpoint. */
+int clew_maker_split(struct clew_maker *maker, uint32_t span, clew_time at);
 /* At most one category a hierarchy: else -EEXIST. */
 int clew_maker_place(struct clew_maker *maker, uint32_t root_span, uint32_t category);
 /* Zero length: nothing happens. `kind`: enum clew_wait_kind, or CLEW_NONE for an untyped gap. */
@@ -63,8 +71,10 @@ int clew_maker_simplify(struct clew_maker *maker);
 int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count, uint32_t *ret_attributes);
 int clew_maker_set_span_attributes(struct clew_maker *maker, uint32_t span, uint32_t attributes);
 
-/* A span by its path of names (the first of that name among roots; then children); CLEW_NONE none. *ret_ambiguous: two roots share the
- * name. */
+/*
+ * A span by its path of names, of equal names always the first; CLEW_NONE: none.
+ * *ret_ambiguous: one of the names is not the only one in its place.
+ */
 uint32_t clew_maker_find_span(const struct clew_maker *maker, const char *const *names, size_t count, bool *ret_ambiguous);
 
 /* The finished model. The maker is used up: free it. */
@@ -75,7 +85,8 @@ int clew_maker_finish(struct clew_maker *maker, struct clew_model **ret_model);
  * that a maker makes of: the spans in order, with their calls and returns; the
  * suspends in order, then the dependencies, the endpoints, the marks; simplify.
  * Dependency i of `dependencies` is dependency 2 * (spans with a parent) + i of the
- * model. A row that cannot be is an error of the whole. Rows are only read.
+ * model. A row that cannot be is an error of the whole, and the maker can only be freed
+ * then. Rows are only read.
  */
 struct clew_bulk_span {
 	const char *name;

@@ -22,7 +22,7 @@ int make_fail(struct clew_maker *maker, int r, const char *format, ...)
 
 int make_dead(struct clew_maker *maker)
 {
-	maker->dead = true;
+	maker->dead = -ENOMEM;
 	return make_fail(maker, -ENOMEM, "not enough memory");
 }
 
@@ -30,7 +30,7 @@ int make_begin(struct clew_maker *maker, bool structural)
 {
 	maker->error[0] = 0;
 	if (maker->dead)
-		return make_dead(maker);
+		return make_fail(maker, maker->dead, "what was made is not whole: it can only be freed");
 	if (structural && maker->bulk)
 		return make_fail(maker, -EINVAL, "the trace was made at once: nothing can be added to it");
 	return 0;

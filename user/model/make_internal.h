@@ -14,6 +14,7 @@
 #include <model/make_sequence.h>
 #include <model/map.h>
 #include <model/model_internal.h>
+#include <model/sort.h>
 
 struct make_es {
 	clew_time end; /* the key */
@@ -67,7 +68,7 @@ struct clew_maker {
 	uint32_t last_root;
 	uint32_t mark_count;
 	uint32_t limit; /* more than that of anything is too many */
-	bool dead;	/* memory was short: what is made is not whole */
+	int dead;	/* -errno: what is made is not whole */
 	bool bulk;	/* all ESs are laid out already */
 	char error[240];
 };
@@ -94,7 +95,7 @@ static inline struct make_endpoint *make_endpoint(const struct clew_maker *maker
 int make_fail(struct clew_maker *maker, int r, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Begins an operation: 0, or -errno where the maker can take none. `structural`: it makes ESs. */
 int make_begin(struct clew_maker *maker, bool structural);
-/* Memory was short in the midst of something. */
+/* Memory was short in the midst of something. Returns -ENOMEM. */
 int make_dead(struct clew_maker *maker);
 /* 0, or -E2BIG where `more` do not fit beside `count`. */
 int make_room(struct clew_maker *maker, size_t count, size_t more, const char *what);
@@ -110,11 +111,66 @@ int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint
 
 int make_check_endpoint(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place);
 int make_check_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, unsigned place);
+/* Whether the ES that CLEW_PLACE_NUMBER names, if it does, can take a destination or an origin. */
+int make_check_free(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, bool destination);
+int make_split(struct clew_maker *maker, uint32_t span, clew_time at);
 int make_out(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
 int make_in(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
 int make_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, uint32_t wait);
-/* Into the first ES there, before others of that moment. 0 or -ENOMEM. */
+/* Whether there is an ES of the number that CLEW_PLACE_NUMBER names, if it names one. */
+bool make_find_number(struct make_span *span, clew_time at, unsigned place);
+/* Into the first ES there, or number `ordinal`, before others of that moment. 0 or -ENOMEM. */
 int make_mark(struct make_span *span, const struct make_mark *mark);
+
+/* ---- make_walk.c: all ESs of one span from its sorted events ---- */
+
+enum make_event { EVENT_OUT, EVENT_IN, EVENT_SUSPEND, EVENT_RESUME, EVENT_MARK };
+
+/* An event's tag is kind | place << EVENT_BITS; its index an endpoint, a suspend or a mark. */
+#define EVENT_BITS	 3
+#define EVENT_KIND(tag)	 ((tag) & ((1u << EVENT_BITS) - 1))
+#define EVENT_PLACE(tag) ((tag) >> EVENT_BITS)
+
+static inline uint64_t event_key(clew_time at)
+{
+	return (uint64_t)at ^ UINT64_C(1) << 63;
+}
+
+static inline clew_time event_time(uint64_t key)
+{
+	return (clew_time)(key ^ UINT64_C(1) << 63);
+}
+
+struct make_suspend_row {
+	clew_time end;
+	uint32_t wait;
+};
+
+/* What is there at one instant: the ESs that touch it, in order; of the first and the last perhaps only a half. */
+struct make_instant {
+	struct make_touching {
+		uint32_t in, out;
+	} * items; /* room for twice the events of an instant, and more */
+	size_t room, front, count;
+	bool opens_left;  /* the first began before */
+	bool opens_right; /* the last ends later */
+};
+
+struct make_walk {
+	struct clew_maker *maker;
+	const struct make_suspend_row *suspends;
+	const uint32_t *labels;	   /* of marks */
+	struct vector *es, *marks; /* columns, with room for all */
+	struct make_instant instant;
+	uint32_t span;
+	clew_time start, end;
+	bool running;	  /* the last ES of the column is still open */
+	uint32_t suspend; /* not running: the suspend that goes on */
+};
+
+/* Adds a span's ESs, `in` and `out` being endpoints. `walk` has all but the instant's items, running and suspend. */
+int make_walk_span(struct make_walk *walk, const struct sort_key *events, size_t count);
+void make_walk_done(struct make_walk *walk);
 
 /* ---- make_flat.c ---- */
 

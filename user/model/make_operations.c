@@ -91,6 +91,28 @@ int clew_maker_root(struct clew_maker *maker, const char *name, clew_time start,
 	return r < 0 ? r : add_whole_span(maker, CLEW_NONE, name, start, end, ret_span);
 }
 
+int clew_maker_child_alone(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span)
+{
+	int r = make_begin(maker, true);
+
+	if (r == 0)
+		r = check_span(maker, parent);
+	if (r == 0)
+		r = check_times(maker, name, start, end);
+	return r < 0 ? r : add_whole_span(maker, parent, name, start, end, ret_span);
+}
+
+int clew_maker_split(struct clew_maker *maker, uint32_t span, clew_time at)
+{
+	int r = make_begin(maker, true);
+
+	if (r == 0)
+		r = check_span(maker, span);
+	if (r == 0)
+		r = make_check_endpoint(maker, span, at, 0);
+	return r < 0 ? r : make_split(maker, span, at);
+}
+
 uint32_t clew_maker_find_span(const struct clew_maker *maker, const char *const *names, size_t count, bool *ret_ambiguous)
 {
 	uint32_t span = CLEW_NONE;
@@ -248,6 +270,8 @@ int clew_maker_origin(struct clew_maker *maker, uint32_t dependency, uint32_t sp
 		r = make_fail(maker, -EEXIST, "the dependency has an origin already: several need 'and' or 'or'");
 	if (r == 0)
 		r = make_check_endpoint(maker, span, at, place);
+	if (r == 0)
+		r = make_check_free(maker, span, at, place, false);
 	return r < 0 ? r : add_origin(maker, dependency, span, at, place);
 }
 
@@ -255,10 +279,14 @@ int clew_maker_destination(struct clew_maker *maker, uint32_t dependency, uint32
 {
 	int r = check_dependency(maker, dependency, span);
 
+	if (r == 0 && wait_from != at && place >> 8)
+		r = make_fail(maker, -EINVAL, "a wait moves the numbers of elementary spans: suspend first");
 	if (r == 0 && wait_from != at)
 		r = make_check_suspend(maker, span, wait_from, at, place);
 	if (r == 0)
 		r = make_check_endpoint(maker, span, at, place);
+	if (r == 0)
+		r = make_check_free(maker, span, at, place, true);
 	if (r == 0)
 		r = make_suspend(maker, span, wait_from, at, CLEW_NONE);
 	return r < 0 ? r : add_destination(maker, dependency, span, at, place);
@@ -310,8 +338,11 @@ int clew_maker_mark(struct clew_maker *maker, uint32_t span, const char *label, 
 		r = make_check_endpoint(maker, span, at, place);
 	if (r == 0)
 		r = make_room(maker, maker->mark_count, 1, "marks");
+	if (r == 0 && !make_find_number(make_span(maker, span), at, place))
+		r = make_fail(maker, -EINVAL, "not so many elementary spans touch that moment");
 	if (r < 0)
 		return r;
+	mark.ordinal = place >> 8 ? (place >> 8) - 1 : 0;
 	r = strings_add(model_strings(maker->model), label, &mark.label);
 	if (r == -E2BIG)
 		return make_fail(maker, r, "more than 4 GB of names");

@@ -74,6 +74,26 @@ static bool has_mark_inside(struct make_span *span, clew_time start, clew_time e
 
 /* ---- endpoints ---- */
 
+static bool has_number(unsigned place)
+{
+	return place >> 8;
+}
+
+/* The ES that CLEW_PLACE_NUMBER names; false: so many do not touch the moment. */
+static bool find_number(struct make_span *span, clew_time at, unsigned where, struct place *ret_place)
+{
+	struct place place;
+	bool contains;
+
+	place = first_at(span, at, &contains);
+	for (unsigned number = (where >> 8) - 1; number > 0 && contains; number--) {
+		place = sequence_next(&span->es, place);
+		contains = !sequence_is_end(&span->es, place) && es_at(span, place)->start <= at;
+	}
+	*ret_place = place;
+	return contains;
+}
+
 static const char *span_name(const struct clew_maker *maker, uint32_t span)
 {
 	return strings_get(model_strings(maker->model), make_model_span(maker, span)->name);
@@ -87,6 +107,8 @@ int make_check_endpoint(struct clew_maker *maker, uint32_t number, clew_time at,
 
 	if ((place & CLEW_PLACE_EARLY) && (place & CLEW_PLACE_LATE))
 		return make_fail(maker, -EINVAL, "as early and as late as possible at once");
+	if (has_number(place) && (place & 0xff))
+		return make_fail(maker, -EINVAL, "a numbered place and another at once");
 	if (at < span->start || at > span->end)
 		return make_fail(maker, -EINVAL, "%s is outside span '%.60s' [%s,%s]", make_moment(maker, at, moment),
 				 span_name(maker, number), make_moment(maker, span->start, start), make_moment(maker, span->end, end));
@@ -95,6 +117,24 @@ int make_check_endpoint(struct clew_maker *maker, uint32_t number, clew_time at,
 		return make_fail(maker, -EINVAL, "span '%.60s' is suspended at %s", span_name(maker, number),
 				 make_moment(maker, at, moment));
 	return 0;
+}
+
+int make_check_free(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where, bool destination)
+{
+	struct make_span *span = make_span(maker, number);
+	const struct make_es *es;
+	struct place place;
+
+	if (!has_number(where))
+		return 0;
+	if (!find_number(span, at, where, &place))
+		return make_fail(maker, -EINVAL, "not so many elementary spans of span '%.60s' touch %s", span_name(maker, number),
+				 make_moment(maker, at, (char[32]){0}));
+	es = es_at(span, place);
+	if (destination ? es->start == at && es->in == CLEW_NONE : es->end == at && es->out == CLEW_NONE)
+		return 0;
+	return make_fail(maker, -EINVAL, "that elementary span of span '%.60s' does not %s at %s, or has a dependency there",
+			 span_name(maker, number), destination ? "begin" : "end", make_moment(maker, at, (char[32]){0}));
 }
 
 /* A zero-length ES before the one at `next`, which follows a gap. */
@@ -142,6 +182,11 @@ int make_out(struct clew_maker *maker, uint32_t number, clew_time at, unsigned w
 	struct place place;
 	struct make_es *es;
 
+	if (has_number(where)) {
+		find_number(span, at, where, &place);
+		es_at(span, place)->out = endpoint;
+		return 0;
+	}
 	if (find_or_split_gap(span, at, &place) < 0)
 		return make_dead(maker);
 	es = es_at(span, place);
@@ -161,6 +206,11 @@ int make_in(struct clew_maker *maker, uint32_t number, clew_time at, unsigned wh
 	struct place place;
 	struct make_es *es;
 
+	if (has_number(where)) {
+		find_number(span, at, where, &place);
+		es_at(span, place)->in = endpoint;
+		return 0;
+	}
 	if (find_or_split_gap(span, at, &place) < 0)
 		return make_dead(maker);
 	es = es_at(span, place);
@@ -173,14 +223,33 @@ int make_in(struct clew_maker *maker, uint32_t number, clew_time at, unsigned wh
 	return fission(span, place, at, is_last, CLEW_NONE, endpoint) < 0 ? make_dead(maker) : 0;
 }
 
+bool make_find_number(struct make_span *span, clew_time at, unsigned place_number)
+{
+	struct place place;
+
+	return !has_number(place_number) || find_number(span, at, place_number, &place);
+}
+
 int make_mark(struct make_span *span, const struct make_mark *mark)
 {
+	const struct make_mark *other;
 	struct place place;
 
 	if (find_or_split_gap(span, mark->at, &place) < 0)
 		return -ENOMEM;
-	first_mark(span, mark->at, false, &place);
+	for (other = first_mark(span, mark->at, false, &place); other && other->at == mark->at && other->ordinal < mark->ordinal;) {
+		place = sequence_next(&span->marks, place);
+		other = sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);
+	}
 	return sequence_insert(&span->marks, place, mark, &place);
+}
+
+int make_split(struct clew_maker *maker, uint32_t number, clew_time at)
+{
+	struct make_span *span = make_span(maker, number);
+	struct place place = last_at(span, at);
+
+	return fission(span, place, at, true, CLEW_NONE, CLEW_NONE) < 0 ? make_dead(maker) : 0;
 }
 
 /* ---- suspends ---- */
