@@ -129,24 +129,36 @@ static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *nod
 	return BPF_CORE_READ(node, parent);
 }
 
+/* The cgroup a task is in for a controller, by the controller's number in the running kernel. */
+static __always_inline struct cgroup *controller_cgroup(struct task_struct *task, __u32 controller)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = NULL;
+
+	bpf_probe_read_kernel(&state, sizeof(state),
+			      (void *)set + bpf_core_field_offset(struct css_set, subsys) + controller * sizeof(state));
+	return state ? BPF_CORE_READ(state, cgroup) : NULL;
+}
+
 /*
  * The cgroup a task is told to be in: the unified hierarchy's unless that is the
  * root, else the CPU controller's.
  */
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup *cgroup = BPF_CORE_READ(set, dfl_cgrp), *other = NULL;
-	struct cgroup_subsys_state *state = NULL;
-	__u32 index;
+	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp), *other;
 
 	if (BPF_CORE_READ(cgroup, level) > 0 || !bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
 		return cgroup;
-	index = bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id);
-	bpf_probe_read_kernel(&state, sizeof(state), (void *)set + bpf_core_field_offset(struct css_set, subsys) + index * sizeof(state));
-	if (state)
-		other = BPF_CORE_READ(state, cgroup);
+	other = controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
 	return other ? other : cgroup;
+}
+
+static __always_inline struct cgroup *memory_cgroup_of(struct task_struct *task)
+{
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return NULL;
+	return controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 }
 
 /* Sends a cgroup's path; returns its id. */

@@ -54,12 +54,27 @@ struct rq {
 	int cpu;
 };
 
+struct task_group;
+struct sched_entity;
+
 struct cfs_rq {
 	struct rq *rq;
+	struct task_group *tg;
+	int throttle_count;
+};
+
+/* 6.18 has bits where there were ints. */
+struct cfs_rq___int {
+	int throttled;
+};
+
+struct cfs_rq___bit {
+	bool throttled : 1;
 };
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	struct sched_entity *parent;
 };
 
 struct thread_info {
@@ -206,7 +221,7 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
-enum cgroup_subsys_id { cpu_cgrp_id };
+enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id };
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -232,7 +247,13 @@ struct task_struct {
 	struct sigpending pending;
 	sigset_t blocked;
 	void *rseq;
+	void *worker_private;
 	struct sched_entity se;
+};
+
+/* Since 6.18 a quota stops tasks, not run queues. */
+struct task_struct___throttled {
+	bool throttled;
 };
 
 struct linux_binprm {

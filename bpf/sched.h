@@ -59,6 +59,8 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 	} else if (state->slept) {
 		change->header.flags |= CLEW_SWITCH_NEXT_SLEPT;
 		copy_stamp(change, &state->wake);
+		if (unlikely(state->wake.has_cause))
+			change->header.flags |= CLEW_SWITCH_CAUSE;
 	}
 	state->slept = 0;
 }
@@ -71,7 +73,8 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
 
 	cpu_state->counts[kind].seen++;
-	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots)) {
+	/* One slot more may be needed for the cause. */
+	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1)) {
 		cpu_state->counts[kind].lost++;
 		__sync_fetch_and_add(&cpu_state->lost, 1);
 		return NULL;
@@ -83,14 +86,26 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 	return slot;
 }
 
-static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct clew_switch_slot *slot)
+/* `cause`: of the record's wake, if its flags say that there is one. */
+static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct clew_switch_slot *slot, const struct clew_cause *cause)
 {
+	__u64 used = 1;
+
+	if (unlikely(slot->change.header.flags & CLEW_SWITCH_CAUSE) && cause) {
+		__u32 index = slot->change.header.cpu * switch_slots + ((cpu_state->head + 1) & (switch_slots - 1));
+		struct clew_switch_slot *next = bpf_map_lookup_elem(&clew_switches, &index);
+
+		if (next) {
+			next->cause = *cause;
+			used = 2;
+		}
+	}
 	/* Identities sent meanwhile may have been lost on the way. */
 	slot->change.header.lost = cpu_state->lost;
 	cpu_state->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH : CLEW_KIND_STATE].reserved++;
 	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
 	barrier();
-	*(volatile __u64 *)&cpu_state->head = cpu_state->head + 1;
+	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
 }
 
 /*
@@ -106,12 +121,61 @@ static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cp
 		slot->change.prev = before;
 		slot->change.next = state->serial;
 		take_stamp(&slot->change, state);
+		slot->change.header.flags &= ~CLEW_SWITCH_CAUSE;
 		/* It slept and was woken again unseen: the stamp is not the one that ended the sleep that was seen. */
 		if (state->wakes > 1)
 			slot->change.wake_time = 0;
-		slot_give(cpu_state, slot);
+		slot_give(cpu_state, slot, &state->cause);
 	}
 	state->slept = 0;
+}
+
+/* Whether a task that could run may not, as its group has used up its quota. */
+static __always_inline bool out_of_quota(struct task_struct *task)
+{
+	struct task_struct___throttled *since = (void *)task;
+
+	if (bpf_core_field_exists(since->throttled))
+		return BPF_CORE_READ(since, throttled);
+	return task->se.cfs_rq->throttle_count > 0;
+}
+
+static __always_inline bool is_throttled(struct cfs_rq *queue)
+{
+	struct cfs_rq___bit *bit = (void *)queue;
+	struct cfs_rq___int *number = (void *)queue;
+
+	return bpf_core_field_size(number->throttled) == sizeof(int) && !bpf_core_type_exists(struct task_struct___throttled)
+		       ? BPF_CORE_READ(number, throttled) != 0
+		       : BPF_CORE_READ_BITFIELD_PROBED(bit, throttled) != 0;
+}
+
+#define GROUP_LEVELS 10
+
+/* The group whose quota it is: the first on the way up that is stopped here. */
+static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, struct clew_switch *change, struct clew_wait *wait)
+{
+	struct sched_entity *entity = &task->se;
+	struct cfs_rq *queue = NULL;
+	struct cgroup *cgroup;
+	int i;
+
+	for (i = 0; i < GROUP_LEVELS && entity; i++) {
+		queue = BPF_CORE_READ(entity, cfs_rq);
+		if (!queue || is_throttled(queue))
+			break;
+		entity = BPF_CORE_READ(entity, parent);
+	}
+	if (!queue)
+		return;
+	cgroup = BPF_CORE_READ(queue, tg, css.cgroup);
+	__builtin_memset(wait, 0, sizeof(*wait));
+	wait->call = CLEW_NO_CALL;
+	wait->descriptor = -1;
+	wait->reason = CLEW_REASON_QUOTA;
+	wait->object_kind = CLEW_OBJECT_CGROUP;
+	wait->object = cgroup ? send_cgroup((__u64)cgroup, cpu, change->header.time) : 0;
+	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
 SEC("tp_btf/sched_switch")
@@ -149,6 +213,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	cpu_state->running = after;
 	cpu_state->running_pid = next->pid;
 	cpu_state->switched = 1;
+	levels_reset(cpu_state);
 
 	slot = slot_take(cpu_state, cpu, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {
@@ -174,6 +239,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	if (prev_task) {
 		prev_task->slept = sleeps;
 		prev_task->wakes = 0;
+		/* What it completed is over, also where no program is told. */
+		prev_task->request = 0;
 	}
 	if (sleeps && prev_task) {
 		struct where where = {.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
@@ -182,9 +249,11 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &slot->wait);
 	}
+	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
+		describe_quota(prev, cpu, change, &slot->wait);
 	if (next_task)
 		take_stamp(change, next_task);
-	slot_give(cpu_state, slot);
+	slot_give(cpu_state, slot, next_task ? &next_task->cause : NULL);
 	return 0;
 }
 

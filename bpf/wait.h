@@ -10,7 +10,7 @@
 #ifndef CLEW_WAIT_H
 #define CLEW_WAIT_H
 
-#include "identity.h"
+#include "context.h"
 
 #define FUTEX_CMD_MASK	   0x7f
 #define FUTEX_PRIVATE_FLAG 0x80
@@ -119,8 +119,11 @@ static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 		return CLEW_OBJECT_TIMERFD;
 	if (word == WORD('[', 's', 'i', 'g', 'n', 'a', 'l', 'f'))
 		return CLEW_OBJECT_SIGNALFD;
-	if (word == WORD('[', 'i', 'o', '_', 'u', 'r', 'i', 'n'))
+	if (word == WORD('[', 'i', 'o', '_', 'u', 'r', 'i', 'n')) {
+		/* The instance, as its submissions and completions tell it. */
+		*ret_object = (__u64)BPF_CORE_READ(file, private_data);
 		return CLEW_OBJECT_IO_URING;
+	}
 	if (word == WORD('[', 'p', 'i', 'd', 'f', 'd', ']', 0))
 		return CLEW_OBJECT_PIDFD;
 	if (word == WORD('i', 'n', 'o', 't', 'i', 'f', 'y', 0))
@@ -368,6 +371,28 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	return class;
 }
 
+/* The low bits of an owner's address are flags; of a semaphore the lowest says that readers have it. */
+#define OWNER_FLAGS  7UL
+#define OWNER_READER 1UL
+
+/* The global tid of who has a kernel lock, 0 where it keeps none. */
+static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
+{
+	__u64 owner = 0;
+
+	if (type & CLEW_LOCK_MUTEX)
+		owner = BPF_CORE_READ((struct mutex *)lock, owner.counter);
+	else if (type & CLEW_LOCK_RT)
+		owner = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner);
+	else if (!(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
+		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
+		if (owner & OWNER_READER)
+			return 0;
+	}
+	owner &= ~OWNER_FLAGS;
+	return owner ? BPF_CORE_READ((struct task_struct *)owner, pid) : 0;
+}
+
 /* No kernel stack is larger. */
 #define KERNEL_STACK_SIZE 32768
 #define FAULT_DEPTH	  40
@@ -440,6 +465,32 @@ static __always_inline __u64 waiting_function(void *context)
 	return 0;
 }
 
+/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
+static __always_inline bool describe_reason(struct clew_task_state *state, struct clew_wait *wait)
+{
+	if (unlikely(state->lock)) {
+		state->lock_slept = 1;
+		wait->reason = CLEW_REASON_LOCK;
+		wait->object_kind = CLEW_OBJECT_LOCK;
+		wait->object = state->lock;
+		wait->argument = state->lock_type;
+		wait->owner = lock_owner(state->lock, state->lock_type);
+		wait->device = 0;
+		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
+		return true;
+	}
+	if (unlikely(state->reason)) {
+		wait->reason = state->reason;
+		if (state->reclaim) {
+			wait->object_kind = CLEW_OBJECT_CGROUP;
+			wait->object = state->reclaim;
+			wait->device = 0;
+		}
+		return true;
+	}
+	return false;
+}
+
 /*
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too.
@@ -466,6 +517,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		}
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+		if (detail)
+			describe_reason(state, wait);
 		return;
 	}
 
@@ -522,6 +575,15 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->object_kind = found.kind;
 			wait->object = found.object;
 			wait->device = found.device;
+		}
+		/* Asleep out of a signal's reach and not for a disk: the function says for what. */
+		if (!describe_reason(state, wait) &&
+		    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
+			     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
+		    !wait->argument) {
+			wait->argument = waiting_function(context);
+			if (wait->argument)
+				wait->reason = CLEW_REASON_FUNCTION;
 		}
 	}
 	state->wait = *wait;

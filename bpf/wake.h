@@ -9,33 +9,9 @@
 #ifndef CLEW_WAKE_H
 #define CLEW_WAKE_H
 
-#include "wait.h"
-
-#define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
-#define PREEMPT_HARDIRQ_NMI    0x00ff0000
+#include "ring.h"
 
 #define SIGKILL 9
-
-/*
- * The CPU's preempt count says which context it is in. It is a per-CPU variable
- * that no symbol table of a hardened kernel gives; its distance to the CPU's run
- * queue is in BTF, and every task on the CPU points to that.
- */
-static __always_inline __u8 wake_context(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
-{
-	__u32 count = 0;
-
-	if (unlikely(!cpu_state->preempt_count)) {
-		struct rq *rq = current_task->se.cfs_rq->rq;
-
-		if (!preempt_count_offset || !rq || (__u32)rq->cpu != cpu)
-			return CLEW_WAKE_UNKNOWN;
-		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
-	}
-	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)cpu_state->preempt_count))
-		return CLEW_WAKE_UNKNOWN;
-	return count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET) ? CLEW_WAKE_IRQ : CLEW_WAKE_TASK;
-}
 
 static __always_inline bool signal_pending(struct task_struct *task, __u32 state)
 {
@@ -104,6 +80,19 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	stamp->descriptor = descriptor;
 }
 
+/* Some requests end in a kernel thread: their device is one itself. */
+static __always_inline void stamp_completion(struct task_struct *waker, struct clew_task_state *state, struct clew_wake_stamp *stamp)
+{
+	struct clew_task_state *waker_state = task_state(waker);
+
+	if (!waker_state || !waker_state->request)
+		return;
+	__builtin_memset(&state->cause, 0, sizeof(state->cause));
+	state->cause.kind = CLEW_CAUSE_REQUEST;
+	state->cause.object = waker_state->request;
+	stamp->has_cause = 1;
+}
+
 static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
@@ -113,6 +102,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	struct call call = {.number = -1};
 	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
+	enum level level;
 	__u8 context;
 
 	if (!cpu_state)
@@ -127,20 +117,21 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	stamp = &state->wake;
 	state->wakes = state->wakes ? 2 : 1;
 	stamp->time = bpf_ktime_get_ns();
-	context = wake_context(cpu_state, cpu, waker);
+	level = level_of(cpu_state, cpu, waker);
+	stamp->has_cause = 0;
+	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
+	if (unlikely(level <= LEVEL_SOFT)) {
+		context = cause_of(cpu_state, level, &state->cause);
+		cause_name(&state->cause, cpu, stamp->time);
+		stamp->has_cause = state->cause.kind != CLEW_CAUSE_NONE;
+	}
 	stamp->context = context;
 	stamp->object_kind = CLEW_OBJECT_NONE;
 	stamp->object = 0;
 	stamp->device = 0;
 	stamp->descriptor = -1;
 	stamp->operation = CLEW_FUTEX_NOT;
-	stamp->waker = cpu_state->running;
-	if (unlikely(cpu_state->running_pid != (__u32)waker->pid)) {
-		/* No switch on this CPU yet, or one that was not seen. */
-		struct clew_task_state *waker_state = waker->pid ? task_state(waker) : NULL;
-
-		stamp->waker = waker_state ? waker_state->serial : 0;
-	}
+	stamp->waker = serial_of_current(cpu_state, waker);
 
 	sleeper_state = sleeper->__state;
 	if (unlikely(signal_pending(sleeper, sleeper_state)))
@@ -150,6 +141,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	if (likely(context == CLEW_WAKE_TASK)) {
 		if (unlikely(waker->flags & PF_EXITING))
 			flags |= CLEW_WAKE_EXITING;
+		if (unlikely(waker->flags & PF_KTHREAD))
+			stamp_completion(waker, state, stamp);
 		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */
 		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) && !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 			read_call(waker, &call);

@@ -21,12 +21,13 @@ enum clew_call_class {
 	CLEW_CALL_VFORK = 9,
 	CLEW_CALL_IPC = 10,	/* argument 0 is a System V identifier */
 	CLEW_CALL_RESTART = 11, /* restart_syscall: the call before goes on */
+	CLEW_CALL_ARM = 12,	/* arms a timer */
 	/* From here on it matters what the one who ends the wait was calling. */
-	CLEW_CALL_FUTEX = 12,
-	CLEW_CALL_FUTEX_VECTOR = 13, /* argument 0 points to futex_waitv entries */
-	CLEW_CALL_EPOLL = 14,	     /* argument 0 is an epoll descriptor */
-	CLEW_CALL_POLL = 15,	     /* poll, select: many descriptors */
-	CLEW_CALL_IO_URING = 16,     /* argument 0 is a ring's descriptor */
+	CLEW_CALL_FUTEX = 13,
+	CLEW_CALL_FUTEX_VECTOR = 14, /* argument 0 points to futex_waitv entries */
+	CLEW_CALL_EPOLL = 15,	     /* argument 0 is an epoll descriptor */
+	CLEW_CALL_POLL = 16,	     /* poll, select: many descriptors */
+	CLEW_CALL_IO_URING = 17,     /* argument 0 is a ring's descriptor */
 };
 
 #endif

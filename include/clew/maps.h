@@ -41,9 +41,11 @@ struct clew_task_state {
 	__u64 lock_since;
 	__u32 lock_type;  /* CLEW_LOCK_* */
 	__u32 lock_owner; /* global tid, 0 unknown */
-	__u64 reclaim;	  /* the group whose memory it reclaims, 0 none or the machine's */
-	__u8 reason;	  /* enum clew_wait_reason of what it is doing to memory */
-	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
+	__u64 spin;	  /* the spinlock it waits for, 0 none */
+	__u64 spin_since;
+	__u64 reclaim;	 /* the group whose memory it reclaims, 0 none or the machine's */
+	__u8 reason;	 /* enum clew_wait_reason of what it is doing to memory */
+	__u8 lock_slept; /* it left the CPU while it waited for the lock */
 	__u8 reserved[6];
 	__u64 first_argument; /* of the call of the last wait */
 	__u64 second_argument;
@@ -87,11 +89,12 @@ struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
 	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
 	__u32 lost;
-	__u32 running;	   /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
-	__u32 running_pid; /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
-	__u32 switched;	   /* a switch was seen on this CPU */
-	__u32 interrupted; /* `levels` may hold something */
-	__u32 reserved;
+	__u32 running;		     /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
+	__u32 running_pid;	     /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
+	__u32 switched;		     /* a switch was seen on this CPU */
+	__u32 interrupted;	     /* `levels` may hold something */
+	__u32 last_interrupt;	     /* its number */
+	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
 	struct clew_level levels[2]; /* hard, soft */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));

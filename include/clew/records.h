@@ -64,8 +64,9 @@ struct clew_header {
 #define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
 #define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
 #define CLEW_SWITCH_CAUSE      0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
-#define CLEW_SWITCH_THROTTLED  0x80 /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group  \
-				     */
+#define CLEW_SWITCH_THROTTLED                                                                                                              \
+	0x80 /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group                         \
+	      */
 #define CLEW_STATE_LATE                                                                                                                    \
 	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
 #define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */
@@ -110,7 +111,7 @@ enum clew_object_kind {
 	CLEW_OBJECT_INOTIFY = 7,
 	CLEW_OBJECT_EPOLL = 8,
 	CLEW_OBJECT_PIDFD = 9,
-	CLEW_OBJECT_IO_URING = 10,
+	CLEW_OBJECT_IO_URING = 10,  /* object: address of the instance */
 	CLEW_OBJECT_TTY = 11,	    /* object: inode number, device: the terminal's */
 	CLEW_OBJECT_DEVICE = 12,    /* any other character device; device: its number */
 	CLEW_OBJECT_ANONYMOUS = 13, /* any other anonymous inode */
@@ -334,7 +335,7 @@ struct clew_text_record {
 /* clew_header.flags of WORK */
 #define CLEW_WORK_UNSEEN  0x01 /* its queueing was not seen */
 #define CLEW_WORK_RESCUER 0x02 /* a rescuer runs it: there was no memory for a worker */
-#define CLEW_WORK_BARRIER 0x04 /* it only tells a flusher, `queuer`, that the items before it are done */
+#define CLEW_WORK_BARRIER 0x04 /* it only tells a flusher that the items before it are done; cause.object: the flusher's global tid */
 
 /*
  * At header.time `worker` began the item that was queued at `queued`: by `queuer`

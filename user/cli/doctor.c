@@ -59,7 +59,7 @@ int clew_command_doctor(int argc, char **argv)
 	}
 	printf("kernel %s, %s\n\n", name.release, clew_kernel_privileged() ? "privileged" : "not privileged");
 	for (size_t i = 0; i < count; i++) {
-		printf("  %-8s %-24s %s", features[i].tier, features[i].name, features[i].available ? "yes" : "no");
+		printf("  %-8s %-26s %s", features[i].tier, features[i].name, features[i].available ? "yes" : "no");
 		if (!features[i].available)
 			printf(": %s\n  %33s without it is lost: %s", features[i].reason, "", features[i].costs);
 		putchar('\n');

@@ -39,6 +39,7 @@ static const struct {
 	{CLEW_CALL_VFORK, "vfork"},
 	{CLEW_CALL_IPC, "msgrcv msgsnd semop semtimedop"},
 	{CLEW_CALL_IO_URING, "io_uring_enter"},
+	{CLEW_CALL_ARM, "timerfd_settime timer_settime setitimer alarm"},
 	{CLEW_CALL_RESTART, "restart_syscall"},
 };
 

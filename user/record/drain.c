@@ -110,6 +110,12 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	stream->made++;
 }
 
+static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
+{
+	if (cause->kind == CLEW_CAUSE_TIMER)
+		put_name(stream, cause->object, time);
+}
+
 /* Hands one record to the file, with the gap before it if there is one. */
 static void pass_on(struct stream *stream, const void *data, size_t size)
 {
@@ -135,11 +141,11 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
 		break;
-	case CLEW_KIND_SWITCH: {
-		const struct clew_switch_slot *slot = data;
+	case CLEW_KIND_WORK: {
+		const struct clew_work *work = data;
 
-		if (size == sizeof(*slot) && slot->wait.object_kind == CLEW_OBJECT_FUNCTION)
-			put_name(stream, slot->wait.object, header->time);
+		put_name(stream, work->function, header->time);
+		name_cause(stream, &work->cause, header->time);
 		put(stream, data, size);
 		break;
 	}
@@ -186,6 +192,34 @@ static int take(void *context, void *data, size_t size)
 	return 0;
 }
 
+/* A slot, and the one after it where that holds its cause; returns how many. */
+static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *slot, const struct clew_switch_slot *next)
+{
+	struct {
+		struct clew_switch change;
+		char more[sizeof(struct clew_wait) + sizeof(struct clew_cause)];
+	} record;
+	size_t size = sizeof(slot->change);
+	unsigned flags = slot->change.header.flags;
+
+	if (flags & CLEW_SWITCH_WAIT) {
+		size = sizeof(*slot);
+		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION)
+			put_name(stream, slot->wait.object, slot->change.header.time);
+		if (slot->wait.reason == CLEW_REASON_FUNCTION)
+			put_name(stream, slot->wait.argument, slot->change.header.time);
+	}
+	if (!(flags & CLEW_SWITCH_CAUSE) || slot->change.header.kind != CLEW_KIND_SWITCH) {
+		pass_on(stream, slot, size);
+		return 1;
+	}
+	name_cause(stream, &next->cause, slot->change.header.time);
+	memcpy(&record, slot, size);
+	memcpy((char *)&record + size, &next->cause, sizeof(next->cause));
+	pass_on(stream, &record, size + sizeof(next->cause));
+	return 2;
+}
+
 static size_t pass_parcel(struct stream *stream, size_t at)
 {
 	const struct parcel *parcel = (const struct parcel *)(stream->pending.data + at);
@@ -205,15 +239,16 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	size_t at = 0;
 
 	stream->fill += (head - tail) * sizeof(*slots);
-	for (; tail != head; tail++) {
+	while (tail != head) {
 		const struct clew_switch_slot *slot = &slots[tail & (recorder->switch_slots - 1)];
+		uint64_t before = tail;
 
 		while (at < pending->size && ((const struct parcel *)(pending->data + at))->header.time <= slot->change.header.time)
 			at = pass_parcel(stream, at);
-		pass_on(stream, slot, slot->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*slot) : sizeof(slot->change));
+		tail += pass_slot(stream, slot, &slots[(tail + 1) & (recorder->switch_slots - 1)]);
 		/* Room is given back early, so that a full ring drains while it fills. */
-		if ((tail & 255) == 255)
-			__atomic_store_n(&cpu->tail, tail + 1, __ATOMIC_RELEASE);
+		if ((before ^ tail) & 256)
+			__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	while (at < (last ? pending->size : pending->old))

@@ -38,7 +38,23 @@ static const struct {
 	{"clew_task_rename", "names", "names that change during the recording"},
 	{"clew_iterate", "tasks before the start", "waits that were open at the start, and identities of tasks from before"},
 	{"clew_page_fault_kernel", "faults in calls", "page faults inside system calls are told as the call's own kind"},
+	{"clew_irq_handler_entry", "interrupts", "which device's interrupt ended a wait"},
+	{"clew_softirq_entry", "softirqs", "which softirq ended a wait"},
+	{"clew_call_function_single_entry", "inter-processor interrupts", "they are told as interrupts of no device"},
+	{"clew_hrtimer_expire_entry", "high-resolution timers", "sleeps and timeouts end by an interrupt, not by their timer"},
+	{"clew_timer_expire_entry", "timers", "timeouts of the kernel end by a softirq, not by their timer"},
+	{"clew_workqueue_execute_start", "work items", "for whom a kernel worker works"},
+	{"clew_block_rq_issue", "block requests", "which request a wait was for, and its time in the queue and the device"},
+	{"clew_block_io_done", "ends of requests", "wakes by the same interrupt after a request's end count as its own"},
+	{"clew_net_dev_queue", "packets", "who sent what ended a wait for a TCP or UDP socket"},
+	{"clew_contention_begin", "kernel locks", "waits for kernel locks are told as their call's kind"},
+	{"clew_direct_reclaim_begin", "memory reclaim", "waits for memory are told as their call's kind"},
+	{"clew_group_reclaim_begin", "group memory reclaim", "waits for a group's memory are told as their call's kind"},
+	{"clew_compaction_begin", "memory compaction", "waits for compaction are told as their call's kind"},
 };
+
+/* One of them is enough. */
+static const char *const ring_programs[] = {"clew_io_uring_submit_req", "clew_io_uring_submit_sqe"};
 
 static void add(struct table *table, const char *name, const char *tier, bool available, const char *reason, const char *costs)
 {
@@ -141,6 +157,10 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 		error = privileged && btf ? try_program(programs[i].program) : -EPERM;
 		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
 	}
+	error = -ENOENT;
+	for (size_t i = 0; error && i < sizeof(ring_programs) / sizeof(ring_programs[0]); i++)
+		error = privileged && btf ? try_program(ring_programs[i]) : -EPERM;
+	add(&table, "io_uring", "base", !error, privileged && btf ? strerror(-error) : no, "who submitted what a wait for a ring was for");
 	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
 	    btf ? "the place of the preempt count is not in BTF" : no,
 	    "whether a task or an interrupt ended a wait: all such waits are unknown");

@@ -24,7 +24,7 @@ struct pending {
 struct stream {
 	struct clew_recorder *recorder;
 	struct pending pending;
-	uint64_t named[64]; /* kernel addresses whose names are in the file, by hash */
+	uint64_t named[1024]; /* kernel addresses whose names are in the file, by hash */
 	unsigned cpu;
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
@@ -56,7 +56,7 @@ struct cost_sampler {
 		int kind; /* whose count tells how often it ran, -1 none */
 		uint64_t start_time, start_count;
 		uint64_t time, count;
-	} programs[16];
+	} programs[64];
 	unsigned program_count;
 };
 

@@ -105,6 +105,26 @@ bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
 }
 
+bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure)
+{
+	const struct btf_type *type;
+	char typedef_name[128];
+	int id;
+
+	snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
+	type = id > 0 ? btf__type_by_id(btf, btf__type_by_id(btf, id)->type) : NULL;
+	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+	/* The first parameter is the tracepoint's own. */
+	if (!type || !btf_is_func_proto(type) || argument + 1 >= btf_vlen(type))
+		return false;
+	type = btf__type_by_id(btf, btf_params(type)[argument + 1].type);
+	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
+	while (type && btf_is_mod(type))
+		type = btf__type_by_id(btf, type->type);
+	return type && btf_is_struct(type) && !strcmp(btf__name_by_offset(btf, type->name_off), structure);
+}
+
 int clew_kernel_cpus(void)
 {
 	return libbpf_num_possible_cpus();

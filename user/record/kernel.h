@@ -23,6 +23,9 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name);
 
 /* How many CPUs there are, of which those with rings are numbered below the result. */
+/* Whether an argument of a tracepoint, counted from 0, is a pointer to that structure. */
+bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure);
+
 int clew_kernel_cpus(void);
 
 #endif

@@ -26,7 +26,8 @@
 #include "clew.skel.h"
 #include "internal.h"
 #include "kernel.h"
-#include "symbol/kernel.h"
+#include "programs.h"
+#include "topology.h"
 
 #define RING_SIZE_MAX	(8UL << 20)
 #define RING_SIZE_TOTAL (512UL << 20)
@@ -59,25 +60,6 @@ static size_t ring_size_of(size_t wanted)
 	return size;
 }
 
-/* Without symbols the kernel side does without: faults in calls and functions are not told. */
-static void set_addresses(struct clew_recorder *recorder)
-{
-	struct clew_bpf *bpf = recorder->bpf;
-	uint64_t start, end, ignored;
-
-	if (clew_kernel_symbols_load(&recorder->symbols))
-		return;
-	if (!clew_kernel_symbol_find(recorder->symbols, "asm_exc_page_fault", &start, &end)) {
-		bpf->rodata->fault_entry = start;
-		bpf->rodata->fault_entry_end = end;
-	}
-	if (!clew_kernel_symbol_find(recorder->symbols, "__sched_text_start", &start, &ignored) &&
-	    !clew_kernel_symbol_find(recorder->symbols, "__sched_text_end", &end, &ignored)) {
-		bpf->rodata->sched_text = start;
-		bpf->rodata->sched_text_end = end;
-	}
-}
-
 static void *map_memory(struct bpf_map *map, size_t size)
 {
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
@@ -103,9 +85,9 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
-	set_addresses(recorder);
-	bpf_program__set_autoload(bpf->progs.clew_page_fault_kernel, clew_kernel_has_tracepoint(btf, "page_fault_kernel"));
-	bpf_program__set_autoload(bpf->progs.clew_verify_switch, options->verify);
+	clew_kernel_symbols_load(&recorder->symbols);
+	clew_programs_addresses(bpf, recorder->symbols);
+	clew_programs_choose(bpf, btf, options->verify);
 	btf__free(btf);
 
 	bpf->rodata->self_pid = getpid();
@@ -142,7 +124,7 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 static int write_meta(struct clew_recorder *recorder, const struct clew_recorder_options *options)
 {
 	struct utsname name;
-	char number[32];
+	char number[32], *topology;
 	int error;
 
 	uname(&name);
@@ -151,6 +133,12 @@ static int write_meta(struct clew_recorder *recorder, const struct clew_recorder
 	error = error ? error : clew_writer_meta(recorder->writer, "machine", name.machine);
 	error = error ? error : clew_writer_meta(recorder->writer, "host", name.nodename);
 	error = error ? error : clew_writer_meta(recorder->writer, "cpus", number);
+	if (!error)
+		error = clew_topology_read(recorder->cpu_count, &topology);
+	if (!error) {
+		error = clew_writer_meta(recorder->writer, "topology", topology);
+		free(topology);
+	}
 	if (options->command)
 		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
 	return error;

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The block layer: bios as they are queued, requests from insertion to completion,
+ * and the window in which wakes and work items are a completion's.
+ *
+ * Nothing is kept a request: each event is a record, joined in user space by the
+ * addresses of requests and bios. Devices are told as whole disks.
+ */
+#ifndef CLEW_BLOCK_H
+#define CLEW_BLOCK_H
+
+#include "work.h"
+
+#define BIOS_MOST     128
+#define MAPPING_FLAGS 3UL
+
+const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 unknown */
+
+static __always_inline __u32 disk_of(struct block_device *device)
+{
+	return BPF_CORE_READ(device, bd_disk, part0, bd_dev);
+}
+
+static __always_inline __u32 disk_of_request(struct request *request)
+{
+	return BPF_CORE_READ(request, q, disk, part0, bd_dev);
+}
+
+/* The file whose page comes first in a bio, or that direct I/O is on. */
+static __always_inline void describe_pages(struct bio *bio, struct clew_bio *record, __u32 mount_namespace)
+{
+	struct address_space *mapping;
+	struct inode *inode = NULL;
+	struct bio_vec *vector;
+	struct page *page;
+	struct folio *folio;
+	__u64 head;
+
+	if (!record->bytes)
+		return;
+	if (direct_end_io && (__u64)BPF_CORE_READ(bio, bi_end_io) == direct_end_io) {
+		struct iomap_dio *direct = BPF_CORE_READ(bio, bi_private);
+		struct file *file = BPF_CORE_READ(direct, iocb, ki_filp);
+
+		inode = BPF_CORE_READ(file, f_inode);
+		record->index = ~0ULL;
+	} else {
+		vector = (void *)BPF_CORE_READ(bio, bi_io_vec) + BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
+		page = BPF_CORE_READ(vector, bv_page);
+		if (!page)
+			return;
+		head = BPF_CORE_READ(page, compound_head);
+		folio = (void *)(head & 1 ? head - 1 : (__u64)page);
+		mapping = BPF_CORE_READ(folio, mapping);
+		if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
+			return;
+		inode = BPF_CORE_READ(mapping, host);
+		record->index = BPF_CORE_READ(folio, index) + ((__u64)page - (__u64)folio) / bpf_core_type_size(struct page);
+	}
+	if (!inode)
+		return;
+	record->inode = BPF_CORE_READ(inode, i_ino);
+	record->file_device = BPF_CORE_READ(inode, i_sb, s_dev);
+}
+
+static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u8 event)
+{
+	struct clew_bio *record;
+
+	if (!enabled || !place_here(place))
+		return NULL;
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return NULL;
+	record->header.flags = event;
+	record->bio = (__u64)bio;
+	record->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	record->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	record->operation = BPF_CORE_READ(bio, bi_opf);
+	record->device = disk_of(BPF_CORE_READ(bio, bi_bdev));
+	record->task = place_serial(place);
+	record->from_sector = 0;
+	record->inode = 0;
+	record->index = 0;
+	record->parent = 0;
+	record->from_device = 0;
+	record->file_device = 0;
+	return record;
+}
+
+SEC("tp_btf/block_bio_queue")
+int BPF_PROG(clew_block_bio_queue, struct bio *bio)
+{
+	struct place place;
+	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
+
+	if (!record)
+		return 0;
+	describe_pages(bio, record, 0);
+	record_submit(record);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_remap")
+int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
+{
+	struct clew_bio *record;
+	struct place place;
+
+	/* A partition's bio is moved within its disk: that is no other device. */
+	if (!enabled || disk_of(BPF_CORE_READ(bio, bi_bdev)) == device)
+		return 0;
+	record = bio_reserve(&place, bio, CLEW_BIO_REMAP);
+	if (!record)
+		return 0;
+	record->from_device = device;
+	record->from_sector = sector;
+	record_submit(record);
+	return 0;
+}
+
+SEC("tp_btf/block_split")
+int BPF_PROG(clew_block_split, struct bio *bio)
+{
+	struct place place;
+	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_SPLIT);
+
+	if (!record)
+		return 0;
+	record->parent = (__u64)BPF_CORE_READ(bio, bi_private);
+	record_submit(record);
+	return 0;
+}
+
+static __always_inline void bio_merged(struct bio *bio)
+{
+	struct place place;
+	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_MERGE);
+
+	if (record)
+		record_submit(record);
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int BPF_PROG(clew_block_bio_backmerge, struct bio *bio)
+{
+	bio_merged(bio);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int BPF_PROG(clew_block_bio_frontmerge, struct bio *bio)
+{
+	bio_merged(bio);
+	return 0;
+}
+
+static __always_inline void window_open(struct place *place, __u64 request)
+{
+	if (place->level <= LEVEL_SOFT) {
+		place->cpu_state->levels[place->level & 1].request = request;
+		place->cpu_state->interrupted = 1;
+	} else if (place->level == LEVEL_TASK) {
+		struct clew_task_state *state = task_state(place->task);
+
+		if (state)
+			state->request = request;
+	}
+}
+
+static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
+{
+	struct clew_request *record;
+
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return NULL;
+	record->header.flags = event;
+	record->request = (__u64)request;
+	record->sector = request->__sector;
+	record->bio = (__u64)request->bio;
+	record->allocated = request->start_time_ns;
+	record->bytes = request->__data_len;
+	record->device = disk_of_request(request);
+	record->operation = request->cmd_flags;
+	record->task = place_serial(place);
+	record->tag = request->tag;
+	record->error = 0;
+	record->context = place_context(place);
+	record->bio_count = 0;
+	return record;
+}
+
+static __always_inline void request_event(struct request *request, __u8 event)
+{
+	struct clew_request *record;
+	struct place place;
+
+	if (!enabled || !place_here(&place))
+		return;
+	record = request_reserve(&place, request, event);
+	if (record)
+		record_submit(record);
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(clew_block_rq_insert, struct request *request)
+{
+	request_event(request, CLEW_REQUEST_INSERT);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(clew_block_rq_issue, struct request *request)
+{
+	struct clew_request *record;
+	struct place place;
+	struct bio *bio;
+	__u32 count = 0;
+
+	if (!enabled || !place_here(&place))
+		return 0;
+	record = request_reserve(&place, request, CLEW_REQUEST_ISSUE);
+	if (!record)
+		return 0;
+	bio = request->bio;
+	while (bio && count < BIOS_MOST) {
+		bio = BPF_CORE_READ(bio, bi_next);
+		count++;
+	}
+	record->bio_count = count;
+	record_submit(record);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(clew_block_rq_requeue, struct request *request)
+{
+	request_event(request, CLEW_REQUEST_REQUEUE);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_merge")
+int BPF_PROG(clew_block_rq_merge, struct request *request)
+{
+	request_event(request, CLEW_REQUEST_MERGE);
+	return 0;
+}
+
+/* Comes before the bios end: what is woken from here on is woken by them. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigned int bytes)
+{
+	struct clew_request *record;
+	struct place place;
+
+	if (!enabled || !place_here(&place))
+		return 0;
+	window_open(&place, (__u64)request);
+	record = request_reserve(&place, request, CLEW_REQUEST_COMPLETE);
+	if (!record)
+		return 0;
+	record->error = error & 0xff;
+	record->bytes = bytes;
+	record_submit(record);
+	return 0;
+}
+
+/* After the bios; not every kernel tells, and not of every request. */
+SEC("?tp_btf/block_io_done")
+int BPF_PROG(clew_block_io_done, struct request *request)
+{
+	struct place place;
+
+	if (enabled && place_here(&place))
+		window_open(&place, 0);
+	return 0;
+}
+
+/* A bio that ends without having been in a request, as those of mapped devices do. */
+SEC("tp_btf/block_bio_complete")
+int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *bio)
+{
+	struct place place;
+	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_COMPLETE);
+
+	if (!record)
+		return 0;
+	record->device = BPF_CORE_READ(queue, disk, part0, bd_dev);
+	record_submit(record);
+	return 0;
+}
+
+#endif

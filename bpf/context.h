@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What runs on a CPU above its task: hard interrupts, softirqs, timer callbacks,
+ * inter-processor interrupts. Each of the two levels keeps what is at work there.
+ *
+ * Invariant: no level holds anything while the CPU's scheduler switches tasks, so
+ * an exit that was never seen misleads until the next switch at most.
+ */
+#ifndef CLEW_CONTEXT_H
+#define CLEW_CONTEXT_H
+
+#include "identity.h"
+#include "kernel_io.h"
+
+#define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
+#define PREEMPT_HARDIRQ_NMI    0x00ff0000
+
+enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
+
+/*
+ * The CPU's preempt count says which level it is at. It is a per-CPU variable
+ * that no symbol table of a hardened kernel gives; its distance to the CPU's run
+ * queue is in BTF, and every task on the CPU points to that.
+ */
+static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
+{
+	__u32 count = 0;
+
+	if (unlikely(!cpu_state->preempt_count)) {
+		struct rq *rq = current_task->se.cfs_rq->rq;
+
+		if (!preempt_count_offset || !rq || (__u32)rq->cpu != cpu)
+			return LEVEL_UNKNOWN;
+		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
+	}
+	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)cpu_state->preempt_count))
+		return LEVEL_UNKNOWN;
+	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
+		return LEVEL_TASK;
+	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
+}
+
+/* The serial of the task that runs here; 0 none or unknown. */
+static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state, struct task_struct *current_task)
+{
+	struct clew_task_state *state;
+
+	if (likely(cpu_state->running_pid == (__u32)current_task->pid))
+		return cpu_state->running;
+	/* No switch on this CPU yet, or one that was not seen. */
+	state = current_task->pid ? task_state(current_task) : NULL;
+	return state ? state->serial : 0;
+}
+
+/* Where a program runs, level included. False: not to be recorded. */
+struct place {
+	struct clew_cpu_state *cpu_state;
+	struct task_struct *task;
+	__u32 cpu;
+	enum level level;
+};
+
+static __always_inline bool place_here(struct place *ret_place)
+{
+	ret_place->cpu = bpf_get_smp_processor_id();
+	ret_place->cpu_state = this_cpu_state(ret_place->cpu);
+	if (!ret_place->cpu_state)
+		return false;
+	ret_place->task = bpf_get_current_task_btf();
+	ret_place->level = level_of(ret_place->cpu_state, ret_place->cpu, ret_place->task);
+	return true;
+}
+
+/* The serial of who acts here: 0 in an interrupt. */
+static __always_inline __u32 place_serial(const struct place *place)
+{
+	return place->level == LEVEL_TASK ? serial_of_current(place->cpu_state, place->task) : 0;
+}
+
+static __always_inline __u8 place_context(const struct place *place)
+{
+	switch (place->level) {
+	case LEVEL_TASK:
+		return CLEW_WAKE_TASK;
+	case LEVEL_HARD:
+		return CLEW_WAKE_IRQ;
+	case LEVEL_SOFT:
+		return CLEW_WAKE_SOFTIRQ;
+	default:
+		return CLEW_WAKE_UNKNOWN;
+	}
+}
+
+/* Sends the name of an interrupt's driver once. */
+__noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u64 time)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	struct irqaction *action = (struct irqaction *)action_address;
+	struct text_record *record;
+	struct sent *slot;
+	long got;
+
+	if (!cpu_state || !action)
+		return 0;
+	slot = sent_slot(CLEW_TEXT_IRQ | number, action_address);
+	if (!slot)
+		return 0;
+	record = record_reserve(cpu_state, cpu, CLEW_KIND_TEXT, time, sizeof(*record));
+	if (!record)
+		return 0;
+	got = bpf_probe_read_kernel_str(record->bytes, 64, BPF_CORE_READ(action, name));
+	record->text.hash = CLEW_TEXT_IRQ | number;
+	record->text.text_size = got > 1 ? got - 1 : 0;
+	record->text.reserved = 0;
+	record->text.reserved2 = 0;
+	record_submit(record);
+	sent_mark(slot, CLEW_TEXT_IRQ | number, action_address);
+	return 0;
+}
+
+/*
+ * What the interrupt at `level` is about, narrowest first, and the context that
+ * makes a wake there. An IRQ's `time` is its action's address until it is sent.
+ */
+static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level, struct clew_cause *ret_cause)
+{
+	struct clew_level *here = &cpu_state->levels[level & 1];
+	__u8 context = level == LEVEL_HARD ? CLEW_WAKE_IRQ : CLEW_WAKE_SOFTIRQ;
+
+	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
+	if (here->request) {
+		ret_cause->kind = CLEW_CAUSE_REQUEST;
+		ret_cause->object = here->request;
+	} else if (here->inner.kind) {
+		*ret_cause = here->inner;
+		if (here->inner.kind == CLEW_CAUSE_TIMER)
+			context = CLEW_WAKE_TIMER;
+	} else if (here->outer.kind) {
+		*ret_cause = here->outer;
+		if (here->outer.kind == CLEW_CAUSE_IPI)
+			context = CLEW_WAKE_IPI;
+	}
+	return context;
+}
+
+static __always_inline void cause_name(struct clew_cause *cause, __u32 cpu, __u64 time)
+{
+	if (cause->kind == CLEW_CAUSE_IRQ) {
+		send_interrupt(cause->time, cause->object, cpu, time);
+		cause->time = 0;
+	}
+}
+
+/* At a switch: nothing is at work above the task. */
+static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
+{
+	if (likely(!cpu_state->interrupted))
+		return;
+	cpu_state->interrupted = 0;
+	cpu_state->levels[LEVEL_HARD].outer.kind = 0;
+	cpu_state->levels[LEVEL_HARD].inner.kind = 0;
+	cpu_state->levels[LEVEL_HARD].request = 0;
+	cpu_state->levels[LEVEL_SOFT].outer.kind = 0;
+	cpu_state->levels[LEVEL_SOFT].inner.kind = 0;
+	cpu_state->levels[LEVEL_SOFT].request = 0;
+}
+
+static __always_inline void level_enter(enum level level, __u8 kind, __u64 object, __u64 time)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct clew_cpu_state *cpu_state;
+	struct clew_level *here;
+
+	if (!enabled)
+		return;
+	cpu_state = this_cpu_state(cpu);
+	if (!cpu_state)
+		return;
+	here = &cpu_state->levels[level & 1];
+	cpu_state->interrupted = 1;
+	here->outer.kind = kind;
+	here->outer.object = object;
+	here->outer.time = time;
+	here->inner.kind = 0;
+	here->request = 0;
+}
+
+static __always_inline void level_leave(enum level level)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct clew_cpu_state *cpu_state;
+	struct clew_level *here;
+
+	if (!enabled)
+		return;
+	cpu_state = this_cpu_state(cpu);
+	if (!cpu_state)
+		return;
+	here = &cpu_state->levels[level & 1];
+	here->outer.kind = 0;
+	here->inner.kind = 0;
+	here->request = 0;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(clew_irq_handler_entry, int number, struct irqaction *action)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+
+	level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
+	if (cpu_state) {
+		cpu_state->last_interrupt = number;
+		cpu_state->last_action = (__u64)action;
+	}
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(clew_irq_handler_exit)
+{
+	level_leave(LEVEL_HARD);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(clew_softirq_entry, unsigned int vector)
+{
+	level_enter(LEVEL_SOFT, CLEW_CAUSE_SOFTIRQ, vector, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(clew_softirq_exit)
+{
+	level_leave(LEVEL_SOFT);
+	return 0;
+}
+
+/* Inter-processor interrupts that run functions; plain reschedules wake nobody. */
+SEC("?tp_btf/call_function_entry")
+int BPF_PROG(clew_call_function_entry)
+{
+	level_enter(LEVEL_HARD, CLEW_CAUSE_IPI, 0, 0);
+	return 0;
+}
+
+SEC("?tp_btf/call_function_exit")
+int BPF_PROG(clew_call_function_exit)
+{
+	level_leave(LEVEL_HARD);
+	return 0;
+}
+
+SEC("?tp_btf/call_function_single_entry")
+int BPF_PROG(clew_call_function_single_entry)
+{
+	level_enter(LEVEL_HARD, CLEW_CAUSE_IPI, 1, 0);
+	return 0;
+}
+
+SEC("?tp_btf/call_function_single_exit")
+int BPF_PROG(clew_call_function_single_exit)
+{
+	level_leave(LEVEL_HARD);
+	return 0;
+}
+
+SEC("?tp_btf/irq_work_entry")
+int BPF_PROG(clew_irq_work_entry)
+{
+	level_enter(LEVEL_HARD, CLEW_CAUSE_IPI, 2, 0);
+	return 0;
+}
+
+SEC("?tp_btf/irq_work_exit")
+int BPF_PROG(clew_irq_work_exit)
+{
+	level_leave(LEVEL_HARD);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel's structures, continued: timers, work items, the block layer, the network, locks, quotas, io_uring. See kernel.h. */
+#ifndef CLEW_KERNEL_IO_H
+#define CLEW_KERNEL_IO_H
+
+#include "kernel.h"
+
+#define IFF_LOOPBACK 0x8
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct irqaction {
+	const char *name;
+};
+
+struct timerqueue_node {
+	__s64 expires;
+};
+
+struct hrtimer {
+	struct timerqueue_node node;
+	__s64 _softexpires;
+	void *function;
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct wq_barrier {
+	struct work_struct work;
+	struct task_struct *task;
+};
+
+struct pool_workqueue;
+struct workqueue_struct;
+
+struct worker {
+	struct workqueue_struct *rescue_wq;
+};
+
+/* Of a kernel thread, behind task_struct.worker_private. */
+struct kthread {
+	void *data;
+};
+
+struct page {
+	unsigned long compound_head;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+struct folio {
+	struct address_space *mapping;
+	unsigned long index;
+};
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bvec_iter {
+	__u64 bi_sector;
+	unsigned int bi_size;
+	unsigned int bi_idx;
+} __attribute__((packed));
+
+struct block_device {
+	struct gendisk *bd_disk;
+	__u32 bd_dev;
+};
+
+struct gendisk {
+	struct block_device *part0;
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev;
+	__u32 bi_opf;
+	struct bvec_iter bi_iter;
+	void *bi_end_io;
+	void *bi_private;
+	unsigned short bi_vcnt;
+	struct bio_vec *bi_io_vec;
+};
+
+struct request {
+	struct request_queue *q;
+	__u32 cmd_flags;
+	int tag;
+	unsigned int __data_len;
+	__u64 __sector;
+	struct bio *bio;
+	struct block_device *part;
+	__u64 start_time_ns;
+};
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct iomap_dio {
+	struct kiocb *iocb;
+};
+
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
+struct mutex {
+	atomic_long_t owner;
+};
+
+struct rw_semaphore {
+	atomic_long_t owner;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+struct rtnl_link_ops;
+
+struct net_device {
+	unsigned int flags;
+	const struct rtnl_link_ops *rtnl_link_ops;
+};
+
+struct sk_buff {
+	struct net_device *dev;
+	struct sock *sk;
+};
+
+struct cfs_bandwidth {
+	struct hrtimer period_timer;
+	struct hrtimer slack_timer;
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
+};
+
+struct io_cqe {
+	__u64 user_data;
+};
+
+struct io_uring_cqe {
+	__u64 user_data;
+};
+
+struct io_ring_ctx;
+
+struct io_kiocb {
+	__u8 opcode;
+	struct io_cqe cqe;
+	struct io_ring_ctx *ctx;
+};
+
+#pragma clang attribute pop
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Kernel locks: what a task contends for. Asleep meanwhile, the wait tells it;
+ * a wait spun away while running is a record of its own, if it was long enough to
+ * matter.
+ *
+ * Only contention of tasks is followed: an interrupt's would be charged to whom it
+ * interrupted. Within a lock's wait its inner spinlock may be contended too, so
+ * spinning has a place of its own.
+ */
+#ifndef CLEW_LOCK_H
+#define CLEW_LOCK_H
+
+#include "net.h"
+
+#define SPIN_WORTH 1000 /* ns: a shorter spin costs more to tell than it cost */
+
+static __always_inline bool is_spinlock(__u32 type)
+{
+	return (type & CLEW_LOCK_SPIN) && !(type & CLEW_LOCK_MUTEX);
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
+{
+	struct clew_task_state *state;
+	struct place place;
+
+	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+		return 0;
+	state = task_state(place.task);
+	if (!state)
+		return 0;
+	if (is_spinlock(type)) {
+		state->spin = (__u64)lock;
+		state->spin_since = bpf_ktime_get_ns();
+		return 0;
+	}
+	/* A mutex tells its turns of spinning and sleeping one by one. */
+	if (state->lock == (__u64)lock) {
+		state->lock_type = type;
+		return 0;
+	}
+	state->lock = (__u64)lock;
+	state->lock_type = type;
+	state->lock_since = bpf_ktime_get_ns();
+	state->lock_slept = 0;
+	state->lock_owner = lock_owner((__u64)lock, type);
+	return 0;
+}
+
+static __always_inline void spun(struct place *place, struct clew_task_state *state, __u64 lock, __u64 since, __u32 type, __u32 owner)
+{
+	struct clew_lock *record;
+	__u64 now = bpf_ktime_get_ns();
+
+	if (now - since < SPIN_WORTH) {
+		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].seen);
+		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].filtered);
+		return;
+	}
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_LOCK, now, sizeof(*record));
+	if (!record)
+		return;
+	record->begin = since;
+	record->lock = lock;
+	record->task = state->serial;
+	record->owner = owner;
+	record->type = type;
+	record->reserved = 0;
+	record_submit(record);
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(clew_contention_end, void *lock)
+{
+	struct clew_task_state *state;
+	struct place place;
+
+	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+		return 0;
+	state = task_state(place.task);
+	if (!state)
+		return 0;
+	if (state->spin == (__u64)lock) {
+		state->spin = 0;
+		spun(&place, state, (__u64)lock, state->spin_since, CLEW_LOCK_SPIN, 0);
+	} else if (state->lock == (__u64)lock) {
+		state->lock = 0;
+		if (!state->lock_slept)
+			spun(&place, state, (__u64)lock, state->lock_since, state->lock_type, state->lock_owner);
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a task does to get memory: waits meanwhile are waits for memory. */
+#ifndef CLEW_MEMORY_H
+#define CLEW_MEMORY_H
+
+#include "lock.h"
+
+static __always_inline void memory_reason(__u8 reason, bool begin, bool group)
+{
+	struct clew_task_state *state;
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	if (!enabled)
+		return;
+	state = task_state(task);
+	if (!state)
+		return;
+	state->reason = begin ? reason : CLEW_REASON_NONE;
+	state->reclaim = 0;
+	if (begin && group) {
+		struct cgroup *cgroup = memory_cgroup_of(task);
+
+		if (cgroup)
+			state->reclaim = send_cgroup((__u64)cgroup, cpu, bpf_ktime_get_ns());
+	}
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_begin")
+int BPF_PROG(clew_direct_reclaim_begin)
+{
+	memory_reason(CLEW_REASON_RECLAIM, true, false);
+	return 0;
+}
+
+SEC("tp_btf/mm_vmscan_direct_reclaim_end")
+int BPF_PROG(clew_direct_reclaim_end)
+{
+	memory_reason(CLEW_REASON_RECLAIM, false, false);
+	return 0;
+}
+
+SEC("?tp_btf/mm_vmscan_memcg_reclaim_begin")
+int BPF_PROG(clew_group_reclaim_begin)
+{
+	memory_reason(CLEW_REASON_GROUP_RECLAIM, true, true);
+	return 0;
+}
+
+SEC("?tp_btf/mm_vmscan_memcg_reclaim_end")
+int BPF_PROG(clew_group_reclaim_end)
+{
+	memory_reason(CLEW_REASON_GROUP_RECLAIM, false, false);
+	return 0;
+}
+
+SEC("?tp_btf/mm_compaction_begin")
+int BPF_PROG(clew_compaction_begin)
+{
+	memory_reason(CLEW_REASON_COMPACTION, true, false);
+	return 0;
+}
+
+SEC("?tp_btf/mm_compaction_end")
+int BPF_PROG(clew_compaction_end)
+{
+	memory_reason(CLEW_REASON_COMPACTION, false, false);
+	return 0;
+}
+
+#endif

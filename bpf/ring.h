@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* io_uring: who submitted a request, and when it was completed, by the ring and the request's user_data. */
+#ifndef CLEW_RING_H
+#define CLEW_RING_H
+
+#include "memory.h"
+
+static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u64 user_data, __u8 event)
+{
+	struct clew_ring *record;
+	struct place place;
+
+	if (!enabled || !place_here(&place))
+		return;
+	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->header.flags = event;
+	record->ring = ring;
+	record->user_data = user_data;
+	record->request = (__u64)request;
+	record->task = place_serial(&place);
+	record->operation = request ? BPF_CORE_READ(request, opcode) : 0;
+	record_submit(record);
+}
+
+SEC("?tp_btf/io_uring_submit_req")
+int BPF_PROG(clew_io_uring_submit_req, struct io_kiocb *request)
+{
+	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_SUBMIT);
+	return 0;
+}
+
+/* Its name before 6.3. */
+SEC("?tp_btf/io_uring_submit_sqe")
+int BPF_PROG(clew_io_uring_submit_sqe, struct io_kiocb *request)
+{
+	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_SUBMIT);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_queue_async_work")
+int BPF_PROG(clew_io_uring_queue_async_work, struct io_kiocb *request)
+{
+	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_WORKER);
+	return 0;
+}
+
+SEC("?tp_btf/io_uring_complete")
+int BPF_PROG(clew_io_uring_complete, void *ring, void *request, __u64 user_data)
+{
+	ring_event(request, (__u64)ring, user_data, CLEW_RING_COMPLETE);
+	return 0;
+}
+
+/* Newer kernels give the entry instead of what is in it. */
+SEC("?tp_btf/io_uring_complete")
+int BPF_PROG(clew_io_uring_complete_entry, void *ring, void *request, struct io_uring_cqe *entry)
+{
+	ring_event(request, (__u64)ring, BPF_CORE_READ(entry, user_data), CLEW_RING_COMPLETE);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Timers: which callback a wake comes from, when it was due, and who armed it
+ * where that is not the sleeper itself. Quotas of CPU time are refilled by timers.
+ */
+#ifndef CLEW_TIMER_H
+#define CLEW_TIMER_H
+
+#include "context.h"
+#include "wait.h"
+
+/* Callbacks, resolved at load; 0 unknown. */
+const volatile __u64 timer_timerfd;  /* timerfd's */
+const volatile __u64 timer_posix;    /* timer_settime's */
+const volatile __u64 timer_interval; /* setitimer's and alarm's */
+const volatile __u64 timer_delayed;  /* delayed work's */
+const volatile __u64 timer_period;   /* quota: a new period */
+const volatile __u64 timer_slack;    /* quota: what others left over */
+
+struct armed {
+	__u64 time;
+	__u32 task;
+	__u32 reserved;
+};
+
+/* Who armed a timer, by its address. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct armed);
+} clew_armed SEC(".maps");
+
+static __always_inline void arm(__u64 timer)
+{
+	struct armed armed = {};
+	struct place place;
+
+	if (!place_here(&place) || place.level != LEVEL_TASK)
+		return;
+	armed.task = serial_of_current(place.cpu_state, place.task);
+	armed.time = bpf_ktime_get_ns();
+	bpf_map_update_elem(&clew_armed, &timer, &armed, BPF_ANY);
+}
+
+SEC("tp_btf/hrtimer_start")
+int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
+{
+	__u64 function;
+	struct call call;
+
+	if (!enabled)
+		return 0;
+	function = (__u64)timer->function;
+	if (likely(function != timer_timerfd && function != timer_posix && function != timer_interval) || !function)
+		return 0;
+	/* A periodic one is started again by whoever reads it: it was armed by the call that set it. */
+	read_call(bpf_get_current_task_btf(), &call);
+	if (class_of(&call) == CLEW_CALL_ARM)
+		arm((__u64)timer);
+	return 0;
+}
+
+SEC("tp_btf/timer_start")
+int BPF_PROG(clew_timer_start, struct timer_list *timer)
+{
+	if (enabled && timer_delayed && (__u64)timer->function == timer_delayed)
+		arm((__u64)timer);
+	return 0;
+}
+
+static __always_inline void expire(__u64 timer, __u64 function, __u64 due, bool may_be_armed)
+{
+	struct clew_level *here;
+	struct armed *armed;
+	struct place place;
+
+	if (!place_here(&place) || place.level > LEVEL_SOFT)
+		return;
+	here = &place.cpu_state->levels[place.level & 1];
+	place.cpu_state->interrupted = 1;
+	here->inner.kind = CLEW_CAUSE_TIMER;
+	here->inner.object = function;
+	here->inner.expires = due;
+	here->inner.task = 0;
+	here->inner.time = 0;
+	if (!may_be_armed)
+		return;
+	armed = bpf_map_lookup_elem(&clew_armed, &timer);
+	if (armed) {
+		here->inner.task = armed->task;
+		here->inner.time = armed->time;
+	}
+}
+
+static __always_inline void expired(void)
+{
+	struct place place;
+
+	if (place_here(&place) && place.level <= LEVEL_SOFT)
+		place.cpu_state->levels[place.level & 1].inner.kind = 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
+{
+	__u64 function;
+
+	if (!enabled)
+		return 0;
+	function = (__u64)timer->function;
+	expire((__u64)timer, function, timer->_softexpires,
+	       function == timer_timerfd || function == timer_posix || function == timer_interval);
+	return 0;
+}
+
+/* Tells that a group's quota was refilled. */
+static __always_inline void refill(struct hrtimer *timer, bool period)
+{
+	struct task_group *group;
+	struct clew_refill *record;
+	struct cgroup *cgroup;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+
+	if (!cpu_state)
+		return;
+	group = (void *)timer - bpf_core_field_offset(struct task_group, cfs_bandwidth) -
+		(period ? bpf_core_field_offset(struct cfs_bandwidth, period_timer)
+			: bpf_core_field_offset(struct cfs_bandwidth, slack_timer));
+	cgroup = BPF_CORE_READ(group, css.cgroup);
+	if (!cgroup)
+		return;
+	record = record_reserve(cpu_state, cpu, CLEW_KIND_REFILL, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->cgroup = BPF_CORE_READ(cgroup, kn, id);
+	record_submit(record);
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(clew_hrtimer_expire_exit, struct hrtimer *timer)
+{
+	__u64 function;
+
+	if (!enabled)
+		return 0;
+	function = (__u64)timer->function;
+	if (unlikely(function && (function == timer_period || function == timer_slack)))
+		refill(timer, function == timer_period);
+	expired();
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(clew_timer_expire_entry, struct timer_list *timer)
+{
+	__u64 function;
+
+	if (!enabled)
+		return 0;
+	function = (__u64)timer->function;
+	expire((__u64)timer, function, 0, timer_delayed && function == timer_delayed);
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(clew_timer_expire_exit)
+{
+	if (enabled)
+		expired();
+	return 0;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which programs this kernel can take, and the addresses they compare with. */
+#ifndef CLEW_RECORD_PROGRAMS_H
+#define CLEW_RECORD_PROGRAMS_H
+
+#include <stdbool.h>
+
+#include "symbol/kernel.h"
+
+struct btf;
+struct clew_bpf;
+
+/* Before load: what is loaded. `verify`: the counter of switches too. */
+void clew_programs_choose(struct clew_bpf *bpf, const struct btf *btf, bool verify);
+
+/* Before load: addresses of the kernel's functions. `symbols` may be NULL. */
+void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols);
+
+#endif
