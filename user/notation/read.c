@@ -1,0 +1,514 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reading notation: one operation a line, done as it is read. The first line that
+ * cannot be taken ends it, and nothing comes of what was read before.
+ */
+#include <clew/notation.h>
+#include <clew/tokens.h>
+#include <errno.h>
+#include <notation/read.h>
+#include <string.h>
+
+#define PROGRESS_LINES 65536u
+
+/* The span of the scanner's last word, and of the number behind it in brackets if there is one. */
+static int resolve(struct reader *reader, uint32_t parent, const char *where, uint32_t *ret_span)
+{
+	struct scanner *scanner = &reader->scanner;
+	const char *at = scanner->at + 1;
+	uint64_t number = 1;
+	uint32_t count;
+
+	if (scanner->at < scanner->end && *scanner->at == '[') {
+		uint64_t written = 0;
+
+		for (; at < scanner->end && scan_is(*at, SCAN_DIGIT) && written < UINT32_MAX; at++)
+			written = written * 10 + (uint64_t)(*at - '0');
+		if (at < scanner->end && *at == ']' && written > 0) {
+			number = written;
+			scanner->at = at + 1;
+		}
+	}
+	*ret_span = number > UINT32_MAX ? CLEW_NONE
+					: names_find(&reader->names, parent, scanner->word, scanner->word_length, (uint32_t)number, &count);
+	if (*ret_span != CLEW_NONE)
+		return 0;
+	if (number > 1)
+		return scan_fail(scanner, where, "there are not so many spans '%s' here", scanner->word);
+	if (parent == CLEW_NONE)
+		return scan_fail(scanner, where, "there is no root span '%s' so far", scanner->word);
+	return scan_fail(scanner, where, "its parent has no span '%s' so far", scanner->word);
+}
+
+int read_span(struct reader *reader, uint32_t *ret_span)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t span = CLEW_NONE;
+
+	scan_blanks(scanner);
+	do {
+		const char *where = scanner->at;
+		int r = scan_name(scanner, 0, "the name of a span");
+
+		if (r == 0)
+			r = resolve(reader, span, where, &span);
+		if (r < 0)
+			return r;
+	} while (scan_if(scanner, '/'));
+	*ret_span = span;
+	return 0;
+}
+
+int read_new_span(struct reader *reader, uint32_t *ret_parent)
+{
+	struct scanner *scanner = &reader->scanner;
+
+	*ret_parent = CLEW_NONE;
+	scan_blanks(scanner);
+	for (;;) {
+		const char *where = scanner->at, *behind;
+		uint32_t span;
+		int r = scan_name(scanner, 0, "the name of a span");
+
+		if (r < 0)
+			return r;
+		behind = scanner->at;
+		if (behind == scanner->end || (*behind != '/' && *behind != '['))
+			return 0;
+		r = resolve(reader, *ret_parent, where, &span);
+		/* A bracket may be the interval's. */
+		if (!scan_if(scanner, '/')) {
+			scanner->at = behind;
+			return 0;
+		}
+		if (r < 0)
+			return r;
+		*ret_parent = span;
+	}
+}
+
+/* How many spans may be meant by the path at `where`, of which the first is. */
+static uint32_t count_meant(struct reader *reader, const char *where)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t parent = CLEW_NONE, most = 1;
+
+	scanner->at = where;
+	while (scan_name(scanner, 0, "") == 0) {
+		uint32_t count;
+
+		if (scanner->at == scanner->end || *scanner->at != '[') {
+			parent = names_find(&reader->names, parent, scanner->word, scanner->word_length, 1, &count);
+			most = count > most ? count : most;
+		} else if (resolve(reader, parent, where, &parent) < 0) {
+			break;
+		}
+		if (parent == CLEW_NONE || !scan_if(scanner, '/'))
+			break;
+	}
+	return most;
+}
+
+int read_result(struct reader *reader, const char *where, int r)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t meant;
+
+	if (r >= 0 || r == -ENOMEM)
+		return r < 0 ? r : 0;
+	meant = count_meant(reader, where);
+	if (meant > 1)
+		return scan_fail(scanner, where, "%s (%u spans have that name: this means the first, NAME[2] the second)",
+				 clew_maker_error(reader->maker), meant);
+	return scan_fail(scanner, where, "%s", clew_maker_error(reader->maker));
+}
+
+static int read_pair(struct reader *reader)
+{
+	struct scanner *scanner = &reader->scanner;
+	size_t key = scan_keep(scanner), *pairs;
+	int r = scan_value(scanner);
+
+	if (r < 0)
+		return r;
+	if (vector_reserve(&reader->pairs, reader->pairs.count + 2) < 0)
+		return -ENOMEM;
+	pairs = (size_t *)reader->pairs.data + reader->pairs.count;
+	pairs[0] = key;
+	pairs[1] = scan_keep(scanner);
+	reader->pairs.count += 2;
+	return 0;
+}
+
+/* Whether the last key stands in the line already. */
+static bool is_double(const struct reader *reader, const char *key)
+{
+	const size_t *pairs = reader->pairs.data;
+	const char *words = reader->scanner.words.data;
+
+	for (size_t i = 0; i < reader->pairs.count; i += 2)
+		if (!strcmp(words + pairs[i], key))
+			return true;
+	return false;
+}
+
+static int fail_word(struct reader *reader, const char *where, const struct read_word *words, bool with_attributes)
+{
+	char list[120] = "";
+	size_t used = 0;
+
+	for (; words->word; words++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", words->word);
+	if (with_attributes)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%skey=value", used ? ", " : "");
+	return scan_fail(&reader->scanner, where, "'%s' cannot stand here: %s%s", reader->scanner.word,
+			 used ? "there may be " : "the line ends before it", list);
+}
+
+int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes)
+{
+	struct scanner *scanner = &reader->scanner;
+	const char *const *pairs;
+	const char **texts;
+
+	*ret_attributes = CLEW_NONE;
+	reader->pairs.count = 0;
+	while (!scan_line_is_over(scanner)) {
+		const struct read_word *word = words;
+		const char *where = scanner->at;
+		int r = scan_name(scanner, '=', "a word");
+
+		if (r < 0)
+			return r;
+		if (with_attributes && scan_if(scanner, '=')) {
+			if (is_double(reader, scanner->word))
+				return scan_fail(scanner, where, "'%s' has a value already", scanner->word);
+			r = read_pair(reader);
+			if (r < 0)
+				return r;
+			continue;
+		}
+		while (word->word && strcmp(word->word, scanner->word))
+			word++;
+		if (!word->word)
+			return fail_word(reader, where, words, with_attributes);
+		*flags |= word->bit;
+	}
+	if (!reader->pairs.count)
+		return 0;
+	if (vector_reserve(&reader->texts_of_pairs, reader->pairs.count) < 0)
+		return -ENOMEM;
+	texts = reader->texts_of_pairs.data;
+	for (size_t i = 0; i < reader->pairs.count; i++)
+		texts[i] = (const char *)scanner->words.data + ((const size_t *)reader->pairs.data)[i];
+	pairs = (const char *const *)texts;
+	return read_result(reader, scanner->at, clew_maker_attributes(reader->maker, pairs, reader->pairs.count / 2, ret_attributes));
+}
+
+static const struct read_word no_words[] = {{NULL, 0}};
+
+/* The line ends here. */
+int read_end(struct reader *reader)
+{
+	unsigned flags = 0;
+	uint32_t attributes;
+
+	return read_tail(reader, no_words, &flags, false, &attributes);
+}
+
+static int read_interval(struct reader *reader, clew_time *ret_start, clew_time *ret_end)
+{
+	struct scanner *scanner = &reader->scanner;
+	int r;
+
+	scan_blanks(scanner);
+	r = scan_byte(scanner, '[');
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	r = scan_moment(scanner, ret_start);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	r = scan_byte(scanner, ',');
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	r = scan_moment(scanner, ret_end);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	return scan_byte(scanner, ']');
+}
+
+static int read_span_line(struct reader *reader)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t parent, span, number, attributes;
+	const char *where, *name;
+	clew_time start, end;
+	unsigned flags = 0;
+	size_t kept, length;
+	bool alone;
+	int r;
+
+	scan_blanks(scanner);
+	where = scanner->at;
+	r = read_new_span(reader, &parent);
+	if (r < 0)
+		return r;
+	length = scanner->word_length;
+	kept = scan_keep(scanner);
+	r = read_interval(reader, &start, &end);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	alone = scan_word_if(scanner, "no-call", "");
+	name = (const char *)scanner->words.data + kept;
+	if (parent == CLEW_NONE)
+		r = clew_maker_root(reader->maker, name, start, end, &span);
+	else if (alone)
+		r = clew_maker_child_alone(reader->maker, parent, name, start, end, &span);
+	else
+		r = clew_maker_child(reader->maker, parent, name, start, end, &span);
+	r = read_result(reader, where, r);
+	if (r < 0)
+		return r;
+	name = (const char *)scanner->words.data + kept;
+	r = names_add(&reader->names, parent, name, length, span, &number);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	where = scanner->at;
+	if (scan_word_if(scanner, "in", "")) {
+		if (parent != CLEW_NONE)
+			return scan_fail(scanner, where, "only a root span is in categories: its children are where it is");
+		r = read_placements(reader, span);
+		if (r < 0)
+			return r;
+	}
+	r = read_tail(reader, no_words, &flags, true, &attributes);
+	if (r < 0 || attributes == CLEW_NONE)
+		return r;
+	return read_result(reader, where, clew_maker_set_span_attributes(reader->maker, span, attributes));
+}
+
+static int read_wait_kind(struct reader *reader, uint32_t *ret_kind)
+{
+	struct scanner *scanner = &reader->scanner;
+	const char *where;
+	int r, kind;
+
+	scan_blanks(scanner);
+	where = scanner->at;
+	r = scan_name(scanner, '=', "the kind of the wait");
+	if (r < 0)
+		return r;
+	kind = clew_wait_kind_from_name(scanner->word);
+	if (kind < 0 || kind >= CLEW_WAIT_KIND_COUNT)
+		return scan_fail(scanner, where, "there is no kind of wait '%s': see section Words of docs/answers.md", scanner->word);
+	*ret_kind = (uint32_t)kind;
+	return 0;
+}
+
+static int read_suspend(struct reader *reader, bool typed)
+{
+	static const struct read_word words[] = {{"split-ends", CLEW_PLACE_SPLIT_ENDS}, {"split-marks", CLEW_PLACE_SPLIT_MARKS}, {NULL, 0}};
+	struct scanner *scanner = &reader->scanner;
+	uint32_t span, kind = CLEW_NONE, attributes;
+	const char *where, *moment;
+	clew_time start, end;
+	unsigned place = 0;
+	int r;
+
+	scan_blanks(scanner);
+	where = scanner->at;
+	r = read_span(reader, &span);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	moment = scanner->at;
+	r = scan_moment(scanner, &start);
+	if (r < 0)
+		return r;
+	if (scanner->end - scanner->at < 2 || scanner->at[0] != '.' || scanner->at[1] != '.')
+		return scan_fail(scanner, scanner->at, "the end of the interval is missing here, as ..END");
+	scanner->at += 2;
+	r = scan_moment(scanner, &end);
+	if (r < 0)
+		return r;
+	if (start > end)
+		return scan_fail(scanner, moment, "it ends before it begins");
+	if (typed) {
+		r = read_wait_kind(reader, &kind);
+		if (r < 0)
+			return r;
+	}
+	r = read_tail(reader, words, &place, typed, &attributes);
+	if (r < 0)
+		return r;
+	return read_result(reader, where, clew_maker_suspend(reader->maker, span, start, end, place, kind, attributes));
+}
+
+/* Boundaries that no endpoint makes. */
+static int read_split(struct reader *reader)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t span;
+	int r = read_span(reader, &span);
+
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	do {
+		const char *where = scanner->at;
+		clew_time at;
+
+		r = scan_moment(scanner, &at);
+		if (r == 0)
+			r = read_result(reader, where, clew_maker_split(reader->maker, span, at));
+		if (r < 0)
+			return r;
+	} while (!scan_line_is_over(scanner));
+	return 0;
+}
+
+int read_number(struct reader *reader, unsigned *place)
+{
+	struct scanner *scanner = &reader->scanner;
+	const char *where = scanner->at;
+	unsigned number = 0;
+
+	while (scanner->at < scanner->end && scan_is(*scanner->at, SCAN_DIGIT) && number <= CLEW_PLACE_NUMBER_MOST)
+		number = number * 10 + (unsigned)(*scanner->at++ - '0');
+	if (scanner->at == where || number > CLEW_PLACE_NUMBER_MOST)
+		return scan_fail(scanner, where, "no such place: the number of an elementary span, from 0");
+	*place |= CLEW_PLACE_NUMBER(number);
+	return 0;
+}
+
+static int read_mark(struct reader *reader)
+{
+	static const struct read_word words[] = {{"split-gap", CLEW_PLACE_SPLIT_GAP}, {NULL, 0}};
+	struct scanner *scanner = &reader->scanner;
+	uint32_t span, attributes;
+	unsigned place = 0, number = 0;
+	const char *where;
+	clew_time at;
+	size_t label;
+	int r;
+
+	scan_blanks(scanner);
+	where = scanner->at;
+	r = read_span(reader, &span);
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	r = scan_name(scanner, 0, "the label of the mark");
+	if (r < 0)
+		return r;
+	label = scan_keep(scanner);
+	r = scan_byte(scanner, '@');
+	if (r < 0)
+		return r;
+	r = scan_moment(scanner, &at);
+	if (r == 0 && scan_if(scanner, ':'))
+		r = read_number(reader, &number);
+	if (r < 0)
+		return r;
+	r = read_tail(reader, words, &place, false, &attributes);
+	if (r < 0)
+		return r;
+	place |= number;
+	return read_result(reader, where, clew_maker_mark(reader->maker, span, (const char *)scanner->words.data + label, at, place));
+}
+
+static int read_line(struct reader *reader)
+{
+	struct scanner *scanner = &reader->scanner;
+	const char *where = scanner->at;
+	int r;
+
+	/* The most frequent ones first. */
+	if (scan_word_if(scanner, "dep", ""))
+		return read_dependency(reader);
+	if (scan_word_if(scanner, "wait", ""))
+		return read_suspend(reader, true);
+	if (scan_word_if(scanner, "suspend", ""))
+		return read_suspend(reader, false);
+	if (scan_word_if(scanner, "span", ""))
+		return read_span_line(reader);
+	if (scan_word_if(scanner, "mark", ""))
+		return read_mark(reader);
+	if (scan_word_if(scanner, "split", ""))
+		return read_split(reader);
+	if (scan_word_if(scanner, "category", ""))
+		return read_category(reader);
+	if (scan_word_if(scanner, "hierarchy", ""))
+		return read_hierarchies(reader);
+	if (scan_word_if(scanner, "type", ""))
+		return read_types(reader);
+	if (scan_word_if(scanner, "unit", ""))
+		return read_unit(reader);
+	if (scan_word_if(scanner, "simplify", "")) {
+		r = read_end(reader);
+		return r < 0 ? r : read_result(reader, where, clew_maker_simplify(reader->maker));
+	}
+	return scan_fail(scanner, where,
+			 "no line begins so: unit, hierarchy, category, type, span, suspend, wait, split, dep, mark or simplify");
+}
+
+static int read_lines(struct reader *reader, const struct clew_load_options *options)
+{
+	struct scanner *scanner = &reader->scanner;
+
+	for (uint32_t line = 1; scanner->at < scanner->end; line++) {
+		if (!scan_line_is_over(scanner)) {
+			int r = read_line(reader);
+
+			if (r < 0)
+				return r;
+			scan_forget_words(scanner);
+		}
+		scan_next_line(scanner);
+		if (options && options->progress && line % PROGRESS_LINES == 0)
+			options->progress(options->progress_context,
+					  (double)(scanner->at - scanner->begin) / (double)(scanner->end - scanner->begin));
+	}
+	return 0;
+}
+
+int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options, struct clew_model **ret_model,
+		       char *message, size_t message_size)
+{
+	struct reader reader = {
+		.scanner = {.name = options && options->name ? options->name : "notation",
+			    .message = message,
+			    .message_size = message_size},
+		.hierarchies = {.item = sizeof(char *)},
+		.endpoints = {.item = sizeof(struct read_endpoint)},
+		.pairs = {.item = sizeof(size_t)},
+		.texts_of_pairs = {.item = sizeof(char *)},
+	};
+	int r;
+
+	if (message_size)
+		message[0] = '\0';
+	scan_begin(&reader.scanner, text, length);
+	names_begin(&reader.names);
+	r = clew_maker_new(&reader.maker);
+	if (r == 0) {
+		r = read_lines(&reader, options);
+		if (r == 0)
+			r = clew_maker_finish(reader.maker, ret_model);
+		clew_maker_free(reader.maker);
+	}
+	scan_done(&reader.scanner);
+	names_done(&reader.names);
+	arena_done(&reader.texts);
+	vector_done(&reader.hierarchies);
+	vector_done(&reader.endpoints);
+	vector_done(&reader.pairs);
+	vector_done(&reader.texts_of_pairs);
+	return r;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The reader of notation: what its lines share. Functions return 0 or -errno; after
+ * -EINVAL the scanner's message is set.
+ */
+#ifndef CLEW_NOTATION_READ_H
+#define CLEW_NOTATION_READ_H
+
+#include <clew/model_make.h>
+#include <notation/names.h>
+#include <notation/scan.h>
+
+struct reader {
+	struct scanner scanner;
+	struct clew_maker *maker;
+	struct names names;
+	struct vector hierarchies; /* const char *, in `texts` */
+	struct arena texts;
+	struct vector endpoints; /* of the line, of read_dependency.c */
+	struct vector pairs;	 /* size_t: offsets of keys and values, of the line */
+	struct vector texts_of_pairs;
+};
+
+/* An endpoint of a dependency's line. */
+struct read_endpoint {
+	const char *where;
+	clew_time from, at; /* the same: no wait */
+	uint32_t span;
+	unsigned place;
+};
+
+/* An option word of a line and the bit it sets. */
+struct read_word {
+	const char *word;
+	unsigned bit;
+};
+
+/* Passes on what the maker said of the operation on what is written at `where`. */
+int read_result(struct reader *reader, const char *where, int r);
+
+/* "PATH": an existing span. Blanks before it are skipped. */
+int read_span(struct reader *reader, uint32_t *ret_span);
+/* "PATH" of a span to be made: *ret_parent, and the scanner's word is its name. */
+int read_new_span(struct reader *reader, uint32_t *ret_parent);
+/* Option words in any order and key=value pairs, to the end of the line. `with_attributes` false: there are none. */
+int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes);
+
+/* The line ends here. */
+int read_end(struct reader *reader);
+/* The number of an ES among those that touch a moment, as a place. */
+int read_number(struct reader *reader, unsigned *place);
+
+/* Lines, behind their keyword. */
+int read_unit(struct reader *reader);
+int read_hierarchies(struct reader *reader);
+int read_types(struct reader *reader);
+int read_category(struct reader *reader);
+/* HIERARCHY:PATH, one or more: the categories of a root span. */
+int read_placements(struct reader *reader, uint32_t span);
+/* The line of a dependency, behind its keyword. */
+int read_dependency(struct reader *reader);
+
+#endif
