@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 	bool in_directory = strcmp(wl->variant, "directory") == 0;
 
 	/* Releases are so many and so close that only their kind and their ends are told. */
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork pipe socket eventfd ipc signal");
+	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork pipe socket eventfd ipc signal wake");
 	counts = wl_shared(MEMBERS * sizeof(*counts));
 	laps = wl_random(40, 80);
 	if (in_directory) {
