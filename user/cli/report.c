@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the answers about a capture share. See report.h.
+ * What the answers about a capture or a causal trace share. See report.h.
  */
 #include "report.h"
 
+#include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -140,6 +141,43 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
 	clew_progress_end(&progress);
 	return r < 0 ? fail_to_read(operand, r, message) : 0;
+}
+
+int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
+{
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	char path[4096], message[512] = "";
+	struct clew_progress progress;
+	struct clew_load_options options = {
+		.size = sizeof(options),
+		.name = name,
+		.ret_capture = ret_capture,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int status = resolve_operand(operand, path, sizeof(path));
+	int r;
+
+	if (status)
+		return status;
+	clew_progress_begin(&progress, "reading the trace");
+	r = clew_model_load(path, &options, ret_model, message, sizeof(message));
+	clew_progress_end(&progress);
+	switch (r) {
+	case -EINVAL:
+		/* A line that cannot be taken is named already. */
+		if (!strncmp(message, name, strlen(name)))
+			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name one of these", name, message);
+	case -ENODATA:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
+	case -ENOTSUP:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation", name, message);
+	case -ENOMEM:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", name);
+	default:
+		return r < 0 ? fail_to_open(name, -r) : 0;
+	}
 }
 
 bool clew_selection_wants(void *context, const struct clew_trace_task *task)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the answers about a capture share: opening it, choosing threads, and
+ * What the answers about a capture or a causal trace share: opening it, choosing threads, and
  * saying what the recording lost and cost. Functions that return an int return
  * 0 or, after clew_fail(), an exit status.
  */
 #ifndef CLEW_CLI_REPORT_H
 #define CLEW_CLI_REPORT_H
 
+#include <clew/model.h>
 #include <clew/trace.h>
 #include <stdio.h>
 
@@ -16,6 +17,9 @@
 /* Opens the capture that an operand names; "-" is standard input. */
 int clew_open_reader(const char *operand, struct clew_reader **ret_reader);
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+
+/* Loads the causal trace that an operand names, notation or a capture. *ret_capture: which; may be NULL. */
+int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture);
 
 /* The threads that --tid, --pid and --comm leave; all if none was given. */
 struct clew_selection {
