@@ -7,6 +7,7 @@
  * Usage: analyse ITEM COUNT     items: path slack blame
  */
 #include <clew/path.h>
+#include <clew/slack.h>
 #include <inttypes.h>
 #include <model/vector.h>
 #include <stdio.h>
@@ -113,7 +114,7 @@ static int time_path(const struct clew_model *model, enum clew_strategy strategy
 {
 	const struct clew_range *range = &model->spans[0].elementary;
 	uint32_t last = range->first + range->count - 1;
-	const struct clew_endpoint from = {range->first, model->es[range->first].end}, to = {last, model->es[last].start};
+	const struct clew_position from = {range->first, model->es[range->first].end}, to = {last, model->es[last].start};
 	const struct clew_path_options options = {.strategy = strategy};
 	struct clew_path_finder *finder;
 	struct clew_paths paths = {NULL};
@@ -138,6 +139,25 @@ static int time_path(const struct clew_model *model, enum clew_strategy strategy
 	return 0;
 }
 
+static int time_slack(const struct clew_model *model)
+{
+	struct clew_slack slack;
+	double begin = now();
+	int r = clew_slack_find(model, NULL, NULL, &slack);
+	uint64_t critical = 0;
+
+	if (r < 0) {
+		fprintf(stderr, "analyse: slack: %s\n", strerror(-r));
+		return 3;
+	}
+	printf(",\"slack\":{\"seconds\":%.6f", now() - begin);
+	for (uint32_t i = 0; i < slack.count; i++)
+		critical += slack.rows[i].drag > 0;
+	printf(",\"with_drag\":%" PRIu64 "}", critical);
+	clew_slack_done(&slack);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct clew_model model;
@@ -151,6 +171,8 @@ int main(int argc, char **argv)
 	printf("{\"es\":%" PRIu32 ",\"dependencies\":%" PRIu32, model.es_count, model.dependency_count);
 	for (unsigned i = 0; i < CLEW_STRATEGY_COUNT && !strcmp(argv[1], "path"); i++)
 		status = time_path(&model, i) ?: status;
+	if (!strcmp(argv[1], "slack"))
+		status = time_slack(&model);
 	puts("}");
 	return status;
 }

@@ -13,6 +13,7 @@
 #define CLEW_PATH_H
 
 #include <clew/model.h>
+#include <clew/query.h>
 
 enum clew_strategy {
 	CLEW_STRATEGY_MOST_WORK,	  /* most time in ESs */
@@ -30,17 +31,11 @@ const char *clew_strategy_name(unsigned strategy);
 /* The strategy of a name, or -1. */
 int clew_strategy_from_name(const char *name);
 
-/* A moment within an ES, which holds it. */
-struct clew_endpoint {
-	uint32_t es;
-	clew_time at;
-};
-
 /*
  * The endpoint of a moment of a span: the lowest-index ES that holds it, so at a
  * boundary the earlier one. -ENOENT: the span does not run then.
  */
-int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at, struct clew_endpoint *ret_endpoint);
+int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at, struct clew_position *ret_position);
 
 struct clew_path_options {
 	enum clew_strategy strategy;
@@ -74,7 +69,7 @@ void clew_path_finder_free(struct clew_path_finder *finder);
  * Of ESs without length that depend on each other in a cycle, the second and later
  * paths of most_work and least_work follow one order only.
  */
-int clew_path_find(struct clew_path_finder *finder, const struct clew_endpoint *from, const struct clew_endpoint *to,
+int clew_path_find(struct clew_path_finder *finder, const struct clew_position *from, const struct clew_position *to,
 		   const struct clew_path_options *options, struct clew_paths *ret_paths);
 void clew_paths_done(struct clew_paths *paths);
 

@@ -115,8 +115,8 @@ static void check_distinct(const struct clew_paths *paths)
 static int find(const struct oracle *o, struct clew_path_finder *finder, enum clew_strategy strategy, uint32_t top,
 		struct clew_paths *paths)
 {
-	const struct clew_endpoint from = {.es = o->from, .at = o->m->es[o->from].end};
-	const struct clew_endpoint to = {.es = o->to, .at = o->from == o->to ? o->m->es[o->to].end : o->m->es[o->to].start};
+	const struct clew_position from = {.es = o->from, .at = o->m->es[o->from].end};
+	const struct clew_position to = {.es = o->to, .at = o->from == o->to ? o->m->es[o->to].end : o->m->es[o->to].start};
 	const struct clew_path_options options = {.strategy = strategy, .all_origins = o->all_origins, .top = top};
 
 	return clew_path_find(finder, &from, &to, &options, paths);

@@ -26,13 +26,13 @@ int clew_strategy_from_name(const char *name)
 	return -1;
 }
 
-int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at, struct clew_endpoint *ret_endpoint)
+int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at, struct clew_position *ret_position)
 {
 	uint32_t es = clew_model_es_at(model, span, at);
 
 	if (es == CLEW_NONE || model->es[es].start > at)
 		return -ENOENT;
-	*ret_endpoint = (struct clew_endpoint){.es = es, .at = at};
+	*ret_position = (struct clew_position){.es = es, .at = at};
 	return 0;
 }
 
@@ -63,13 +63,13 @@ void clew_paths_done(struct clew_paths *paths)
 	*paths = (struct clew_paths){NULL};
 }
 
-static bool holds(const struct clew_model *model, const struct clew_endpoint *endpoint)
+static bool holds(const struct clew_model *model, const struct clew_position *position)
 {
-	return endpoint->es < model->es_count && model->es[endpoint->es].start <= endpoint->at &&
-	       endpoint->at <= model->es[endpoint->es].end;
+	return position->es < model->es_count && model->es[position->es].start <= position->at &&
+	       position->at <= model->es[position->es].end;
 }
 
-int clew_path_find(struct clew_path_finder *finder, const struct clew_endpoint *from, const struct clew_endpoint *to,
+int clew_path_find(struct clew_path_finder *finder, const struct clew_position *from, const struct clew_position *to,
 		   const struct clew_path_options *options, struct clew_paths *ret_paths)
 {
 	struct clew_path_options wanted = *options;
