@@ -243,7 +243,7 @@ static void test_simplify(void **state)
 	GIVES("[0,20] | (futex)<0[40,40] | (futex)[60,100]", IN(40, 0),
 	      {.what = S, .from = 20, .at = 60, .number = CLEW_WAIT_FUTEX, .place = CLEW_PLACE_SPLIT_ENDS}, SIMPLE, SIMPLE);
 	/* Adding goes on after it. */
-	GIVES("[0,30] | <1[30,100]", SUS(20, 20), IN(50, 0), SIMPLE, IN(30, 1));
+	GIVES("[0,30] | <1[30,50] | <0[50,100]", SUS(20, 20), IN(50, 0), SIMPLE, IN(30, 1));
 }
 
 int main(void)

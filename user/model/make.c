@@ -45,15 +45,7 @@ int make_room(struct clew_maker *maker, size_t count, size_t more, const char *w
 
 const char *make_moment(const struct clew_maker *maker, clew_time at, char text[static 32])
 {
-	uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at, unit = maker->model->unit;
-	/* Of a unit that is a power of ten up to a second. */
-	unsigned fraction = (unsigned)(magnitude % unit * (1000000000 / unit));
-	int length = snprintf(text, 32, "%s%llu.%09u", at < 0 ? "-" : "", (unsigned long long)(magnitude / unit), fraction);
-
-	while (text[length - 1] == '0')
-		length--;
-	text[text[length - 1] == '.' ? length - 1 : length] = 0;
-	return text;
+	return model_moment(maker->model, at, text);
 }
 
 const char *clew_maker_error(const struct clew_maker *maker)

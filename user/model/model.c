@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <model/model_internal.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static const size_t item_size[COLUMN_COUNT] = {
@@ -148,6 +149,19 @@ const char *clew_model_string(const struct clew_model *model, uint32_t string)
 uint32_t clew_model_find_string(const struct clew_model *model, const char *text)
 {
 	return strings_find(model_strings(model), text);
+}
+
+const char *model_moment(const struct clew_model *model, clew_time at, char text[static 32])
+{
+	uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at, unit = model->unit;
+	/* Of a unit that is a power of ten up to a second. */
+	unsigned fraction = (unsigned)(magnitude % unit * (1000000000 / unit));
+	int length = snprintf(text, 32, "%s%llu.%09u", at < 0 ? "-" : "", (unsigned long long)(magnitude / unit), fraction);
+
+	while (text[length - 1] == '0')
+		length--;
+	text[text[length - 1] == '.' ? length - 1 : length] = 0;
+	return text;
 }
 
 uint32_t clew_model_category_of(const struct clew_model *model, uint32_t root_span, uint32_t hierarchy)
