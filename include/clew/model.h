@@ -78,7 +78,7 @@ struct clew_mark {
 
 /* The typed wait of a gap. */
 struct clew_model_wait {
-	uint32_t kind;	     /* enum clew_wait_kind */
+	uint32_t kind;	     /* enum clew_wait_kind, CLEW_SEGMENT_* but RUNNING included */
 	uint32_t attributes; /* object, holder, call ... */
 };
 

@@ -76,7 +76,7 @@ int clew_maker_new(struct clew_maker **ret_maker)
 	maker->last_roots.item = sizeof(uint32_t);
 	maker->last_root = CLEW_NONE;
 	maker->limit = LIMIT;
-	for (int i = 0; i < CLEW_WAIT_KIND_COUNT; i++)
+	for (int i = 0; i < CLEW_SEGMENT_KIND_COUNT; i++)
 		maker->kind_waits[i] = CLEW_NONE;
 	maker->model = model_new();
 	if (!maker->model || model_add(model_column(maker->model, COLUMN_ATTRIBUTE_LIST), &none) < 0 ||
@@ -322,7 +322,7 @@ int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint
 	*ret_wait = CLEW_NONE;
 	if (kind == CLEW_NONE)
 		return attributes == CLEW_NONE ? 0 : make_fail(maker, -EINVAL, "a wait with attributes has a kind");
-	if (kind >= CLEW_WAIT_KIND_COUNT)
+	if (kind >= CLEW_SEGMENT_KIND_COUNT)
 		return make_fail(maker, -EINVAL, "there is no such kind of wait");
 	r = check_attributes(maker, attributes);
 	if (r < 0)

@@ -54,17 +54,17 @@ struct make_endpoint {
 
 struct clew_maker {
 	struct clew_model *model;
-	struct vector spans;			   /* make_span, beside the model's */
-	struct vector dependencies;		   /* make_dependency */
-	struct vector endpoints;		   /* make_endpoint */
-	struct vector last_children;		   /* of categories, uint32_t */
-	struct vector last_roots;		   /* last root category of hierarchies, uint32_t */
-	struct map span_index;			   /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
-	struct map category_index;		   /* (parent, name), hierarchy -> category */
-	struct map name_index;			   /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
-	struct map placement_index;		   /* span, hierarchy -> category */
-	struct map attribute_index;		   /* hash -> attribute list */
-	uint32_t kind_waits[CLEW_WAIT_KIND_COUNT]; /* the wait of a kind without attributes */
+	struct vector spans;			      /* make_span, beside the model's */
+	struct vector dependencies;		      /* make_dependency */
+	struct vector endpoints;		      /* make_endpoint */
+	struct vector last_children;		      /* of categories, uint32_t */
+	struct vector last_roots;		      /* last root category of hierarchies, uint32_t */
+	struct map span_index;			      /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
+	struct map category_index;		      /* (parent, name), hierarchy -> category */
+	struct map name_index;			      /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
+	struct map placement_index;		      /* span, hierarchy -> category */
+	struct map attribute_index;		      /* hash -> attribute list */
+	uint32_t kind_waits[CLEW_SEGMENT_KIND_COUNT]; /* the wait of a kind without attributes */
 	uint32_t last_root;
 	uint32_t mark_count;
 	uint32_t limit; /* more than that of anything is too many */

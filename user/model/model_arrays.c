@@ -83,7 +83,7 @@ static bool do_names_fit(const struct clew_model *model, uint32_t string_count)
 		if (model->marks[i].label >= string_count)
 			return false;
 	for (uint32_t i = 0; i < model->wait_count; i++)
-		if (model->waits[i].kind >= CLEW_WAIT_KIND_COUNT || !fits(model->waits[i].attributes, model->attribute_list_count))
+		if (model->waits[i].kind >= CLEW_SEGMENT_KIND_COUNT || !fits(model->waits[i].attributes, model->attribute_list_count))
 			return false;
 	for (uint32_t i = 0; i < model->type_count; i++)
 		if (model->types[i] >= string_count)

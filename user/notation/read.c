@@ -305,7 +305,7 @@ static int read_wait_kind(struct reader *reader, uint32_t *ret_kind)
 	if (r < 0)
 		return r;
 	kind = clew_wait_kind_from_name(scanner->word);
-	if (kind < 0 || kind >= CLEW_WAIT_KIND_COUNT)
+	if (kind < 0 || kind == CLEW_SEGMENT_RUNNING)
 		return scan_fail(scanner, where, "there is no kind of wait '%s': see section Words of docs/answers.md", scanner->word);
 	*ret_kind = (uint32_t)kind;
 	return 0;
