@@ -7,7 +7,7 @@
 
 #include "workload.h"
 
-enum { LOCKED, BLOCKED };
+enum { READY, LOCKED, BLOCKED };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int low, middle, high, chosen_cpu;
@@ -22,6 +22,7 @@ static void be(int priority)
 	CPU_SET(chosen_cpu, &set);
 	WL_CHECK(sched_setaffinity(0, sizeof(set), &set));
 	WL_CHECK(sched_setscheduler(0, SCHED_FIFO, &parameter));
+	atomic_fetch_add(&wl->numbers[READY], 1);
 }
 
 static void be_usual(void)
@@ -36,6 +37,8 @@ static void hold(int self)
 	struct wl_act act;
 
 	be(10);
+	/* Nobody of a lower kind gets this CPU from here on. */
+	wl_await(&wl->numbers[READY], 3);
 	pthread_mutex_lock(&mutex);
 	atomic_store(&wl->numbers[LOCKED], 1);
 	wl_await_blocked(high, SYS_futex, (unsigned long)&mutex);
