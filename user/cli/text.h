@@ -6,15 +6,10 @@
 #ifndef CLEW_CLI_TEXT_H
 #define CLEW_CLI_TEXT_H
 
+#include <model/utf8.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-/*
- * Length of the UTF-8 sequence at `text` and its character; 0 if the bytes there
- * are no valid sequence (overlong, a surrogate, cut short).
- */
-size_t clew_utf8_length(const char *text, uint32_t *ret_character);
 
 /* Prints text on one line: control characters and what is no UTF-8 as \xNN. */
 void clew_print_safe(FILE *out, const char *text);
