@@ -39,12 +39,12 @@ static void text_add(struct text *text, const char *format, ...)
 	text->length += (size_t)length;
 }
 
-static const char *text_type(const struct clew_model *model, uint32_t dependency)
+static inline const char *text_type(const struct clew_model *model, uint32_t dependency)
 {
 	return clew_model_string(model, model->types[model->dependencies[dependency].type]);
 }
 
-static void text_es(struct text *text, const struct clew_model *model, uint32_t es)
+static inline void text_es(struct text *text, const struct clew_model *model, uint32_t es)
 {
 	const struct clew_es *e = &model->es[es];
 	struct clew_range marks = clew_model_marks(model, es);
@@ -62,7 +62,7 @@ static void text_es(struct text *text, const struct clew_model *model, uint32_t 
 }
 
 /* The caller frees it. */
-static char *text_span(const struct clew_model *model, uint32_t span)
+static inline char *text_span(const struct clew_model *model, uint32_t span)
 {
 	const struct clew_range *range = &model->spans[span].elementary;
 	struct text text = {0};

@@ -189,9 +189,9 @@ static int new_endpoint(struct clew_maker *maker, uint32_t dependency, uint32_t 
 {
 	const struct make_endpoint endpoint = {.next = CLEW_NONE, .dependency = dependency};
 
+	*ret_endpoint = (uint32_t)maker->endpoints.count;
 	if (model_add(&maker->endpoints, &endpoint) < 0)
 		return make_dead(maker);
-	*ret_endpoint = (uint32_t)maker->endpoints.count - 1;
 	return 0;
 }
 

@@ -235,7 +235,7 @@ static struct lineage category_lineage(const struct clew_model *model, uint32_t 
 /* From the end to the front: first how much room, then the names. */
 static char *path_of(const struct clew_model *model, uint32_t element, struct lineage (*lineage)(const struct clew_model *, uint32_t))
 {
-	size_t room = 0, end, longest = 0;
+	size_t room = 1, end, longest = 0;
 	char *path, *name;
 
 	for (uint32_t i = element; i != CLEW_NONE; i = lineage(model, i).parent) {

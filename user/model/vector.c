@@ -4,13 +4,44 @@
  */
 #include <errno.h>
 #include <model/vector.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#define VECTOR_FIRST (256u << 10)
-#define VECTOR_HUGE  (64u << 20) /* from here on, ask for huge pages */
-#define ARENA_BLOCK  (64u << 10)
+#define VECTOR_FIRST  1024u
+#define VECTOR_MAPPED (256u << 10) /* smaller ones are the heap's: thousands of them cost no system call */
+#define VECTOR_HUGE   (64u << 20)  /* from here on, ask for huge pages */
+#define ARENA_BLOCK   (64u << 10)
+
+static void *grow_heap(void *data, size_t bytes, size_t wanted)
+{
+	char *grown = realloc(data, wanted);
+
+	if (grown)
+		memset(grown + bytes, 0, wanted - bytes);
+	return grown;
+}
+
+static void *grow_mapped(struct vector *vector, size_t wanted)
+{
+	bool mapped = vector->bytes >= VECTOR_MAPPED;
+	void *data;
+
+	if (mapped)
+		data = mremap(vector->data, vector->bytes, wanted, MREMAP_MAYMOVE);
+	else
+		data = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (data == MAP_FAILED)
+		return NULL;
+	if (!mapped && vector->data) {
+		memcpy(data, vector->data, vector->bytes);
+		free(vector->data);
+	}
+	if (wanted >= VECTOR_HUGE)
+		madvise(data, wanted, MADV_HUGEPAGE);
+	return data;
+}
 
 int vector_grow(struct vector *vector, size_t count)
 {
@@ -21,14 +52,9 @@ int vector_grow(struct vector *vector, size_t count)
 		return -ENOMEM;
 	while (wanted / vector->item < count)
 		wanted *= 2;
-	if (vector->data)
-		data = mremap(vector->data, vector->bytes, wanted, MREMAP_MAYMOVE);
-	else
-		data = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (data == MAP_FAILED)
+	data = wanted < VECTOR_MAPPED ? grow_heap(vector->data, vector->bytes, wanted) : grow_mapped(vector, wanted);
+	if (!data)
 		return -ENOMEM;
-	if (wanted >= VECTOR_HUGE)
-		madvise(data, wanted, MADV_HUGEPAGE);
 	vector->data = data;
 	vector->bytes = wanted;
 	vector->capacity = wanted / vector->item;
@@ -37,8 +63,10 @@ int vector_grow(struct vector *vector, size_t count)
 
 void vector_done(struct vector *vector)
 {
-	if (vector->data)
+	if (vector->bytes >= VECTOR_MAPPED)
 		munmap(vector->data, vector->bytes);
+	else
+		free(vector->data);
 	*vector = (struct vector){.item = vector->item};
 }
 

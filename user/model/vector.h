@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Arrays that grow to gigabytes and blocks that never move. A vector's memory is
- * mapped, grows by moving pages instead of bytes, and is zero until written; an
+ * zero until written and, once large, grows by moving pages instead of bytes; an
  * arena gives out small pieces that all live until the arena goes.
  */
 #ifndef CLEW_MODEL_VECTOR_H
@@ -15,7 +15,7 @@ struct vector {
 	size_t count;	 /* the owner's to set */
 	size_t capacity; /* items */
 	size_t item;	 /* bytes of one */
-	size_t bytes;	 /* mapped */
+	size_t bytes;	 /* in all */
 };
 
 /* Makes room for `count` items in all. 0 or -ENOMEM. */

@@ -1,0 +1,858 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Random small traces, crowded into few instants: the maker against an oracle that
+ * follows the rules of construction word by word, with plain arrays and linear
+ * searches, and shares nothing with it; the bulk way against the maker, bit by bit.
+ */
+#include <clew/model_make.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_text.h"
+
+#define TRACES	     12000
+#define MAX_ES	     200
+#define MAX_MARKS    24
+#define MAX_SPANS    6
+#define MAX_DEPS     60
+#define MAX_ENDS     24
+#define MAX_STEPS    36
+#define FLAGS_EITHER (CLEW_PLACE_EARLY | CLEW_PLACE_LATE)
+
+static uint64_t random_state;
+
+static unsigned draw(unsigned count)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (unsigned)(random_state >> 33) % count;
+}
+
+/* ---- the oracle ---- */
+
+struct oracle_mark {
+	long at;
+	int label;
+};
+
+struct oracle_es {
+	long start, end;
+	int in, out; /* dependencies, -1 none */
+	int wait;    /* kind, -1 none */
+	int id;	     /* stays while the array moves */
+	int mark_count;
+	struct oracle_mark marks[MAX_MARKS];
+};
+
+struct oracle_span {
+	long start, end;
+	int count;
+	struct oracle_es es[MAX_ES];
+};
+
+struct oracle_dependency {
+	int mode, origin_count, destination_count;
+	int origins[MAX_ENDS], destinations[MAX_ENDS]; /* ids of ESs; origin 0 triggers */
+};
+
+struct oracle {
+	int span_count, dependency_count, next_id;
+	struct oracle_span spans[MAX_SPANS];
+	struct oracle_dependency dependencies[MAX_DEPS];
+};
+
+static bool contains(const struct oracle_es *es, long at)
+{
+	return es->start <= at && at <= es->end;
+}
+
+/* The lowest-index ES with end >= t; the count if there is none. */
+static int oracle_first(const struct oracle_span *span, long at)
+{
+	int i = 0;
+
+	while (i < span->count && span->es[i].end < at)
+		i++;
+	return i;
+}
+
+static int oracle_last(const struct oracle_span *span, long at)
+{
+	for (int i = span->count - 1; i >= 0; i--)
+		if (contains(&span->es[i], at))
+			return i;
+	return -1;
+}
+
+static bool oracle_runs(const struct oracle_span *span, long at)
+{
+	int i = oracle_first(span, at);
+
+	return i < span->count && contains(&span->es[i], at);
+}
+
+static struct oracle_es *oracle_insert(struct oracle *oracle, struct oracle_span *span, int at)
+{
+	assert_true(span->count < MAX_ES);
+	memmove(&span->es[at + 1], &span->es[at], (size_t)(span->count - at) * sizeof(span->es[0]));
+	span->count++;
+	span->es[at].in = span->es[at].out = span->es[at].wait = -1;
+	span->es[at].mark_count = 0;
+	span->es[at].id = oracle->next_id++;
+	return &span->es[at];
+}
+
+static long oracle_end_of(const struct oracle *oracle, int id)
+{
+	for (int i = 0; i < oracle->span_count; i++)
+		for (int j = 0; j < oracle->spans[i].count; j++)
+			if (oracle->spans[i].es[j].id == id)
+				return oracle->spans[i].es[j].end;
+	fail_msg("an origin without its ES");
+	return 0;
+}
+
+static void move_origin(struct oracle *oracle, int dependency, int from, int to)
+{
+	struct oracle_dependency *d = &oracle->dependencies[dependency];
+
+	for (int i = 0; i < d->origin_count; i++)
+		if (d->origins[i] == from)
+			d->origins[i] = to;
+}
+
+/* before = [start,t], after = [t,end]; the outgoing and the marks from t on move to `after`. */
+static void oracle_fission(struct oracle *oracle, struct oracle_span *span, int index, long at)
+{
+	struct oracle_es *after = oracle_insert(oracle, span, index + 1), *before = &span->es[index];
+	int kept = 0;
+
+	after->start = at;
+	after->end = before->end;
+	before->end = at;
+	after->out = before->out;
+	before->out = -1;
+	if (after->out >= 0)
+		move_origin(oracle, after->out, before->id, after->id);
+	for (int i = 0; i < before->mark_count; i++)
+		if (before->marks[i].at < at)
+			before->marks[kept++] = before->marks[i];
+		else
+			after->marks[after->mark_count++] = before->marks[i];
+	before->mark_count = kept;
+}
+
+static int oracle_split_gap(struct oracle *oracle, struct oracle_span *span, long at)
+{
+	int next = oracle_first(span, at), wait;
+	struct oracle_es *es;
+
+	if (next == 0 || next == span->count)
+		return -1;
+	wait = span->es[next].wait;
+	es = oracle_insert(oracle, span, next);
+	es->start = es->end = at;
+	es->wait = wait;
+	return 0;
+}
+
+static int oracle_ready(struct oracle *oracle, struct oracle_span *span, long at, unsigned place)
+{
+	if ((place & FLAGS_EITHER) == FLAGS_EITHER)
+		return -1;
+	if (oracle_runs(span, at))
+		return 0;
+	return place & CLEW_PLACE_SPLIT_GAP ? oracle_split_gap(oracle, span, at) : -1;
+}
+
+static int oracle_out(struct oracle *oracle, int dependency, int number, long at, unsigned place)
+{
+	struct oracle_dependency *d = &oracle->dependencies[dependency];
+	struct oracle_span *span = &oracle->spans[number];
+	struct oracle_es *es;
+	int index;
+
+	if (d->mode == CLEW_MODE_SINGLE && d->origin_count > 0)
+		return -1;
+	if (oracle_ready(oracle, span, at, place) < 0)
+		return -1;
+	index = oracle_first(span, at);
+	if (span->es[index].end != at || span->es[index].out >= 0) {
+		if (!(place & CLEW_PLACE_EARLY))
+			index = oracle_last(span, at);
+		oracle_fission(oracle, span, index, at);
+	}
+	es = &span->es[index];
+	es->out = dependency;
+	assert_true(d->origin_count < MAX_ENDS);
+	d->origins[d->origin_count++] = es->id;
+	if (d->origin_count > 1) {
+		long old = oracle_end_of(oracle, d->origins[0]);
+
+		if (d->mode == CLEW_MODE_AND ? es->end > old : es->end < old) {
+			d->origins[d->origin_count - 1] = d->origins[0];
+			d->origins[0] = es->id;
+		}
+	}
+	return 0;
+}
+
+static int oracle_in(struct oracle *oracle, int dependency, int number, long at, unsigned place)
+{
+	struct oracle_dependency *d = &oracle->dependencies[dependency];
+	struct oracle_span *span = &oracle->spans[number];
+	int index;
+
+	if (oracle_ready(oracle, span, at, place) < 0)
+		return -1;
+	index = oracle_first(span, at);
+	if (span->es[index].start != at || span->es[index].in >= 0) {
+		if (place & CLEW_PLACE_LATE)
+			index = oracle_last(span, at);
+		oracle_fission(oracle, span, index, at);
+		index++;
+	}
+	span->es[index].in = dependency;
+	assert_true(d->destination_count < MAX_ENDS);
+	d->destinations[d->destination_count++] = span->es[index].id;
+	return 0;
+}
+
+static int oracle_suspend_one(struct oracle *oracle, struct oracle_span *span, long start, long end, unsigned place, int wait)
+{
+	int index = oracle_first(span, end), kept = 0, count;
+	struct oracle_mark marks[MAX_MARKS];
+
+	if (start == end)
+		return 0;
+	if (!oracle_runs(span, end) || !contains(&span->es[index], start))
+		return -1;
+	oracle_fission(oracle, span, index, end);
+	span->es[index].end = start;
+	span->es[index + 1].wait = wait;
+	count = span->es[index].mark_count;
+	memcpy(marks, span->es[index].marks, sizeof(marks));
+	while (kept < count && marks[kept].at <= start)
+		kept++;
+	if (kept < count && !(place & CLEW_PLACE_SPLIT_MARKS))
+		return -1;
+	span->es[index].mark_count = kept;
+	for (int i = kept; i < count; i++) {
+		struct oracle_es *own = oracle_insert(oracle, span, ++index);
+
+		own->start = own->end = marks[i].at;
+		own->wait = i > kept && marks[i - 1].at == marks[i].at ? -1 : wait;
+		own->marks[own->mark_count++] = marks[i];
+	}
+	return 0;
+}
+
+static int oracle_suspend(struct oracle *oracle, int number, long start, long end, unsigned place, int wait)
+{
+	struct oracle_span *span = &oracle->spans[number];
+
+	if (start > end)
+		return -1;
+	if (start == end)
+		return 0;
+	if (start < span->start || end > span->end)
+		return -1;
+	if (!(place & CLEW_PLACE_SPLIT_ENDS))
+		return oracle_suspend_one(oracle, span, start, end, place, wait);
+	while (end > start) {
+		int index = oracle_first(span, end);
+		long from, before = index > 0 ? span->es[index - 1].end : start;
+
+		if (!oracle_runs(span, end))
+			return -1;
+		from = span->es[index].start > start ? span->es[index].start : start;
+		if (oracle_suspend_one(oracle, span, from, end, place, wait) < 0)
+			return -1;
+		end = before;
+	}
+	return 0;
+}
+
+static int oracle_mark(struct oracle *oracle, int number, int label, long at, unsigned place)
+{
+	struct oracle_span *span = &oracle->spans[number];
+	struct oracle_es *es;
+	int i = 0;
+
+	if (oracle_ready(oracle, span, at, place) < 0)
+		return -1;
+	es = &span->es[oracle_first(span, at)];
+	while (i < es->mark_count && es->marks[i].at < at)
+		i++;
+	assert_true(es->mark_count < MAX_MARKS);
+	memmove(&es->marks[i + 1], &es->marks[i], (size_t)(es->mark_count - i) * sizeof(es->marks[0]));
+	es->marks[i] = (struct oracle_mark){at, label};
+	es->mark_count++;
+	return 0;
+}
+
+static int oracle_new_dependency(struct oracle *oracle, int mode)
+{
+	assert_true(oracle->dependency_count < MAX_DEPS);
+	oracle->dependencies[oracle->dependency_count] = (struct oracle_dependency){.mode = mode};
+	return oracle->dependency_count++;
+}
+
+static int oracle_span(struct oracle *oracle, long start, long end)
+{
+	struct oracle_span *span = &oracle->spans[oracle->span_count];
+	struct oracle_es *es;
+
+	if (start > end)
+		return -1;
+	span->start = start;
+	span->end = end;
+	span->count = 0;
+	es = oracle_insert(oracle, span, 0);
+	es->start = start;
+	es->end = end;
+	return oracle->span_count++;
+}
+
+static int oracle_child(struct oracle *oracle, int parent, long start, long end)
+{
+	int child = oracle_span(oracle, start, end), call, back;
+
+	if (child < 0)
+		return -1;
+	call = oracle_new_dependency(oracle, CLEW_MODE_SINGLE);
+	back = oracle_new_dependency(oracle, CLEW_MODE_SINGLE);
+	if (start < oracle->spans[parent].start || oracle_out(oracle, call, parent, start, 0) < 0 ||
+	    oracle_in(oracle, call, child, start, 0) < 0 || oracle_out(oracle, back, child, end, 0) < 0 ||
+	    oracle_suspend(oracle, parent, start, end, 0, -1) < 0 || oracle_in(oracle, back, parent, end, CLEW_PLACE_LATE) < 0)
+		return -1;
+	return child;
+}
+
+static void add_marks(struct oracle_es *to, const struct oracle_es *from, bool before)
+{
+	assert_true(to->mark_count + from->mark_count <= MAX_MARKS);
+	if (before)
+		memmove(&to->marks[from->mark_count], to->marks, (size_t)to->mark_count * sizeof(to->marks[0]));
+	memcpy(&to->marks[before ? 0 : to->mark_count], from->marks, (size_t)from->mark_count * sizeof(from->marks[0]));
+	to->mark_count += from->mark_count;
+}
+
+/* By taking out one ES after the other, from the front, until none can go. */
+static void oracle_simplify_span(struct oracle *oracle, struct oracle_span *span)
+{
+	for (int i = 1; i < span->count; i++) {
+		struct oracle_es *before = &span->es[i - 1], *es = &span->es[i], *after = i + 1 < span->count ? &span->es[i + 1] : NULL;
+		bool abuts = before->end == es->start, abuts_after = after && es->end == after->start;
+		bool idle = after && es->start == es->end && es->in < 0 && es->out < 0;
+
+		if (idle && !abuts && abuts_after) {
+			add_marks(after, es, true);
+			after->wait = es->wait;
+		} else if (idle && !abuts && (es->mark_count > 0 || es->wait >= 0 || after->wait >= 0)) {
+			continue;
+		} else if (abuts && ((before->out < 0 && es->in < 0) || idle)) {
+			add_marks(before, es, false);
+			if (!idle) {
+				before->end = es->end;
+				before->out = es->out;
+				if (es->out >= 0)
+					move_origin(oracle, es->out, es->id, before->id);
+			}
+		} else if (!idle) {
+			continue;
+		}
+		memmove(es, es + 1, (size_t)(span->count - i - 1) * sizeof(*es));
+		span->count--;
+		i--;
+	}
+}
+
+static void oracle_simplify(struct oracle *oracle)
+{
+	for (int i = 0; i < oracle->span_count; i++)
+		oracle_simplify_span(oracle, &oracle->spans[i]);
+}
+
+/* Not all of it: what is in use. */
+static void oracle_copy(struct oracle *to, const struct oracle *from)
+{
+	to->span_count = from->span_count;
+	to->dependency_count = from->dependency_count;
+	to->next_id = from->next_id;
+	for (int i = 0; i < from->span_count; i++) {
+		to->spans[i].start = from->spans[i].start;
+		to->spans[i].end = from->spans[i].end;
+		to->spans[i].count = from->spans[i].count;
+		memcpy(to->spans[i].es, from->spans[i].es, (size_t)from->spans[i].count * sizeof(from->spans[i].es[0]));
+	}
+	memcpy(to->dependencies, from->dependencies, (size_t)from->dependency_count * sizeof(from->dependencies[0]));
+}
+
+/* ---- both as text ---- */
+
+static void write_es(struct text *text, long start, long end, int in, int out, int wait)
+{
+	if (wait >= 0)
+		text_add(text, "(%d)", wait);
+	if (in >= 0)
+		text_add(text, "<%d", in);
+	text_add(text, "[%ld,%ld]", start, end);
+	if (out >= 0)
+		text_add(text, ">%d", out);
+}
+
+static void write_id(const struct oracle *oracle, struct text *text, int id)
+{
+	for (int i = 0; i < oracle->span_count; i++)
+		for (int j = 0; j < oracle->spans[i].count; j++)
+			if (oracle->spans[i].es[j].id == id)
+				text_add(text, " %d/%d", i, j);
+}
+
+static char *write_oracle(const struct oracle *oracle)
+{
+	struct text text = {0};
+
+	for (int i = 0; i < oracle->span_count; i++) {
+		text_add(&text, "\n%d:", i);
+		for (int j = 0; j < oracle->spans[i].count; j++) {
+			const struct oracle_es *es = &oracle->spans[i].es[j];
+
+			write_es(&text, es->start, es->end, es->in, es->out, es->wait);
+			for (int k = 0; k < es->mark_count; k++)
+				text_add(&text, " %d@%ld", es->marks[k].label, es->marks[k].at);
+			text_add(&text, " | ");
+		}
+	}
+	for (int i = 0; i < oracle->dependency_count; i++) {
+		const struct oracle_dependency *d = &oracle->dependencies[i];
+
+		text_add(&text, "\n#%d", i);
+		for (int j = 0; j < d->origin_count; j++)
+			write_id(oracle, &text, d->origins[j]);
+		text_add(&text, " ->");
+		for (int j = 0; j < d->destination_count; j++)
+			write_id(oracle, &text, d->destinations[j]);
+	}
+	return text.data;
+}
+
+static void write_ref(const struct clew_model *model, struct text *text, uint32_t es)
+{
+	text_add(text, " %u/%u", model->es[es].span, es - model->spans[model->es[es].span].elementary.first);
+}
+
+static char *write_model(const struct clew_model *model)
+{
+	struct text text = {0};
+
+	for (uint32_t i = 0; i < model->span_count; i++) {
+		text_add(&text, "\n%u:", i);
+		for (uint32_t j = 0; j < model->spans[i].elementary.count; j++) {
+			uint32_t number = model->spans[i].elementary.first + j;
+			const struct clew_es *es = &model->es[number];
+			struct clew_range marks = clew_model_marks(model, number);
+
+			write_es(&text, es->start, es->end, (int)es->in, (int)es->out,
+				 es->wait == CLEW_NONE ? -1 : (int)model->waits[es->wait].kind);
+			for (uint32_t k = 0; k < marks.count; k++)
+				text_add(&text, " %s@%lld", clew_model_string(model, model->marks[marks.first + k].label),
+					 (long long)model->marks[marks.first + k].at);
+			text_add(&text, " | ");
+		}
+	}
+	for (uint32_t i = 0; i < model->dependency_count; i++) {
+		const struct clew_dependency *d = &model->dependencies[i];
+
+		text_add(&text, "\n#%u", i);
+		for (uint32_t j = 0; j < d->origins.count; j++)
+			write_ref(model, &text, model->origins[d->origins.first + j]);
+		text_add(&text, " ->");
+		for (uint32_t j = 0; j < d->destinations.count; j++)
+			write_ref(model, &text, model->destinations[d->destinations.first + j]);
+	}
+	return text.data;
+}
+
+/* ---- what every model must be ---- */
+
+static void check_model(const struct clew_model *model)
+{
+	struct clew_problem *problems;
+	size_t count;
+
+	assert_int_equal(clew_model_check(model, true, &problems, &count), 0);
+	for (size_t i = 0; i < count; i++) {
+		/* A random trace may have edges into the past and ends that are missing, but nothing else. */
+		if (strcmp(problems[i].kind, "negative-edge") != 0 && strcmp(problems[i].kind, "no-origin") != 0 &&
+		    strcmp(problems[i].kind, "no-destination") != 0 && strcmp(problems[i].kind, "cycle") != 0 &&
+		    strcmp(problems[i].kind, "unreachable") != 0)
+			fail_msg("%s: %s", problems[i].kind, problems[i].message);
+	}
+	free(problems);
+}
+
+static bool is_same(const void *one, const void *other, size_t count, size_t size)
+{
+	return count == 0 || memcmp(one, other, count * size) == 0;
+}
+
+static void assert_same_model(const struct clew_model *a, const struct clew_model *b)
+{
+	assert_int_equal(a->es_count, b->es_count);
+	assert_int_equal(a->span_count, b->span_count);
+	assert_int_equal(a->dependency_count, b->dependency_count);
+	assert_int_equal(a->origin_count, b->origin_count);
+	assert_int_equal(a->destination_count, b->destination_count);
+	assert_int_equal(a->mark_count, b->mark_count);
+	assert_int_equal(a->wait_count, b->wait_count);
+	assert_int_equal(a->type_count, b->type_count);
+	assert_int_equal(a->attribute_list_count, b->attribute_list_count);
+	assert_int_equal(a->first_root, b->first_root);
+	assert_true(is_same(a->es, b->es, a->es_count, sizeof(*a->es)));
+	assert_true(is_same(a->spans, b->spans, a->span_count, sizeof(*a->spans)));
+	assert_true(is_same(a->dependencies, b->dependencies, a->dependency_count, sizeof(*a->dependencies)));
+	assert_true(is_same(a->origins, b->origins, a->origin_count, sizeof(*a->origins)));
+	assert_true(is_same(a->destinations, b->destinations, a->destination_count, sizeof(*a->destinations)));
+	assert_true(is_same(a->waits, b->waits, a->wait_count, sizeof(*a->waits)));
+	assert_true(is_same(a->types, b->types, a->type_count, sizeof(*a->types)));
+	for (uint32_t i = 0; i < a->mark_count; i++) {
+		assert_int_equal(a->marks[i].at, b->marks[i].at);
+		assert_string_equal(clew_model_string(a, a->marks[i].label), clew_model_string(b, b->marks[i].label));
+	}
+}
+
+/* ---- the maker against the oracle ---- */
+
+struct step {
+	int what;
+	int span, dependency, mode, wait, label;
+	long from, to;
+	unsigned place;
+};
+
+enum { ROOT, CHILD, SUSPEND, DEPENDENCY, ORIGIN, DESTINATION, MARK, SIMPLIFY, STEP_KINDS };
+
+static struct step draw_step(int span_count, int dependency_count, long range)
+{
+	static const unsigned places[] = {0,
+					  0,
+					  0,
+					  CLEW_PLACE_EARLY,
+					  CLEW_PLACE_LATE,
+					  CLEW_PLACE_SPLIT_GAP,
+					  CLEW_PLACE_SPLIT_ENDS,
+					  CLEW_PLACE_SPLIT_MARKS,
+					  CLEW_PLACE_SPLIT_ENDS | CLEW_PLACE_SPLIT_MARKS,
+					  CLEW_PLACE_SPLIT_GAP | CLEW_PLACE_LATE,
+					  FLAGS_EITHER};
+	static const int kinds[] = {SUSPEND,	 SUSPEND, ORIGIN, ORIGIN, ORIGIN, ORIGIN,     DESTINATION, DESTINATION, DESTINATION,
+				    DESTINATION, MARK,	  MARK,	  CHILD,  ROOT,	  DEPENDENCY, DEPENDENCY,  DEPENDENCY,	SIMPLIFY};
+	struct step step = {.what = kinds[draw(sizeof(kinds) / sizeof(kinds[0]))],
+			    .mode = (int)draw(3),
+			    .wait = (int)draw(4) - 1,
+			    .label = (int)draw(5),
+			    .from = (long)draw((unsigned)range + 2) - range / 2,
+			    .to = (long)draw((unsigned)range + 2) - range / 2,
+			    .place = places[draw(sizeof(places) / sizeof(places[0]))]};
+
+	step.span = span_count ? (int)draw((unsigned)span_count) : 0;
+	step.dependency = dependency_count ? (int)draw((unsigned)dependency_count) : 0;
+	if (step.from > step.to && draw(8)) {
+		long swap = step.from;
+
+		step.from = step.to;
+		step.to = swap;
+	}
+	if (step.what == DESTINATION && draw(3))
+		step.from = step.to;
+	if (span_count == 0)
+		step.what = ROOT;
+	else if ((step.what == ORIGIN || step.what == DESTINATION) && dependency_count == 0)
+		step.what = DEPENDENCY;
+	else if ((step.what == ROOT || step.what == CHILD) && span_count == MAX_SPANS)
+		step.what = MARK;
+	else if (step.what == DEPENDENCY && dependency_count >= MAX_DEPS - 2 * MAX_SPANS)
+		step.what = SUSPEND;
+	return step;
+}
+
+static int step_maker(struct clew_maker *maker, const struct step *step)
+{
+	char label[8];
+	uint32_t ignored;
+
+	snprintf(label, sizeof(label), "%d", step->label);
+	switch (step->what) {
+	case ROOT:
+		return clew_maker_root(maker, "r", step->from, step->to, &ignored);
+	case CHILD:
+		return clew_maker_child(maker, (uint32_t)step->span, "c", step->from, step->to, &ignored);
+	case SUSPEND:
+		return clew_maker_suspend(maker, (uint32_t)step->span, step->from, step->to, step->place, (uint32_t)step->wait, CLEW_NONE);
+	case DEPENDENCY:
+		return clew_maker_dependency(maker, 0, (enum clew_mode)step->mode, CLEW_NONE, &ignored);
+	case ORIGIN:
+		return clew_maker_origin(maker, (uint32_t)step->dependency, (uint32_t)step->span, step->to, step->place);
+	case DESTINATION:
+		return clew_maker_destination(maker, (uint32_t)step->dependency, (uint32_t)step->span, step->from, step->to, step->place);
+	case MARK:
+		return clew_maker_mark(maker, (uint32_t)step->span, label, step->to, step->place);
+	default:
+		return clew_maker_simplify(maker);
+	}
+}
+
+static int step_oracle(struct oracle *oracle, const struct step *step)
+{
+	switch (step->what) {
+	case ROOT:
+		return oracle_span(oracle, step->from, step->to);
+	case CHILD:
+		return oracle_child(oracle, step->span, step->from, step->to);
+	case SUSPEND:
+		return oracle_suspend(oracle, step->span, step->from, step->to, step->place, step->wait);
+	case DEPENDENCY:
+		return oracle_new_dependency(oracle, step->mode);
+	case ORIGIN:
+		return oracle_out(oracle, step->dependency, step->span, step->to, step->place);
+	case DESTINATION:
+		if (step->from != step->to && oracle_suspend(oracle, step->span, step->from, step->to, step->place, -1) < 0)
+			return -1;
+		return oracle_in(oracle, step->dependency, step->span, step->to, step->place);
+	case MARK:
+		return oracle_mark(oracle, step->span, step->label, step->to, step->place);
+	default:
+		oracle_simplify(oracle);
+		return 0;
+	}
+}
+
+static struct clew_model *make_again(const struct step *steps, int count, int simplifications)
+{
+	struct clew_maker *maker;
+	struct clew_model *model;
+
+	assert_int_equal(clew_maker_new(&maker), 0);
+	for (int i = 0; i < count; i++)
+		step_maker(maker, &steps[i]);
+	for (int i = 0; i < simplifications; i++)
+		assert_int_equal(clew_maker_simplify(maker), 0);
+	assert_int_equal(clew_maker_finish(maker, &model), 0);
+	clew_maker_free(maker);
+	return model;
+}
+
+static void one_trace(struct oracle *oracle, struct oracle *before)
+{
+	struct step steps[MAX_STEPS];
+	int count = 4 + (int)draw(MAX_STEPS - 4);
+	long range = 2 + draw(14);
+	struct clew_maker *maker;
+	struct clew_model *model, *once, *twice;
+	char *expected, *text;
+
+	*oracle = (struct oracle){0};
+	assert_int_equal(clew_maker_new(&maker), 0);
+	for (int i = 0; i < count; i++) {
+		int wanted, r;
+
+		steps[i] = draw_step(oracle->span_count, oracle->dependency_count, range);
+		oracle_copy(before, oracle);
+		wanted = step_oracle(oracle, &steps[i]);
+		if (wanted < 0)
+			oracle_copy(oracle, before);
+		r = step_maker(maker, &steps[i]);
+		if ((r < 0) != (wanted < 0))
+			fail_msg("step %d of kind %d: %d instead of %d (%s)", i, steps[i].what, r, wanted, clew_maker_error(maker));
+		assert_int_equal(*clew_maker_error(maker) != 0, r < 0);
+	}
+	assert_int_equal(clew_maker_finish(maker, &model), 0);
+	clew_maker_free(maker);
+	expected = write_oracle(oracle);
+	text = write_model(model);
+	assert_string_equal(text ? text : "", expected ? expected : "");
+	check_model(model);
+	once = make_again(steps, count, 1);
+	twice = make_again(steps, count, 2);
+	assert_same_model(once, twice);
+	assert_int_equal(once->mark_count, model->mark_count);
+	check_model(once);
+	free(expected);
+	free(text);
+	clew_model_free(model);
+	clew_model_free(once);
+	clew_model_free(twice);
+}
+
+static void test_oracle(void **state)
+{
+	struct oracle *oracle = calloc(2, sizeof(*oracle));
+
+	(void)state;
+	assert_non_null(oracle);
+	for (int i = 0; i < TRACES; i++) {
+		random_state = 0x9e3779b97f4a7c15ull * (uint64_t)(i + 1);
+		one_trace(oracle, oracle + 1);
+	}
+	free(oracle);
+}
+
+/* ---- the bulk way against the maker ---- */
+
+#define MAX_ROWS 40
+
+struct tables {
+	struct clew_bulk_span spans[MAX_SPANS];
+	struct clew_bulk_suspend suspends[MAX_ROWS];
+	struct clew_bulk_dependency dependencies[MAX_ROWS];
+	struct clew_bulk_endpoint endpoints[MAX_ROWS];
+	struct clew_bulk_mark marks[MAX_ROWS];
+	struct clew_bulk bulk;
+};
+
+static void draw_tables(struct tables *tables)
+{
+	static const char *const labels[] = {"a", "b", "c"};
+	static const uint8_t places[] = {0, 0, 0, CLEW_PLACE_EARLY, CLEW_PLACE_LATE, CLEW_PLACE_SPLIT_GAP};
+	struct clew_bulk *bulk = &tables->bulk;
+	long range = 3 + draw(40), begin = -(long)draw(10);
+
+	*bulk = (struct clew_bulk){.spans = tables->spans,
+				   .suspends = tables->suspends,
+				   .dependencies = tables->dependencies,
+				   .endpoints = tables->endpoints,
+				   .marks = tables->marks};
+	bulk->span_count = 1 + draw(MAX_SPANS - 1);
+	bulk->suspend_count = draw(4);
+	bulk->dependency_count = 1 + draw(12);
+	bulk->endpoint_count = draw(25);
+	bulk->mark_count = draw(6);
+	bulk->simplify = draw(2);
+	for (size_t i = 0; i < bulk->span_count; i++) {
+		long start = begin, length = range;
+		uint32_t parent = CLEW_NONE;
+
+		if (i > 0 && draw(2)) {
+			parent = draw((unsigned)i);
+			start = tables->spans[parent].start + (long)draw((unsigned)range);
+			length = draw(6);
+			if (start + length > tables->spans[parent].end)
+				parent = CLEW_NONE;
+		}
+		tables->spans[i] = (struct clew_bulk_span){
+			.name = labels[draw(3)], .start = start, .end = start + length, .parent = parent, .attributes = CLEW_NONE};
+	}
+	for (size_t i = 0; i < bulk->suspend_count; i++) {
+		const struct clew_bulk_span *span = &tables->spans[tables->suspends[i].span = draw((unsigned)bulk->span_count)];
+
+		tables->suspends[i].start = span->start + (long)draw((unsigned)range);
+		tables->suspends[i].end = tables->suspends[i].start + (long)draw(5);
+		tables->suspends[i].kind = draw(2) ? CLEW_NONE : draw(5);
+		tables->suspends[i].attributes = CLEW_NONE;
+	}
+	for (size_t i = 0; i < bulk->dependency_count; i++)
+		tables->dependencies[i] = (struct clew_bulk_dependency){.type = draw(2), .mode = (uint8_t)draw(3), .attributes = CLEW_NONE};
+	for (size_t i = 0; i < bulk->endpoint_count; i++) {
+		uint32_t span = draw((unsigned)bulk->span_count);
+		long length = tables->spans[span].end - tables->spans[span].start;
+
+		tables->endpoints[i] = (struct clew_bulk_endpoint){.dependency = draw((unsigned)bulk->dependency_count),
+								   .span = span,
+								   .at = tables->spans[span].start + (long)draw((unsigned)length + 1),
+								   .destination = draw(3) != 0,
+								   .place = places[draw(6)]};
+	}
+	for (size_t i = 0; i < bulk->mark_count; i++) {
+		uint32_t span = draw((unsigned)bulk->span_count);
+		long length = tables->spans[span].end - tables->spans[span].start;
+
+		tables->marks[i] = (struct clew_bulk_mark){
+			.span = span, .label = labels[draw(3)], .at = tables->spans[span].start + (long)draw((unsigned)length + 1)};
+	}
+}
+
+/* In the order that the bulk way documents. -errno where a row cannot be. */
+static int make_rows(struct clew_maker *maker, const struct clew_bulk *bulk)
+{
+	uint32_t span, first = 0, dependency;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < bulk->span_count; i++) {
+		const struct clew_bulk_span *row = &bulk->spans[i];
+
+		if (row->parent == CLEW_NONE)
+			r = clew_maker_root(maker, row->name, row->start, row->end, &span);
+		else
+			r = clew_maker_child(maker, row->parent, row->name, row->start, row->end, &span);
+		first += row->parent == CLEW_NONE ? 0 : 2;
+	}
+	for (size_t i = 0; r == 0 && i < bulk->suspend_count; i++)
+		r = clew_maker_suspend(maker, bulk->suspends[i].span, bulk->suspends[i].start, bulk->suspends[i].end, 0,
+				       bulk->suspends[i].kind, bulk->suspends[i].attributes);
+	for (size_t i = 0; r == 0 && i < bulk->dependency_count; i++)
+		r = clew_maker_dependency(maker, bulk->dependencies[i].type, bulk->dependencies[i].mode, CLEW_NONE, &dependency);
+	for (size_t i = 0; r == 0 && i < bulk->endpoint_count; i++) {
+		const struct clew_bulk_endpoint *row = &bulk->endpoints[i];
+
+		if (row->destination)
+			r = clew_maker_destination(maker, first + row->dependency, row->span, row->at, row->at, row->place);
+		else
+			r = clew_maker_origin(maker, first + row->dependency, row->span, row->at, row->place);
+	}
+	for (size_t i = 0; r == 0 && i < bulk->mark_count; i++)
+		r = clew_maker_mark(maker, bulk->marks[i].span, bulk->marks[i].label, bulk->marks[i].at, 0);
+	return r == 0 && bulk->simplify ? clew_maker_simplify(maker) : r;
+}
+
+static void test_bulk(void **state)
+{
+	struct tables *tables = calloc(1, sizeof(*tables));
+	int good = 0;
+
+	(void)state;
+	assert_non_null(tables);
+	for (int i = 0; good < TRACES; i++) {
+		struct clew_maker *one, *other;
+		int wanted, r;
+
+		random_state = 0xd6e8feb86659fd93ull * (uint64_t)(i + 1);
+		draw_tables(tables);
+		assert_int_equal(clew_maker_new(&one), 0);
+		assert_int_equal(clew_maker_new(&other), 0);
+		wanted = make_rows(one, &tables->bulk);
+		r = clew_maker_bulk(other, &tables->bulk);
+		if ((r < 0) != (wanted < 0))
+			fail_msg("trace %d: %d (%s) instead of %d (%s)", i, r, clew_maker_error(other), wanted, clew_maker_error(one));
+		if (r == 0) {
+			struct clew_model *a, *b;
+
+			assert_int_equal(clew_maker_finish(one, &a), 0);
+			assert_int_equal(clew_maker_finish(other, &b), 0);
+			assert_same_model(a, b);
+			check_model(b);
+			clew_model_free(a);
+			clew_model_free(b);
+			good++;
+		} else {
+			assert_true(*clew_maker_error(other));
+		}
+		clew_maker_free(one);
+		clew_maker_free(other);
+		assert_true(i < 50 * TRACES);
+	}
+	free(tables);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_oracle), cmocka_unit_test(test_bulk)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
