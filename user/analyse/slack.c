@@ -5,9 +5,10 @@
  * it ends, so order of start is a causal order, but for the ESs without length of one
  * moment; these are gone through again until nothing changes.
  */
-#include <model/vector.h>
-
+#include "big.h"
 #include "slack_internal.h"
+
+enum { AHEAD = 16 }; /* so many steps before something is needed it is fetched from memory */
 
 struct slack_work {
 	const struct clew_model *model;
@@ -113,6 +114,8 @@ static void solve(const struct slack_work *work)
 	bool changed;
 
 	for (uint32_t at = 0; at < count; at = end) {
+		if (count - at > AHEAD)
+			__builtin_prefetch(&work->slack.rows[work->by_start[at + AHEAD]], 1);
 		end = moment_end(work, at);
 		do {
 			changed = false;
@@ -121,6 +124,8 @@ static void solve(const struct slack_work *work)
 		} while (changed && end - at > 1);
 	}
 	for (uint32_t next = count; next; next = end) {
+		if (next > AHEAD)
+			__builtin_prefetch(&work->slack.rows[work->by_start[next - 1 - AHEAD]], 1);
 		end = next - 1;
 		if (!length_of(work, work->by_start[end])) {
 			clew_time moment = work->model->es[work->slack.rows[work->by_start[end]].es].start;
@@ -145,10 +150,10 @@ static int choose(struct slack_work *work)
 	uint32_t count = work->finder ? work->finder->count : model->es_count;
 	struct clew_slack *slack = &work->slack;
 
-	slack->rows = malloc(sizeof(*slack->rows) * ((size_t)count + 1));
-	work->by_start = malloc(sizeof(*work->by_start) * ((size_t)count + 1));
+	slack->rows = big_alloc(count, sizeof(*slack->rows));
+	work->by_start = big_alloc(count, sizeof(*work->by_start));
 	if (work->finder)
-		work->row_of = malloc(sizeof(*work->row_of) * ((size_t)model->es_count + 1));
+		work->row_of = big_alloc(model->es_count, sizeof(*work->row_of));
 	if (!slack->rows || !work->by_start || (work->finder && !work->row_of))
 		return -ENOMEM;
 	for (uint32_t es = 0; es < model->es_count; es++) {
@@ -171,31 +176,31 @@ static int choose(struct slack_work *work)
 
 static int analyse(struct slack_work *work)
 {
-	struct vector keys = {.item = sizeof(struct sort_key)}, spare = {.item = sizeof(struct sort_key)};
 	const struct clew_model *model = work->model;
-	struct sort_key *sorted;
+	struct sort_key *keys, *spare;
 	int r = choose(work);
 
-	if (r == 0)
-		r = vector_grow(&keys, (size_t)work->slack.count + 1);
-	if (r == 0)
-		r = vector_grow(&spare, (size_t)work->slack.count + 1);
-	if (r == 0) {
-		sorted = keys.data;
+	if (r < 0)
+		return r;
+	keys = big_alloc(work->slack.count, sizeof(*keys));
+	spare = big_alloc(work->slack.count, sizeof(*spare));
+	if (keys && spare) {
 		/* Of what starts at one moment first what has no length; so stable sorting leaves neighbours in order. */
 		for (uint32_t i = 0; i < work->slack.count; i++) {
 			const struct clew_es *es = &model->es[work->slack.rows[i].es];
 
-			sorted[i] = (struct sort_key){.key = time_key(es->start * 2 + (es->end > es->start)), .index = i};
+			keys[i] = (struct sort_key){.key = time_key(es->start * 2 + (es->end > es->start)), .index = i};
 		}
-		sort_keys(sorted, spare.data, work->slack.count);
+		sort_keys(keys, spare, work->slack.count);
 		for (uint32_t i = 0; i < work->slack.count; i++)
-			work->by_start[i] = sorted[i].index;
+			work->by_start[i] = keys[i].index;
 		solve(work);
-		r = slack_drag(model, &work->slack, work->by_start, keys.data, spare.data);
+		r = slack_drag(model, &work->slack, work->by_start, keys, spare);
+	} else {
+		r = -ENOMEM;
 	}
-	vector_done(&keys);
-	vector_done(&spare);
+	free(keys);
+	free(spare);
 	return r;
 }
 

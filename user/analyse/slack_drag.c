@@ -6,9 +6,17 @@
  * it; they are entered in order of their earliest start, of which those before end(x)
  * are a prefix. Least slacks of prefixes come from a tree of sixteens.
  */
+#include "big.h"
 #include "slack_internal.h"
 
-enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, LEVELS = 8 };
+/* AHEAD: so many steps before something is needed it is fetched from memory. */
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, LEVELS = 8, AHEAD = 16 };
+
+/* Of a row: its slack, and how many earliest starts come before its own. */
+struct ranked {
+	clew_time slack;
+	uint32_t rank;
+};
 
 struct tree {
 	clew_time *levels[LEVELS]; /* [0]: by rank; above each the least of sixteen below */
@@ -27,7 +35,7 @@ static int tree_new(struct tree *tree, uint32_t count)
 		total += size;
 		size /= FAN;
 	} while (size > 1);
-	tree->memory = malloc(sizeof(*tree->memory) * total);
+	tree->memory = big_alloc(total, sizeof(*tree->memory));
 	if (!tree->memory)
 		return -ENOMEM;
 	for (size_t i = 0; i < total; i++)
@@ -102,13 +110,13 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 	       struct sort_key *spare)
 {
 	uint32_t count = slack->count, entered = count, near = count;
-	uint32_t *rank = malloc(sizeof(*rank) * ((size_t)count + 1));
-	clew_time *starts = malloc(sizeof(*starts) * ((size_t)count + 1));
+	struct ranked *ranked = big_alloc(count, sizeof(*ranked));
+	clew_time *starts = big_alloc(count, sizeof(*starts));
 	struct clew_slack_row *rows = slack->rows;
 	struct tree tree = {.memory = NULL};
 
-	if (!rank || !starts || tree_new(&tree, count + 1) < 0) {
-		free(rank);
+	if (!ranked || !starts || tree_new(&tree, count + 1) < 0) {
+		free(ranked);
 		free(starts);
 		return -ENOMEM;
 	}
@@ -116,38 +124,48 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 		keys[i] = (struct sort_key){.key = time_key(rows[i].earliest_start), .index = i};
 	sort_keys(keys, spare, count);
 	for (uint32_t i = 0; i < count; i++) {
-		rank[keys[i].index] = i;
+		ranked[keys[i].index].rank = i;
 		starts[i] = key_time(keys[i].key);
 	}
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
 		keys[i] = (struct sort_key){.key = time_key(rows[i].latest_finish), .index = i};
+		ranked[i].slack = clew_slack_of(model, &rows[i]);
+	}
 	sort_keys(keys, spare, count);
 
 	for (uint32_t i = count; i--;) {
 		struct clew_slack_row *row = &rows[by_start[i]];
 		const struct clew_es *es = &model->es[row->es];
-		uint32_t own = rank[by_start[i]], end;
+		const struct ranked *own = &ranked[by_start[i]];
+		uint32_t end;
 		clew_time least;
 
+		if (i >= AHEAD) {
+			__builtin_prefetch(&ranked[by_start[i - AHEAD]]);
+			__builtin_prefetch(&rows[by_start[i - AHEAD]], 1);
+		}
 		for (; entered && key_time(keys[entered - 1].key) > es->start; entered--) {
-			uint32_t other = keys[entered - 1].index;
+			const struct ranked *other = &ranked[keys[entered - 1].index];
 
-			tree_enter(&tree, rank[other], clew_slack_of(model, &rows[other]));
+			if (entered > AHEAD)
+				__builtin_prefetch(&ranked[keys[entered - 1 - AHEAD].index]);
+
+			tree_enter(&tree, other->rank, other->slack);
 		}
 		if (es->end == es->start)
 			continue;
 		end = near = count_before(starts, count, es->end, near);
 		least = tree_least(&tree, 0, end);
-		if (least == clew_slack_of(model, row)) {
-			clew_time above = own < end ? tree_least(&tree, own + 1, end) : INT64_MAX;
+		if (least == own->slack) {
+			clew_time above = own->rank < end ? tree_least(&tree, own->rank + 1, end) : INT64_MAX;
 
-			least = tree_least(&tree, 0, own < end ? own : end);
+			least = tree_least(&tree, 0, own->rank < end ? own->rank : end);
 			least = above < least ? above : least;
 		}
 		row->drag = least < es->end - es->start ? least : es->end - es->start;
 	}
 	free(tree.memory);
 	free(starts);
-	free(rank);
+	free(ranked);
 	return 0;
 }
