@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel gives clew, tried rather than guessed: each program is loaded
- * by itself and attached, each optional tier gets a program of two instructions.
+ * What this kernel gives clew, tried rather than guessed: the programs are loaded,
+ * one by one if all together are refused, and attached; each optional tier gets a program of two instructions.
  */
 #include "features.h"
 
@@ -18,6 +18,7 @@
 
 #include "clew.skel.h"
 #include "kernel.h"
+#include "programs.h"
 
 struct table {
 	struct clew_feature *features;
@@ -139,12 +140,44 @@ static bool try_compat(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* All programs at once; NULL if they do not load together, and each has to be tried by itself. */
+static struct clew_bpf *load_all(const struct btf *btf)
+{
+	struct clew_bpf *bpf = clew_bpf__open();
+
+	if (!bpf)
+		return NULL;
+	clew_programs_choose(bpf, btf, false);
+	if (!clew_bpf__load(bpf))
+		return bpf;
+	clew_bpf__destroy(bpf);
+	return NULL;
+}
+
+/* 0 or -errno. `all`: what load_all gave. */
+static int try_one(struct clew_bpf *all, const char *name)
+{
+	struct bpf_program *program = all ? bpf_object__find_program_by_name(all->obj, name) : NULL;
+	struct bpf_link *link;
+	int error;
+
+	if (!program)
+		return try_program(name);
+	if (bpf_program__fd(program) < 0)
+		return -ENOENT;
+	link = bpf_program__attach(program);
+	error = link ? 0 : -errno;
+	bpf_link__destroy(link);
+	return error;
+}
+
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
 	struct table table = {.features = ret_features};
 	struct clew_message message;
 	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
+	struct clew_bpf *all;
 	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
 	int error;
 
@@ -153,14 +186,16 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
 	    "everything: clew's programs cannot be fitted to the kernel");
 	libbpf_set_print(NULL);
+	all = privileged && btf ? load_all(btf) : NULL;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		error = privileged && btf ? try_program(programs[i].program) : -EPERM;
+		error = privileged && btf ? try_one(all, programs[i].program) : -EPERM;
 		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
 	}
 	error = -ENOENT;
 	for (size_t i = 0; error && i < sizeof(ring_programs) / sizeof(ring_programs[0]); i++)
-		error = privileged && btf ? try_program(ring_programs[i]) : -EPERM;
+		error = privileged && btf ? try_one(all, ring_programs[i]) : -EPERM;
 	add(&table, "io_uring", "base", !error, privileged && btf ? strerror(-error) : no, "who submitted what a wait for a ring was for");
+	clew_bpf__destroy(all);
 	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
 	    btf ? "the place of the preempt count is not in BTF" : no,
 	    "whether a task or an interrupt ended a wait: all such waits are unknown");
