@@ -423,6 +423,22 @@ static int read_mark(struct reader *reader)
 	return read_result(reader, where, clew_maker_mark(reader->maker, span, (const char *)scanner->words.data + label, at, place));
 }
 
+/* A root span's categories, where they are in another order than the spans. */
+static int read_place(struct reader *reader)
+{
+	struct scanner *scanner = &reader->scanner;
+	uint32_t span;
+	int r = read_span(reader, &span);
+
+	if (r < 0)
+		return r;
+	scan_blanks(scanner);
+	if (!scan_word_if(scanner, "in", ""))
+		return scan_fail(scanner, scanner->at, "the word `in` is missing here");
+	r = read_placements(reader, span);
+	return r < 0 ? r : read_end(reader);
+}
+
 static int read_line(struct reader *reader)
 {
 	struct scanner *scanner = &reader->scanner;
@@ -442,6 +458,8 @@ static int read_line(struct reader *reader)
 		return read_mark(reader);
 	if (scan_word_if(scanner, "split", ""))
 		return read_split(reader);
+	if (scan_word_if(scanner, "place", ""))
+		return read_place(reader);
 	if (scan_word_if(scanner, "category", ""))
 		return read_category(reader);
 	if (scan_word_if(scanner, "hierarchy", ""))
@@ -455,7 +473,7 @@ static int read_line(struct reader *reader)
 		return r < 0 ? r : read_result(reader, where, clew_maker_simplify(reader->maker));
 	}
 	return scan_fail(scanner, where,
-			 "no line begins so: unit, hierarchy, category, type, span, suspend, wait, split, dep, mark or simplify");
+			 "no line begins so: unit, hierarchy, category, type, span, place, suspend, wait, split, dep, mark or simplify");
 }
 
 static int read_lines(struct reader *reader, const struct clew_load_options *options)

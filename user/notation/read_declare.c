@@ -127,12 +127,10 @@ int read_category(struct reader *reader)
 static bool is_placement(const struct scanner *scanner)
 {
 	for (const char *at = scanner->at; at < scanner->end && !scan_is(*at, SCAN_BLANK | SCAN_END); at++) {
+		if (*at == ':' || *at == '=')
+			return *at == ':';
 		if (*at == '\\' && ++at == scanner->end)
 			break;
-		if (at[0] == ':' && (at == scanner->at || at[-1] != '\\'))
-			return true;
-		if (at[0] == '=' && (at == scanner->at || at[-1] != '\\'))
-			return false;
 	}
 	return false;
 }
