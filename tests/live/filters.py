@@ -64,28 +64,26 @@ def children_of(parent):
     return found
 
 
-def cgroup_root():
-    """A place where a group can be made: the unified hierarchy, or else a version 1 one."""
-    for place in ("/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/pids"):
-        group = os.path.join(place, "clew-live")
+def cgroup_roots():
+    """Places where a group can be made: {version: path}; a machine may have both."""
+    roots = {}
+    with open("/proc/mounts", encoding="utf-8", errors="replace") as file:
+        mounts = [line.split()[:4] for line in file]
+    for _, directory, system, options in mounts:
+        version = {"cgroup2": 2, "cgroup": 1}.get(system)
+        # Of version 1 any hierarchy will do that gives its groups no limits that must be set first.
+        if version is None or version in roots or (version == 1 and not {"cpu", "cpuacct", "pids"} & set(options.split(","))):
+            continue
+        group = os.path.join(directory, "clew-live")
         try:
-            os.mkdir(group)
-        except FileExistsError:
-            return group
+            os.makedirs(group, exist_ok=True)
         except OSError:
             continue
-        if os.path.exists(os.path.join(group, "cgroup.procs")):
-            return group
-        os.rmdir(group)
-    return None
+        roots[version] = group
+    return roots
 
 
-def check_cgroup():
-    group = cgroup_root()
-    if not group:
-        skip("--cgroup", "no control group can be made here")
-        return
-
+def check_cgroup(version, group):
     def enter(process):
         for pid in [process.pid, *children_of(process.pid)]:
             with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
@@ -94,7 +92,7 @@ def check_cgroup():
 
     try:
         note(f"group: {group}")
-        check("--cgroup", "--cgroup", enter)
+        check(f"--cgroup of version {version}", "--cgroup", enter)
     finally:
         for _ in range(50):
             try:
@@ -104,11 +102,19 @@ def check_cgroup():
                 time.sleep(0.05)
 
 
+def check_cgroups():
+    roots = cgroup_roots()
+    for version, group in sorted(roots.items()):
+        check_cgroup(version, group)
+    if not roots:
+        skip("--cgroup", "no control group can be made here")
+
+
 def main():
     check("--pid", "-p", lambda process: str(process.pid))
     check("--tid", "-t", lambda process: str(process.pid))
     check("--comm", "--comm", lambda process: "wanted-*")
-    check_cgroup()
+    check_cgroups()
     path = scratch("no.clew")
     done = clew("record", "-o", path, "-d", "100ms", "-p", "999999999")
     ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a pid that is not there is status 2 and one line",
