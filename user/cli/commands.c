@@ -16,6 +16,8 @@ const struct clew_command clew_commands[] = {
 	{"waits", "FILE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
 	{"edges", "FILE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
 	{"why", "FILE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
+	{"select", "TRACE PATTERN", "the spans or positions of a causal trace that a pattern means", clew_command_select,
+	 clew_select_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };
@@ -94,6 +96,8 @@ void clew_command_print_help(FILE *out, const struct clew_command *command)
 	clew_options_print(out, command->options);
 	if (!strcmp(command->operands, "FILE"))
 		fputs("\nFILE is a capture that `clew record` made; \"-\" is standard input.\n", out);
+	else if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
+		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in notation; \"-\" is standard input.\n", out);
 }
 
 int clew_fail(int status, const char *format, ...)
