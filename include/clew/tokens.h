@@ -83,6 +83,11 @@ const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
 const char *clew_evidence_name(unsigned evidence);
 
+/* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program. */
+const char *clew_call_name(unsigned call);
+/* CLEW_NO_CALL: there is none of that name. */
+unsigned clew_call_from_name(const char *name);
+
 /* The value of a word, or -1. */
 int clew_wait_kind_from_name(const char *name);
 int clew_edge_type_from_name(const char *name);

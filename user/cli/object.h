@@ -11,9 +11,6 @@
 
 #include "json.h"
 
-/* The name of a system call by its native number; NULL: none. Lives as long as the program. */
-const char *clew_call_name(uint16_t call);
-
 /* The fields "pid", "tid" and "comm" (as of `at`) of the object that is open; null where the task is unknown. */
 void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 /* COMM-TID, safe to print. Serial 0 is "the idle task". */
