@@ -139,6 +139,9 @@ const char *clew_model_attribute(const struct clew_model *model, uint32_t attrib
  */
 size_t clew_model_escape(const char *name, char *out);
 
+/* A moment in the written unit, with the decimals that it has. Returns `text`. */
+const char *clew_model_moment(const struct clew_model *model, clew_time at, char text[static 32]);
+
 /* The path of a span, names from the root joined by '/', each escaped as notation wants it. To free; NULL: no memory. */
 char *clew_model_span_path(const struct clew_model *model, uint32_t span);
 /* Category path, the same. */

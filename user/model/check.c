@@ -49,7 +49,7 @@ static const char *moment(const struct check *check, clew_time at)
 	static _Thread_local char texts[4][32];
 	static _Thread_local unsigned next;
 
-	return model_moment(check->model, at, texts[next++ % 4]);
+	return clew_model_moment(check->model, at, texts[next++ % 4]);
 }
 
 /* ---- within spans ---- */

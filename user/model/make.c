@@ -45,7 +45,7 @@ int make_room(struct clew_maker *maker, size_t count, size_t more, const char *w
 
 const char *make_moment(const struct clew_maker *maker, clew_time at, char text[static 32])
 {
-	return model_moment(maker->model, at, text);
+	return clew_model_moment(maker->model, at, text);
 }
 
 const char *clew_maker_error(const struct clew_maker *maker)

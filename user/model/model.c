@@ -151,7 +151,7 @@ uint32_t clew_model_find_string(const struct clew_model *model, const char *text
 	return strings_find(model_strings(model), text);
 }
 
-const char *model_moment(const struct clew_model *model, clew_time at, char text[static 32])
+const char *clew_model_moment(const struct clew_model *model, clew_time at, char text[static 32])
 {
 	uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at, unit = model->unit;
 	/* Of a unit that is a power of ten up to a second. */

@@ -64,7 +64,5 @@ static inline int model_add(struct vector *column, const void *item)
 struct clew_model *model_new(void);
 /* Sorts placements and points the model at its columns. 0 or -ENOMEM. */
 int model_seal(struct clew_model *model);
-/* A moment in the written unit. */
-const char *model_moment(const struct clew_model *model, clew_time at, char text[static 32]);
 
 #endif
