@@ -4,7 +4,8 @@
  *
  * It is a push interface: feed records in order of time, from a file or live;
  * each finding goes to the sink as soon as it is certain. State is bounded: per
- * task, per CPU and per futex that somebody waits for.
+ * task, per CPU, per lock that somebody waits for, per request and work item in
+ * flight, and what ended within about the last second.
  */
 #ifndef CLEW_BUILD_H
 #define CLEW_BUILD_H
@@ -44,6 +45,37 @@ struct clew_holder {
 	uint64_t to;
 };
 
+/*
+ * A step on the way from what caused a wake to the wake, one for each thing that was
+ * not a task waking another by itself. Whatever happened after `at` is the step's;
+ * before, `task` had not acted yet.
+ */
+enum clew_link_kind {
+	CLEW_LINK_NONE = CLEW_CAUSE_NONE,
+	CLEW_LINK_IRQ = CLEW_CAUSE_IRQ,		/* number: of the interrupt */
+	CLEW_LINK_SOFTIRQ = CLEW_CAUSE_SOFTIRQ, /* number: its vector */
+	CLEW_LINK_TIMER = CLEW_CAUSE_TIMER,	/* number: callback; task armed it at `at`; begin: when it was due, 0 unknown */
+	CLEW_LINK_IPI = CLEW_CAUSE_IPI,
+	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`; begin: issued, 0 never; end: completed */
+	CLEW_LINK_PACKET = CLEW_CAUSE_PACKET,	/* task sent it at `at` */
+	CLEW_LINK_WORK = 16,			/* number: function; task queued it at `at`; `worker` began it at `begin` */
+};
+
+#define CLEW_LINK_RESCUER 0x01 /* WORK: a rescuer ran it: there was no memory for a worker */
+#define CLEW_LINK_BARRIER 0x02 /* WORK: a flusher waited for this item and those before it */
+
+struct clew_link {
+	uint64_t at; /* 0 unknown */
+	uint64_t begin;
+	uint64_t end;
+	uint64_t number;
+	uint32_t task; /* CLEW_NO_TASK none or unknown */
+	uint32_t worker;
+	uint8_t kind;  /* enum clew_link_kind */
+	uint8_t flags; /* CLEW_LINK_* */
+	uint8_t evidence;
+};
+
 /* A stretch of a task on a CPU; of serial 0, the CPU was idle. */
 enum clew_run_end { CLEW_RUN_SLEPT, CLEW_RUN_PREEMPTED, CLEW_RUN_YIELDED, CLEW_RUN_EXITED, CLEW_RUN_OPEN, CLEW_RUN_LOST };
 struct clew_run {
@@ -74,12 +106,22 @@ struct clew_sleep {
 	uint8_t flags;	   /* CLEW_WAIT_FLAG_* */
 	int8_t edge_type;  /* enum clew_edge_type of the edge that ended it, -1 none */
 	uint8_t edge_evidence;
+	uint32_t from;	   /* task that this edge is from: ended_by, or who is behind a device or a timer */
+	uint64_t from_at;  /* raw time of its act */
 	bool blind;	   /* touched by a loss: what ended it may be wrong or missing */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
 	uint16_t poller;   /* of a wait in epoll: the same for all on one instance; 0 none */
 	struct clew_object object;
 	const struct clew_holder *holders; /* the builder's; valid during the call */
 	uint32_t holder_count;
+	/*
+	 * How the wake came about, from the wake back: link_count steps. Behind them
+	 * and_count other requests that had to end for it too. The builder's; valid
+	 * during the call.
+	 */
+	const struct clew_link *links;
+	uint16_t link_count;
+	uint16_t and_count;
 	uint32_t number; /* sleeps in the order they began, from 0; a few numbers stay unused */
 };
 
@@ -101,8 +143,39 @@ struct clew_edge {
 	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with several destinations */
 	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
 	struct clew_object object;
+	const struct clew_link *links; /* as of the sleep; the further requests are further origins, AND */
+	uint16_t link_count;
+	uint16_t and_count;
 	char from_comm[CLEW_COMM_SIZE]; /* name of `from` at that moment */
 	char to_comm[CLEW_COMM_SIZE];
+};
+
+#define CLEW_NO_NUMBER UINT32_MAX
+
+/* A block request, or a bio of a device that has no requests. */
+struct clew_block_request {
+	uint64_t sector;    /* of 512 bytes, on the whole disk; UINT64_MAX: a cache flush has none */
+	uint64_t queued;    /* 0 unknown */
+	uint64_t issued;    /* the first time, 0 never */
+	uint64_t completed; /* 0: not in the capture */
+	uint64_t inode;	    /* of the file whose page comes first in it, 0 none */
+	uint64_t index;	    /* of that page; UINT64_MAX: none, the memory is the caller's */
+	uint32_t number;    /* in the order they were first seen; a few stay unused */
+	uint32_t bytes;
+	uint32_t device;    /* major << 20 | minor, a whole disk */
+	uint32_t operation; /* as in the kernel: low 8 bits what, above them flags */
+	uint32_t file_device;
+	uint32_t submitter; /* who queued it, CLEW_NO_TASK unknown */
+};
+
+/* A kernel lock waited for without leaving the CPU. */
+struct clew_spin {
+	uint64_t start;
+	uint64_t end;
+	uint64_t lock;
+	uint32_t task;
+	uint32_t holder; /* as the lock said at the start, CLEW_NO_TASK unknown */
+	uint32_t type;	 /* CLEW_LOCK_* */
 };
 
 /*
@@ -117,6 +190,10 @@ struct clew_sink {
 	int (*sleep)(void *context, const struct clew_sleep *sleep);
 	int (*ready)(void *context, const struct clew_ready *ready);
 	int (*edge)(void *context, const struct clew_edge *edge);
+	int (*request)(void *context, const struct clew_block_request *request);
+	/* Request `lower` was made to do a part of request `upper`; both by number. */
+	int (*below)(void *context, uint32_t upper, uint32_t lower);
+	int (*spin)(void *context, const struct clew_spin *spin);
 };
 
 struct clew_builder;
@@ -140,7 +217,12 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 
 void clew_builder_free(struct clew_builder *builder);
 
-/* The wait kind that a wait record proves. `state`: clew_switch.prev_state. */
-enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state);
+/* The kind of a wait inside the kernel function of that name, or -1: the function says nothing. */
+int clew_function_kind(const char *name);
+/*
+ * The wait kind that a wait record proves. `state`: clew_switch.prev_state.
+ * `function_kind`: of the function that a wait of reason FUNCTION is in, else -1.
+ */
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind);
 
 #endif

@@ -56,7 +56,7 @@ const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, ui
 /* The name a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
-/* All sleeps in order of start, then serial. Holders are the trace's own. */
+/* All sleeps in order of start, then serial. Holders and links are the trace's own. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
 /* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
@@ -68,6 +68,22 @@ const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t 
  * first edge. Both arrays are the caller's to free. 0 or -errno.
  */
 int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order, uint32_t **ret_begin, size_t *ret_count);
+
+/*
+ * A block request, or a bio of a device that has no requests, in order of `queued`.
+ * `number` is its place here; links and objects of kind REQUEST say it.
+ */
+struct clew_trace_request {
+	struct clew_block_request block;
+	const uint32_t *lower; /* places of the requests that were made below for it */
+	uint32_t lower_count;
+	const uint32_t *woke; /* serials of whose waits its completion ended, in order of time */
+	uint32_t woke_count;
+};
+const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
+
+/* The first spin of a task that ends after a moment, NULL none; those of a task follow each other there. */
+const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial, uint64_t after);
 
 /* Idle stretches included, as runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);

@@ -197,7 +197,7 @@ static void one_write_several_pollers(void **state)
 {
 	static const struct {
 		uint64_t sleeps, epoll;
-	} rows[] = {{2000, 0xa}, {2001, 0xb}, {2002, 0xb}, {3100, 0xc}};
+	} rows[] = {{2000, 0xa}, {2001, 0xb}, {2002, 0xb}, {23100, 0xc}};
 	struct synthetic s = {0};
 	struct clew_trace *t;
 	struct woken woken = {.by = 5, .object_kind = CLEW_OBJECT_EVENTFD, .object = 4};
@@ -209,12 +209,14 @@ static void one_write_several_pollers(void **state)
 	SWITCH(&s, .at = 1500, .cpu = 5, .prev = IDLE, .next = 5);
 	for (unsigned task = 1; task <= 3; task++)
 		sleeps(&s, rows[task - 1].sleeps, task, task, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[task - 1].epoll));
-	sleeps(&s, rows[3].sleeps, 4, 4, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[3].epoll));
-	for (unsigned task = 1; task <= 4; task++) {
+	for (unsigned task = 1; task <= 3; task++) {
 		woken.at = 3000 + 30 * task;
 		comes(&s, 3200 + task, task, task, woken);
 	}
-	t = synthetic_trace(&s, 5000, 0);
+	sleeps(&s, rows[3].sleeps, 4, 4, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[3].epoll));
+	woken.at = 23120;
+	comes(&s, 23200, 4, 4, woken);
+	t = synthetic_trace(&s, 25000, 0);
 	assert_sane(t);
 	assert_int_equal(clew_trace_edge_groups(t, &order, &begin, &groups), 0);
 	assert_int_equal(groups, 3); /* 1 and 2; 3, by another write; 4, which began to wait after that */

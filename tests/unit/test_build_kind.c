@@ -6,7 +6,7 @@
 
 static unsigned kind(struct clew_wait wait, unsigned state)
 {
-	return clew_classify_wait(&wait, state);
+	return clew_classify_wait(&wait, state, -1);
 }
 
 static struct clew_wait flagged(struct clew_wait wait, unsigned flags)
@@ -87,8 +87,8 @@ static void states_and_flags(void **state)
 	(void)state;
 	assert_int_equal(kind(wait_in(SYS_nanosleep), 4), CLEW_WAIT_STOPPED);
 	assert_int_equal(kind(wait_in(SYS_read), 8), CLEW_WAIT_STOPPED);
-	assert_int_equal(clew_classify_wait(NULL, 4), CLEW_WAIT_STOPPED);
-	assert_int_equal(clew_classify_wait(NULL, 1), CLEW_WAIT_UNKNOWN);
+	assert_int_equal(clew_classify_wait(NULL, 4, -1), CLEW_WAIT_STOPPED);
+	assert_int_equal(clew_classify_wait(NULL, 1, -1), CLEW_WAIT_UNKNOWN);
 	assert_int_equal(kind(flagged(wait_on(SYS_read, CLEW_OBJECT_FILE, 1), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
 	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
 	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 1), CLEW_WAIT_IDLE);

@@ -19,6 +19,7 @@ int clew_builder_new(const struct clew_builder_options *options, const struct cl
 		return -ENOMEM;
 	builder->options = *options;
 	builder->sink = *sink;
+	builder->links.item = sizeof(struct clew_link);
 	*ret_builder = builder;
 	return 0;
 }
@@ -29,6 +30,12 @@ void clew_builder_free(struct clew_builder *builder)
 		return;
 	build_futexes_done(builder);
 	build_tasks_done(builder);
+	build_blocks_done(builder);
+	build_works_done(builder);
+	build_rings_done(builder);
+	map_done(&builder->function_kinds);
+	map_done(&builder->refills);
+	vector_done(&builder->links);
 	free(builder->cpus);
 	free(builder);
 }
@@ -37,7 +44,11 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 {
 	if (ret_tasks)
 		*ret_tasks = builder->tasks.count;
-	return sizeof(*builder) + builder->cpu_count * sizeof(*builder->cpus) + build_tasks_memory(builder) + build_futexes_memory(builder);
+	return sizeof(*builder) + builder->cpu_count * sizeof(*builder->cpus) + build_tasks_memory(builder) +
+	       build_futexes_memory(builder) + builder->blocks.memory + map_memory(&builder->blocks.bios) +
+	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) + builder->works.memory +
+	       map_memory(&builder->works.loop_devices) + builder->rings.memory + map_memory(&builder->rings.submissions) +
+	       map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
 }
 
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
@@ -59,6 +70,24 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		case CLEW_KIND_STATE:
 			r = build_feed_state(builder, (const struct clew_switch *)record);
 			break;
+		case CLEW_KIND_WORK:
+			r = build_feed_work(builder, (const struct clew_work *)record);
+			break;
+		case CLEW_KIND_BIO:
+			r = build_feed_bio(builder, (const struct clew_bio *)record);
+			break;
+		case CLEW_KIND_REQUEST:
+			r = build_feed_request(builder, (const struct clew_request *)record);
+			break;
+		case CLEW_KIND_LOCK:
+			r = build_feed_lock(builder, (const struct clew_lock *)record);
+			break;
+		case CLEW_KIND_RING:
+			r = build_feed_ring(builder, (const struct clew_ring *)record);
+			break;
+		case CLEW_KIND_REFILL:
+			r = map_set(&builder->refills, ((const struct clew_refill *)record)->cgroup, 0, builder->now);
+			break;
 		default:
 			r = build_feed_identity(builder, record);
 			break;
@@ -71,7 +100,10 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 static int finish_task(struct clew_builder *builder, struct task *task, bool last_pass)
 {
 	struct wake *wake = &task->stop_wake;
+	int r = build_ring_release(builder, task);
 
+	if (r < 0)
+		return r;
 	switch ((enum task_state)task->state) {
 	case TASK_RUNNING:
 		if (!last_pass)
@@ -111,6 +143,8 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end)
 					r = finish_task(builder, table->pages[i]->tasks[k], pass);
 	if (r >= 0)
 		r = build_futex_expire(builder, builder->now, true);
+	if (r >= 0)
+		r = build_blocks_finish(builder);
 	for (size_t i = 0; r >= 0 && i < builder->cpu_count; i++) {
 		const struct cpu *cpu = &builder->cpus[i];
 

@@ -11,6 +11,7 @@
 
 #include <clew/build.h>
 #include <model/map.h>
+#include <model/vector.h>
 
 /* How long a decision that later records may still change is put off, ns. */
 #define BUILD_GRACE 100000000ull
@@ -46,9 +47,24 @@ struct wake {
 	uint8_t flags;
 	uint8_t operation;
 	uint8_t object_kind;
+	struct clew_cause cause;
 };
 
 struct futex_wait;
+struct worker;
+struct ring_wait;
+
+/* Steps of a wake at most, and further requests of one dependency. */
+#define BUILD_LINKS 4
+#define BUILD_AND   1024u
+/* How long requests that ended and items that were begun are remembered, ns; and how many, of one address or worker. */
+#define BUILD_PAST	1000000000ull
+#define BUILD_PAST_MOST 256u
+
+struct links {
+	uint32_t count;
+	struct clew_link of[BUILD_LINKS];
+};
 
 struct task {
 	uint32_t serial;
@@ -58,6 +74,7 @@ struct task {
 	bool switched;	 /* a SWITCH record told of it */
 	bool forked;	 /* it began in the capture */
 	bool has_wait;
+	bool throttled;	 /* its sleep is none: its group's quota was used up */
 	bool renamed;	 /* since its last exec */
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;
@@ -68,12 +85,18 @@ struct task {
 	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
+	uint64_t call_run;    /* when it came on the CPU for the run in which its call first slept */
 	struct futex_wait *futex_wait;
+	struct worker *worker;	     /* if it ever began a work item */
+	struct ring_wait *ring_wait; /* an ended sleep that is kept back */
+	struct clew_link *ended;     /* its requests that ended while the call it is in slept */
+	uint32_t ended_count, ended_capacity;
 	struct clew_wait wait;
 
 	uint32_t process;
 	uint32_t pid_namespace;
 	uint32_t tid; /* in its own pid namespace */
+	uint32_t global_tid;
 	uint64_t start_time;
 	char comm[CLEW_COMM_SIZE];
 	char comm_before[CLEW_COMM_SIZE]; /* its name before `renamed` */
@@ -98,6 +121,7 @@ struct task_table {
 	size_t free_count;
 	struct task *dead_first, *dead_last; /* in order of death; `since` is when */
 	struct map tids;		     /* (pid namespace, tid in it) -> serial of the living */
+	struct map global_tids;		     /* tid in the initial namespace -> serial of the living */
 };
 
 struct cpu {
@@ -152,6 +176,7 @@ struct futex_wait {
 	uint64_t start;
 	uint64_t deadline;
 	struct clew_sleep sleep;			/* when ended */
+	struct clew_link *links;			/* the sleep's */
 	struct futex_wait *next, *previous;		/* in its futex's list */
 	struct futex_wait *queue_next, *queue_previous; /* in the queue of the pending */
 };
@@ -169,8 +194,103 @@ struct futex_table {
 	size_t holder_capacity;
 };
 
+/* A bio that is under way, by its address. */
+struct bio {
+	uint64_t address;
+	uint64_t sector;
+	uint64_t queued;
+	uint64_t inode, index;
+	uint32_t bytes;
+	uint32_t device;
+	uint32_t operation;
+	uint32_t file_device;
+	uint32_t task;
+	uint32_t upper;	   /* number of the request above, CLEW_NO_NUMBER none */
+	uint32_t number;   /* its own, where its device has no requests */
+	struct bio *next;  /* the next one at this sector of this device, or in the free list */
+	bool queued_again; /* the rest of a bio that was split */
+};
+
+/* A request, by its address: the latest there, and behind it those before. */
+struct request {
+	struct clew_block_request block;
+	uint64_t address;
+	uint64_t allocated;
+	uint64_t first_completed;
+	uint64_t flushed; /* when a cache flush that it waits for was issued */
+	uint32_t done;	  /* bytes */
+	uint32_t covered; /* bytes that were asked below */
+	uint32_t upper;
+	bool ended;
+	bool merged; /* into another: it is none any more */
+	bool listed; /* among those of its device that are issued */
+	struct request *older;
+	struct request *next, *previous; /* those of its device that are issued and not ended */
+};
+
+struct disk_issue {
+	uint64_t at;
+	uint32_t task;
+};
+
+#define DISK_ISSUES 16u
+struct disk {
+	uint32_t device;
+	uint32_t flush_task; /* who last asked for a flush of its cache */
+	uint64_t flush_queued;
+	uint64_t flush_issued; /* the last time */
+	bool flush_wanted;     /* since then */
+	unsigned next_issue;
+	struct disk_issue issues[DISK_ISSUES]; /* the latest, of a loop device */
+	struct request *first, *last;	       /* issued, not ended */
+};
+
+struct block_table {
+	struct map bios;     /* address -> struct bio * */
+	struct map places;   /* (sector, device) -> the newest struct bio * that begins there */
+	struct map requests; /* address -> struct request * */
+	struct disk *disks;
+	size_t disk_count;
+	struct bio *free_bios;
+	uint32_t numbers;
+	size_t memory;
+};
+
+struct work_table {
+	struct map loops;	 /* function -> 1: it serves a loop device */
+	struct map loop_devices; /* address of an item -> device it serves */
+	size_t memory;
+};
+
+struct ring_submission {
+	uint64_t at;
+	uint64_t ring;
+	uint32_t task;
+};
+
+struct ring_completion {
+	uint64_t at; /* when it was posted */
+	uint64_t ring;
+	uint32_t task; /* who posted it */
+	struct ring_submission submission;
+};
+
+#define BUILD_RING_LOG 256u
+struct ring_table {
+	struct map submissions; /* (address of the request or user_data, ring) -> struct ring_submission * */
+	struct ring_completion log[BUILD_RING_LOG];
+	uint32_t next;
+	size_t memory;
+};
+
 struct clew_builder {
 	struct clew_builder_options options;
+	struct block_table blocks;
+	struct work_table works;
+	struct ring_table rings;
+	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
+	struct map refills;	   /* cgroup -> when its quota was last refilled */
+	struct vector links;	   /* struct clew_link; of one sleep at a time */
 	struct clew_sink sink;
 	struct task_table tasks;
 	struct futex_table futexes;
@@ -200,6 +320,8 @@ void build_task_dead(struct clew_builder *builder, struct task *task);
 void build_task_forget_dead(struct clew_builder *builder, uint64_t before);
 /* The living task that `waiter`, blocked, would mean by a tid. */
 uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter, uint32_t tid, bool shared);
+/* The living task of a tid in the initial namespace. */
+uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid);
 void build_tasks_done(struct clew_builder *builder);
 size_t build_tasks_memory(const struct clew_builder *builder);
 
@@ -219,6 +341,7 @@ int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t s
 /* ---- life.c ---- */
 
 int build_feed_identity(struct clew_builder *builder, const struct clew_header *record);
+int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record);
 
 /* ---- wake.c ---- */
 
@@ -229,6 +352,10 @@ extern const struct wake build_no_wake;
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record);
 /* The type of the edge that this wake is to a sleep of that kind, in that scheduler state. */
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake);
+/* A wake that only says when, from no task. */
+struct wake build_timed_wake(uint64_t time);
+/* Hands a finished sleep to the sink. */
+int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep);
 bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type);
 int build_send_edge(struct clew_builder *builder, struct clew_edge *edge);
 
@@ -253,6 +380,46 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
 void build_futexes_done(struct clew_builder *builder);
 size_t build_futexes_memory(const struct clew_builder *builder);
+
+/* ---- cause.c ---- */
+
+/* What a wake came from, from the wake back. A cause that nothing is known of leaves nothing. */
+void build_links(struct clew_builder *builder, const struct wake *wake, struct links *ret_links);
+/* The same of a cause that was met at `at`. */
+void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at, struct links *links);
+
+/* ---- work.c ---- */
+
+int build_feed_work(struct clew_builder *builder, const struct clew_work *record);
+/* What led to the item that a worker was at then. False: no item is known. */
+bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at, struct links *links);
+/* The loop device that a task serves now, 0 none. */
+uint32_t build_loop_device(const struct clew_builder *builder, const struct task *task);
+void build_worker_done(struct clew_builder *builder, struct task *task);
+void build_works_done(struct clew_builder *builder);
+
+/* ---- block.c, request.c ---- */
+
+int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record);
+int build_feed_request(struct clew_builder *builder, const struct clew_request *record);
+/* The request at an address that had completed, in part at least, at `at`; NULL unknown. */
+const struct request *build_request_at(const struct clew_builder *builder, uint64_t address, uint64_t at);
+struct clew_link build_request_link(const struct request *request, uint64_t at);
+/* The loop device's request whose item a task issued last before `at`; its device, 0 none. */
+uint32_t build_issued_before(const struct clew_builder *builder, uint32_t task, uint64_t at);
+/* Sends all that is not ended. */
+int build_blocks_finish(struct clew_builder *builder);
+void build_blocks_done(struct clew_builder *builder);
+
+/* ---- ring.c ---- */
+
+int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record);
+/* Who submitted what this wake of a waiter on `ring` completed; false: no completion tells it yet. */
+bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, const struct wake *wake, struct ring_submission *ret);
+/* Keeps a sleep back until the woken task has posted its completions. */
+int build_ring_keep(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep);
+int build_ring_release(struct clew_builder *builder, struct task *task);
+void build_rings_done(struct clew_builder *builder);
 
 static inline uint64_t later(uint64_t a, uint64_t b)
 {

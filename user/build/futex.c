@@ -3,7 +3,7 @@
  * Who held a futex while somebody waited for it.
  *
  * Only futexes that have holders (mutexes, rwlocks) and are waited for are known
- * here. Each keeps a log of its releases in order of their time; a wait's holders
+ * here, and the kernel's own locks alike. Each keeps a log of its releases in order of their time; a wait's holders
  * are read off the log once the wait has ended:
  *
  *  - up to a release, the releaser held it: it had what it gave away;
@@ -127,6 +127,8 @@ static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 		wait->sleep.holders = r > 0 ? table->holders : NULL;
 		r = builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &wait->sleep) : 0;
 	}
+	free(wait->links);
+	wait->links = NULL;
 	wait->next = table->free_waits;
 	table->free_waits = wait;
 	return r < 0 ? r : 0;
@@ -173,17 +175,22 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
-	bool shared = !(record->futex_operation & FUTEX_PRIVATE_FLAG);
+	bool lock = task->has_wait && record->reason == CLEW_REASON_LOCK;
+	bool shared = !lock && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held = lock || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	uint32_t process = lock ? CLEW_NO_TASK : task->process; /* the kernel's locks are of no process */
 	uint64_t released_at = task->released_at;
 	struct futex_wait *wait;
 	struct futex *futex;
 	uint32_t owner = CLEW_NO_TASK;
 
 	task->released_at = 0;
-	if (!task->has_wait || record->object_kind != CLEW_OBJECT_FUTEX || record->object == 0 || build_dropped(builder, CLEW_EDGE_UNLOCK))
+	if (!task->has_wait || record->object_kind != (lock ? CLEW_OBJECT_LOCK : CLEW_OBJECT_FUTEX) || record->object == 0 ||
+	    build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
-	futex = futex_find(table, task->process, record->object, builder->now);
-	if (record->futex_class != CLEW_FUTEX_CLASS_NONE)
+	futex = futex_find(table, process, record->object, builder->now);
+	if (lock)
+		owner = build_task_by_tid(builder, record->owner);
+	else if (held)
 		owner = build_task_resolve(builder, task, record->owner, shared);
 	if (futex && released_at) {
 		struct release *release = futex_log_after(futex, released_at - 1);
@@ -195,10 +202,10 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 			}
 		}
 	}
-	if (record->futex_class == CLEW_FUTEX_CLASS_NONE)
+	if (!held)
 		return 0;
 	if (!futex)
-		futex = futex_new(table, task->process, record->object);
+		futex = futex_new(table, process, record->object);
 	wait = table->free_waits;
 	if (wait)
 		table->free_waits = wait->next;
@@ -239,6 +246,14 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 	futex_list_remove(&futex->active, wait);
 	wait->sleep = *sleep;
 	wait->ended = true;
+	if (sleep->link_count > 0) {
+		size_t bytes = (size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);
+
+		wait->links = malloc(bytes);
+		if (!wait->links)
+			return -ENOMEM;
+		wait->sleep.links = memcpy(wait->links, sleep->links, bytes);
+	}
 	if (sleep->end == CLEW_TIME_OPEN) {
 		r = send_wait(builder, wait);
 		futex_retire(table, futex, builder->now);
@@ -255,7 +270,9 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 			.at = wake->time,
 			.releaser = wake->waker,
 			.woken = task->serial,
-			.many = wake->operation == CLEW_FUTEX_WAKE_MANY,
+			/* Readers are let in together. */
+			.many = wake->operation == CLEW_FUTEX_WAKE_MANY ||
+				(task->wait.reason == CLEW_REASON_LOCK && task->wait.argument & CLEW_LOCK_READ),
 		};
 
 		r = futex_log_add(table, futex, &release);

@@ -251,6 +251,7 @@ static void free_waits(struct futex_wait *wait)
 	while (wait) {
 		struct futex_wait *next = wait->next;
 
+		free(wait->links);
 		free(wait);
 		wait = next;
 	}

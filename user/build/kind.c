@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Which kind of wait a wait record proves: by the sleeper's state first, then the
+ * Which kind of wait a wait record proves: by the sleeper's state first, then what
+ * the kernel says of it (a lock, memory, a quota, the function it is in), then the
  * fault, then the object waited for, then the system call alone. What is proven
  * by nothing is `other` if the wait has a name (its call, its kernel function),
  * else `unknown`.
  */
 #include <clew/build.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 
 /* The kernel's task states, as clew_switch.prev_state has them. */
@@ -262,13 +266,98 @@ static int classify_by_object(unsigned object, enum call_trait trait)
 		return CLEW_WAIT_FILE;
 	case CLEW_OBJECT_NONE:
 	case CLEW_OBJECT_FUNCTION:
+	case CLEW_OBJECT_CGROUP:
 		return -1;
 	default:
 		return CLEW_WAIT_OTHER;
 	}
 }
 
-enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state)
+/* Names up to a "+offset" or a compiler's ".suffix". */
+static const struct {
+	const char *pattern;
+	enum clew_wait_kind kind;
+} functions[] = {
+	{"jbd2_log_wait_commit", CLEW_WAIT_JOURNAL},
+	{"jbd2_log_do_checkpoint", CLEW_WAIT_JOURNAL},
+	{"jbd2_journal_lock_updates", CLEW_WAIT_JOURNAL},
+	{"__jbd2_log_wait_for_space", CLEW_WAIT_JOURNAL},
+	{"jbd2_fc_begin_commit", CLEW_WAIT_JOURNAL},
+	{"wait_transaction_locked", CLEW_WAIT_JOURNAL},
+	{"wait_transaction_switching", CLEW_WAIT_JOURNAL},
+	{"add_transaction_credits", CLEW_WAIT_JOURNAL},
+	{"start_this_handle", CLEW_WAIT_JOURNAL},
+	{"do_get_write_access", CLEW_WAIT_JOURNAL},
+	{"xlog_wait_on_iclog", CLEW_WAIT_JOURNAL},
+	{"xlog_grant_head_wait", CLEW_WAIT_JOURNAL},
+	{"xlog_cil_force_seq", CLEW_WAIT_JOURNAL},
+	{"xlog_cil_push_work", CLEW_WAIT_JOURNAL},
+	{"xlog_state_get_iclog_space", CLEW_WAIT_JOURNAL},
+	{"xlog_wait", CLEW_WAIT_JOURNAL},
+	{"xfs_log_force*", CLEW_WAIT_JOURNAL},
+	{"xfs_ail_push_all_sync", CLEW_WAIT_JOURNAL},
+	{"btrfs_commit_transaction*", CLEW_WAIT_JOURNAL},
+	{"btrfs_wait_for_commit", CLEW_WAIT_JOURNAL},
+	{"wait_for_commit", CLEW_WAIT_JOURNAL},
+	{"wait_current_trans", CLEW_WAIT_JOURNAL},
+	{"wait_log_commit", CLEW_WAIT_JOURNAL},
+	{"synchronize_rcu*", CLEW_WAIT_RCU},
+	{"synchronize_srcu*", CLEW_WAIT_RCU},
+	{"__synchronize_srcu*", CLEW_WAIT_RCU},
+	{"rcu_barrier*", CLEW_WAIT_RCU},
+	{"srcu_barrier*", CLEW_WAIT_RCU},
+	{"*wait_rcu_gp*", CLEW_WAIT_RCU},
+	{"*rcu_gp*", CLEW_WAIT_RCU},
+	{"cond_synchronize_rcu*", CLEW_WAIT_RCU},
+	{"__flush_work*", CLEW_WAIT_WORK},
+	{"flush_work*", CLEW_WAIT_WORK},
+	{"__flush_workqueue", CLEW_WAIT_WORK},
+	{"flush_delayed_work", CLEW_WAIT_WORK},
+	{"drain_workqueue", CLEW_WAIT_WORK},
+	{"__cancel_work*", CLEW_WAIT_WORK},
+	{"cancel_work_sync", CLEW_WAIT_WORK},
+	{"cancel_delayed_work_sync", CLEW_WAIT_WORK},
+	{"wait_for_completion*", CLEW_WAIT_WORK},
+	{"__wait_for_common", CLEW_WAIT_WORK},
+	{"rq_qos_wait", CLEW_WAIT_THROTTLE},
+	{"mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
+	{"__mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
+	{"balance_dirty_pages*", CLEW_WAIT_THROTTLE},
+	{"blkcg_maybe_throttle_*", CLEW_WAIT_THROTTLE},
+};
+
+int clew_function_kind(const char *name)
+{
+	char plain[128];
+
+	if (snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "+. ["), name) <= 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!fnmatch(functions[i].pattern, plain, 0))
+			return functions[i].kind;
+	return -1;
+}
+
+/* What the kernel says of a wait, whatever the call; -1: nothing. */
+static int classify_reason(const struct clew_wait *wait, int function_kind)
+{
+	switch (wait->reason) {
+	case CLEW_REASON_LOCK:
+		return CLEW_WAIT_LOCK;
+	case CLEW_REASON_RECLAIM:
+	case CLEW_REASON_COMPACTION:
+	case CLEW_REASON_GROUP_RECLAIM:
+		return CLEW_WAIT_MEMORY;
+	case CLEW_REASON_QUOTA:
+		return CLEW_WAIT_THROTTLE;
+	case CLEW_REASON_FUNCTION:
+		return function_kind;
+	default:
+		return -1;
+	}
+}
+
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
 {
 	enum call_trait trait;
 	int kind;
@@ -277,6 +366,9 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 		return CLEW_WAIT_STOPPED;
 	if (!wait)
 		return CLEW_WAIT_UNKNOWN;
+	kind = classify_reason(wait, function_kind);
+	if (kind >= 0)
+		return kind;
 	if (wait->flags & CLEW_WAIT_FLAG_FAULT)
 		return CLEW_WAIT_FAULT;
 	if (wait->flags & CLEW_WAIT_FLAG_KTHREAD)

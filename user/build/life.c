@@ -6,6 +6,7 @@
 #include <build/builder.h>
 #include <clew/capture.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 static int feed_fork(struct clew_builder *builder, const struct clew_life *record)
@@ -56,6 +57,8 @@ static int change_serial(struct clew_builder *builder, struct task *before, stru
 	} else {
 		build_futex_cancel(builder, before);
 	}
+	if (r >= 0)
+		r = build_ring_release(builder, before);
 	after->frontier = builder->now;
 	if (after->state != TASK_RUNNING)
 		after->state = TASK_UNKNOWN;
@@ -120,6 +123,37 @@ static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
 	return cpu ? build_lose_cpu(builder, cpu, record->from) : -ENOMEM;
 }
 
+/* Names of functions tell what is waited for in them, and which work is a loop device's. */
+static int feed_text(struct clew_builder *builder, const struct clew_text_record *record)
+{
+	char name[128];
+	int kind, r = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)record->text_size, (const char *)(record + 1));
+	kind = clew_function_kind(name);
+	if (kind >= 0)
+		r = map_set(&builder->function_kinds, record->hash, 0, (uint64_t)kind);
+	if (r >= 0 && !strncmp(name, "loop_", 5))
+		r = map_set(&builder->works.loops, record->hash, 0, 1);
+	return r;
+}
+
+int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record)
+{
+	struct clew_spin spin = {
+		.start = record->begin,
+		.end = builder->now,
+		.lock = record->lock,
+		.task = record->task,
+		.holder = build_task_by_tid(builder, record->owner),
+		.type = record->type,
+	};
+
+	if (!builder->sink.spin || build_nobody(spin.task) || spin.start >= spin.end)
+		return 0;
+	return builder->sink.spin(builder->sink.context, &spin);
+}
+
 int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
 {
 	int r = 0;
@@ -140,6 +174,8 @@ int build_feed_identity(struct clew_builder *builder, const struct clew_header *
 		return feed_rename(builder, (const struct clew_rename *)record);
 	case CLEW_KIND_GAP:
 		return feed_gap(builder, (const struct clew_gap *)record);
+	case CLEW_KIND_TEXT:
+		return feed_text(builder, (const struct clew_text_record *)record);
 	default:
 		return 0;
 	}

@@ -63,10 +63,18 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	task->since = start;
 	task->sleep_state = record->prev_state;
 	task->has_wait = record->header.flags & CLEW_SWITCH_WAIT;
+	task->throttled = false;
 	if (task->has_wait)
 		memcpy(&task->wait, record + 1, sizeof(task->wait));
-	if (!task->has_wait || !(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) || task->call_id == 0)
+	if (task->call_id == 0 || !task->has_wait ||
+	    (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && task->wait.reason != CLEW_REASON_QUOTA)) {
 		task->call_id++;
+		task->call_run = task->switched_in;
+		task->ended_count = 0;
+	}
+	/* A kernel thread is in no call: what ended before is of no wait now. */
+	if (task->has_wait && task->wait.flags & CLEW_WAIT_FLAG_KTHREAD)
+		task->ended_count = 0;
 	task->number = builder->sleep_count++;
 	return build_futex_wait(builder, task);
 }
@@ -181,6 +189,9 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	task->switched = true;
 	task->open_start = false;
 	task->found = false;
+	r = build_ring_release(builder, task);
+	if (r < 0)
+		return r;
 	if (flags & CLEW_SWITCH_DEAD) {
 		build_task_dead(builder, task);
 		return 0;
@@ -189,6 +200,11 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		return 0;
 	if (flags & CLEW_SWITCH_SLEEP)
 		return begin_sleep(builder, task, builder->now, record);
+	if (flags & CLEW_SWITCH_THROTTLED && flags & CLEW_SWITCH_WAIT) {
+		r = begin_sleep(builder, task, builder->now, record);
+		task->throttled = true;
+		return r;
+	}
 	task->state = TASK_READY;
 	task->since = builder->now;
 	return 0;
@@ -253,10 +269,24 @@ static int enter_ready(struct clew_builder *builder, struct task *task, const st
 	return build_send_ready(builder, task, start, builder->now);
 }
 
+/* It was kept off the CPU until its group's quota was refilled for the last time before it ran. */
+static int enter_throttled(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
+{
+	const uint64_t *refill = map_get(&builder->refills, task->wait.object, 0);
+	struct wake wake = build_timed_wake(refill && *refill > task->since ? *refill : builder->now);
+
+	task->throttled = false;
+	if (record->header.flags & CLEW_SWITCH_NEXT_SLEPT)
+		return lose_sleep(builder, task, builder->now);
+	return build_end_sleep(builder, task, &wake, wake.time, builder->now, false);
+}
+
 static int enter_sleeping(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
 {
 	struct wake wake = build_wake_of(builder, task, record);
 
+	if (task->throttled)
+		return enter_throttled(builder, task, record);
 	/* A found sleeper may be one whose sleep the kernel side never saw begin. */
 	if (!(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) && !task->found)
 		return lose_sleep(builder, task, builder->now);

@@ -79,12 +79,16 @@ static void unlist_tid(struct task_table *table, const struct task *task)
 
 	if (serial && *serial == task->serial)
 		map_remove(&table->tids, task->tid, task->pid_namespace);
+	serial = task->global_tid ? map_get(&table->global_tids, task->global_tid, 0) : NULL;
+	if (serial && *serial == task->serial)
+		map_remove(&table->global_tids, task->global_tid, 0);
 }
 
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record)
 {
 	struct task *task = build_task_get(builder, record->task);
 	unsigned levels = record->nspid_count < CLEW_NSPID_LEVELS ? record->nspid_count : CLEW_NSPID_LEVELS;
+	int r = 0;
 
 	if (!task)
 		return build_nobody(record->task) ? 0 : -ENOMEM;
@@ -98,6 +102,11 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 	unlist_tid(&builder->tasks, task);
 	task->pid_namespace = record->pid_namespace;
 	task->tid = levels ? record->nspid[levels - 1] : record->tid;
+	task->global_tid = record->tid;
+	if (task->global_tid)
+		r = map_set(&builder->tasks.global_tids, task->global_tid, 0, task->serial);
+	if (r < 0)
+		return r;
 	return task->tid ? map_set(&builder->tasks.tids, task->tid, task->pid_namespace, task->serial) : 0;
 }
 
@@ -109,6 +118,25 @@ uint32_t build_task_resolve(const struct clew_builder *builder, const struct tas
 	if (!task || (!shared && task->process != waiter->process))
 		return CLEW_NO_TASK;
 	return task->serial;
+}
+
+uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid)
+{
+	const uint64_t *serial = tid ? map_get(&builder->tasks.global_tids, tid, 0) : NULL;
+
+	return serial ? (uint32_t)*serial : CLEW_NO_TASK;
+}
+
+/* What a task has beside itself. */
+static void empty_task(struct clew_builder *builder, struct task *task)
+{
+	build_worker_done(builder, task);
+	builder->blocks.memory -= task->ended_capacity * sizeof(*task->ended);
+	free(task->ended);
+	free(task->ring_wait);
+	task->ended = NULL;
+	task->ended_count = task->ended_capacity = 0;
+	task->ring_wait = NULL;
 }
 
 void build_task_dead(struct clew_builder *builder, struct task *task)
@@ -146,6 +174,7 @@ void build_task_forget_dead(struct clew_builder *builder, uint64_t before)
 			table->pages_used--;
 		}
 		table->count--;
+		empty_task(builder, task);
 		if (table->free_count < 1024) {
 			task->next = table->free;
 			table->free = task;
@@ -162,8 +191,11 @@ void build_tasks_done(struct clew_builder *builder)
 	struct task *next;
 
 	for (size_t i = 0; i < table->page_count; i++) {
-		for (size_t k = 0; table->pages[i] && k <= TASK_PAGE_MASK; k++)
+		for (size_t k = 0; table->pages[i] && k <= TASK_PAGE_MASK; k++) {
+			if (table->pages[i]->tasks[k])
+				empty_task(builder, table->pages[i]->tasks[k]);
 			free(table->pages[i]->tasks[k]);
+		}
 		free(table->pages[i]);
 	}
 	free(table->pages);
@@ -172,6 +204,7 @@ void build_tasks_done(struct clew_builder *builder)
 		free(task);
 	}
 	map_done(&table->tids);
+	map_done(&table->global_tids);
 	*table = (struct task_table){0};
 }
 
@@ -180,5 +213,5 @@ size_t build_tasks_memory(const struct clew_builder *builder)
 	const struct task_table *table = &builder->tasks;
 
 	return (table->count + table->free_count) * sizeof(struct task) + table->pages_used * sizeof(struct task_page) +
-	       table->page_count * sizeof(*table->pages) + map_memory(&table->tids);
+	       table->page_count * sizeof(*table->pages) + map_memory(&table->tids) + map_memory(&table->global_tids);
 }

@@ -16,12 +16,13 @@ const struct wake build_no_wake = {.descriptor = -1};
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record)
 {
 	uint64_t time = record->wake_time;
+	struct wake wake;
 
 	/* One older than the last switch-in ended an earlier wait; nobody wakes himself. */
 	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) || time == 0 || time < task->switched_in ||
 	    (record->wake_context == CLEW_WAKE_TASK && record->waker == task->serial))
 		return build_no_wake;
-	return (struct wake){
+	wake = (struct wake){
 		.time = earlier(time, builder->now),
 		.object = record->wake_object,
 		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker) ? record->waker : CLEW_NO_TASK,
@@ -32,6 +33,17 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 		.operation = record->wake_operation,
 		.object_kind = record->wake_object_kind,
 	};
+	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE) {
+		const char *behind = (const char *)(record + 1);
+
+		memcpy(&wake.cause, behind + (record->header.flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0), sizeof(wake.cause));
+	}
+	return wake;
+}
+
+struct wake build_timed_wake(uint64_t time)
+{
+	return (struct wake){.time = time, .descriptor = -1, .context = CLEW_WAKE_TIMER};
 }
 
 static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const struct wake *wake)
@@ -88,6 +100,8 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 		return CLEW_EDGE_VFORK;
 	case CLEW_WAIT_FUTEX:
 		return futex_edge_type(wait, wake);
+	case CLEW_WAIT_LOCK:
+		return CLEW_EDGE_UNLOCK;
 	case CLEW_WAIT_PIPE:
 		return CLEW_EDGE_PIPE;
 	case CLEW_WAIT_SOCKET:
@@ -143,12 +157,138 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 
 static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL};
 
-/* Fills in what the wake says of a sleep, and sends the edge if there is one. */
-static int explain_end(struct clew_builder *builder, struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state,
+/* Whether the lock keeps its owner: then who releases it is known to have had it. */
+static bool owner_known(const struct clew_wait *wait)
+{
+	return wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) || (!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner);
+}
+
+struct origin {
+	uint64_t at;
+	uint32_t task;
+	uint32_t ended_by;
+	int type; /* enum clew_edge_type, -1 no edge */
+	uint8_t evidence;
+};
+
+static struct origin origin_in_task(const struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct wake *wake)
+{
+	struct origin origin = {.at = wake->time, .task = wake->waker, .ended_by = wake->waker, .type = -1};
+
+	if (wake->waker == CLEW_NO_TASK)
+		return origin;
+	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
+	origin.type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
+	origin.evidence = CLEW_EVIDENCE_EXACT;
+	if (sleep->kind == CLEW_WAIT_LOCK && origin.type == CLEW_EDGE_UNLOCK && !owner_known(wait))
+		origin.evidence = CLEW_EVIDENCE_OBSERVED;
+	return origin;
+}
+
+/* From who is behind the last step. */
+static struct origin origin_of_links(const struct clew_sleep *sleep, const struct links *links, const struct origin *in_task)
+{
+	const struct clew_link *first = &links->of[0], *last = &links->of[links->count - 1];
+	struct origin origin = {.at = last->at, .task = last->task, .type = -1, .evidence = last->evidence};
+
+	/* Of a flusher's mark, and of an item queued unseen, the worker is all that is known. */
+	if (first->kind == CLEW_LINK_WORK && (first->flags & CLEW_LINK_BARRIER || (links->count == 1 && last->task == CLEW_NO_TASK)))
+		return *in_task;
+	if (origin.task == CLEW_NO_TASK || origin.at == 0)
+		return origin;
+	switch (last->kind) {
+	case CLEW_LINK_REQUEST:
+		origin.type = sleep->kind == CLEW_WAIT_IO_URING ? CLEW_EDGE_IO_URING : CLEW_EDGE_REQUEST;
+		break;
+	case CLEW_LINK_PACKET:
+		origin.type = CLEW_EDGE_SOCKET;
+		origin.ended_by = origin.task;
+		break;
+	case CLEW_LINK_TIMER:
+		origin.type = CLEW_EDGE_TIMER;
+		/* One's own timeout is part of the wait. */
+		if (origin.task == sleep->task && origin.at >= sleep->start)
+			origin.type = -1;
+		if (first->kind == CLEW_LINK_WORK) {
+			origin.type = CLEW_EDGE_WORK;
+			origin.ended_by = origin.task;
+		}
+		break;
+	case CLEW_LINK_WORK:
+		origin.type = CLEW_EDGE_WORK;
+		origin.ended_by = origin.task;
+		break;
+	default:
+		break;
+	}
+	return origin;
+}
+
+/* Of io_uring the submission counts, whatever the completion came through. */
+static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait, const struct wake *wake, struct origin *origin)
+{
+	struct ring_submission submission;
+
+	if (wait->object_kind != CLEW_OBJECT_IO_URING || !build_ring_submission(builder, wait->object, wake, &submission))
+		return false;
+	origin->type = CLEW_EDGE_IO_URING;
+	origin->evidence = CLEW_EVIDENCE_EXACT;
+	origin->task = submission.task;
+	origin->at = submission.at;
+	return true;
+}
+
+/* The steps, and behind them the other requests of the same call that had to end too. */
+static int keep_links(struct clew_builder *builder, const struct task *task, struct clew_sleep *sleep, const struct links *links,
+		      const struct wake *wake)
+{
+	const struct clew_link *last = &links->of[links->count - 1];
+	struct vector *vector = &builder->links;
+	struct clew_link *to;
+	int r = vector_reserve(vector, (size_t)links->count + task->ended_count);
+
+	if (r < 0)
+		return r;
+	to = vector->data;
+	memcpy(to, links->of, links->count * sizeof(*to));
+	sleep->links = to;
+	sleep->link_count = (uint16_t)links->count;
+	if (last->kind != CLEW_LINK_REQUEST || last->task != task->serial || sleep->kind == CLEW_WAIT_IO_URING)
+		return 0;
+	for (uint32_t i = 0; i < task->ended_count; i++) {
+		const struct clew_link *other = &task->ended[i];
+
+		if (other->number != last->number && other->end <= wake->time && other->at && other->at >= task->call_run)
+			to[links->count + sleep->and_count++] = *other;
+	}
+	return 0;
+}
+
+/* A completion is not what a wait is for if a request was behind it: its call says more. */
+static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct links *links)
+{
+	if (sleep->kind == CLEW_WAIT_WORK && links->count > 0 && links->of[links->count - 1].kind == CLEW_LINK_REQUEST)
+		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
+}
+
+/* Whether steps beside the waking task count. */
+static bool goes_by_links(const struct clew_sleep *sleep, const struct task *task, const struct links *links)
+{
+	if (links->count == 0 || sleep->blind)
+		return false;
+	if (links->of[0].kind != CLEW_LINK_WORK)
+		return true;
+	/* A worker that releases a lock does it by itself, and one that wakes another has more work than hands. */
+	return sleep->kind != CLEW_WAIT_LOCK && !(task->worker && sleep->kind == CLEW_WAIT_IDLE);
+}
+
+/* Fills in what the wake says of a sleep. */
+static int explain_end(struct clew_builder *builder, const struct task *task, struct clew_sleep *sleep, const struct clew_wait *wait,
 		       const struct wake *wake)
 {
-	enum clew_edge_type type;
-	struct clew_edge edge;
+	struct origin origin, in_task;
+	struct links links;
+	int r = 0;
 
 	sleep->edge_type = -1;
 	sleep->context = CLEW_WAKE_UNKNOWN;
@@ -157,41 +297,90 @@ static int explain_end(struct clew_builder *builder, struct clew_sleep *sleep, c
 	sleep->raw_end = wake->time;
 	sleep->context = wake->context;
 	sleep->operation = wake->operation;
-	if (wake->waker == CLEW_NO_TASK)
-		return 0;
-	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
-	type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
-	if (build_dropped(builder, type)) {
+	build_links(builder, wake, &links);
+	reconsider_kind(sleep, wait, task->sleep_state, &links);
+	origin = in_task = origin_in_task(sleep, wait, task->sleep_state, wake);
+	if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {
+		const struct task *waker = build_task_find(builder, wake->waker);
+
+		if (waker && waker->worker)
+			sleep->context = CLEW_WAKE_WORK;
+	}
+	if (goes_by_links(sleep, task, &links)) {
+		r = keep_links(builder, task, sleep, &links, wake);
+		origin = origin_of_links(sleep, &links, &in_task);
+	}
+	if (r >= 0 && sleep->kind == CLEW_WAIT_IO_URING && !sleep->blind && (in_task.type < 0 || in_task.type == CLEW_EDGE_WAKE))
+		origin_of_ring(builder, wait, wake, &origin);
+	if (r < 0 || origin.type < 0) {
+		sleep->ended_by = origin.ended_by;
+		return r;
+	}
+	if (build_dropped(builder, (enum clew_edge_type)origin.type)) {
 		sleep->context = CLEW_WAKE_UNKNOWN;
+		sleep->links = NULL;
+		sleep->link_count = sleep->and_count = 0;
 		return 0;
 	}
-	sleep->ended_by = wake->waker;
-	sleep->edge_type = (int8_t)type;
-	sleep->edge_evidence = CLEW_EVIDENCE_EXACT;
-	edge = (struct clew_edge){
-		.from_at = wake->time,
+	sleep->ended_by = origin.ended_by;
+	sleep->edge_type = (int8_t)origin.type;
+	sleep->edge_evidence = origin.evidence;
+	sleep->from = origin.task;
+	sleep->from_at = origin.at;
+	return 0;
+}
+
+static int send_edge_of(struct clew_builder *builder, const struct clew_sleep *sleep)
+{
+	struct clew_edge edge = {
+		.from_at = sleep->from_at,
 		.to_at = sleep->end,
-		.from = wake->waker,
+		.from = sleep->from,
 		.to = sleep->task,
-		.type = (uint8_t)type,
+		.type = (uint8_t)sleep->edge_type,
 		.evidence = sleep->edge_evidence,
 		.context = sleep->context,
 		.operation = sleep->operation,
 		.ends_sleep = true,
 		.object = sleep->object,
+		.links = sleep->links,
+		.link_count = sleep->link_count,
+		.and_count = sleep->and_count,
 	};
-	return build_send_edge(builder, &edge);
+
+	return sleep->edge_type < 0 ? 0 : build_send_edge(builder, &edge);
+}
+
+int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
+{
+	int r = send_edge_of(builder, sleep);
+
+	if (r < 0)
+		return r;
+	return builder->sink.sleep ? builder->sink.sleep(builder->sink.context, sleep) : 0;
+}
+
+/* Whether the task's own completions, posted after it was woken, will tell more. */
+static bool awaits_completion(const struct clew_wait *wait, const struct clew_sleep *sleep)
+{
+	if (sleep->kind != CLEW_WAIT_IO_URING || wait->object_kind != CLEW_OBJECT_IO_URING || sleep->blind || sleep->raw_end == 0 ||
+	    sleep->end == CLEW_TIME_OPEN || sleep->switch_in == CLEW_TIME_OPEN)
+		return false;
+	if (sleep->edge_type == CLEW_EDGE_IO_URING)
+		return sleep->link_count > 0; /* a request's submitter, until the ring tells its own */
+	return sleep->edge_type < 0 || sleep->edge_type == CLEW_EDGE_WAKE;
 }
 
 int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t end, uint64_t switch_in, bool blind)
 {
 	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
+	const uint64_t *function = wait->reason == CLEW_REASON_FUNCTION ? map_get(&builder->function_kinds, wait->argument, 0) : NULL;
 	struct clew_sleep sleep = {
 		.start = later(task->since, task->frontier),
 		.task = task->serial,
 		.call_id = task->call_id,
 		.call = wait->call,
-		.kind = (uint8_t)clew_classify_wait(task->has_wait ? wait : NULL, task->sleep_state),
+		.kind = (uint8_t)clew_classify_wait(task->has_wait ? wait : NULL, task->sleep_state, function ? (int)*function : -1),
 		.flags = wait->flags,
 		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) | (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
 		.number = task->number,
@@ -205,14 +394,29 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	sleep.object = object_of(wait, sleep.kind, wake);
 	if (wait->object_kind == CLEW_OBJECT_EPOLL)
 		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);
-	r = explain_end(builder, &sleep, wait, task->sleep_state, wake);
+	r = explain_end(builder, task, &sleep, wait, wake);
 	if (r < 0)
 		return r;
+	/* A sleep's object is its timer, and a function's name is all that some others have. */
+	if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 && sleep.links[0].kind == CLEW_LINK_TIMER &&
+	    (sleep.object.kind == CLEW_OBJECT_NONE || sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
+		sleep.object.kind = CLEW_OBJECT_TIMER;
+		sleep.object.number = sleep.links[0].number;
+	} else if (wait->reason == CLEW_REASON_FUNCTION && sleep.object.kind == CLEW_OBJECT_NONE) {
+		sleep.object.kind = CLEW_OBJECT_FUNCTION;
+		sleep.object.number = wait->argument;
+	}
+	if (sleep.object.kind == CLEW_OBJECT_LOCK)
+		sleep.object.device = (uint32_t)wait->argument;
 	task->frontier = sleep.switch_in;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
-	if (task->futex_wait)
-		return build_futex_ended(builder, task, &sleep, wake);
-	return builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &sleep) : 0;
+	if (task->futex_wait) {
+		r = send_edge_of(builder, &sleep);
+		return r < 0 ? r : build_futex_ended(builder, task, &sleep, wake);
+	}
+	if (awaits_completion(wait, &sleep))
+		return build_ring_keep(builder, task, &sleep);
+	return build_send_sleep(builder, &sleep);
 }
 
 int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t start, uint64_t switch_in)

@@ -99,6 +99,15 @@ static int add_sleep(void *context, const struct clew_sleep *sleep)
 			return -ENOMEM;
 		place->holders = memcpy(holders, sleep->holders, bytes);
 	}
+	place->links = NULL;
+	if (sleep->link_count > 0) {
+		size_t bytes = ((size_t)sleep->link_count + sleep->and_count) * sizeof(*sleep->links);
+		struct clew_link *links = arena_take(&trace->arena, bytes);
+
+		if (!links)
+			return -ENOMEM;
+		place->links = memcpy(links, sleep->links, bytes);
+	}
 	if (index >= trace->sleeps.count)
 		trace->sleeps.count = index + 1;
 	return add_piece(trace, sleep->task, PIECE_SLEEP, index, sleep->start);
@@ -146,7 +155,14 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 		.start = start,
 		.drop_types = options ? options->drop_types : 0,
 	};
-	struct clew_sink sink = {.identity = trace_identity, .run = add_run, .sleep = add_sleep, .ready = add_ready, .edge = add_edge};
+	struct clew_sink sink = {.identity = trace_identity,
+				 .run = add_run,
+				 .sleep = add_sleep,
+				 .ready = add_ready,
+				 .edge = add_edge,
+				 .request = trace_add_request,
+				 .below = trace_add_below,
+				 .spin = trace_add_spin};
 	struct clew_trace *trace = calloc(1, sizeof(*trace));
 	int r;
 
@@ -159,6 +175,9 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->readies.item = sizeof(struct clew_ready);
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
+	trace->requests.item = sizeof(struct clew_trace_request);
+	trace->below.item = sizeof(struct below);
+	trace->spins.item = sizeof(struct clew_spin);
 	trace->pages.item = sizeof(struct trace_page *);
 	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->edge_lock, NULL);
@@ -190,6 +209,10 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->readies);
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
+	vector_done(&trace->requests);
+	vector_done(&trace->below);
+	vector_done(&trace->spins);
+	free(trace->throttles.data);
 	vector_done(&trace->pages);
 	vector_done(&trace->tasks);
 	map_done(&trace->files);
@@ -228,7 +251,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	if (r < 0)
 		return r;
 	trace_blind_sleeps(trace);
-	return trace_finish_tasks(trace);
+	r = trace_finish_requests(trace);
+	return r < 0 ? r : trace_finish_tasks(trace);
 }
 
 uint64_t clew_trace_start(const struct clew_trace *trace)
@@ -283,7 +307,8 @@ size_t clew_trace_memory(const struct clew_trace *trace)
 {
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
 	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->pages) + vector_used(&trace->tasks) +
-	       trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       vector_used(&trace->requests) + vector_used(&trace->below) + vector_used(&trace->spins) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
 	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

@@ -45,6 +45,12 @@ struct trace_task {
 	uint32_t name_count, name_capacity;
 };
 
+/* A request made for another, by number. */
+struct below {
+	uint32_t upper;
+	uint32_t lower;
+};
+
 #define TRACE_PAGE_BITS 10
 struct trace_page {
 	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
@@ -66,6 +72,11 @@ struct clew_trace {
 	struct numbers *cpus; /* indexes of runs, by CPU */
 	size_t cpu_count;
 	size_t number_bytes; /* of all struct numbers */
+
+	struct vector requests;	  /* struct clew_trace_request; by number until finished */
+	struct vector below;	  /* struct below */
+	struct vector spins;	  /* in order of task, then end, once finished */
+	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
 	struct arena arena;
@@ -108,6 +119,14 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
+
+/* ---- trace_requests.c ---- */
+
+int trace_add_request(void *context, const struct clew_block_request *request);
+int trace_add_below(void *context, uint32_t upper, uint32_t lower);
+int trace_add_spin(void *context, const struct clew_spin *spin);
+/* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in their places. */
+int trace_finish_requests(struct clew_trace *trace);
 
 /* ---- trace_order.c ---- */
 

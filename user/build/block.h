@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What request.c needs of block.c.
+ */
+#ifndef CLEW_BUILD_BLOCK_H
+#define CLEW_BUILD_BLOCK_H
+
+#include <build/builder.h>
+
+/* Of bio.bi_opf and request.cmd_flags; part of what the kernel shows to user space. */
+#define BLOCK_OPERATION	  0xffu
+#define BLOCK_READ	  0u
+#define BLOCK_FLUSH	  2u
+#define BLOCK_FUA	  (1u << 17)
+#define BLOCK_PREFLUSH	  (1u << 18)
+#define BLOCK_SECTOR_BITS 9
+#define BLOCK_LOOP_MAJOR  7u
+
+/* NULL: none is under way. */
+struct bio *block_bio_find(const struct block_table *table, uint64_t address);
+/* The bio that begins at a sector, or (`covers`) has it. */
+struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector, bool covers);
+void block_bio_forget(struct block_table *table, struct bio *bio);
+/* NULL: no memory. */
+struct disk *block_disk(struct block_table *table, uint32_t device);
+/* The number of the loop device's request that a bio is asked for, CLEW_NO_NUMBER none. */
+uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
+
+#endif
