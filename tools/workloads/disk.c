@@ -36,10 +36,18 @@ static void end_step(struct step *step)
 
 static void log_step(int self, const struct step *step, const char *calls, const char *kinds)
 {
+	struct wl_fact *fact;
 	char object[48];
 
 	snprintf(object, sizeof(object), "file:%llu", (unsigned long long)file.inode);
 	wl_slept(self, step->from, step->to, step->slept, calls, kinds, "request", self, object);
+	if (wl->fact_count)
+		return;
+	/* It ran, or its requests were queued or at the device; one question of each run is enough. */
+	fact = wl_fact(self, step->from, step->to);
+	wl_charge(fact, self, "device|queued|running|runqueue", (step->to - step->from) * 9 / 10, step->to - step->from);
+	if (step->slept)
+		wl_charge(fact, self, "device|queued", 1, step->to - step->from);
 }
 
 static void move_directly(int self, bool writing)
