@@ -96,4 +96,31 @@ struct clew_path_segment {
 int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
 		       size_t *ret_count);
 
+/* What segments are summed by. */
+enum clew_path_dimension {
+	CLEW_BY_KIND,
+	CLEW_BY_THREAD,	  /* the root span */
+	CLEW_BY_FUNCTION, /* the name of a span that has a parent */
+	CLEW_BY_OBJECT,	  /* the attribute "object" of a typed wait, and its kind */
+	CLEW_BY_COUNT,
+};
+
+struct clew_path_total {
+	clew_time ns;
+	uint64_t segments;
+	uint32_t dimension; /* enum clew_path_dimension */
+	uint32_t kind;	    /* of a kind or object */
+	uint32_t span;	    /* of a thread; else CLEW_NONE */
+	const char *name;   /* of a function or object; else NULL. The model's */
+};
+
+/* Sums of the segments of any number of paths of one model. */
+struct clew_path_totals;
+int clew_path_totals_new(const struct clew_model *model, struct clew_path_totals **ret_totals);
+void clew_path_totals_free(struct clew_path_totals *totals);
+/* 0 or -ENOMEM. */
+int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments, size_t count);
+/* All sums, a dimension after the other, each from the largest down. Valid until something is added. */
+const struct clew_path_total *clew_path_totals_list(struct clew_path_totals *totals, size_t *ret_count);
+
 #endif

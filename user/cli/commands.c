@@ -16,8 +16,13 @@ const struct clew_command clew_commands[] = {
 	{"waits", "FILE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
 	{"edges", "FILE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
 	{"why", "FILE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
+	{"dump", "TRACE", "all of a causal trace: its spans, dependencies and categories", clew_command_dump, clew_dump_options, false},
+	{"convert", "TRACE", "any causal trace as notation, for reading, editing and keeping", clew_command_convert, clew_convert_options,
+	 false},
+	{"check", "TRACE", "whether a causal trace is consistent", clew_command_check, clew_check_options, false},
 	{"select", "TRACE PATTERN", "the spans or positions of a causal trace that a pattern means", clew_command_select,
 	 clew_select_options, false},
+	{"path", "TRACE", "the critical path between two moments, and where its time went", clew_command_path, clew_path_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };

@@ -41,7 +41,11 @@ int clew_command_info(int argc, char **argv);
 int clew_command_waits(int argc, char **argv);
 int clew_command_edges(int argc, char **argv);
 int clew_command_why(int argc, char **argv);
+int clew_command_dump(int argc, char **argv);
+int clew_command_convert(int argc, char **argv);
+int clew_command_check(int argc, char **argv);
 int clew_command_select(int argc, char **argv);
+int clew_command_path(int argc, char **argv);
 int clew_command_doctor(int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
@@ -49,7 +53,11 @@ extern const struct clew_option clew_info_options[];
 extern const struct clew_option clew_waits_options[];
 extern const struct clew_option clew_edges_options[];
 extern const struct clew_option clew_why_options[];
+extern const struct clew_option clew_dump_options[];
+extern const struct clew_option clew_convert_options[];
+extern const struct clew_option clew_check_options[];
 extern const struct clew_option clew_select_options[];
+extern const struct clew_option clew_path_options[];
 extern const struct clew_option clew_doctor_options[];
 
 /* The command of this name, or NULL. */

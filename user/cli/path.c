@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew path: the critical path from one position to another, or of every instance of
+ * some spans, where its time went, and sums of that.
+ */
+#include <clew/path.h>
+#include <clew/tokens.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "es.h"
+#include "query.h"
+#include "report.h"
+#include "text.h"
+
+struct path_values {
+	const char *from;
+	const char *to;
+	const char *all;
+	const char *hierarchy;
+	struct clew_number top;
+	uint32_t strategy;
+	bool all_origins;
+	bool json;
+};
+
+static int take_strategy(const struct clew_option *option, const char *argument, void *value)
+{
+	int strategy = clew_strategy_from_name(argument);
+
+	if (strategy < 0)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: no strategy '%s': there are most_work, temporal_most_work, most_prox, predecessor, least_work, "
+				 "least_prox, causal",
+				 option->name, argument);
+	*(uint32_t *)value = (uint32_t)strategy;
+	return 0;
+}
+
+const struct clew_option clew_path_options[] = {
+	{0, "from", "POSITION", "the path begins there, as in 's0.0.0 @ 0%'", clew_take_string, offsetof(struct path_values, from)},
+	{0, "to", "POSITION", "the path ends there", clew_take_string, offsetof(struct path_values, to)},
+	{0, "all", "PATTERN", "the paths of all these spans, each from its start to its end", clew_take_string,
+	 offsetof(struct path_values, all)},
+	{0, "strategy", "STRATEGY", "most_work (the default), temporal_most_work, most_prox, predecessor, least_work, least_prox or causal",
+	 take_strategy, offsetof(struct path_values, strategy)},
+	{0, "top", "K", "K distinct paths, the best first", clew_take_number, offsetof(struct path_values, top)},
+	{0, "all-origins", NULL, "follow every origin that ends in time, not the triggering one alone", clew_take_flag,
+	 offsetof(struct path_values, all_origins)},
+	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
+	 offsetof(struct path_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct path_values, json)},
+	CLEW_OPTION_END,
+};
+
+/* A path, its segments, and for --all the span it is an instance of. */
+struct found {
+	struct clew_path path;
+	struct clew_path_segment *segments;
+	size_t segment_count;
+	uint32_t span;
+};
+
+struct answer {
+	const struct path_values *values;
+	const struct clew_model *model;
+	struct clew_path_finder *finder;
+	struct clew_path_totals *totals;
+	struct clew_span_names names;
+	struct found *found;
+	size_t count;
+};
+
+static int out_of_memory(void)
+{
+	return clew_fail(CLEW_EXIT_SYSTEM, "path: out of memory: free some, or take a smaller trace");
+}
+
+/* Takes over a path. Only the first one of several between the same two positions is summed. */
+static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bool sum)
+{
+	struct found *grown = answer->found, *found;
+
+	if (!(answer->count & (answer->count - 1)))
+		grown = reallocarray(grown, answer->count ? 2 * answer->count : 1, sizeof(*grown));
+	if (!grown)
+		return out_of_memory();
+	answer->found = grown;
+	found = &grown[answer->count++];
+	*found = (struct found){.path = *path, .span = span};
+	path->es = NULL;
+	if (clew_path_segments(answer->model, &found->path, &found->segments, &found->segment_count) < 0)
+		return out_of_memory();
+	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
+		return out_of_memory();
+	return 0;
+}
+
+static int find(struct answer *answer, const struct clew_position *from, const struct clew_position *to, uint32_t span)
+{
+	const struct clew_path_options options = {
+		.strategy = answer->values->strategy,
+		.all_origins = answer->values->all_origins,
+		.top = answer->values->top.value,
+	};
+	struct clew_paths paths = {NULL};
+	int r = clew_path_find(answer->finder, from, to, &options, &paths), status = 0;
+
+	if (r == -ENOENT && span != CLEW_NONE)
+		return 0;
+	if (r == -ENOENT)
+		return clew_fail(CLEW_EXIT_NEGATIVE, "no path leads from '%s' to '%s': see with clew dump what depends on what",
+				 answer->values->from, answer->values->to);
+	if (r < 0 && r != -ENOMEM)
+		return clew_fail(CLEW_EXIT_INPUT, "the trace is inconsistent: see clew check");
+	if (r < 0)
+		return out_of_memory();
+	for (size_t i = 0; i < paths.count && !status; i++)
+		status = keep(answer, &paths.paths[i], span, i == 0);
+	clew_paths_done(&paths);
+	return status;
+}
+
+static int find_all(struct answer *answer)
+{
+	const struct clew_model *model = answer->model;
+	uint32_t *spans;
+	size_t count;
+	int status = clew_find_spans("--all", answer->values->all, model, answer->values->hierarchy, &spans, &count);
+
+	if (status)
+		return status;
+	clew_sort_spans(spans, &count);
+	for (size_t i = 0; i < count && !status; i++) {
+		const struct clew_span *span = &model->spans[spans[i]];
+		const struct clew_position from = {span->elementary.first, span->start};
+		const struct clew_position to = {span->elementary.first + span->elementary.count - 1, span->end};
+
+		status = find(answer, &from, &to, spans[i]);
+	}
+	free(spans);
+	return status;
+}
+
+/* ---- JSON ---- */
+
+static void json_elements(struct clew_json *json, struct answer *answer, const struct found *found)
+{
+	for (uint32_t i = 0; i < found->path.count; i++) {
+		const struct clew_es *es = &answer->model->es[found->path.es[i]];
+
+		clew_json_object(json, NULL);
+		clew_json_es_fields(json, &answer->names, found->path.es[i]);
+		clew_json_signed(json, "start", es->start);
+		clew_json_signed(json, "end", es->end);
+		clew_json_object_end(json);
+	}
+}
+
+static void json_segments(struct clew_json *json, struct answer *answer, const struct found *found)
+{
+	const struct clew_model *model = answer->model;
+
+	for (size_t i = 0; i < found->segment_count; i++) {
+		const struct clew_path_segment *segment = &found->segments[i];
+
+		clew_json_object(json, NULL);
+		clew_json_signed(json, "start", segment->start);
+		clew_json_signed(json, "end", segment->end);
+		clew_json_signed(json, "ns", segment->end - segment->start);
+		clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
+		clew_json_es_fields(json, &answer->names, segment->es);
+		clew_json_bool(json, "on_path", segment->on_path);
+		if (segment->dependency != CLEW_NONE) {
+			clew_json_unsigned(json, "dep", segment->dependency + 1);
+			clew_json_string(json, "type",
+					 clew_model_string(model, model->types[model->dependencies[segment->dependency].type]));
+		}
+		clew_json_string(json, "object", clew_model_attribute(model, segment->attributes, "object"));
+		if (segment->child != CLEW_NONE)
+			clew_json_string(json, "child", clew_span_name(&answer->names, segment->child));
+		clew_json_object_end(json);
+	}
+}
+
+static void json_totals(struct clew_json *json, struct answer *answer)
+{
+	static const char *const keys[] = {
+		[CLEW_BY_KIND] = "kinds", [CLEW_BY_THREAD] = "threads", [CLEW_BY_FUNCTION] = "functions", [CLEW_BY_OBJECT] = "objects"};
+	size_t count, at = 0;
+	const struct clew_path_total *totals = clew_path_totals_list(answer->totals, &count);
+
+	clew_json_object(json, "totals");
+	for (uint32_t dimension = 0; dimension < CLEW_BY_COUNT; dimension++) {
+		clew_json_array(json, keys[dimension]);
+		for (; at < count && totals[at].dimension == dimension; at++) {
+			clew_json_object(json, NULL);
+			if (dimension == CLEW_BY_KIND || dimension == CLEW_BY_OBJECT)
+				clew_json_string(json, "kind", clew_wait_kind_name(totals[at].kind));
+			if (dimension == CLEW_BY_THREAD)
+				clew_json_string(json, "span", clew_span_name(&answer->names, totals[at].span));
+			if (totals[at].name)
+				clew_json_string(json, dimension == CLEW_BY_OBJECT ? "object" : "name", totals[at].name);
+			clew_json_signed(json, "ns", totals[at].ns);
+			clew_json_unsigned(json, "segments", totals[at].segments);
+			clew_json_object_end(json);
+		}
+		clew_json_array_end(json);
+	}
+	clew_json_object_end(json);
+}
+
+static void json_path_head(struct clew_json *json, const struct found *found)
+{
+	clew_json_signed(json, "start", found->path.start);
+	clew_json_signed(json, "end", found->path.end);
+	clew_json_signed(json, "work", found->path.work);
+}
+
+/* With --all the elements and segments are those of all instances, one after the other. */
+static void print_json(struct answer *answer)
+{
+	struct clew_json json = {.out = stdout};
+	bool all = answer->values->all != NULL;
+	size_t shown = all ? answer->count : 1;
+	clew_time start = answer->found[0].path.start, end = answer->found[0].path.end, work = 0, total = 0;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct clew_path *path = &answer->found[i].path;
+
+		start = path->start < start ? path->start : start;
+		end = path->end > end ? path->end : end;
+		work += path->work;
+		total += path->end - path->start;
+	}
+	clew_json_object(&json, NULL);
+	clew_json_string(&json, "strategy", clew_strategy_name(answer->values->strategy));
+	clew_json_signed(&json, "start", start);
+	clew_json_signed(&json, "end", end);
+	clew_json_signed(&json, "work", work);
+	clew_json_signed(&json, "total_ns", total);
+	clew_json_array(&json, "elements");
+	for (size_t i = 0; i < shown; i++)
+		json_elements(&json, answer, &answer->found[i]);
+	clew_json_array_end(&json);
+	clew_json_array(&json, "segments");
+	for (size_t i = 0; i < shown; i++)
+		json_segments(&json, answer, &answer->found[i]);
+	clew_json_array_end(&json);
+	json_totals(&json, answer);
+	clew_json_array(&json, all ? "instances" : "paths");
+	for (size_t i = 0; i < answer->count && (all || answer->values->top.given); i++) {
+		clew_json_object(&json, NULL);
+		if (all)
+			clew_json_string(&json, "span", clew_span_name(&answer->names, answer->found[i].span));
+		json_path_head(&json, &answer->found[i]);
+		if (all) {
+			clew_json_unsigned(&json, "elements", answer->found[i].path.count);
+			clew_json_unsigned(&json, "segments", answer->found[i].segment_count);
+		} else {
+			clew_json_array(&json, "elements");
+			json_elements(&json, answer, &answer->found[i]);
+			clew_json_array_end(&json);
+			clew_json_array(&json, "segments");
+			json_segments(&json, answer, &answer->found[i]);
+			clew_json_array_end(&json);
+		}
+		clew_json_object_end(&json);
+	}
+	clew_json_array_end(&json);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+/* ---- text ---- */
+
+static void print_share(clew_time part, clew_time whole)
+{
+	printf("%12s %5.1f %%  ", CLEW_DURATION((uint64_t)part), whole ? 100.0 * (double)part / (double)whole : 0.0);
+}
+
+static void print_totals(struct answer *answer, clew_time whole)
+{
+	static const char *const titles[] = {[CLEW_BY_KIND] = "by kind",
+					     [CLEW_BY_THREAD] = "by thread",
+					     [CLEW_BY_FUNCTION] = "by function",
+					     [CLEW_BY_OBJECT] = "by object"};
+	enum { MOST = 10 };
+	size_t count, at = 0;
+	const struct clew_path_total *totals = clew_path_totals_list(answer->totals, &count);
+
+	for (uint32_t dimension = 0; dimension < CLEW_BY_COUNT; dimension++) {
+		size_t first = at;
+
+		for (; at < count && totals[at].dimension == dimension; at++) {
+			if (at == first)
+				printf("\n%s\n", titles[dimension]);
+			if (at - first >= MOST)
+				continue;
+			print_share(totals[at].ns, whole);
+			if (dimension == CLEW_BY_THREAD)
+				clew_print_safe(stdout, clew_span_name(&answer->names, totals[at].span));
+			else if (totals[at].name)
+				clew_print_safe(stdout, totals[at].name);
+			if (dimension == CLEW_BY_KIND || dimension == CLEW_BY_OBJECT)
+				printf(dimension == CLEW_BY_KIND ? "%s" : " (%s)", clew_wait_kind_name(totals[at].kind));
+			putchar('\n');
+		}
+		if (at - first > MOST)
+			printf("%12s          and %zu more\n", "", at - first - MOST);
+	}
+}
+
+static void print_segment(struct answer *answer, const struct clew_path *path, const struct clew_path_segment *segment)
+{
+	const struct clew_model *model = answer->model;
+	const char *object = clew_model_attribute(model, segment->attributes, "object");
+
+	printf("  %12s %10s  %-9s ", CLEW_OFFSET((uint64_t)(segment->start - path->start), (uint64_t)(path->end - path->start)),
+	       CLEW_DURATION((uint64_t)(segment->end - segment->start)), clew_wait_kind_name(segment->kind));
+	clew_print_safe(stdout, clew_span_name(&answer->names, segment->span));
+	if (segment->dependency != CLEW_NONE) {
+		fputs(", after ", stdout);
+		clew_print_safe(stdout, clew_model_string(model, model->types[model->dependencies[segment->dependency].type]));
+	}
+	if (object) {
+		fputs(", ", stdout);
+		clew_print_safe(stdout, object);
+	}
+	if (segment->child != CLEW_NONE) {
+		fputs(", in ", stdout);
+		clew_print_safe(stdout, clew_span_name(&answer->names, segment->child));
+	}
+	if (segment->kind == CLEW_SEGMENT_RUNNING && !segment->on_path)
+		fputs(", not on the path", stdout);
+	putchar('\n');
+}
+
+static void print_text(struct answer *answer)
+{
+	const char *strategy = clew_strategy_name(answer->values->strategy);
+	clew_time whole = 0;
+
+	if (answer->values->all) {
+		clew_time work = 0;
+
+		for (size_t i = 0; i < answer->count; i++) {
+			whole += answer->found[i].path.end - answer->found[i].path.start;
+			work += answer->found[i].path.work;
+		}
+		printf("%s over %zu instances: %s in all", strategy, answer->count, CLEW_DURATION((uint64_t)whole));
+		printf(", %s of work on their paths\n", CLEW_DURATION((uint64_t)work));
+		print_totals(answer, whole);
+		return;
+	}
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct found *found = &answer->found[i];
+
+		whole = found->path.end - found->path.start;
+		if (answer->count > 1)
+			printf("%spath %zu, ", i ? "\n" : "", i + 1);
+		printf("%s: %s, %" PRIu32 " elements", strategy, CLEW_DURATION((uint64_t)whole), found->path.count);
+		printf(" with %s of work\n", CLEW_DURATION((uint64_t)found->path.work));
+		for (size_t j = 0; j < found->segment_count; j++)
+			print_segment(answer, &found->path, &found->segments[j]);
+		if (i == 0)
+			print_totals(answer, whole);
+	}
+}
+
+/* ---- the command ---- */
+
+static int answer_with(struct answer *answer)
+{
+	const struct path_values *values = answer->values;
+	struct clew_position from, to;
+	int status;
+
+	if (clew_path_finder_new(answer->model, &answer->finder) < 0 || clew_path_totals_new(answer->model, &answer->totals) < 0)
+		return out_of_memory();
+	if (values->all) {
+		status = find_all(answer);
+		if (!status && !answer->count)
+			status = clew_fail(CLEW_EXIT_NEGATIVE, "no span of '%s' has a path: see clew check", values->all);
+	} else {
+		status = clew_find_position("--from", values->from, answer->model, values->hierarchy, &from);
+		if (!status)
+			status = clew_find_position("--to", values->to, answer->model, values->hierarchy, &to);
+		if (!status)
+			status = find(answer, &from, &to, CLEW_NONE);
+	}
+	if (status)
+		return status;
+	if (values->json)
+		print_json(answer);
+	else
+		print_text(answer);
+	return CLEW_EXIT_DONE;
+}
+
+int clew_command_path(int argc, char **argv)
+{
+	struct path_values values = {.top = {.value = 1}};
+	struct answer answer = {.values = &values};
+	struct clew_model *model;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	if (values.all && (values.from || values.to || values.top.given))
+		return clew_fail(CLEW_EXIT_INPUT, "path: --all has the ends of its spans: leave --from, --to and --top out");
+	if (!values.all && (!values.from || !values.to))
+		return clew_fail(CLEW_EXIT_INPUT, "path: an end is missing: give --from and --to, or --all");
+	status = clew_open_model(operands[0], &model, NULL);
+	if (status)
+		return status;
+	answer.model = answer.names.model = model;
+	status = answer_with(&answer);
+	for (size_t i = 0; i < answer.count; i++) {
+		free(answer.found[i].path.es);
+		free(answer.found[i].segments);
+	}
+	free(answer.found);
+	clew_span_names_done(&answer.names);
+	clew_path_totals_free(answer.totals);
+	clew_path_finder_free(answer.finder);
+	clew_model_free(model);
+	return status;
+}
