@@ -14,7 +14,7 @@
 
 #include "model_text.h"
 
-#define TRACES	     12000
+#define TRACES	     15000
 #define MAX_ES	     200
 #define MAX_MARKS    24
 #define MAX_SPANS    6
@@ -552,8 +552,9 @@ static struct step draw_step(int span_count, int dependency_count, long range)
 					  CLEW_PLACE_SPLIT_ENDS | CLEW_PLACE_SPLIT_MARKS,
 					  CLEW_PLACE_SPLIT_GAP | CLEW_PLACE_LATE,
 					  FLAGS_EITHER};
-	static const int kinds[] = {SUSPEND,	 SUSPEND, ORIGIN, ORIGIN, ORIGIN, ORIGIN,     DESTINATION, DESTINATION, DESTINATION,
-				    DESTINATION, MARK,	  MARK,	  CHILD,  ROOT,	  DEPENDENCY, DEPENDENCY,  DEPENDENCY,	SIMPLIFY};
+	static const int kinds[] = {SUSPEND,	 SUSPEND,     SUSPEND,	   ORIGIN,	ORIGIN,	    ORIGIN,	ORIGIN,
+				    DESTINATION, DESTINATION, DESTINATION, DESTINATION, MARK,	    MARK,	MARK,
+				    MARK,	 CHILD,	      ROOT,	   DEPENDENCY,	DEPENDENCY, DEPENDENCY, SIMPLIFY};
 	struct step step = {.what = kinds[draw(sizeof(kinds) / sizeof(kinds[0]))],
 			    .mode = (int)draw(3),
 			    .wait = (int)draw(4) - 1,
@@ -684,6 +685,12 @@ static void one_trace(struct oracle *oracle, struct oracle *before)
 	assert_same_model(once, twice);
 	assert_int_equal(once->mark_count, model->mark_count);
 	check_model(once);
+	free(expected);
+	free(text);
+	oracle_simplify(oracle);
+	expected = write_oracle(oracle);
+	text = write_model(once);
+	assert_string_equal(text ? text : "", expected ? expected : "");
 	free(expected);
 	free(text);
 	clew_model_free(model);
