@@ -108,9 +108,9 @@ static void print_positions(const struct selected *selected)
 	}
 	printf("\n%zu position%s\n", positions->count, positions->count == 1 ? "" : "s");
 	if (positions->suspended)
-		printf("%zu spans were suspended then\n", positions->suspended);
+		printf("suspended then: %zu\n", positions->suspended);
 	if (positions->outside)
-		printf("%zu spans do not reach that moment\n", positions->outside);
+		printf("not reaching that moment: %zu\n", positions->outside);
 }
 
 static int answer(struct selected *selected, const struct clew_query *query, const struct select_values *values)
