@@ -92,12 +92,12 @@ class Capture:
 
 
 def object_agrees(said, found):
-    """`said`: KIND or KIND:NUMBER or nothing."""
+    """`said`: KIND or KIND:NUMBER or nothing; with a question mark in front another kind, or none, is right too."""
     if not said:
         return True
-    kind, _, number = said.partition(":")
+    kind, _, number = said.lstrip("?").partition(":")
     if not found or found.get("kind") != kind:
-        return False
+        return said[0] == "?"
     return not number or str(found.get("ino")) == number
 
 

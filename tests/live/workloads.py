@@ -37,8 +37,8 @@ LOUD = [
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")),
 ]
 # Not asked for unless named by --only.
-AWAITED = [name for name in QUIET + LOUD if name.partition(",")[0] in ("net", "timer", "uring", "work", "kernellock", "deep", "fight", "quota", "disk")
-           and name != "uring,pipe"]
+AWAITED = [name for name in QUIET + LOUD if name.partition(",")[0] in ("timer", "kernellock", "deep", "fight", "quota", "disk")
+           or (name.partition(",")[0] in ("uring", "work") and name not in ("uring,pipe", "uring,other", "work,terminal"))]
 RUNS_PER_RECORDING = 5
 
 

@@ -124,6 +124,7 @@ static void send_to(int me, int fd)
 	struct wl_act act;
 	uint64_t deadline = 0;
 	bool poller = way[other] >= POLL;
+	char object[64];
 
 	while (atomic_load(&players[other].fd) < 0)
 		wl_nap(&deadline, "a player to be at a socket");
@@ -131,12 +132,14 @@ static void send_to(int me, int fd)
 	wl_await_blocked(members[other], numbers[way[other]],
 			 way[other] == POLL ? WL_ANY_ARGUMENT : (unsigned long)atomic_load(&players[other].fd));
 	wl_sleep(wl_random(1000, 200000));
+	/* An interrupt does not know which of a poller's sockets it wakes it for. */
+	snprintf(object, sizeof(object), "%s%s", poller ? "?" : "", object_of(other));
 	act = wl_act(members[me], members[other]);
 	if (wl_random(0, 1))
 		WL_CHECK(send(fd, "ball", 4, 0));
 	else
 		WL_CHECK(write(fd, "ball", 4));
-	log_packet(&act, poller ? "poll" : "socket", calls[way[other]], object_of(other));
+	log_packet(&act, poller ? "poll" : "socket", calls[way[other]], object);
 	wl_await(&wl->tasks[members[other]].step, 1);
 	atomic_store(&wl->tasks[members[other]].step, 0);
 }
@@ -157,17 +160,19 @@ static int connect_to_it(int self)
 {
 	struct wl_act act;
 	int fd, one = 1, small = 4096;
+	char object[48];
 
 	enter("net-b");
 	fd = WL_CHECK(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	enter(NULL);
 	WL_CHECK(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)));
 	wl_await_blocked(members[SERVER], SYS_accept, listener);
+	wl_copy(object, sizeof(object), object_of(SERVER));
 	act = wl_act(self, members[SERVER]);
 	WL_CHECK(connect(fd, (struct sockaddr *)&address, sizeof(address)));
 	/* If its own handshake found it asleep. */
 	wl_edge("socket", self, self, act.at_min, "")->optional = true;
-	log_packet(&act, "socket", "accept", object_of(SERVER));
+	log_packet(&act, "socket", "accept", object);
 	WL_CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)));
 	wl_await(&wl->tasks[members[SERVER]].step, 1);
 	atomic_store(&wl->tasks[members[SERVER]].step, 0);
