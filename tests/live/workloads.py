@@ -38,7 +38,7 @@ LOUD = [
 ]
 # Not asked for unless named by --only.
 AWAITED = [name for name in QUIET + LOUD if name.partition(",")[0] in ("timer", "kernellock", "deep", "fight", "quota", "disk")
-           or (name.partition(",")[0] in ("uring", "work") and name not in ("uring,pipe", "uring,other", "work,terminal"))]
+           or name in ("work,refresh", "work,loop")]
 RUNS_PER_RECORDING = 5
 
 
