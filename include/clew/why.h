@@ -3,7 +3,8 @@
  * why: where every nanosecond of an interval of one task went.
  *
  * Goes backwards through the task's timeline and replaces each wait by what its
- * cause did meanwhile, to any depth. Segments are in order of time, cover the
+ * cause did meanwhile, to any depth: a task, or a request in its queue or its device,
+ * which is its submitter's time. Segments are in order of time, cover the
  * interval exactly and do not overlap.
  */
 #ifndef CLEW_WHY_H
@@ -14,14 +15,17 @@
 struct clew_segment {
 	uint64_t start;
 	uint64_t end;
-	uint32_t task;	      /* whose running, run queue or wait it is */
+	uint32_t task;	      /* whose running, run queue, wait or request it is */
 	uint8_t kind;	      /* enum clew_wait_kind, CLEW_SEGMENT_* included */
 	uint8_t unknown_kind; /* of an UNKNOWN segment: the wait's kind, CLEW_WAIT_UNKNOWN none */
 	bool cycle;
+	bool late;	 /* of a SLEEP: it was over, but its timer had not fired yet */
 	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
 	uint32_t by;			/* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
 	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
+	const struct clew_link *link;	/* DEVICE, QUEUED: the request; WORK: the item that no worker had begun; else NULL */
+	const struct clew_spin *spin;	/* LOCK: waited for without leaving the CPU; else NULL */
 	const uint32_t *chain;		/* tasks asleep because of the next one, the asked task first */
 	uint32_t chain_length;
 };

@@ -37,6 +37,7 @@ struct frame {
 	int8_t via_type;
 	uint8_t via_evidence;
 	const struct clew_sleep *waited; /* the wait that led here, of the frame below; NULL: none */
+	const struct clew_link *link;	 /* the work item that the task is followed for, or NULL */
 };
 
 struct search {
@@ -86,7 +87,8 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
 	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
-	       a->sleep == b->sleep && a->chain_length == b->chain_length &&
+	       a->sleep == b->sleep && a->link == b->link && a->spin == b->spin && a->late == b->late &&
+	       a->chain_length == b->chain_length &&
 	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
@@ -154,7 +156,24 @@ static int push(struct search *search, const struct trace_task *task, uint64_t f
 	return 0;
 }
 
-/* Ready, without a CPU: divided by who had the CPU it came to run on. */
+/* On a CPU; what was spun away for a lock is waiting all the same. One piece at a time. */
+static int explain_running(struct search *search, struct frame *frame, uint64_t end)
+{
+	const struct clew_spin *spin = clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
+	struct clew_segment segment = segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
+
+	if (spin && spin->start <= frame->cursor) {
+		segment.kind = CLEW_WAIT_LOCK;
+		segment.spin = spin;
+		segment.end = spin->end < end ? spin->end : end;
+	} else if (spin && spin->start < end) {
+		segment.end = spin->start;
+	}
+	frame->cursor = segment.end;
+	return add_segment(search, segment);
+}
+
+/* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed to have one. */
 static int explain_run_queue(struct search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
 {
 	uint64_t at = frame->cursor, until;
@@ -163,7 +182,9 @@ static int explain_run_queue(struct search *search, const struct frame *frame, c
 	for (; at < end && r >= 0; at = until) {
 		struct clew_segment segment = segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
 
-		if (!trace_ran_at(search->trace, piece->cpu, at, end, &segment.by, &until))
+		if (why_throttled(search->trace, frame->task, piece->cpu, at, end, &segment.sleep, &until))
+			segment.kind = CLEW_WAIT_THROTTLE;
+		else if (!trace_ran_at(search->trace, piece->cpu, at, until, &segment.by, &until))
 			segment.by = UINT32_MAX;
 		segment.end = until;
 		r = add_segment(search, segment);
@@ -202,7 +223,11 @@ static int explain_idle_helper(struct search *search, struct frame *frame, uint6
 	const struct frame *waiter = &search->frames[search->depth - 2];
 	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
 
-	if (why_waits_for_disk(frame->waited->kind))
+	/* Its item was queued and no worker was there to begin it. */
+	if (frame->link && frame->link->at && frame->link->at <= frame->cursor) {
+		segment.kind = CLEW_WAIT_WORK;
+		segment.link = frame->link;
+	} else if (why_waits_for_disk(frame->waited->kind))
 		segment.kind = frame->waited->kind;
 	else
 		segment.unknown_kind = frame->waited->kind;
@@ -228,8 +253,12 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 			return r;
 	}
 	frame->cursor = cause.until;
-	if (task && !in_chain(&frame->sleeping, cause.task))
-		return push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence, sleep);
+	if (task && !in_chain(&frame->sleeping, cause.task)) {
+		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence, sleep);
+		if (r >= 0)
+			search->frames[search->depth - 1].link = cause.link;
+		return r;
+	}
 	if (cause.task)
 		segment.kind = CLEW_WAIT_UNKNOWN;
 	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK)) {
@@ -238,6 +267,15 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 	}
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
+	segment.late = cause.late;
+	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED) {
+		segment.link = cause.link;
+		if (cause.submitter != CLEW_NO_TASK && cause.submitter != segment.task) {
+			segment.task = cause.submitter;
+			segment.via_type = CLEW_EDGE_REQUEST;
+			segment.via_evidence = cause.link->evidence;
+		}
+	}
 	segment.sleep = sleep;
 	segment.chain = frame->sleeping.block->tasks;
 	segment.chain_length = frame->sleeping.length;
@@ -256,8 +294,7 @@ static int step(struct search *search)
 	end = piece.end < frame->to ? piece.end : frame->to;
 	switch (piece.kind) {
 	case CLEW_PIECE_RUNNING:
-		frame->cursor = end;
-		return add_segment(search, segment_of(frame, from, end, CLEW_SEGMENT_RUNNING));
+		return explain_running(search, frame, end);
 	case CLEW_PIECE_RUNQUEUE: {
 		int r = explain_run_queue(search, frame, &piece, end);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a wait leads to: who held what it waited for, else who ended it, else a leaf.
+ * What a wait leads to: who held what it waited for, else the steps that led to its
+ * end, each for the time since it was set off, else who ended it, else a leaf.
  * A leaf of the wait's own kind says that nothing here can be followed; wherever the
  * capture fails to tell, the leaf is unknown.
  */
 #include <analyse/why_internal.h>
+#include <string.h>
 
 /* Waits for what no task has to give. */
 static bool waits_for_nobody(unsigned kind)
@@ -49,6 +51,137 @@ static unsigned leaf_kind(const struct clew_sleep *sleep)
 	return CLEW_WAIT_UNKNOWN;
 }
 
+/* What comes in through an interface or a terminal is not from here. */
+static bool comes_from_outside(const struct clew_sleep *sleep)
+{
+	switch ((enum clew_wait_kind)sleep->kind) {
+	case CLEW_WAIT_SOCKET:
+	case CLEW_WAIT_POLL:
+	case CLEW_WAIT_TTY:
+	case CLEW_WAIT_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void cause_in_request(const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	cause->link = link;
+	cause->submitter = link->task;
+	if (link->at == 0 && link->begin == 0) {
+		cause->kind = CLEW_WAIT_UNKNOWN;
+	} else if (link->begin && from >= link->begin) {
+		cause->kind = CLEW_SEGMENT_DEVICE;
+	} else {
+		cause->kind = CLEW_SEGMENT_QUEUED;
+		if (link->begin && link->begin < cause->until)
+			cause->until = link->begin;
+	}
+}
+
+static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	cause->kind = link == sleep->links ? sleep->kind : CLEW_WAIT_WORK;
+	if (link->begin && from >= link->begin)
+		cause->late = true;
+	else if (link->begin && link->begin < cause->until)
+		cause->until = link->begin;
+}
+
+/* The part of a wait that begins after a step was set off, and before the next one. */
+static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	switch (link->kind) {
+	case CLEW_LINK_REQUEST:
+		cause_in_request(link, from, cause);
+		break;
+	case CLEW_LINK_WORK:
+		cause->task = link->worker;
+		cause->edge_type = CLEW_EDGE_WORK;
+		cause->evidence = link->evidence;
+		cause->link = link;
+		break;
+	case CLEW_LINK_TIMER:
+		cause_in_timer(sleep, link, from, cause);
+		break;
+	case CLEW_LINK_PACKET:
+		cause->kind = sleep->kind;
+		break;
+	case CLEW_LINK_IRQ:
+		if (comes_from_outside(sleep))
+			cause->kind = sleep->kind;
+		break;
+	default:
+		break;
+	}
+}
+
+static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct why_cause *cause)
+{
+	const struct clew_link *last = &sleep->links[sleep->link_count - 1];
+
+	for (const struct clew_link *link = sleep->links; link <= last; link++) {
+		/* A sleeper does not queue its own request: the clocks of two CPUs differ. */
+		if (from >= link->at || (link->kind == CLEW_LINK_REQUEST && link->task == sleep->task)) {
+			cause_in_link(sleep, link, from, cause);
+			return;
+		}
+		if (link->at < cause->until)
+			cause->until = link->at;
+	}
+	if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
+		cause->task = last->task;
+		cause->edge_type = (uint8_t)sleep->edge_type;
+		cause->evidence = sleep->edge_evidence;
+	} else if (last->task == CLEW_NO_TASK) {
+		cause->kind = CLEW_WAIT_UNKNOWN;
+	}
+}
+
+static bool same_or_below(const char *path, const char *group)
+{
+	size_t length = group ? strlen(group) : 0;
+
+	return path && length && !strncmp(path, group, length) && (path[length] == '\0' || path[length] == '/');
+}
+
+bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
+		   const struct clew_sleep **ret_sleep, uint64_t *ret_until)
+{
+	const uint64_t longest = 1000000000; /* ns: a quota is refilled at least so often */
+	uint32_t low = 0, high = trace->throttles.count;
+
+	*ret_until = to;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (((const struct clew_sleep *)trace->sleeps.data)[trace->throttles.data[middle]].start < to)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct clew_sleep *sleep = (const struct clew_sleep *)trace->sleeps.data + trace->throttles.data[low];
+		struct clew_piece before;
+
+		if (sleep->start + longest < at)
+			break;
+		if (sleep->end <= at || !clew_trace_piece(trace, sleep->task, sleep->start, true, &before) || before.cpu != cpu ||
+		    (sleep->object.number != task->task.cgroup &&
+		     !same_or_below(clew_trace_cgroup(trace, task->task.cgroup), clew_trace_cgroup(trace, sleep->object.number))))
+			continue;
+		if (sleep->start > at) {
+			*ret_until = sleep->start;
+			continue;
+		}
+		*ret_until = sleep->end < to ? sleep->end : to;
+		*ret_sleep = sleep;
+		return true;
+	}
+	return false;
+}
+
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
 {
 	struct why_cause cause = {.until = to, .kind = (uint8_t)leaf_kind(sleep)};
@@ -75,8 +208,13 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 	}
 	if (low < sleep->holder_count && holders[low].from < to)
 		cause.until = holders[low].from;
-	if (sleep->end != CLEW_TIME_OPEN && sleep->ended_by != CLEW_NO_TASK && sleep->edge_type >= 0) {
-		cause.task = sleep->ended_by;
+	/* Who is kept waiting on purpose waits for nobody, whatever ended it. */
+	if (sleep->end == CLEW_TIME_OPEN || (sleep->kind == CLEW_WAIT_THROTTLE && sleep->context != CLEW_WAKE_TASK))
+		return cause;
+	if (sleep->link_count > 0) {
+		cause_by_links(sleep, from, &cause);
+	} else if (sleep->from != CLEW_NO_TASK && sleep->edge_type >= 0) {
+		cause.task = sleep->from;
 		cause.edge_type = (uint8_t)sleep->edge_type;
 		cause.evidence = sleep->edge_evidence;
 	}

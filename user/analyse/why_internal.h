@@ -11,14 +11,24 @@
 /* To whom, and until when, a part of a wait is charged. */
 struct why_cause {
 	uint64_t until;
-	uint32_t task;	   /* CLEW_NO_TASK: a leaf, of `kind` */
-	uint8_t kind;	   /* enum clew_wait_kind */
+	uint32_t task;	    /* CLEW_NO_TASK: a leaf, of `kind` */
+	uint32_t submitter; /* of a leaf that is a request */
+	uint8_t kind;	    /* enum clew_wait_kind, CLEW_SEGMENT_DEVICE and _QUEUED included */
+	bool late;
 	uint8_t edge_type; /* enum clew_edge_type */
 	uint8_t evidence;
+	const struct clew_link *link; /* the step that this part is of, or NULL */
 };
 
 /* The cause of the part of a wait that begins at `from`; it ends at `to` at the latest. */
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
+
+/*
+ * Whether `task`, ready at `at` for a CPU, was kept off it as its group's quota was
+ * used up there: until when, `to` at most; false: until when it was not.
+ */
+bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
+		   const struct clew_sleep **ret_sleep, uint64_t *ret_until);
 
 /* Whether a wait of this kind is one that a disk's interrupt ends. */
 bool why_waits_for_disk(unsigned kind);

@@ -12,6 +12,18 @@
 #include <string.h>
 
 #include "object.h"
+#include "text.h"
+
+static const struct clew_block_request *request_of(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_trace_request *requests;
+	size_t count;
+
+	if (!segment->link || segment->link->kind != CLEW_LINK_REQUEST)
+		return NULL;
+	requests = clew_trace_requests(trace, &count);
+	return segment->link->number < count ? &requests[segment->link->number].block : NULL;
+}
 
 /* The task that waits for the segment's, CLEW_NO_TASK where there is none. A task that sleeps is the last of the chain itself. */
 static uint32_t waiter_of(const struct clew_segment *segment)
@@ -102,11 +114,80 @@ static void print_unknown(FILE *out, const struct clew_trace *trace, const struc
 		fputs(", and what ended it is unknown", out);
 }
 
+static void print_link(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
+{
+	struct clew_object object = {
+		.kind = link->kind == CLEW_LINK_REQUEST ? CLEW_OBJECT_REQUEST : CLEW_OBJECT_WORK, .number = link->number, .descriptor = -1};
+
+	clew_print_object(out, trace, &object, NULL);
+}
+
+/* What a request is about, without its place: many of one kind are one cause. */
+static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_block_request *block = request_of(trace, segment);
+	const char *path = NULL;
+
+	if (!block) {
+		fputs("a request", out);
+		return;
+	}
+	fprintf(out, "a %s %s %u:%u", clew_request_operation_name(block->operation), block->sector == UINT64_MAX ? "of" : "on",
+		CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	if (block->inode && clew_trace_file(trace, block->file_device, block->inode, &path) && path[0]) {
+		fputs(" for ", out);
+		clew_print_safe(out, path);
+	}
+}
+
+/* Waits that have a step or a lock of their own to tell of. True: told. */
+static bool print_step(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (segment->spin) {
+		const struct clew_spin *spin = segment->spin;
+		struct clew_object object = {.kind = CLEW_OBJECT_LOCK, .number = spin->lock, .device = spin->type, .descriptor = -1};
+
+		fputs("was spinning for a kernel lock (", out);
+		clew_print_object(out, trace, &object, NULL);
+		fputc(')', out);
+		if (spin->holder != CLEW_NO_TASK) {
+			fputs(" that ", out);
+			clew_print_task(out, trace, spin->holder, spin->start);
+			fputs(" had", out);
+		}
+		return true;
+	}
+	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
+		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with " : "had, not yet issued to the device, ", out);
+		print_request(out, trace, segment);
+		return true;
+	}
+	if (segment->kind == CLEW_WAIT_WORK && segment->link) {
+		fputs("waited for a worker to begin ", out);
+		print_link(out, trace, segment->link);
+		if (segment->link->flags & CLEW_LINK_RESCUER)
+			fputs(", which a rescuer did for want of memory", out);
+		return true;
+	}
+	if (segment->late) {
+		fputs("slept on past its time, as the timer fired late", out);
+		return true;
+	}
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
+		fputs("was kept off the CPU: the quota is used up of ", out);
+		clew_print_object(out, trace, &segment->sleep->object, segment->sleep);
+		return true;
+	}
+	return false;
+}
+
 static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
 
+	if (print_step(out, trace, segment))
+		return;
 	switch (segment->kind) {
 	case CLEW_WAIT_READ:
 	case CLEW_WAIT_WRITE:
@@ -193,6 +274,19 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" awaited", out);
 		break;
+	case CLEW_EDGE_WORK:
+		fputs("did the work that woke ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_REQUEST:
+		fputs("had its request done, as ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		break;
+	case CLEW_EDGE_TIMER:
+		fputs("armed the timer of ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
 	case CLEW_EDGE_SIGNAL:
 		fputs("signalled ", out);
 		clew_print_task(out, trace, waiter, segment->start);
@@ -235,6 +329,7 @@ struct cause_key {
 	int8_t via_type;
 	bool cycle;
 	bool holds;
+	bool late;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
 	uint8_t end; /* how an unknown wait ended */
@@ -252,6 +347,7 @@ struct keyed_segment {
 static void make_key(const struct clew_trace *trace, const struct clew_segment *segment, struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = awaiting_sleep(trace, segment);
+	const struct clew_block_request *block = request_of(trace, segment);
 	const struct clew_sleep *sleep = segment->sleep;
 	struct clew_piece piece;
 
@@ -260,6 +356,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 	key->task = segment->task;
 	key->kind = segment->kind;
 	key->cycle = segment->cycle;
+	key->late = segment->late;
 	key->via_type = segment->via_type;
 	key->waiter = waiter_of(segment);
 	key->holds = holds(awaiting, segment);
@@ -272,7 +369,21 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->awaited_device = awaiting->object.device;
 		key->awaited = awaiting->object.number;
 	}
-	if (sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE) {
+	if (segment->spin) {
+		key->object_kind = CLEW_OBJECT_LOCK;
+		key->object = segment->spin->lock;
+		key->device = segment->spin->type;
+		key->by = segment->spin->holder;
+	} else if (block) {
+		key->object_kind = CLEW_OBJECT_REQUEST;
+		key->device = block->device;
+		key->object = block->inode;
+		key->by = block->file_device;
+		key->call = block->operation & 0xff;
+	} else if (segment->link) {
+		key->object_kind = CLEW_OBJECT_WORK;
+		key->object = segment->link->number;
+	} else if (sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE) {
 		key->unknown_kind = segment->unknown_kind;
 		key->call = sleep->call;
 		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;

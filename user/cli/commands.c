@@ -15,6 +15,8 @@ const struct clew_command clew_commands[] = {
 	{"info", "FILE", "what a capture holds, what it lost and what it cost", clew_command_info, clew_info_options, false},
 	{"waits", "FILE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
 	{"edges", "FILE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
+	{"requests", "FILE", "every block request: whose, how long queued and in the device, whom it woke", clew_command_requests,
+	 clew_requests_options, false},
 	{"why", "FILE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
 	{"dump", "TRACE", "all of a causal trace: its spans, dependencies and categories", clew_command_dump, clew_dump_options, false},
 	{"convert", "TRACE", "any causal trace as notation, for reading, editing and keeping", clew_command_convert, clew_convert_options,

@@ -63,14 +63,6 @@ struct end {
 	char comm[CLEW_COMM_SIZE + 1]; /* at that moment */
 };
 
-static struct end origin_of(const struct clew_edge *edge)
-{
-	struct end end = {.serial = edge->from, .at = edge->from_at};
-
-	memcpy(end.comm, edge->from_comm, CLEW_COMM_SIZE);
-	return end;
-}
-
 static struct end destination_of(const struct clew_trace *trace, const struct clew_edge *edge)
 {
 	struct end end = {.serial = edge->to, .at = edge->to_at};
@@ -104,14 +96,57 @@ static void json_end(struct clew_json *json, const struct clew_trace *trace, con
 static struct clew_sleep ended_sleep(const struct clew_edge *edge)
 {
 	return (struct clew_sleep){
-		.task = edge->to, .ended_by = edge->from, .edge_type = edge->type, .call = CLEW_NO_CALL, .kind = CLEW_WAIT_UNKNOWN};
+		.task = edge->to,
+		.ended_by = edge->from,
+		.edge_type = (int8_t)edge->type,
+		.call = CLEW_NO_CALL,
+		.kind = CLEW_WAIT_UNKNOWN,
+		.links = edge->links,
+		.link_count = edge->link_count,
+	};
+}
+
+/* What an edge goes through: a request, a timer, a work item, else what was waited for. */
+static struct clew_object object_of(const struct clew_edge *edge)
+{
+	const struct clew_link *first = edge->links, *last = first + edge->link_count - 1;
+
+	if (edge->link_count > 0 && edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
+		return (struct clew_object){.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
+	if (edge->link_count > 0 && edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
+		return (struct clew_object){.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
+	if (edge->link_count > 0 && edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
+		return (struct clew_object){.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
+	return edge->object;
+}
+
+/* Origin i: the edge's own, then those of the other requests that had to end. */
+static struct end further_origin(const struct clew_trace *trace, const struct clew_edge *edge, size_t i)
+{
+	struct end end = {.serial = edge->from, .at = edge->from_at};
+	const struct clew_link *link;
+
+	if (i == 0) {
+		memcpy(end.comm, edge->from_comm, CLEW_COMM_SIZE);
+		return end;
+	}
+	link = &edge->links[edge->link_count + i - 1];
+	end.serial = link->task;
+	end.at = link->at;
+	snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(trace, link->task, link->at));
+	return end;
+}
+
+static size_t origin_count(const struct clew_edge *edge)
+{
+	return 1 + (size_t)(edge->type == CLEW_EDGE_REQUEST ? edge->and_count : 0);
 }
 
 static void json_edge(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
 {
 	const struct clew_edge *first = edge_at(group, 0);
 	struct clew_sleep sleep = ended_sleep(first);
-	struct end origin = origin_of(first);
+	struct clew_object object = object_of(first);
 
 	clew_json_object(json, NULL);
 	clew_json_string(json, "type", clew_edge_type_name(first->type));
@@ -120,7 +155,11 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_string(json, "relation", clew_edge_relation(first->type));
 	clew_json_bool(json, "bridged", false);
 	clew_json_array(json, "from");
-	json_end(json, trace, &origin);
+	for (size_t i = 0; i < origin_count(first); i++) {
+		struct end origin = further_origin(trace, first, i);
+
+		json_end(json, trace, &origin);
+	}
 	clew_json_array_end(json);
 	clew_json_array(json, "to");
 	for (size_t i = 0; i < group->count; i++) {
@@ -129,7 +168,7 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 		json_end(json, trace, &destination);
 	}
 	clew_json_array_end(json);
-	clew_json_object_of(json, "object", trace, &first->object, &sleep);
+	clew_json_object_of(json, "object", trace, &object, &sleep);
 	clew_json_array(json, "candidates");
 	clew_json_array_end(json);
 	clew_json_object(json, "descriptors");
@@ -150,11 +189,14 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	enum { MOST_SHOWN = 8 };
 	const struct clew_edge *first = edge_at(group, 0);
 	uint64_t start = clew_trace_start(trace);
-	struct end origin = origin_of(first);
+	struct end origin = further_origin(trace, first, 0);
+	struct clew_object object = object_of(first);
 
 	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
 	       clew_edge_type_name(first->type));
 	print_end(trace, &origin);
+	if (origin_count(first) > 1)
+		printf(" and %zu more requests", origin_count(first) - 1);
 	fputs(" -> ", stdout);
 	for (size_t i = 0; i < group->count && i < MOST_SHOWN; i++) {
 		struct end destination = destination_of(trace, edge_at(group, i));
@@ -165,11 +207,11 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	}
 	if (group->count > MOST_SHOWN)
 		printf(" and %zu more", group->count - MOST_SHOWN);
-	if (first->object.kind != CLEW_OBJECT_NONE) {
+	if (object.kind != CLEW_OBJECT_NONE) {
 		struct clew_sleep sleep = ended_sleep(first);
 
 		fputs("  by ", stdout);
-		clew_print_object(stdout, trace, &first->object, &sleep);
+		clew_print_object(stdout, trace, &object, &sleep);
 	}
 	printf("  (%s)\n", clew_evidence_name(first->evidence));
 }

@@ -31,6 +31,9 @@ struct description {
 	const struct clew_socket_record *socket;
 	struct endpoint local, peer;
 	int64_t pid; /* of a child in the initial namespace, ANY_PID any, 0 unknown */
+	const struct clew_block_request *request;
+	const char *function; /* of a timer, a work item; symbol of a lock */
+	uint64_t expires;     /* of a timer, 0 unknown */
 };
 
 void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, uint64_t at)
@@ -73,6 +76,8 @@ static const char *object_kind_name(unsigned kind)
 		[CLEW_OBJECT_IO_URING] = "io_uring",   [CLEW_OBJECT_TTY] = "tty",	    [CLEW_OBJECT_DEVICE] = "device",
 		[CLEW_OBJECT_ANONYMOUS] = "anonymous", [CLEW_OBJECT_FUTEX] = "futex",	    [CLEW_OBJECT_PATH] = "file",
 		[CLEW_OBJECT_CHILD] = "child",	       [CLEW_OBJECT_FUNCTION] = "function", [CLEW_OBJECT_IPC] = "ipc",
+		[CLEW_OBJECT_LOCK] = "lock",	       [CLEW_OBJECT_CGROUP] = "cgroup",	    [CLEW_OBJECT_REQUEST] = "request",
+		[CLEW_OBJECT_TIMER] = "timer",	       [CLEW_OBJECT_WORK] = "work",
 	};
 
 	return kind < CLEW_OBJECT_KIND_COUNT && names[kind] ? names[kind] : "unknown";
@@ -211,6 +216,95 @@ static void describe_device(const struct clew_trace *trace, const struct clew_ob
 			 CLEW_DEVICE_MINOR(object->device));
 }
 
+const char *clew_request_operation_name(uint32_t operation)
+{
+	switch (operation & 0xff) {
+	case 0:
+		return "read";
+	case 1:
+		return "write";
+	case 2:
+		return "flush";
+	case 3:
+	case 5:
+		return "discard";
+	case 9:
+		return "zeroes";
+	default:
+		return "other";
+	}
+}
+
+const char *clew_lock_type_name(uint32_t type)
+{
+	if (type & CLEW_LOCK_MUTEX)
+		return "mutex";
+	if (type & CLEW_LOCK_RT)
+		return "rtmutex";
+	if (type & CLEW_LOCK_PERCPU)
+		return "percpu-rwsem";
+	if (type & CLEW_LOCK_SPIN)
+		return type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) ? "rwlock" : "spinlock";
+	return type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) ? "rwsem" : "other";
+}
+
+static void describe_lock(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+{
+	ret->function = clew_trace_text(trace, object->number);
+	if (ret->function)
+		snprintf(ret->name, sizeof(ret->name), "%s %s", clew_lock_type_name(object->device), ret->function);
+	else
+		snprintf(ret->name, sizeof(ret->name), "%s 0x%" PRIx64, clew_lock_type_name(object->device), object->number);
+}
+
+static void describe_request(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+{
+	const struct clew_block_request *block;
+	const struct clew_trace_request *requests;
+	size_t count;
+	int used;
+
+	requests = clew_trace_requests(trace, &count);
+	if (object->number >= count) {
+		snprintf(ret->name, sizeof(ret->name), "a request");
+		return;
+	}
+	block = ret->request = &requests[object->number].block;
+	if (block->sector == UINT64_MAX)
+		used = snprintf(ret->name, sizeof(ret->name), "flush of %u:%u", CLEW_DEVICE_MAJOR(block->device),
+				CLEW_DEVICE_MINOR(block->device));
+	else
+		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %u:%u",
+				clew_request_operation_name(block->operation), block->bytes, block->sector,
+				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	if (block->inode)
+		clew_trace_file(trace, block->file_device, block->inode, &ret->path);
+	if (ret->path && ret->path[0])
+		snprintf(ret->name + used, sizeof(ret->name) - (size_t)used, " (%s)", ret->path);
+}
+
+/* Of a timer the sleep's steps tell when it was due. */
+static void describe_timer(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
+			   struct description *ret)
+{
+	uint64_t start = clew_trace_start(trace);
+
+	ret->function = object->kind == CLEW_OBJECT_TIMER ? clew_trace_text(trace, object->number) : NULL;
+	for (uint32_t i = 0; sleep && i < sleep->link_count; i++) {
+		if (sleep->links[i].kind != CLEW_LINK_TIMER)
+			continue;
+		ret->expires = sleep->links[i].begin;
+		if (!ret->function)
+			ret->function = clew_trace_text(trace, sleep->links[i].number);
+	}
+	snprintf(ret->name, sizeof(ret->name), object->kind == CLEW_OBJECT_TIMERFD ? "timerfd" : "timer");
+	if (ret->expires > start) {
+		size_t used = strlen(ret->name);
+
+		snprintf(ret->name + used, sizeof(ret->name) - used, " due at +%s", CLEW_DURATION(ret->expires - start));
+	}
+}
+
 /* A wait without an object whose call, or the kind of ring, is what there is to say. */
 static bool describe_nothing(const struct clew_sleep *sleep, struct description *ret)
 {
@@ -283,7 +377,22 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 		describe_device(trace, object, ret);
 		break;
 	case CLEW_OBJECT_TIMERFD:
-		snprintf(ret->name, sizeof(ret->name), "timerfd");
+	case CLEW_OBJECT_TIMER:
+		describe_timer(trace, object, sleep, ret);
+		break;
+	case CLEW_OBJECT_LOCK:
+		describe_lock(trace, object, ret);
+		break;
+	case CLEW_OBJECT_REQUEST:
+		describe_request(trace, object, ret);
+		break;
+	case CLEW_OBJECT_WORK:
+		ret->function = clew_trace_text(trace, object->number);
+		snprintf(ret->name, sizeof(ret->name), "work item %s", ret->function ?: "of an unknown function");
+		break;
+	case CLEW_OBJECT_CGROUP:
+		ret->path = clew_trace_cgroup(trace, object->number);
+		snprintf(ret->name, sizeof(ret->name), "cgroup %s", ret->path ?: "unknown");
 		break;
 	case CLEW_OBJECT_ANONYMOUS:
 		snprintf(ret->name, sizeof(ret->name), "anonymous descriptor");
@@ -293,6 +402,14 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 		break;
 	}
 	return true;
+}
+
+void clew_json_sector(struct clew_json *json, const struct clew_block_request *block)
+{
+	if (block->sector == UINT64_MAX)
+		clew_json_null(json, "sector");
+	else
+		clew_json_unsigned(json, "sector", block->sector);
 }
 
 static void json_device(struct clew_json *json, uint32_t device)
@@ -330,6 +447,24 @@ static void json_socket(struct clew_json *json, const struct clew_object *object
 	clew_json_unsigned(json, "ino", object->number);
 }
 
+static void json_request(struct clew_json *json, const struct description *it)
+{
+	const struct clew_block_request *block = it->request;
+
+	if (!block) {
+		clew_json_null(json, "dev");
+		clew_json_null(json, "sector");
+		clew_json_null(json, "bytes");
+		clew_json_null(json, "op");
+		return;
+	}
+	json_device(json, block->device);
+	clew_json_sector(json, block);
+	clew_json_unsigned(json, "bytes", block->bytes);
+	clew_json_string(json, "op", clew_request_operation_name(block->operation));
+	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
+}
+
 static void json_fields(struct clew_json *json, const struct clew_object *object, const struct description *it)
 {
 	char address[32];
@@ -359,8 +494,27 @@ static void json_fields(struct clew_json *json, const struct clew_object *object
 			clew_json_null(json, "pid");
 		break;
 	case CLEW_OBJECT_TIMERFD:
-		clew_json_null(json, "expires");
-		clew_json_null(json, "function");
+	case CLEW_OBJECT_TIMER:
+		if (it->expires)
+			clew_json_unsigned(json, "expires", it->expires);
+		else
+			clew_json_null(json, "expires");
+		clew_json_string(json, "function", it->function);
+		break;
+	case CLEW_OBJECT_LOCK:
+		snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
+		clew_json_string(json, "type", clew_lock_type_name(object->device));
+		clew_json_string(json, "address", address);
+		clew_json_string(json, "symbol", it->function);
+		break;
+	case CLEW_OBJECT_REQUEST:
+		json_request(json, it);
+		break;
+	case CLEW_OBJECT_WORK:
+		clew_json_string(json, "function", it->function);
+		break;
+	case CLEW_OBJECT_CGROUP:
+		clew_json_string(json, "path", it->path);
 		break;
 	case CLEW_OBJECT_FUNCTION:
 		clew_json_string(json, "function", it->name);

@@ -96,9 +96,32 @@ static void json_unknown_object(struct clew_json *json, const struct clew_trace 
 	clew_json_object_end(json);
 }
 
+/* A lock that was waited for on a CPU, with who had it. */
+static void json_spin_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_spin *spin)
+{
+	struct clew_object object = {.kind = CLEW_OBJECT_LOCK, .number = spin->lock, .device = spin->type, .descriptor = -1};
+
+	clew_json_object_of(json, "object", trace, &object, NULL);
+	clew_json_object(json, "holder");
+	clew_json_task_fields(json, trace, spin->holder, spin->start);
+	clew_json_object_end(json);
+}
+
+static void json_link_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_link *link)
+{
+	struct clew_object object = {
+		.kind = link->kind == CLEW_LINK_REQUEST ? CLEW_OBJECT_REQUEST : CLEW_OBJECT_WORK, .number = link->number, .descriptor = -1};
+
+	clew_json_object_of(json, "object", trace, &object, NULL);
+}
+
 static void json_segment_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	if (segment->kind == CLEW_SEGMENT_RUNQUEUE)
+	if (segment->spin)
+		json_spin_object(json, trace, segment->spin);
+	else if (segment->link)
+		json_link_object(json, trace, segment->link);
+	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE)
 		json_runqueue_object(json, trace, segment);
 	else if (segment->kind == CLEW_WAIT_UNKNOWN)
 		json_unknown_object(json, trace, segment);
@@ -136,11 +159,14 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_null(json, "via");
 	}
 	clew_json_bool(json, "cycle", segment->cycle);
+	if (segment->late)
+		clew_json_bool(json, "late", true);
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	clew_json_object_end(json);
 }
 
-static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *cause)
+static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
+		       const struct clew_why_cause *cause)
 {
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "ns", cause->ns);
@@ -153,8 +179,8 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 }
 
 /* The fields of one why in the object that is open. */
-static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes,
-		     size_t cause_count)
+static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
+		     const struct clew_why_cause *causes, size_t cause_count)
 {
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
