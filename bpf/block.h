@@ -18,12 +18,12 @@ const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 u
 
 static __always_inline __u32 disk_of(struct block_device *device)
 {
-	return BPF_CORE_READ(device, bd_disk, part0, bd_dev);
+	return device->bd_disk->part0->bd_dev;
 }
 
 static __always_inline __u32 disk_of_request(struct request *request)
 {
-	return BPF_CORE_READ(request, q, disk, part0, bd_dev);
+	return request->q->disk->part0->bd_dev;
 }
 
 /* The file whose page comes first in a bio, or that direct I/O is on. */
@@ -38,14 +38,14 @@ static __always_inline void describe_pages(struct bio *bio, struct clew_bio *rec
 
 	if (!record->bytes)
 		return;
-	if (direct_end_io && (__u64)BPF_CORE_READ(bio, bi_end_io) == direct_end_io) {
-		struct iomap_dio *direct = BPF_CORE_READ(bio, bi_private);
+	if (direct_end_io && (__u64)bio->bi_end_io == direct_end_io) {
+		struct iomap_dio *direct = bio->bi_private;
 		struct file *file = BPF_CORE_READ(direct, iocb, ki_filp);
 
 		inode = BPF_CORE_READ(file, f_inode);
 		record->index = ~0ULL;
 	} else {
-		vector = (void *)BPF_CORE_READ(bio, bi_io_vec) + BPF_CORE_READ(bio, bi_iter.bi_idx) * bpf_core_type_size(struct bio_vec);
+		vector = (void *)bio->bi_io_vec + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
 		page = BPF_CORE_READ(vector, bv_page);
 		if (!page)
 			return;
@@ -74,10 +74,10 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 		return NULL;
 	record->header.flags = event;
 	record->bio = (__u64)bio;
-	record->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
-	record->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
-	record->operation = BPF_CORE_READ(bio, bi_opf);
-	record->device = disk_of(BPF_CORE_READ(bio, bi_bdev));
+	record->sector = bio->bi_iter.bi_sector;
+	record->bytes = bio->bi_iter.bi_size;
+	record->operation = bio->bi_opf;
+	record->device = disk_of(bio->bi_bdev);
 	record->task = place_serial(place);
 	record->from_sector = 0;
 	record->inode = 0;
@@ -108,7 +108,7 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 	struct place place;
 
 	/* A partition's bio is moved within its disk: that is no other device. */
-	if (!enabled || disk_of(BPF_CORE_READ(bio, bi_bdev)) == device)
+	if (!enabled || disk_of(bio->bi_bdev) == device)
 		return 0;
 	record = bio_reserve(&place, bio, CLEW_BIO_REMAP);
 	if (!record)
@@ -127,7 +127,7 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 
 	if (!record)
 		return 0;
-	record->parent = (__u64)BPF_CORE_READ(bio, bi_private);
+	record->parent = (__u64)bio->bi_private;
 	record_submit(record);
 	return 0;
 }
@@ -168,13 +168,8 @@ static __always_inline void window_open(struct place *place, __u64 request)
 	}
 }
 
-static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
+static __always_inline void request_describe(struct clew_request *record, struct place *place, struct request *request, __u8 event)
 {
-	struct clew_request *record;
-
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
-	if (!record)
-		return NULL;
 	record->header.flags = event;
 	record->request = (__u64)request;
 	record->sector = request->__sector;
@@ -188,6 +183,14 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->error = 0;
 	record->context = place_context(place);
 	record->bio_count = 0;
+}
+
+static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
+{
+	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
+
+	if (record)
+		request_describe(record, place, request, event);
 	return record;
 }
 
@@ -201,13 +204,6 @@ static __always_inline void request_event(struct request *request, __u8 event)
 	record = request_reserve(&place, request, event);
 	if (record)
 		record_submit(record);
-}
-
-SEC("tp_btf/block_rq_insert")
-int BPF_PROG(clew_block_rq_insert, struct request *request)
-{
-	request_event(request, CLEW_REQUEST_INSERT);
-	return 0;
 }
 
 SEC("tp_btf/block_rq_issue")
@@ -286,7 +282,7 @@ int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *b
 
 	if (!record)
 		return 0;
-	record->device = BPF_CORE_READ(queue, disk, part0, bd_dev);
+	record->device = queue->disk->part0->bd_dev;
 	record_submit(record);
 	return 0;
 }

@@ -69,7 +69,7 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind)
 {
 	__u64 head = cpu_state->head;
-	__u32 index = cpu * switch_slots + (head & (switch_slots - 1));
+	__u32 index = cpu * switch_slots + cpu_state->position;
 	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
 
 	cpu_state->counts[kind].seen++;
@@ -92,7 +92,8 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
 	__u64 used = 1;
 
 	if (unlikely(slot->change.header.flags & CLEW_SWITCH_CAUSE) && cause) {
-		__u32 index = slot->change.header.cpu * switch_slots + ((cpu_state->head + 1) & (switch_slots - 1));
+		__u32 after = cpu_state->position + 1 == switch_slots ? 0 : cpu_state->position + 1;
+		__u32 index = slot->change.header.cpu * switch_slots + after;
 		struct clew_switch_slot *next = bpf_map_lookup_elem(&clew_switches, &index);
 
 		if (next) {
@@ -103,6 +104,9 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
 	/* Identities sent meanwhile may have been lost on the way. */
 	slot->change.header.lost = cpu_state->lost;
 	cpu_state->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH : CLEW_KIND_STATE].reserved++;
+	cpu_state->position += used;
+	if (unlikely(cpu_state->position >= switch_slots))
+		cpu_state->position -= switch_slots;
 	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
 	barrier();
 	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;

@@ -81,7 +81,7 @@ struct clew_level {
 
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
- * the slots of all CPUs are one mapped array, `switch_slots` a CPU, a power of two.
+ * the slots of all CPUs are one mapped array, `switch_slots` a CPU.
  * Only the CPU itself, with interrupts off, moves head, and only its drain thread
  * moves tail, each on a cache line of its own; head - tail never exceeds the slots.
  */
@@ -96,6 +96,7 @@ struct clew_cpu_state {
 	__u32 last_interrupt;	     /* its number */
 	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
 	struct clew_level levels[2]; /* hard, soft */
+	__u32 position;		     /* of head among the slots */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));

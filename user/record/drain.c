@@ -28,7 +28,7 @@
 #define CPUS_A_THREAD  8
 #define DRAIN_NICE     -15
 #define SHORTEST_SLEEP 1000000ULL /* ns */
-#define LONGEST_SLEEP  50000000ULL
+#define LONGEST_SLEEP  25000000ULL
 #define CHUNK_AGE      400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
@@ -236,18 +236,21 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	const struct clew_switch_slot *slots = recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
 	struct pending *pending = &stream->pending;
 	uint64_t tail = cpu->tail;
+	uint32_t count = recorder->switch_slots, place = tail % count;
 	size_t at = 0;
 
-	stream->fill += (head - tail) * sizeof(*slots);
+	stream->slot_fill = head - tail;
 	while (tail != head) {
-		const struct clew_switch_slot *slot = &slots[tail & (recorder->switch_slots - 1)];
-		uint64_t before = tail;
+		const struct clew_switch_slot *slot = &slots[place];
+		unsigned used;
 
 		while (at < pending->size && ((const struct parcel *)(pending->data + at))->header.time <= slot->change.header.time)
 			at = pass_parcel(stream, at);
-		tail += pass_slot(stream, slot, &slots[(tail + 1) & (recorder->switch_slots - 1)]);
+		used = pass_slot(stream, slot, &slots[place + 1 == count ? 0 : place + 1]);
+		place = place + used >= count ? place + used - count : place + used;
+		tail += used;
 		/* Room is given back early, so that a full ring drains while it fills. */
-		if ((before ^ tail) & 256)
+		if ((tail ^ (tail - used)) & 256)
 			__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
@@ -283,6 +286,16 @@ static void sleep_for(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
+/* The larger of `most` and how full the stream's rings were, in 1/1024. */
+static size_t fullest(const struct stream *stream, size_t most)
+{
+	size_t slots = stream->slot_fill * 1024 / stream->recorder->switch_slots;
+	size_t records = stream->fill * 1024 / stream->recorder->records_size;
+
+	most = slots > most ? slots : most;
+	return records > most ? records : most;
+}
+
 static void *drain_main(void *argument)
 {
 	struct drain *drain = argument;
@@ -294,7 +307,7 @@ static void *drain_main(void *argument)
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
 	for (;;) {
 		bool last = atomic_load(&recorder->stopping);
-		size_t most = 0;
+		size_t most = 0; /* of a ring, in 1/1024 */
 
 		if (pause_once && atomic_load(&recorder->started)) {
 			sleep_for(pause_once);
@@ -304,29 +317,29 @@ static void *drain_main(void *argument)
 		if (last)
 			return NULL;
 		for (unsigned i = 0; i < drain->stream_count; i++)
-			if (drain->streams[i].fill > most)
-				most = drain->streams[i].fill;
-		if (most > recorder->ring_size / 8)
+			most = fullest(&drain->streams[i], most);
+		if (most > 1024 / 8)
 			pause = pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : pause / 2;
-		else if (most < recorder->ring_size / 32)
+		else if (most < 1024 / 32)
 			pause = pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : pause * 2;
 		sleep_for(pause);
 	}
 }
 
-/* A CPU's share: seven eighths at most for switches, the rest, a power of two too, for all else. */
+/* A CPU's share: a quarter, which must be a power of two of pages, for all but switches; the rest for those. */
 void clew_drain_sizes(struct clew_recorder *recorder)
 {
-	recorder->switch_slots = 64;
-	while ((size_t)recorder->switch_slots * 2 * sizeof(struct clew_switch_slot) <= recorder->ring_size / 8 * 7)
-		recorder->switch_slots *= 2;
+	size_t page = sysconf(_SC_PAGESIZE);
+
+	recorder->records_size = recorder->ring_size / 4 > page ? recorder->ring_size / 4 : page;
+	recorder->switch_slots = recorder->ring_size * 3 / 4 / sizeof(struct clew_switch_slot);
 	recorder->slots_size = sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
 }
 
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
 {
 	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
-	size_t page = sysconf(_SC_PAGESIZE), size = recorder->ring_size / 8 > page ? recorder->ring_size / 8 : page;
+	size_t size = recorder->records_size;
 
 	recorder->drain_count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
 	recorder->streams = calloc(recorder->cpu_count, sizeof(*recorder->streams));

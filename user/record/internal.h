@@ -29,7 +29,8 @@ struct stream {
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
 	uint64_t last_time; /* of the last record */
-	size_t fill;	    /* bytes found in the rings in this round */
+	size_t fill;	    /* bytes found in the ring of everything else in this round */
+	size_t slot_fill;   /* and slots in the other */
 	uint64_t read[CLEW_KIND_COUNT];
 	uint64_t made; /* TEXT records of the drain's own making */
 	int error;
@@ -68,7 +69,8 @@ struct clew_recorder {
 	size_t cpus_size;
 	struct clew_switch_slot *slots; /* likewise: switch_slots a CPU */
 	size_t slots_size;
-	uint32_t switch_slots; /* a power of two */
+	uint32_t switch_slots;
+	size_t records_size; /* bytes of a CPU's ring of everything else */
 	unsigned cpu_count;
 	struct stream *streams;
 	struct drain *drains;

@@ -50,7 +50,7 @@ static size_t default_ring_size(unsigned cpus)
 	return size;
 }
 
-/* The size of a CPU's rings is a power of two, of which the smaller ring is an eighth: at least a page. */
+/* The size of both rings of a CPU is a power of two: the smaller one then is one too, and a page at least. */
 static size_t ring_size_of(size_t wanted)
 {
 	size_t size = 8 * sysconf(_SC_PAGESIZE);
