@@ -57,8 +57,18 @@ static void write_after_thread(int self)
 	wl_acted(&act, "pipe", "pipe", "read", "pipe");
 }
 
+/* How many threads this process has. */
+static int threads(void)
+{
+	struct stat status;
+
+	WL_CHECK(stat("/proc/self/task", &status));
+	return (int)status.st_nlink - 2;
+}
+
 static void run_child(int self)
 {
+	uint64_t deadline = 0;
 	char byte;
 
 	writer = self + 1;
@@ -71,6 +81,9 @@ static void run_child(int self)
 	/* They wait to be joined, at the very end. */
 	wl_join(self, holder);
 	wl_join(self, writer);
+	/* The last of a process to end is who tells the parent: let that be this one. */
+	while (threads() > 1)
+		wl_nap(&deadline, "threads to be gone");
 }
 
 int main(int argc, char **argv)

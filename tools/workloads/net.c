@@ -71,11 +71,14 @@ static const char *object_of(int me)
 	return object;
 }
 
-/* Ends the other's wait by `call` at `act`; a packet carries that over. */
-static void log_packet(const struct wl_act *act, const char *kind, const char *call, const char *object)
+/* Ends the other's wait by `call` at `act`, done at `done`; a packet carries that over, and may be taken in only later. */
+static void log_packet(const struct wl_act *act, uint64_t done, const char *kind, const char *call, const char *object)
 {
-	struct wl_wait *wait = wl_acted(act, "socket", kind, call, object);
+	struct wl_wait *wait = wl_wait(act->to, kind, call, object);
 
+	wl_edge("socket", act->from, act->to, act->at_min, object)->at_max = done;
+	wl_wait_times(wait, act->before, act->at_min, wl_now());
+	wait->ended_by = act->from;
 	wl_copy(wait->context, sizeof(wait->context), "softirq");
 }
 
@@ -122,7 +125,7 @@ static void send_to(int me, int fd)
 {
 	int other = !me;
 	struct wl_act act;
-	uint64_t deadline = 0;
+	uint64_t deadline = 0, done;
 	bool poller = way[other] >= POLL;
 	char object[64];
 
@@ -139,8 +142,9 @@ static void send_to(int me, int fd)
 		WL_CHECK(send(fd, "ball", 4, 0));
 	else
 		WL_CHECK(write(fd, "ball", 4));
-	log_packet(&act, poller ? "poll" : "socket", calls[way[other]], object);
+	done = wl_now();
 	wl_await(&wl->tasks[members[other]].step, 1);
+	log_packet(&act, done, poller ? "poll" : "socket", calls[way[other]], object);
 	atomic_store(&wl->tasks[members[other]].step, 0);
 }
 
@@ -158,8 +162,9 @@ static int accept_one(int self)
 
 static int connect_to_it(int self)
 {
-	struct wl_act act;
 	int fd, one = 1, small = 4096;
+	struct wl_act act;
+	uint64_t done;
 	char object[48];
 
 	enter("net-b");
@@ -170,11 +175,12 @@ static int connect_to_it(int self)
 	wl_copy(object, sizeof(object), object_of(SERVER));
 	act = wl_act(self, members[SERVER]);
 	WL_CHECK(connect(fd, (struct sockaddr *)&address, sizeof(address)));
+	done = wl_now();
 	/* If its own handshake found it asleep. */
 	wl_edge("socket", self, self, act.at_min, "")->optional = true;
-	log_packet(&act, "socket", "accept", object);
 	WL_CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)));
 	wl_await(&wl->tasks[members[SERVER]].step, 1);
+	log_packet(&act, done, "socket", "accept", object);
 	atomic_store(&wl->tasks[members[SERVER]].step, 0);
 	return fd;
 }
@@ -212,7 +218,7 @@ static void drain(int self, int fd)
 	act = wl_act(self, members[CLIENT]);
 	while (!atomic_load(&wl->numbers[DRAINED]) && recv(fd, data, sizeof(data), MSG_DONTWAIT) != 0)
 		wl_sleep(20000);
-	log_packet(&act, "socket", "write", object_of(CLIENT));
+	log_packet(&act, wl_now(), "socket", "write", object_of(CLIENT));
 }
 
 static void play(int self)
