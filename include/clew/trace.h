@@ -45,6 +45,9 @@ int clew_trace_load(const char *path, const struct clew_trace_options *options, 
 void clew_trace_free(struct clew_trace *trace);
 
 const struct clew_reader *clew_trace_capture(const struct clew_trace *trace);
+/* What the capture's file says of itself; NULL: the trace came from no capture. Also of one that was notation in between. */
+const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace);
+const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 uint64_t clew_trace_start(const struct clew_trace *trace);
 uint64_t clew_trace_end(const struct clew_trace *trace);
 

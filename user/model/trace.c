@@ -60,6 +60,8 @@ static int add_run(void *context, const struct clew_run *run)
 	if (r < 0)
 		return r;
 	((struct clew_run *)trace->runs.data)[trace->runs.count++] = *run;
+	if (run->cpu == UINT16_MAX)
+		return run->task == CLEW_NO_TASK ? 0 : add_piece(trace, run->task, PIECE_RUN, index, run->start);
 	if (run->cpu >= trace->cpu_count) {
 		size_t count = (size_t)run->cpu + 1;
 		struct numbers *cpus = realloc(trace->cpus, count * sizeof(*cpus));
@@ -148,6 +150,21 @@ static int add_edge(void *context, const struct clew_edge *edge)
 	return 0;
 }
 
+struct clew_sink trace_sink(struct clew_trace *trace)
+{
+	return (struct clew_sink){
+		.context = trace,
+		.identity = trace_identity,
+		.run = add_run,
+		.sleep = add_sleep,
+		.ready = add_ready,
+		.edge = add_edge,
+		.request = trace_add_request,
+		.below = trace_add_below,
+		.spin = trace_add_spin,
+	};
+}
+
 int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace)
 {
 	struct clew_builder_options builder_options = {
@@ -155,20 +172,13 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 		.start = start,
 		.drop_types = options ? options->drop_types : 0,
 	};
-	struct clew_sink sink = {.identity = trace_identity,
-				 .run = add_run,
-				 .sleep = add_sleep,
-				 .ready = add_ready,
-				 .edge = add_edge,
-				 .request = trace_add_request,
-				 .below = trace_add_below,
-				 .spin = trace_add_spin};
+	struct clew_sink sink;
 	struct clew_trace *trace = calloc(1, sizeof(*trace));
 	int r;
 
 	if (!trace)
 		return -ENOMEM;
-	sink.context = trace;
+	sink = trace_sink(trace);
 	trace->start = trace->end = start;
 	trace->runs.item = sizeof(struct clew_run);
 	trace->sleeps.item = sizeof(struct clew_sleep);
@@ -178,6 +188,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->requests.item = sizeof(struct clew_trace_request);
 	trace->below.item = sizeof(struct below);
 	trace->spins.item = sizeof(struct clew_spin);
+	trace->metas.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
 	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->edge_lock, NULL);
@@ -213,6 +224,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->below);
 	vector_done(&trace->spins);
 	free(trace->throttles.data);
+	vector_done(&trace->metas);
 	vector_done(&trace->pages);
 	vector_done(&trace->tasks);
 	map_done(&trace->files);
@@ -268,6 +280,23 @@ uint64_t clew_trace_end(const struct clew_trace *trace)
 const struct clew_reader *clew_trace_capture(const struct clew_trace *trace)
 {
 	return trace->reader;
+}
+
+const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace)
+{
+	return trace->reader ? clew_reader_info(trace->reader) : trace->info;
+}
+
+const char *clew_trace_meta(const struct clew_trace *trace, const char *key)
+{
+	const char *const *metas = trace->metas.data;
+
+	if (trace->reader)
+		return clew_reader_meta(trace->reader, key);
+	for (size_t i = 0; i < trace->metas.count; i += 2)
+		if (!strcmp(metas[i], key))
+			return metas[i + 1];
+	return NULL;
 }
 
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count)

@@ -59,6 +59,8 @@ struct trace_page {
 struct clew_trace {
 	struct clew_builder *builder;
 	struct clew_reader *reader;
+	struct clew_capture_info *info; /* of a trace without a reader, in the arena; NULL none */
+	struct vector metas;		/* const char *: key, value, key, value; likewise */
 	uint64_t start, end;
 	int error;
 
@@ -91,6 +93,8 @@ struct clew_trace {
 int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace);
 int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
 int clew_trace_finish(struct clew_trace *trace, uint64_t end);
+/* Where findings go that no builder makes. Of a run on CPU UINT16_MAX it is not known where it was. */
+struct clew_sink trace_sink(struct clew_trace *trace);
 
 /* ---- trace_identity.c ---- */
 
