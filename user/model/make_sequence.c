@@ -58,10 +58,38 @@ static uint32_t find_run(const struct sequence *sequence, clew_time key, bool mo
 	return low;
 }
 
+/* Whether the place of this look-up is that of the last one or the next. Work in order of time touches no more memory than that. */
+static bool find_near(struct sequence *sequence, clew_time key, bool more, struct place *ret_place)
+{
+	const struct sequence_run *run;
+
+	if (sequence->finger >= sequence->run_count)
+		return false;
+	run = sequence_run(sequence, sequence->finger);
+	if (sequence->nail >= run->count)
+		return false;
+	*ret_place = (struct place){sequence->finger, sequence->nail};
+	if (!is_before(sequence, run, sequence->nail, key, more)) {
+		if (sequence->nail == 0)
+			return sequence->finger == 0;
+		return is_before(sequence, run, sequence->nail - 1, key, more);
+	}
+	*ret_place = sequence_next(sequence, *ret_place);
+	if (ret_place->run == sequence->finger) {
+		sequence->nail = ret_place->index;
+		return !is_before(sequence, run, sequence->nail, key, more);
+	}
+	return ret_place->run == sequence->run_count;
+}
+
 struct place sequence_find(struct sequence *sequence, clew_time key, bool more)
 {
-	uint32_t run = find_run(sequence, key, more), low = 0, high;
+	uint32_t run, low = 0, high;
+	struct place near;
 
+	if (find_near(sequence, key, more, &near))
+		return near;
+	run = find_run(sequence, key, more);
 	if (run == sequence->run_count)
 		return (struct place){run, 0};
 	sequence->finger = run;
@@ -73,6 +101,7 @@ struct place sequence_find(struct sequence *sequence, clew_time key, bool more)
 		else
 			high = middle;
 	}
+	sequence->nail = low;
 	return (struct place){run, low};
 }
 

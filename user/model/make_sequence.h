@@ -25,6 +25,7 @@ struct sequence {
 	};
 	uint32_t run_count, directory_capacity;
 	uint32_t finger; /* run of the last look-up */
+	uint32_t nail;	 /* where in it */
 	uint32_t item;	 /* bytes of one, a multiple of 8 */
 };
 

@@ -7,6 +7,7 @@
  * splits one of these two.
  */
 #include <model/make_internal.h>
+#include <stdio.h>
 
 static struct make_es *es_at(const struct make_span *span, struct place place)
 {
@@ -267,35 +268,42 @@ static clew_time suspend_from(struct make_span *span, clew_time start, clew_time
 	return begin > start ? begin : start;
 }
 
+static const char *suspend_text(const struct clew_maker *maker, clew_time start, clew_time end, char text[static 96])
+{
+	char from[32], to[32];
+
+	snprintf(text, 96, "%s..%s", make_moment(maker, start, from), make_moment(maker, end, to));
+	return text;
+}
+
 int make_check_suspend(struct clew_maker *maker, uint32_t number, clew_time start, clew_time end, unsigned where)
 {
 	const struct clew_span *limits = make_model_span(maker, number);
 	struct make_span *span = make_span(maker, number);
-	char from[32], to[32];
+	char text[96];
 	bool contains, more = true;
 	struct place place;
 
-	make_moment(maker, start, from);
-	make_moment(maker, end, to);
 	if (start > end)
-		return make_fail(maker, -EINVAL, "the suspend %s..%s ends before it begins", from, to);
+		return make_fail(maker, -EINVAL, "the suspend %s ends before it begins", suspend_text(maker, start, end, text));
 	if (start == end)
 		return 0;
 	if (start < limits->start || end > limits->end)
-		return make_fail(maker, -EINVAL, "the suspend %s..%s goes beyond span '%.60s'", from, to, span_name(maker, number));
+		return make_fail(maker, -EINVAL, "the suspend %s goes beyond span '%.60s'", suspend_text(maker, start, end, text),
+				 span_name(maker, number));
 	place = first_at(span, end, &contains);
 	if (!contains)
-		return make_fail(maker, -EINVAL, "the suspend %s..%s ends where span '%.60s' is suspended already", from, to,
-				 span_name(maker, number));
+		return make_fail(maker, -EINVAL, "the suspend %s ends where span '%.60s' is suspended already",
+				 suspend_text(maker, start, end, text), span_name(maker, number));
 	if (!(where & CLEW_PLACE_SPLIT_ENDS) && es_at(span, place)->start > start)
-		return make_fail(maker, -EINVAL, "the suspend %s..%s crosses the boundary of an elementary span at %s", from, to,
-				 make_moment(maker, es_at(span, place)->start, (char[32]){0}));
-	while (!(where & CLEW_PLACE_SPLIT_MARKS) && more && end > start) {
-		clew_time before = start, begin = suspend_from(span, start, end, &more, &before);
+		return make_fail(maker, -EINVAL, "the suspend %s crosses the boundary of an elementary span at %s",
+				 suspend_text(maker, start, end, text), make_moment(maker, es_at(span, place)->start, (char[32]){0}));
+	for (clew_time to = end; !(where & CLEW_PLACE_SPLIT_MARKS) && more && to > start;) {
+		clew_time before = start, begin = suspend_from(span, start, to, &more, &before);
 
-		if (has_mark_inside(span, begin, end))
-			return make_fail(maker, -EINVAL, "there is a mark within the suspend %s..%s", from, to);
-		end = before;
+		if (has_mark_inside(span, begin, to))
+			return make_fail(maker, -EINVAL, "there is a mark within the suspend %s", suspend_text(maker, start, end, text));
+		to = before;
 	}
 	return 0;
 }
