@@ -41,6 +41,12 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
 	return model->destinations + dependency->destinations.first;
 }
 
+/*
+ * From when an ES that follows a gap was ready to run: what ended its wait was over.
+ * Its start where that is not known, the gap's start of one that is all run queue.
+ */
+clew_time gap_ready(const struct clew_model *model, uint32_t es);
+
 /* What a search knows of an ES; all zero before it. */
 struct path_node {
 	clew_time work; /* of the best path so far */

@@ -67,7 +67,7 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 {
 	const struct clew_model *model = cutter->model;
 	uint32_t trigger = usable_trigger(model, es), wait = model->es[es].wait;
-	clew_time ready = trigger == CLEW_NONE ? model->es[es].start : model->es[trigger].end;
+	clew_time ready = gap_ready(model, es);
 	struct clew_path_segment segment = NOTHING;
 	int r;
 
@@ -81,8 +81,10 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 		segment.kind = CLEW_WAIT_OTHER;
 		segment.child = model->es[trigger].span;
 	}
+	if (segment.kind == CLEW_SEGMENT_RUNQUEUE)
+		ready = model->es[es].start;
 	r = cut(cutter, ready, segment);
-	return r < 0 ? r : cut_delay(cutter, es, model->es[es].in);
+	return r < 0 ? r : cut_delay(cutter, es, trigger == CLEW_NONE ? CLEW_NONE : model->es[es].in);
 }
 
 /* Up to an ES, nothing is known. */

@@ -25,6 +25,9 @@ const struct clew_command clew_commands[] = {
 	{"select", "TRACE PATTERN", "the spans or positions of a causal trace that a pattern means", clew_command_select,
 	 clew_select_options, false},
 	{"path", "TRACE", "the critical path between two moments, and where its time went", clew_command_path, clew_path_options, false},
+	{"slack", "TRACE", "how late each part could have been, and what shortening it could gain", clew_command_slack, clew_slack_options,
+	 false},
+	{"blame", "TRACE", "who kept whom waiting, for what", clew_command_blame, clew_blame_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };

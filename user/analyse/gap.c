@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Where the wait of a gap ends and the run queue begins.
+ */
+#include <clew/tokens.h>
+
+#include "path_internal.h"
+
+clew_time gap_ready(const struct clew_model *model, uint32_t es)
+{
+	clew_time from = model->es[es - 1].end, start = model->es[es].start, ready = start;
+	uint32_t wait = model->es[es].wait, trigger = usable_trigger(model, es);
+	const char *runqueue = NULL;
+
+	if (wait != CLEW_NONE) {
+		if (model->waits[wait].kind == CLEW_SEGMENT_RUNQUEUE)
+			return from;
+		/* A wait that its dependency does not end says so itself. */
+		runqueue = clew_model_attribute(model, model->waits[wait].attributes, "runqueue");
+	}
+	if (runqueue)
+		ready = start - (clew_time)strtoull(runqueue, NULL, 10);
+	else if (trigger != CLEW_NONE)
+		ready = model->es[trigger].end;
+	return ready < from ? from : ready > start ? start : ready;
+}

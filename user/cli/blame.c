@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew blame: who kept whom from going on.
+ */
+#include <clew/blame.h>
+#include <clew/tokens.h>
+#include <stdlib.h>
+
+#include "commands.h"
+#include "es.h"
+#include "query.h"
+#include "report.h"
+#include "text.h"
+
+struct blame_values {
+	const char *victims;
+	const char *antagonists;
+	const char *hierarchy;
+	struct clew_number top;
+	bool all_running;
+	bool json;
+};
+
+const struct clew_option clew_blame_options[] = {
+	{0, "victims", "PATTERN", "only what kept these spans waiting (all)", clew_take_string, offsetof(struct blame_values, victims)},
+	{0, "antagonists", "PATTERN", "blame only these spans (all)", clew_take_string, offsetof(struct blame_values, antagonists)},
+	{0, "all-running", NULL, "blame all that ran while a span could have, whatever it waited for", clew_take_flag,
+	 offsetof(struct blame_values, all_running)},
+	{0, "top", "K", "in text, the K longest (20)", clew_take_number, offsetof(struct blame_values, top)},
+	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)", clew_take_string,
+	 offsetof(struct blame_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct blame_values, json)},
+	CLEW_OPTION_END,
+};
+
+struct answer {
+	struct clew_span_names victims, antagonists;
+	struct clew_blame_pair *pairs;
+	size_t count;
+	bool all_running;
+};
+
+/* A wait for a CPU is one in the run queue. */
+static const char *resource_kind(const struct answer *answer, const struct clew_blame_pair *pair)
+{
+	return answer->all_running ? "any" : pair->kind == CLEW_SEGMENT_RUNQUEUE ? "cpu" : clew_wait_kind_name(pair->kind);
+}
+
+static void print_json(struct answer *answer)
+{
+	struct clew_json json = {.out = stdout};
+
+	clew_json_object(&json, NULL);
+	clew_json_array(&json, "pairs");
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct clew_blame_pair *pair = &answer->pairs[i];
+
+		clew_json_object(&json, NULL);
+		clew_json_string(&json, "victim", clew_span_name(&answer->victims, pair->victim));
+		clew_json_string(&json, "antagonist", clew_span_name(&answer->antagonists, pair->antagonist));
+		clew_json_signed(&json, "ns", pair->ns);
+		clew_json_string(&json, "resource", pair->resource ?: resource_kind(answer, pair));
+		clew_json_string(&json, "kind", resource_kind(answer, pair));
+		clew_json_object_end(&json);
+	}
+	clew_json_array_end(&json);
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+}
+
+static void print_text(struct answer *answer, uint32_t top)
+{
+	if (!answer->count)
+		puts("nobody kept anyone waiting");
+	for (size_t i = 0; i < answer->count && i < top; i++) {
+		const struct clew_blame_pair *pair = &answer->pairs[i];
+
+		printf("%12s  ", CLEW_DURATION((uint64_t)pair->ns));
+		clew_print_safe(stdout, clew_span_name(&answer->victims, pair->victim));
+		fputs(" by ", stdout);
+		clew_print_safe(stdout, clew_span_name(&answer->antagonists, pair->antagonist));
+		if (!answer->all_running)
+			printf(", %s", resource_kind(answer, pair));
+		if (pair->resource) {
+			putchar(' ');
+			clew_print_safe(stdout, pair->resource);
+		}
+		putchar('\n');
+	}
+	if (answer->count > top)
+		printf("%12s  and %zu more\n", "", answer->count - top);
+}
+
+static int answer_with(const struct clew_model *model, const struct blame_values *values)
+{
+	struct answer answer = {.victims = {.model = model}, .antagonists = {.model = model}, .all_running = values->all_running};
+	struct clew_blame_options options = {.all_running = values->all_running};
+	uint32_t *victims = NULL, *antagonists = NULL;
+	int status = 0;
+
+	if (values->victims)
+		status = clew_find_spans("--victims", values->victims, model, values->hierarchy, &victims, &options.victim_count);
+	if (status)
+		return status;
+	if (values->antagonists)
+		status = clew_find_spans("--antagonists", values->antagonists, model, values->hierarchy, &antagonists,
+					 &options.antagonist_count);
+	if (status)
+		antagonists = NULL;
+	if (!status) {
+		options.victims = victims;
+		options.antagonists = antagonists;
+		if (clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0)
+			status = clew_fail(CLEW_EXIT_SYSTEM, "blame: out of memory: free some, or choose fewer spans");
+		else if (values->json)
+			print_json(&answer);
+		else
+			print_text(&answer, values->top.value);
+	}
+	free(answer.pairs);
+	free(victims);
+	free(antagonists);
+	clew_span_names_done(&answer.victims);
+	clew_span_names_done(&answer.antagonists);
+	return status;
+}
+
+int clew_command_blame(int argc, char **argv)
+{
+	struct blame_values values = {.top = {.value = 20}};
+	struct clew_model *model;
+	char **operands;
+	int status;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	status = clew_open_model(operands[0], &model, NULL);
+	if (status)
+		return status;
+	status = answer_with(model, &values);
+	clew_model_free(model);
+	return status;
+}
