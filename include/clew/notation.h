@@ -24,8 +24,8 @@ struct clew_load_options {
  *
  * -EINVAL: it is neither, or cannot be taken: `message` says what is wrong, and begins
  * "NAME:LINE:COLUMN: " where a line of notation is to blame, columns being bytes from 1.
- * -ENODATA: it is empty. -ENOTSUP: a capture: `message` says so. Other errors: -errno
- * of opening and reading, -ENOMEM; `message` is "" then.
+ * -ENODATA: it is empty. Other errors: -errno of opening and reading, -ENOMEM; `message`
+ * is "" then.
  */
 int clew_model_load(const char *path, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
 		    size_t message_size);
