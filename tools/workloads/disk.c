@@ -46,9 +46,9 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	wl_slept(self, step->from, step->to, step->slept, calls, kinds, "request", self, object);
 	if (wl->fact_count)
 		return;
-	/* It ran, or its requests were queued or at the device; one question of each run is enough. */
+	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one question of each run is enough. */
 	fact = wl_fact(self, step->from, step->to);
-	wl_charge(fact, self, "device|queued|running|runqueue", (step->to - step->from) * 9 / 10, step->to - step->from);
+	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue", (step->to - step->from) * 9 / 10, step->to - step->from);
 	if (step->slept)
 		wl_charge(fact, self, "device|queued", 1, step->to - step->from);
 }
