@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""clew slack and clew blame on traces with known answers, and their errors. Prints TAP."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _trace import SHORT, TRACE1, Tap, ask, run  # noqa: E402  pylint: disable=wrong-import-position
+
+tap = Tap()
+
+# es_time ef ls lf slack drag
+TRACE1_SLACK = {
+    "A0": [0, 10, 10, 20, 10, 10], "A1": [80, 90, 90, 100, 10, 10],
+    "B0": [10, 20, 20, 30, 10, 10], "B1": [20, 30, 30, 40, 10, 10], "B2": [30, 40, 40, 50, 10, 10], "B3": [60, 80, 70, 90, 10, 10],
+    "C0": [40, 50, 50, 60, 10, 10], "C1": [50, 60, 60, 70, 10, 10],
+    "D0": [20, 30, 40, 50, 20, 10], "D1": [35, 45, 50, 60, 15, 10], "D2": [45, 65, 80, 100, 35, 10],
+    "E0": [30, 35, 45, 50, 15, 5], "E1": [35, 50, 85, 100, 50, 10],
+}
+
+ROUND_ROBIN = """
+span a1 [0,25]
+span b1 [25,50]
+span a2 [50,75]
+span b2 [75,100]
+dep send a1@25 -> a2@50
+dep send b1@50 -> b2@75
+"""
+WAITING = """
+span a [0,100]
+span b [0,75]
+span c [50,75]
+dep send b@50 -> a@(25~75)
+"""
+TURNS = """
+span a [0,100]
+span b [0,100]
+suspend a 0..20
+suspend a 40..60
+suspend a 80..100
+suspend b 20..40
+suspend b 60..80
+"""
+# a waits for a lock that b held, then c; meanwhile d only runs.
+LOCKS = """
+span a [0,100]
+span b [0,100]
+span c [0,100]
+span d [0,100]
+wait a 10..60 futex object="futex:0x10" holder="b 5 30 exact,c 30 60 observed barged"
+wait b 40..50 lock holder=d
+wait c 80..90 futex
+dep unlock d@85 -> c@90
+"""
+
+
+def rows(answer):
+    if isinstance(answer, str):
+        return answer
+    return {"%s%d" % (SHORT[e["span"]], e["es"]): [e[key] for key in ("es_time", "ef", "ls", "lf", "slack", "drag")] for e in answer["elements"]}
+
+
+def pairs(answer, resource=False):
+    if isinstance(answer, str):
+        return answer
+    return sorted((p["victim"], p["antagonist"], p["ns"]) + ((p["resource"],) if resource else ()) for p in answer["pairs"])
+
+
+def test_slack():
+    tap.same("slack of all of the shared trace", rows(ask(TRACE1, ["slack"])), TRACE1_SLACK)
+    answer = rows(ask(TRACE1, ["slack", "--from", "s0.0.0 @ 0%", "--to", "s0.0.0 @ 100%"]))
+    tap.same("between two positions only what is on a path", sorted(answer),
+             sorted(name for name in TRACE1_SLACK if name not in ("D2", "E1")))
+    answer = rows(ask(TRACE1, ["slack", "--from", "s1.0.0 @ 0%", "--to", "s0.0.0/0/3 @ 100%"]))
+    tap.same("and its times are those of that part", answer, {"E0": [30, 35, 45, 50, 15, 5], "D1": [35, 45, 50, 60, 15, 10], "C1": [45, 55, 60, 70, 15, 10]})
+    trace = "span a [0,40]\nspan b [0,60]\nspan c [60,100]\ndep join %s {a@40, b@60} -> c@60\n"
+    for mode, slack in (("and", 20), ("or", 60)):
+        answer = ask((trace % mode).replace("c@60", "c@60"), ["slack"])
+        tap.same("an origin that did not trigger, %s" % mode, [(e["span"], e["slack"]) for e in answer["elements"]],
+                 [("a", 20), ("b", 0), ("c", 0)] if mode == "and" else [("a", slack - 40), ("b", 40), ("c", 20)])
+    status, out, err = run(TRACE1, ["slack"])
+    tap.report("text", "" if status == 0 and not err and "13 elements" in out else repr(out))
+
+
+def test_all_running():
+    for name, trace, expected in (
+            ("round robin", ROUND_ROBIN, [("a2", "b1", 25), ("b1", "a1", 25), ("b2", "a2", 25)]),
+            ("a wait counts from when its dependency came", WAITING, [("a", "b", 25), ("a", "c", 25), ("c", "a", 25), ("c", "b", 50)]),
+            ("two in turns", TURNS, [("a", "b", 60), ("b", "a", 40)])):
+        tap.same(name, pairs(ask(trace, ["blame", "--all-running"])), expected)
+    tap.same("chosen victims and antagonists", pairs(ask(WAITING, ["blame", "--all-running", "--victims", "c", "--antagonists", "b"])), [("c", "b", 50)])
+    backwards = "span a [0,50]\nspan b [20,60]\ndep send a@50 -> b@30\n"
+    tap.same("an edge against time resolves nothing", pairs(ask(backwards, ["blame", "--all-running"])), [("b", "a", 20)])
+
+
+def test_resources():
+    answer = ask(LOCKS, ["blame"])
+    tap.same("a lock's holders in turn, and nobody else", pairs(answer, True),
+             sorted([("a", "b", 20, "futex:0x10"), ("a", "c", 30, "futex:0x10"), ("b", "d", 10, "lock"), ("c", "d", 5, "futex"),
+                     ("c", "a", 5, "cpu"), ("c", "b", 5, "cpu"), ("c", "d", 5, "cpu")]))
+    tap.same("the longest first", answer["pairs"][0]["antagonist"], "c")
+    tap.same("a span that nobody made ready is no victim", pairs(ask(TURNS, ["blame"])), [])
+    requests = """
+hierarchy processes devices
+category processes p
+category devices 8:0
+span a [0,100] in processes:p
+span b [0,100] in processes:p
+span c [0,100] in processes:p
+span disk [0,100] in devices:8:0
+span disk/r1 [10,40] no-call
+span disk/r2 [15,50] no-call
+span disk/r3 [45,60] no-call
+wait a 20..50 read
+dep request b@10 -> disk/r1@10
+dep request a@15 -> disk/r2@15
+dep request c@45 -> disk/r3@45
+dep request disk/r2@50 -> a@50
+"""
+    answer = ask(requests, ["blame", "--victims", "a"])
+    tap.same("a device's requests ahead, not those behind", pairs(answer, True), [("a", "b", 20, "disk")])
+
+
+def test_errors():
+    for name, arguments, status, words in (
+            ("one end of slack alone", ["slack", "--from", "s0.0.0 @ 0%"], 2, "--to"),
+            ("slack where no path is", ["slack", "--from", "s0.0.0 @ 100%", "--to", "s0.0.0 @ 0%"], 1, "no path"),
+            ("victims that are none", ["blame", "--victims", "x"], 2, "--victims"),
+            ("antagonists that are a position", ["blame", "--victims", "s0.0.0", "--antagonists", "all @ 0%"], 2, "--antagonists")):
+        got, out, err = run(TRACE1, arguments)
+        tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
+
+
+for test in (test_slack, test_all_running, test_resources, test_errors):
+    test()
+sys.exit(tap.end())

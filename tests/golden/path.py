@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""clew path: the strategies on traces with known paths, segments, further paths, instances, errors. Prints TAP."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from _trace import TRACE1, Tap, ask, elements, run  # noqa: E402  pylint: disable=wrong-import-position
+
+tap = Tap()
+WHOLE = ["path", "--from", "s0.0.0 @ 0%", "--to", "s0.0.0 @ 100%"]
+STRATEGIES = ["most_work", "temporal_most_work", "most_prox", "predecessor", "least_work", "least_prox", "causal"]
+CAUSAL = [name for name in STRATEGIES if name != "temporal_most_work"]
+
+TRACE1_PATHS = {
+    "causal": "A0 B0 B1 E0 D1 C1 B3 A1",
+    "predecessor": "A0 A1",
+    "most_prox": "A0 B0 D0 D1 C1 B3 A1",
+    "least_prox": "A0 A1",
+    "least_work": "A0 A1",
+    "most_work": "A0 B0 B1 B2 C0 C1 B3 A1",
+    "temporal_most_work": "A0 B0 B1 E0 E1 D2 B3 A1",
+}
+SEVERAL = """
+span a [0,50]
+span b [0,100]
+span c [120,170]
+dep send %s {a@50, b@100} -> c@120
+dep spawn a@10 -> b@15
+"""
+A_FIRST, B_LAST = "a0 a1 c0", "a0 b1 c0"
+
+WAITS = """
+span a [0,100]
+span b [0,60]
+wait a 20..60 futex object="futex:0x10"
+dep unlock b@50 -> a@60
+wait a 70..75 sleep
+suspend a 80..85
+"""
+
+
+def stretches(answer):
+    return answer if isinstance(answer, str) else [(s["start"], s["end"], s["kind"], s["span"]) for s in answer["segments"]]
+
+
+def test_trace1():
+    for strategy in STRATEGIES:
+        answer = ask(TRACE1, WHOLE + ["--strategy", strategy])
+        tap.same("%s in the shared trace" % strategy, elements(answer), TRACE1_PATHS[strategy])
+        at = 0
+        for start, end, _, _ in stretches(answer):
+            if start != at or end <= start:
+                break
+            at = end
+        tap.same("%s: segments cover all of it" % strategy, at, 100)
+    tap.same("most_work is the default", elements(ask(TRACE1, WHOLE)), TRACE1_PATHS["most_work"])
+    answer = ask(TRACE1, WHOLE + ["--strategy", "most_prox"])
+    tap.same("an edge's delay is run queue", stretches(answer)[2:5],
+             [(20, 30, "runqueue", "s0.1.0"), (30, 40, "running", "s0.1.0"), (40, 50, "running", "s0.1.0")])
+    tap.same("what a path's first ES began before counts from there",
+             stretches(ask(TRACE1, ["path", "--from", "s0.0.0/0 @ duration(15ns)", "--to", "s0.0.0/0 @ duration(25ns)"])),
+             [(15, 20, "running", "s0.0.0/0"), (20, 25, "running", "s0.0.0/0")])
+    answer = ask(TRACE1, WHOLE + ["--strategy", "predecessor"])
+    tap.same("a gap in which a child ran names it", [(s["kind"], s.get("child")) for s in answer["segments"]],
+             [("running", None), ("other", "s0.0.0/0"), ("running", None)])
+    answer = ask(TRACE1, ["path", "--from", "s0.1.0 @ duration(35ns)", "--to", "s1.0.0 @ duration(40ns)", "--strategy", "causal"])
+    tap.same("no path is exit status 1", answer[:14], "exit status 1:")
+
+
+def test_ties():
+    trace = "span a [0,100]\nspan a/b [50,50]\n"
+    tap.same("of equals the successor comes first", elements(ask(trace, ["path", "--from", "a @ 0%", "--to", "a @ 100%"])), "a0 a1 a2")
+
+
+def test_several_origins():
+    ends = ["path", "--from", "a @ 0%", "--to", "c @ 100%"]
+    for strategy in CAUSAL:
+        least = strategy in ("least_work", "least_prox")
+        for mode, options, expected in (("or", [], A_FIRST), ("or", ["--all-origins"], A_FIRST if least else B_LAST), ("and", [], B_LAST),
+                                        ("and", ["--all-origins"], A_FIRST if least else B_LAST)):
+            answer = ask(SEVERAL % mode, ends + ["--strategy", strategy] + options)
+            tap.same("%s, %s%s" % (strategy, mode, ", all origins" if options else ""), elements(answer), expected)
+
+
+def test_waits():
+    answer = ask(WAITS, ["path", "--from", "a @ 0%", "--to", "a @ 100%", "--strategy", "predecessor"])
+    tap.same("gaps by kind, and the run queue after what ended them", [(s[0], s[1], s[2]) for s in stretches(answer)],
+             [(0, 20, "running"), (20, 50, "futex"), (50, 60, "runqueue"), (60, 70, "running"), (70, 75, "sleep"), (75, 80, "running"),
+              (80, 85, "unknown"), (85, 100, "running")])
+    tap.same("an object stays with its wait", [s["object"] for s in answer["segments"]][:3], [None, "futex:0x10", None])
+    tap.same("totals by kind", [(row["kind"], row["ns"]) for row in answer["totals"]["kinds"]],
+             [("running", 50), ("futex", 30), ("runqueue", 10), ("sleep", 5), ("unknown", 5)])
+    tap.same("totals by object", [(row["object"], row["kind"], row["ns"]) for row in answer["totals"]["objects"]], [("futex:0x10", "futex", 30)])
+    trace = "span a [0,100]\nspan b [20,90]\nwait b 30..35 sleep\ndep send a@25 -> b@50\n"
+    answer = ask(trace, ["path", "--from", "a @ 0%", "--to", "b @ 100%"])
+    tap.same("what the receiver did before it took the message",
+             [(s["start"], s["end"], s["kind"], s["on_path"]) for s in answer["segments"]],
+             [(0, 25, "running", True), (25, 30, "running", False), (30, 35, "sleep", False), (35, 50, "running", False), (50, 90, "running", True)])
+
+
+def test_top():
+    answer = ask(TRACE1, WHOLE + ["--top", "20"])
+    works = [path["work"] for path in answer["paths"]]
+    tap.same("all paths, the most work first", works, sorted(works, reverse=True))
+    tap.same("there are five", len(works), 5)
+    tap.same("none twice", len({elements(path) for path in answer["paths"]}), len(works))
+    tap.same("the first is the path", elements(answer["paths"][0]), elements(answer))
+    answer = ask(TRACE1, WHOLE + ["--top", "3", "--strategy", "causal"])
+    tap.same("causal goes on where it would have turned next", [elements(path) for path in answer["paths"]],
+             ["A0 B0 B1 E0 D1 C1 B3 A1", "A0 B0 D0 D1 C1 B3 A1", "A0 B0 B1 B2 C0 C1 B3 A1"])
+
+
+def test_all():
+    answer = ask(TRACE1, ["path", "--all", "**", "--strategy", "predecessor"])
+    tap.same("every instance has its path", [(row["span"], row["start"], row["end"]) for row in answer["instances"]],
+             [("s0.0.0", 0, 100), ("s0.0.0/0", 10, 90), ("s0.0.0/0/3", 40, 70), ("s0.1.0", 30, 70), ("s1.0.0", 30, 50)])
+    tap.same("their time is all there", sum(row["ns"] for row in answer["totals"]["kinds"]), 100 + 80 + 30 + 40 + 20)
+    tap.same("segments are theirs, one instance after the other", sum(s["ns"] for s in answer["segments"]), answer["total_ns"])
+
+
+def test_errors():
+    for name, arguments, status, words in (
+            ("an unknown strategy", WHOLE + ["--strategy", "best"], 2, "most_work"),
+            ("an end that is missing", ["path", "--from", "s0.0.0 @ 0%"], 2, "--to"),
+            ("ends and instances", WHOLE + ["--all", "**"], 2, "--all"),
+            ("a position that is nowhere", ["path", "--from", "x @ 0%", "--to", "s0.0.0 @ 0%"], 2, "x @ 0%"),
+            ("a position that is many", ["path", "--from", "all @ 0%", "--to", "s0.0.0 @ 0%"], 2, "5 positions"),
+            ("instances of nothing", ["path", "--all", "x"], 2, "x"),
+            ("an end before the start", ["path", "--from", "s0.0.0 @ 100%", "--to", "s0.0.0 @ 0%"], 1, "no path")):
+        got, out, err = run(TRACE1, arguments)
+        tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
+
+
+def test_text():
+    status, out, err = run(TRACE1, WHOLE)
+    tap.report("text says the work and where the time went",
+               "" if status == 0 and not err and "90 ns of work" in out and "90.0 %  running" in out and "after signal" in out else repr(out))
+    status, out, err = run(TRACE1, ["path", "--all", "**"])
+    tap.report("text of instances", "" if status == 0 and not err and "over 5 instances" in out else repr(out))
+
+
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_top, test_all, test_errors, test_text):
+    test()
+sys.exit(tap.end())
