@@ -4,6 +4,8 @@
  */
 #include "query_cases.h"
 
+#include <pthread.h>
+
 /* a{b{c}, c{d{e}}}, f */
 static struct clew_model *letters(void)
 {
@@ -306,6 +308,7 @@ static void test_forest_rules(void **state)
 	edge(maker, "other", a, 60, c, 60, 60);
 	edge(maker, "start", a, 70, c, 70, 70);
 	edge(maker, "start", b, 80, c, 80, 80);
+	edge(maker, "start", b, 90, c, 90, 90);
 	model = finish(maker);
 	rule.type = 3;
 	assert_string_equal(clew_model_string(model, model->types[rule.type]), "start");
@@ -350,13 +353,95 @@ static void test_empty_trace(void **state)
 	clew_model_free(model);
 }
 
+static size_t count_of(const struct clew_model *model, const char *pattern)
+{
+	struct clew_query_error error;
+	struct clew_query *query;
+	uint32_t *spans;
+	size_t count;
+
+	assert_int_equal(clew_query_compile(pattern, strlen(pattern), &query, &error), 0);
+	assert_int_equal(clew_query_spans(query, model, NULL, &spans, &count), 0);
+	free(spans);
+	clew_query_free(query);
+	return count;
+}
+
+/* Neither depth nor the number of ways to read a path costs more than its length. */
+static void test_deep_trace(void **state)
+{
+	enum { DEPTH = 20000 };
+	struct clew_maker *maker = begin();
+	uint32_t span = root(maker, "x", 0, 1);
+	struct clew_model *model;
+
+	(void)state;
+	for (int i = 1; i < DEPTH; i++)
+		assert_int_equal(clew_maker_child_alone(maker, span, "x", 0, 1, &span), 0);
+	assert_int_equal(clew_maker_finish(maker, &model), 0);
+	clew_maker_free(maker);
+	assert_int_equal(count_of(model, "**"), DEPTH);
+	assert_int_equal(count_of(model, "**/x/**/x/**/x/**/x/**/x/**/x/**/x/**"), DEPTH - 6);
+	assert_int_equal(count_of(model, "**/x/**/x/**/(x)/**/x/**/x/**/x/**/y"), 0);
+	assert_int_equal(count_of(model, "** where total_unsuspended_duration >= duration(100ns)"), DEPTH - 99);
+	clew_model_free(model);
+}
+
+struct reader {
+	const struct clew_query *query;
+	const struct clew_model *model;
+	size_t wrong;
+};
+
+static void *read_often(void *context)
+{
+	struct reader *reader = context;
+
+	for (int i = 0; i < 200; i++) {
+		uint32_t *spans;
+		size_t count;
+
+		if (clew_query_spans(reader->query, reader->model, NULL, &spans, &count) != 0 || count != 2)
+			reader->wrong++;
+		else
+			free(spans);
+	}
+	return NULL;
+}
+
+/* One query and one trace, many threads. */
+static void test_threads(void **state)
+{
+	enum { THREADS = 4 };
+	static const char pattern[] = "** > s0.0.0/** -> (^s[01]) where total_unsuspended_duration > duration(0)";
+	struct clew_model *model = trace1();
+	struct reader readers[THREADS];
+	struct clew_query_error error;
+	struct clew_query *query;
+	pthread_t threads[THREADS];
+
+	(void)state;
+	assert_int_equal(clew_query_compile(pattern, strlen(pattern), &query, &error), 0);
+	for (int i = 0; i < THREADS; i++) {
+		readers[i] = (struct reader){.query = query, .model = model};
+		assert_int_equal(pthread_create(&threads[i], NULL, read_often, &readers[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(readers[i].wrong, 0);
+	}
+	clew_query_free(query);
+	clew_model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_paths),	     cmocka_unit_test(test_levels),	   cmocka_unit_test(test_order),
 		cmocka_unit_test(test_lists),	     cmocka_unit_test(test_regex_or_name), cmocka_unit_test(test_odd_names),
 		cmocka_unit_test(test_categories),   cmocka_unit_test(test_conditions),	   cmocka_unit_test(test_spawning),
-		cmocka_unit_test(test_forest_rules), cmocka_unit_test(test_empty_trace),
+		cmocka_unit_test(test_forest_rules), cmocka_unit_test(test_empty_trace),   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_deep_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

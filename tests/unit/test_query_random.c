@@ -201,10 +201,119 @@ static void test_random(void **state)
 	assert_in_range(selected_in_all, ROUNDS, ROUNDS * 4u * MOST_SPANS);
 }
 
+/* Lengths, gaps and percentages of one span of random ESs, in integers of 128 bits. */
+static void test_random_positions(void **state)
+{
+	enum { MOST_ES = 6 };
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct clew_maker *maker = begin();
+		clew_time starts[MOST_ES], ends[MOST_ES], at = (clew_time)pick(100) - 50, running = 0, gaps = 0;
+		unsigned count = 1 + pick(MOST_ES), decimals = pick(4), whole = pick(100), fraction = 0, scale = 1, es = 0;
+		__int128 before = 0, percent;
+		char pattern[200], text[40], expected[100];
+		struct clew_model *model;
+		uint32_t span;
+
+		for (unsigned i = 0; i < count; i++) {
+			starts[i] = at + (i > 0 ? 1 + pick(20) : 0);
+			at = ends[i] = starts[i] + pick(4) * pick(10);
+			running += ends[i] - starts[i];
+			gaps += i > 0 ? starts[i] - ends[i - 1] : 0;
+		}
+		span = root(maker, "s", starts[0], ends[count - 1]);
+		for (unsigned i = 1; i < count; i++)
+			assert_int_equal(clew_maker_suspend(maker, span, ends[i - 1], starts[i], 0, CLEW_NONE, CLEW_NONE), 0);
+		assert_int_equal(clew_maker_finish(maker, &model), 0);
+		clew_maker_free(maker);
+
+		for (unsigned i = 0; i < decimals; i++) {
+			fraction = fraction * 10 + pick(10);
+			scale *= 10;
+		}
+		if (decimals > 0)
+			sprintf(text, "%u.%0*u", whole, (int)decimals, fraction);
+		else
+			sprintf(text, "%u", whole);
+		/* All times hundred times the scale: nothing is rounded before the end. */
+		percent = ((__int128)whole * scale + fraction) * running;
+		while (percent != 0 && before + ends[es] - starts[es] < (percent + 100 * (__int128)scale - 1) / (100 * (__int128)scale)) {
+			before += ends[es] - starts[es];
+			es++;
+		}
+		at = starts[es] + (clew_time)(percent / (100 * (__int128)scale) - before);
+		if (whole == 0 && fraction == 0)
+			at = starts[0];
+		sprintf(expected, "s[%lld,%lld]@%lld", (long long)starts[es], (long long)ends[es], (long long)at);
+		sprintf(pattern, "s where self_unsuspended_duration == duration(%lldns) and suspended_duration == duration(%lldns) @ %s%%",
+			(long long)running, (long long)gaps, text);
+		expect(model, pattern, expected);
+		clew_model_free(model);
+	}
+}
+
+struct forest {
+	unsigned count;
+	int spawners[MOST_SPANS]; /* of each root span another one, -1 */
+};
+
+static bool reached(const struct forest *forest, unsigned from, unsigned span, bool any_depth)
+{
+	unsigned steps = 0;
+
+	for (int at = forest->spawners[span]; at >= 0 && steps++ < MOST_SPANS; at = forest->spawners[at]) {
+		if ((unsigned)at == from)
+			return true;
+		if (!any_depth)
+			return false;
+	}
+	return false;
+}
+
+/* Who is spawned by whom, found from below instead of from above; cycles too. */
+static void test_random_forests(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS / 4; round++) {
+		struct forest forest = {.count = 2 + pick(MOST_SPANS - 2)};
+		struct clew_maker *maker = begin();
+		struct clew_model *model;
+		unsigned from = pick(forest.count);
+
+		for (unsigned i = 0; i < forest.count; i++) {
+			char name[10];
+
+			sprintf(name, "s%u", i);
+			root(maker, name, 0, 1000);
+		}
+		for (unsigned i = 0; i < forest.count; i++) {
+			forest.spawners[i] = (int)pick(forest.count + 3);
+			if (forest.spawners[i] >= (int)forest.count)
+				forest.spawners[i] = -1;
+			else
+				edge(maker, pick(2) ? "spawn" : "fork", (uint32_t)forest.spawners[i], pick(1000), i, 500, 500);
+		}
+		model = finish(maker);
+		for (unsigned any_depth = 0; any_depth < 2; any_depth++) {
+			char pattern[40], expected[MOST_SPANS * 5] = "", *end = expected;
+
+			for (unsigned i = 0; i < forest.count; i++)
+				if (reached(&forest, from, i, any_depth))
+					end += sprintf(end, "%ss%u", end > expected ? " " : "", i);
+			sprintf(pattern, "s%u %s *", from, any_depth ? "=>" : "->");
+			expect(model, pattern, expected);
+		}
+		clew_model_free(model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_random_positions),
+		cmocka_unit_test(test_random_forests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

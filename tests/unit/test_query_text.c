@@ -67,6 +67,8 @@ static void test_error_offsets(void **state)
 	expect_error("-> a", 0);
 	expect_error("a -> -> b", 5);
 	expect_error("a && b", 2);
+	expect_error("a atx", 2);
+	expect_error("a whereas total_duration > duration(1s)", 2);
 }
 
 static void test_position_errors(void **state)
