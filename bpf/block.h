@@ -45,7 +45,7 @@ static __always_inline void describe_pages(struct bio *bio, struct clew_bio *rec
 		inode = BPF_CORE_READ(file, f_inode);
 		record->index = ~0ULL;
 	} else {
-		vector = (void *)bio->bi_io_vec + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
+		vector = (void *)BPF_CORE_READ(bio, bi_io_vec) + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
 		page = BPF_CORE_READ(vector, bv_page);
 		if (!page)
 			return;
