@@ -358,7 +358,8 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struc
 	if (task->state == TASK_SLEEPING) {
 		struct wake wake = build_wake_of(builder, task, record);
 
-		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure), false)
+		/* Such a record does not say what was behind an interrupt. */
+		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure), wake.context != CLEW_WAKE_TASK)
 			      : lose_sleep(builder, task, sure);
 	} else {
 		r = lose_task(builder, task, sure);
