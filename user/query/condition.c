@@ -11,7 +11,7 @@ static clew_time add_up(clew_time sum, __int128 more)
 	return more > INT64_MAX ? INT64_MAX : more < INT64_MIN ? INT64_MIN : (clew_time)more;
 }
 
-clew_time span_running(const struct clew_model *model, uint32_t span)
+clew_time query_span_running(const struct clew_model *model, uint32_t span)
 {
 	const struct clew_range *range = &model->spans[span].elementary;
 	const struct clew_es *es = model->es + range->first;
@@ -44,7 +44,7 @@ static int add_up_trees(struct evaluation *evaluation)
 	for (uint32_t span = model->span_count; span-- > 0;) {
 		uint32_t parent = model->spans[span].parent;
 
-		sums[span] = add_up(sums[span], span_running(model, span));
+		sums[span] = add_up(sums[span], query_span_running(model, span));
 		if (parent != CLEW_NONE)
 			sums[parent] = add_up(sums[parent], sums[span]);
 	}
@@ -72,7 +72,7 @@ static __int128 measure(const struct evaluation *evaluation, enum metric metric,
 	case METRIC_SUSPENDED:
 		return span_suspended(evaluation->model, span);
 	case METRIC_SELF:
-		return span_running(evaluation->model, span);
+		return query_span_running(evaluation->model, span);
 	case METRIC_TOTAL_UNSUSPENDED:
 		return evaluation->unsuspended[span];
 	}
@@ -112,7 +112,7 @@ static bool holds(const struct evaluation *evaluation, const struct condition *c
 	return !wanted;
 }
 
-int condition_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans)
+int query_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans)
 {
 	size_t kept = 0;
 

@@ -20,7 +20,7 @@ static int add_spawned(const struct evaluation *evaluation, uint32_t span, uint8
 		if (spawned[roots[i]])
 			continue;
 		spawned[roots[i]] = 1;
-		if (list_append(found, roots[i]) < 0)
+		if (query_list_append(found, roots[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -58,7 +58,7 @@ static int mark_spawned(struct evaluation *evaluation, const struct list *from, 
 static int roots_in_categories(struct evaluation *evaluation, const struct path *path, const uint8_t *spawned, struct list *roots)
 {
 	struct list categories = {};
-	int r = match_categories(evaluation, path, &categories);
+	int r = query_match_categories(evaluation, path, &categories);
 
 	for (size_t i = 0; r == 0 && i < categories.count; i++) {
 		uint32_t count;
@@ -66,7 +66,7 @@ static int roots_in_categories(struct evaluation *evaluation, const struct path 
 
 		for (uint32_t span = 0; r == 0 && span < count; span++)
 			if (!spawned || spawned[spans[span]])
-				r = list_append(roots, spans[span]);
+				r = query_list_append(roots, spans[span]);
 	}
 	free(categories.items);
 	return r;
@@ -79,7 +79,7 @@ static int roots_spawned(const struct evaluation *evaluation, const uint8_t *spa
 
 	for (uint32_t root = model->first_root; r == 0 && root != CLEW_NONE; root = model->spans[root].next_sibling)
 		if (spawned[root])
-			r = list_append(roots, root);
+			r = query_list_append(roots, root);
 	return r;
 }
 
@@ -96,7 +96,7 @@ static int run_spec(struct evaluation *evaluation, const struct spec *spec, cons
 	else if (spawned)
 		r = roots_spawned(evaluation, spawned, &roots);
 	if (r == 0)
-		r = match_spans(evaluation, &spec->spans, in_categories || spawned ? &roots : NULL, spans);
+		r = query_match_spans(evaluation, &spec->spans, in_categories || spawned ? &roots : NULL, spans);
 	free(roots.items);
 	return r;
 }
@@ -161,7 +161,7 @@ static int run(struct evaluation *evaluation, struct list *spans)
 	for (const struct stage *stage = evaluation->query->stages; r == 0 && stage; stage = stage->next)
 		r = run_stage(evaluation, stage, spans);
 	if (r == 0 && evaluation->query->condition)
-		r = condition_filter(evaluation, evaluation->query->condition, spans);
+		r = query_filter(evaluation, evaluation->query->condition, spans);
 	return r;
 }
 
@@ -243,7 +243,7 @@ static int find_percent(struct finder *finder, uint32_t span)
 		return add_position(finder, range->first, model->es[range->first].start);
 	if (query->percent == 100)
 		return add_position(finder, last, model->es[last].end);
-	running = span_running(model, span);
+	running = query_span_running(model, span);
 	target = part_of(query, running > 0 ? running : 0, &rounded);
 	for (uint32_t es = range->first; es <= last; es++) {
 		__int128 sum = before + model->es[es].end - model->es[es].start;

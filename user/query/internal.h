@@ -101,11 +101,11 @@ struct list {
 };
 
 /* 0 or -ENOMEM. */
-int list_grow(struct list *list);
+int query_list_grow(struct list *list);
 
-static inline int list_append(struct list *list, uint32_t item)
+static inline int query_list_append(struct list *list, uint32_t item)
 {
-	if (list->count == list->capacity && list_grow(list) < 0)
+	if (list->count == list->capacity && query_list_grow(list) < 0)
 		return -ENOMEM;
 	list->items[list->count++] = item;
 	return 0;
@@ -114,16 +114,16 @@ static inline int list_append(struct list *list, uint32_t item)
 /* ---- match.c ---- */
 
 /* Appends the spans that a path selects below `roots`, below all root spans where that is NULL; each once. */
-int match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans);
+int query_match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans);
 /* The same of the hierarchy's categories. */
-int match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories);
+int query_match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories);
 
 /* ---- condition.c ---- */
 
 /* Keeps the spans for which a condition holds, in order. */
-int condition_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans);
+int query_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans);
 
 /* Lengths of a span's ESs added up. */
-clew_time span_running(const struct clew_model *model, uint32_t span);
+clew_time query_span_running(const struct clew_model *model, uint32_t span);
 
 #endif

@@ -67,7 +67,7 @@ struct search {
 	struct list *result;
 };
 
-int list_grow(struct list *list)
+int query_list_grow(struct list *list)
 {
 	size_t capacity = list->capacity ? 2 * list->capacity : 16;
 	uint32_t *items = realloc(list->items, capacity * sizeof(*items));
@@ -169,7 +169,7 @@ static inline int choose(struct search *search, uint32_t node)
 			return 0;
 		put(search->selected, node);
 	}
-	return list_append(search->result, node);
+	return query_list_append(search->result, node);
 }
 
 static int try_levels(struct search *search, struct work work)
@@ -309,7 +309,7 @@ static int search_tree(struct search *search, const struct path *path, uint32_t 
 	return r;
 }
 
-int match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans)
+int query_match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans)
 {
 	const struct clew_model *model = evaluation->model;
 	struct search search = {
@@ -323,7 +323,7 @@ int match_spans(struct evaluation *evaluation, const struct path *path, const st
 	return search_tree(&search, path, roots ? 0 : model->first_root);
 }
 
-int match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories)
+int query_match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories)
 {
 	const struct clew_model *model = evaluation->model;
 	struct search search = {

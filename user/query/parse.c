@@ -15,7 +15,7 @@
 #define MOST_DEPTH 100
 
 struct parser {
-	struct reader reader;
+	struct pattern_reader reader;
 	struct clew_query *query;
 	unsigned depth; /* of parentheses */
 };
@@ -30,7 +30,7 @@ static void *take_zeroed(struct parser *parser, size_t size)
 static int deeper(struct parser *parser)
 {
 	if (++parser->depth > MOST_DEPTH)
-		return reader_fail(&parser->reader, parser->reader.at, "parentheses within parentheses, too many: leave some out");
+		return pattern_fail(&parser->reader, parser->reader.at, "parentheses within parentheses, too many: leave some out");
 	return 0;
 }
 
@@ -59,25 +59,25 @@ static int compile_regex(struct parser *parser, const struct literal *literal, s
 
 static int no_regex_end(struct parser *parser, size_t stop)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 
 	if (stop < reader->size && reader->text[stop] == ')')
-		return reader_fail(reader, stop, "an empty regular expression: write * for any name, ('') for any mark");
-	return reader_fail(reader, stop, "a regular expression ends here: close the parenthesis, or put it in quotes");
+		return pattern_fail(reader, stop, "an empty regular expression: write * for any name, ('') for any mark");
+	return pattern_fail(reader, stop, "a regular expression ends here: close the parenthesis, or put it in quotes");
 }
 
 static int parse_regex_fragment(struct parser *parser, struct fragment *fragment)
 {
 	struct literal literal;
 	size_t stop;
-	int r = reader_parenthesised(&parser->reader, &literal, &stop);
+	int r = pattern_parenthesised(&parser->reader, &literal, &stop);
 
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return no_regex_end(parser, stop);
 	if (literal.size == 0)
-		return reader_fail(&parser->reader, literal.offset, "an empty regular expression: write * for any name");
+		return pattern_fail(&parser->reader, literal.offset, "an empty regular expression: write * for any name");
 	fragment->kind = FRAGMENT_REGEX;
 	return compile_regex(parser, &literal, &fragment->regex);
 }
@@ -85,36 +85,37 @@ static int parse_regex_fragment(struct parser *parser, struct fragment *fragment
 /* *ret_wildcard: the word all or any, which may mean every span. */
 static int parse_fragment(struct parser *parser, struct fragment *fragment, bool *ret_wildcard)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	struct literal literal;
 	int r;
 
 	*ret_wildcard = false;
-	if (reader_sees(reader, "("))
+	if (pattern_sees(reader, "("))
 		return parse_regex_fragment(parser, fragment);
-	if (reader_sees(reader, "->") || reader_sees(reader, "=>") || reader_sees(reader, "&&") || reader_sees(reader, "||"))
-		return reader_expected(reader, "a name (in quotes, if it begins like an operator)");
-	if (reader_take(reader, "**")) {
+	if (pattern_sees(reader, "->") || pattern_sees(reader, "=>") || pattern_sees(reader, "&&") || pattern_sees(reader, "||"))
+		return pattern_expected(reader, "a name (in quotes, if it begins like an operator)");
+	if (pattern_take(reader, "**")) {
 		fragment->kind = FRAGMENT_LEVELS;
 		return 0;
 	}
-	if (reader_take(reader, "*")) {
+	if (pattern_take(reader, "*")) {
 		fragment->kind = FRAGMENT_ONE;
 		return 0;
 	}
 	/* Without a blank the operator would be read as a part of the name. */
-	if (reader_sees(reader, "all->") || reader_sees(reader, "any->") || reader_sees(reader, "all=>") || reader_sees(reader, "any=>")) {
-		reader_skip_blanks(reader);
+	if (pattern_sees(reader, "all->") || pattern_sees(reader, "any->") || pattern_sees(reader, "all=>") ||
+	    pattern_sees(reader, "any=>")) {
+		pattern_skip_blanks(reader);
 		reader->at += strlen("all");
 		*ret_wildcard = true;
 		fragment->name = "all";
 		return 0;
 	}
-	r = reader_literal(reader, &literal);
+	r = pattern_literal(reader, &literal);
 	if (r < 0)
 		return r;
 	if (literal.size == 0)
-		return reader_fail(reader, literal.offset, "an empty name: write * for any name");
+		return pattern_fail(reader, literal.offset, "an empty name: write * for any name");
 	fragment->kind = FRAGMENT_NAME;
 	fragment->name = literal.text;
 	*ret_wildcard = literal.plain && (strcasecmp(literal.text, "all") == 0 || strcasecmp(literal.text, "any") == 0);
@@ -146,7 +147,7 @@ static int parse_path(struct parser *parser, struct path *path, bool *ret_wildca
 		*tail = fragment;
 		tail = &fragment->next;
 		path->count++;
-	} while (reader_take(&parser->reader, "/"));
+	} while (pattern_take(&parser->reader, "/"));
 	return 0;
 }
 
@@ -157,7 +158,7 @@ static int parse_spec(struct parser *parser, struct spec *spec)
 
 	if (r < 0)
 		return r;
-	if (reader_sees(&parser->reader, ">=") || !reader_take(&parser->reader, ">")) {
+	if (pattern_sees(&parser->reader, ">=") || !pattern_take(&parser->reader, ">")) {
 		if (wildcard)
 			spec->spans.first->kind = FRAGMENT_LEVELS;
 		return 0;
@@ -183,7 +184,7 @@ static int parse_specs(struct parser *parser, struct stage *stage)
 			return r;
 		*tail = spec;
 		tail = &spec->next;
-	} while (reader_take(&parser->reader, ","));
+	} while (pattern_take(&parser->reader, ","));
 	return 0;
 }
 
@@ -191,23 +192,24 @@ static int parse_specs(struct parser *parser, struct stage *stage)
 
 static int parse_duration(struct parser *parser, clew_time *ret_duration)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	struct literal literal;
 	size_t offset = 0;
 	int r;
 
-	if (!reader_take(reader, "("))
-		return reader_expected(reader, "a duration in parentheses, as in duration(5ms)");
-	r = reader_literal(reader, &literal);
+	if (!pattern_take(reader, "("))
+		return pattern_expected(reader, "a duration in parentheses, as in duration(5ms)");
+	r = pattern_literal(reader, &literal);
 	if (r < 0)
 		return r;
 	r = clew_duration_parse(literal.text, literal.size, ret_duration, &offset);
 	if (r == -ERANGE)
-		return reader_fail(reader, literal.origins[offset], "a duration beyond 292 years: give a shorter one");
+		return pattern_fail(reader, literal.origins[offset], "a duration beyond 292 years: give a shorter one");
 	if (r < 0)
-		return reader_fail(reader, literal.origins[offset], "this is no duration: give a number with a unit, as in 1.5ms or 1m30s");
-	if (!reader_take(reader, ")"))
-		return reader_expected(reader, "a closing parenthesis");
+		return pattern_fail(reader, literal.origins[offset],
+				    "this is no duration: give a number with a unit, as in 1.5ms or 1m30s");
+	if (!pattern_take(reader, ")"))
+		return pattern_expected(reader, "a closing parenthesis");
 	return 0;
 }
 
@@ -229,20 +231,20 @@ static int parse_comparison(struct parser *parser, struct condition *condition)
 		{"==", COMPARE_EQUAL},	{"!=", COMPARE_UNEQUAL}, {">=", COMPARE_AT_LEAST},
 		{">", COMPARE_GREATER}, {"<=", COMPARE_AT_MOST}, {"<", COMPARE_LESS},
 	};
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	size_t metric = 0, comparison = 0;
 
-	while (metric < 4 && !reader_take_word(reader, metrics[metric].word))
+	while (metric < 4 && !pattern_take_word(reader, metrics[metric].word))
 		metric++;
 	if (metric == 4)
-		return reader_expected(reader,
-				       "total_duration, suspended_duration, self_unsuspended_duration or total_unsuspended_duration");
-	while (comparison < 6 && !reader_take(reader, comparisons[comparison].operator))
+		return pattern_expected(reader,
+					"total_duration, suspended_duration, self_unsuspended_duration or total_unsuspended_duration");
+	while (comparison < 6 && !pattern_take(reader, comparisons[comparison].operator))
 		comparison++;
 	if (comparison == 6)
-		return reader_expected(reader, "== != > >= < or <=");
-	if (!reader_take_word(reader, "duration"))
-		return reader_expected(reader, "a duration, as in duration(5ms)");
+		return pattern_expected(reader, "== != > >= < or <=");
+	if (!pattern_take_word(reader, "duration"))
+		return pattern_expected(reader, "a duration, as in duration(5ms)");
 	condition->metric = metrics[metric].metric;
 	condition->comparison = comparisons[comparison].comparison;
 	return parse_duration(parser, &condition->duration);
@@ -254,7 +256,7 @@ static int parse_operand(struct parser *parser, struct condition **ret_condition
 {
 	int r;
 
-	if (!reader_take(&parser->reader, "(")) {
+	if (!pattern_take(&parser->reader, "(")) {
 		*ret_condition = take_zeroed(parser, sizeof(**ret_condition));
 		return *ret_condition ? parse_comparison(parser, *ret_condition) : -ENOMEM;
 	}
@@ -265,7 +267,7 @@ static int parse_operand(struct parser *parser, struct condition **ret_condition
 	if (r < 0)
 		return r;
 	parser->depth--;
-	return reader_take(&parser->reader, ")") ? 0 : reader_expected(&parser->reader, "and, or, or a closing parenthesis");
+	return pattern_take(&parser->reader, ")") ? 0 : pattern_expected(&parser->reader, "and, or, or a closing parenthesis");
 }
 
 /* An or of ands, or an and of comparisons and parentheses; one alone is itself. */
@@ -282,7 +284,7 @@ static int parse_condition(struct parser *parser, enum condition_kind kind, stru
 			return r;
 		*tail = one;
 		tail = &one->next;
-	} while (reader_take_word(&parser->reader, word) || reader_take(&parser->reader, sign));
+	} while (pattern_take_word(&parser->reader, word) || pattern_take(&parser->reader, sign));
 	if (!first->next) {
 		*ret_condition = first;
 		return 0;
@@ -300,11 +302,11 @@ static int parse_condition(struct parser *parser, enum condition_kind kind, stru
 
 static int parse_percent(struct parser *parser)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	struct clew_query *query = parser->query;
 	struct literal literal;
 	size_t digits, end;
-	int r = reader_literal(reader, &literal);
+	int r = pattern_literal(reader, &literal);
 
 	if (r < 0)
 		return r;
@@ -313,11 +315,11 @@ static int parse_percent(struct parser *parser)
 	if (literal.text[end] == '.')
 		end += 1 + strspn(literal.text + end + 1, "0123456789");
 	if (literal.text[0] == '-')
-		return reader_fail(reader, literal.offset, "a moment before the span: give 0%% to 100%%");
+		return pattern_fail(reader, literal.offset, "a moment before the span: give 0%% to 100%%");
 	if (literal.text[end] || end <= (digits < end))
-		return reader_fail(reader, literal.origins[end], "this is no percentage: give a number like 50%% or 99.9%%");
-	if (!reader_take(reader, "%"))
-		return reader_expected(reader, "a % (or a mark in parentheses, or duration(..))");
+		return pattern_fail(reader, literal.origins[end], "this is no percentage: give a number like 50%% or 99.9%%");
+	if (!pattern_take(reader, "%"))
+		return pattern_expected(reader, "a % (or a mark in parentheses, or duration(..))");
 	for (size_t i = 0; i < digits && query->percent <= 100; i++)
 		query->percent = query->percent * 10 + (uint32_t)(literal.text[i] - '0');
 	query->decimals = digits < end ? literal.text + digits + 1 : "";
@@ -327,10 +329,10 @@ static int parse_percent(struct parser *parser)
 
 static int parse_mark(struct parser *parser)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	struct literal literal;
 	size_t stop;
-	int r = reader_parenthesised(reader, &literal, &stop);
+	int r = pattern_parenthesised(reader, &literal, &stop);
 
 	if (r < 0)
 		return r;
@@ -342,12 +344,12 @@ static int parse_mark(struct parser *parser)
 
 static int parse_place(struct parser *parser)
 {
-	struct reader *reader = &parser->reader, before = *reader;
+	struct pattern_reader *reader = &parser->reader, before = *reader;
 	int r;
 
-	if (reader_sees(reader, "(")) {
+	if (pattern_sees(reader, "(")) {
 		r = parse_mark(parser);
-	} else if (reader_take_word(reader, "duration") && reader_sees(reader, "(")) {
+	} else if (pattern_take_word(reader, "duration") && pattern_sees(reader, "(")) {
 		parser->query->place = PLACE_MOMENT;
 		r = parse_duration(parser, &parser->query->moment);
 	} else {
@@ -356,9 +358,9 @@ static int parse_place(struct parser *parser)
 	}
 	if (r < 0)
 		return r;
-	if (reader_take_word(reader, "earliest"))
+	if (pattern_take_word(reader, "earliest"))
 		parser->query->policy = POLICY_EARLIEST;
-	else if (reader_take_word(reader, "latest"))
+	else if (pattern_take_word(reader, "latest"))
 		parser->query->policy = POLICY_LATEST;
 	return 0;
 }
@@ -382,9 +384,9 @@ static int parse_stages(struct parser *parser)
 			return r;
 		*tail = stage;
 		tail = &stage->next;
-		if (reader_take(&parser->reader, "->"))
+		if (pattern_take(&parser->reader, "->"))
 			spawning = SPAWNING_DIRECT;
-		else if (reader_take(&parser->reader, "=>"))
+		else if (pattern_take(&parser->reader, "=>"))
 			spawning = SPAWNING_ANY_DEPTH;
 		else
 			return 0;
@@ -393,51 +395,51 @@ static int parse_stages(struct parser *parser)
 
 static int parse_start(struct parser *parser)
 {
-	struct reader *reader = &parser->reader, ahead = *reader;
+	struct pattern_reader *reader = &parser->reader, ahead = *reader;
 	struct literal literal;
 	size_t stop;
 	int r;
 
 	/* A parenthesis is around a regular expression, or around all of it. */
-	if (reader_sees(reader, "(")) {
-		r = reader_parenthesised(&ahead, &literal, &stop);
+	if (pattern_sees(reader, "(")) {
+		r = pattern_parenthesised(&ahead, &literal, &stop);
 		if (r < 0)
 			return r;
 		if (r == 0) {
 			r = deeper(parser);
 			if (r < 0)
 				return r;
-			reader_take(reader, "(");
+			pattern_take(reader, "(");
 			r = parse_start(parser);
 			if (r < 0)
 				return r;
-			return reader_take(reader, ")") ? 0 : reader_expected(reader, "a closing parenthesis");
+			return pattern_take(reader, ")") ? 0 : pattern_expected(reader, "a closing parenthesis");
 		}
 	}
 	r = parse_stages(parser);
-	if (r == 0 && reader_take_word(reader, "where"))
+	if (r == 0 && pattern_take_word(reader, "where"))
 		r = parse_condition(parser, CONDITION_OR, &parser->query->condition);
-	if (r == 0 && (reader_take(reader, "@") || reader_take_word(reader, "at")))
+	if (r == 0 && (pattern_take(reader, "@") || pattern_take_word(reader, "at")))
 		r = parse_place(parser);
 	return r;
 }
 
 static int parse(struct parser *parser)
 {
-	struct reader *reader = &parser->reader;
+	struct pattern_reader *reader = &parser->reader;
 	const char *nul = memchr(reader->text, '\0', reader->size);
 	int r;
 
 	if (nul)
-		return reader_fail(reader, (size_t)(nul - reader->text), "a NUL byte: no name has one, leave it out");
+		return pattern_fail(reader, (size_t)(nul - reader->text), "a NUL byte: no name has one, leave it out");
 	r = parse_start(parser);
 	if (r < 0)
 		return r;
-	reader_skip_blanks(reader);
+	pattern_skip_blanks(reader);
 	if (reader->at < reader->size)
-		return reader_expected(reader, parser->query->place	  ? "nothing behind the position"
-					       : parser->query->condition ? "and, or, or @ with a position"
-									  : "one of / > , -> => where @ (or the name in quotes)");
+		return pattern_expected(reader, parser->query->place	   ? "nothing behind the position"
+						: parser->query->condition ? "and, or, or @ with a position"
+									   : "one of / > , -> => where @ (or the name in quotes)");
 	return 0;
 }
 
@@ -454,7 +456,7 @@ int clew_query_compile(const char *text, size_t size, struct clew_query **ret_qu
 	parser.query = calloc(1, sizeof(*parser.query));
 	if (!parser.query)
 		return -ENOMEM;
-	r = reader_begin(&parser.reader, text, size, &parser.query->arena, ret_error);
+	r = pattern_begin(&parser.reader, text, size, &parser.query->arena, ret_error);
 	if (r == 0)
 		r = parse(&parser);
 	if (r < 0) {

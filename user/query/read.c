@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-int reader_fail(struct reader *reader, size_t offset, const char *format, ...)
+int pattern_fail(struct pattern_reader *reader, size_t offset, const char *format, ...)
 {
 	va_list arguments;
 
@@ -21,12 +21,12 @@ int reader_fail(struct reader *reader, size_t offset, const char *format, ...)
 	return -EINVAL;
 }
 
-int reader_expected(struct reader *reader, const char *what)
+int pattern_expected(struct pattern_reader *reader, const char *what)
 {
-	reader_skip_blanks(reader);
+	pattern_skip_blanks(reader);
 	if (reader->at >= reader->size)
-		return reader_fail(reader, reader->size, "the pattern ends here: add %s", what);
-	return reader_fail(reader, reader->at, "this cannot stand here: put %s", what);
+		return pattern_fail(reader, reader->size, "the pattern ends here: add %s", what);
+	return pattern_fail(reader, reader->at, "this cannot stand here: put %s", what);
 }
 
 static bool is_blank(char byte)
@@ -46,41 +46,41 @@ static bool is_stop(char byte)
 	return is_blank(byte) || byte == '/' || byte == ')' || byte == '>' || byte == ',' || byte == '%' || byte == '@';
 }
 
-void reader_skip_blanks(struct reader *reader)
+void pattern_skip_blanks(struct pattern_reader *reader)
 {
 	while (reader->at < reader->size && is_blank(reader->text[reader->at]))
 		reader->at++;
 }
 
-static bool stands_at(const struct reader *reader, size_t at, const char *operator)
+static bool stands_at(const struct pattern_reader *reader, size_t at, const char *operator)
 {
 	size_t length = strlen(operator);
 
 	return reader->size - at >= length && memcmp(reader->text + at, operator, length) == 0;
 }
 
-bool reader_sees(const struct reader *reader, const char *operator)
+bool pattern_sees(const struct pattern_reader *reader, const char *operator)
 {
-	struct reader ahead = *reader;
+	struct pattern_reader ahead = *reader;
 
-	reader_skip_blanks(&ahead);
+	pattern_skip_blanks(&ahead);
 	return stands_at(&ahead, ahead.at, operator);
 }
 
-bool reader_take(struct reader *reader, const char *operator)
+bool pattern_take(struct pattern_reader *reader, const char *operator)
 {
-	reader_skip_blanks(reader);
+	pattern_skip_blanks(reader);
 	if (!stands_at(reader, reader->at, operator))
 		return false;
 	reader->at += strlen(operator);
 	return true;
 }
 
-bool reader_take_word(struct reader *reader, const char *word)
+bool pattern_take_word(struct pattern_reader *reader, const char *word)
 {
 	size_t length = strlen(word), end;
 
-	reader_skip_blanks(reader);
+	pattern_skip_blanks(reader);
 	end = reader->at + length;
 	if (reader->size - reader->at < length || strncasecmp(reader->text + reader->at, word, length) != 0)
 		return false;
@@ -90,21 +90,21 @@ bool reader_take_word(struct reader *reader, const char *word)
 	return true;
 }
 
-int reader_begin(struct reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error)
+int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error)
 {
-	*reader = (struct reader){.text = text, .size = size, .arena = arena, .error = error};
+	*reader = (struct pattern_reader){.text = text, .size = size, .arena = arena, .error = error};
 	reader->literal = arena_take(arena, size + 1);
 	reader->origins = arena_take(arena, (size + 1) * sizeof(*reader->origins));
 	return reader->literal && reader->origins ? 0 : -ENOMEM;
 }
 
-static void add(struct reader *reader, size_t *count)
+static void add(struct pattern_reader *reader, size_t *count)
 {
 	reader->origins[*count] = (uint32_t)reader->at;
 	reader->literal[(*count)++] = reader->text[reader->at++];
 }
 
-static int end(struct reader *reader, size_t count, size_t offset, bool plain, struct literal *ret_literal)
+static int end(struct pattern_reader *reader, size_t count, size_t offset, bool plain, struct literal *ret_literal)
 {
 	const char *text = arena_copy(reader->arena, reader->literal, count);
 
@@ -115,7 +115,7 @@ static int end(struct reader *reader, size_t count, size_t offset, bool plain, s
 	return 0;
 }
 
-static int read_quoted(struct reader *reader, struct literal *ret_literal)
+static int read_quoted(struct pattern_reader *reader, struct literal *ret_literal)
 {
 	size_t offset = reader->at;
 	char quote = reader->text[reader->at++];
@@ -128,14 +128,14 @@ static int read_quoted(struct reader *reader, struct literal *ret_literal)
 		add(reader, &count);
 	}
 	if (reader->at == reader->size)
-		return reader_fail(reader, offset, "this quote has no end: put the same one behind the text");
+		return pattern_fail(reader, offset, "this quote has no end: put the same one behind the text");
 	r = end(reader, count, offset, false, ret_literal);
 	reader->at++;
 	return r;
 }
 
 /* `groups`: what is read is a regular expression, whose own parentheses come in pairs. */
-static int read_free(struct reader *reader, bool groups, struct literal *ret_literal)
+static int read_free(struct pattern_reader *reader, bool groups, struct literal *ret_literal)
 {
 	size_t offset = reader->at, count = 0, open = 0;
 	bool escaped = false, in_class = false, plain = true;
@@ -148,7 +148,7 @@ static int read_free(struct reader *reader, bool groups, struct literal *ret_lit
 			break;
 		if (byte == '\\') {
 			if (reader->at + 1 == reader->size)
-				return reader_fail(reader, reader->at, "a backslash ends the pattern: put two for one");
+				return pattern_fail(reader, reader->at, "a backslash ends the pattern: put two for one");
 			plain = false;
 			byte = reader->text[++reader->at];
 		}
@@ -167,12 +167,12 @@ static int read_free(struct reader *reader, bool groups, struct literal *ret_lit
 	return end(reader, count, offset, plain, ret_literal);
 }
 
-static int read_literal(struct reader *reader, bool groups, struct literal *ret_literal)
+static int read_literal(struct pattern_reader *reader, bool groups, struct literal *ret_literal)
 {
 	char byte;
 	int r;
 
-	reader_skip_blanks(reader);
+	pattern_skip_blanks(reader);
 	byte = reader->at < reader->size ? reader->text[reader->at] : '\0';
 	if (byte == '\'' || byte == '"')
 		return read_quoted(reader, ret_literal);
@@ -186,30 +186,30 @@ static int read_literal(struct reader *reader, bool groups, struct literal *ret_
 	return r;
 }
 
-int reader_literal(struct reader *reader, struct literal *ret_literal)
+int pattern_literal(struct pattern_reader *reader, struct literal *ret_literal)
 {
 	int r = read_literal(reader, false, ret_literal);
 
 	if (r == 0 && ret_literal->size == 0 && ret_literal->plain)
-		return reader_expected(reader, "a name (in quotes, if it begins like an operator)");
+		return pattern_expected(reader, "a name (in quotes, if it begins like an operator)");
 	return r;
 }
 
-int reader_parenthesised(struct reader *reader, struct literal *ret_literal, size_t *ret_stop)
+int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal, size_t *ret_stop)
 {
-	struct reader ahead = *reader;
+	struct pattern_reader ahead = *reader;
 	int r;
 
-	if (!reader_take(&ahead, "(")) {
+	if (!pattern_take(&ahead, "(")) {
 		*ret_stop = ahead.at;
 		return 0;
 	}
 	r = read_literal(&ahead, true, ret_literal);
 	if (r < 0)
 		return r;
-	reader_skip_blanks(&ahead);
+	pattern_skip_blanks(&ahead);
 	*ret_stop = ahead.at;
-	if ((ret_literal->size == 0 && ret_literal->plain) || !reader_take(&ahead, ")"))
+	if ((ret_literal->size == 0 && ret_literal->plain) || !pattern_take(&ahead, ")"))
 		return 0;
 	reader->at = ahead.at;
 	return 1;

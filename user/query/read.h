@@ -9,7 +9,7 @@
 #include <clew/query.h>
 #include <model/vector.h>
 
-struct reader {
+struct pattern_reader {
 	const char *text;
 	size_t size;
 	size_t at;
@@ -29,26 +29,26 @@ struct literal {
 };
 
 /* 0 or -ENOMEM. */
-int reader_begin(struct reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error);
+int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error);
 
 /* Says what is wrong at a byte; returns -EINVAL. */
-int reader_fail(struct reader *reader, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int pattern_fail(struct pattern_reader *reader, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* That something else was to stand here. */
-int reader_expected(struct reader *reader, const char *what);
+int pattern_expected(struct pattern_reader *reader, const char *what);
 
-void reader_skip_blanks(struct reader *reader);
+void pattern_skip_blanks(struct pattern_reader *reader);
 /* Takes an operator, or a keyword that no letter follows, if it is next after blanks. */
-bool reader_take(struct reader *reader, const char *operator);
-bool reader_take_word(struct reader *reader, const char *word);
+bool pattern_take(struct pattern_reader *reader, const char *operator);
+bool pattern_take_word(struct pattern_reader *reader, const char *word);
 /* The same without taking it. */
-bool reader_sees(const struct reader *reader, const char *operator);
+bool pattern_sees(const struct pattern_reader *reader, const char *operator);
 
 /* Reads what is quoted, or goes on to a blank or one of / ) > , % @; not empty unless quoted. */
-int reader_literal(struct reader *reader, struct literal *ret_literal);
+int pattern_literal(struct pattern_reader *reader, struct literal *ret_literal);
 /*
  * Reads `(LITERAL)`, where a parenthesis may hold a group of parentheses. 1: it was
  * there; 0: it is not of that form, and *ret_stop is where that showed.
  */
-int reader_parenthesised(struct reader *reader, struct literal *ret_literal, size_t *ret_stop);
+int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal, size_t *ret_stop);
 
 #endif
