@@ -857,9 +857,82 @@ static void test_bulk(void **state)
 	free(tables);
 }
 
+/* ---- long spans, whose ESs and marks take many runs of a sequence ---- */
+
+#define LONG_ROWS 9000
+
+static void order_rows(struct clew_bulk_endpoint *rows, size_t count, int order)
+{
+	for (size_t i = order == 1 ? count / 2 : order == 2 ? count : 0; i > 0; i--) {
+		size_t other = order == 1 ? count - i : draw((unsigned)i);
+		struct clew_bulk_endpoint swap = rows[i - 1];
+
+		rows[i - 1] = rows[other];
+		rows[other] = swap;
+	}
+}
+
+/* Rows as they happen, backwards, and in no order. */
+static void test_long_spans(void **state)
+{
+	static const char *const labels[] = {"a", "b", "c"};
+	struct clew_bulk_endpoint *ends = calloc(LONG_ROWS, sizeof(*ends));
+	struct clew_bulk_mark *marks = calloc(LONG_ROWS, sizeof(*marks));
+	struct clew_bulk_dependency dependency = {.attributes = CLEW_NONE, .mode = CLEW_MODE_OR};
+	struct clew_bulk_suspend suspends[200];
+	struct clew_bulk_span spans[] = {{"x", 0, 4000, CLEW_NONE, CLEW_NONE}, {"y", 0, 4000, CLEW_NONE, CLEW_NONE}};
+
+	(void)state;
+	assert_true(ends && marks);
+	random_state = 17;
+	for (uint32_t i = 0; i < 200; i++)
+		suspends[i] = (struct clew_bulk_suspend){
+			.span = i % 2, .kind = i % 5, .attributes = CLEW_NONE, .start = 20 * i + 2, .end = 20 * i + 2 + draw(15)};
+	for (int order = 0; order < 6; order++) {
+		const struct clew_bulk bulk = {.spans = spans,
+					       .suspends = suspends,
+					       .dependencies = &dependency,
+					       .endpoints = ends,
+					       .marks = marks,
+					       .span_count = 2,
+					       .suspend_count = 200,
+					       .dependency_count = 1,
+					       .endpoint_count = LONG_ROWS,
+					       .mark_count = LONG_ROWS,
+					       .simplify = order >= 3};
+		struct clew_maker *one, *other;
+		struct clew_model *a, *b;
+
+		for (uint32_t i = 0; i < LONG_ROWS; i++)
+			ends[i] = (struct clew_bulk_endpoint){.span = draw(2),
+							      .at = i * 4000 / LONG_ROWS,
+							      .destination = draw(2) != 0,
+							      .place = CLEW_PLACE_SPLIT_GAP | (draw(3) ? 0 : 1u << draw(2))};
+		order_rows(ends, LONG_ROWS, order % 3);
+		for (uint32_t i = 0; i < LONG_ROWS; i++)
+			marks[i] = (struct clew_bulk_mark){.span = ends[i].span, .label = labels[draw(3)], .at = ends[i].at};
+		assert_int_equal(clew_maker_new(&one), 0);
+		assert_int_equal(clew_maker_new(&other), 0);
+		if (make_rows(one, &bulk) < 0 || clew_maker_bulk(other, &bulk) < 0)
+			fail_msg("%s%s", clew_maker_error(one), clew_maker_error(other));
+		assert_int_equal(clew_maker_finish(one, &a), 0);
+		assert_int_equal(clew_maker_finish(other, &b), 0);
+		assert_true(a->es_count > 4000);
+		assert_int_equal(a->mark_count, LONG_ROWS);
+		assert_same_model(a, b);
+		check_model(a);
+		clew_model_free(a);
+		clew_model_free(b);
+		clew_maker_free(one);
+		clew_maker_free(other);
+	}
+	free(ends);
+	free(marks);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_oracle), cmocka_unit_test(test_bulk)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_oracle), cmocka_unit_test(test_bulk), cmocka_unit_test(test_long_spans)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,12 +9,27 @@
 #include <model/make_internal.h>
 #include <stdlib.h>
 
+#define FETCH_AHEAD 24 /* items */
+
+/* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's from 0. */
+struct lot {
+	struct vector ends; /* size_t */
+	struct vector items;
+};
+
+/* An endpoint of the span at hand. */
+struct our_end {
+	uint32_t endpoint, dependency;
+};
+
 struct bulk {
 	struct clew_maker *maker;
 	const struct clew_bulk *rows;
 	uint32_t child_count;
-	struct vector begins;	/* size_t: span s's events are begins[s] .. begins[s + 1] */
-	struct vector events;	/* sort_key */
+	struct lot others;	/* sort_key: all events but the table's endpoints */
+	struct lot ends;	/* uint32_t: rows of endpoints */
+	struct vector events;	/* sort_key: one span's, endpoints being numbers of the next */
+	struct vector ours;	/* our_end: one span's */
 	struct vector suspends; /* make_suspend_row: children's, then the table's */
 	struct vector labels;	/* uint32_t: strings of marks */
 	struct vector es_of;	/* uint32_t: ES of each endpoint */
@@ -160,8 +175,7 @@ static int count_endpoints(struct bulk *bulk, size_t *counts)
 	return 0;
 }
 
-/* How many events each span has, at its number plus one. */
-static int count_events(struct bulk *bulk, size_t *counts)
+static int count_others(struct bulk *bulk, size_t *counts)
 {
 	const struct clew_bulk *rows = bulk->rows;
 
@@ -185,15 +199,19 @@ static int count_events(struct bulk *bulk, size_t *counts)
 			return refuse(bulk, -EINVAL, "marks", i, "it is outside its span");
 		counts[row->span]++;
 	}
-	return count_endpoints(bulk, counts);
+	return 0;
+}
+
+static struct sort_key make_event(clew_time at, uint32_t index, unsigned kind, unsigned place)
+{
+	return (struct sort_key){.key = event_key(at), .index = index, .tag = kind | place << EVENT_BITS};
 }
 
 static void deal(const struct bulk *bulk, uint32_t span, clew_time at, uint32_t index, unsigned kind, unsigned place)
 {
-	size_t *ends = (size_t *)bulk->begins.data + span;
+	size_t *ends = (size_t *)bulk->others.ends.data + span;
 
-	((struct sort_key *)bulk->events.data)[(*ends)++] =
-		(struct sort_key){.key = event_key(at), .index = index, .tag = kind | place << EVENT_BITS};
+	((struct sort_key *)bulk->others.items.data)[(*ends)++] = make_event(at, index, kind, place);
 }
 
 static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start, clew_time end, uint32_t suspend)
@@ -204,7 +222,8 @@ static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start
 	deal(bulk, span, end, suspend, EVENT_RESUME, 0);
 }
 
-static void deal_all(const struct bulk *bulk)
+/* Marks last. */
+static void deal_others(const struct bulk *bulk)
 {
 	const struct clew_bulk *rows = bulk->rows;
 	uint32_t child = 0;
@@ -223,36 +242,99 @@ static void deal_all(const struct bulk *bulk)
 	}
 	for (uint32_t i = 0; i < rows->suspend_count; i++)
 		deal_suspend(bulk, rows->suspends[i].span, rows->suspends[i].start, rows->suspends[i].end, child + i);
-	for (uint32_t i = 0; i < rows->endpoint_count; i++)
-		deal(bulk, rows->endpoints[i].span, rows->endpoints[i].at, 4 * child + i,
-		     rows->endpoints[i].destination ? EVENT_IN : EVENT_OUT, rows->endpoints[i].place);
 	for (uint32_t i = 0; i < rows->mark_count; i++)
 		deal(bulk, rows->marks[i].span, rows->marks[i].at, i, EVENT_MARK, 0);
 }
 
-/* Leaves in `begins` the end of each span's events, which is where the next one's begin. */
-static int deal_out(struct bulk *bulk)
+static void deal_endpoints(const struct bulk *bulk)
 {
-	size_t *begins, total = 0, span_count = bulk->rows->span_count;
-	int r;
+	const struct clew_bulk *rows = bulk->rows;
+	size_t *ends = bulk->ends.ends.data;
+	uint32_t *items = bulk->ends.items.data;
 
-	if (vector_reserve(&bulk->begins, span_count + 1) < 0)
-		return make_dead(bulk->maker);
-	begins = bulk->begins.data;
-	r = count_events(bulk, begins);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i <= span_count; i++) {
-		size_t count = begins[i];
+	for (uint32_t i = 0; i < rows->endpoint_count; i++)
+		items[ends[rows->endpoints[i].span]++] = i;
+}
 
-		begins[i] = total;
+/* From counts to begins, which dealing moves on to the ends. */
+static int prepare_lot(struct bulk *bulk, struct lot *lot)
+{
+	size_t *ends = lot->ends.data, total = 0;
+
+	for (size_t i = 0; i < bulk->rows->span_count; i++) {
+		size_t count = ends[i];
+
+		ends[i] = total;
 		total += count;
 	}
-	if (vector_reserve(&bulk->events, total) < 0)
+	return vector_reserve(&lot->items, total) < 0 ? make_dead(bulk->maker) : 0;
+}
+
+static int deal_out(struct bulk *bulk)
+{
+	size_t span_count = bulk->rows->span_count;
+	int r;
+
+	if (vector_reserve(&bulk->others.ends, span_count) < 0 || vector_reserve(&bulk->ends.ends, span_count) < 0)
 		return make_dead(bulk->maker);
-	bulk->events.count = total;
-	deal_all(bulk);
+	r = count_others(bulk, bulk->others.ends.data);
+	if (r == 0)
+		r = count_endpoints(bulk, bulk->ends.ends.data);
+	if (r == 0)
+		r = prepare_lot(bulk, &bulk->others);
+	if (r == 0)
+		r = prepare_lot(bulk, &bulk->ends);
+	if (r < 0)
+		return r;
+	deal_others(bulk);
+	deal_endpoints(bulk);
 	return 0;
+}
+
+static size_t begin_of(const struct lot *lot, uint32_t span)
+{
+	return span ? ((const size_t *)lot->ends.data)[span - 1] : 0;
+}
+
+static size_t end_of(const struct lot *lot, uint32_t span)
+{
+	return ((const size_t *)lot->ends.data)[span];
+}
+
+static size_t event_count(const struct bulk *bulk, uint32_t span)
+{
+	return end_of(&bulk->others, span) - begin_of(&bulk->others, span) + end_of(&bulk->ends, span) - begin_of(&bulk->ends, span);
+}
+
+/* A span's events in order of making. Rows of endpoints lie anywhere: they are fetched while others are worked on. */
+static void gather(const struct bulk *bulk, uint32_t span)
+{
+	const struct sort_key *others = bulk->others.items.data;
+	const struct clew_bulk_endpoint *rows = bulk->rows->endpoints;
+	const uint32_t *ends = bulk->ends.items.data;
+	size_t other = begin_of(&bulk->others, span), other_end = end_of(&bulk->others, span), end = end_of(&bulk->ends, span);
+	struct sort_key *out = bulk->events.data;
+	struct our_end *ours = bulk->ours.data;
+	uint32_t our_count = 0;
+
+	for (; other < other_end && EVENT_KIND(others[other].tag) != EVENT_MARK; other++) {
+		*out = others[other];
+		if (EVENT_KIND(out->tag) <= EVENT_IN) {
+			ours[our_count] = (struct our_end){out->index, out->index / 2};
+			out->index = our_count++;
+		}
+		out++;
+	}
+	for (size_t i = begin_of(&bulk->ends, span); i < end; i++) {
+		const struct clew_bulk_endpoint *row = &rows[ends[i]];
+
+		if (end - i > FETCH_AHEAD)
+			__builtin_prefetch(&rows[ends[i + FETCH_AHEAD]]);
+		ours[our_count] = (struct our_end){first_endpoint(bulk) + ends[i], first_dependency(bulk) + row->dependency};
+		*out++ = make_event(row->at, our_count++, row->destination ? EVENT_IN : EVENT_OUT, row->place);
+	}
+	while (other < other_end)
+		*out++ = others[other++];
 }
 
 static int add_labels(struct bulk *bulk)
@@ -279,30 +361,31 @@ static int add_labels(struct bulk *bulk)
 
 /* ---- ESs ---- */
 
-static inline uint32_t dependency_of(const struct bulk *bulk, uint32_t endpoint)
-{
-	if (endpoint < first_endpoint(bulk))
-		return endpoint / 2;
-	return first_dependency(bulk) + bulk->rows->endpoints[endpoint - first_endpoint(bulk)].dependency;
-}
-
-/* From endpoints to dependencies, and to the endpoints' ESs. */
+/* From numbers of endpoints to dependencies, and to the endpoints' ESs. */
 static void resolve(const struct bulk *bulk, struct clew_es *all, uint32_t first, uint32_t end)
 {
+	const struct our_end *ours = bulk->ours.data;
 	uint32_t *es_of = bulk->es_of.data;
 
 	for (uint32_t i = first; i < end; i++) {
 		struct clew_es *es = &all[i];
 
 		if (es->in != CLEW_NONE) {
-			es_of[es->in] = i;
-			es->in = dependency_of(bulk, es->in);
+			es_of[ours[es->in].endpoint] = i;
+			es->in = ours[es->in].dependency;
 		}
 		if (es->out != CLEW_NONE) {
-			es_of[es->out] = i;
-			es->out = dependency_of(bulk, es->out);
+			es_of[ours[es->out].endpoint] = i;
+			es->out = ours[es->out].dependency;
 		}
 	}
+}
+
+static size_t most_events(const struct bulk *bulk)
+{
+	const struct clew_bulk *rows = bulk->rows;
+
+	return 6 * (size_t)bulk->child_count + 2 * rows->suspend_count + rows->endpoint_count + rows->mark_count;
 }
 
 static int walk_all(struct bulk *bulk)
@@ -311,28 +394,28 @@ static int walk_all(struct bulk *bulk)
 	struct vector *es = model_column(maker->model, COLUMN_ES), *marks = model_column(maker->model, COLUMN_MARK);
 	struct vector spare = {.item = sizeof(struct sort_key)};
 	struct make_walk walk = {.maker = maker, .suspends = bulk->suspends.data, .labels = bulk->labels.data, .es = es, .marks = marks};
-	const size_t *ends = bulk->begins.data;
-	struct sort_key *events = bulk->events.data;
 	int r = 0;
 
-	/* An event makes one ES at most. */
-	if (vector_reserve(es, bulk->rows->span_count + bulk->events.count) < 0 || vector_reserve(marks, bulk->rows->mark_count) < 0 ||
+	/* An event makes one ES at most, beside the one that each span has. */
+	if (vector_reserve(es, bulk->rows->span_count + most_events(bulk)) < 0 || vector_reserve(marks, bulk->rows->mark_count) < 0 ||
 	    vector_reserve(&bulk->es_of, first_endpoint(bulk) + bulk->rows->endpoint_count) < 0)
 		return make_dead(maker);
 	for (uint32_t i = 0; r == 0 && i < bulk->rows->span_count; i++) {
-		size_t begin = i ? ends[i - 1] : 0, count = ends[i] - begin;
+		size_t count = event_count(bulk, i);
 		uint32_t first = (uint32_t)es->count;
 
 		r = make_room(maker, es->count, count + 1, "elementary spans");
-		if (r == 0 && vector_reserve(&spare, count) < 0)
+		if (r == 0 && (vector_reserve(&bulk->events, count) < 0 || vector_reserve(&bulk->ours, count) < 0 ||
+			       vector_reserve(&spare, count) < 0))
 			r = make_dead(maker);
 		if (r < 0)
 			break;
-		sort_keys(events + begin, spare.data, count);
+		gather(bulk, i);
+		sort_keys(bulk->events.data, spare.data, count);
 		walk.span = i;
 		walk.start = bulk->rows->spans[i].start;
 		walk.end = bulk->rows->spans[i].end;
-		r = make_walk_span(&walk, events + begin, count);
+		r = make_walk_span(&walk, bulk->events.data, count);
 		if (r < 0)
 			break;
 		if (bulk->rows->simplify)
@@ -437,6 +520,9 @@ static int run(struct bulk *bulk)
 	if (r == 0)
 		r = walk_all(bulk);
 	vector_done(&bulk->events);
+	vector_done(&bulk->ours);
+	vector_done(&bulk->others.items);
+	vector_done(&bulk->ends.items);
 	return r < 0 ? r : put_endpoints(bulk);
 }
 
@@ -444,8 +530,10 @@ int clew_maker_bulk(struct clew_maker *maker, const struct clew_bulk *rows)
 {
 	struct bulk bulk = {.maker = maker,
 			    .rows = rows,
-			    .begins.item = sizeof(size_t),
+			    .others = {.ends.item = sizeof(size_t), .items.item = sizeof(struct sort_key)},
+			    .ends = {.ends.item = sizeof(size_t), .items.item = sizeof(uint32_t)},
 			    .events.item = sizeof(struct sort_key),
+			    .ours.item = sizeof(struct our_end),
 			    .suspends.item = sizeof(struct make_suspend_row),
 			    .labels.item = sizeof(uint32_t),
 			    .es_of.item = sizeof(uint32_t)};
@@ -460,7 +548,8 @@ int clew_maker_bulk(struct clew_maker *maker, const struct clew_bulk *rows)
 	r = run(&bulk);
 	maker->bulk = true;
 	maker->dead = r;
-	vector_done(&bulk.begins);
+	vector_done(&bulk.others.ends);
+	vector_done(&bulk.ends.ends);
 	vector_done(&bulk.suspends);
 	vector_done(&bulk.labels);
 	vector_done(&bulk.es_of);

@@ -126,7 +126,7 @@ int make_mark(struct make_span *span, const struct make_mark *mark);
 
 enum make_event { EVENT_OUT, EVENT_IN, EVENT_SUSPEND, EVENT_RESUME, EVENT_MARK };
 
-/* An event's tag is kind | place << EVENT_BITS; its index an endpoint, a suspend or a mark. */
+/* An event's tag is kind | place << EVENT_BITS; its index what goes into an ES's `in` or `out`, a suspend or a mark. */
 #define EVENT_BITS	 3
 #define EVENT_KIND(tag)	 ((tag) & ((1u << EVENT_BITS) - 1))
 #define EVENT_PLACE(tag) ((tag) >> EVENT_BITS)
@@ -168,7 +168,7 @@ struct make_walk {
 	uint32_t suspend; /* not running: the suspend that goes on */
 };
 
-/* Adds a span's ESs, `in` and `out` being endpoints. `walk` has all but the instant's items, running and suspend. */
+/* Adds a span's ESs. `walk` has all but the instant's items, running and suspend. */
 int make_walk_span(struct make_walk *walk, const struct sort_key *events, size_t count);
 void make_walk_done(struct make_walk *walk);
 
