@@ -158,12 +158,30 @@ static void told_late(void **state)
 	assert_sane(t);
 	assert_piece(t, 1, 2000, 3000, CLEW_PIECE_SLEEP);
 	assert_int_equal(sleep_of(t, 1, 0)->context, CLEW_WAKE_IRQ);
-	assert_false(sleep_of(t, 1, 0)->blind);
+	/* Such a record does not tell what was behind the interrupt. */
+	assert_true(sleep_of(t, 1, 0)->blind);
 	assert_piece(t, 1, 3000, 4000, CLEW_PIECE_UNKNOWN);
 	assert_piece(t, 1, 4000, 6000, CLEW_PIECE_SLEEP);
 	assert_false(clew_trace_running(t, 0, 3500, &run));
 	assert_false(clew_trace_running(t, 0, 4900, &run));
 	assert_piece(t, 3, 5000, 6000, CLEW_PIECE_RUNQUEUE);
+	clew_trace_free(t);
+	synthetic_done(&s);
+
+	/* A wake by a task says all. */
+	threads(&s, 3);
+	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
+	put_switch(&s, CLEW_KIND_STATE,
+		   (struct switched){.at = 4000,
+				     .cpu = 0,
+				     .prev = 1,
+				     .next = 1,
+				     .flags = CLEW_STATE_LATE,
+				     .woken = {.at = 3000, .by = 2, .context = CLEW_WAKE_TASK}});
+	sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
+	t = synthetic_trace(&s, 6000, 0);
+	assert_int_equal(sleep_of(t, 1, 0)->ended_by, 2);
+	assert_false(sleep_of(t, 1, 0)->blind);
 	clew_trace_free(t);
 	synthetic_done(&s);
 
