@@ -272,14 +272,15 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 }
 
 /* Whether steps beside the waking task count. */
-static bool goes_by_links(const struct clew_sleep *sleep, const struct task *task, const struct links *links)
+static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links)
 {
 	if (links->count == 0 || sleep->blind)
 		return false;
-	if (links->of[0].kind != CLEW_LINK_WORK)
-		return true;
-	/* A worker that releases a lock does it by itself, and one that wakes another has more work than hands. */
-	return sleep->kind != CLEW_WAIT_LOCK && !(task->worker && sleep->kind == CLEW_WAIT_IDLE);
+	/* An idle worker waits for work: neither for the request whose end brings it some, nor for a worker that has too much. */
+	if (sleep->kind == CLEW_WAIT_IDLE && (links->of[0].kind == CLEW_LINK_WORK || links->of[0].kind == CLEW_LINK_REQUEST))
+		return false;
+	/* A worker that releases a lock does it by itself. */
+	return sleep->kind != CLEW_WAIT_LOCK || links->of[0].kind != CLEW_LINK_WORK;
 }
 
 /* Fills in what the wake says of a sleep. */
@@ -306,7 +307,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 		if (waker && waker->worker)
 			sleep->context = CLEW_WAKE_WORK;
 	}
-	if (goes_by_links(sleep, task, &links)) {
+	if (goes_by_links(sleep, &links)) {
 		r = keep_links(builder, task, sleep, &links, wake);
 		origin = origin_of_links(sleep, &links, &in_task);
 	}

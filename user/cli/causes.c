@@ -132,8 +132,11 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 		fputs("a request", out);
 		return;
 	}
-	fprintf(out, "a %s %s %u:%u", clew_request_operation_name(block->operation), block->sector == UINT64_MAX ? "of" : "on",
-		CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	if (block->bytes == 0)
+		fprintf(out, "a cache flush of %u:%u", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	else
+		fprintf(out, "a %s on %u:%u", clew_request_operation_name(block->operation), CLEW_DEVICE_MAJOR(block->device),
+			CLEW_DEVICE_MINOR(block->device));
 	if (block->inode && clew_trace_file(trace, block->file_device, block->inode, &path) && path[0]) {
 		fputs(" for ", out);
 		clew_print_safe(out, path);
@@ -380,6 +383,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->object = block->inode;
 		key->by = block->file_device;
 		key->call = block->operation & 0xff;
+		key->end = block->bytes == 0;
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;
 		key->object = segment->link->number;

@@ -273,6 +273,9 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 	if (block->sector == UINT64_MAX)
 		used = snprintf(ret->name, sizeof(ret->name), "flush of %u:%u", CLEW_DEVICE_MAJOR(block->device),
 				CLEW_DEVICE_MINOR(block->device));
+	else if (block->bytes == 0)
+		used = snprintf(ret->name, sizeof(ret->name), "empty %s that flushes %u:%u", clew_request_operation_name(block->operation),
+				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
 	else
 		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %u:%u",
 				clew_request_operation_name(block->operation), block->bytes, block->sector,

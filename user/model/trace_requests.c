@@ -162,10 +162,9 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 				continue;
 			if (!fill)
 				links[k].number = links[k].number < numbers ? place_of[links[k].number] : UINT32_MAX;
-			if (links[k].number >= trace->requests.count)
+			if (links[k].number >= trace->requests.count || k >= sleep->link_count)
 				continue;
 			request = request_at(trace, links[k].number);
-			/* The others that a call waited for had their parts too. */
 			if (fill)
 				add_to(request->woke, &request->woke_count, sleep->task);
 			else
