@@ -1,51 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A whole trace at once. Events of all tables are dealt out to their spans in the
- * order in which a maker would take them, each span's are sorted by time, and walked
- * once. Calls and returns come first: child k, counted over the spans with a parent,
- * has dependencies 2k (call) and 2k + 1 (return) and endpoints 4k .. 4k + 3: origin
- * and destination of the call, origin and destination of the return.
+ * A whole trace at once. Events of all tables are dealt out to their spans, each
+ * span's are sorted by time and walked once, and then the dependencies get their ends.
  */
-#include <model/make_internal.h>
-#include <stdlib.h>
+#include <model/make_bulk.h>
 
-#define FETCH_AHEAD 24 /* items */
-
-/* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's from 0. */
-struct lot {
-	struct vector ends; /* size_t */
-	struct vector items;
-};
-
-/* An endpoint of the span at hand. */
-struct our_end {
-	uint32_t endpoint, dependency;
-};
-
-struct bulk {
-	struct clew_maker *maker;
-	const struct clew_bulk *rows;
-	uint32_t child_count;
-	struct lot others;	/* sort_key: all events but the table's endpoints */
-	struct lot ends;	/* uint32_t: rows of endpoints */
-	struct vector events;	/* sort_key: one span's, endpoints being numbers of the next */
-	struct vector ours;	/* our_end: one span's */
-	struct vector suspends; /* make_suspend_row: children's, then the table's */
-	struct vector labels;	/* uint32_t: strings of marks */
-	struct vector es_of;	/* uint32_t: ES of each endpoint */
-};
-
-static uint32_t first_endpoint(const struct bulk *bulk)
-{
-	return 4 * bulk->child_count;
-}
-
-static uint32_t first_dependency(const struct bulk *bulk)
-{
-	return 2 * bulk->child_count;
-}
-
-static int refuse(struct bulk *bulk, int r, const char *table, size_t row, const char *what)
+int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row, const char *what)
 {
 	return make_fail(bulk->maker, r, "row %zu of the %s: %s", row, table, what);
 }
@@ -63,13 +23,13 @@ static int add_spans(struct bulk *bulk)
 		int r;
 
 		if (row->start > row->end)
-			return refuse(bulk, -EINVAL, "spans", i, "it ends before it begins");
+			return bulk_refuse(bulk, -EINVAL, "spans", i, "it ends before it begins");
 		if (row->parent != CLEW_NONE && row->parent >= i)
-			return refuse(bulk, -EINVAL, "spans", i, "its parent is not an earlier one");
+			return bulk_refuse(bulk, -EINVAL, "spans", i, "its parent is not an earlier one");
 		if (row->parent != CLEW_NONE && (row->start < rows->spans[row->parent].start || row->end > rows->spans[row->parent].end))
-			return refuse(bulk, -EINVAL, "spans", i, "it goes beyond its parent");
+			return bulk_refuse(bulk, -EINVAL, "spans", i, "it goes beyond its parent");
 		if (row->attributes != CLEW_NONE && row->attributes >= list_count)
-			return refuse(bulk, -ENOENT, "spans", i, "there is no such attribute list");
+			return bulk_refuse(bulk, -ENOENT, "spans", i, "there is no such attribute list");
 		r = make_new_span(bulk->maker, row->parent, row->name, row->start, row->end, &span);
 		if (r < 0)
 			return r;
@@ -95,9 +55,9 @@ static int add_suspends(struct bulk *bulk)
 		const struct clew_bulk_span *span;
 
 		if (row->span >= rows->span_count)
-			return refuse(bulk, -ENOENT, "suspends", i, "there is no such span");
+			return bulk_refuse(bulk, -ENOENT, "suspends", i, "there is no such span");
 		if (row->start > row->end)
-			return refuse(bulk, -EINVAL, "suspends", i, "it ends before it begins");
+			return bulk_refuse(bulk, -EINVAL, "suspends", i, "it ends before it begins");
 		out->end = row->end;
 		span = &rows->spans[row->span];
 		if (row->start < row->end) {
@@ -106,7 +66,7 @@ static int add_suspends(struct bulk *bulk)
 			if (r < 0)
 				return r;
 			if (row->start < span->start || row->end > span->end)
-				return refuse(bulk, -EINVAL, "suspends", i, "it goes beyond its span");
+				return bulk_refuse(bulk, -EINVAL, "suspends", i, "it goes beyond its span");
 		}
 	}
 	return 0;
@@ -135,206 +95,14 @@ static int add_dependencies(struct bulk *bulk)
 		const struct clew_bulk_dependency *row = &rows->dependencies[i];
 
 		if (row->type >= type_count)
-			return refuse(bulk, -ENOENT, "dependencies", i, "there is no such type");
+			return bulk_refuse(bulk, -ENOENT, "dependencies", i, "there is no such type");
 		if (row->mode > CLEW_MODE_OR)
-			return refuse(bulk, -EINVAL, "dependencies", i, "there is no such mode");
+			return bulk_refuse(bulk, -EINVAL, "dependencies", i, "there is no such mode");
 		if (row->attributes != CLEW_NONE && row->attributes >= list_count)
-			return refuse(bulk, -ENOENT, "dependencies", i, "there is no such attribute list");
+			return bulk_refuse(bulk, -ENOENT, "dependencies", i, "there is no such attribute list");
 		*out++ = (struct clew_dependency){.type = row->type, .mode = row->mode, .attributes = row->attributes};
 	}
 	return 0;
-}
-
-/* ---- dealing out ---- */
-
-static int count_endpoints(struct bulk *bulk, size_t *counts)
-{
-	const struct clew_bulk *rows = bulk->rows;
-	struct clew_dependency *dependencies =
-		(struct clew_dependency *)model_column(bulk->maker->model, COLUMN_DEPENDENCY)->data + first_dependency(bulk);
-
-	for (size_t i = 0; i < rows->endpoint_count; i++) {
-		const struct clew_bulk_endpoint *row = &rows->endpoints[i];
-		struct clew_dependency *dependency = &dependencies[row->dependency];
-
-		if (row->span >= rows->span_count)
-			return refuse(bulk, -ENOENT, "endpoints", i, "there is no such span");
-		if (row->dependency >= rows->dependency_count)
-			return refuse(bulk, -ENOENT, "endpoints", i, "there is no such dependency");
-		if (row->at < rows->spans[row->span].start || row->at > rows->spans[row->span].end)
-			return refuse(bulk, -EINVAL, "endpoints", i, "it is outside its span");
-		counts[row->span]++;
-		if (row->destination) {
-			dependency->destinations.count++;
-		} else {
-			if (dependency->origins.count > 0 && dependency->mode == CLEW_MODE_SINGLE)
-				return refuse(bulk, -EEXIST, "endpoints", i, "its dependency has an origin already");
-			dependency->origins.count++;
-		}
-	}
-	return 0;
-}
-
-static int count_others(struct bulk *bulk, size_t *counts)
-{
-	const struct clew_bulk *rows = bulk->rows;
-
-	for (size_t i = 0; i < rows->span_count; i++) {
-		const struct clew_bulk_span *row = &rows->spans[i];
-
-		if (row->parent == CLEW_NONE)
-			continue;
-		counts[i] += 2;
-		counts[row->parent] += row->start < row->end ? 4 : 2;
-	}
-	for (size_t i = 0; i < rows->suspend_count; i++)
-		if (rows->suspends[i].start < rows->suspends[i].end)
-			counts[rows->suspends[i].span] += 2;
-	for (size_t i = 0; i < rows->mark_count; i++) {
-		const struct clew_bulk_mark *row = &rows->marks[i];
-
-		if (row->span >= rows->span_count)
-			return refuse(bulk, -ENOENT, "marks", i, "there is no such span");
-		if (row->at < rows->spans[row->span].start || row->at > rows->spans[row->span].end)
-			return refuse(bulk, -EINVAL, "marks", i, "it is outside its span");
-		counts[row->span]++;
-	}
-	return 0;
-}
-
-static struct sort_key make_event(clew_time at, uint32_t index, unsigned kind, unsigned place)
-{
-	return (struct sort_key){.key = event_key(at), .index = index, .tag = kind | place << EVENT_BITS};
-}
-
-static void deal(const struct bulk *bulk, uint32_t span, clew_time at, uint32_t index, unsigned kind, unsigned place)
-{
-	size_t *ends = (size_t *)bulk->others.ends.data + span;
-
-	((struct sort_key *)bulk->others.items.data)[(*ends)++] = make_event(at, index, kind, place);
-}
-
-static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start, clew_time end, uint32_t suspend)
-{
-	if (start == end)
-		return;
-	deal(bulk, span, start, suspend, EVENT_SUSPEND, 0);
-	deal(bulk, span, end, suspend, EVENT_RESUME, 0);
-}
-
-/* Marks last. */
-static void deal_others(const struct bulk *bulk)
-{
-	const struct clew_bulk *rows = bulk->rows;
-	uint32_t child = 0;
-
-	for (uint32_t i = 0; i < rows->span_count; i++) {
-		const struct clew_bulk_span *row = &rows->spans[i];
-
-		if (row->parent == CLEW_NONE)
-			continue;
-		deal(bulk, row->parent, row->start, 4 * child, EVENT_OUT, 0);
-		deal(bulk, i, row->start, 4 * child + 1, EVENT_IN, 0);
-		deal(bulk, i, row->end, 4 * child + 2, EVENT_OUT, 0);
-		deal_suspend(bulk, row->parent, row->start, row->end, child);
-		deal(bulk, row->parent, row->end, 4 * child + 3, EVENT_IN, CLEW_PLACE_LATE);
-		child++;
-	}
-	for (uint32_t i = 0; i < rows->suspend_count; i++)
-		deal_suspend(bulk, rows->suspends[i].span, rows->suspends[i].start, rows->suspends[i].end, child + i);
-	for (uint32_t i = 0; i < rows->mark_count; i++)
-		deal(bulk, rows->marks[i].span, rows->marks[i].at, i, EVENT_MARK, 0);
-}
-
-static void deal_endpoints(const struct bulk *bulk)
-{
-	const struct clew_bulk *rows = bulk->rows;
-	size_t *ends = bulk->ends.ends.data;
-	uint32_t *items = bulk->ends.items.data;
-
-	for (uint32_t i = 0; i < rows->endpoint_count; i++)
-		items[ends[rows->endpoints[i].span]++] = i;
-}
-
-/* From counts to begins, which dealing moves on to the ends. */
-static int prepare_lot(struct bulk *bulk, struct lot *lot)
-{
-	size_t *ends = lot->ends.data, total = 0;
-
-	for (size_t i = 0; i < bulk->rows->span_count; i++) {
-		size_t count = ends[i];
-
-		ends[i] = total;
-		total += count;
-	}
-	return vector_reserve(&lot->items, total) < 0 ? make_dead(bulk->maker) : 0;
-}
-
-static int deal_out(struct bulk *bulk)
-{
-	size_t span_count = bulk->rows->span_count;
-	int r;
-
-	if (vector_reserve(&bulk->others.ends, span_count) < 0 || vector_reserve(&bulk->ends.ends, span_count) < 0)
-		return make_dead(bulk->maker);
-	r = count_others(bulk, bulk->others.ends.data);
-	if (r == 0)
-		r = count_endpoints(bulk, bulk->ends.ends.data);
-	if (r == 0)
-		r = prepare_lot(bulk, &bulk->others);
-	if (r == 0)
-		r = prepare_lot(bulk, &bulk->ends);
-	if (r < 0)
-		return r;
-	deal_others(bulk);
-	deal_endpoints(bulk);
-	return 0;
-}
-
-static size_t begin_of(const struct lot *lot, uint32_t span)
-{
-	return span ? ((const size_t *)lot->ends.data)[span - 1] : 0;
-}
-
-static size_t end_of(const struct lot *lot, uint32_t span)
-{
-	return ((const size_t *)lot->ends.data)[span];
-}
-
-static size_t event_count(const struct bulk *bulk, uint32_t span)
-{
-	return end_of(&bulk->others, span) - begin_of(&bulk->others, span) + end_of(&bulk->ends, span) - begin_of(&bulk->ends, span);
-}
-
-/* A span's events in order of making. Rows of endpoints lie anywhere: they are fetched while others are worked on. */
-static void gather(const struct bulk *bulk, uint32_t span)
-{
-	const struct sort_key *others = bulk->others.items.data;
-	const struct clew_bulk_endpoint *rows = bulk->rows->endpoints;
-	const uint32_t *ends = bulk->ends.items.data;
-	size_t other = begin_of(&bulk->others, span), other_end = end_of(&bulk->others, span), end = end_of(&bulk->ends, span);
-	struct sort_key *out = bulk->events.data;
-	struct our_end *ours = bulk->ours.data;
-	uint32_t our_count = 0;
-
-	for (; other < other_end && EVENT_KIND(others[other].tag) != EVENT_MARK; other++) {
-		*out = others[other];
-		if (EVENT_KIND(out->tag) <= EVENT_IN) {
-			ours[our_count] = (struct our_end){out->index, out->index / 2};
-			out->index = our_count++;
-		}
-		out++;
-	}
-	for (size_t i = begin_of(&bulk->ends, span); i < end; i++) {
-		const struct clew_bulk_endpoint *row = &rows[ends[i]];
-
-		if (end - i > FETCH_AHEAD)
-			__builtin_prefetch(&rows[ends[i + FETCH_AHEAD]]);
-		ours[our_count] = (struct our_end){first_endpoint(bulk) + ends[i], first_dependency(bulk) + row->dependency};
-		*out++ = make_event(row->at, our_count++, row->destination ? EVENT_IN : EVENT_OUT, row->place);
-	}
-	while (other < other_end)
-		*out++ = others[other++];
 }
 
 static int add_labels(struct bulk *bulk)
@@ -354,7 +122,7 @@ static int add_labels(struct bulk *bulk)
 		}
 		r = strings_add(model_strings(bulk->maker->model), marks[i].label, &labels[i]);
 		if (r < 0)
-			return r == -E2BIG ? refuse(bulk, r, "marks", i, "more than 4 GB of names") : make_dead(bulk->maker);
+			return r == -E2BIG ? bulk_refuse(bulk, r, "marks", i, "more than 4 GB of names") : make_dead(bulk->maker);
 	}
 	return 0;
 }
@@ -401,7 +169,7 @@ static int walk_all(struct bulk *bulk)
 	    vector_reserve(&bulk->es_of, first_endpoint(bulk) + bulk->rows->endpoint_count) < 0)
 		return make_dead(maker);
 	for (uint32_t i = 0; r == 0 && i < bulk->rows->span_count; i++) {
-		size_t count = event_count(bulk, i);
+		size_t count = bulk_event_count(bulk, i);
 		uint32_t first = (uint32_t)es->count;
 
 		r = make_room(maker, es->count, count + 1, "elementary spans");
@@ -410,7 +178,7 @@ static int walk_all(struct bulk *bulk)
 			r = make_dead(maker);
 		if (r < 0)
 			break;
-		gather(bulk, i);
+		bulk_gather(bulk, i);
 		sort_keys(bulk->events.data, spare.data, count);
 		walk.span = i;
 		walk.start = bulk->rows->spans[i].start;
@@ -514,7 +282,7 @@ static int run(struct bulk *bulk)
 	if (r == 0)
 		r = add_dependencies(bulk);
 	if (r == 0)
-		r = deal_out(bulk);
+		r = bulk_deal(bulk);
 	if (r == 0)
 		r = add_labels(bulk);
 	if (r == 0)
