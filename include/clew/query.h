@@ -57,6 +57,14 @@ struct clew_query_options {
 int clew_query_spans(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
 		     uint32_t **ret_spans, size_t *ret_count);
 
+/*
+ * The categories that a query's category paths select in the hierarchy; with
+ * `span_paths` a span path without one is taken for a category path. None without a
+ * hierarchy, and none of a query with `->` or `=>`. Order and errors as above.
+ */
+int clew_query_categories(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+			  bool span_paths, uint32_t **ret_categories, size_t *ret_count);
+
 /* A moment that the ES holds. */
 struct clew_position {
 	uint32_t es;

@@ -216,6 +216,52 @@ static void test_categories(void **state)
 	clew_model_free(model);
 }
 
+static void expect_categories(const struct clew_model *model, uint32_t in_hierarchy, const char *pattern, bool span_paths,
+			      const char *expected)
+{
+	struct clew_query_options options = {.hierarchy = in_hierarchy};
+	char found[200] = "", *end = found;
+	struct clew_query_error error;
+	struct clew_query *query;
+	uint32_t *categories;
+	size_t count;
+
+	assert_int_equal(clew_query_compile(pattern, strlen(pattern), &query, &error), 0);
+	assert_int_equal(clew_query_categories(query, model, &options, span_paths, &categories, &count), 0);
+	for (size_t i = 0; i < count; i++) {
+		char *path = clew_model_category_path(model, categories[i]);
+
+		assert_non_null(path);
+		end += sprintf(end, "%s%s", i > 0 ? " " : "", path);
+		free(path);
+	}
+	assert_string_equal(found, expected);
+	free(categories);
+	clew_query_free(query);
+}
+
+static void test_finding_categories(void **state)
+{
+	struct clew_maker *maker = begin();
+	uint32_t first = hierarchy(maker, "first"), second = hierarchy(maker, "second");
+	struct clew_model *model;
+
+	(void)state;
+	category(maker, first, "a/b/c");
+	category(maker, first, "a/c/d/e");
+	category(maker, second, "a/z");
+	model = finish(maker);
+	expect_categories(model, first, "a/b/c > *", false, "a/b/c");
+	expect_categories(model, first, "**/c > *", false, "a/c a/b/c");
+	expect_categories(model, first, "a/c/** > nothing", false, "a/c a/c/d a/c/d/e");
+	expect_categories(model, first, "a/*/*", false, "");
+	expect_categories(model, first, "a/*/*", true, "a/b/c a/c/d");
+	expect_categories(model, second, "**/(.) > *, a", true, "a a/z a");
+	expect_categories(model, CLEW_NONE, "** > *", true, "");
+	expect_categories(model, first, "** > * -> *", true, "");
+	clew_model_free(model);
+}
+
 static void test_conditions(void **state)
 {
 	struct clew_model *model = trace1();
@@ -437,10 +483,19 @@ static void test_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths),	     cmocka_unit_test(test_levels),	   cmocka_unit_test(test_order),
-		cmocka_unit_test(test_lists),	     cmocka_unit_test(test_regex_or_name), cmocka_unit_test(test_odd_names),
-		cmocka_unit_test(test_categories),   cmocka_unit_test(test_conditions),	   cmocka_unit_test(test_spawning),
-		cmocka_unit_test(test_forest_rules), cmocka_unit_test(test_empty_trace),   cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_paths),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_regex_or_name),
+		cmocka_unit_test(test_odd_names),
+		cmocka_unit_test(test_categories),
+		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_spawning),
+		cmocka_unit_test(test_forest_rules),
+		cmocka_unit_test(test_empty_trace),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_finding_categories),
 		cmocka_unit_test(test_deep_trace),
 	};
 

@@ -184,6 +184,30 @@ int clew_query_spans(const struct clew_query *query, const struct clew_model *mo
 	return 0;
 }
 
+int clew_query_categories(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+			  bool span_paths, uint32_t **ret_categories, size_t *ret_count)
+{
+	struct evaluation evaluation;
+	struct list categories = {};
+	int r = begin(&evaluation, query, model, options);
+	bool possible = evaluation.hierarchy != CLEW_NONE && !query->stages->next;
+
+	for (const struct spec *spec = query->stages->specs; r == 0 && possible && spec; spec = spec->next) {
+		if (spec->category.count > 0)
+			r = query_match_categories(&evaluation, &spec->category, &categories);
+		else if (span_paths)
+			r = query_match_categories(&evaluation, &spec->spans, &categories);
+	}
+	done(&evaluation);
+	if (r < 0) {
+		free(categories.items);
+		return r;
+	}
+	*ret_categories = categories.items;
+	*ret_count = categories.count;
+	return 0;
+}
+
 /* ---- positions ---- */
 
 struct finder {
