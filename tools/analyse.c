@@ -6,6 +6,7 @@
  *
  * Usage: analyse ITEM COUNT     items: path slack blame
  */
+#include <clew/blame.h>
 #include <clew/path.h>
 #include <clew/slack.h>
 #include <inttypes.h>
@@ -159,6 +160,28 @@ static int time_slack(const struct clew_model *model)
 	return 0;
 }
 
+/* All spans against eight. */
+static int time_blame(const struct clew_model *model)
+{
+	uint32_t antagonists[8];
+	const struct clew_blame_options options = {.antagonists = antagonists, .antagonist_count = 8, .all_running = true};
+	struct clew_blame_pair *pairs;
+	double begin = now();
+	size_t count;
+	int r;
+
+	for (uint32_t i = 0; i < 8; i++)
+		antagonists[i] = i * WIDTH / 8;
+	r = clew_blame_find(model, &options, &pairs, &count);
+	if (r < 0) {
+		fprintf(stderr, "analyse: blame: %s\n", strerror(-r));
+		return 3;
+	}
+	printf(",\"blame\":{\"seconds\":%.6f,\"pairs\":%zu}", now() - begin, count);
+	free(pairs);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct clew_model model;
@@ -174,6 +197,8 @@ int main(int argc, char **argv)
 		status = time_path(&model, i) ?: status;
 	if (!strcmp(argv[1], "slack"))
 		status = time_slack(&model);
+	if (!strcmp(argv[1], "blame"))
+		status = time_blame(&model);
 	puts("}");
 	return status;
 }
