@@ -30,7 +30,7 @@ enum clew_place {
 };
 
 /* At ES number n of those that touch the instant, from 0, which must be free and begin or end there; no other place beside it. */
-#define CLEW_PLACE_NUMBER(n) (((unsigned)(n) + 1) << 8)
+#define CLEW_PLACE_NUMBER(n)   (((unsigned)(n) + 1) << 8)
 #define CLEW_PLACE_NUMBER_MOST 0xfffffeu
 
 /* What is wrong with the last operation, in words for people, moments in the written unit; "" nothing. Valid until the next one. */
@@ -47,6 +47,7 @@ int clew_maker_hierarchy(struct clew_maker *maker, const char *name, uint32_t *r
 int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t parent, const char *name, uint32_t *ret_category);
 /* Finds or makes a dependency type. */
 int clew_maker_type(struct clew_maker *maker, const char *name, uint32_t *ret_type);
+/* A root span, running throughout; start <= end. Two may share a name. */
 int clew_maker_root(struct clew_maker *maker, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
 /* With its call and return: the parent runs at `start`, and is suspended from there to `end`. */
 int clew_maker_child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
@@ -59,16 +60,19 @@ int clew_maker_place(struct clew_maker *maker, uint32_t root_span, uint32_t cate
 /* Zero length: nothing happens. `kind`: enum clew_wait_kind, or CLEW_NONE for an untyped gap. */
 int clew_maker_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, unsigned place, uint32_t kind,
 		       uint32_t attributes);
+/* Without ends, which stay away where they are never added. `attributes`: a list, or CLEW_NONE. */
 int clew_maker_dependency(struct clew_maker *maker, uint32_t type, enum clew_mode mode, uint32_t attributes, uint32_t *ret_dependency);
-/* A second origin needs the mode AND or OR: else -EEXIST. */
+/* The end of an ES at `at`. A second origin needs the mode AND or OR: else -EEXIST. The latest (AND) or earliest (OR) one triggers. */
 int clew_maker_origin(struct clew_maker *maker, uint32_t dependency, uint32_t span, clew_time at, unsigned place);
 /* `wait_from` == at: no wait; else the span is suspended from then to `at` first. */
 int clew_maker_destination(struct clew_maker *maker, uint32_t dependency, uint32_t span, clew_time wait_from, clew_time at, unsigned place);
+/* In the first ES that contains `at`, before other marks of that moment. */
 int clew_maker_mark(struct clew_maker *maker, uint32_t span, const char *label, clew_time at, unsigned place);
 /* Merges and drops ESs that no dependency and no mark needs, nor a typed wait. */
 int clew_maker_simplify(struct clew_maker *maker);
 /* Finds or makes an attribute list; pairs as key, value, key, value. No pairs: CLEW_NONE. */
 int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count, uint32_t *ret_attributes);
+/* In place of those that it has; `attributes`: a list, or CLEW_NONE. */
 int clew_maker_set_span_attributes(struct clew_maker *maker, uint32_t span, uint32_t attributes);
 
 /*
