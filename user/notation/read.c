@@ -3,13 +3,11 @@
  * Reading notation: one operation a line, done as it is read. The first line that
  * cannot be taken ends it, and nothing comes of what was read before.
  */
-#include <clew/notation.h>
 #include <clew/tokens.h>
 #include <errno.h>
 #include <notation/read.h>
+#include <stdio.h>
 #include <string.h>
-
-#define PROGRESS_LINES 65536u
 
 /* The span of the scanner's last word, and of the number behind it in brackets if there is one. */
 static int resolve(struct reader *reader, uint32_t parent, const char *where, uint32_t *ret_span)
@@ -165,14 +163,33 @@ static int fail_word(struct reader *reader, const char *where, const struct read
 			 used ? "there may be " : "the line ends before it", list);
 }
 
-int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes)
+/* The rest of the line, if it is short and plain: its slot. NULL: it is not. */
+static struct read_known_tail *find_tail(struct reader *reader, size_t *ret_length)
+{
+	const struct scanner *scanner = &reader->scanner;
+	size_t room = (size_t)(scanner->end - scanner->at), length;
+	const char *feed = memchr(scanner->at, '\n', room < READ_SHORT ? room : READ_SHORT);
+	uint32_t hash = 0;
+
+	if (!feed || memchr(scanner->at, '\\', (size_t)(feed - scanner->at)))
+		return NULL;
+	length = (size_t)(feed - scanner->at);
+	for (const char *at = scanner->at; at < feed; at++)
+		hash = (hash ^ (unsigned char)*at) * 0x01000193u;
+	*ret_length = length;
+	return &reader->tails[(hash ^ hash >> 15) % READ_TAILS];
+}
+
+static bool is_tail(const struct reader *reader, const struct read_known_tail *tail, const char *text, size_t length)
+{
+	return tail && tail->length == length && tail->of_wait == reader->is_wait && !memcmp(tail->text, text, length);
+}
+
+/* Words and pairs one after the other. */
+static int read_words(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes)
 {
 	struct scanner *scanner = &reader->scanner;
-	const char *const *pairs;
-	const char **texts;
 
-	*ret_attributes = CLEW_NONE;
-	reader->pairs.count = 0;
 	while (!scan_line_is_over(scanner)) {
 		const struct read_word *word = words;
 		const char *where = scanner->at;
@@ -181,7 +198,7 @@ int read_tail(struct reader *reader, const struct read_word *words, unsigned *fl
 		if (r < 0)
 			return r;
 		if (with_attributes && scan_if(scanner, '=')) {
-			if (is_double(reader, scanner->word))
+			if (is_double(reader, scanner->word) || (reader->is_wait && !strcmp(scanner->word, "kind")))
 				return scan_fail(scanner, where, "'%s' has a value already", scanner->word);
 			r = read_pair(reader);
 			if (r < 0)
@@ -194,15 +211,60 @@ int read_tail(struct reader *reader, const struct read_word *words, unsigned *fl
 			return fail_word(reader, where, words, with_attributes);
 		*flags |= word->bit;
 	}
+	return 0;
+}
+
+static int make_attributes(struct reader *reader, uint32_t *ret_attributes)
+{
+	const char **texts;
+
+	*ret_attributes = CLEW_NONE;
 	if (!reader->pairs.count)
 		return 0;
 	if (vector_reserve(&reader->texts_of_pairs, reader->pairs.count) < 0)
 		return -ENOMEM;
 	texts = reader->texts_of_pairs.data;
 	for (size_t i = 0; i < reader->pairs.count; i++)
-		texts[i] = (const char *)scanner->words.data + ((const size_t *)reader->pairs.data)[i];
-	pairs = (const char *const *)texts;
-	return read_result(reader, scanner->at, clew_maker_attributes(reader->maker, pairs, reader->pairs.count / 2, ret_attributes));
+		texts[i] = (const char *)reader->scanner.words.data + ((const size_t *)reader->pairs.data)[i];
+	return read_result(reader, reader->scanner.at,
+			   clew_maker_attributes(reader->maker, texts, reader->pairs.count / 2, ret_attributes));
+}
+
+int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes)
+{
+	struct scanner *scanner = &reader->scanner;
+	struct read_known_tail *tail = NULL;
+	unsigned read_flags = 0;
+	const char *begin;
+	size_t length = 0;
+	int r;
+
+	*ret_attributes = CLEW_NONE;
+	if (scan_line_is_over(scanner))
+		return 0;
+	begin = scanner->at;
+	if (with_attributes)
+		tail = find_tail(reader, &length);
+	if (is_tail(reader, tail, begin, length)) {
+		*ret_attributes = tail->attributes;
+		scanner->at += length;
+		return 0;
+	}
+	reader->pairs.count = 0;
+	r = read_words(reader, words, &read_flags, with_attributes);
+	if (r == 0)
+		r = make_attributes(reader, ret_attributes);
+	if (r < 0)
+		return r;
+	*flags |= read_flags;
+	/* Of option words alone another line may think otherwise. */
+	if (tail && reader->pairs.count && !read_flags) {
+		tail->attributes = *ret_attributes;
+		tail->of_wait = reader->is_wait;
+		tail->length = (uint8_t)length;
+		memcpy(tail->text, begin, length);
+	}
+	return 0;
 }
 
 static const struct read_word no_words[] = {{NULL, 0}};
@@ -321,6 +383,7 @@ static int read_suspend(struct reader *reader, bool typed)
 	unsigned place = 0;
 	int r;
 
+	reader->is_wait = typed;
 	scan_blanks(scanner);
 	where = scanner->at;
 	r = read_span(reader, &span);
@@ -445,6 +508,7 @@ static int read_line(struct reader *reader)
 	const char *where = scanner->at;
 	int r;
 
+	reader->is_wait = false;
 	/* The most frequent ones first. */
 	if (scan_word_if(scanner, "dep", ""))
 		return read_dependency(reader);
@@ -476,11 +540,11 @@ static int read_line(struct reader *reader)
 			 "no line begins so: unit, hierarchy, category, type, span, place, suspend, wait, split, dep, mark or simplify");
 }
 
-static int read_lines(struct reader *reader, const struct clew_load_options *options)
+static int read_lines(struct reader *reader)
 {
 	struct scanner *scanner = &reader->scanner;
 
-	for (uint32_t line = 1; scanner->at < scanner->end; line++) {
+	while (scanner->at < scanner->end) {
 		if (!scan_line_is_over(scanner)) {
 			int r = read_line(reader);
 
@@ -489,44 +553,52 @@ static int read_lines(struct reader *reader, const struct clew_load_options *opt
 			scan_forget_words(scanner);
 		}
 		scan_next_line(scanner);
-		if (options && options->progress && line % PROGRESS_LINES == 0)
-			options->progress(options->progress_context,
-					  (double)(scanner->at - scanner->begin) / (double)(scanner->end - scanner->begin));
 	}
 	return 0;
 }
 
-int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options, struct clew_model **ret_model,
-		       char *message, size_t message_size)
+int reader_begin(struct reader *reader, const char *name, char *message, size_t message_size)
 {
-	struct reader reader = {
-		.scanner = {.name = options && options->name ? options->name : "notation",
-			    .message = message,
-			    .message_size = message_size},
-		.hierarchies = {.item = sizeof(char *)},
-		.endpoints = {.item = sizeof(struct read_endpoint)},
-		.pairs = {.item = sizeof(size_t)},
-		.texts_of_pairs = {.item = sizeof(char *)},
-	};
+	reader->scanner.name = name;
+	reader->scanner.message = message;
+	reader->scanner.message_size = message_size;
+	reader->hierarchies.item = sizeof(char *);
+	reader->endpoints.item = sizeof(struct read_endpoint);
+	reader->pairs.item = sizeof(size_t);
+	reader->texts_of_pairs.item = sizeof(char *);
+	scan_begin(&reader->scanner);
+	names_begin(&reader->names);
+	return clew_maker_new(&reader->maker);
+}
+
+int reader_take(struct reader *reader, const char *text, size_t length)
+{
 	int r;
 
-	if (message_size)
-		message[0] = '\0';
-	scan_begin(&reader.scanner, text, length);
-	names_begin(&reader.names);
-	r = clew_maker_new(&reader.maker);
-	if (r == 0) {
-		r = read_lines(&reader, options);
-		if (r == 0)
-			r = clew_maker_finish(reader.maker, ret_model);
-		clew_maker_free(reader.maker);
-	}
-	scan_done(&reader.scanner);
-	names_done(&reader.names);
-	arena_done(&reader.texts);
-	vector_done(&reader.hierarchies);
-	vector_done(&reader.endpoints);
-	vector_done(&reader.pairs);
-	vector_done(&reader.texts_of_pairs);
+	scan_text(&reader->scanner, text, length);
+	r = read_lines(reader);
+	scan_text_end(&reader->scanner);
 	return r;
+}
+
+int reader_finish(struct reader *reader, struct clew_model **ret_model)
+{
+	int r = clew_maker_finish(reader->maker, ret_model);
+
+	if (r >= 0 || r == -ENOMEM)
+		return r;
+	snprintf(reader->scanner.message, reader->scanner.message_size, "%s: %s", reader->scanner.name, clew_maker_error(reader->maker));
+	return -EINVAL;
+}
+
+void reader_done(struct reader *reader)
+{
+	clew_maker_free(reader->maker);
+	scan_done(&reader->scanner);
+	names_done(&reader->names);
+	arena_done(&reader->texts);
+	vector_done(&reader->hierarchies);
+	vector_done(&reader->endpoints);
+	vector_done(&reader->pairs);
+	vector_done(&reader->texts_of_pairs);
 }

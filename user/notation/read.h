@@ -10,6 +10,24 @@
 #include <notation/names.h>
 #include <notation/scan.h>
 
+#define READ_TAILS 256u
+#define READ_TYPES 16u
+#define READ_SHORT 64u
+
+/* Attributes that ended a line, and what they meant: lines often end alike. */
+struct read_known_tail {
+	uint32_t attributes;
+	bool of_wait;
+	uint8_t length;
+	char text[READ_SHORT];
+};
+
+struct read_known_type {
+	uint32_t type;
+	uint8_t length;
+	char name[READ_SHORT];
+};
+
 struct reader {
 	struct scanner scanner;
 	struct clew_maker *maker;
@@ -19,7 +37,18 @@ struct reader {
 	struct vector endpoints; /* of the line, of read_dependency.c */
 	struct vector pairs;	 /* size_t: offsets of keys and values, of the line */
 	struct vector texts_of_pairs;
+	bool is_wait; /* the line is one of a wait */
+	uint32_t type_count;
+	struct read_known_type types[READ_TYPES];
+	struct read_known_tail tails[READ_TAILS];
 };
+
+/* `reader` is zeroed memory. To end with reader_done(), whatever happens. */
+int reader_begin(struct reader *reader, const char *name, char *message, size_t message_size);
+/* The next lines: whole ones, but of the last text. */
+int reader_take(struct reader *reader, const char *text, size_t length);
+int reader_finish(struct reader *reader, struct clew_model **ret_model);
+void reader_done(struct reader *reader);
 
 /* An endpoint of a dependency's line. */
 struct read_endpoint {
@@ -49,6 +78,9 @@ int read_tail(struct reader *reader, const struct read_word *words, unsigned *fl
 int read_end(struct reader *reader);
 /* The number of an ES among those that touch a moment, as a place. */
 int read_number(struct reader *reader, unsigned *place);
+
+/* A dependency's type by the scanner's last word, which stands at `where`. */
+int read_type(struct reader *reader, const char *where, uint32_t *ret_type);
 
 /* Lines, behind their keyword. */
 int read_unit(struct reader *reader);

@@ -53,6 +53,27 @@ int read_hierarchies(struct reader *reader)
 	return 0;
 }
 
+int read_type(struct reader *reader, const char *where, uint32_t *ret_type)
+{
+	struct scanner *scanner = &reader->scanner;
+	struct read_known_type *known = reader->types;
+	int r;
+
+	for (uint32_t i = 0; i < reader->type_count; i++, known++)
+		if (known->length == scanner->word_length && !memcmp(known->name, scanner->word, known->length)) {
+			*ret_type = known->type;
+			return 0;
+		}
+	r = read_result(reader, where, clew_maker_type(reader->maker, scanner->word, ret_type));
+	if (r == 0 && reader->type_count < READ_TYPES && scanner->word_length <= READ_SHORT) {
+		known->type = *ret_type;
+		known->length = (uint8_t)scanner->word_length;
+		memcpy(known->name, scanner->word, scanner->word_length);
+		reader->type_count++;
+	}
+	return r;
+}
+
 /* Types of dependencies that have to have an order before their first use. */
 int read_types(struct reader *reader)
 {
@@ -67,7 +88,7 @@ int read_types(struct reader *reader)
 		where = scanner->at;
 		r = scan_name(scanner, 0, "the name of a type");
 		if (r == 0)
-			r = read_result(reader, where, clew_maker_type(reader->maker, scanner->word, &type));
+			r = read_type(reader, where, &type);
 		if (r < 0)
 			return r;
 	} while (!scan_line_is_over(scanner));

@@ -150,7 +150,7 @@ int read_dependency(struct reader *reader)
 	r = scan_name(scanner, 0, "the type of the dependency");
 	if (r < 0)
 		return r;
-	r = read_result(reader, where, clew_maker_type(reader->maker, scanner->word, &type));
+	r = read_type(reader, where, &type);
 	if (r < 0)
 		return r;
 	scan_blanks(scanner);

@@ -32,12 +32,25 @@ const uint8_t scan_class[256] = {
 	['0' ... '9'] = SCAN_DIGIT,
 };
 
-void scan_begin(struct scanner *scanner, const char *text, size_t length)
+void scan_begin(struct scanner *scanner)
+{
+	scanner->unit = 1;
+	scanner->words = (struct vector){.item = 1};
+}
+
+void scan_text(struct scanner *scanner, const char *text, size_t length)
 {
 	scanner->at = scanner->begin = text;
 	scanner->end = text + length;
-	scanner->unit = 1;
-	scanner->words = (struct vector){.item = 1};
+}
+
+void scan_text_end(struct scanner *scanner)
+{
+	const char *feed = scanner->begin;
+
+	for (; feed < scanner->end && (feed = memchr(feed, '\n', (size_t)(scanner->end - feed))); feed++)
+		scanner->lines_before++;
+	scanner->at = scanner->begin = scanner->end = "";
 }
 
 void scan_done(struct scanner *scanner)
@@ -55,13 +68,13 @@ void scan_next_line(struct scanner *scanner)
 int scan_fail(struct scanner *scanner, const char *where, const char *format, ...)
 {
 	const char *line = scanner->begin;
-	unsigned long number = 1;
+	size_t number = scanner->lines_before + 1;
 	va_list arguments;
 	int used;
 
 	for (const char *feed; (feed = memchr(line, '\n', (size_t)(where - line))); line = feed + 1)
 		number++;
-	used = snprintf(scanner->message, scanner->message_size, "%s:%lu:%zu: ", scanner->name, number, (size_t)(where - line) + 1);
+	used = snprintf(scanner->message, scanner->message_size, "%s:%zu:%zu: ", scanner->name, number, (size_t)(where - line) + 1);
 	if (used < 0 || (size_t)used >= scanner->message_size)
 		return -EINVAL;
 	va_start(arguments, format);

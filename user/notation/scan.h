@@ -12,7 +12,8 @@
 
 struct scanner {
 	const char *at;
-	const char *begin, *end; /* of the whole text */
+	const char *begin, *end; /* of the text at hand, which are whole lines */
+	size_t lines_before;	 /* lines of texts scanned before it */
 	const char *name;	 /* of the file */
 	uint32_t unit;		 /* ns */
 	char *word;		 /* the last name or value, without its backslashes, NUL-terminated */
@@ -37,7 +38,10 @@ static inline bool scan_is(char byte, unsigned class)
 	return scan_class[(unsigned char)byte] & class;
 }
 
-void scan_begin(struct scanner *scanner, const char *text, size_t length);
+void scan_begin(struct scanner *scanner);
+/* Goes on with other text, and leaves it again: it may go then. */
+void scan_text(struct scanner *scanner, const char *text, size_t length);
+void scan_text_end(struct scanner *scanner);
 void scan_done(struct scanner *scanner);
 
 static inline void scan_blanks(struct scanner *scanner)
