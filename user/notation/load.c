@@ -102,18 +102,38 @@ static int load_notation(struct source *source, const struct clew_load_options *
 	return r;
 }
 
-static int load(struct source *source, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
-		size_t message_size)
+static int load_capture(const char *path, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
+			size_t message_size)
+{
+	const struct clew_trace_options trace_options = {
+		.size = sizeof(trace_options),
+		.progress = options->progress,
+		.progress_context = options->progress_context,
+	};
+	struct clew_trace *trace;
+	int r = clew_trace_load(path, &trace_options, &trace, message, message_size);
+
+	if (r < 0)
+		return r;
+	r = clew_model_from_trace(trace, ret_model);
+	clew_trace_free(trace);
+	if (r == -E2BIG) {
+		snprintf(message, message_size, "has more in it than a causal trace can hold");
+		r = -EINVAL;
+	}
+	return r;
+}
+
+static int load(const char *path, struct source *source, const struct clew_load_options *options, struct clew_model **ret_model,
+		char *message, size_t message_size)
 {
 	const struct vector *text = &source->rest;
 	bool is_capture = text->count >= STORE_MAGIC_SIZE && !memcmp(text->data, STORE_MAGIC, STORE_MAGIC_SIZE);
 
 	if (options->ret_capture)
 		*options->ret_capture = is_capture;
-	if (is_capture) {
-		snprintf(message, message_size, "is a capture, which cannot be read as a causal trace yet");
-		return -ENOTSUP;
-	}
+	if (is_capture)
+		return load_capture(path, options, ret_model, message, message_size);
 	if (text->count == 0) {
 		snprintf(message, message_size, "is empty");
 		return -ENODATA;
@@ -146,7 +166,7 @@ int clew_model_load(const char *path, const struct clew_load_options *options, s
 	source.size = fstat(source.fd, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 	r = read_beginning(&source);
 	if (r == 0)
-		r = load(&source, &own, ret_model, message, message_size);
+		r = load(path, &source, &own, ret_model, message, message_size);
 	close(source.fd);
 	vector_done(&source.rest);
 	return r;
