@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include <clew/model_capture.h>
 #include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -122,31 +123,28 @@ int clew_open_reader(const char *operand, struct clew_reader **ret_reader)
 	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
-int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+/* What the library said of a file that was to be a causal trace. */
+static int fail_to_load(const char *name, int r, const char *message)
 {
-	char path[4096], message[512] = "";
-	struct clew_progress progress;
-	struct clew_trace_options options = {
-		.size = sizeof(options),
-		.drop_types = drop_types,
-		.progress = clew_progress_update,
-		.progress_context = &progress,
-	};
-	int status = resolve_operand(operand, path, sizeof(path));
-	int r;
-
-	if (status)
-		return status;
-	clew_progress_begin(&progress, "reading the capture");
-	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
-	clew_progress_end(&progress);
-	return r < 0 ? fail_to_read(operand, r, message) : 0;
+	switch (r) {
+	case -EINVAL:
+		/* A line that cannot be taken is named already. */
+		if (!strncmp(message, name, strlen(name)))
+			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
+	case -ENODATA:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
+	case -ENOMEM:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", name);
+	default:
+		return fail_to_open(name, -r);
+	}
 }
 
-int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
+static int load_model(const char *operand, const char *path, struct clew_model **ret_model, bool *ret_capture)
 {
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
-	char path[4096], message[512] = "";
+	char message[512] = "";
 	struct clew_progress progress;
 	struct clew_load_options options = {
 		.size = sizeof(options),
@@ -155,29 +153,63 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 		.progress = clew_progress_update,
 		.progress_context = &progress,
 	};
-	int status = resolve_operand(operand, path, sizeof(path));
 	int r;
 
-	if (status)
-		return status;
 	clew_progress_begin(&progress, "reading the trace");
 	r = clew_model_load(path, &options, ret_model, message, sizeof(message));
 	clew_progress_end(&progress);
-	switch (r) {
-	case -EINVAL:
-		/* A line that cannot be taken is named already. */
-		if (!strncmp(message, name, strlen(name)))
-			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name one of these", name, message);
-	case -ENODATA:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
-	case -ENOTSUP:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation", name, message);
-	case -ENOMEM:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", name);
-	default:
-		return r < 0 ? fail_to_open(name, -r) : 0;
-	}
+	return r < 0 ? fail_to_load(name, r, message) : 0;
+}
+
+int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
+{
+	char path[4096];
+	int status = resolve_operand(operand, path, sizeof(path));
+
+	return status ? status : load_model(operand, path, ret_model, ret_capture);
+}
+
+static int open_capture(const char *operand, const char *path, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	char message[512] = "";
+	struct clew_progress progress;
+	struct clew_trace_options options = {
+		.size = sizeof(options),
+		.drop_types = drop_types,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int r;
+
+	clew_progress_begin(&progress, "reading the capture");
+	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
+	clew_progress_end(&progress);
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
+}
+
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	char path[4096], message[512] = "";
+	struct clew_model *model;
+	int status = resolve_operand(operand, path, sizeof(path)), r;
+
+	if (status)
+		return status;
+	r = clew_capture_probe(path);
+	if (r < 0)
+		return fail_to_open(name, -r);
+	if (r > 0)
+		return open_capture(operand, path, drop_types, ret_trace);
+	status = load_model(operand, path, &model, NULL);
+	if (status)
+		return status;
+	r = clew_trace_from_model(model, &options, ret_trace, message, sizeof(message));
+	clew_model_free(model);
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: write it anew with `clew convert`, or mend it", name, message);
+	return r < 0 ? fail_to_load(name, r, message) : 0;
 }
 
 bool clew_selection_wants(void *context, const struct clew_trace_task *task)
@@ -250,10 +282,15 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 
 void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to)
 {
-	const struct clew_capture_info *info = clew_reader_info(clew_trace_capture(trace));
+	const struct clew_capture_info *info = clew_trace_info(trace);
 	const struct clew_gap *first;
 	struct clew_ledger_sum sum;
 
+	if (!info) {
+		clew_json_null(json, "ledger");
+		clew_json_null(json, "cost");
+		return;
+	}
 	clew_ledger_add_up(info, &sum);
 	clew_json_object(json, "ledger");
 	clew_json_bool(json, "balanced", sum.balanced);
@@ -271,8 +308,11 @@ void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uin
 
 void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 {
-	uint64_t length = info->end - info->start;
+	uint64_t length;
 
+	if (!info)
+		return;
+	length = info->end - info->start;
 	fprintf(out, "clew's own cost: %s of CPU time", CLEW_DURATION(info->cost.user_ns));
 	if (!info->cost.bpf_sampled) {
 		fputs("; its programs in the kernel were not measured\n", out);
@@ -286,11 +326,13 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to)
 {
-	const struct clew_capture_info *info = clew_reader_info(clew_trace_capture(trace));
+	const struct clew_capture_info *info = clew_trace_info(trace);
 	const struct clew_gap *first = NULL;
 	size_t gaps = clew_trace_gaps(trace, from, to, &first);
 	struct clew_ledger_sum sum;
 
+	if (!info)
+		return;
 	clew_ledger_add_up(info, &sum);
 	fprintf(out, "ledger: %s", sum.balanced ? "balanced" : info->ledger_count ? "NOT balanced" : "none was written");
 	if (!info->complete)
@@ -318,5 +360,5 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 void clew_print_truth(FILE *out, const struct clew_trace *trace)
 {
 	clew_print_ledger(out, trace, clew_trace_start(trace), clew_trace_end(trace));
-	clew_print_cost(out, clew_reader_info(clew_trace_capture(trace)));
+	clew_print_cost(out, clew_trace_info(trace));
 }

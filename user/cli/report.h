@@ -14,7 +14,7 @@
 #include "json.h"
 #include "options.h"
 
-/* Opens the capture that an operand names; "-" is standard input. */
+/* Opens what an operand names; "-" is standard input. A reader is a capture's alone; a trace may come from notation too. */
 int clew_open_reader(const char *operand, struct clew_reader **ret_reader);
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
 
@@ -45,7 +45,7 @@ bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
 void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to);
 /* The same, a line each. */
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
-void clew_print_cost(FILE *out, const struct clew_capture_info *info);
+void clew_print_cost(FILE *out, const struct clew_capture_info *info); /* NULL: nothing is known, nothing printed */
 /* Both lines, for an answer about the whole capture. */
 void clew_print_truth(FILE *out, const struct clew_trace *trace);
 

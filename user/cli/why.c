@@ -254,7 +254,7 @@ static int explain_slowest(const struct clew_trace *trace, struct why_values *va
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 	} else if (count) {
-		clew_print_cost(stdout, clew_reader_info(clew_trace_capture(trace)));
+		clew_print_cost(stdout, clew_trace_info(trace));
 	}
 	if (!status && !count)
 		return clew_fail(
@@ -316,7 +316,7 @@ static int explain_one(const struct clew_trace *trace, struct why_values *values
 	if (!status && values->json)
 		clew_json_end(&json);
 	else if (!status)
-		clew_print_cost(stdout, clew_reader_info(clew_trace_capture(trace)));
+		clew_print_cost(stdout, clew_trace_info(trace));
 	return status;
 }
 

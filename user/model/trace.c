@@ -27,7 +27,7 @@ static int add_number(struct clew_trace *trace, struct numbers *numbers, uint32_
 }
 
 /* A sleep whose holders were decided late arrives after its successors. */
-static int add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start)
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start)
 {
 	struct trace_task *task = trace_task_get(trace, serial);
 	uint32_t piece, at;
@@ -51,17 +51,17 @@ static int add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, s
 	return 0;
 }
 
-static int add_run(void *context, const struct clew_run *run)
+int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index)
 {
-	struct clew_trace *trace = context;
 	size_t index = trace->runs.count;
 	int r = vector_reserve(&trace->runs, index + 1);
 
 	if (r < 0)
 		return r;
 	((struct clew_run *)trace->runs.data)[trace->runs.count++] = *run;
+	*ret_index = index;
 	if (run->cpu == UINT16_MAX)
-		return run->task == CLEW_NO_TASK ? 0 : add_piece(trace, run->task, PIECE_RUN, index, run->start);
+		return 0;
 	if (run->cpu >= trace->cpu_count) {
 		size_t count = (size_t)run->cpu + 1;
 		struct numbers *cpus = realloc(trace->cpus, count * sizeof(*cpus));
@@ -72,10 +72,18 @@ static int add_run(void *context, const struct clew_run *run)
 		trace->cpus = cpus;
 		trace->cpu_count = count;
 	}
-	r = add_number(trace, &trace->cpus[run->cpu], (uint32_t)index);
+	return add_number(trace, &trace->cpus[run->cpu], (uint32_t)index);
+}
+
+static int add_run(void *context, const struct clew_run *run)
+{
+	struct clew_trace *trace = context;
+	size_t index;
+	int r = trace_keep_run(trace, run, &index);
+
 	if (r < 0 || run->task == CLEW_NO_TASK)
 		return r;
-	r = add_piece(trace, run->task, PIECE_RUN, index, run->start);
+	r = trace_add_piece(trace, run->task, PIECE_RUN, index, run->start);
 	if (r >= 0 && run->ended == CLEW_RUN_EXITED)
 		trace_task_find(trace, run->task)->task.death = run->end;
 	return r;
@@ -112,7 +120,7 @@ static int add_sleep(void *context, const struct clew_sleep *sleep)
 	}
 	if (index >= trace->sleeps.count)
 		trace->sleeps.count = index + 1;
-	return add_piece(trace, sleep->task, PIECE_SLEEP, index, sleep->start);
+	return trace_add_piece(trace, sleep->task, PIECE_SLEEP, index, sleep->start);
 }
 
 static int add_ready(void *context, const struct clew_ready *ready)
@@ -124,7 +132,7 @@ static int add_ready(void *context, const struct clew_ready *ready)
 	if (r < 0)
 		return r;
 	((struct clew_ready *)trace->readies.data)[trace->readies.count++] = *ready;
-	return add_piece(trace, ready->task, PIECE_READY, index, ready->start);
+	return trace_add_piece(trace, ready->task, PIECE_READY, index, ready->start);
 }
 
 static int add_edge(void *context, const struct clew_edge *edge)

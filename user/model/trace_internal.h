@@ -93,8 +93,11 @@ struct clew_trace {
 int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace);
 int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
 int clew_trace_finish(struct clew_trace *trace, uint64_t end);
-/* Where findings go that no builder makes. Of a run on CPU UINT16_MAX it is not known where it was. */
+/* Where findings go that no builder makes. */
 struct clew_sink trace_sink(struct clew_trace *trace);
+/* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its task's timeline, which has room for all. */
+int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start);
 
 /* ---- trace_identity.c ---- */
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests from the children of devices.
+ */
+#include <errno.h>
+#include <model/capture_back.h>
+
+static bool take_numbers(const char *at, uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!at || !scan_value_number(&at, &numbers[i]))
+			return false;
+	return true;
+}
+
+static int take_below(struct back *back, const char *at, uint32_t number)
+{
+	uint64_t lower;
+	int r = 0;
+
+	while (at && r == 0 && scan_value_number(&at, &lower))
+		r = back->sink.below(back->sink.context, number, (uint32_t)lower);
+	return r;
+}
+
+static int take_request(struct back *back, uint32_t span, uint32_t number)
+{
+	const struct clew_model *model = back->model;
+	const char *device = clew_model_attribute(model, model->spans[model->spans[span].parent].attributes, "dev");
+	const struct values *values = back_values(back, model->spans[span].attributes);
+	const char *file = values->of[CAPTURE_FILE];
+	struct clew_block_request block = {.number = number, .sector = UINT64_MAX};
+	uint64_t bytes = 0, operation = 0, times[3];
+	int r = 0;
+
+	if (!device || !scan_value_device(&device, &block.device))
+		return back_fail(back, "a device's span needs dev=MAJOR:MINOR");
+	if (values->of[CAPTURE_SECTOR])
+		r = back_number(back, "sector", values->of[CAPTURE_SECTOR], &block.sector);
+	if (r == 0 && values->of[CAPTURE_BYTES])
+		r = back_number(back, "bytes", values->of[CAPTURE_BYTES], &bytes);
+	if (r == 0 && values->of[CAPTURE_OPERATION_CODE])
+		r = back_number(back, "operation_code", values->of[CAPTURE_OPERATION_CODE], &operation);
+	if (r < 0)
+		return r;
+	if (take_numbers(values->of[CAPTURE_SINCE], times, 3)) {
+		block.queued = times[0];
+		block.issued = times[1];
+		block.completed = times[2];
+	} else {
+		const struct clew_range *range = &model->spans[span].elementary;
+
+		block.queued = (uint64_t)model->spans[span].start;
+		block.issued = (uint64_t)model->es[range->first + range->count - 1].start;
+		block.completed = (uint64_t)model->spans[span].end;
+	}
+	if (file) {
+		if (!scan_value_device(&file, &block.file_device) || !take_numbers(file, times, 2))
+			return back_fail(back, "file=%.40s: this is no device, inode and page", values->of[CAPTURE_FILE]);
+		block.inode = times[0];
+		block.index = times[1];
+	}
+	block.bytes = (uint32_t)bytes;
+	block.operation = (uint32_t)operation;
+	if (values->of[CAPTURE_SUBMITTER])
+		block.submitter = back_serial(back, values->of[CAPTURE_SUBMITTER]);
+	r = back->sink.request(back->sink.context, &block);
+	return r < 0 ? r : take_below(back, values->of[CAPTURE_BELOW], number);
+}
+
+int back_requests(struct back *back)
+{
+	const struct clew_model *model = back->model;
+	uint32_t number = 0;
+	int r = 0;
+
+	for (uint32_t span = back->first_request; span < model->span_count && r == 0; span++)
+		if (model->spans[span].parent != CLEW_NONE && back->is_device[span] &&
+		    model->spans[model->spans[span].parent].parent == CLEW_NONE)
+			r = take_request(back, span, number++);
+	return r;
+}
