@@ -119,6 +119,32 @@ dep request disk/r2@50 -> a@50
 """
     answer = ask(requests, ["blame", "--victims", "a"])
     tap.same("a device's requests ahead, not those behind", pairs(answer, True), [("a", "b", 20, "disk")])
+    # On CPU 0 v is woken at 30 and preempted at 60; x runs on the other CPU all the time.
+    cpus = """
+hierarchy processes cpus
+category processes p
+category cpus 0
+category cpus 1
+span v [0,100] in processes:p
+span w [0,100] in processes:p
+span x [0,100] in processes:p
+span cpu0 [0,100] in cpus:0
+span cpu1 [0,100] in cpus:1
+wait v 10..40 sleep runqueue=10
+wait v 60..80 runqueue
+wait w 40..60 runqueue
+split cpu0 10
+split cpu0 40
+split cpu0 60
+split cpu0 80
+mark cpu0 v@0
+mark cpu0 w@10
+mark cpu0 v@40
+mark cpu0 w@60
+mark cpu0 v@80
+mark cpu1 x@0
+"""
+    tap.same("a CPU's turns, and nobody on another CPU", pairs(ask(cpus, ["blame"]), True), [("v", "w", 30, "cpu0"), ("w", "v", 20, "cpu0")])
 
 
 def test_errors():

@@ -93,12 +93,19 @@ static int charge_holders(struct resources *resources, uint32_t victim, struct s
 
 /* ---- devices ---- */
 
-/* Who asked for a request: the span that led to its start; the request itself if nobody is known. */
-static uint32_t submitter_of(const struct clew_model *model, uint32_t request)
+/* Who asked for a request: the span that led to its start, or that it names; the request itself if nobody is known. */
+static uint32_t submitter_of(const struct resources *resources, uint32_t request)
 {
-	uint32_t trigger = usable_trigger(model, model->spans[request].elementary.first);
+	const struct clew_model *model = resources->blame->model;
+	uint32_t trigger = usable_trigger(model, model->spans[request].elementary.first), submitter = CLEW_NONE;
+	const char *name;
 
-	return trigger == CLEW_NONE ? request : model->es[trigger].span;
+	if (trigger != CLEW_NONE)
+		return model->es[trigger].span;
+	name = clew_model_attribute(model, model->spans[request].attributes, "submitter");
+	if (name)
+		submitter = root_named(resources, clew_model_find_string(model, name));
+	return submitter == CLEW_NONE ? request : submitter;
 }
 
 static int charge_requests(struct resources *resources, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind)
@@ -116,7 +123,7 @@ static int charge_requests(struct resources *resources, uint32_t victim, struct 
 
 		if (ahead->end <= wait.from)
 			continue;
-		r = blame_charge(resources->blame, victim, submitter_of(model, device->requests[i]), to - wait.from, kind, name);
+		r = blame_charge(resources->blame, victim, submitter_of(resources, device->requests[i]), to - wait.from, kind, name);
 		if (r < 0)
 			return r;
 	}
@@ -125,13 +132,23 @@ static int charge_requests(struct resources *resources, uint32_t victim, struct 
 
 /* ---- CPUs ---- */
 
-/* The thread that runs in an ES of a CPU: its mark. */
+/* The thread that runs in an ES of a CPU: the one that the last mark up to its start names. */
 static uint32_t task_of(const struct resources *resources, uint32_t run)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t mark = model->es[run].mark, end = run + 1 < model->es_count ? model->es[run + 1].mark : model->mark_count;
+	const struct clew_range *range = &model->spans[model->es[run].span].elementary;
+	uint32_t end = range->first + range->count, first = model->es[range->first].mark, low = first;
+	uint32_t high = end < model->es_count ? model->es[end].mark : model->mark_count;
 
-	return mark < end ? root_named(resources, model->marks[mark].label) : CLEW_NONE;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (model->marks[middle].at <= model->es[run].start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > first ? root_named(resources, model->marks[low - 1].label) : CLEW_NONE;
 }
 
 static bool runs_at(const struct resources *resources, uint32_t cpu, uint32_t task, clew_time at)
