@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ns that two CPUs' clocks may differ by. */
+#define CLOCK_SLACK 10000
+
 struct edges {
 	const struct clew_edge *edges;
 	uint32_t *order, *begin;
@@ -106,16 +109,36 @@ static void put_destinations(struct conversion *conversion, const struct edges *
 	}
 }
 
+/* The first of the latest ones: of several that all must happen, it triggers. */
+static unsigned latest_origin(struct conversion *conversion, const struct clew_edge *edge)
+{
+	uint64_t at, latest = 0;
+	uint32_t span, task;
+	unsigned number = 0;
+
+	for (unsigned i = 0; edge->and_count && origin_of(conversion, edge, i, &span, &at, &task); i++)
+		if (span != CLEW_NONE && at > latest) {
+			latest = at;
+			number = i;
+		}
+	return number;
+}
+
 static void put_origins(struct conversion *conversion, const struct edges *edges, size_t group, uint32_t *next)
 {
 	const struct clew_dependency *dependency = (const struct clew_dependency *)conversion->dependencies.data + group;
-	uint32_t slot = dependency->origins.first, span, task;
+	const struct clew_edge *edge = first_of(edges, group);
+	uint32_t first = dependency->origins.first, slot = first + 1, span, task;
+	unsigned latest = latest_origin(conversion, edge);
 	uint64_t at;
 
-	for (unsigned i = 0; origin_of(conversion, first_of(edges, group), i, &span, &at, &task); i++)
+	for (unsigned i = 0; origin_of(conversion, edge, i, &span, &at, &task); i++)
 		if (span != CLEW_NONE)
 			put_endpoint(conversion, next, span,
-				     (struct endpoint){.at = at, .slot = slot++, .dependency = (uint32_t)group, .rank = EVENT_RANK_OUT});
+				     (struct endpoint){.at = at,
+						       .slot = i == latest ? first : slot++,
+						       .dependency = (uint32_t)group,
+						       .rank = EVENT_RANK_OUT});
 }
 
 static bool has_submitter(const struct clew_trace_request *request)
@@ -276,7 +299,8 @@ static uint64_t place_in(const struct stretch *stretch, const struct endpoint *e
 			return at;
 		return stretch->end;
 	}
-	return at - stretch->start <= stretch->end - at ? stretch->start : stretch->end;
+	/* An act comes before what it causes: it goes back, unless clocks alone can have parted it from the run behind. */
+	return stretch->end - at < at - stretch->start && stretch->end - at < CLOCK_SLACK ? stretch->end : stretch->start;
 }
 
 /* What moved comes after what is there already. */
