@@ -13,7 +13,7 @@ struct search {
 	const struct clew_model *model;
 	uint8_t *is_first; /* of a span */
 	uint32_t *pending; /* of each ES: how much it waits for; 0: done */
-	uint32_t *queue;
+	uint32_t *free;	   /* to be done */
 };
 
 struct cycle {
@@ -57,27 +57,28 @@ static uint32_t waits_for(const struct search *search, uint32_t es)
 	return count;
 }
 
-/* How many ESs are left over. */
+/* How many ESs are left over. The last to become free is done next: mostly the successor, which lies beside. */
 static uint32_t drain(struct search *search)
 {
-	uint32_t count = search->model->es_count, used = 0;
+	uint32_t count = search->model->es_count, waiting = 0, done = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		search->pending[i] = waits_for(search, i);
 		if (search->pending[i] == 0)
-			search->queue[used++] = i;
+			search->free[waiting++] = i;
 	}
-	for (uint32_t i = 0; i < used; i++) {
+	for (; waiting > 0; done++) {
+		uint32_t es = search->free[--waiting];
 		bool more = true;
 
 		for (uint32_t n = 0; more; n++) {
-			uint32_t to = follower(search, search->queue[i], n, &more);
+			uint32_t to = follower(search, es, n, &more);
 
 			if (to != CLEW_NONE && search->pending[to] > 0 && --search->pending[to] == 0)
-				search->queue[used++] = to;
+				search->free[waiting++] = to;
 		}
 	}
-	return count - used;
+	return count - done;
 }
 
 /* Something that is done leads to it. */
@@ -199,8 +200,8 @@ void check_cycles(struct check *check)
 	struct search search = {.model = model,
 				.is_first = calloc(count, 1),
 				.pending = calloc(count, sizeof(uint32_t)),
-				.queue = calloc(count, sizeof(uint32_t))};
-	int r = search.is_first && search.pending && search.queue ? 0 : -ENOMEM;
+				.free = calloc(count, sizeof(uint32_t))};
+	int r = search.is_first && search.pending && search.free ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; r == 0 && i < model->span_count; i++)
 		search.is_first[model->spans[i].elementary.first] = 1;
@@ -210,5 +211,5 @@ void check_cycles(struct check *check)
 		check->r = r;
 	free(search.is_first);
 	free(search.pending);
-	free(search.queue);
+	free(search.free);
 }
