@@ -100,15 +100,26 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 	clew_json_object_end(json);
 }
 
-static void print_json(const struct clew_reader *reader, const struct clew_capture_info *info)
+/* Where the file says something of itself: one of the two. */
+struct source {
+	struct clew_reader *reader;
+	struct clew_trace *trace;
+};
+
+static const char *meta(const struct source *source, const char *key)
+{
+	return source->reader ? clew_reader_meta(source->reader, key) : clew_trace_meta(source->trace, key);
+}
+
+static void print_json(const struct source *source, const struct clew_capture_info *info)
 {
 	struct clew_json json = {.out = stdout};
 
 	clew_json_object(&json, NULL);
-	clew_json_string(&json, "kernel", clew_reader_meta(reader, "kernel") ?: "");
-	clew_json_string(&json, "host", clew_reader_meta(reader, "host") ?: "");
-	clew_json_string(&json, "machine", clew_reader_meta(reader, "machine"));
-	clew_json_string(&json, "command", clew_reader_meta(reader, "command"));
+	clew_json_string(&json, "kernel", meta(source, "kernel") ?: "");
+	clew_json_string(&json, "host", meta(source, "host") ?: "");
+	clew_json_string(&json, "machine", meta(source, "machine"));
+	clew_json_string(&json, "command", meta(source, "command"));
 	clew_json_unsigned(&json, "cpus", info->cpus);
 	clew_json_unsigned(&json, "start", info->start);
 	clew_json_unsigned(&json, "end", info->end);
@@ -231,12 +242,12 @@ static void print_gaps(const struct clew_capture_info *info)
 		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);
 }
 
-static void print_text(const struct clew_reader *reader, const struct clew_capture_info *info)
+static void print_text(const struct source *source, const struct clew_capture_info *info)
 {
-	print_field("kernel", clew_reader_meta(reader, "kernel"));
-	print_field("host", clew_reader_meta(reader, "host"));
-	if (clew_reader_meta(reader, "command"))
-		print_field("command", clew_reader_meta(reader, "command"));
+	print_field("kernel", meta(source, "kernel"));
+	print_field("host", meta(source, "host"));
+	if (meta(source, "command"))
+		print_field("command", meta(source, "command"));
 	printf("%-10s %u\n", "cpus", info->cpus);
 	print_begin(info);
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));
@@ -261,19 +272,25 @@ static void print_text(const struct clew_reader *reader, const struct clew_captu
 int clew_command_info(int argc, char **argv)
 {
 	struct info_values values = {};
-	struct clew_reader *reader;
+	const struct clew_capture_info *info;
+	struct source source;
 	char **operands;
 	int status;
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_reader(operands[0], &reader);
+	status = clew_open_info(operands[0], &source.reader, &source.trace);
 	if (status)
 		return status;
-	if (values.json)
-		print_json(reader, clew_reader_info(reader));
+	info = source.reader ? clew_reader_info(source.reader) : clew_trace_info(source.trace);
+	if (!info)
+		status = clew_fail(CLEW_EXIT_INPUT, "%s: no capture was recorded for this trace: `clew dump` shows what is in it",
+				   operands[0]);
+	else if (values.json)
+		print_json(&source, info);
 	else
-		print_text(reader, clew_reader_info(reader));
-	clew_reader_close(reader);
-	return CLEW_EXIT_DONE;
+		print_text(&source, info);
+	clew_reader_close(source.reader);
+	clew_trace_free(source.trace);
+	return status;
 }

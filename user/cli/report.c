@@ -111,18 +111,6 @@ static int fail_to_read(const char *operand, int error, const char *message)
 	}
 }
 
-int clew_open_reader(const char *operand, struct clew_reader **ret_reader)
-{
-	char path[4096], message[512] = "";
-	int status = resolve_operand(operand, path, sizeof(path));
-	int r;
-
-	if (status)
-		return status;
-	r = clew_reader_open(path, ret_reader, message, sizeof(message));
-	return r < 0 ? fail_to_read(operand, r, message) : 0;
-}
-
 /* What the library said of a file that was to be a causal trace. */
 static int fail_to_load(const char *name, int r, const char *message)
 {
@@ -187,22 +175,14 @@ static int open_capture(const char *operand, const char *path, uint32_t drop_typ
 	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
-int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+static int open_notation(const char *operand, const char *path, uint32_t drop_types, struct clew_trace **ret_trace)
 {
 	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
-	char path[4096], message[512] = "";
 	struct clew_model *model;
-	int status = resolve_operand(operand, path, sizeof(path)), r;
+	char message[512] = "";
+	int status = load_model(operand, path, &model, NULL), r;
 
-	if (status)
-		return status;
-	r = clew_capture_probe(path);
-	if (r < 0)
-		return fail_to_open(name, -r);
-	if (r > 0)
-		return open_capture(operand, path, drop_types, ret_trace);
-	status = load_model(operand, path, &model, NULL);
 	if (status)
 		return status;
 	r = clew_trace_from_model(model, &options, ret_trace, message, sizeof(message));
@@ -210,6 +190,45 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 	if (r == -EINVAL)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: write it anew with `clew convert`, or mend it", name, message);
 	return r < 0 ? fail_to_load(name, r, message) : 0;
+}
+
+/* Resolves an operand and tells what it is. */
+static int probe_operand(const char *operand, char *path, size_t size, bool *ret_capture)
+{
+	int status = resolve_operand(operand, path, size), r;
+
+	if (status)
+		return status;
+	r = clew_capture_probe(path);
+	*ret_capture = r > 0;
+	return r < 0 ? fail_to_open(strcmp(operand, "-") ? operand : "standard input", -r) : 0;
+}
+
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	char path[4096];
+	bool is_capture;
+	int status = probe_operand(operand, path, sizeof(path), &is_capture);
+
+	if (status)
+		return status;
+	return (is_capture ? open_capture : open_notation)(operand, path, drop_types, ret_trace);
+}
+
+int clew_open_info(const char *operand, struct clew_reader **ret_reader, struct clew_trace **ret_trace)
+{
+	char path[4096], message[512] = "";
+	bool is_capture;
+	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
+
+	*ret_reader = NULL;
+	*ret_trace = NULL;
+	if (status)
+		return status;
+	if (!is_capture)
+		return open_notation(operand, path, 0, ret_trace);
+	r = clew_reader_open(path, ret_reader, message, sizeof(message));
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
 bool clew_selection_wants(void *context, const struct clew_trace_task *task)

@@ -14,9 +14,10 @@
 #include "json.h"
 #include "options.h"
 
-/* Opens what an operand names; "-" is standard input. A reader is a capture's alone; a trace may come from notation too. */
-int clew_open_reader(const char *operand, struct clew_reader **ret_reader);
+/* Opens what an operand names, a capture or notation; "-" is standard input. */
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+/* The same for what the file says of itself: a capture's reader, or a trace; the other is NULL. */
+int clew_open_info(const char *operand, struct clew_reader **ret_reader, struct clew_trace **ret_trace);
 
 /* Loads the causal trace that an operand names, notation or a capture. *ret_capture: which; may be NULL. */
 int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture);
