@@ -36,9 +36,6 @@ LOUD = [
     "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4", "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4",
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")),
 ]
-# Not asked for unless named by --only.
-AWAITED = [name for name in QUIET + LOUD if name.partition(",")[0] in ("timer", "kernellock", "deep", "fight", "quota", "disk")
-           or name in ("work,refresh", "work,loop")]
 RUNS_PER_RECORDING = 5
 
 
@@ -181,7 +178,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    names = options.only.split("+") if options.only else [name for name in QUIET + LOUD if name not in AWAITED]
+    names = options.only.split("+") if options.only else QUIET + LOUD
     results = Results(names)
     for name in [n for n in names if "-32" in n]:
         if not runs_here(name):

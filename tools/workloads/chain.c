@@ -9,7 +9,15 @@ enum { LOCKED, READING, LOCKING };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int reader, writer, holder, ends[2];
-static uint64_t asleep, work, after;
+static uint64_t asleep, work, worked, after;
+
+static uint64_t own_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
 
 static void hold(int self)
 {
@@ -35,7 +43,9 @@ static void write_after_lock(int self)
 	wl->tasks[self].before = wl_now();
 	atomic_store(&wl->numbers[LOCKING], 1);
 	pthread_mutex_lock(&mutex);
+	worked = own_time();
 	wl_spin(work);
+	worked = own_time() - worked;
 	act = wl_act(self, reader);
 	WL_CHECK(write(ends[1], "x", 1));
 	wl_acted(&act, "pipe", "pipe", "read", "pipe");
@@ -74,7 +84,7 @@ int main(int argc, char **argv)
 	charge->chain[1] = writer;
 	charge->chain[2] = holder;
 	charge->chain_count = 3;
-	charge = wl_charge(fact, writer, "running", work / 4, after - fact->from);
+	charge = wl_charge(fact, writer, "running", worked / 2, after - fact->from);
 	charge->chain[0] = reader;
 	charge->chain_count = 1;
 	wl_print();

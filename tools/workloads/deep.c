@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 	fact = wl_fact(self, seen->disk_start, wl_now());
 	disk = seen->disk_end - seen->disk_start;
 	/* Its waits for the disk, and what it ran in between. */
-	charge = wl_charge(fact, holder, "device|queued", disk * 3 / 10, disk);
+	charge = wl_charge(fact, holder, "device|queued", disk / 20, disk);
 	for (charge->chain_count = 0; charge->chain_count < 5; charge->chain_count++)
 		charge->chain[charge->chain_count] = self + charge->chain_count;
 	charge = wl_charge(fact, holder, "device|queued|running|runqueue|write", disk * 9 / 10, fact->to - fact->from);

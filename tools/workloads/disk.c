@@ -67,15 +67,14 @@ static void move_directly(int self, bool writing)
 		end_step(&step);
 		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal" : "read");
 		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
-		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, "");
+		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, false);
 	}
 }
 
 static void read_cold(int self)
 {
-	char all[256], sectors[256];
+	char sectors[256];
 
-	disk_sectors(&file, 0, BLOCKS * DISK_BLOCK, all, sizeof(all));
 	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
 		uint64_t from = wl_random(0, BLOCKS - 4) * DISK_BLOCK, bytes = wl_random(1, 4 * DISK_BLOCK);
 		struct step step;
@@ -86,7 +85,7 @@ static void read_cold(int self)
 		end_step(&step);
 		log_step(self, &step, "pread64", "read");
 		disk_sectors(&file, from, (bytes + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK, sectors, sizeof(sectors));
-		disk_asked(&file, self, "read", step.from, step.to, sectors, all);
+		disk_asked(&file, self, "read", step.from, step.to, sectors, true);
 	}
 }
 
@@ -117,7 +116,7 @@ static void write_back(int self, bool fresh)
 			WL_CHECK(fdatasync(file.fd));
 		end_step(&step);
 		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync", "fsync|journal");
-		disk_asked(&file, self, "write", step.from, step.to, sectors, "");
+		disk_asked(&file, self, "write", step.from, step.to, sectors, false);
 	}
 }
 

@@ -31,6 +31,7 @@ struct disk_file {
 	struct disk disk;
 	struct fiemap_extent extents[DISK_EXTENTS];
 	unsigned extent_count;
+	char sectors[256]; /* all of it, as JSON */
 };
 
 /* A line of a file below /sys/dev/block/MAJOR:MINOR. */
@@ -89,33 +90,6 @@ WL_FINE void disk_map(struct disk_file *file)
 	memcpy(file->extents, map.extents, sizeof(map.extents));
 }
 
-/* Makes a file of `blocks` blocks in the place's file system `name`; written and on disk, or only allocated. It has no name. */
-WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned blocks, int flags, bool written)
-{
-	static char data[16 * DISK_BLOCK] __attribute__((aligned(4096)));
-	struct stat status;
-	char path[320];
-
-	snprintf(path, sizeof(path), "%s/workload-XXXXXX", wl_place(name));
-	file->fd = WL_CHECK(mkostemp(path, O_CLOEXEC));
-	WL_CHECK(fallocate(file->fd, 0, 0, blocks * DISK_BLOCK));
-	memset(data, 'x', sizeof(data));
-	for (unsigned block = 0; written && block < blocks; block += 16)
-		WL_CHECK(pwrite(file->fd, data, (blocks - block < 16 ? blocks - block : 16) * DISK_BLOCK, block * DISK_BLOCK));
-	WL_CHECK(fsync(file->fd));
-	if (flags) {
-		close(file->fd);
-		file->fd = WL_CHECK(open(path, O_RDWR | O_CLOEXEC | flags));
-	}
-	unlink(path);
-	WL_CHECK(fstat(file->fd, &status));
-	file->inode = status.st_ino;
-	file->disk = disk_below(status.st_dev, strcmp(name, "dm") == 0);
-	disk_map(file);
-	WL_CHECK(syncfs(file->fd));
-	WL_CHECK(posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
-}
-
 /* The sectors of a stretch of a file as JSON, [[first, count], ...]; returns how many stretches. */
 WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t bytes, char *text, size_t size)
 {
@@ -139,6 +113,34 @@ WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t b
 		count++;
 	}
 	return count;
+}
+
+/* Makes a file of `blocks` blocks in the place's file system `name`; written and on disk, or only allocated. It has no name. */
+WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned blocks, int flags, bool written)
+{
+	static char data[16 * DISK_BLOCK] __attribute__((aligned(4096)));
+	struct stat status;
+	char path[320];
+
+	snprintf(path, sizeof(path), "%s/workload-XXXXXX", wl_place(name));
+	file->fd = WL_CHECK(mkostemp(path, O_CLOEXEC));
+	WL_CHECK(fallocate(file->fd, 0, 0, blocks * DISK_BLOCK));
+	memset(data, 'x', sizeof(data));
+	for (unsigned block = 0; written && block < blocks; block += 16)
+		WL_CHECK(pwrite(file->fd, data, (blocks - block < 16 ? blocks - block : 16) * DISK_BLOCK, block * DISK_BLOCK));
+	WL_CHECK(fsync(file->fd));
+	if (flags) {
+		close(file->fd);
+		file->fd = WL_CHECK(open(path, O_RDWR | O_CLOEXEC | flags));
+	}
+	unlink(path);
+	WL_CHECK(fstat(file->fd, &status));
+	file->inode = status.st_ino;
+	file->disk = disk_below(status.st_dev, strcmp(name, "dm") == 0);
+	disk_map(file);
+	disk_sectors(file, 0, (uint64_t)blocks * DISK_BLOCK, file->sectors, sizeof(file->sectors));
+	WL_CHECK(syncfs(file->fd));
+	WL_CHECK(posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED));
 }
 
 /* What a disk has counted: reads, sectors read, writes, sectors written, flushes. */
@@ -175,14 +177,14 @@ WL_FINE void disk_counted(const struct disk *disk, const struct disk_counts *bef
 		after->flushes - before->flushes);
 }
 
-/* Exactly these sectors were asked for by `task`, each once; if `within`, these and no others of the file's may have been. */
+/* Of the file's sectors exactly these were asked for by `task`, each once; or these at least, if `more`. */
 WL_FINE void disk_asked(const struct disk_file *file, int task, const char *operation, uint64_t from, uint64_t to, const char *sectors,
-			const char *within)
+			bool more)
 {
-	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"%s\",\"from\":%llu,\"to\":%llu,\"sectors\":[%s],\"within\":[%"
-		"s]",
+	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"%s\",\"from\":%llu,\"to\":%llu,\"sectors\":[%s],\"more\":%s,"
+		"\"file\":[%s]",
 		wl->tasks[task].tid, file->disk.major, file->disk.minor, operation, (unsigned long long)from, (unsigned long long)to,
-		sectors, within);
+		sectors, more ? "true" : "false", file->sectors);
 }
 
 #endif

@@ -116,8 +116,8 @@ static void spend(int self)
 		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)to, kept_off_count + 1);
 	fact = wl_fact(self, from, to);
 	wl_charge(fact, self, "running", worked * 9 / 10 - 1000000, worked * 11 / 10 + 1000000);
-	/* What the task was off its CPU is the group's time off it, but for what it waited in queues. */
-	wl_charge(fact, self, "throttle", (to - from - worked) / 2, to - from - worked + 1000000);
+	/* The group's own count is of each CPU; what the task was off besides it waited in queues. */
+	wl_charge(fact, self, "throttle", kept_off * 4 / 10, to - from - worked + 1000000);
 	wl_charge(fact, self, "throttle|runqueue", (to - from - worked) * 9 / 10 - 1000000, to - from - worked + 1000000);
 }
 

@@ -141,7 +141,7 @@ struct wl_log {
 	struct wl_edge edges[WL_EDGES];
 	struct wl_wait waits[WL_WAITS];
 	struct wl_fact facts[WL_FACTS];
-	char rules[WL_RULES][512]; /* JSON: what must hold where single acts are not known */
+	char rules[WL_RULES][768]; /* JSON: what must hold where single acts are not known */
 };
 
 static struct wl_log *wl;
