@@ -302,6 +302,65 @@ static void test_removal(void **state)
 	assert_true(critical > 10000 && gained > 5000);
 }
 
+/* ---- many ESs: the drags alone, from the slacks that were found ---- */
+
+enum { WIDTH = 30, EACH = 90 };
+
+static void test_many(void **state)
+{
+	static struct clew_es es[WIDTH * EACH];
+	static struct clew_dependency dependencies[WIDTH * EACH];
+	static uint32_t origins[WIDTH * EACH], destinations[WIDTH * EACH];
+	static struct random_model m;
+	struct clew_span spans[WIDTH];
+
+	(void)state;
+	m.seed = 4711;
+	for (unsigned round = 0; round < 8; round++) {
+		struct clew_model model = {.es = es, .spans = spans, .dependencies = dependencies, .origins = origins};
+		struct clew_slack slack;
+		uint32_t edges = 0;
+
+		model.destinations = destinations;
+		model.span_count = WIDTH;
+		model.es_count = WIDTH * EACH;
+		for (uint32_t i = 0; i < WIDTH * EACH; i++) {
+			clew_time at = i % EACH ? es[i - 1].end : (clew_time)pick(&m, 100);
+
+			if (i % EACH == 0)
+				spans[i / EACH] = (struct clew_span){.start = at, .parent = CLEW_NONE, .elementary = {i, EACH}};
+			at += pick(&m, 3) ? 0 : pick(&m, round % 2 ? 40 : 3);
+			es[i] = (struct clew_es){.start = at, .span = i / EACH, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+			es[i].end = at + (pick(&m, 5) ? pick(&m, 20) : pick(&m, 300));
+		}
+		for (uint32_t i = 0; i < WIDTH * EACH; i++) {
+			uint32_t a = pick(&m, WIDTH * EACH), b = pick(&m, WIDTH * EACH);
+
+			if (es[a].out != CLEW_NONE || es[b].in != CLEW_NONE || es[a].end > es[b].start || es[b].start - es[a].end > 50)
+				continue;
+			dependencies[edges] = (struct clew_dependency){.origins = {edges, 1}, .destinations = {edges, 1}};
+			origins[edges] = a;
+			destinations[edges] = b;
+			es[a].out = es[b].in = edges++;
+		}
+		model.dependency_count = model.origin_count = model.destination_count = edges;
+		assert_int_equal(clew_slack_find(&model, NULL, NULL, &slack), 0);
+		for (uint32_t x = 0; x < slack.count; x++) {
+			clew_time drag = es[x].end - es[x].start;
+
+			for (uint32_t a = 0; a < slack.count; a++) {
+				const struct clew_slack_row *row = &slack.rows[a];
+
+				if (a != x && row->earliest_start < es[x].end && row->latest_finish > es[x].start &&
+				    clew_slack_of(&model, row) < drag)
+					drag = clew_slack_of(&model, row);
+			}
+			assert_int_equal(slack.rows[x].drag, drag);
+		}
+		clew_slack_done(&slack);
+	}
+}
+
 static void test_arguments(void **state)
 {
 	static const struct random_shape shape = {.spans = 2, .es = 3};
@@ -323,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_definitions),
 		cmocka_unit_test(test_removal),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_arguments),
 	};
 
