@@ -26,8 +26,72 @@ static __always_inline __u32 disk_of_request(struct request *request)
 	return request->q->disk->part0->bd_dev;
 }
 
+/*
+ * Direct I/O by a task, whose request is told at its end in one record: by the bio
+ * that is all of it. An address serves many bios one after the other.
+ */
+struct direct {
+	__u64 queued;
+	__u64 issued;
+	__u64 request;
+	__u64 inode;
+	__u32 file_device;
+	__u32 task;
+	__u32 live;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, struct direct);
+} clew_direct SEC(".maps");
+
+#define LOOP_MAJOR 7
+
+/* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
+static __always_inline bool is_plain_direct(struct place *place, struct bio *bio)
+{
+	struct gendisk *disk = bio->bi_bdev->bd_disk;
+
+	return direct_end_io && (__u64)bio->bi_end_io == direct_end_io && place->level == LEVEL_TASK &&
+	       !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
+}
+
+static __always_inline bool direct_queue(struct place *place, struct bio *bio)
+{
+	struct iomap_dio *io = bio->bi_private;
+	struct inode *inode = BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+	struct direct direct = {.queued = bpf_ktime_get_ns(), .live = 1}, *known;
+	__u64 key = (__u64)bio;
+
+	direct.task = serial_of_current(place->cpu_state, place->task);
+	direct.inode = BPF_CORE_READ(inode, i_ino);
+	direct.file_device = BPF_CORE_READ(inode, i_sb, s_dev);
+	known = bpf_map_lookup_elem(&clew_direct, &key);
+	if (likely(known)) {
+		*known = direct;
+		return true;
+	}
+	return !bpf_map_update_elem(&clew_direct, &key, &direct, BPF_ANY);
+}
+
+/* What is known of the one bio of a request, if that is direct I/O. */
+static __always_inline struct direct *direct_of(struct request *request)
+{
+	struct bio *bio = request->bio;
+	struct direct *direct;
+	__u64 key = (__u64)bio;
+
+	if (!bio || bio->bi_next || !direct_end_io || (__u64)bio->bi_end_io != direct_end_io)
+		return NULL;
+	direct = bpf_map_lookup_elem(&clew_direct, &key);
+	return direct && direct->live ? direct : NULL;
+}
+
 /* The file whose page comes first in a bio, or that direct I/O is on. */
-static __always_inline void describe_pages(struct bio *bio, struct clew_bio *record, __u32 mount_namespace)
+static __always_inline void describe_pages(struct bio *bio, struct clew_bio *record)
 {
 	struct address_space *mapping;
 	struct inode *inode = NULL;
@@ -67,8 +131,6 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 {
 	struct clew_bio *record;
 
-	if (!enabled || !place_here(place))
-		return NULL;
 	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, bpf_ktime_get_ns(), sizeof(*record));
 	if (!record)
 		return NULL;
@@ -91,12 +153,15 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 {
+	struct clew_bio *record;
 	struct place place;
-	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 
+	if (!enabled || !place_here(&place) || (is_plain_direct(&place, bio) && direct_queue(&place, bio)))
+		return 0;
+	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
-	describe_pages(bio, record, 0);
+	describe_pages(bio, record);
 	record_submit(record);
 	return 0;
 }
@@ -108,7 +173,7 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 	struct place place;
 
 	/* A partition's bio is moved within its disk: that is no other device. */
-	if (!enabled || disk_of(bio->bi_bdev) == device)
+	if (!enabled || disk_of(bio->bi_bdev) == device || !place_here(&place))
 		return 0;
 	record = bio_reserve(&place, bio, CLEW_BIO_REMAP);
 	if (!record)
@@ -122,9 +187,12 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 SEC("tp_btf/block_split")
 int BPF_PROG(clew_block_split, struct bio *bio)
 {
+	struct clew_bio *record;
 	struct place place;
-	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_SPLIT);
 
+	if (!enabled || !place_here(&place))
+		return 0;
+	record = bio_reserve(&place, bio, CLEW_BIO_SPLIT);
 	if (!record)
 		return 0;
 	record->parent = (__u64)bio->bi_private;
@@ -134,9 +202,12 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 
 static __always_inline void bio_merged(struct bio *bio)
 {
+	struct clew_bio *record;
 	struct place place;
-	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_MERGE);
 
+	if (!enabled || !place_here(&place))
+		return;
+	record = bio_reserve(&place, bio, CLEW_BIO_MERGE);
 	if (record)
 		record_submit(record);
 }
@@ -183,6 +254,11 @@ static __always_inline void request_describe(struct clew_request *record, struct
 	record->error = 0;
 	record->context = place_context(place);
 	record->bio_count = 0;
+	record->queued = 0;
+	record->issued = 0;
+	record->inode = 0;
+	record->file_device = 0;
+	record->reserved = 0;
 }
 
 static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
@@ -210,17 +286,32 @@ SEC("tp_btf/block_rq_issue")
 int BPF_PROG(clew_block_rq_issue, struct request *request)
 {
 	struct clew_request *record;
+	struct direct *direct;
 	struct place place;
 	struct bio *bio;
 	__u32 count = 0;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
+		return 0;
+	direct = direct_of(request);
+	if (direct) {
+		direct->issued = bpf_ktime_get_ns();
+		direct->request = (__u64)request;
+		return 0;
+	}
+	if (!place_here(&place))
 		return 0;
 	record = request_reserve(&place, request, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
 	bio = request->bio;
 	while (bio && count < BIOS_MOST) {
+		__u64 key = (__u64)bio;
+
+		/* Of several bios, whose it is their records would tell: here it is the first one's. */
+		direct = count == 0 ? bpf_map_lookup_elem(&clew_direct, &key) : NULL;
+		if (direct && direct->live)
+			record->task = direct->task;
 		bio = BPF_CORE_READ(bio, bi_next);
 		count++;
 	}
@@ -248,14 +339,26 @@ SEC("tp_btf/block_rq_complete")
 int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigned int bytes)
 {
 	struct clew_request *record;
+	struct direct *direct;
 	struct place place;
 
 	if (!enabled || !place_here(&place))
 		return 0;
 	window_open(&place, (__u64)request);
-	record = request_reserve(&place, request, CLEW_REQUEST_COMPLETE);
+	direct = direct_of(request);
+	if (direct && (direct->request != (__u64)request || !direct->issued))
+		direct = NULL;
+	record = request_reserve(&place, request, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
+	if (direct) {
+		record->task = direct->task;
+		record->queued = direct->queued;
+		record->issued = direct->issued;
+		record->inode = direct->inode;
+		record->file_device = direct->file_device;
+		direct->live = 0;
+	}
 	record->error = error & 0xff;
 	record->bytes = bytes;
 	record_submit(record);
@@ -277,9 +380,12 @@ int BPF_PROG(clew_block_io_done, struct request *request)
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *bio)
 {
+	struct clew_bio *record;
 	struct place place;
-	struct clew_bio *record = bio_reserve(&place, bio, CLEW_BIO_COMPLETE);
 
+	if (!enabled || !place_here(&place))
+		return 0;
+	record = bio_reserve(&place, bio, CLEW_BIO_COMPLETE);
 	if (!record)
 		return 0;
 	record->device = queue->disk->part0->bd_dev;

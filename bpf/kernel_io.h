@@ -76,8 +76,14 @@ struct block_device {
 	__u32 bd_dev;
 };
 
+struct block_device_operations {
+	void *submit_bio; /* a device without requests */
+};
+
 struct gendisk {
+	int major;
 	struct block_device *part0;
+	const struct block_device_operations *fops;
 };
 
 struct request_queue {

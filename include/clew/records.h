@@ -382,12 +382,11 @@ struct clew_bio {
 
 /* clew_header.flags of REQUEST */
 enum clew_request_event {
-	CLEW_REQUEST_INSERT = 0, /* into a scheduler's or the dispatch queue */
-	CLEW_REQUEST_ISSUE = 1,	 /* to the driver */
+	CLEW_REQUEST_ISSUE = 1, /* to the driver */
 	CLEW_REQUEST_REQUEUE = 2,
 	CLEW_REQUEST_COMPLETE = 3, /* `bytes` of it; may come in parts, and twice for a flush and FUA write */
 	CLEW_REQUEST_MERGE = 4,	   /* it goes up in another one */
-	CLEW_REQUEST_DONE = 5,	   /* all its bios have ended; not every kernel tells */
+	CLEW_REQUEST_WHOLE = 8,	   /* all of one that is of direct I/O and has one bio, told when it completes */
 };
 
 struct clew_request {
@@ -399,11 +398,17 @@ struct clew_request {
 	__u32 bytes;
 	__u32 device;
 	__u32 operation; /* as in the kernel */
-	__u32 task;	 /* in whose context, 0 none */
+	__u32 task;	 /* in whose context, 0 none; WHOLE: who submitted it */
 	__s32 tag;
 	__s32 error;	 /* COMPLETE: status */
 	__u32 context;	 /* enum clew_wake_context */
 	__u32 bio_count; /* ISSUE: how many bios are in it */
+	/* WHOLE only */
+	__u64 queued;
+	__u64 issued;
+	__u64 inode; /* of the file that the direct I/O is on */
+	__u32 file_device;
+	__u32 reserved;
 };
 
 /* From `begin` to header.time `task` waited for a kernel lock without leaving the CPU. */
@@ -464,7 +469,7 @@ CLEW_ASSERT_SIZE(struct clew_gap, 32);
 CLEW_ASSERT_SIZE(struct clew_cause, 32);
 CLEW_ASSERT_SIZE(struct clew_work, 88);
 CLEW_ASSERT_SIZE(struct clew_bio, 88);
-CLEW_ASSERT_SIZE(struct clew_request, 80);
+CLEW_ASSERT_SIZE(struct clew_request, 112);
 CLEW_ASSERT_SIZE(struct clew_lock, 48);
 CLEW_ASSERT_SIZE(struct clew_ring, 48);
 CLEW_ASSERT_SIZE(struct clew_refill, 24);

@@ -216,6 +216,12 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->request.error = (int32_t)random_value(random);
 		any->request.context = random_below(random, 7);
 		any->request.bio_count = random_value(random);
+		if (any->header.flags & CLEW_REQUEST_WHOLE) {
+			any->request.queued = random_value(random);
+			any->request.issued = random_value(random);
+			any->request.inode = random_value(random);
+			any->request.file_device = random_value(random);
+		}
 		return sizeof(any->request);
 	case CLEW_KIND_LOCK:
 		any->lock.begin = random_value(random);

@@ -263,6 +263,7 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_WORK:
 			reserved = 3 + 7;
 			break;
+		case CLEW_KIND_REQUEST:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_TASK:
 		case CLEW_KIND_RENAME:

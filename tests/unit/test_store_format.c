@@ -148,6 +148,12 @@ static void show_machine(FILE *out, const union any_record *any)
 		SIGNED(&any->request, error);
 		NUMBER(&any->request, context);
 		NUMBER(&any->request, bio_count);
+		if (any->header.flags & CLEW_REQUEST_WHOLE) {
+			NUMBER(&any->request, queued);
+			NUMBER(&any->request, issued);
+			NUMBER(&any->request, inode);
+			NUMBER(&any->request, file_device);
+		}
 		break;
 	case CLEW_KIND_LOCK:
 		NUMBER(&any->lock, begin);

@@ -171,7 +171,7 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 static int request_of(struct clew_builder *builder, const struct clew_request *record, struct request **ret_request)
 {
 	struct request *request = latest_at(&builder->blocks, record->request);
-	bool begins = record->header.flags == CLEW_REQUEST_INSERT || record->header.flags == CLEW_REQUEST_ISSUE;
+	bool begins = record->header.flags == CLEW_REQUEST_ISSUE || record->header.flags == CLEW_REQUEST_WHOLE;
 
 	if (request && !request->merged && !(request->ended && begins) &&
 	    (request->allocated == record->allocated || !record->allocated || !request->allocated)) {
@@ -284,13 +284,24 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	return tell_submitter(builder, request);
 }
 
+/* What bios and the issue of others tell. */
+static void take_whole(struct clew_block_request *block, const struct clew_request *record)
+{
+	block->sector = record->sector;
+	block->bytes = record->bytes;
+	block->queued = record->queued;
+	block->issued = record->issued;
+	block->submitter = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
+	block->inode = record->inode;
+	block->file_device = record->file_device;
+	block->index = UINT64_MAX;
+}
+
 int build_feed_request(struct clew_builder *builder, const struct clew_request *record)
 {
 	struct request *request;
 	int r;
 
-	if (record->header.flags == CLEW_REQUEST_DONE)
-		return 0;
 	r = request_of(builder, record, &request);
 	if (r < 0)
 		return r;
@@ -298,6 +309,9 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 	case CLEW_REQUEST_ISSUE:
 		return feed_issue(builder, record, request);
 	case CLEW_REQUEST_COMPLETE:
+		return feed_request_complete(builder, record, request);
+	case CLEW_REQUEST_WHOLE:
+		take_whole(&request->block, record);
 		return feed_request_complete(builder, record, request);
 	case CLEW_REQUEST_MERGE:
 		unlist(builder, request);

@@ -276,6 +276,10 @@ static const struct table_column request_columns[] = {
 	REQUEST(error, STORE_PLAIN, NULL),
 	REQUEST_BY(context, "device", "flags"),
 	REQUEST_BY(bio_count, "device", "flags"),
+	AT("queued", struct clew_request, queued, 0, STORE_SAME, "allocated", CLEW_REQUEST_WHOLE),
+	AT("issued", struct clew_request, issued, 0, STORE_SAME, "queued", CLEW_REQUEST_WHOLE),
+	AT("inode", struct clew_request, inode, 0, STORE_KEYED, "task", CLEW_REQUEST_WHOLE),
+	AT("file_device", struct clew_request, file_device, 0, STORE_KEYED, "task", CLEW_REQUEST_WHOLE),
 };
 
 static const struct table_column lock_columns[] = {
