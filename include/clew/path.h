@@ -74,8 +74,8 @@ int clew_path_find(struct clew_path_finder *finder, const struct clew_position *
 void clew_paths_done(struct clew_paths *paths);
 
 /*
- * A stretch of a path, never empty. Kinds: running, in an ES of the path; a wait's
- * kind, where the path goes through a gap of a span; runqueue, between what made an
+ * A stretch of a path, never empty. Kinds: running, in an ES of the path, or device
+ * where that is a request's; a wait's kind, where the path goes through a gap of a span; runqueue, between what made an
  * ES ready and its start. What an edge's destination did while it could not yet take
  * the dependency is running, too, but not on the path. A gap that nobody typed is
  * unknown, or other where a child ran in it.

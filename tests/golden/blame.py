@@ -119,6 +119,8 @@ dep request disk/r2@50 -> a@50
 """
     answer = ask(requests, ["blame", "--victims", "a"])
     tap.same("a device's requests ahead, not those behind", pairs(answer, True), [("a", "b", 20, "disk")])
+    late = requests.replace("wait a 20..50", "wait a 20..60").replace("-> a@50", "-> a@60")
+    tap.same("what runs on a device has no CPU", pairs(ask(late, ["blame", "--victims", "a", "--antagonists", "**/(r)"])), [])
     # On CPU 0 v is woken at 30 and preempted at 60; x runs on the other CPU all the time.
     cpus = """
 hierarchy processes cpus

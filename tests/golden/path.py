@@ -97,6 +97,19 @@ def test_waits():
     tap.same("what the receiver did before it took the message",
              [(s["start"], s["end"], s["kind"], s["on_path"]) for s in answer["segments"]],
              [(0, 25, "running", True), (25, 30, "running", False), (30, 35, "sleep", False), (35, 50, "running", False), (50, 90, "running", True)])
+    trace = """
+hierarchy devices
+category devices 8:0
+span a [0,100]
+span disk [0,100] in devices:8:0
+span disk/r [20,80] no-call
+wait a 20..90 read
+wait disk/r 20..50 queued
+dep request a@20 -> disk/r@20
+dep request disk/r@80 -> a@90
+"""
+    tap.same("through a request", [s[:3] for s in stretches(ask(trace, ["path", "--from", "a @ 0%", "--to", "a @ 100%"]))],
+             [(0, 20, "running"), (20, 50, "queued"), (50, 80, "device"), (80, 90, "runqueue"), (90, 100, "running")])
 
 
 def test_top():

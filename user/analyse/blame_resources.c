@@ -251,14 +251,6 @@ static int charge_es(struct resources *resources, uint32_t es)
 	return 0;
 }
 
-static uint32_t hierarchy_named(const struct clew_model *model, const char *name)
-{
-	for (uint32_t i = 0; i < model->hierarchy_count; i++)
-		if (!strcmp(clew_model_string(model, model->hierarchies[i]), name))
-			return i;
-	return CLEW_NONE;
-}
-
 static int index_requests(struct resources *resources, struct device *device)
 {
 	const struct clew_model *model = resources->blame->model;
@@ -341,6 +333,14 @@ int blame_resources(struct blame *blame)
 	for (uint32_t es = 0; es < model->es_count && r == 0; es++)
 		if (blame->victims[model->es[es].span])
 			r = charge_es(&resources, es);
+	/* What runs on a device is no CPU's. */
+	for (uint32_t span = 0; span < model->span_count && resources.device_count; span++) {
+		uint32_t root = span;
+
+		while (model->spans[root].parent != CLEW_NONE)
+			root = model->spans[root].parent;
+		blame->antagonists[span] = blame->antagonists[span] && resources.device_of[root] == CLEW_NONE;
+	}
 	if (r == 0 && !resources.cpu_count)
 		r = blame_running(blame, CLEW_SEGMENT_RUNQUEUE, in_runqueue);
 	for (uint32_t i = 0; i < resources.device_count; i++) {

@@ -47,6 +47,9 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
  */
 clew_time gap_ready(const struct clew_model *model, uint32_t es);
 
+/* CLEW_NONE: the trace has no hierarchy of this name. */
+uint32_t hierarchy_named(const struct clew_model *model, const char *name);
+
 /* What a search knows of an ES; all zero before it. */
 struct path_node {
 	clew_time work; /* of the best path so far */

@@ -9,6 +9,9 @@
 
 struct cutter {
 	const struct clew_model *model;
+	uint32_t devices; /* a hierarchy, CLEW_NONE none */
+	uint32_t root;	  /* the last one looked at */
+	bool root_is_device;
 	clew_time at, end;
 	struct clew_path_segment *segments;
 	size_t count, capacity;
@@ -39,11 +42,25 @@ static int cut(struct cutter *cutter, clew_time until, struct clew_path_segment 
 	return 0;
 }
 
+/* Whether a span is a request: what runs there is the device. */
+static bool on_device(struct cutter *cutter, uint32_t span)
+{
+	if (cutter->devices == CLEW_NONE)
+		return false;
+	while (cutter->model->spans[span].parent != CLEW_NONE)
+		span = cutter->model->spans[span].parent;
+	if (span != cutter->root) {
+		cutter->root = span;
+		cutter->root_is_device = clew_model_category_of(cutter->model, span, cutter->devices) != CLEW_NONE;
+	}
+	return cutter->root_is_device;
+}
+
 static int cut_running(struct cutter *cutter, uint32_t es, bool on_path)
 {
 	struct clew_path_segment segment = NOTHING;
 
-	segment.kind = CLEW_SEGMENT_RUNNING;
+	segment.kind = on_device(cutter, cutter->model->es[es].span) ? CLEW_SEGMENT_DEVICE : CLEW_SEGMENT_RUNNING;
 	segment.span = cutter->model->es[es].span;
 	segment.es = es;
 	segment.on_path = on_path;
@@ -127,7 +144,8 @@ static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
 		       size_t *ret_count)
 {
-	struct cutter cutter = {.model = model, .at = path->start, .end = path->end};
+	struct cutter cutter = {
+		.model = model, .devices = hierarchy_named(model, "devices"), .root = CLEW_NONE, .at = path->start, .end = path->end};
 	int r = 0;
 
 	for (uint32_t i = 0; i < path->count && r == 0; i++) {

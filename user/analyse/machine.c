@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the wait of a gap ends and the run queue begins.
+ * What a trace says of its machine: where the wait of a gap ends and the run queue
+ * begins, and which hierarchy is which.
  */
 #include <clew/tokens.h>
+#include <string.h>
 
 #include "path_internal.h"
 
@@ -23,4 +25,12 @@ clew_time gap_ready(const struct clew_model *model, uint32_t es)
 	else if (trigger != CLEW_NONE)
 		ready = model->es[trigger].end;
 	return ready < from ? from : ready > start ? start : ready;
+}
+
+uint32_t hierarchy_named(const struct clew_model *model, const char *name)
+{
+	for (uint32_t i = 0; i < model->hierarchy_count; i++)
+		if (!strcmp(clew_model_string(model, model->hierarchies[i]), name))
+			return i;
+	return CLEW_NONE;
 }
