@@ -52,6 +52,32 @@ static size_t record_size(const struct clew_header *header)
 	case CLEW_KIND_SWITCH:
 	case CLEW_KIND_STATE:
 		size = sizeof(struct clew_switch) + (header->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
+		if (header->kind == CLEW_KIND_SWITCH && header->flags & CLEW_SWITCH_CAUSE)
+			size += sizeof(struct clew_cause);
+		break;
+	case CLEW_KIND_TEXT:
+		size = sizeof(struct clew_text_record) + ((const struct clew_text_record *)header)->text_size;
+		break;
+	case CLEW_KIND_CGROUP:
+		size = sizeof(struct clew_cgroup_record) + ((const struct clew_cgroup_record *)header)->path_size;
+		break;
+	case CLEW_KIND_WORK:
+		size = sizeof(struct clew_work);
+		break;
+	case CLEW_KIND_BIO:
+		size = sizeof(struct clew_bio);
+		break;
+	case CLEW_KIND_REQUEST:
+		size = sizeof(struct clew_request);
+		break;
+	case CLEW_KIND_LOCK:
+		size = sizeof(struct clew_lock);
+		break;
+	case CLEW_KIND_RING:
+		size = sizeof(struct clew_ring);
+		break;
+	case CLEW_KIND_REFILL:
+		size = sizeof(struct clew_refill);
 		break;
 	case CLEW_KIND_TASK:
 		size = sizeof(struct clew_task_record) + ((const struct clew_task_record *)header)->command_line_size;
@@ -196,6 +222,7 @@ struct woken {
 	uint8_t context; /* 0: task */
 	uint8_t flags, operation, object_kind;
 	uint64_t object;
+	struct clew_cause cause; /* kind 0: none is told */
 };
 
 struct switched {
@@ -213,6 +240,7 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 	struct {
 		struct clew_switch head;
 		struct clew_wait wait;
+		struct clew_cause cause;
 	} record = {
 		.head =
 			{
@@ -231,6 +259,7 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 				.wake_call = CLEW_NO_CALL,
 			},
 	};
+	bool caused;
 
 	if (w.wait) {
 		record.head.header.flags |= CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
@@ -240,7 +269,14 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 	}
 	if (w.woken.at && !(w.flags & CLEW_SWITCH_NEXT_NEW))
 		record.head.header.flags |= CLEW_SWITCH_NEXT_SLEPT;
-	synthetic_put(s, &record, sizeof(record.head) + (w.wait ? sizeof(record.wait) : 0));
+	caused = kind == CLEW_KIND_SWITCH && (w.woken.cause.kind || w.flags & CLEW_SWITCH_CAUSE);
+	if (caused) {
+		struct clew_cause *behind = w.wait ? &record.cause : (struct clew_cause *)&record.wait;
+
+		record.head.header.flags |= CLEW_SWITCH_CAUSE;
+		memcpy(behind, &w.woken.cause, sizeof(*behind));
+	}
+	synthetic_put(s, &record, sizeof(record.head) + (w.wait ? sizeof(record.wait) : 0) + (caused ? sizeof(record.cause) : 0));
 }
 
 #define SWITCH(s, ...) put_switch(s, CLEW_KIND_SWITCH, (struct switched){__VA_ARGS__})
@@ -272,6 +308,42 @@ static UNUSED void stop_asleep(struct synthetic *s, uint64_t at, uint32_t task, 
 {
 	put_switch(s, CLEW_KIND_STATE,
 		   (struct switched){.at = at, .prev = task, .next = task, .wait = &wait, .flags = CLEW_STATE_STOP, .woken = woken});
+}
+
+/* ---- devices, work, locks ---- */
+
+static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const char *words)
+{
+	char bytes[sizeof(struct clew_text_record) + 256] = {0};
+	struct clew_text_record *record = (struct clew_text_record *)bytes;
+
+	record->header = (struct clew_header){.time = at, .kind = CLEW_KIND_TEXT};
+	record->hash = hash;
+	record->text_size = (uint16_t)strlen(words);
+	memcpy(record + 1, words, record->text_size);
+	synthetic_put(s, record, sizeof(*record) + record->text_size);
+}
+
+#define WORK(s, at, ...)                                                                                                                   \
+	synthetic_put(s, &(struct clew_work){.header = {.time = at, .kind = CLEW_KIND_WORK}, __VA_ARGS__}, sizeof(struct clew_work))
+#define BIO(s, at, event, ...)                                                                                                             \
+	synthetic_put(s, &(struct clew_bio){.header = {.time = at, .kind = CLEW_KIND_BIO, .flags = event}, __VA_ARGS__},                   \
+		      sizeof(struct clew_bio))
+#define REQUEST(s, at, event, ...)                                                                                                         \
+	synthetic_put(s, &(struct clew_request){.header = {.time = at, .kind = CLEW_KIND_REQUEST, .flags = event}, __VA_ARGS__},           \
+		      sizeof(struct clew_request))
+#define RING(s, at, event, ...)                                                                                                            \
+	synthetic_put(s, &(struct clew_ring){.header = {.time = at, .kind = CLEW_KIND_RING, .flags = event}, __VA_ARGS__},                 \
+		      sizeof(struct clew_ring))
+#define SPIN(s, at, ...)                                                                                                                   \
+	synthetic_put(s, &(struct clew_lock){.header = {.time = at, .kind = CLEW_KIND_LOCK}, __VA_ARGS__}, sizeof(struct clew_lock))
+#define REFILL(s, at, group)                                                                                                               \
+	synthetic_put(s, &(struct clew_refill){.header = {.time = at, .kind = CLEW_KIND_REFILL}, .cgroup = group},                         \
+		      sizeof(struct clew_refill))
+
+static UNUSED struct woken interrupted(uint64_t at, unsigned context, struct clew_cause cause)
+{
+	return (struct woken){.at = at, .by = 77, .context = (uint8_t)context, .cause = cause};
 }
 
 /* ---- reading ---- */
