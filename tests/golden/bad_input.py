@@ -14,7 +14,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 # "what is wrong: what to do", on one line.
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-READERS = ["info", "waits", "edges", "why"]
+READERS = ["info", "waits", "edges", "requests", "why"]
 results = []
 
 
@@ -93,6 +93,7 @@ def test_arguments(capture):
         (["waits", "--tid", "99999999999"], "99999999999"),
         (["waits", "--comm", ""], "--comm"),
         (["edges", "--type", "push"], "push"),
+        (["requests", "--dev", "sda"], "sda"),
         (["why", "--slowest", "--idle", "tea"], "tea"),
         (["why", "--without", "unlock,nothing"], "nothing"),
         (["why", "--slowest=0"], "'0'"),
