@@ -36,7 +36,7 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
 	if (model->es[es].out == CLEW_NONE)
 		return NULL;
 	dependency = &model->dependencies[model->es[es].out];
-	if (all_origins || (dependency->origins.count && model->origins[dependency->origins.first] == es))
+	if (all_origins || dependency->origins.count == 1 || model->origins[dependency->origins.first] == es)
 		*ret_count = dependency->destinations.count;
 	return model->destinations + dependency->destinations.first;
 }
