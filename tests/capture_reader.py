@@ -11,13 +11,14 @@ import struct
 import sys
 import zlib
 
+import packed_reader
 import zstandard
 
 FILE_MAGIC = b"\x89CLEW\r\n\x1a"
 CHUNK_MAGIC = b"\xc1chk"
 END_MAGIC = b"CLEWEND\n"
 SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING = range(1, 8)
-PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL = range(10)
+PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET = range(12)
 NONE = 0xFF
 BITS = {1: 8, 2: 16, 3: 32, 4: 64, 5: 32}
 USER = 0xFFFF
@@ -78,7 +79,7 @@ class Bytes:
 class Column:
     def __init__(self, source):
         self.name = source.name()
-        self.type, self.coding, self.reference, self.second, self.condition = source.take(5)
+        self.type, self.coding, self.reference, self.second, self.third, self.context, self.condition = source.take(7)
         self.mask, self.size = source.number(4), source.number(2)
 
     def wrap(self, value):
@@ -97,11 +98,23 @@ def parse_schema(raw):
         number = source.number(1)
         name = source.name()
         kinds[number] = (name, [Column(source) for _ in range(source.number(1))])
-    return kinds
+    return kinds  # in the schema's order
 
 
 def unfold(value):
     return -(value >> 1) - 1 if value & 1 else value >> 1
+
+
+def fold(column, value):
+    value = column.wrap(value)
+    return 2 * value if value < 1 << (BITS[column.type] - 1) else 2 * (column.wrap(~value)) + 1
+
+
+def tail_hash(data):
+    value = 14695981039346656037
+    for at in range(0, 256, 8):
+        value = ((value ^ int.from_bytes(data[at : at + 8], "little")) * 1099511628211) & (1 << 64) - 1
+    return value
 
 
 def planes(data, count):
@@ -129,9 +142,8 @@ def touch(recent, value):
     return place
 
 
-def decode_recent(column, data, present, other):
-    places, recent, values, row, last = data[: len(present)], [], [], 0, 0
-    new = iter(planes(data[len(present) :], sum(1 for place in places if place == 0)))
+def decode_recent(column, places, new, present, other):
+    recent, values, row, last = [], [], 0, 0
     for place, at in zip(places, present):
         while other is not None and row <= at:
             touch(recent, other[row])
@@ -145,15 +157,24 @@ def decode_recent(column, data, present, other):
     return values
 
 
-def decode_numbers(column, number, data, present, decoded, chunk):
+def stored_residuals(column, data, present):
+    """Returns the residuals, and those of RECENT's new values."""
+    if column.coding != RECENT:
+        return planes(data, len(present)), None
+    places = data[: len(present)]
+    return places, iter(planes(data[len(present) :], sum(1 for place in places if place == 0)))
+
+
+def decode_numbers(column, number, residuals, present, decoded, chunk):
     """`decoded`: columns of this kind by place, and of kind 0 by 0x80 + place; each has a value for every row."""
     other = None if column.reference in (NONE, number) else decoded[column.reference]
     if column.coding == RECENT:
-        return decode_recent(column, data, present, other)
+        return decode_recent(column, *residuals, present, other)
     second = None if column.second == NONE else decoded[column.second]
+    third = None if column.third == NONE else decoded[column.third]
     values, last, by_key, by_second = [], 0, {}, {}
-    previous = chunk.first_time if column.coding == TIME else 0
-    for residual, row in zip(planes(data, len(present)), present):
+    previous, offset = chunk.first_time if column.coding == TIME else 0, 0
+    for residual, row in zip(residuals[0], present):
         if column.coding == PLAIN:
             value = unfold(residual) if column.type == 5 else residual
         elif column.coding == PREVIOUS:
@@ -170,8 +191,14 @@ def decode_numbers(column, number, data, present, decoded, chunk):
             value = chunk.stream + unfold(residual)
         elif column.coding == KEYED:
             key = other[row] if second is None else (other[row], second[row])
-            prediction = last if second is None else by_second.get(second[row], last)
-            value = by_key.get(key, prediction) + unfold(residual)
+            prediction = last if third is None else third[row]
+            prediction = by_key.get(key, prediction if second is None else by_second.get(second[row], prediction))
+            if third is not None:
+                residual = retreat(residual, fold(column, third[row] - prediction))
+            value = prediction + unfold(residual)
+        elif column.coding == OFFSET:
+            value = other[row] + offset + unfold(residual)
+            offset = value - other[row]
         value = column.wrap(value)
         previous = last = value
         if column.coding == KEYED:
@@ -182,34 +209,74 @@ def decode_numbers(column, number, data, present, decoded, chunk):
     return values
 
 
-def decode_bytes(column, data, present, decoded):
-    if column.coding == TRIMMED:
-        lengths = list(data[: len(present)]) if data else [0] * len(present)
-        source = Bytes(data[len(present) :])
-    else:
+def retreat(residual, other):
+    """The residual that was before `other`, if not 0, was given the number 1."""
+    if not other or not residual or residual > other:
+        return residual
+    return other if residual == 1 else residual - 1
+
+
+def decode_bytes(column, number, data, present, decoded, stream):
+    if column.coding == TAIL:
         lengths = [decoded[column.reference][row] for row in present]
-        source = Bytes(data)
+    elif not data:
+        lengths = [0] * len(present)
+    elif stream:
+        lengths = stream.residuals(column, number, present, decoded)[0]
+    else:
+        lengths = list(data[: len(present)])
+    if stream and data:
+        return [stream.text(column, row, length, decoded) for row, length in zip(present, lengths)]
+    source = Bytes(data if column.coding == TAIL else data[len(present) :])
     return [source.take(length) for length in lengths]
 
 
-def decode_kind(columns, lengths, source, rows, chunk, common):
-    """Returns each column's list of values, one a row; None where a row does not have it."""
+def decode_latest(at, other_at, other):
+    """What another kind's column had in its last row before each of the rows `at` of the chunk."""
+    values, value, place = [], 0, 0
+    for row in at:
+        while place < len(other_at) and other_at[place] < row:
+            value = other[place]
+            place += 1
+        values.append(value)
+    return values
+
+
+def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
+    """
+    Returns each column's list of values, one a row; None where a row does not have it. `at`: the
+    rows' places in the chunk; `others`: (places, decoded columns) of the kinds before.
+    """
     decoded = {0x80 + place: values for place, values in common.items()}
-    shown = []
+    shown, rows = [], len(at)
+    if stream:
+        stream.begin_kind(rows)
     for number, column in enumerate(columns):
-        data = source.take(next(lengths))
+        known = column.coding <= OFFSET and 1 <= column.type <= 6
+        length = next(lengths)
+        data = bool(length) if stream and known else source.take(length)
         present = range(rows)
         if column.condition != NONE:
             present = [row for row in present if decoded[column.condition][row] & column.mask]
-        if column.coding > TAIL or not 1 <= column.type <= 6:
+        if not known:
+            continue
+        if column.coding == LATEST:
+            other_at, other = others.get(column.second, ((), {}))
+            decoded[number] = decode_latest(at, other_at, other.get(column.reference, ()))
             continue
         if column.coding in (TRIMMED, TAIL):
-            values = decode_bytes(column, data, present, decoded)
+            values = decode_bytes(column, number, data, present, decoded, stream)
         else:
-            values = decode_numbers(column, number, data, present, decoded, chunk)
+            if not stream:
+                residuals = stored_residuals(column, data, present)
+            elif data:
+                residuals = stream.residuals(column, number, present, decoded)
+            else:
+                residuals = [0] * len(present), iter(())
+            values = decode_numbers(column, number, residuals, present, decoded, chunk)
         full, maybe = [0] * rows, [None] * rows
         for row, value in zip(present, values):
-            full[row], maybe[row] = value, column.show(value)
+            full[row], maybe[row] = tail_hash(value) if column.type == 6 else value, column.show(value)
         decoded[number] = full
         shown.append((column.name, maybe))
     return decoded, shown
@@ -218,22 +285,27 @@ def decode_kind(columns, lengths, source, rows, chunk, common):
 def decode_records(chunk, schema):
     """Yields a dictionary a record."""
     head = Bytes(chunk.payload)
-    present = []
-    for _ in range(head.number(1)):
+    count, present = head.number(1), {}
+    for _ in range(count & 0x7F):
         kind, rows, _size = head.number(1), head.number(4), head.number(4)
-        present.append((kind, rows))
+        present[kind] = rows
+    stream = packed_reader.Stream(head.take(head.number(4)), chunk.rows) if count & 0x80 else None
     raw = Bytes(chunk.frame(head.at))
-    columns = len(schema[0][1]) + sum(len(schema[kind][1]) for kind, _ in present)
+    columns = len(schema[0][1]) + sum(len(schema[kind][1]) for kind in present)
     lengths = iter([raw.leb128() for _ in range(columns)])
-    common, shown = decode_kind(schema[0][1], lengths, raw, chunk.rows, chunk, {})
+    common, shown = decode_kind(schema[0][1], lengths, raw, range(chunk.rows), chunk, {}, {}, stream)
     kinds = common[0]
-    queues = {}
-    for kind, rows in present:
+    queues, others = {}, {}
+    for kind in schema:
+        if kind not in present:
+            continue
         at = [row for row in range(chunk.rows) if kinds[row] == kind]
-        if len(at) != rows:
+        if len(at) != present[kind]:
             raise Malformed("another number of rows")
         of_kind = {place: [values[row] for row in at] for place, values in common.items()}
-        queues[kind] = (iter(range(rows)), decode_kind(schema[kind][1], lengths, raw, rows, chunk, of_kind)[1])
+        decoded, fields = decode_kind(schema[kind][1], lengths, raw, at, chunk, of_kind, others, stream)
+        others[kind] = (at, decoded)
+        queues[kind] = (iter(range(len(at))), fields)
     if raw.at != len(raw.data):
         raise Malformed("bytes left over")
     for row in range(chunk.rows):
@@ -274,7 +346,7 @@ def find_chunks(data):
 
 
 def chunks_by_index(data, index):
-    source = Bytes(index.payload)
+    source = Bytes(index.frame())
     totals, entries = source.number(4), source.number(4)
     source.take(16 * totals)
     chunks, damaged = [], 0

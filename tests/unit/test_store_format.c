@@ -182,10 +182,10 @@ static void show(FILE *out, const union any_record *any)
 					    "cgroup", "text",	"gap",	 "",	 "work", "bio",	 "request", "lock",   "ring", "refill"};
 
 	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
+	NUMBER(&any->header, flags);
 	NUMBER(&any->header, time);
 	NUMBER(&any->header, lost);
 	NUMBER(&any->header, cpu);
-	NUMBER(&any->header, flags);
 	switch (any->header.kind) {
 	case CLEW_KIND_SWITCH:
 	case CLEW_KIND_STATE:
@@ -223,9 +223,9 @@ static void show(FILE *out, const union any_record *any)
 		show_hex(out, "path", &any->cgroup + 1, any->cgroup.path_size, false);
 		break;
 	case CLEW_KIND_TEXT:
-		NUMBER(&any->text, hash);
 		NUMBER(&any->text, text_size);
 		show_hex(out, "text", &any->text + 1, any->text.text_size, false);
+		NUMBER(&any->text, hash);
 		break;
 	case CLEW_KIND_GAP:
 		NUMBER(&any->gap, from);
@@ -281,7 +281,8 @@ static void expect_agreement(const char *path)
 	free(theirs);
 }
 
-static void test_agrees_with_independent_reader(void **state)
+/* `step`: the longest time between two records, ns. Slow streams are packed. */
+static void agree(unsigned records, uint64_t step)
 {
 	struct clew_ledger_row row = {.cpu = 1, .kind = 1, .seen = 9};
 	struct random random = {77};
@@ -293,22 +294,21 @@ static void test_agrees_with_independent_reader(void **state)
 	size_t size;
 	int fd;
 
-	(void)state;
 	if (system("/usr/bin/python3 -c 'import zstandard' 2>/dev/null") != 0)
 		skip();
 	temporary_path(path);
 	writer = open_writer(path, 2, false);
 	assert_int_equal(clew_writer_meta(writer, "key", "value"), 0);
 	assert_int_equal(clew_writer_clock(writer, &(struct clew_clock){1, 2, 3}), 0);
-	for (unsigned i = 0; i < 6000; i++) {
+	for (unsigned i = 0; i < records; i++) {
 		unsigned stream = random_below(&random, 3);
 
-		time += 1 + random_below(&random, 100000);
+		time += 1 + random_below(&random, step);
 		size = random_record(&random, random_kind(&random), time, stream, &last[stream], &any);
 		assert_int_equal(clew_writer_put(writer, stream == 2 ? CLEW_STREAM_USER : stream, &any, size), 0);
-		if (i % 1000 == 999) {
+		if (i % 1000 == 999 || i + 1 == records) {
 			assert_int_equal(clew_writer_flush(writer, 0, 1, 0), 0);
-			assert_int_equal(clew_writer_ledger(writer, &row, 1, &(struct clew_cost){.user_ns = 71 + i / 1000 + (i == 5999)}),
+			assert_int_equal(clew_writer_ledger(writer, &row, 1, &(struct clew_cost){.user_ns = i + 1 == records ? 77 : 70}),
 					 0);
 		}
 	}
@@ -321,6 +321,18 @@ static void test_agrees_with_independent_reader(void **state)
 	close(fd);
 	expect_agreement(path);
 	unlink(path);
+}
+
+static void test_agrees_with_independent_reader(void **state)
+{
+	(void)state;
+	agree(6000, 100000);
+}
+
+static void test_agrees_on_packed_chunks(void **state)
+{
+	(void)state;
+	agree(500, 10000000);
 }
 
 /* ---- a later clew's file, made by hand ---- */
@@ -353,10 +365,17 @@ static void add_column(struct bytes *bytes, const char *name, unsigned type, uns
 	add_number(bytes, type, 1);
 	add_number(bytes, coding, 1);
 	add_number(bytes, reference, 1);
-	add_number(bytes, STORE_NONE, 1);
-	add_number(bytes, STORE_NONE, 1);
+	for (unsigned i = 0; i < 4; i++)
+		add_number(bytes, STORE_NONE, 1);
 	add_number(bytes, 0, 4);
 	add_number(bytes, 0, 2);
+}
+
+/* A column that has what a column of another kind had last. */
+static void add_following(struct bytes *bytes, unsigned kind, unsigned column)
+{
+	add_column(bytes, "latest", STORE_U32, STORE_LATEST, column);
+	bytes->data[bytes->size - 10] = kind;
 }
 
 static void add_chunk(struct bytes *file, unsigned kind, const struct bytes *front, const struct bytes *frame, unsigned rows)
@@ -481,6 +500,73 @@ static void test_reads_a_later_file(void **state)
 	unlink(path);
 }
 
+static struct store_schema *own_schema(void)
+{
+	char what[STORE_NAME_MAX + 1];
+	struct store_schema *schema;
+	uint8_t *bytes;
+	size_t size;
+
+	assert_int_equal(store_schema_write(&bytes, &size), 0);
+	assert_int_equal(store_schema_parse(bytes, size, &schema, what), 0);
+	free(bytes);
+	return schema;
+}
+
+/* A packed chunk with a wrong byte and a right checksum is refused, or read as something else. */
+static void test_broken_streams(void **state)
+{
+	struct random random = {5};
+	struct store_schema *schema = own_schema();
+	struct store_rows rows = {0};
+	struct store_encoder *encoder;
+	struct store_decoder *decoder;
+	struct store_chunk_header header;
+	struct store_chunk *chunk;
+	union any_record any;
+	uint8_t *records = calloc(1, 1 << 20), *payload;
+	unsigned read = 0, refused = 0;
+	size_t used = 0, count = 40;
+	uint32_t lost = 0;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		size_t size = random_record(&random, random_kind(&random), 1000000 * i, 0, &lost, &any);
+
+		memcpy(records + used, &any, size);
+		used += (size + 7) & ~(size_t)7;
+	}
+	assert_int_equal(store_encoder_new(schema, &encoder), 0);
+	assert_int_equal(store_decoder_new(schema, &decoder), 0);
+	assert_int_equal(store_encode(encoder, records, used, count, 0, 0, true, &chunk), 0);
+	memcpy(&header, chunk->data, sizeof(header));
+	payload = chunk->data + sizeof(header);
+	assert_true(payload[0] & STORE_FRONT_PACKED);
+	for (unsigned i = 0; i < 300; i++) {
+		size_t at = random_below(&random, header.size);
+		uint8_t was = payload[at];
+		int r;
+
+		payload[at] ^= 1 + random_below(&random, 255);
+		r = store_decode(decoder, &header, payload, &rows);
+		assert_true(r == 0 || r == -EBADMSG);
+		while (r == 0 && store_rows_next(&rows))
+			;
+		read += r == 0;
+		refused += r < 0;
+		payload[at] = was;
+	}
+	assert_true(read > 0 && refused > 0);
+	assert_int_equal(store_decode(decoder, &header, payload, &rows), 0);
+	assert_int_equal(rows.rows, count);
+	store_rows_done(&rows);
+	store_decoder_free(decoder);
+	store_encoder_free(encoder);
+	free(schema);
+	free(chunk);
+	free(records);
+}
+
 static void refuse_schema(const struct bytes *schema, int error)
 {
 	struct store_schema *parsed;
@@ -529,6 +615,17 @@ static void test_refuses_broken_schemas(void **state)
 	add_column(&schema, "hash", STORE_U64, STORE_PLAIN, STORE_NONE);
 	add_column(&schema, "hash", STORE_U64, STORE_PLAIN, STORE_NONE);
 	refuse_schema(&schema, -EINVAL);
+	/* a column that follows its own kind, one that is not there, and one of bytes */
+	start_schema(&schema, 2);
+	add_column(&schema, "text_size", STORE_U16, STORE_PLAIN, STORE_NONE);
+	add_following(&schema, CLEW_KIND_TEXT, 0);
+	refuse_schema(&schema, -EINVAL);
+	start_schema(&schema, 1);
+	add_following(&schema, 77, 0);
+	refuse_schema(&schema, -EINVAL);
+	start_schema(&schema, 1);
+	add_following(&schema, 0, 0);
+	refuse_schema(&schema, -EINVAL);
 	/* a column that is needed, in a coding not known */
 	start_schema(&schema, 1);
 	add_column(&schema, "hash", STORE_U64, 44, STORE_NONE);
@@ -543,6 +640,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_agrees_with_independent_reader),
+		cmocka_unit_test(test_agrees_on_packed_chunks),
+		cmocka_unit_test(test_broken_streams),
 		cmocka_unit_test(test_reads_a_later_file),
 		cmocka_unit_test(test_refuses_broken_schemas),
 	};

@@ -25,16 +25,23 @@ struct store_chunk {
 /* A chunk around a payload; with `compress` the payload is put into a zstd frame. */
 int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk);
 
+/* Adds bytes behind a chunk's payload; the chunk is freed on failure. */
+int store_chunk_extend(struct store_chunk **chunk, const void *bytes, size_t size);
+
 /* Computes the checksum over a chunk whose header and payload are complete. */
 void store_chunk_seal(struct store_chunk *chunk);
 uint32_t store_checksum(const struct store_chunk_header *header, const void *payload);
 
-/* A SCHEMA, LEDGER or other framed payload back into its bytes. The buffer is the caller's to free. */
+/* A SCHEMA, LEDGER or INDEX payload back into its bytes. The buffer is the caller's to free. */
 int store_unframe(const struct store_chunk_header *header, const uint8_t *payload, uint8_t **ret_bytes);
+
+#define STORE_FRONT_PACKED 0x80 /* in its first byte: numbers are in a packed stream */
 
 /* What a RECORDS payload says before its frame: one entry a record kind. */
 struct store_front {
 	unsigned count;
+	bool packed;
+	uint32_t stream_size; /* packed: of the stream that follows the front; the frame comes after it */
 	struct {
 		uint8_t kind;
 		uint32_t rows;
@@ -50,10 +57,11 @@ void store_encoder_free(struct store_encoder *encoder);
 
 /*
  * Encodes records that lie one after the other, each padded to 8 bytes; they
- * were checked by store_record_size. `row` is the number of the first.
+ * were checked by store_record_size. `row` is the number of the first. With
+ * `dense` the chunk is made small, which takes a microsecond a record more.
  */
 int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
-		 struct store_chunk **ret_chunk);
+		 bool dense, struct store_chunk **ret_chunk);
 
 struct store_decoder;
 int store_decoder_new(const struct store_schema *schema, struct store_decoder **ret_decoder);
@@ -66,9 +74,8 @@ struct store_rows {
 	uint8_t *kinds; /* of each row */
 	struct {
 		uint8_t *records; /* stride bytes each */
-		uint8_t *tails;
 		size_t at;
-		size_t tail_at;
+		size_t tail_at;	    /* of the next one, in `tails` below */
 		size_t stride;	    /* 0: a kind not known here */
 		size_t tail_length; /* offset in the record, 0 no tail */
 	} of[CLEW_KIND_COUNT];

@@ -93,6 +93,8 @@ int store_work_reserve(struct store_work *work, size_t rows)
 	work->keys = malloc(capacity * sizeof(*work->keys));
 	free(work->last);
 	work->last = malloc(2 * capacity * sizeof(*work->last));
+	free(work->left);
+	work->left = calloc(capacity, sizeof(*work->left));
 	free(work->present);
 	work->present = malloc(capacity * sizeof(*work->present));
 	free(work->hash);
@@ -107,7 +109,8 @@ int store_work_reserve(struct store_work *work, size_t rows)
 		r = grow(&work->slots[i].slots, capacity, sizeof(uint32_t));
 	for (unsigned i = 0; i < STORE_PAIRS && r == 0; i++)
 		r = grow(&work->pairs[i].slots.slots, capacity, sizeof(uint32_t));
-	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->present || !work->hash) {
+	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->present || !work->hash ||
+	    !work->left) {
 		store_work_done(work);
 		return -ENOMEM;
 	}
@@ -134,6 +137,7 @@ void store_work_done(struct store_work *work)
 	free(work->last);
 	free(work->identity);
 	free(work->present);
+	free(work->left);
 	free(work->hash);
 	for (unsigned i = 0; i < STORE_COLUMNS_MAX; i++) {
 		free(work->full[i]);
@@ -160,7 +164,7 @@ void store_present(struct store_work *work, struct store_job *job)
 	job->present = work->present;
 	/* Columns of one condition mostly come one after the other. */
 	if (work->present_condition != column->condition || work->present_mask != column->mask) {
-		flags = work->full[column->condition];
+		flags = store_column_of(work, column->condition);
 		for (size_t i = 0; i < job->rows; i++) {
 			work->present[count] = i;
 			count += (flags[i] & column->mask) != 0;
@@ -190,14 +194,44 @@ int store_keep(struct store_work *work, const struct store_job *job)
 	return 0;
 }
 
-static const uint64_t *column_of(const struct store_work *work, uint8_t reference)
+int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at, const uint64_t *other, const uint32_t *other_at,
+		 size_t other_rows)
 {
-	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
+	uint64_t *full, value = 0;
+	size_t next = 0;
+	int r;
+
+	if (!job->column->referenced)
+		return 0;
+	r = store_work_array(work, &work->full[job->number]);
+	if (r < 0)
+		return r;
+	full = work->full[job->number];
+	for (size_t i = 0; i < job->rows; i++) {
+		while (next < other_rows && other_at[next] < at[i])
+			value = other[next++];
+		full[i] = value & mask_of(job->column->type);
+	}
+	return 0;
+}
+
+uint64_t store_tail_hash(const uint8_t *bytes, size_t size)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (size_t i = 0; i < STORE_HASHED; i += 8) {
+		uint64_t word = 0;
+
+		if (i < size)
+			memcpy(&word, bytes + i, size - i < 8 ? size - i : 8);
+		hash = (hash ^ word) * 1099511628211ull;
+	}
+	return hash;
 }
 
 static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
 {
-	return column_of(work, job->column->reference);
+	return store_column_of(work, job->column->reference);
 }
 
 /* Numbers equal keys equally, from 0 in order of appearance. */
@@ -234,7 +268,7 @@ static int number_keys(struct store_work *work, const uint64_t *keys, size_t row
 static int column_slots(struct store_work *work, const struct store_job *job, uint8_t reference, struct store_slots **ret_slots)
 {
 	*ret_slots = &work->slots[reference & STORE_COMMON ? STORE_COLUMNS_MAX + (reference & ~STORE_COMMON) : reference];
-	return (*ret_slots)->count ? 0 : number_keys(work, column_of(work, reference), job->rows, *ret_slots);
+	return (*ret_slots)->count ? 0 : number_keys(work, store_column_of(work, reference), job->rows, *ret_slots);
 }
 
 static int pair_slots(struct store_work *work, const struct store_job *job, struct store_slots **ret_slots, struct store_slots **ret_second)
@@ -265,12 +299,29 @@ static int pair_slots(struct store_work *work, const struct store_job *job, stru
 	return number_keys(work, work->keys, job->rows, &pair->slots);
 }
 
+/* Gives the residual `other`, if it is not 0, the number 1, and those below it one more. */
+static inline uint64_t advance(uint64_t residual, uint64_t other)
+{
+	if (!other || !residual || residual > other)
+		return residual;
+	return residual == other ? 1 : residual + 1;
+}
+
+static inline uint64_t retreat(uint64_t residual, uint64_t other)
+{
+	if (!other || !residual || residual > other)
+		return residual;
+	return residual == 1 ? other : residual - 1;
+}
+
 /*
  * KEYED looks up what the column had with this row's key. A pair that is new is
- * predicted by its second key, and what is new altogether by the row before.
+ * predicted by its second key, and what is new altogether by the third column or
+ * the row before. The third column's value is the next best guess in any case.
  */
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
+	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
 	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, *last_second, previous = 0;
 	uint64_t mask = UINT64_MAX >> shift;
 	uint8_t *used = (uint8_t *)work->hash, *used_second;
@@ -288,16 +339,17 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	last_second = last + slots->count;
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t row = job->present[i], slot = slots->slots[row], slot_second = second->slots[row];
-		uint64_t prediction = previous;
+		uint64_t prediction = third ? third[row] : previous, other;
 
 		if (used[slot])
 			prediction = last[slot];
 		else if (used_second[slot_second])
 			prediction = last_second[slot_second];
+		other = third ? fold(third[row] - prediction, shift) : 0;
 		if (forward)
-			residuals[i] = fold(values[i] - prediction, shift);
+			residuals[i] = advance(fold(values[i] - prediction, shift), other);
 		else
-			values[i] = (prediction + unfold(residuals[i])) & mask;
+			values[i] = (prediction + unfold(retreat(residuals[i], other))) & mask;
 		used[slot] = used_second[slot_second] = 1;
 		last[slot] = last_second[slot_second] = previous = values[i];
 	}
@@ -384,6 +436,13 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 		for (size_t i = 0; i < job->count; i++)
 			residuals[i] = fold(values[i] - reference[present[i]], shift);
 		return 0;
+	case STORE_OFFSET:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++) {
+			residuals[i] = fold(values[i] - reference[present[i]] - previous, shift);
+			previous = values[i] - reference[present[i]];
+		}
+		return 0;
 	case STORE_BEFORE:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
@@ -401,7 +460,7 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 			residuals[i] = fold(values[i] - job->stream, shift);
 		return 0;
 	case STORE_KEYED:
-		if (!store_planes_width(values, job->count)) {
+		if (column->third == STORE_NONE && !store_planes_width(values, job->count)) {
 			memset(residuals, 0, job->count * sizeof(*residuals));
 			return 0;
 		}
@@ -439,6 +498,13 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 		for (size_t i = 0; i < job->count; i++)
 			values[i] = (reference[present[i]] + unfold(residuals[i])) & mask;
 		return 0;
+	case STORE_OFFSET:
+		reference = reference_of(work, job);
+		for (size_t i = 0; i < job->count; i++) {
+			values[i] = (reference[present[i]] + previous + unfold(residuals[i])) & mask;
+			previous = values[i] - reference[present[i]];
+		}
+		return 0;
 	case STORE_BEFORE:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
@@ -454,7 +520,7 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 			values[i] = (job->stream + unfold(residuals[i])) & mask;
 		return 0;
 	case STORE_KEYED:
-		if (!store_planes_width(residuals, job->count)) {
+		if (column->third == STORE_NONE && !store_planes_width(residuals, job->count)) {
 			memset(values, 0, job->count * sizeof(*values));
 			return 0;
 		}

@@ -9,10 +9,12 @@
 #ifndef CLEW_STORE_COLUMNS_H
 #define CLEW_STORE_COLUMNS_H
 
+#include "pack.h"
 #include "schema.h"
 
 #define STORE_RECENT_MAX 255
-#define STORE_PAIRS	 8 /* whose slots are kept */
+#define STORE_HASHED	 256 /* of a tail's bytes */
+#define STORE_PAIRS	 8   /* whose slots are kept */
 
 /* Working memory for one chunk at a time, grown to the largest so far. */
 struct store_work {
@@ -26,6 +28,7 @@ struct store_work {
 	size_t present_count;
 	uint8_t present_condition; /* what `present` was computed for, STORE_NONE nothing yet */
 	uint32_t present_mask;
+	uint64_t *left; /* packed: residuals of the last column in the stream, by row */
 	uint32_t *hash;
 	size_t hash_size;
 	uint64_t *full[STORE_COLUMNS_MAX];   /* referenced columns of the kind at hand, by row; 0 where absent */
@@ -60,8 +63,24 @@ int store_work_array(struct store_work *work, uint64_t **array);
 void store_work_begin(struct store_work *work);
 void store_work_done(struct store_work *work);
 
+/* By row; there if the column is marked as referenced and came before. */
+static inline const uint64_t *store_column_of(const struct store_work *work, uint8_t reference)
+{
+	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
+}
+
 /* Rows whose condition holds, in work->present; or all of them. */
 void store_present(struct store_work *work, struct store_job *job);
+
+/*
+ * A LATEST column's values: for each row the value of the other kind's last row
+ * before it. `at` and `other_at` rise and are places on one scale.
+ */
+int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at, const uint64_t *other, const uint32_t *other_at,
+		 size_t other_rows);
+
+/* What a TAIL column is as a number, for columns that refer to it: a hash of its bytes. */
+uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 
 /* Keeps work->values by row for the columns that refer to this one, if any do. */
 int store_keep(struct store_work *work, const struct store_job *job);
@@ -73,6 +92,13 @@ int store_keep(struct store_work *work, const struct store_job *job);
  */
 int store_residuals(struct store_work *work, const struct store_job *job, size_t *ret_extra);
 int store_values(struct store_work *work, const struct store_job *job, size_t extra);
+
+/*
+ * work->residuals, with a RECENT column's extra ones, into a packed stream and
+ * back; work->left is zeroed where a kind begins.
+ */
+int store_pack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack);
+int store_unpack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack, size_t *ret_extra);
 
 /* Residuals to planes and back. */
 unsigned store_planes_width(const uint64_t *residuals, size_t count);

@@ -17,12 +17,20 @@
 struct store_decoder {
 	const struct store_schema *schema;
 	ZSTD_DCtx *zstd;
+	struct store_pack *pack; /* made when first needed */
+	uint8_t *texts;		 /* of the column at hand, packed */
+	int64_t text_left;	 /* bytes that the chunk may still have of such */
 	struct store_work work;
 	uint8_t *frame;
 	size_t frame_capacity;
 	size_t capacity;		     /* of the arrays below, in rows */
 	uint32_t *positions;		     /* of a kind's rows in the chunk */
 	uint64_t *common[STORE_COLUMNS_MAX]; /* values of the common columns, by row of the chunk */
+	struct followed {
+		uint32_t *positions; /* of the kind's rows */
+		uint64_t *values;    /* of the column */
+		size_t rows;
+	} followed[STORE_FOLLOWED_MAX]; /* what LATEST columns look back to */
 };
 
 /* Where decoding stands in the frame. */
@@ -31,6 +39,7 @@ struct place {
 	const uint8_t *directory_end;
 	const uint8_t *body;
 	const uint8_t *end;
+	struct store_pack *pack; /* a packed chunk's numbers, or NULL */
 };
 
 int store_unframe(const struct store_chunk_header *header, const uint8_t *payload, uint8_t **ret_bytes)
@@ -58,7 +67,8 @@ int store_front_parse(const uint8_t *payload, size_t size, struct store_front *r
 
 	if (!size)
 		return -EBADMSG;
-	front.count = payload[0];
+	front.count = payload[0] & ~STORE_FRONT_PACKED;
+	front.packed = payload[0] & STORE_FRONT_PACKED;
 	front.size = 1 + 9 * (size_t)front.count;
 	if (front.count > STORE_KINDS_MAX || size < front.size)
 		return -EBADMSG;
@@ -69,6 +79,14 @@ int store_front_parse(const uint8_t *payload, size_t size, struct store_front *r
 		memcpy(&front.entries[i].rows, entry + 1, 4);
 		memcpy(&front.entries[i].column_bytes, entry + 5, 4);
 		if (!entry[0] || (i && entry[0] <= front.entries[i - 1].kind))
+			return -EBADMSG;
+	}
+	if (front.packed) {
+		if (size - front.size < sizeof(front.stream_size))
+			return -EBADMSG;
+		memcpy(&front.stream_size, payload + front.size, sizeof(front.stream_size));
+		front.size += sizeof(front.stream_size);
+		if (front.stream_size > size - front.size)
 			return -EBADMSG;
 	}
 	*ret_front = front;
@@ -97,10 +115,16 @@ void store_decoder_free(struct store_decoder *decoder)
 		return;
 	store_work_done(&decoder->work);
 	ZSTD_freeDCtx(decoder->zstd);
+	store_pack_free(decoder->pack);
+	free(decoder->texts);
 	free(decoder->frame);
 	free(decoder->positions);
 	for (unsigned i = 0; i < STORE_COLUMNS_MAX; i++)
 		free(decoder->common[i]);
+	for (unsigned i = 0; i < STORE_FOLLOWED_MAX; i++) {
+		free(decoder->followed[i].positions);
+		free(decoder->followed[i].values);
+	}
 	free(decoder);
 }
 
@@ -127,13 +151,29 @@ static int decoder_reserve(struct store_decoder *decoder, size_t rows, size_t ra
 			if (!decoder->common[i])
 				return -ENOMEM;
 		}
+		for (unsigned i = 0; i < decoder->schema->followed_count; i++) {
+			struct followed *followed = &decoder->followed[i];
+
+			free(followed->positions);
+			free(followed->values);
+			followed->positions = malloc(rows * sizeof(*followed->positions));
+			followed->values = malloc(rows * sizeof(*followed->values));
+			if (!followed->positions || !followed->values)
+				return -ENOMEM;
+		}
 		decoder->capacity = rows;
 	}
 	return store_work_reserve(&decoder->work, rows);
 }
 
-/* Takes the next column's bytes. */
-static int next_column(struct place *place, const uint8_t **ret_bytes, size_t *ret_size)
+/* Whether a packed chunk has the column in its stream. */
+static bool in_stream(const struct store_column *column)
+{
+	return column->type && column->type <= STORE_BYTES && column->coding < STORE_CODING_COUNT && column->coding != STORE_LATEST;
+}
+
+/* Takes the next column's bytes; for one that is in the stream, none, but *ret_size 1 if it is there. */
+static int next_column(struct place *place, const struct store_column *column, const uint8_t **ret_bytes, size_t *ret_size)
 {
 	uint64_t size = 0;
 
@@ -147,10 +187,12 @@ static int next_column(struct place *place, const uint8_t **ret_bytes, size_t *r
 		if (!(byte & 0x80))
 			break;
 	}
-	if (size > (size_t)(place->end - place->body))
-		return -EBADMSG;
 	*ret_bytes = place->body;
 	*ret_size = size;
+	if (place->pack && in_stream(column))
+		return size <= 1 ? 0 : -EBADMSG;
+	if (size > (size_t)(place->end - place->body))
+		return -EBADMSG;
 	place->body += size;
 	return 0;
 }
@@ -165,17 +207,23 @@ static int get_planes(uint64_t *residuals, size_t count, const uint8_t *bytes, s
 	return 0;
 }
 
-static int get_numbers(struct store_work *work, const struct store_job *job, const uint8_t *bytes, size_t size)
+/* `pack`: where the numbers are if not in the bytes, or NULL. */
+static int get_numbers(struct store_work *work, const struct store_job *job, const uint8_t *bytes, size_t size, struct store_pack *pack)
 {
 	size_t extra = 0;
 	int r;
 
 	/* The commonest column of all is one of zeros. */
-	if (!size && (job->column->coding == STORE_PLAIN || job->column->coding == STORE_KEYED)) {
+	if (!size && (job->column->coding == STORE_PLAIN || (job->column->coding == STORE_KEYED && job->column->third == STORE_NONE))) {
 		memset(work->values, 0, job->count * sizeof(*work->values));
 		return store_keep(work, job);
 	}
-	if (job->column->coding == STORE_RECENT) {
+	if (pack && size) {
+		r = store_unpack_residuals(work, job, pack, &extra);
+	} else if (pack) {
+		memset(work->residuals, 0, job->count * sizeof(*work->residuals));
+		r = job->column->coding == STORE_RECENT && job->count ? -EBADMSG : 0;
+	} else if (job->column->coding == STORE_RECENT) {
 		if (size < job->count)
 			return -EBADMSG;
 		for (size_t i = 0; i < job->count; i++) {
@@ -229,37 +277,129 @@ static void scatter_pulled(uint8_t *records, size_t stride, const struct store_j
 	}
 }
 
-static int get_trimmed(const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes, size_t size)
+/* A packed column's text goes to the decoder's memory; the lengths are in work->residuals. */
+static int unpack_texts(struct store_decoder *decoder, const struct store_job *job, const uint8_t **ret_bytes, size_t *ret_size)
 {
-	const uint8_t *lengths = bytes, *end = bytes + size;
+	const struct store_column *column = job->column;
+	const uint64_t *lengths = decoder->work.residuals;
+	const uint64_t *contexts = column->context == STORE_NONE ? NULL : store_column_of(&decoder->work, column->context);
+	size_t limit = column->coding == STORE_TAIL ? STORE_TAIL_MAX : column->size, size = 0, at = 0;
+	uint8_t *bigger;
+	int r = 0;
 
-	if (!size)
-		return 0;
-	if (size < job->count)
-		return -EBADMSG;
-	bytes += job->count;
 	for (size_t i = 0; i < job->count; i++) {
-		if (lengths[i] > job->column->size || lengths[i] > end - bytes)
+		if (lengths[i] > limit)
+			return -EBADMSG;
+		size += lengths[i];
+	}
+	decoder->text_left -= size;
+	if (decoder->text_left < 0)
+		return -EBADMSG;
+	bigger = realloc(decoder->texts, size + 1);
+	if (!bigger)
+		return -ENOMEM;
+	decoder->texts = bigger;
+	for (size_t i = 0; i < job->count && r == 0; i++) {
+		r = store_unpack_text(decoder->pack, contexts ? contexts[job->present[i]] : 0, bigger + at, lengths[i]);
+		at += lengths[i];
+	}
+	*ret_bytes = bigger;
+	*ret_size = size;
+	return r;
+}
+
+/* Puts bytes into the records, by the lengths in work->residuals. */
+static int place_trimmed(const struct store_work *work, const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes,
+			 const uint8_t *end)
+{
+	for (size_t i = 0; i < job->count; i++) {
+		size_t length = work->residuals[i];
+
+		if (length > job->column->size || length > (size_t)(end - bytes))
 			return -EBADMSG;
 		if (records)
-			memcpy(records + job->present[i] * stride + job->column->offset, bytes, lengths[i]);
-		bytes += lengths[i];
+			memcpy(records + job->present[i] * stride + job->column->offset, bytes, length);
+		bytes += length;
 	}
 	return bytes == end ? 0 : -EBADMSG;
 }
 
-/* Only checks: the bytes stay together and are handed out one record after the other. */
-static int check_tail(const struct store_work *work, const struct store_job *job, size_t size)
+static int get_trimmed(struct store_decoder *decoder, const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes,
+		       size_t size, bool packed)
 {
+	struct store_work *work = &decoder->work;
+	size_t extra;
+	int r;
+
+	if (!size)
+		return 0;
+	if (packed) {
+		r = store_unpack_residuals(work, job, decoder->pack, &extra);
+		if (r == 0)
+			r = unpack_texts(decoder, job, &bytes, &size);
+		return r < 0 ? r : place_trimmed(work, job, records, stride, bytes, bytes + size);
+	}
+	if (size < job->count)
+		return -EBADMSG;
+	for (size_t i = 0; i < job->count; i++)
+		work->residuals[i] = bytes[i];
+	return place_trimmed(work, job, records, stride, bytes + job->count, bytes + size);
+}
+
+/* The bytes stay together and are handed out one record after the other. */
+static int get_tail(struct store_decoder *decoder, const struct store_job *job, const uint8_t **bytes, size_t *size, bool packed)
+{
+	struct store_work *work = &decoder->work;
 	const uint64_t *lengths = work->full[job->column->reference];
+	const uint8_t *at;
 	size_t total = 0;
+	int r;
 
 	for (size_t i = 0; i < job->count; i++) {
-		if (lengths[job->present[i]] > STORE_TAIL_MAX)
+		work->residuals[i] = lengths[job->present[i]];
+		if (work->residuals[i] > STORE_TAIL_MAX)
 			return -EBADMSG;
-		total += lengths[job->present[i]];
+		total += work->residuals[i];
 	}
-	return total == size ? 0 : -EBADMSG;
+	if (packed) {
+		r = unpack_texts(decoder, job, bytes, size);
+		if (r < 0)
+			return r;
+	}
+	if (total != *size)
+		return -EBADMSG;
+	if (!job->column->referenced)
+		return 0;
+	r = store_work_array(work, &work->full[job->number]);
+	if (r < 0)
+		return r;
+	memset(work->full[job->number], 0, job->rows * sizeof(uint64_t));
+	at = *bytes;
+	for (size_t i = 0; i < job->count; i++) {
+		work->full[job->number][job->present[i]] = store_tail_hash(at, work->residuals[i]);
+		at += work->residuals[i];
+	}
+	return 0;
+}
+
+/* Bytes of all rows of a kind that have tails. */
+static int keep_tails(struct store_rows *rows, unsigned kind, const uint8_t *bytes, size_t size)
+{
+	size_t need = rows->tails_size + size;
+
+	if (need > rows->tails_capacity) {
+		uint8_t *bigger = realloc(rows->tails, 2 * need);
+
+		if (!bigger)
+			return -ENOMEM;
+		rows->tails = bigger;
+		rows->tails_capacity = 2 * need;
+	}
+	if (size)
+		memcpy(rows->tails + rows->tails_size, bytes, size);
+	rows->of[kind].tail_at = rows->tails_size;
+	rows->tails_size = need;
+	return 0;
 }
 
 static int decode_common(struct store_decoder *decoder, const struct store_chunk_header *header, struct place *place,
@@ -270,6 +410,7 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 	int r = 0;
 
 	store_work_begin(work);
+	memset(work->left, 0, header->rows * sizeof(*work->left));
 	for (unsigned i = 0; i < common->count && r == 0; i++) {
 		const struct store_column *column = &common->columns[i];
 		struct store_job job = {
@@ -277,11 +418,11 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 		const uint8_t *bytes;
 		size_t size;
 
-		r = next_column(place, &bytes, &size);
-		if (r < 0 || column->type == STORE_BYTES || (!column->known && !column->referenced))
+		r = next_column(place, column, &bytes, &size);
+		if (r < 0 || column->type == STORE_BYTES || !(column->known || column->referenced || (place->pack && in_stream(column))))
 			continue;
 		store_present(work, &job);
-		r = get_numbers(work, &job, bytes, size);
+		r = get_numbers(work, &job, bytes, size, place->pack);
 		if (r == 0)
 			memcpy(decoder->common[i], work->values, header->rows * sizeof(uint64_t));
 	}
@@ -311,6 +452,7 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 		return -EBADMSG;
 
 	store_work_begin(work);
+	memset(work->left, 0, count * sizeof(*work->left));
 	for (unsigned i = 0; i < common->count && r == 0; i++) {
 		const struct store_column *column = &common->columns[i];
 
@@ -334,26 +476,36 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 		const uint8_t *bytes;
 		size_t size;
 
-		r = next_column(place, &bytes, &size);
-		if (r < 0 || (!ours && !column->referenced))
+		r = next_column(place, column, &bytes, &size);
+		if (r < 0 || !(ours || column->referenced || column->followed || (place->pack && in_stream(column))))
 			continue;
 		store_present(work, &job);
-		if (column->coding == STORE_TRIMMED) {
-			r = get_trimmed(&job, records, stride, bytes, size);
+		if (column->coding == STORE_LATEST) {
+			const struct store_kind *other = &decoder->schema->kinds[decoder->schema->by_id[column->second]];
+			const struct followed *followed = &decoder->followed[other->columns[column->reference].followed - 1];
+
+			r = size ? -EBADMSG
+				 : store_latest(work, &job, decoder->positions, followed->values, followed->positions, followed->rows);
+		} else if (column->coding == STORE_TRIMMED) {
+			r = get_trimmed(decoder, &job, ours ? records : NULL, stride, bytes, size, place->pack);
 		} else if (column->coding == STORE_TAIL) {
-			r = check_tail(work, &job, size);
-			if (r < 0)
-				break;
-			memcpy(rows->tails + rows->tails_size, bytes, size);
-			rows->of[kind->id].tails = rows->tails + rows->tails_size;
-			rows->tails_size += size;
-			tail = true;
+			r = get_tail(decoder, &job, &bytes, &size, place->pack);
+			if (r == 0 && ours)
+				r = keep_tails(rows, kind->id, bytes, size);
+			tail |= ours;
 		} else {
-			r = get_numbers(work, &job, bytes, size);
+			r = get_numbers(work, &job, bytes, size, place->pack);
 			if (r == 0 && ours && column->pull)
 				scatter_pulled(records, stride, &job, work->values);
 			else if (r == 0 && ours)
 				scatter(records + column->offset, stride, job.present, work->values, job.count, column->member_size);
+			if (r == 0 && column->followed) {
+				struct followed *followed = &decoder->followed[column->followed - 1];
+
+				memcpy(followed->positions, decoder->positions, count * sizeof(*followed->positions));
+				memcpy(followed->values, work->values, count * sizeof(*followed->values));
+				followed->rows = count;
+			}
 		}
 	}
 	/* Lengths without what they are the lengths of. */
@@ -426,7 +578,10 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 		r = decoder_reserve(decoder, header->rows, header->raw_size);
 	if (r < 0)
 		return r;
-	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size, payload + front.size, header->size - front.size);
+	if (front.packed && header->rows > STORE_PACKED_ROWS_MAX)
+		return -EBADMSG;
+	columns = front.size + front.stream_size;
+	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size, payload + columns, header->size - columns);
 	if (ZSTD_isError(size) || size != header->raw_size)
 		return -EBADMSG;
 	r = rows_prepare(decoder, header, &front, rows);
@@ -443,19 +598,23 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	if (columns)
 		return -EBADMSG;
 	place.directory_end = place.body;
+	if (front.packed) {
+		r = decoder->pack ? 0 : store_pack_new(&decoder->pack);
+		if (r < 0)
+			return r;
+		store_unpack_begin(decoder->pack, header->rows, payload + front.size, front.stream_size);
+		place.pack = decoder->pack;
+	}
 
 	rows->tails_size = 0;
-	if ((size_t)(place.end - place.body) > rows->tails_capacity || !rows->tails) {
-		free(rows->tails);
-		rows->tails_capacity = place.end - place.body + 4096;
-		rows->tails = malloc(rows->tails_capacity);
-	}
-	if (!rows->tails)
-		return -ENOMEM;
+	decoder->text_left = STORE_PACKED_TEXT_MAX;
+	for (unsigned i = 0; i < STORE_FOLLOWED_MAX; i++)
+		decoder->followed[i].rows = 0;
 	r = decode_common(decoder, header, &place, rows);
-	for (unsigned i = 0; i < front.count && r == 0; i++)
-		r = decode_kind(decoder, header, &decoder->schema->kinds[decoder->schema->by_id[front.entries[i].kind]],
-				front.entries[i].rows, &place, rows);
+	for (unsigned i = 1; i < decoder->schema->count && r == 0; i++)
+		for (unsigned j = 0; j < front.count; j++)
+			if (front.entries[j].kind == decoder->schema->kinds[i].id)
+				r = decode_kind(decoder, header, &decoder->schema->kinds[i], front.entries[j].rows, &place, rows);
 	if (r == 0 && place.body != place.end)
 		r = -EBADMSG;
 	if (r < 0)
@@ -480,7 +639,7 @@ const struct clew_header *store_rows_next(struct store_rows *rows)
 		if (!length)
 			return (const struct clew_header *)record;
 		memcpy(rows->joined, record, rows->of[kind].stride);
-		memcpy(rows->joined + rows->of[kind].stride, rows->of[kind].tails + rows->of[kind].tail_at, length);
+		memcpy(rows->joined + rows->of[kind].stride, rows->tails + rows->of[kind].tail_at, length);
 		rows->of[kind].tail_at += length;
 		return (const struct clew_header *)rows->joined;
 	}

@@ -3,7 +3,8 @@
  * Records to a RECORDS chunk: rows to columns, columns to byte planes, planes
  * into one zstd frame. The frame is cut into blocks where a plane is large, so
  * that each has entropy tables of its own, and at the end of each kind, so that
- * a kind's share of the bytes is known.
+ * a kind's share of the bytes is known. A dense chunk has its columns in a packed
+ * stream instead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,17 +15,22 @@
 #include "chunk.h"
 #include "columns.h"
 
-#define LEVEL	3
-#define CUT_MIN 1024 /* a plane of so many bytes is worth its own block */
+#define LEVEL	    3
+#define LEVEL_DENSE 19
+#define SMALL	    65536 /* bytes that are worth that level in any case */
+#define CUT_MIN	    1024  /* a plane of so many bytes is worth its own block */
 
 struct store_encoder {
 	const struct store_schema *schema;
 	ZSTD_CCtx *zstd;
+	struct store_pack *pack; /* made when first needed */
+	bool dense;		 /* the chunk at hand has its numbers in a packed stream */
 	struct store_work work;
 	const uint8_t *records;
 	size_t rows;
-	uint32_t *at;	  /* of each row: its offset in records, by kind */
-	uint32_t *at_all; /* the same in the order they came */
+	uint32_t *at;			    /* of each row: its offset in records, by kind */
+	uint32_t *at_all;		    /* the same in the order they came */
+	size_t starts[CLEW_KIND_COUNT + 1]; /* of each kind's in `at` */
 	uint8_t *body;
 	size_t body_size;
 	size_t body_capacity;
@@ -76,7 +82,7 @@ int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compre
 	if (!chunk)
 		return -ENOMEM;
 	if (compress) {
-		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size, LEVEL);
+		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size, size < SMALL ? LEVEL_DENSE : LEVEL);
 
 		if (ZSTD_isError(packed)) {
 			free(chunk);
@@ -91,6 +97,21 @@ int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compre
 	chunk->size = sizeof(header) + size;
 	store_chunk_seal(chunk);
 	*ret_chunk = chunk;
+	return 0;
+}
+
+int store_chunk_extend(struct store_chunk **chunk, const void *bytes, size_t size)
+{
+	struct store_chunk *bigger = realloc(*chunk, sizeof(*bigger) + (*chunk)->size + size);
+
+	if (!bigger) {
+		free(*chunk);
+		return -ENOMEM;
+	}
+	memcpy(bigger->data + bigger->size, bytes, size);
+	bigger->size += size;
+	store_chunk_seal(bigger);
+	*chunk = bigger;
 	return 0;
 }
 
@@ -120,6 +141,7 @@ void store_encoder_free(struct store_encoder *encoder)
 		return;
 	store_work_done(&encoder->work);
 	ZSTD_freeCCtx(encoder->zstd);
+	store_pack_free(encoder->pack);
 	free(encoder->at);
 	free(encoder->at_all);
 	free(encoder->body);
@@ -159,6 +181,13 @@ static int cut(struct store_encoder *encoder)
 	}
 	encoder->cuts[encoder->cut_count++] = encoder->body_size;
 	return 0;
+}
+
+static void put_length(struct store_encoder *encoder, size_t length)
+{
+	for (; length >= 0x80; length >>= 7)
+		encoder->directory[encoder->directory_size++] = length | 0x80;
+	encoder->directory[encoder->directory_size++] = length;
 }
 
 static int put_planes(struct store_encoder *encoder, const uint64_t *residuals, size_t count, unsigned width)
@@ -221,7 +250,7 @@ static int put_numbers(struct store_encoder *encoder, const struct store_job *jo
 	struct store_work *work = &encoder->work;
 	const struct store_column *column = job->column;
 	unsigned width;
-	size_t extra;
+	size_t extra, before;
 	int r;
 
 	if (column->pull)
@@ -236,11 +265,68 @@ static int put_numbers(struct store_encoder *encoder, const struct store_job *jo
 	width = store_planes_width(work->residuals, job->count);
 	if (column->coding == STORE_RECENT && job->count)
 		width = 1;
+	if (encoder->dense) {
+		put_length(encoder, width > 0);
+		return width ? store_pack_residuals(work, job, encoder->pack) : 0;
+	}
+	before = encoder->body_size;
 	r = put_planes(encoder, work->residuals, job->count, width);
-	if (r < 0 || !extra)
+	if (r == 0 && extra)
+		r = put_planes(encoder, work->residuals + job->count, extra, store_planes_width(work->residuals + job->count, extra));
+	put_length(encoder, encoder->body_size - before);
+	return r;
+}
+
+static size_t bytes_length(const struct store_column *column, const uint8_t *record, size_t length_at)
+{
+	size_t length = column->size;
+
+	if (column->coding == STORE_TAIL)
+		return *(const uint16_t *)(record + length_at);
+	while (length && !record[column->offset + length - 1])
+		length--;
+	return length;
+}
+
+/* What columns that refer to a tail take for its value. */
+static int keep_hashes(struct store_encoder *encoder, const struct store_job *job, size_t length_at, const uint32_t *at)
+{
+	const struct store_column *column = job->column;
+	uint64_t *hashes;
+	int r;
+
+	r = store_work_array(&encoder->work, &encoder->work.full[job->number]);
+	if (r < 0)
 		return r;
-	width = store_planes_width(work->residuals + job->count, extra);
-	return put_planes(encoder, work->residuals + job->count, extra, width);
+	hashes = encoder->work.full[job->number];
+	memset(hashes, 0, job->rows * sizeof(*hashes));
+	for (size_t i = 0; i < job->count; i++) {
+		const uint8_t *record = encoder->records + at[job->present[i]];
+
+		hashes[job->present[i]] = store_tail_hash(record + column->offset, bytes_length(column, record, length_at));
+	}
+	return 0;
+}
+
+/* Bytes into the stream: first all lengths, if no other column has them. */
+static int pack_bytes(struct store_encoder *encoder, const struct store_job *job, size_t length_at, const uint32_t *at)
+{
+	const struct store_column *column = job->column;
+	const uint64_t *contexts = column->context == STORE_NONE ? NULL : store_column_of(&encoder->work, column->context);
+	int r = 0;
+
+	put_length(encoder, 1);
+	for (size_t i = 0; i < job->count; i++)
+		encoder->work.residuals[i] = bytes_length(column, encoder->records + at[job->present[i]], length_at);
+	if (column->coding == STORE_TRIMMED)
+		r = store_pack_residuals(&encoder->work, job, encoder->pack);
+	for (size_t i = 0; i < job->count && r == 0; i++) {
+		uint32_t row = job->present[i];
+
+		r = store_pack_text(encoder->pack, contexts ? contexts[row] : 0, encoder->records + at[row] + column->offset,
+				    encoder->work.residuals[i]);
+	}
+	return r;
 }
 
 static int put_bytes(struct store_encoder *encoder, const struct store_job *job, const struct store_kind *kind, const uint32_t *at)
@@ -251,6 +337,13 @@ static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
 	size_t start;
 	int r;
 
+	if (column->referenced) {
+		r = keep_hashes(encoder, job, length_at, at);
+		if (r < 0)
+			return r;
+	}
+	if (encoder->dense)
+		return pack_bytes(encoder, job, length_at, at);
 	if (trimmed) {
 		r = body_reserve(encoder, job->count * (1 + (size_t)column->size));
 		if (r < 0)
@@ -261,15 +354,12 @@ static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
 		encoder->body_size += job->count;
 	for (size_t i = 0; i < job->count; i++) {
 		const uint8_t *record = encoder->records + at[job->present[i]];
-		size_t length;
+		size_t length = bytes_length(column, record, length_at);
 
 		if (trimmed) {
-			for (length = column->size; length && !record[column->offset + length - 1]; length--)
-				;
 			encoder->body[start + i] = length;
 			any |= length > 0;
 		} else {
-			length = *(const uint16_t *)(record + length_at);
 			r = body_reserve(encoder, length);
 			if (r < 0)
 				return r;
@@ -279,14 +369,20 @@ static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
 	}
 	if (trimmed && !any)
 		encoder->body_size = start;
+	put_length(encoder, encoder->body_size - start);
 	return 0;
 }
 
-static void put_length(struct store_encoder *encoder, size_t length)
+/* What the rows of another kind had last. */
+static int follow(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
 {
-	for (; length >= 0x80; length >>= 7)
-		encoder->directory[encoder->directory_size++] = length | 0x80;
-	encoder->directory[encoder->directory_size++] = length;
+	unsigned id = job->column->second;
+	const struct store_column *source = &encoder->schema->kinds[encoder->schema->by_id[id]].columns[job->column->reference];
+	const uint32_t *other_at = encoder->at + encoder->starts[id];
+	size_t rows = encoder->starts[id + 1] - encoder->starts[id];
+
+	gather(encoder->work.values, encoder->records + source->offset, other_at, encoder->work.identity, rows, source->member_size);
+	return store_latest(&encoder->work, job, at, encoder->work.values, other_at, rows);
 }
 
 static int put_kind(struct store_encoder *encoder, const struct store_kind *kind, const uint32_t *at, size_t rows, unsigned stream,
@@ -297,6 +393,8 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 	int r = 0;
 
 	store_work_begin(work);
+	if (encoder->dense)
+		memset(work->left, 0, rows * sizeof(*work->left));
 	for (unsigned i = 0; kind != common && i < common->count && r == 0; i++) {
 		if (!common->columns[i].referenced)
 			continue;
@@ -307,13 +405,18 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 	}
 	for (unsigned i = 0; i < kind->count && r == 0; i++) {
 		struct store_job job = {.column = &kind->columns[i], .number = i, .rows = rows, .first_time = first_time, .stream = stream};
-		size_t before = encoder->body_size;
 
 		store_present(work, &job);
-		r = job.column->type == STORE_BYTES ? put_bytes(encoder, &job, kind, at) : put_numbers(encoder, &job, at);
-		put_length(encoder, encoder->body_size - before);
+		if (job.column->coding == STORE_LATEST) {
+			put_length(encoder, 0);
+			r = follow(encoder, &job, at);
+		} else if (job.column->type == STORE_BYTES) {
+			r = put_bytes(encoder, &job, kind, at);
+		} else {
+			r = put_numbers(encoder, &job, at);
+		}
 	}
-	return r < 0 ? r : cut(encoder);
+	return r < 0 || encoder->dense ? r : cut(encoder);
 }
 
 /* Compresses directory and body as one frame; the output position after each piece goes to `ends`. */
@@ -323,16 +426,20 @@ static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t cap
 	size_t total = encoder->directory_size + encoder->body_size, from = 0;
 
 	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, LEVEL)) ||
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->dense ? LEVEL_DENSE : LEVEL)) ||
 	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, total)))
 		return -ENOMEM;
 	for (size_t i = 0; i <= encoder->cut_count; i++) {
 		size_t end = i ? encoder->cuts[i - 1] : 0;
 		ZSTD_inBuffer in = {i ? encoder->body + from : encoder->directory, i ? end - from : encoder->directory_size, 0};
+		bool whole = encoder->dense && i < encoder->cut_count;
 		size_t left;
 
-		left = ZSTD_compressStream2(encoder->zstd, &out, &in, i == encoder->cut_count ? ZSTD_e_end : ZSTD_e_flush);
-		if (ZSTD_isError(left) || left)
+		left = ZSTD_compressStream2(encoder->zstd, &out, &in,
+					    i == encoder->cut_count ? ZSTD_e_end
+					    : whole		    ? ZSTD_e_continue
+								    : ZSTD_e_flush);
+		if (ZSTD_isError(left) || (left && !whole))
 			return -ENOMEM;
 		ends[i] = out.pos;
 		from = end;
@@ -342,9 +449,9 @@ static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t cap
 }
 
 /* Sorts the rows by kind, in order: at[starts[kind]..] are their offsets. */
-static int sort_rows(struct store_encoder *encoder, size_t starts[CLEW_KIND_COUNT + 1])
+static int sort_rows(struct store_encoder *encoder)
 {
-	size_t fill[CLEW_KIND_COUNT], offset = 0;
+	size_t *starts = encoder->starts, fill[CLEW_KIND_COUNT], offset = 0;
 	uint32_t *at;
 
 	at = realloc(encoder->at, encoder->rows * sizeof(*at));
@@ -356,7 +463,7 @@ static int sort_rows(struct store_encoder *encoder, size_t starts[CLEW_KIND_COUN
 		return -ENOMEM;
 	encoder->at_all = at;
 
-	memset(starts, 0, (CLEW_KIND_COUNT + 1) * sizeof(*starts));
+	memset(starts, 0, sizeof(encoder->starts));
 	for (size_t i = 0; i < encoder->rows; i++) {
 		const struct clew_header *header = (const struct clew_header *)(encoder->records + offset);
 
@@ -375,19 +482,42 @@ static int sort_rows(struct store_encoder *encoder, size_t starts[CLEW_KIND_COUN
 	return 0;
 }
 
-/* Each kind's bytes: its own pieces of the frame, and its share by rows of what is common. */
-static void account(struct store_chunk *chunk, const size_t *ends, const size_t *kind_cuts, const size_t *starts, size_t rows)
+/* Where columns of a kind end. */
+struct mark {
+	size_t cut;
+	size_t body;
+	size_t stream;
+};
+
+static struct mark mark(const struct store_encoder *encoder)
+{
+	return (struct mark){encoder->cut_count, encoder->body_size, encoder->dense ? store_pack_size(encoder->pack) : 0};
+}
+
+/* What a kind's columns take: their pieces of the frame or, in a dense chunk, their share of it, and of the stream. */
+static size_t spent(const struct store_encoder *encoder, const size_t *ends, size_t size, struct mark from, struct mark to)
+{
+	if (!encoder->dense)
+		return ends[to.cut] - ends[from.cut];
+	return to.stream - from.stream + size * (to.body - from.body) / (encoder->directory_size + encoder->body_size);
+}
+
+/* Each kind's bytes: its own, and its share by rows of what is common. */
+static void account(const struct store_encoder *encoder, struct store_chunk *chunk, const size_t *ends, size_t size,
+		    const struct mark marks[STORE_KINDS_MAX])
 {
 	uint8_t *front = chunk->data + sizeof(struct store_chunk_header);
-	size_t common = ends[kind_cuts[0]], n = 0, last = common;
+	size_t common = spent(encoder, ends, size, (struct mark){0}, marks[0]), n = 0;
 
+	if (!encoder->dense)
+		common = ends[marks[0].cut];
 	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
-		uint32_t count = starts[kind + 1] - starts[kind], bytes;
+		unsigned number = encoder->schema->by_id[kind];
+		uint32_t count = encoder->starts[kind + 1] - encoder->starts[kind], bytes;
 
 		if (!count)
 			continue;
-		bytes = ends[kind_cuts[kind]] - last + common * count / rows;
-		last = ends[kind_cuts[kind]];
+		bytes = spent(encoder, ends, size, marks[number - 1], marks[number]) + common * count / encoder->rows;
 		front[1 + 9 * n] = kind;
 		memcpy(front + 1 + 9 * n + 1, &count, 4);
 		memcpy(front + 1 + 9 * n + 5, &bytes, 4);
@@ -395,41 +525,64 @@ static void account(struct store_chunk *chunk, const size_t *ends, const size_t 
 		chunk->entry.kinds |= 1u << kind;
 		n++;
 	}
-	front[0] = n;
+	front[0] = n | (encoder->dense ? STORE_FRONT_PACKED : 0);
+}
+
+/* All columns; where each kind's end goes to `marks`. */
+static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t first_time, struct mark marks[STORE_KINDS_MAX])
+{
+	const struct store_schema *schema = encoder->schema;
+	const size_t *starts = encoder->starts;
+	int r;
+
+	encoder->body_size = encoder->directory_size = encoder->cut_count = 0;
+	if (encoder->dense) {
+		r = encoder->pack ? 0 : store_pack_new(&encoder->pack);
+		if (r < 0)
+			return r;
+		store_pack_begin(encoder->pack, encoder->rows);
+	}
+	r = put_kind(encoder, &schema->kinds[0], encoder->at_all, encoder->rows, stream, first_time);
+	marks[0] = mark(encoder);
+	for (unsigned i = 1; i < schema->count && r == 0; i++) {
+		unsigned kind = schema->kinds[i].id;
+
+		if (starts[kind + 1] > starts[kind])
+			r = put_kind(encoder, &schema->kinds[i], encoder->at + starts[kind], starts[kind + 1] - starts[kind], stream,
+				     first_time);
+		marks[i] = mark(encoder);
+	}
+	return r < 0 ? r : cut(encoder);
 }
 
 int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
-		 struct store_chunk **ret_chunk)
+		 bool dense, struct store_chunk **ret_chunk)
 {
-	const struct store_schema *schema = encoder->schema;
 	const struct clew_header *first = (const struct clew_header *)records, *last;
 	struct store_chunk_header header = {.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
-	size_t starts[CLEW_KIND_COUNT + 1], kind_cuts[CLEW_KIND_COUNT] = {0}, front = 1, size, capacity;
-	size_t *ends = NULL;
+	size_t front = 1, size, capacity, packed_size = 0, *ends = NULL;
+	struct mark marks[STORE_KINDS_MAX];
+	const uint8_t *packed = NULL;
 	struct store_chunk *chunk;
+	uint8_t *at;
 	int r;
 
 	if (!rows || bytes > UINT32_MAX)
 		return -EINVAL;
 	encoder->records = records;
 	encoder->rows = rows;
-	encoder->body_size = encoder->directory_size = encoder->cut_count = 0;
+	encoder->dense = dense && rows <= STORE_PACKED_ROWS_MAX && bytes <= STORE_PACKED_TEXT_MAX;
 	r = store_work_reserve(&encoder->work, rows);
 	if (r == 0)
-		r = sort_rows(encoder, starts);
+		r = sort_rows(encoder);
 	if (r == 0)
-		r = put_kind(encoder, &schema->kinds[0], encoder->at_all, rows, stream, first->time);
-	kind_cuts[0] = encoder->cut_count;
-	for (unsigned kind = 1; kind < CLEW_KIND_COUNT && r == 0; kind++) {
-		if (starts[kind + 1] == starts[kind])
-			continue;
-		r = put_kind(encoder, &schema->kinds[schema->by_id[kind]], encoder->at + starts[kind], starts[kind + 1] - starts[kind],
-			     stream, first->time);
-		kind_cuts[kind] = encoder->cut_count;
-		front += 9;
-	}
+		r = put_columns(encoder, stream, first->time, marks);
+	if (r == 0 && encoder->dense)
+		r = store_pack_end(encoder->pack, &packed, &packed_size);
 	if (r < 0)
 		return r;
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
+		front += encoder->starts[kind + 1] > encoder->starts[kind] ? 9 : 0;
 
 	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) + 16 * (encoder->cut_count + 1);
 	if (capacity > encoder->packed_capacity) {
@@ -439,13 +592,21 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 	}
 	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
 	r = encoder->packed && ends ? compress_frame(encoder, encoder->packed, capacity, ends, &size) : -ENOMEM;
-	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + size) : NULL;
+	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + sizeof(uint32_t) + packed_size + size) : NULL;
 	if (!chunk) {
 		free(ends);
 		return r < 0 ? r : -ENOMEM;
 	}
-	memcpy(chunk->data + sizeof(header) + front, encoder->packed, size);
-	account(chunk, ends, kind_cuts, starts, rows);
+	at = chunk->data + sizeof(header) + front;
+	if (encoder->dense) {
+		uint32_t stream_size = packed_size;
+
+		memcpy(at, &stream_size, sizeof(stream_size));
+		memcpy(at + sizeof(stream_size), packed, packed_size);
+		at += sizeof(stream_size) + packed_size;
+	}
+	memcpy(at, encoder->packed, size);
+	account(encoder, chunk, ends, size, marks);
 	free(ends);
 
 	last = (const struct clew_header *)(records + encoder->at_all[rows - 1]);
@@ -453,7 +614,7 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 	header.first_time = first->time;
 	header.last_time = last->time;
 	memcpy(chunk->data, &header, sizeof(header));
-	chunk->size = sizeof(header) + front + size;
+	chunk->size = at + size - chunk->data;
 	store_chunk_seal(chunk);
 	*ret_chunk = chunk;
 	return 0;

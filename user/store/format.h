@@ -27,10 +27,13 @@
 #define STORE_CHUNK_ROWS  16384
 #define STORE_CHUNK_BYTES (2u << 20) /* of records as they came */
 #define STORE_CHUNK_AGE	  30000000000ull
+#define STORE_SLOW_NS	  250000 /* a record, and more: a slow stream, whose final chunks are packed */
 
 /* What a reader believes. */
-#define STORE_PAYLOAD_MAX (64u << 20)
-#define STORE_ROWS_MAX	  (1u << 20)
+#define STORE_PAYLOAD_MAX     (64u << 20)
+#define STORE_ROWS_MAX	      (1u << 20)
+#define STORE_PACKED_ROWS_MAX (1u << 16)
+#define STORE_PACKED_TEXT_MAX (4u << 20)
 
 struct store_file_header {
 	uint8_t magic[STORE_MAGIC_SIZE];

@@ -402,7 +402,7 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 static int write_index(struct store_output *output, const struct store_index_total *totals, unsigned total_count)
 {
 	size_t totals_size = total_count * sizeof(*totals), entries_size = output->entry_count * sizeof(*output->entries);
-	size_t size = 8 + totals_size + entries_size + sizeof(struct store_trailer);
+	size_t size = 8 + totals_size + entries_size;
 	struct store_trailer trailer = {.index = output->end};
 	uint32_t counts[2] = {total_count, output->entry_count};
 	struct store_chunk *chunk;
@@ -420,9 +420,10 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	if (entries_size)
 		memcpy(payload + 8 + totals_size, output->entries, entries_size);
 	memcpy(trailer.magic, STORE_END_MAGIC, sizeof(trailer.magic));
-	memcpy(payload + size - sizeof(trailer), &trailer, sizeof(trailer));
-	r = store_chunk_new(STORE_CHUNK_INDEX, payload, size, false, &chunk);
+	r = store_chunk_new(STORE_CHUNK_INDEX, payload, size, true, &chunk);
 	free(payload);
+	if (r == 0)
+		r = store_chunk_extend(&chunk, &trailer, sizeof(trailer));
 	return r < 0 ? r : append_each(output, chunk, false);
 }
 

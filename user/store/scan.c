@@ -95,13 +95,35 @@ static int add_entry(struct store_file *file, const struct store_index_entry *en
 
 /* ---- with an index ---- */
 
+static int take_index(struct store_file *file, const uint8_t *bytes, size_t size)
+{
+	uint32_t counts[2];
+	uint64_t need;
+	int r = 0;
+
+	if (size < sizeof(counts))
+		return -EBADMSG;
+	memcpy(counts, bytes, sizeof(counts));
+	need = 8 + (uint64_t)counts[0] * sizeof(struct store_index_total) + (uint64_t)counts[1] * sizeof(struct store_index_entry);
+	if (need != size)
+		return -EBADMSG;
+	memcpy(file->totals, bytes + 8, (counts[0] < CLEW_KIND_COUNT ? counts[0] : CLEW_KIND_COUNT) * sizeof(struct store_index_total));
+	bytes += 8 + (size_t)counts[0] * sizeof(struct store_index_total);
+	for (uint32_t i = 0; i < counts[1] && r == 0; i++, bytes += sizeof(struct store_index_entry)) {
+		struct store_index_entry entry;
+
+		memcpy(&entry, bytes, sizeof(entry));
+		r = add_entry(file, &entry);
+	}
+	return r;
+}
+
 /* 0: the file has an index and it was taken; -EBADMSG: it has none. */
 static int read_index(struct store_file *file)
 {
 	struct store_trailer trailer;
 	struct store_chunk_header header;
-	uint32_t counts[2];
-	uint64_t need;
+	uint8_t *bytes = NULL;
 	int r;
 
 	if (file->size < sizeof(struct store_file_header) + sizeof(header) + sizeof(trailer))
@@ -114,24 +136,14 @@ static int read_index(struct store_file *file)
 	r = read_chunk(file, trailer.index, &header);
 	if (r < 0)
 		return r;
-	if (header.kind != STORE_CHUNK_INDEX || trailer.index + sizeof(header) + header.size != file->size || header.size < 8)
+	if (header.kind != STORE_CHUNK_INDEX || trailer.index + sizeof(header) + header.size != file->size || header.size < sizeof(trailer))
 		return -EBADMSG;
-	memcpy(counts, file->payload, sizeof(counts));
-	need = 8 + (uint64_t)counts[0] * sizeof(struct store_index_total) + (uint64_t)counts[1] * sizeof(struct store_index_entry) +
-	       sizeof(trailer);
-	if (need != header.size)
-		return -EBADMSG;
-	memcpy(file->totals, file->payload + 8,
-	       (counts[0] < CLEW_KIND_COUNT ? counts[0] : CLEW_KIND_COUNT) * sizeof(struct store_index_total));
-	for (uint32_t i = 0; i < counts[1]; i++) {
-		struct store_index_entry entry;
-
-		memcpy(&entry, file->payload + 8 + (size_t)counts[0] * sizeof(struct store_index_total) + i * sizeof(entry), sizeof(entry));
-		r = add_entry(file, &entry);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	header.size -= sizeof(trailer);
+	r = store_unframe(&header, file->payload, &bytes);
+	if (r == 0)
+		r = take_index(file, bytes, header.raw_size);
+	free(bytes);
+	return r;
 }
 
 /* ---- without ---- */

@@ -13,7 +13,9 @@
 struct table_column {
 	const char *name;
 	const char *reference; /* a column of this kind, else of the common ones */
-	const char *second;
+	const char *second;    /* LATEST: the other kind */
+	const char *third;
+	const char *context; /* NULL: flags */
 	uint8_t type;
 	uint8_t coding;
 	uint8_t mask; /* of `flags`; 0: every row has the column */
@@ -46,22 +48,32 @@ struct table_kind {
 		AT_CODED(name, type, member, base, coding, reference, mask)                                                                \
 	}
 
-#define FLAGS AT("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0)
+/* No member: what is taken from the other kind's last row is there for other columns to refer to. */
+#define LATEST(name_, type_, kind_, column_)                                                                                               \
+	{                                                                                                                                  \
+		.name = (name_), .type = (type_), .coding = STORE_LATEST, .reference = (column_), .second = (kind_)                        \
+	}
+/* The task that the CPU ran. */
+#define RUNNING LATEST("running", STORE_U32, "switch", "next")
 
-#define BYTES(name_, type_, member_)                                                                                                       \
+#define BYTES_IN(name_, type_, member_, context_)                                                                                          \
 	{                                                                                                                                  \
 		.name = (name_), .type = STORE_BYTES, .coding = STORE_TRIMMED, .offset = offsetof(type_, member_),                         \
-		.size = sizeof(((type_ *)NULL)->member_)                                                                                   \
+		.size = sizeof(((type_ *)NULL)->member_), .context = (context_)                                                            \
 	}
+#define BYTES(name, type, member) BYTES_IN(name, type, member, NULL)
 
-#define TAIL(name_, length_, stride_)                                                                                                      \
+#define TAIL_IN(name_, length_, stride_, context_)                                                                                         \
 	{                                                                                                                                  \
-		.name = (name_), .reference = (length_), .type = STORE_BYTES, .coding = STORE_TAIL, .offset = (stride_)                    \
+		.name = (name_), .reference = (length_), .type = STORE_BYTES, .coding = STORE_TAIL, .offset = (stride_),                   \
+		.context = (context_)                                                                                                      \
 	}
+#define TAIL(name, length, stride) TAIL_IN(name, length, stride, NULL)
 
 static const struct table_column common_columns[] = {
 	AT("kind", struct clew_header, kind, 0, STORE_PLAIN, NULL, 0),
-	AT("time", struct clew_header, time, 0, STORE_TIME, NULL, 0),
+	AT("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0),
+	{AT_CODED("time", struct clew_header, time, 0, STORE_TIME, NULL, 0), .context = "kind"},
 	AT("lost", struct clew_header, lost, 0, STORE_PREVIOUS, "lost", 0),
 	AT("cpu", struct clew_header, cpu, 0, STORE_STREAM, NULL, 0),
 };
@@ -100,7 +112,6 @@ static const struct table_column common_columns[] = {
 
 /* clang-format off */
 #define SWITCH_COLUMNS \
-	FLAGS, \
 	SWITCH(next, STORE_RECENT, "next", 0), \
 	SWITCH(prev, STORE_PREVIOUS, "next", 0), \
 	SWITCH(waker, STORE_RECENT, "next", WAKE), \
@@ -118,7 +129,11 @@ static const struct table_column common_columns[] = {
 	WAIT_BY(object_kind, "prev", "wait_call"), \
 	WAIT_BY(descriptor, "prev", "wait_call"), \
 	WAIT_BY(device, "prev", "wait_object_kind"), \
-	WAIT_BY(object, "prev", "wait_descriptor"), \
+	LATEST("path", STORE_U64, "text", "hash"), \
+	{ \
+		AT_CODED("wait_object", struct clew_wait, object, sizeof(struct clew_switch), STORE_KEYED, "prev", CLEW_SWITCH_WAIT), \
+			.second = "wait_descriptor", .third = "path", \
+	}, \
 	WAIT_BY(argument, "prev", "wait_call"), \
 	WAIT_BY(futex_operation, "prev", "wait_call"), \
 	WAIT_BY(futex_class, "prev", "wait_call"), \
@@ -135,20 +150,26 @@ static const struct table_column state_columns[] = {SWITCH_COLUMNS};
 
 #define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
 
+/* A task's later records mostly say what its first did. */
+#define TASK_AS(member, guess)                                                                                                             \
+	{                                                                                                                                  \
+		AT_CODED(#member, struct clew_task_record, member, 0, STORE_KEYED, "task", 0), .third = (guess)                            \
+	}
+
 static const struct table_column task_columns[] = {
-	FLAGS,
-	TASK(task, STORE_PREVIOUS, "task"),
-	TASK(process, STORE_SAME, "task"),
-	TASK(parent, STORE_SAME, "task"),
-	TASK(tid, STORE_PREVIOUS, "tid"),
-	TASK(pid, STORE_SAME, "tid"),
-	TASK(start_time, STORE_SAME, "time"),
-	TASK(cgroup, STORE_PREVIOUS, "cgroup"),
-	TASK(executable, STORE_PREVIOUS, "executable"),
-	TASK(executable_device, STORE_PREVIOUS, "executable_device"),
-	TASK(user, STORE_PREVIOUS, "user"),
-	TASK(pid_namespace, STORE_PREVIOUS, "pid_namespace"),
-	TASK(mount_namespace, STORE_PREVIOUS, "mount_namespace"),
+	RUNNING,
+	AT("task", struct clew_task_record, task, 0, STORE_RECENT, "running", 0),
+	TASK_AS(process, "task"),
+	TASK_AS(parent, "running"),
+	TASK(tid, STORE_OFFSET, "task"),
+	TASK_AS(pid, "tid"),
+	TASK_AS(start_time, "time"),
+	TASK(cgroup, STORE_KEYED, "parent"),
+	TASK(executable, STORE_RECENT, "executable"),
+	TASK(executable_device, STORE_KEYED, "executable"),
+	TASK_AS(user, NULL),
+	TASK_AS(pid_namespace, NULL),
+	TASK_AS(mount_namespace, NULL),
 	TASK(task_flags, STORE_PLAIN, NULL),
 	TASK(nspid_count, STORE_PLAIN, NULL),
 	TASK(nspid[0], STORE_SAME, "tid"),
@@ -159,28 +180,41 @@ static const struct table_column task_columns[] = {
 	TASK(nspid[5], STORE_PLAIN, NULL),
 	TASK(nspid[6], STORE_PLAIN, NULL),
 	TASK(nspid[7], STORE_PLAIN, NULL),
-	BYTES("comm", struct clew_task_record, comm),
-	TASK(command_line_size, STORE_PLAIN, NULL),
-	TAIL("command_line", "command_line_size", sizeof(struct clew_task_record)),
+	BYTES_IN("comm", struct clew_task_record, comm, "executable"),
+	{AT_CODED("command_line_size", struct clew_task_record, command_line_size, 0, STORE_PLAIN, NULL, 0), .context = "executable"},
+	TAIL_IN("command_line", "command_line_size", sizeof(struct clew_task_record), "executable"),
 };
 
 #define LIFE(member, coding, reference) AT(#member, struct clew_life, member, 0, coding, reference, 0)
 
-static const struct table_column life_columns[] = {
-	FLAGS,
-	LIFE(task, STORE_PREVIOUS, "task"),
+static const struct table_column fork_columns[] = {
+	RUNNING,
+	LATEST("child", STORE_U32, "task", "task"),
+	LIFE(task, STORE_SAME, "running"),
+	LIFE(other, STORE_SAME, "child"),
+	LIFE(value, STORE_PLAIN, NULL),
+};
+
+static const struct table_column exec_columns[] = {
+	RUNNING,
+	LIFE(task, STORE_SAME, "running"),
 	LIFE(other, STORE_SAME, "task"),
 	LIFE(value, STORE_PLAIN, NULL),
 };
 
+static const struct table_column exit_columns[] = {
+	RUNNING,
+	LIFE(task, STORE_SAME, "running"),
+	LIFE(other, STORE_PLAIN, NULL),
+	LIFE(value, STORE_PLAIN, NULL),
+};
+
 static const struct table_column rename_columns[] = {
-	FLAGS,
 	AT("task", struct clew_rename, task, 0, STORE_PREVIOUS, "task", 0),
 	BYTES("comm", struct clew_rename, comm),
 };
 
 static const struct table_column file_columns[] = {
-	FLAGS,
 	AT("inode", struct clew_file_record, inode, 0, STORE_PREVIOUS, "inode", 0),
 	AT("device", struct clew_file_record, device, 0, STORE_PREVIOUS, "device", 0),
 	AT("mount_namespace", struct clew_file_record, mount_namespace, 0, STORE_PREVIOUS, "mount_namespace", 0),
@@ -192,7 +226,6 @@ static const struct table_column file_columns[] = {
 #define SOCKET(member, coding, reference) AT(#member, struct clew_socket_record, member, 0, coding, reference, 0)
 
 static const struct table_column socket_columns[] = {
-	FLAGS,
 	SOCKET(inode, STORE_PREVIOUS, "inode"),
 	SOCKET(peer, STORE_PREVIOUS, "peer"),
 	SOCKET(family, STORE_PLAIN, NULL),
@@ -206,7 +239,6 @@ static const struct table_column socket_columns[] = {
 };
 
 static const struct table_column cgroup_columns[] = {
-	FLAGS,
 	AT("id", struct clew_cgroup_record, id, 0, STORE_PREVIOUS, "id", 0),
 	AT("hierarchy", struct clew_cgroup_record, hierarchy, 0, STORE_PLAIN, NULL, 0),
 	AT("path_size", struct clew_cgroup_record, path_size, 0, STORE_PLAIN, NULL, 0),
@@ -214,22 +246,20 @@ static const struct table_column cgroup_columns[] = {
 };
 
 static const struct table_column text_columns[] = {
-	FLAGS,
-	AT("hash", struct clew_text_record, hash, 0, STORE_PLAIN, NULL, 0),
 	AT("text_size", struct clew_text_record, text_size, 0, STORE_PLAIN, NULL, 0),
 	TAIL("text", "text_size", sizeof(struct clew_text_record)),
+	AT("hash", struct clew_text_record, hash, 0, STORE_SAME, "text", 0),
 };
 
 static const struct table_column gap_columns[] = {
-	FLAGS,
 	AT("from", struct clew_gap, from, 0, STORE_BEFORE, "time", 0),
 	AT("count", struct clew_gap, count, 0, STORE_PLAIN, NULL, 0),
 };
 
 #define WORK(member, coding, reference) AT(#member, struct clew_work, member, 0, coding, reference, 0)
 
+/* clang-format off */
 static const struct table_column work_columns[] = {
-	FLAGS,
 	WORK(work, STORE_RECENT, "work"),
 	WORK(function, STORE_KEYED, "work"),
 	WORK(queued, STORE_BEFORE, "time"),
@@ -243,7 +273,6 @@ static const struct table_column work_columns[] = {
 #define BIO_BY(member, key, second)    BY(struct clew_bio, member, key, second)
 
 static const struct table_column bio_columns[] = {
-	FLAGS,
 	BIO(bio, STORE_RECENT, "bio"),
 	BIO(device, STORE_KEYED, "flags"),
 	BIO(task, STORE_RECENT, "task"),
@@ -263,7 +292,6 @@ static const struct table_column bio_columns[] = {
 #define REQUEST_BY(member, key, second) BY(struct clew_request, member, key, second)
 
 static const struct table_column request_columns[] = {
-	FLAGS,
 	REQUEST(request, STORE_RECENT, "request"),
 	REQUEST(device, STORE_KEYED, "request"),
 	REQUEST_BY(sector, "request", "device"),
@@ -283,7 +311,6 @@ static const struct table_column request_columns[] = {
 };
 
 static const struct table_column lock_columns[] = {
-	FLAGS,
 	AT("begin", struct clew_lock, begin, 0, STORE_BEFORE, "time", 0),
 	AT("lock", struct clew_lock, lock, 0, STORE_RECENT, "lock", 0),
 	AT("task", struct clew_lock, task, 0, STORE_RECENT, "task", 0),
@@ -292,7 +319,6 @@ static const struct table_column lock_columns[] = {
 };
 
 static const struct table_column ring_columns[] = {
-	FLAGS,
 	AT("task", struct clew_ring, task, 0, STORE_RECENT, "task", 0),
 	AT("ring", struct clew_ring, ring, 0, STORE_KEYED, "task", 0),
 	AT("request", struct clew_ring, request, 0, STORE_RECENT, "request", 0),
@@ -301,31 +327,32 @@ static const struct table_column ring_columns[] = {
 };
 
 static const struct table_column refill_columns[] = {
-	FLAGS,
 	AT("cgroup", struct clew_refill, cgroup, 0, STORE_RECENT, "cgroup", 0),
 };
+/* clang-format on */
 
 #define KIND(name_, id_, type_, columns_)                                                                                                  \
 	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])
 #define TAILED(type_, length_, max_) .tail_length = offsetof(type_, length_), .tail_max = (max_)
 
+/* A kind that is the source of LATEST columns comes before those that have them. */
 static const struct table_kind table[] = {
 	{KIND("common", 0, struct clew_header, common_columns)},
+	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns), TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
 	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
 	 .extension = sizeof(struct clew_wait), .second_mask = CLEW_SWITCH_CAUSE, .second = sizeof(struct clew_cause)},
 	{KIND("state", CLEW_KIND_STATE, struct clew_switch, state_columns), .extension_mask = CLEW_SWITCH_WAIT,
 	 .extension = sizeof(struct clew_wait)},
 	{KIND("task", CLEW_KIND_TASK, struct clew_task_record, task_columns),
 	 TAILED(struct clew_task_record, command_line_size, STORE_TAIL_MAX)},
-	{KIND("fork", CLEW_KIND_FORK, struct clew_life, life_columns)},
-	{KIND("exec", CLEW_KIND_EXEC, struct clew_life, life_columns)},
-	{KIND("exit", CLEW_KIND_EXIT, struct clew_life, life_columns)},
+	{KIND("fork", CLEW_KIND_FORK, struct clew_life, fork_columns)},
+	{KIND("exec", CLEW_KIND_EXEC, struct clew_life, exec_columns)},
+	{KIND("exit", CLEW_KIND_EXIT, struct clew_life, exit_columns)},
 	{KIND("rename", CLEW_KIND_RENAME, struct clew_rename, rename_columns)},
 	{KIND("file", CLEW_KIND_FILE, struct clew_file_record, file_columns), TAILED(struct clew_file_record, path_size, STORE_TAIL_MAX)},
 	{KIND("socket", CLEW_KIND_SOCKET, struct clew_socket_record, socket_columns)},
 	{KIND("cgroup", CLEW_KIND_CGROUP, struct clew_cgroup_record, cgroup_columns),
 	 TAILED(struct clew_cgroup_record, path_size, STORE_TAIL_MAX)},
-	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns), TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
 	{KIND("gap", CLEW_KIND_GAP, struct clew_gap, gap_columns)},
 	{KIND("work", CLEW_KIND_WORK, struct clew_work, work_columns)},
 	{KIND("bio", CLEW_KIND_BIO, struct clew_bio, bio_columns)},
@@ -396,6 +423,14 @@ static uint8_t table_reference(const struct table_kind *kind, const char *name)
 	return STORE_NONE;
 }
 
+static const struct table_kind *table_named(const char *name)
+{
+	for (size_t i = 0; i < TABLE_COUNT; i++)
+		if (strcmp(table[i].name, name) == 0)
+			return &table[i];
+	return NULL;
+}
+
 static uint8_t *put_name(uint8_t *to, const char *name)
 {
 	size_t length = strlen(name);
@@ -418,7 +453,7 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		columns += table[i].count;
-	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 12));
+	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 14));
 	if (!bytes)
 		return -ENOMEM;
 
@@ -431,12 +466,17 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 		p = put_number(p, kind->count, 1);
 		for (unsigned j = 0; j < kind->count; j++) {
 			const struct table_column *column = &kind->columns[j];
+			const struct table_kind *other = column->coding == STORE_LATEST ? table_named(column->second) : NULL;
 
 			p = put_name(p, column->name);
 			p = put_number(p, column->type, 1);
 			p = put_number(p, column->coding, 1);
-			p = put_number(p, table_reference(kind, column->reference), 1);
-			p = put_number(p, table_reference(kind, column->second), 1);
+			p = put_number(p, table_reference(other ? other : kind, column->reference), 1);
+			p = put_number(p, other ? other->id : table_reference(kind, column->second), 1);
+			p = put_number(p, table_reference(kind, column->third), 1);
+			p = put_number(
+				p, column->context || i ? table_reference(kind, column->context ? column->context : "flags") : STORE_NONE,
+				1);
 			p = put_number(p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
 			p = put_number(p, column->mask, 4);
 			p = put_number(p, column->size, 2);
@@ -460,7 +500,7 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 	for (unsigned i = 0; ours && i < ours->count && !member; i++)
 		if (strcmp(ours->columns[i].name, column->name) == 0)
 			member = &ours->columns[i];
-	if (!member || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
+	if (!member || column->coding == STORE_LATEST || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
 		return;
 	if (column->type == STORE_BYTES) {
 		/* What this clew needs and cannot decode is for the parser to refuse. */

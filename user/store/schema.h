@@ -36,28 +36,34 @@ enum store_coding {
 	STORE_RECENT = 7,   /* place in a list of recent values */
 	STORE_TRIMMED = 8,  /* bytes without the zeros at their end */
 	STORE_TAIL = 9,	    /* bytes whose length is another column */
-	STORE_CODING_COUNT = 10,
+	STORE_LATEST = 10,  /* no value of its own: what a column of another kind had last */
+	STORE_OFFSET = 11,  /* difference to another column, less what that was in the row before */
+	STORE_CODING_COUNT = 12,
 };
 
-#define STORE_NONE	  0xff
-#define STORE_COMMON	  0x80 /* in a reference: the column is one of kind 0 */
-#define STORE_COLUMNS_MAX 64
-#define STORE_KINDS_MAX	  32
-#define STORE_NAME_MAX	  31
-#define STORE_TAIL_MAX	  65535
+#define STORE_NONE	   0xff
+#define STORE_COMMON	   0x80 /* in a reference: the column is one of kind 0 */
+#define STORE_COLUMNS_MAX  64
+#define STORE_KINDS_MAX	   32
+#define STORE_FOLLOWED_MAX 8
+#define STORE_NAME_MAX	   31
+#define STORE_TAIL_MAX	   65535
 
 struct store_column {
 	char name[STORE_NAME_MAX + 1];
 	uint8_t type;
 	uint8_t coding;
 	uint8_t reference; /* a column's number, maybe with STORE_COMMON, or STORE_NONE */
-	uint8_t second;	   /* KEYED: the other key, as reference */
+	uint8_t second;	   /* KEYED: the other key, as reference; LATEST: the number of the other kind */
+	uint8_t third;	   /* KEYED: predicts what is new, as reference */
+	uint8_t context;   /* a column that says much of this one, as reference */
 	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of `mask` */
 	uint32_t mask;
 	uint16_t size; /* of TRIMMED bytes */
 	/* not in the file: */
-	bool known; /* bound to a member */
-	bool referenced;
+	bool known;	  /* bound to a member */
+	bool referenced;  /* by columns of its kind, or of any if it is a common one */
+	uint8_t followed; /* by LATEST columns of other kinds: 1 + its number among such; 0 no */
 	uint8_t member_size;
 	uint16_t offset;   /* of the member */
 	uint16_t pull;	   /* bytes that the member comes earlier .. */
@@ -76,6 +82,7 @@ struct store_kind {
 /* kinds[0] has the columns common to all rows. */
 struct store_schema {
 	unsigned count;
+	unsigned followed_count;
 	uint8_t by_id[256]; /* index in kinds, STORE_NONE unknown */
 	struct store_kind kinds[STORE_KINDS_MAX];
 };

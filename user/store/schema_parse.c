@@ -50,7 +50,7 @@ static bool column_decodable(const struct store_column *column)
 }
 
 /* The column that a reference or condition names: an earlier one that has numbers. */
-static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+static struct store_column *column_named(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
 {
 	struct store_column *target = NULL;
 
@@ -60,7 +60,48 @@ static struct store_column *column_target(struct store_schema *schema, struct st
 	} else if (reference < number) {
 		target = &kind->columns[reference];
 	}
-	return target && column_decodable(target) && target->type != STORE_BYTES ? target : NULL;
+	return target && column_decodable(target) ? target : NULL;
+}
+
+/* The same, if it has numbers. */
+static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+{
+	struct store_column *target = column_named(schema, kind, number, reference);
+
+	return target && target->type != STORE_BYTES ? target : NULL;
+}
+
+/* What a LATEST column follows: a column of an earlier kind that all its rows have. */
+static struct store_column *column_followed(struct store_schema *schema, const struct store_kind *kind, const struct store_column *column)
+{
+	struct store_column *target;
+	struct store_kind *other;
+
+	if (schema->by_id[column->second] == STORE_NONE || !column->second || column->second == kind->id)
+		return NULL;
+	other = &schema->kinds[schema->by_id[column->second]];
+	if (column->reference >= other->count || !column_decodable(&other->columns[column->reference]))
+		return NULL;
+	target = &other->columns[column->reference];
+	if (!target->followed) {
+		if (schema->followed_count == STORE_FOLLOWED_MAX)
+			return NULL;
+		target->followed = ++schema->followed_count;
+	}
+	return target;
+}
+
+/* Marks a column that another one is predicted by; there may be none. */
+static bool column_hint(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+{
+	struct store_column *target;
+
+	if (reference == STORE_NONE)
+		return true;
+	target = column_target(schema, kind, number, reference);
+	if (target)
+		target->referenced = true;
+	return target;
 }
 
 /* Whether a column's coding makes sense; its references only look back. */
@@ -70,7 +111,7 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	struct store_column *target;
 
 	if (column->condition != STORE_NONE) {
-		if (column->condition & STORE_COMMON || kind == &schema->kinds[0])
+		if (kind == &schema->kinds[0])
 			return false;
 		target = column_target(schema, kind, number, column->condition);
 		if (!target)
@@ -83,7 +124,13 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	if ((column->type == STORE_BYTES) != (column->coding == STORE_TRIMMED || column->coding == STORE_TAIL))
 		return false;
 
+	if (!column_hint(schema, kind, number, column->context) || !column_hint(schema, kind, number, column->third))
+		return false;
 	switch (column->coding) {
+	case STORE_LATEST:
+		target = column_followed(schema, kind, column);
+		return target && column->condition == STORE_NONE && target->condition == STORE_NONE && target->type != STORE_BYTES &&
+		       target->coding != STORE_LATEST;
 	case STORE_PLAIN:
 	case STORE_TIME:
 	case STORE_STREAM:
@@ -96,8 +143,9 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 			return true;
 		break;
 	}
-	target = column_target(schema, kind, number, column->reference);
-	if (!target)
+	target = column_named(schema, kind, number, column->reference);
+	/* A tail has a number too, for those rows that have it. */
+	if (!target || (target->type == STORE_BYTES && (target->coding != STORE_TAIL || column->coding != STORE_SAME)))
 		return false;
 	if (column->coding == STORE_TAIL &&
 	    ((column->reference & STORE_COMMON) || target->condition != column->condition || target->mask != column->mask))
@@ -133,6 +181,8 @@ static int parse_kind(struct store_schema *schema, struct cursor *cursor, char w
 		column->coding = get_number(cursor, 1);
 		column->reference = get_number(cursor, 1);
 		column->second = get_number(cursor, 1);
+		column->third = get_number(cursor, 1);
+		column->context = get_number(cursor, 1);
 		column->condition = get_number(cursor, 1);
 		column->mask = get_number(cursor, 4);
 		column->size = get_number(cursor, 2);

@@ -32,6 +32,7 @@ struct stream {
 	size_t saved_count;
 	uint64_t row;	       /* number of the first record in the buffer */
 	uint64_t unsaved_time; /* of the first record not in any chunk */
+	uint64_t last_time;    /* of the last record */
 	_Atomic uint64_t stored[CLEW_KIND_COUNT];
 };
 
@@ -53,6 +54,8 @@ struct clew_writer {
 	struct store_chunk **queue_end;
 	size_t queued; /* bytes, those being written too */
 	bool closing;
+	uint8_t *meta; /* pairs that are not in a chunk yet */
+	size_t meta_size;
 	struct store_index_total totals[CLEW_KIND_COUNT];
 	struct store_encoder *encoders[ENCODER_MAX];
 	unsigned encoder_count;
@@ -140,11 +143,8 @@ static void *write_thread(void *context)
 	return NULL;
 }
 
-static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
+static void append(struct clew_writer *writer, struct store_chunk *chunk)
 {
-	pthread_mutex_lock(&writer->lock);
-	while (writer->queued > QUEUE_MAX)
-		pthread_cond_wait(&writer->drained, &writer->lock);
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT && !chunk->provisional; kind++) {
 		writer->totals[kind].count += chunk->totals[kind].count;
 		writer->totals[kind].column_bytes += chunk->totals[kind].column_bytes;
@@ -154,6 +154,31 @@ static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
 	writer->queue_end = &chunk->next;
 	writer->queued += chunk->size;
 	pthread_cond_signal(&writer->filled);
+}
+
+/* What the file says of itself comes in one chunk, as far as it comes at one time. */
+static void append_meta(struct clew_writer *writer)
+{
+	struct store_chunk *chunk;
+	int r;
+
+	if (!writer->meta_size)
+		return;
+	r = store_chunk_new(STORE_CHUNK_META, writer->meta, writer->meta_size, false, &chunk);
+	if (r < 0)
+		set_error(writer, r);
+	else
+		append(writer, chunk);
+	writer->meta_size = 0;
+}
+
+static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
+{
+	pthread_mutex_lock(&writer->lock);
+	while (writer->queued > QUEUE_MAX)
+		pthread_cond_wait(&writer->drained, &writer->lock);
+	append_meta(writer);
+	append(writer, chunk);
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -181,6 +206,7 @@ static void writer_free(struct clew_writer *writer)
 	pthread_cond_destroy(&writer->filled);
 	pthread_cond_destroy(&writer->drained);
 	pthread_mutex_destroy(&writer->lock);
+	free(writer->meta);
 	free(writer->streams);
 	free(writer->schema);
 	free(writer);
@@ -282,6 +308,14 @@ static void give_encoder(struct clew_writer *writer, struct store_encoder *encod
 	store_encoder_free(encoder);
 }
 
+/* Whether there is time to make the chunk as small as it gets. */
+static bool is_slow(const struct stream *stream)
+{
+	const struct clew_header *first = (const struct clew_header *)stream->records;
+
+	return stream->last_time - first->time >= stream->count * STORE_SLOW_NS;
+}
+
 /* Makes a chunk of the stream's records from `from` on and queues it. */
 static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, size_t from, size_t from_count, bool provisional)
 {
@@ -295,7 +329,7 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 	if (!encoder)
 		return -ENOMEM;
 	r = store_encode(encoder, stream->records + from, stream->used - from, stream->count - from_count, number, stream->row + from_count,
-			 &chunk);
+			 !provisional && is_slow(stream), &chunk);
 	give_encoder(writer, encoder);
 	if (r < 0)
 		return r;
@@ -361,6 +395,7 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 		header->cpu = number;
 	if (stream->count == stream->saved_count)
 		stream->unsaved_time = header->time;
+	stream->last_time = header->time;
 	stream->used += padded;
 	stream->count++;
 	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
@@ -406,22 +441,19 @@ int clew_writer_meta(struct clew_writer *writer, const char *key, const char *va
 {
 	uint32_t sizes[2] = {strlen(key), strlen(value)};
 	size_t size = sizeof(sizes) + sizes[0] + sizes[1];
-	struct store_chunk *chunk;
-	uint8_t *payload;
-	int r;
+	uint8_t *bigger;
 
-	payload = malloc(size);
-	if (!payload)
-		return -ENOMEM;
-	memcpy(payload, sizes, sizeof(sizes));
-	memcpy(payload + sizeof(sizes), key, sizes[0]);
-	memcpy(payload + sizeof(sizes) + sizes[0], value, sizes[1]);
-	r = store_chunk_new(STORE_CHUNK_META, payload, size, false, &chunk);
-	free(payload);
-	if (r < 0)
-		return r;
-	enqueue(writer, chunk);
-	return writer->error;
+	pthread_mutex_lock(&writer->lock);
+	bigger = realloc(writer->meta, writer->meta_size + size);
+	if (bigger) {
+		memcpy(bigger + writer->meta_size, sizes, sizeof(sizes));
+		memcpy(bigger + writer->meta_size + sizeof(sizes), key, sizes[0]);
+		memcpy(bigger + writer->meta_size + sizeof(sizes) + sizes[0], value, sizes[1]);
+		writer->meta = bigger;
+		writer->meta_size += size;
+	}
+	pthread_mutex_unlock(&writer->lock);
+	return bigger ? writer->error : -ENOMEM;
 }
 
 int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock)
@@ -485,6 +517,7 @@ int clew_writer_close(struct clew_writer *writer)
 	finish_chunk(writer, &writer->streams[writer->cpus], CLEW_STREAM_USER);
 
 	pthread_mutex_lock(&writer->lock);
+	append_meta(writer);
 	writer->closing = true;
 	pthread_cond_signal(&writer->filled);
 	pthread_mutex_unlock(&writer->lock);
