@@ -96,6 +96,21 @@ struct clew_path_segment {
 int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
 		       size_t *ret_count);
 
+/* A mark of an ES of a path. */
+struct clew_path_mark {
+	uint32_t mark;
+	uint32_t es;
+};
+
+/*
+ * The marks in a path's ESs whose labels match a regular expression of `size` bytes,
+ * in order; also those before its start and behind its end, as the ESs are whole ones.
+ * The array is the caller's to free. -EINVAL: *ret_error says what is wrong with the
+ * expression; -E2BIG: it takes too much to decide; -ENOMEM.
+ */
+int clew_path_marks(const struct clew_model *model, const struct clew_path *path, const char *expression, size_t size,
+		    struct clew_path_mark **ret_marks, size_t *ret_count, struct clew_query_error *ret_error);
+
 /* What segments are summed by. */
 enum clew_path_dimension {
 	CLEW_BY_KIND,

@@ -124,6 +124,20 @@ def test_top():
              ["A0 B0 B1 E0 D1 C1 B3 A1", "A0 B0 D0 D1 C1 B3 A1", "A0 B0 B1 B2 C0 C1 B3 A1"])
 
 
+def test_marks():
+    trace = TRACE1 + "mark s1.0.0 sent@33\nmark s0.1.0 got@45\nmark s0.1.0 done@70\n"
+    for strategy, expected in (("causal", [("s0.0.0", "start", 0), ("s1.0.0", "sent", 33), ("s0.1.0", "got", 45), ("s0.0.0", "end", 100)]),
+                               ("predecessor", [("s0.0.0", "start", 0), ("s0.0.0", "end", 100)])):
+        answer = ask(trace, WHOLE + ["--strategy", strategy, "--marks", "."])
+        tap.same("marks on the way, %s" % strategy, [(m["span"], m["label"], m["at"]) for m in answer["marks"]], expected)
+    answer = ask(trace, WHOLE + ["--strategy", "causal", "--marks", "^s(ent|ay)"])
+    tap.same("marks that match", [m["label"] for m in answer["marks"]], ["sent"])
+    status, out, err = run(trace, WHOLE + ["--strategy", "causal", "--marks", "s"])
+    tap.report("marks in text", "" if status == 0 and not err and "sent in s1.0.0" in out else repr(out))
+    status, out, err = run(trace, WHOLE + ["--marks", "("])
+    tap.report("an expression that is none", "" if status == 2 and err.startswith("clew: --marks, at byte") and not out else repr(err))
+
+
 def test_all():
     answer = ask(TRACE1, ["path", "--all", "**", "--strategy", "predecessor"])
     tap.same("every instance has its path", [(row["span"], row["start"], row["end"]) for row in answer["instances"]],
@@ -153,6 +167,6 @@ def test_text():
     tap.report("text of instances", "" if status == 0 and not err and "over 5 instances" in out else repr(out))
 
 
-for test in (test_trace1, test_ties, test_several_origins, test_waits, test_top, test_all, test_errors, test_text):
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_top, test_marks, test_all, test_errors, test_text):
     test()
 sys.exit(tap.end())

@@ -21,6 +21,7 @@ struct path_values {
 	const char *to;
 	const char *all;
 	const char *hierarchy;
+	const char *marks;
 	struct clew_number top;
 	uint32_t strategy;
 	bool all_origins;
@@ -50,6 +51,7 @@ const struct clew_option clew_path_options[] = {
 	{0, "top", "K", "K distinct paths, the best first", clew_take_number, offsetof(struct path_values, top)},
 	{0, "all-origins", NULL, "follow every origin that ends in time, not the triggering one alone", clew_take_flag,
 	 offsetof(struct path_values, all_origins)},
+	{0, "marks", "REGEX", "also list the marks on the path whose labels match", clew_take_string, offsetof(struct path_values, marks)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct path_values, hierarchy)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct path_values, json)},
@@ -61,6 +63,8 @@ struct found {
 	struct clew_path path;
 	struct clew_path_segment *segments;
 	size_t segment_count;
+	struct clew_path_mark *marks;
+	size_t mark_count;
 	uint32_t span;
 };
 
@@ -77,6 +81,17 @@ struct answer {
 static int out_of_memory(void)
 {
 	return clew_fail(CLEW_EXIT_SYSTEM, "path: out of memory: free some, or take a smaller trace");
+}
+
+static int find_marks(const struct answer *answer, struct found *found)
+{
+	const char *marks = answer->values->marks;
+	struct clew_query_error error;
+	int r = clew_path_marks(answer->model, &found->path, marks, strlen(marks), &found->marks, &found->mark_count, &error);
+
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "--marks, at byte %zu: %s", error.offset, error.message);
+	return r < 0 ? clew_fail_query("--marks", r) : 0;
 }
 
 /* Takes over a path. Only the first one of several between the same two positions is summed. */
@@ -96,7 +111,7 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 		return out_of_memory();
 	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
 		return out_of_memory();
-	return 0;
+	return answer->values->marks ? find_marks(answer, found) : 0;
 }
 
 static int find(struct answer *answer, const struct clew_position *from, const struct clew_position *to, uint32_t span)
@@ -186,6 +201,19 @@ static void json_segments(struct clew_json *json, struct answer *answer, const s
 	}
 }
 
+static void json_marks(struct clew_json *json, struct answer *answer, const struct found *found)
+{
+	for (size_t i = 0; i < found->mark_count; i++) {
+		const struct clew_mark *mark = &answer->model->marks[found->marks[i].mark];
+
+		clew_json_object(json, NULL);
+		clew_json_es_fields(json, &answer->names, found->marks[i].es);
+		clew_json_string(json, "label", clew_model_string(answer->model, mark->label));
+		clew_json_signed(json, "at", mark->at);
+		clew_json_object_end(json);
+	}
+}
+
 static void json_totals(struct clew_json *json, struct answer *answer)
 {
 	static const char *const keys[] = {
@@ -249,6 +277,10 @@ static void print_json(struct answer *answer)
 	clew_json_array(&json, "segments");
 	for (size_t i = 0; i < shown; i++)
 		json_segments(&json, answer, &answer->found[i]);
+	clew_json_array_end(&json);
+	clew_json_array(&json, "marks");
+	for (size_t i = 0; i < shown; i++)
+		json_marks(&json, answer, &answer->found[i]);
 	clew_json_array_end(&json);
 	json_totals(&json, answer);
 	clew_json_array(&json, all ? "instances" : "paths");
@@ -339,6 +371,22 @@ static void print_segment(struct answer *answer, const struct clew_path *path, c
 	putchar('\n');
 }
 
+static void print_marks(struct answer *answer, const struct found *found)
+{
+	for (size_t i = 0; i < found->mark_count; i++) {
+		const struct clew_mark *mark = &answer->model->marks[found->marks[i].mark];
+
+		fputs(i ? "" : "\nmarks\n", stdout);
+		printf("  %s%10s  ", mark->at < found->path.start ? "-" : " ",
+		       CLEW_DURATION(
+			       (uint64_t)(mark->at < found->path.start ? found->path.start - mark->at : mark->at - found->path.start)));
+		clew_print_safe(stdout, clew_model_string(answer->model, mark->label));
+		fputs(" in ", stdout);
+		clew_print_safe(stdout, clew_span_name(&answer->names, answer->model->es[found->marks[i].es].span));
+		putchar('\n');
+	}
+}
+
 static void print_text(struct answer *answer)
 {
 	const char *strategy = clew_strategy_name(answer->values->strategy);
@@ -366,6 +414,7 @@ static void print_text(struct answer *answer)
 		printf(" with %s of work\n", CLEW_DURATION((uint64_t)found->path.work));
 		for (size_t j = 0; j < found->segment_count; j++)
 			print_segment(answer, &found->path, &found->segments[j]);
+		print_marks(answer, found);
 		if (i == 0)
 			print_totals(answer, whole);
 	}
@@ -423,6 +472,7 @@ int clew_command_path(int argc, char **argv)
 	for (size_t i = 0; i < answer.count; i++) {
 		free(answer.found[i].path.es);
 		free(answer.found[i].segments);
+		free(answer.found[i].marks);
 	}
 	free(answer.found);
 	clew_span_names_done(&answer.names);
