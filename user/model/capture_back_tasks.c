@@ -128,6 +128,9 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 	task = trace_task_get(back->trace, serial);
 	if (!task)
 		return -ENOMEM;
+	task->bounded = true;
+	task->begin = (uint64_t)from->start;
+	task->end = (uint64_t)from->end;
 	task->task.tid = (uint32_t)tid;
 	if (!back->from_capture && (uint64_t)from->start > back->trace->start)
 		task->task.birth = (uint64_t)from->start;

@@ -27,7 +27,7 @@ struct walk {
 static int order_runs(struct back *back)
 {
 	const struct clew_run *runs = back->trace->runs.data;
-	size_t count = back->trace->runs.count, tasks = 0;
+	size_t count = back->trace->runs.count, tasks = 0, used = 0;
 	struct sort_key *keys = malloc(2 * (count + 1) * sizeof(*keys));
 	uint32_t *place;
 
@@ -39,8 +39,11 @@ static int order_runs(struct back *back)
 		free(keys);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){.key = runs[i].start, .index = (uint32_t)i};
+	/* At one moment those without length come first. */
+	for (unsigned with_length = 0; with_length < 2; with_length++)
+		for (size_t i = 0; i < count; i++)
+			if ((runs[i].end > runs[i].start) == with_length)
+				keys[used++] = (struct sort_key){.key = runs[i].start, .index = (uint32_t)i};
 	sort_keys(keys, keys + count + 1, count);
 	for (size_t i = 0; i < count; i++)
 		back->run_begin[runs[i].task + 2]++;
@@ -103,7 +106,11 @@ static int take_gap(struct walk *walk, uint32_t number)
 	if (kind == CLEW_SEGMENT_RUNQUEUE) {
 		if (values->of[CAPTURE_OPEN])
 			ready.end = CLEW_TIME_OPEN;
-		return back->sink.ready(back->sink.context, &ready);
+		if (values->of[CAPTURE_UNTIL])
+			r = back_number(back, "until", values->of[CAPTURE_UNTIL], &ready.end);
+		if (r == 0 && values->of[CAPTURE_SINCE])
+			r = back_number(back, "since", values->of[CAPTURE_SINCE], &ready.start);
+		return r < 0 ? r : back->sink.ready(back->sink.context, &ready);
 	}
 	if (kind >= CLEW_WAIT_KIND_COUNT)
 		kind = CLEW_WAIT_UNKNOWN;

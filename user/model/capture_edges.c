@@ -59,9 +59,13 @@ static bool origin_of(struct conversion *conversion, const struct clew_edge *edg
 	return true;
 }
 
-static bool ends_a_gap(const struct conversion *conversion, uint32_t sleep)
+/* Whether a sleep is a gap in its task's time; else a mark tells of it. */
+static bool ends_a_gap(const struct conversion *conversion, uint32_t number)
 {
-	return sleep != CLEW_NONE && conversion->sleeps[sleep].start < conversion->sleeps[sleep].switch_in;
+	const struct clew_sleep *sleep = number == CLEW_NONE ? NULL : &conversion->sleeps[number];
+	const struct trace_task *task = sleep ? trace_task_find(conversion->trace, sleep->task) : NULL;
+
+	return task && sleep->start < sleep->switch_in && sleep->start < task->end;
 }
 
 static uint64_t destination_at(const struct conversion *conversion, const struct clew_edge *edge, uint32_t sleep)
@@ -292,7 +296,7 @@ static uint64_t place_in(const struct stretch *stretch, const struct endpoint *e
 {
 	uint64_t at = endpoint->at;
 
-	if (stretch->kind == STRETCH_RUN || stretch->kind == STRETCH_UNKNOWN)
+	if (endpoint->ends_sleep || stretch->kind == STRETCH_RUN || stretch->kind == STRETCH_UNKNOWN)
 		return at;
 	if (endpoint->rank != EVENT_RANK_OUT) {
 		if (at == stretch->start && (endpoint->stays || stretch->kind == STRETCH_SLEEP))
@@ -303,16 +307,23 @@ static uint64_t place_in(const struct stretch *stretch, const struct endpoint *e
 	return stretch->end - at < at - stretch->start && stretch->end - at < CLOCK_SLACK ? stretch->end : stretch->start;
 }
 
-/* What moved comes after what is there already. */
+/* Whether one of the same moment comes later: the end of a sleep is what ends the gap. */
+static bool comes_after(const struct endpoint *a, const struct endpoint *b)
+{
+	if (a->at != b->at)
+		return a->at > b->at;
+	if (a->ends_sleep != b->ends_sleep)
+		return b->ends_sleep;
+	return a->rank > b->rank;
+}
+
 static void put_in_order(struct endpoint *endpoints, uint32_t count)
 {
 	for (uint32_t i = 1; i < count; i++) {
 		struct endpoint endpoint = endpoints[i];
 		uint32_t at = i;
 
-		for (; at > 0 && (endpoints[at - 1].at > endpoint.at ||
-				  (endpoints[at - 1].at == endpoint.at && endpoints[at - 1].rank > endpoint.rank));
-		     at--)
+		for (; at > 0 && comes_after(&endpoints[at - 1], &endpoint); at--)
 			endpoints[at] = endpoints[at - 1];
 		endpoints[at] = endpoint;
 	}

@@ -224,6 +224,8 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 	uint64_t first = pieces->count ? trace_piece_start(trace, pieces->data[0]) : CLEW_TIME_OPEN;
 	uint64_t last = pieces->count ? piece_end(trace, pieces->data[pieces->count - 1]) : 0;
 
+	if (task->bounded)
+		return;
 	if (task->task.birth == 0 && task->start_time > trace->start)
 		task->task.birth = task->start_time < first ? task->start_time : first;
 	/* Until it was made ready its creator was still busy with it. */

@@ -36,6 +36,7 @@ struct trace_task {
 	struct numbers pieces; /* in order of start */
 	uint64_t last_start;   /* of the last piece */
 	uint64_t begin, end;   /* of its timeline */
+	bool bounded;	       /* they are known already, birth and death too */
 	uint64_t start_time;
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
