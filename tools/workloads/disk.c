@@ -49,8 +49,6 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one question of each run is enough. */
 	fact = wl_fact(self, step->from, step->to);
 	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue", (step->to - step->from) * 9 / 10, step->to - step->from);
-	if (step->slept)
-		wl_charge(fact, self, "device|queued", 1, step->to - step->from);
 }
 
 static void move_directly(int self, bool writing)

@@ -214,7 +214,7 @@ static void make_files(void)
 	if (!mkdtemp(name))
 		wl_die("%s: %s", name, strerror(errno));
 	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%d", name, way == DIRECTORY ? i : 0);
+		snprintf(path, sizeof(path), "%s/%d", name, way >= DIRECTORY ? i : 0);
 		files[i] = WL_CHECK(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	}
 	WL_CHECK(pwrite(files[0], name, sizeof(name), 0));

@@ -192,7 +192,7 @@ static void log_hog(void)
 	charge = wl_charge(fact, sleeper, "runqueue", late * 8 / 10, total - 5000000);
 	charge->by[0] = armer;
 	charge->by_count = 1;
-	wl_charge(fact, sleeper, "sleep", 4500000, total - late * 8 / 10);
+	wl_charge(fact, sleeper, "sleep", 1000000, total - late * 8 / 10);
 }
 
 int main(int argc, char **argv)
