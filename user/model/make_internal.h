@@ -36,6 +36,7 @@ struct make_mark {
 
 struct make_span {
 	uint32_t last_child;
+	clew_time last_mark; /* INT64_MIN: none */
 	struct sequence es, marks;
 };
 

@@ -40,7 +40,8 @@ int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, c
 				 .first_child = CLEW_NONE,
 				 .next_sibling = CLEW_NONE,
 				 .attributes = CLEW_NONE};
-	const struct make_span made = {.last_child = CLEW_NONE, .es.item = sizeof(struct make_es), .marks.item = sizeof(struct make_mark)};
+	const struct make_span made = {
+		.last_child = CLEW_NONE, .last_mark = INT64_MIN, .es.item = sizeof(struct make_es), .marks.item = sizeof(struct make_mark)};
 	uint32_t number = (uint32_t)spans->count;
 	uint64_t *found, key;
 	int r = make_room(maker, number, 1, "spans");

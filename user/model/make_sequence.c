@@ -61,12 +61,9 @@ static uint32_t find_run(const struct sequence *sequence, clew_time key, bool mo
 /* Whether the place of this look-up is that of the last one or the next. Work in order of time touches no more memory than that. */
 static bool find_near(struct sequence *sequence, clew_time key, bool more, struct place *ret_place)
 {
-	const struct sequence_run *run;
+	const struct sequence_run *run = sequence->near;
 
-	if (sequence->finger >= sequence->run_count)
-		return false;
-	run = sequence_run(sequence, sequence->finger);
-	if (sequence->nail >= run->count)
+	if (!run || sequence->nail >= run->count)
 		return false;
 	*ret_place = (struct place){sequence->finger, sequence->nail};
 	if (!is_before(sequence, run, sequence->nail, key, more)) {
@@ -74,11 +71,11 @@ static bool find_near(struct sequence *sequence, clew_time key, bool more, struc
 			return sequence->finger == 0;
 		return is_before(sequence, run, sequence->nail - 1, key, more);
 	}
-	*ret_place = sequence_next(sequence, *ret_place);
-	if (ret_place->run == sequence->finger) {
-		sequence->nail = ret_place->index;
+	if (sequence->nail + 1 < run->count) {
+		ret_place->index = ++sequence->nail;
 		return !is_before(sequence, run, sequence->nail, key, more);
 	}
+	*ret_place = (struct place){sequence->finger + 1, 0};
 	return ret_place->run == sequence->run_count;
 }
 
@@ -101,6 +98,7 @@ struct place sequence_find(struct sequence *sequence, clew_time key, bool more)
 		else
 			high = middle;
 	}
+	sequence->near = sequence_run(sequence, run);
 	sequence->nail = low;
 	return (struct place){run, low};
 }
@@ -140,6 +138,7 @@ static int split(struct sequence *sequence, uint32_t before, uint32_t from)
 		free(run);
 		return -ENOMEM;
 	}
+	sequence->near = NULL;
 	old = sequence->runs[before];
 	run->count = old->count - from;
 	old->count = from;
@@ -160,6 +159,7 @@ static int grow_run(struct sequence *sequence, uint32_t index)
 	if (!run)
 		return -ENOMEM;
 	run->capacity = capacity;
+	sequence->near = NULL;
 	if (sequence->directory_capacity)
 		sequence->runs[index] = run;
 	else

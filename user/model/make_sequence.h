@@ -23,6 +23,7 @@ struct sequence {
 		struct sequence_run *only;  /* directory_capacity 0: at most one run */
 		struct sequence_run **runs; /* none of them empty */
 	};
+	struct sequence_run *near; /* run `finger`; NULL: it may have moved */
 	uint32_t run_count, directory_capacity;
 	uint32_t finger; /* run of the last look-up */
 	uint32_t nail;	 /* where in it */

@@ -60,7 +60,7 @@ static void renumber_marks(struct make_span *span, clew_time at, uint32_t from)
 static bool has_mark_at(struct make_span *span, clew_time at)
 {
 	struct place place;
-	const struct make_mark *mark = first_mark(span, at, false, &place);
+	const struct make_mark *mark = at > span->last_mark ? NULL : first_mark(span, at, false, &place);
 
 	return mark && mark->at == at;
 }
@@ -68,7 +68,7 @@ static bool has_mark_at(struct make_span *span, clew_time at)
 static bool has_mark_inside(struct make_span *span, clew_time start, clew_time end)
 {
 	struct place place;
-	const struct make_mark *mark = first_mark(span, start, true, &place);
+	const struct make_mark *mark = start >= span->last_mark ? NULL : first_mark(span, start, true, &place);
 
 	return mark && mark->at < end;
 }
@@ -238,6 +238,8 @@ int make_mark(struct make_span *span, const struct make_mark *mark)
 
 	if (find_or_split_gap(span, mark->at, &place) < 0)
 		return -ENOMEM;
+	if (mark->at > span->last_mark)
+		span->last_mark = mark->at;
 	for (other = first_mark(span, mark->at, false, &place); other && other->at == mark->at && other->ordinal < mark->ordinal;) {
 		place = sequence_next(&span->marks, place);
 		other = sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);

@@ -7,10 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHORT_NAME 28u
+
+/* 64 bytes, and short names within: nearly all look-ups touch one cache line here. */
 struct name_entry {
-	const char *name;
 	uint32_t length, parent, hash, first, count;
+	char name[SHORT_NAME]; /* or a pointer to it */
+	uint32_t unused[4];
 };
+
+static const char *entry_name(const struct name_entry *entry)
+{
+	const char *name = entry->name;
+
+	if (entry->length > SHORT_NAME)
+		memcpy(&name, entry->name, sizeof(name));
+	return name;
+}
 
 static uint32_t hash_of(uint32_t parent, const char *name, size_t length)
 {
@@ -51,7 +64,7 @@ static uint32_t *find_slot(const struct names *names, uint32_t hash, uint32_t pa
 	for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1)) {
 		const struct name_entry *entry = &entries[names->slots[slot] - 1];
 
-		if (entry->hash == hash && entry->parent == parent && entry->length == length && !memcmp(entry->name, name, length))
+		if (entry->hash == hash && entry->parent == parent && entry->length == length && !memcmp(entry_name(entry), name, length))
 			break;
 	}
 	return &names->slots[slot];
@@ -97,15 +110,21 @@ int names_add(struct names *names, uint32_t parent, const char *name, size_t len
 		return -ENOMEM;
 	entry = (struct name_entry *)names->entries.data + names->entries.count;
 	*entry = (struct name_entry){
-		.name = arena_copy(&names->texts, name, length),
 		.length = (uint32_t)length,
 		.parent = parent,
 		.hash = hash,
 		.first = span,
 		.count = 1,
 	};
-	if (!entry->name)
-		return -ENOMEM;
+	if (length > SHORT_NAME) {
+		const char *copy = arena_copy(&names->texts, name, length);
+
+		if (!copy)
+			return -ENOMEM;
+		memcpy(entry->name, &copy, sizeof(copy));
+	} else {
+		memcpy(entry->name, name, length);
+	}
 	*slot = (uint32_t)++names->entries.count;
 	*ret_number = 1;
 	return 0;
