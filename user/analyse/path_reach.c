@@ -2,7 +2,8 @@
 /*
  * The ESs on any causal path between two: what leads to the last, and of that what
  * the first leads to. Both are spread a span at a time, over neighbours in memory;
- * every ES is looked at once in each direction.
+ * every ES is looked at once in each direction at most. Edges are counted on the way
+ * back, and those that come from outside are taken off again in the end.
  */
 #include <string.h>
 
@@ -53,9 +54,7 @@ void reach_done(struct clew_path_finder *finder)
 	for (size_t i = 0; i < finder->touched.count; i++) {
 		struct span_reach *span = &finder->spans[touched[i]];
 
-		if (span->first != CLEW_NONE)
-			for (uint32_t es = span->first; es <= span->last; es++)
-				finder->nodes[es] = (struct path_node){0};
+		memset(&finder->nodes[span->lowest], 0, sizeof(*finder->nodes) * (span->last + 1 - span->lowest));
 		*span = NOT_REACHED;
 	}
 	finder->touched.count = finder->worklist.count = finder->queue.count = 0;
@@ -132,6 +131,7 @@ static int look_back(struct clew_path_finder *finder, uint32_t first, uint32_t l
 
 			if (end < earliest || end > model->es[es].start)
 				continue;
+			finder->nodes[es].edges++;
 			r = leads_on(finder, origins[i], earliest);
 			if (r < 0)
 				return r;
@@ -164,29 +164,33 @@ static int spread_back(struct clew_path_finder *finder, uint32_t from, uint32_t 
 	return r;
 }
 
-/* Counts the edges that ESs first..last lead to, and notes where they lead. */
-static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t last, bool all_origins)
+static bool leads_to(const struct clew_path_finder *finder, uint32_t es, uint32_t target)
+{
+	const struct clew_es *destination = &finder->model->es[target];
+	const struct span_reach *span = &finder->spans[destination->span];
+
+	return destination->start >= finder->model->es[es].end && span->last != CLEW_NONE && target <= span->last;
+}
+
+/* Notes where the ESs first..last lead to, as far as they end at `latest`. */
+static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t last, bool all_origins, clew_time latest)
 {
 	const struct clew_model *model = finder->model;
 
-	for (uint32_t es = first; es <= last; es++) {
+	for (uint32_t es = first; es <= last && model->es[es].end <= latest; es++) {
 		uint32_t count;
 		const uint32_t *destinations = targets(model, es, all_origins, &count);
 
 		for (uint32_t i = 0; i < count; i++) {
-			const struct clew_es *destination = &model->es[destinations[i]];
-			struct span_reach *reached = &finder->spans[destination->span];
+			struct span_reach *reached = &finder->spans[model->es[destinations[i]].span];
 			int r;
 
-			if (destination->start < model->es[es].end || reached->last == CLEW_NONE || destinations[i] > reached->last)
-				continue;
-			finder->nodes[destinations[i]].edges++;
-			if (reached->first <= destinations[i])
+			if (reached->first <= destinations[i] || !leads_to(finder, es, destinations[i]))
 				continue;
 			if (reached->first == CLEW_NONE)
 				reached->low = reached->high = destinations[i];
 			reached->first = destinations[i];
-			r = look_at(finder, destination->span);
+			r = look_at(finder, model->es[destinations[i]].span);
 			if (r < 0)
 				return r;
 		}
@@ -194,10 +198,27 @@ static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t las
 	return 0;
 }
 
+/* The last moment from which an edge can still make a span's first ES an earlier one. */
+static clew_time latest_use(const struct clew_path_finder *finder)
+{
+	const uint32_t *touched = finder->touched.data;
+	clew_time latest = INT64_MIN;
+
+	for (size_t i = 0; i < finder->touched.count; i++) {
+		const struct span_reach *span = &finder->spans[touched[i]];
+		clew_time start = finder->model->es[span->first == CLEW_NONE ? span->last : span->first].start;
+
+		latest = start > latest ? start : latest;
+	}
+	return latest;
+}
+
 static int spread_on(struct clew_path_finder *finder, uint32_t from, bool all_origins)
 {
 	struct span_reach *span = &finder->spans[finder->model->es[from].span];
+	clew_time latest = INT64_MAX;
 	uint32_t number;
+	size_t turns = 0;
 	int r;
 
 	span->first = span->low = span->high = from;
@@ -205,16 +226,35 @@ static int spread_on(struct clew_path_finder *finder, uint32_t from, bool all_or
 	while (r == 0 && (span = next_span(finder, &number))) {
 		uint32_t low = span->low, high = span->high;
 
+		if (++turns > finder->touched.count) {
+			latest = latest_use(finder);
+			turns = 0;
+		}
 		span->low = span->first;
 		if (low > span->low)
-			r = look_on(finder, span->low, low - 1, all_origins);
+			r = look_on(finder, span->low, low - 1, all_origins, latest);
 		span->high = span->last + 1 - high > TURN ? high + TURN : span->last + 1;
 		if (r == 0 && span->high > high)
-			r = look_on(finder, high, span->high - 1, all_origins);
-		if (r == 0 && span->high <= span->last)
+			r = look_on(finder, high, span->high - 1, all_origins, latest);
+		if (r == 0 && span->high <= span->last && finder->model->es[span->high].end <= latest)
 			r = look_at(finder, number);
 	}
 	return r;
+}
+
+/* Takes off the edges from the ESs of a span that lead to the end, but that the start does not lead to. */
+static void forget_others(struct clew_path_finder *finder, const struct span_reach *span, bool all_origins)
+{
+	uint32_t end = span->first == CLEW_NONE ? span->last + 1 : span->first;
+
+	for (uint32_t es = span->lowest; es < end; es++) {
+		uint32_t count;
+		const uint32_t *destinations = targets(finder->model, es, all_origins, &count);
+
+		for (uint32_t i = 0; i < count; i++)
+			if (leads_to(finder, es, destinations[i]))
+				finder->nodes[destinations[i]].edges--;
+	}
 }
 
 int reach_between(struct clew_path_finder *finder, uint32_t from, uint32_t to, bool all_origins)
@@ -233,6 +273,7 @@ int reach_between(struct clew_path_finder *finder, uint32_t from, uint32_t to, b
 	for (size_t i = 0; r == 0 && i < finder->touched.count; i++) {
 		const struct span_reach *span = &finder->spans[touched[i]];
 
+		forget_others(finder, span, all_origins);
 		if (span->first != CLEW_NONE)
 			finder->count += span->last - span->first + 1;
 	}
