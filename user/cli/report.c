@@ -121,7 +121,7 @@ static int fail_to_load(const char *name, int r, const char *message)
 			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
 	case -ENODATA:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again, or name another trace", name, message);
 	case -ENOMEM:
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", name);
 	default:
