@@ -27,16 +27,37 @@ static const struct clew_es *es_of(const struct temporal *t, uint32_t i)
 	return &t->model->es[t->es[i]];
 }
 
+/* The ESs between both ends, a span after the other, with their ends as keys; how many. `keys` NULL: only that. */
+static uint32_t between(const struct clew_model *model, clew_time begin, clew_time end, struct sort_key *keys)
+{
+	uint32_t count = 0;
+
+	for (uint32_t span = 0; span < model->span_count; span++) {
+		const struct clew_range *range = &model->spans[span].elementary;
+		uint32_t es;
+
+		if (model->spans[span].start > end || model->spans[span].end < begin)
+			continue;
+		es = clew_model_es_at(model, span, begin);
+		for (; es != CLEW_NONE && es < range->first + range->count && model->es[es].end <= end; es++) {
+			if (model->es[es].start < begin || es_length(model, es) <= 0)
+				continue;
+			if (keys)
+				keys[count] = (struct sort_key){.key = (uint64_t)model->es[es].end ^ 1ull << 63, .index = es};
+			count++;
+		}
+	}
+	return count;
+}
+
 /* Sorts by start, then end, then as in the model. */
 static int collect(struct temporal *t, uint32_t from, uint32_t to)
 {
 	const struct clew_model *model = t->model;
 	clew_time begin = model->es[from].end, end = model->es[to].start;
+	uint32_t count = between(model, begin, end, NULL);
 	struct sort_key *keys, *spare;
-	uint32_t count = 0;
 
-	for (uint32_t es = 0; es < model->es_count; es++)
-		count += model->es[es].start >= begin && model->es[es].end <= end && es_length(model, es) > 0;
 	t->count = count + 2;
 	keys = malloc(sizeof(*keys) * (count + 1));
 	spare = malloc(sizeof(*spare) * (count + 1));
@@ -49,10 +70,7 @@ static int collect(struct temporal *t, uint32_t from, uint32_t to)
 		free(spare);
 		return -ENOMEM;
 	}
-	count = 0;
-	for (uint32_t es = 0; es < model->es_count; es++)
-		if (model->es[es].start >= begin && model->es[es].end <= end && es_length(model, es) > 0)
-			keys[count++] = (struct sort_key){.key = (uint64_t)model->es[es].end ^ 1ull << 63, .index = es};
+	between(model, begin, end, keys);
 	sort_keys(keys, spare, count);
 	for (uint32_t i = 0; i < count; i++)
 		keys[i].key = (uint64_t)model->es[keys[i].index].start ^ 1ull << 63;
