@@ -14,7 +14,7 @@ import collections
 
 from _graph import SLACK, disagreement, object_agrees
 
-FOLLOWED = ("lock", "journal", "memory", "throttle")  # kinds that say nothing of a request: others' requests are behind
+FOLLOWED = ("lock", "journal", "memory", "throttle", "work")  # kinds that say nothing of a request: others' requests are behind
 
 
 def _words(text):

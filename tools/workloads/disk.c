@@ -63,7 +63,7 @@ static void move_directly(int self, bool writing)
 		else
 			WL_CHECK(pread(file.fd, buffer, bytes, from));
 		end_step(&step);
-		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal" : "read");
+		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal|work" : "read");
 		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
 		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, false);
 	}
@@ -113,7 +113,7 @@ static void write_back(int self, bool fresh)
 		else
 			WL_CHECK(fdatasync(file.fd));
 		end_step(&step);
-		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync", "fsync|journal");
+		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync", "fsync|journal|work");
 		disk_asked(&file, self, "write", step.from, step.to, sectors, false);
 	}
 }
