@@ -51,25 +51,35 @@ struct {
 #define LOOP_MAJOR 7
 
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
-static __always_inline bool is_plain_direct(struct place *place, struct bio *bio)
+static __always_inline bool is_plain(struct place *place, struct bio *bio)
 {
 	struct gendisk *disk = bio->bi_bdev->bd_disk;
 
-	return direct_end_io && (__u64)bio->bi_end_io == direct_end_io && place->level == LEVEL_TASK &&
-	       !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
+	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
 
+/* Keeps what a bio of direct I/O is about. False: its own record has to tell. */
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
+	struct direct direct = {.live = 1}, *known;
 	struct iomap_dio *io = bio->bi_private;
-	struct inode *inode = BPF_CORE_READ(io, iocb, ki_filp, f_inode);
-	struct direct direct = {.queued = bpf_ktime_get_ns(), .live = 1}, *known;
+	struct inode *inode;
 	__u64 key = (__u64)bio;
 
+	if (!direct_end_io || (__u64)bio->bi_end_io != direct_end_io)
+		return false;
+	known = bpf_map_lookup_elem(&clew_direct, &key);
+	if (!is_plain(place, bio)) {
+		/* Another one had this address, and its end was not seen. */
+		if (known)
+			known->live = 0;
+		return false;
+	}
+	inode = BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+	direct.queued = bpf_ktime_get_ns();
 	direct.task = serial_of_current(place->cpu_state, place->task);
 	direct.inode = BPF_CORE_READ(inode, i_ino);
 	direct.file_device = BPF_CORE_READ(inode, i_sb, s_dev);
-	known = bpf_map_lookup_elem(&clew_direct, &key);
 	if (likely(known)) {
 		*known = direct;
 		return true;
@@ -156,8 +166,9 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	struct clew_bio *record;
 	struct place place;
 
-	if (!enabled || !place_here(&place) || (is_plain_direct(&place, bio) && direct_queue(&place, bio)))
+	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
 		return 0;
+	direct_forget(bio);
 	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
