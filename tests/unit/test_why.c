@@ -420,6 +420,50 @@ static bool everybody(void *context, const struct clew_trace_task *task)
 	return task->serial != *(const uint32_t *)context;
 }
 
+/* The longest so many of them are the first of all, whatever the number. */
+static void longest_operations(void **state)
+{
+	static const size_t limits[] = {1, 2, 3, 7, 63, 64, 65, 200};
+	struct clew_wait poll = wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 4);
+	struct clew_operation *all, *list;
+	struct synthetic s = {0};
+	struct woken woken = {.by = 2};
+	size_t all_count, count, total;
+	struct clew_trace *t;
+	uint64_t at = 1100;
+	uint32_t length = 1;
+
+	(void)state;
+	threads(&s, 2);
+	found_asleep(&s, 1050, 1, poll);
+	for (unsigned i = 0; i < 64; i++) {
+		woken.at = at;
+		comes(&s, at, 1, 1, woken);
+		length = length * 37 % 101;
+		at += length / 2 + 1; /* some are equally long */
+		sleeps(&s, at, 1, 1, poll);
+		at += 10;
+	}
+	t = synthetic_trace(&s, at, 0);
+	assert_int_equal(clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, 0, &all, &all_count, &total), 0);
+	assert_int_equal(all_count, 64);
+	for (size_t i = 1; i < all_count; i++)
+		assert_true(all[i - 1].to - all[i - 1].from >= all[i].to - all[i].from);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		assert_int_equal(clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, limits[i], &list, &count, &total), 0);
+		assert_int_equal(total, all_count);
+		assert_int_equal(count, limits[i] < all_count ? limits[i] : all_count);
+		for (size_t j = 0; j < count; j++) {
+			assert_int_equal(list[j].from, all[j].from);
+			assert_int_equal(list[j].to, all[j].to);
+		}
+		free(list);
+	}
+	free(all);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 static void operations(void **state)
 {
 	struct synthetic s = {0};
@@ -484,7 +528,8 @@ int main(void)
 		cmocka_unit_test(holders_in_turn), cmocka_unit_test(to_any_depth),	 cmocka_unit_test(who_had_the_cpu),
 		cmocka_unit_test(leaves),	   cmocka_unit_test(open_at_the_end),	 cmocka_unit_test(deadlock),
 		cmocka_unit_test(blind_and_dead),  cmocka_unit_test(condition_variable), cmocka_unit_test(deep_chain),
-		cmocka_unit_test(operations),	   cmocka_unit_test(idle_helper),
+		cmocka_unit_test(operations),	   cmocka_unit_test(idle_helper),	 cmocka_unit_test(longest_operations),
+
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
