@@ -365,6 +365,14 @@ def test_files():
         report("the same input gives the same bytes", "" if same[0] == same[1] and same[0] else "differs")
 
 
+def test_documents():
+    for name, begin, end in (("notation.md", "```\n", "```"), ("man/clew-convert.1", ".Bd -literal -offset indent\n", ".Ed")):
+        with open(os.path.join(HERE, "..", "..", "docs", name), encoding="utf-8") as file:
+            text = file.read().split(begin)[1].split(end)[0]
+        done = run(["check", "-"], text)
+        report("the example of docs/%s" % name, done.stderr.decode() + done.stdout.decode() if done.returncode else round_trip(text))
+
+
 def main():
     test_construction()
     test_children()
@@ -376,6 +384,7 @@ def main():
     test_errors()
     test_check()
     test_files()
+    test_documents()
     print("1..%d" % len(results))
     return 0 if all(results) else 1
 
