@@ -138,6 +138,34 @@ static void merged_split_and_again(void **state)
 	synthetic_done(&s);
 }
 
+/* Told of before the bio, as a CPU's clock is behind: still of who queued that, and not of the worker that issued it. */
+static void issued_before_queued(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_trace_request *requests;
+	size_t count;
+
+	(void)state;
+	threads(&s, 2);
+	WORK(&s, 1900, .work = 0x71, .function = FUNCTION, .worker = 5);
+	for (unsigned i = 0; i < 2; i++)
+		REQUEST(&s, 2000 + i, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8 * i, .bio = 0xb1 + i, .sector = 800 + 8 * i, .bytes = 4096,
+			.device = DISK, .allocated = 1999, .task = 5);
+	BIO(&s, 2005, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK, .task = 1);
+	completes(&s, 2100, ADDRESS, 1999, 4096);
+	completes(&s, 2101, ADDRESS + 8, 1999, 4096);
+	t = synthetic_trace(&s, 5000, 0);
+	requests = clew_trace_requests(t, &count);
+	assert_int_equal(count, 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(requests[i].block.submitter, requests[i].block.sector == 800 ? 1 : CLEW_NO_TASK);
+		assert_true(requests[i].block.queued <= requests[i].block.issued);
+	}
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* An empty flush never goes to the device itself; the flush that does is its submitter's too. A write that is flushed ends twice. */
 static void flushes(void **state)
 {
@@ -599,6 +627,7 @@ int main(void)
 		cmocka_unit_test(kernel_locks),
 		cmocka_unit_test(without_quota),
 		cmocka_unit_test(told_whole),
+		cmocka_unit_test(issued_before_queued),
 		cmocka_unit_test(strays),
 	};
 

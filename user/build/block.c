@@ -176,6 +176,10 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	if (!bio)
 		return -ENOMEM;
 	bio->upper = upper == CLEW_NO_NUMBER ? block_upper_of(builder, bio) : upper;
+	if (block_adopt(builder, bio)) {
+		block_bio_forget(table, bio);
+		return 0;
+	}
 	return note_flush(builder, bio);
 }
 

@@ -23,6 +23,11 @@ struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint6
 void block_bio_forget(struct block_table *table, struct bio *bio);
 /* NULL: no memory. */
 struct disk *block_disk(struct block_table *table, uint32_t device);
+/*
+ * A request was issued before its first bio was told of, by a CPU whose clock is a
+ * little behind: takes it over. False: there is none.
+ */
+bool block_adopt(struct clew_builder *builder, const struct bio *bio);
 /* The number of the loop device's request that a bio is asked for, CLEW_NO_NUMBER none. */
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
 

@@ -74,8 +74,9 @@ struct task {
 	bool switched;	 /* a SWITCH record told of it */
 	bool forked;	 /* it began in the capture */
 	bool has_wait;
-	bool throttled;	 /* its sleep is none: its group's quota was used up */
-	bool renamed;	 /* since its last exec */
+	bool throttled; /* its sleep is none: its group's quota was used up */
+	bool renamed;	/* since its last exec */
+	bool kworker;
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;
 	uint16_t sleep_state;
@@ -220,6 +221,7 @@ struct request {
 	uint64_t flushed; /* when a cache flush that it waits for was issued */
 	uint32_t done;	  /* bytes */
 	uint32_t covered; /* bytes that were asked below */
+	uint64_t orphan;  /* address of its first bio while that was not told of */
 	uint32_t upper;
 	bool ended;
 	bool merged; /* into another: it is none any more */
@@ -243,6 +245,7 @@ struct disk {
 	unsigned next_issue;
 	struct disk_issue issues[DISK_ISSUES]; /* the latest, of a loop device */
 	struct request *first, *last;	       /* issued, not ended */
+	uint32_t orphans;		       /* of those */
 };
 
 struct block_table {

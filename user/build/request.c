@@ -59,6 +59,8 @@ static void unlist(struct clew_builder *builder, struct request *request)
 
 	if (!request->listed || !disk)
 		return;
+	disk->orphans -= request->orphan != 0;
+	request->orphan = 0;
 	*(request->previous ? &request->previous->next : &disk->first) = request->next;
 	*(request->next ? &request->next->previous : &disk->last) = request->previous;
 	request->next = request->previous = NULL;
@@ -161,7 +163,7 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 		const struct task *task = build_task_find(builder, record->task);
 
 		/* A worker may issue what others queued. */
-		request->block.submitter = task && task->worker ? CLEW_NO_TASK : record->task;
+		request->block.submitter = task && (task->worker || task->kworker) ? CLEW_NO_TASK : record->task;
 	}
 	*ret_request = request;
 	return forget_past(builder, request);
@@ -229,7 +231,27 @@ static int feed_issue(struct clew_builder *builder, const struct clew_request *r
 		block->bytes = record->bytes;
 	}
 	r = list(builder, request);
+	if (r >= 0 && record->bio && block->bytes && !block_bio_find(table, record->bio)) {
+		request->orphan = record->bio;
+		disk->orphans++;
+	}
 	return r < 0 ? r : take_bios(builder, request);
+}
+
+bool block_adopt(struct clew_builder *builder, const struct bio *bio)
+{
+	struct disk *disk = block_disk(&builder->blocks, bio->device);
+
+	for (struct request *request = disk && disk->orphans ? disk->first : NULL; request; request = request->next) {
+		if (request->orphan != bio->address || request->block.sector != bio->sector)
+			continue;
+		take_bio(&request->block, bio);
+		request->block.queued = earlier(bio->queued, request->block.issued);
+		request->orphan = 0;
+		disk->orphans--;
+		return true;
+	}
+	return false;
 }
 
 /* Remembers, for who waits for several, that one of his has ended. */

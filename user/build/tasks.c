@@ -95,6 +95,7 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 	memcpy(task->comm, record->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = 0;
 	task->start_time = record->start_time;
+	task->kworker = record->task_flags & CLEW_TASK_KWORKER;
 	if (record->process)
 		task->process = record->process;
 	if (task->state == TASK_DEAD)
