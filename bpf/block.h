@@ -168,7 +168,6 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 
 	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
 		return 0;
-	direct_forget(bio);
 	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
