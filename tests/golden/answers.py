@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Answers about captures whose every nanosecond is known, compared with tests/golden/expected/. Prints TAP.
+"""Answers about captures whose every nanosecond is known, and about them as notation, compared with tests/golden/expected/. Prints TAP.
 
 Usage: answers.py [--write]     --write: take what clew says now as expected, to be read before it is committed
 """
+import itertools
 import json
 import os
 import re
@@ -96,10 +97,11 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for name in sorted({case[0] for case in CASES}):
             _capture.make(name, os.path.join(directory, name + ".clew"))
-        for capture, answer, arguments in CASES:
+            subprocess.run([CLEW, "convert", name + ".clew", "-o", name + ".ctrace"], cwd=directory, timeout=60, check=True)
+        for (capture, answer, arguments), kind in itertools.product(CASES, ("clew",) if write else ("clew", "ctrace")):
             for extension, more in (("txt", []), ("json", ["--json"])):
-                done = subprocess.run([CLEW, arguments[0], capture + ".clew"] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False)
-                label = "%s: clew %s" % (capture, " ".join(arguments + more))
+                done = subprocess.run([CLEW, arguments[0], capture + "." + kind] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False)
+                label = "%s.%s: clew %s" % (capture, kind, " ".join(arguments + more))
                 if done.returncode or done.stderr:
                     report(label, "exit status %d, %r" % (done.returncode, done.stderr))
                     continue
