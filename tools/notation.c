@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { THREADS = 512 };
+enum { THREADS = 256 };
 
 static uint64_t seed = 88172645463325252u;
 
