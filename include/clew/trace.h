@@ -64,6 +64,9 @@ const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_
 /* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
 
+/* The word of an edge's type: one of the closed list, or what notation calls it by itself. Never NULL. */
+const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type);
+
 /*
  * One release that woke several (a barrier, a broadcast) is one dependency with
  * several destinations. Group g is the edges (*ret_order)[(*ret_begin)[g]] up to,

@@ -533,6 +533,8 @@ static void test_handwritten(void **state)
 	assert_string_equal(path, "/x y");
 	assert_int_equal(edge_to(t, 1, 1)->from, 2);
 	assert_int_equal(edge_to(t, 1, 1)->to_at, 97);
+	assert_string_equal(clew_trace_type_name(t, edge_to(t, 1, 1)->type), "send");
+	assert_string_equal(clew_trace_type_name(t, edge_to(t, 1, 0)->type), "unlock");
 	clew_trace_free(t);
 	clew_model_free(model);
 }
@@ -658,7 +660,7 @@ static void any_switch(struct synthetic *s, uint64_t now, uint32_t *running)
 
 static void any_record(struct synthetic *s, uint64_t now, uint32_t *running)
 {
-	char name[16];
+	char name[8];
 
 	switch (pick(40)) {
 	case 0:

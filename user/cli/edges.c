@@ -149,7 +149,7 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	struct clew_object object = object_of(first);
 
 	clew_json_object(json, NULL);
-	clew_json_string(json, "type", clew_edge_type_name(first->type));
+	clew_json_string(json, "type", clew_trace_type_name(trace, first->type));
 	clew_json_string(json, "evidence", clew_evidence_name(first->evidence));
 	clew_json_string(json, "context", clew_context_name(first->context));
 	clew_json_string(json, "relation", clew_edge_relation(first->type));
@@ -193,7 +193,7 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	struct clew_object object = object_of(first);
 
 	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
-	       clew_edge_type_name(first->type));
+	       clew_trace_type_name(trace, first->type));
 	print_end(trace, &origin);
 	if (origin_count(first) > 1)
 		printf(" and %zu more requests", origin_count(first) - 1);

@@ -10,6 +10,7 @@
 
 #include "causes.h"
 #include "commands.h"
+#include "link.h"
 #include "object.h"
 #include "position.h"
 #include "report.h"
@@ -109,8 +110,7 @@ static void json_spin_object(struct clew_json *json, const struct clew_trace *tr
 
 static void json_link_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_link *link)
 {
-	struct clew_object object = {
-		.kind = link->kind == CLEW_LINK_REQUEST ? CLEW_OBJECT_REQUEST : CLEW_OBJECT_WORK, .number = link->number, .descriptor = -1};
+	struct clew_object object = clew_link_object(link);
 
 	clew_json_object_of(json, "object", trace, &object, NULL);
 }
@@ -152,7 +152,7 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
 	if (segment->via_type >= 0) {
 		clew_json_object(json, "via");
-		clew_json_string(json, "type", clew_edge_type_name(segment->via_type));
+		clew_json_string(json, "type", clew_trace_type_name(trace, (unsigned)segment->via_type));
 		clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
 		clew_json_object_end(json);
 	} else {

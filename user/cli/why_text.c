@@ -92,7 +92,7 @@ static void print_segment(const struct clew_trace *trace, const struct clew_why 
 	putchar(' ');
 	clew_print_activity(stdout, trace, segment);
 	if (segment->via_type >= 0)
-		printf("  [%s, %s]", clew_edge_type_name(segment->via_type), clew_evidence_name(segment->via_evidence));
+		printf("  [%s, %s]", clew_trace_type_name(trace, (unsigned)segment->via_type), clew_evidence_name(segment->via_evidence));
 	if (segment->sleep && segment->sleep->blind)
 		fputs("  [records lost here]", stdout);
 	putchar('\n');

@@ -121,18 +121,44 @@ static int index_spans(struct back *back)
 	return 0;
 }
 
+/* Types are bits of a mask where they are left out: of one's own there is room for a few, others are plain wakes. */
+#define MOST_OWN_TYPES (32 - CLEW_EDGE_TYPE_COUNT)
+
+static int add_type(struct back *back, const char *name, uint8_t *ret_type)
+{
+	struct vector *own = &back->trace->own_types;
+	char *copy;
+
+	*ret_type = CLEW_EDGE_WAKE;
+	if (own->count == MOST_OWN_TYPES)
+		return 0;
+	copy = arena_copy(&back->trace->arena, name, strlen(name));
+	if (!copy || vector_reserve(own, own->count + 1) < 0)
+		return -ENOMEM;
+	*ret_type = (uint8_t)(CLEW_EDGE_TYPE_COUNT + own->count);
+	((const char **)own->data)[own->count++] = copy;
+	return 0;
+}
+
 static int index_types(struct back *back)
 {
+	int r = 0;
+
 	back->edge_types = calloc(back->model->type_count + 1ul, 1);
 	if (!back->edge_types)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < back->model->type_count; i++) {
-		int type = clew_edge_type_from_name(clew_model_string(back->model, back->model->types[i]));
+	for (uint32_t i = 0; i < back->model->type_count && r == 0; i++) {
+		const char *name = clew_model_string(back->model, back->model->types[i]);
+		int type = clew_edge_type_from_name(name);
 
-		back->edge_types[i] = type < 0 ? CLEW_EDGE_WAKE : (uint8_t)type;
+		if (i == CLEW_DEPENDENCY_CALL || i == CLEW_DEPENDENCY_RETURN)
+			back->edge_types[i] = UINT8_MAX;
+		else if (type >= 0)
+			back->edge_types[i] = (uint8_t)type;
+		else
+			r = add_type(back, name, &back->edge_types[i]);
 	}
-	back->edge_types[CLEW_DEPENDENCY_CALL] = back->edge_types[CLEW_DEPENDENCY_RETURN] = UINT8_MAX;
-	return 0;
+	return r;
 }
 
 /* From the first moment of any span to the last one. */

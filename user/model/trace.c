@@ -197,6 +197,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->below.item = sizeof(struct below);
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->metas.item = sizeof(const char *);
+	trace->own_types.item = sizeof(const char *);
 	trace->pages.item = sizeof(struct trace_page *);
 	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->edge_lock, NULL);
@@ -233,6 +234,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->spins);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
+	vector_done(&trace->own_types);
 	vector_done(&trace->pages);
 	vector_done(&trace->tasks);
 	map_done(&trace->files);

@@ -91,6 +91,13 @@ const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t 
 	return edges;
 }
 
+const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type)
+{
+	if (type >= CLEW_EDGE_TYPE_COUNT && type - CLEW_EDGE_TYPE_COUNT < trace->own_types.count)
+		return ((const char *const *)trace->own_types.data)[type - CLEW_EDGE_TYPE_COUNT];
+	return clew_edge_type_name(type);
+}
+
 const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task)
 {
 	return task->origin ? (const struct clew_edge *)trace->lone_edges.data + task->origin - 1 : NULL;

@@ -62,6 +62,7 @@ struct clew_trace {
 	struct clew_reader *reader;
 	struct clew_capture_info *info; /* of a trace without a reader, in the arena; NULL none */
 	struct vector metas;		/* const char *: key, value, key, value; likewise */
+	struct vector own_types;	/* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
 	uint64_t start, end;
 	int error;
 
