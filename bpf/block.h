@@ -15,6 +15,7 @@
 #define MAPPING_FLAGS 3UL
 
 const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 unknown */
+const volatile __u64 loop_complete; /* how a loop device's direct I/O ends; 0 unknown */
 
 static __always_inline __u32 disk_of(struct block_device *device)
 {
@@ -100,6 +101,20 @@ static __always_inline struct direct *direct_of(struct request *request)
 	return direct && direct->live ? direct : NULL;
 }
 
+/* The loop device's request that a bio of direct I/O is for, 0 if it is for none. */
+static __always_inline __u64 request_above(struct bio *bio)
+{
+	struct iomap_dio *io = bio->bi_private;
+	struct kiocb *iocb;
+
+	if (!loop_complete || !direct_end_io || (__u64)bio->bi_end_io != direct_end_io || !bpf_core_type_exists(struct loop_cmd))
+		return 0;
+	iocb = BPF_CORE_READ(io, iocb);
+	if ((__u64)BPF_CORE_READ(iocb, ki_complete) != loop_complete)
+		return 0;
+	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
+}
+
 /* The file whose page comes first in a bio, or that direct I/O is on. */
 static __always_inline void describe_pages(struct bio *bio, struct clew_bio *record)
 {
@@ -172,6 +187,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	if (!record)
 		return 0;
 	describe_pages(bio, record);
+	record->parent = request_above(bio);
 	record_submit(record);
 	return 0;
 }

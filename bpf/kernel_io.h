@@ -114,6 +114,12 @@ struct request {
 
 struct kiocb {
 	struct file *ki_filp;
+	void *ki_complete;
+};
+
+/* Lies behind the request that a loop device passes on. */
+struct loop_cmd {
+	struct kiocb iocb;
 };
 
 struct iomap_dio {

@@ -356,7 +356,7 @@ struct clew_work {
 
 /* clew_header.flags of BIO */
 enum clew_bio_event {
-	CLEW_BIO_QUEUE = 0,    /* `task` submits it */
+	CLEW_BIO_QUEUE = 0,    /* `task` submits it; `parent`: the loop device's request that it is for, 0 none or unknown */
 	CLEW_BIO_REMAP = 1,    /* device and sector are the lower ones; from_device, from_sector those above */
 	CLEW_BIO_SPLIT = 2,    /* the part that goes ahead; `parent` is the whole, whose rest follows with its own QUEUE */
 	CLEW_BIO_COMPLETE = 3, /* only of devices without requests */

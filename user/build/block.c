@@ -175,6 +175,8 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	bio = bio_new(builder, record);
 	if (!bio)
 		return -ENOMEM;
+	if (upper == CLEW_NO_NUMBER && record->parent)
+		upper = block_upper_at(builder, record->parent, record->bytes);
 	bio->upper = upper == CLEW_NO_NUMBER ? block_upper_of(builder, bio) : upper;
 	if (block_adopt(builder, bio)) {
 		block_bio_forget(table, bio);

@@ -30,5 +30,7 @@ struct disk *block_disk(struct block_table *table, uint32_t device);
 bool block_adopt(struct clew_builder *builder, const struct bio *bio);
 /* The number of the loop device's request that a bio is asked for, CLEW_NO_NUMBER none. */
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
+/* The same where the request's address is known. */
+uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes);
 
 #endif

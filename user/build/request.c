@@ -345,6 +345,16 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 	}
 }
 
+uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t bytes)
+{
+	struct request *request = latest_at(&builder->blocks, address);
+
+	if (!request || request->ended)
+		return CLEW_NO_NUMBER;
+	request->covered += bytes;
+	return request->block.number;
+}
+
 /*
  * A loop device's worker does one request after the other: a bio of his is for the
  * oldest that goes its way and is not all asked for below. A flush asks for anything.

@@ -60,6 +60,7 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"sched_cfs_slack_timer", &bpf->rodata->timer_slack, NULL},
 		{"wq_barrier_func", &bpf->rodata->work_barrier, NULL},
 		{"iomap_dio_bio_end_io", &bpf->rodata->direct_end_io, NULL},
+		{"lo_rw_aio_complete", &bpf->rodata->loop_complete, NULL},
 	};
 	uint64_t start, end;
 
