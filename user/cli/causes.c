@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link.h"
 #include "object.h"
 #include "text.h"
 
@@ -116,8 +117,7 @@ static void print_unknown(FILE *out, const struct clew_trace *trace, const struc
 
 static void print_link(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
 {
-	struct clew_object object = {
-		.kind = link->kind == CLEW_LINK_REQUEST ? CLEW_OBJECT_REQUEST : CLEW_OBJECT_WORK, .number = link->number, .descriptor = -1};
+	struct clew_object object = clew_link_object(link);
 
 	clew_print_object(out, trace, &object, NULL);
 }
@@ -225,6 +225,12 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
+		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER && segment->kind != CLEW_WAIT_THROTTLE)
+			fputs(", until its timeout", out);
+		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
+			fputs(", a packet being on its way", out);
+		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ)
+			fputs(", for what came from outside", out);
 		break;
 	}
 }
@@ -335,7 +341,8 @@ struct cause_key {
 	bool late;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
-	uint8_t end; /* how an unknown wait ended */
+	uint8_t end;  /* how an unknown wait ended */
+	uint8_t step; /* through what */
 	uint32_t device;
 	uint32_t awaited_device;
 	uint64_t object;
@@ -391,6 +398,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->unknown_kind = segment->unknown_kind;
 		key->call = sleep->call;
 		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
+		key->step = sleep->link_count ? sleep->links[0].kind : 0;
 		key->object_kind = sleep->object.kind;
 		key->device = sleep->object.device;
 		key->object = sleep->object.number;

@@ -5,6 +5,7 @@
 #include <clew/trace.h>
 
 #include "commands.h"
+#include "link.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
@@ -91,6 +92,7 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_string(json, "context", clew_context_name(sleep->context));
 	clew_json_unsigned(json, "at", sleep->end);
 	clew_json_unsigned(json, "raw_at", sleep->raw_end ?: sleep->end);
+	clew_json_links(json, trace, sleep);
 	clew_json_object_end(json);
 }
 
@@ -140,8 +142,16 @@ static void print_end(const struct clew_trace *trace, const struct clew_sleep *s
 	if (sleep->ended_by != CLEW_NO_TASK) {
 		fputs("; ended by ", stdout);
 		clew_print_task(stdout, trace, sleep->ended_by, sleep->raw_end ?: sleep->end);
+		if (sleep->link_count) {
+			fputs(" through ", stdout);
+			clew_print_first_link(stdout, trace, sleep);
+		}
 		if (sleep->context != CLEW_WAKE_TASK)
 			printf(" (in %s)", clew_context_name(sleep->context));
+	} else if (sleep->link_count && sleep->links[0].kind != CLEW_LINK_IPI) {
+		fputs("; ended by ", stdout);
+		clew_print_first_link(stdout, trace, sleep);
+		printf(" (in %s)", clew_context_name(sleep->context));
 	} else if (sleep->context == CLEW_WAKE_UNKNOWN) {
 		fputs("; who ended it is unknown", stdout);
 	} else {
