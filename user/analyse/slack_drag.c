@@ -124,6 +124,8 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 		keys[i] = (struct sort_key){.key = time_key(rows[i].earliest_start), .index = i};
 	sort_keys(keys, spare, count);
 	for (uint32_t i = 0; i < count; i++) {
+		if (count - i > AHEAD)
+			__builtin_prefetch(&ranked[keys[i + AHEAD].index], 1);
 		ranked[keys[i].index].rank = i;
 		starts[i] = key_time(keys[i].key);
 	}
