@@ -12,12 +12,12 @@
 
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file", clew_command_record, clew_record_options, true},
-	{"info", "FILE", "what a capture holds, what it lost and what it cost", clew_command_info, clew_info_options, false},
-	{"waits", "FILE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
-	{"edges", "FILE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
-	{"requests", "FILE", "every block request: whose, how long queued and in the device, whom it woke", clew_command_requests,
+	{"info", "TRACE", "what a capture holds, what it lost and what it cost", clew_command_info, clew_info_options, false},
+	{"waits", "TRACE", "every wait: on what, how long, who held it, who ended it", clew_command_waits, clew_waits_options, false},
+	{"edges", "TRACE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
+	{"requests", "TRACE", "every block request: whose, how long queued and in the device, whom it woke", clew_command_requests,
 	 clew_requests_options, false},
-	{"why", "FILE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
+	{"why", "TRACE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
 	{"dump", "TRACE", "all of a causal trace: its spans, dependencies and categories", clew_command_dump, clew_dump_options, false},
 	{"convert", "TRACE", "any causal trace as notation, for reading, editing and keeping", clew_command_convert, clew_convert_options,
 	 false},
@@ -104,9 +104,7 @@ void clew_command_print_help(FILE *out, const struct clew_command *command)
 	fprintf(out, "Usage: clew %s [OPTION..]%s%s\n\n%c%s.\n\nOptions:\n", command->name, command->operands[0] ? " " : "",
 		command->operands, command->summary[0] - 'a' + 'A', command->summary + 1);
 	clew_options_print(out, command->options);
-	if (!strcmp(command->operands, "FILE"))
-		fputs("\nFILE is a capture that `clew record` made; \"-\" is standard input.\n", out);
-	else if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
+	if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
 		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in notation; \"-\" is standard input.\n", out);
 }
 
