@@ -357,18 +357,12 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	}
 }
 
-enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
+/* What the call says, or that there is none. */
+static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned state)
 {
 	enum call_trait trait;
 	int kind;
 
-	if (state & (STATE_STOPPED | STATE_TRACED))
-		return CLEW_WAIT_STOPPED;
-	if (!wait)
-		return CLEW_WAIT_UNKNOWN;
-	kind = classify_reason(wait, function_kind);
-	if (kind >= 0)
-		return kind;
 	if (wait->flags & CLEW_WAIT_FLAG_FAULT)
 		return CLEW_WAIT_FAULT;
 	if (wait->flags & CLEW_WAIT_FLAG_KTHREAD)
@@ -397,4 +391,21 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_WRITE)
 		return CLEW_WAIT_WRITE;
 	return CLEW_WAIT_OTHER;
+}
+
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
+{
+	enum clew_wait_kind own;
+	int kind;
+
+	if (state & (STATE_STOPPED | STATE_TRACED))
+		return CLEW_WAIT_STOPPED;
+	if (!wait)
+		return CLEW_WAIT_UNKNOWN;
+	own = classify_own(wait, state);
+	kind = classify_reason(wait, function_kind);
+	/* That it goes by a work item or a grace period says less than what the call is for. */
+	if (kind < 0 || ((kind == CLEW_WAIT_WORK || kind == CLEW_WAIT_RCU) && own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN))
+		return own;
+	return (enum clew_wait_kind)kind;
 }
