@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIOS_MOST 262144u
+#define BIOS_MOST     262144u
+#define BIOS_SEARCHED 32768u
 
 struct bio *block_bio_find(const struct block_table *table, uint64_t address)
 {
@@ -24,6 +25,8 @@ struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint6
 
 	if (found)
 		return (struct bio *)(uintptr_t)*found;
+	/* So many under way at once are bios whose end was lost. */
+	covers = covers && table->bios.capacity <= BIOS_SEARCHED;
 	for (size_t i = 0; covers && i < table->bios.capacity; i++) {
 		struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;
 
@@ -125,18 +128,24 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 
 struct disk *block_disk(struct block_table *table, uint32_t device)
 {
-	struct disk *disks;
+	const uint64_t *place = map_get(&table->disk_places, device, 0);
 
-	for (size_t i = 0; i < table->disk_count; i++)
-		if (table->disks[i].device == device)
-			return &table->disks[i];
-	disks = realloc(table->disks, (table->disk_count + 1) * sizeof(*disks));
-	if (!disks)
+	if (place)
+		return &table->disks[*place];
+	if (table->disk_count == table->disk_capacity) {
+		size_t capacity = table->disk_capacity ? table->disk_capacity * 2 : 8;
+		struct disk *disks = realloc(table->disks, capacity * sizeof(*disks));
+
+		if (!disks)
+			return NULL;
+		table->memory += (capacity - table->disk_capacity) * sizeof(*disks);
+		table->disks = disks;
+		table->disk_capacity = capacity;
+	}
+	if (map_set(&table->disk_places, device, 0, table->disk_count) < 0)
 		return NULL;
-	table->disks = disks;
-	table->memory += sizeof(*disks);
-	disks[table->disk_count] = (struct disk){.device = device};
-	return &disks[table->disk_count++];
+	table->disks[table->disk_count] = (struct disk){.device = device};
+	return &table->disks[table->disk_count++];
 }
 
 /* It will need a flush of the device's cache. */
@@ -309,6 +318,7 @@ void build_blocks_done(struct clew_builder *builder)
 		if (table->requests.slots[i].used)
 			free_requests((struct request *)(uintptr_t)table->requests.slots[i].value);
 	map_done(&table->requests);
+	map_done(&table->disk_places);
 	free(table->disks);
 	*table = (struct block_table){0};
 }

@@ -249,11 +249,12 @@ struct disk {
 };
 
 struct block_table {
-	struct map bios;     /* address -> struct bio * */
-	struct map places;   /* (sector, device) -> the newest struct bio * that begins there */
-	struct map requests; /* address -> struct request * */
+	struct map bios;	/* address -> struct bio * */
+	struct map places;	/* (sector, device) -> the newest struct bio * that begins there */
+	struct map requests;	/* address -> struct request * */
+	struct map disk_places; /* device -> its place in `disks` */
 	struct disk *disks;
-	size_t disk_count;
+	size_t disk_count, disk_capacity;
 	struct bio *free_bios;
 	uint32_t numbers;
 	size_t memory;
