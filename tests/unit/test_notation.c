@@ -6,6 +6,7 @@
 #include <clew/model_make.h>
 #include <clew/notation.h>
 #include <clew/tokens.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -53,6 +54,14 @@ static const char *same_es(const struct clew_model *a, const struct clew_model *
 	return same_attributes(a, a->waits[x->wait].attributes, b, b->waits[y->wait].attributes);
 }
 
+static bool same_numbers(const uint32_t *a, struct clew_range x, const uint32_t *b, struct clew_range y)
+{
+	for (uint32_t i = 0; i < x.count; i++)
+		if (a[x.first + i] != b[y.first + i])
+			return false;
+	return true;
+}
+
 static const char *same_dependency(const struct clew_model *a, const struct clew_model *b, uint32_t i)
 {
 	const struct clew_dependency *x = &a->dependencies[i], *y = &b->dependencies[i];
@@ -60,9 +69,8 @@ static const char *same_dependency(const struct clew_model *a, const struct clew
 	if (x->type != y->type || x->mode != y->mode || x->origins.count != y->origins.count ||
 	    x->destinations.count != y->destinations.count)
 		return "a dependency";
-	if (memcmp(a->origins + x->origins.first, b->origins + y->origins.first, x->origins.count * sizeof(uint32_t)) ||
-	    memcmp(a->destinations + x->destinations.first, b->destinations + y->destinations.first,
-		   x->destinations.count * sizeof(uint32_t)))
+	if (!same_numbers(a->origins, x->origins, b->origins, y->origins) ||
+	    !same_numbers(a->destinations, x->destinations, b->destinations, y->destinations))
 		return "endpoints of a dependency";
 	return same_attributes(a, x->attributes, b, y->attributes);
 }
@@ -161,7 +169,7 @@ static uint32_t random_attributes(struct clew_maker *maker)
 		return CLEW_NONE;
 	count = 1 + random_below(3);
 	for (uint32_t i = 0; i < count; i++) {
-		snprintf(keys[i], sizeof(keys[i]), "%u", i);
+		keys[i][0] = (char)('0' + i);
 		random_name(keys[i] + 1);
 		pairs[2 * i] = keys[i];
 		pairs[2 * i + 1] = random_below(5) ? random_name(values[i]) : "";
@@ -348,9 +356,71 @@ static void random_traces_round_trip(void **state)
 	print_message("# %u plain, %u exact\n", plain, exact);
 }
 
+/* A span whose ESs overlap, or with a link of one side alone: no operations make that. */
+static void what_cannot_be_said(void **state)
+{
+	struct clew_es es[2] = {{.start = 0, .end = 60, .span = 0, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE},
+				{.start = 40, .end = 100, .span = 0, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE}};
+	struct clew_model *like, *model, arrays;
+	char message[300], *text = NULL;
+	struct clew_maker *maker;
+	uint32_t span, dependency;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(clew_maker_new(&maker), 0);
+	assert_int_equal(clew_maker_root(maker, "a", 0, 100, &span), 0);
+	assert_int_equal(clew_maker_dependency(maker, CLEW_DEPENDENCY_CALL, CLEW_MODE_SINGLE, CLEW_NONE, &dependency), 0);
+	assert_int_equal(clew_maker_finish(maker, &like), 0);
+	clew_maker_free(maker);
+	for (int broken = 0; broken < 3; broken++) {
+		struct clew_span only = like->spans[0];
+
+		es[1].start = broken == 0 ? 40 : 60;
+		es[1].in = broken == 1 ? 0 : CLEW_NONE;
+		only.elementary = (struct clew_range){0, 2};
+		only.end = broken == 2 ? 110 : 100;
+		arrays = *like;
+		arrays.es = es;
+		arrays.es_count = 2;
+		arrays.spans = &only;
+		assert_int_equal(clew_model_from_arrays(like, &arrays, &model), 0);
+		assert_int_equal(clew_notation_write(model, out, message, sizeof(message)), -EINVAL);
+		assert_true(strlen(message) > 10);
+		clew_model_free(model);
+	}
+	fclose(out);
+	assert_int_equal(length, 0);
+	free(text);
+	clew_model_free(like);
+}
+
+static void errors_of_loading(void **state)
+{
+	const struct clew_load_options named = {.size = sizeof(named), .name = "some name"};
+	struct clew_model *model;
+	char message[300];
+
+	(void)state;
+	assert_int_equal(clew_notation_read("span a [0,1]\n span\n", 19, &named, &model, message, sizeof(message)), -EINVAL);
+	assert_string_equal(message, "some name:2:6: the name of a span is missing here");
+	/* A message that has no room is cut. */
+	assert_int_equal(clew_notation_read("span", 4, &named, &model, message, 8), -EINVAL);
+	assert_string_equal(message, "some na");
+	assert_int_equal(clew_model_load("/no/such/file", NULL, &model, message, sizeof(message)), -ENOENT);
+	assert_string_equal(message, "");
+	assert_int_equal(clew_notation_read("", 0, NULL, &model, message, sizeof(message)), 0);
+	assert_int_equal(model->span_count, 0);
+	clew_model_free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_cannot_be_said),
+		cmocka_unit_test(errors_of_loading),
 		cmocka_unit_test(random_traces_round_trip),
 	};
 
