@@ -13,8 +13,9 @@
 #include <string.h>
 
 #define RING_MOST 262144u /* submissions remembered */
-/* ns: how far a completion may be from the wake that it made. */
-#define RING_NEAR 1000000ull
+/* ns: how far a completion may be before the wake that it made, whose task may be preempted in between; and after it. */
+#define RING_BEFORE 100000000ull
+#define RING_AFTER  100000ull
 
 struct ring_wait {
 	struct clew_sleep sleep;
@@ -120,9 +121,9 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, co
 	for (uint32_t i = 0; i < BUILD_RING_LOG && i < table->next; i++) {
 		const struct ring_completion *completion = &table->log[(table->next - 1 - i) % BUILD_RING_LOG];
 
-		if (completion->at > wake->time + RING_NEAR / 10 || completion->ring != ring || completion->task != wake->waker)
+		if (completion->at > wake->time + RING_AFTER || completion->ring != ring || completion->task != wake->waker)
 			continue;
-		if (completion->at + RING_NEAR < wake->time)
+		if (completion->at + RING_BEFORE < wake->time)
 			return false;
 		*ret = completion->submission;
 		return true;

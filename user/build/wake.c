@@ -9,6 +9,7 @@
 #include <build/builder.h>
 #include <linux/futex.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 const struct wake build_no_wake = {.descriptor = -1};
 
@@ -87,6 +88,16 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 	}
 }
 
+static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const struct wake *wake)
+{
+	enum clew_edge_type type = poll_edge_type(wake);
+
+	/* libaio: what is done before its submitter leaves it is told by him. */
+	if (type == CLEW_EDGE_WAKE && (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
+		return CLEW_EDGE_IO_URING;
+	return type;
+}
+
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake)
 {
 	if (kind == CLEW_WAIT_CHILD && wake->flags & CLEW_WAKE_EXITING)
@@ -111,8 +122,9 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	case CLEW_WAIT_IPC:
 		return CLEW_EDGE_IPC;
 	case CLEW_WAIT_POLL:
-	case CLEW_WAIT_IO_URING:
 		return poll_edge_type(wake);
+	case CLEW_WAIT_IO_URING:
+		return ring_edge_type(wait, wake);
 	default:
 		return CLEW_EDGE_WAKE;
 	}
