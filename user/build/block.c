@@ -279,6 +279,8 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 
 int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)
 {
+	if (record->bio == 0)
+		return 0;
 	switch (record->header.flags) {
 	case CLEW_BIO_QUEUE:
 		return feed_queue(builder, record);
