@@ -109,13 +109,16 @@ static struct clew_sleep ended_sleep(const struct clew_edge *edge)
 /* What an edge goes through: a request, a timer, a work item, else what was waited for. */
 static struct clew_object object_of(const struct clew_edge *edge)
 {
-	const struct clew_link *first = edge->links, *last = first + edge->link_count - 1;
+	const struct clew_link *first = edge->links, *last;
 
-	if (edge->link_count > 0 && edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
+	if (edge->link_count == 0)
+		return edge->object;
+	last = first + edge->link_count - 1;
+	if (edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
 		return (struct clew_object){.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
-	if (edge->link_count > 0 && edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
+	if (edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
 		return (struct clew_object){.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
-	if (edge->link_count > 0 && edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
+	if (edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
 		return (struct clew_object){.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
 	return edge->object;
 }

@@ -120,6 +120,8 @@ static int take_link(struct back *back, struct clew_sleep *sleep, const char **r
 	value = evidence_of(evidence);
 	if (value < 0)
 		return back_fail(back, "links: '%s' is no evidence", evidence);
+	if (kind > CLEW_LINK_PACKET && kind != CLEW_LINK_WORK)
+		return back_fail(back, "links: there is no step of kind %llu", (unsigned long long)kind);
 	link.kind = (uint8_t)kind;
 	link.flags = (uint8_t)flags;
 	link.evidence = (uint8_t)value;

@@ -50,7 +50,10 @@ static bool origin_of(struct conversion *conversion, const struct clew_edge *edg
 		*ret_span = request_span(conversion, &edge->links[edge->link_count + i - 1], ret_at);
 		return true;
 	}
-	*ret_span = edge->link_count ? request_span(conversion, &edge->links[0], ret_at) : CLEW_NONE;
+	/* The last step is the first cause. */
+	*ret_span = edge->link_count && edge->type == CLEW_EDGE_REQUEST
+			    ? request_span(conversion, &edge->links[edge->link_count - 1], ret_at)
+			    : CLEW_NONE;
 	if (*ret_span == CLEW_NONE) {
 		*ret_span = capture_span_of(conversion, edge->from);
 		*ret_at = edge->from_at;
