@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static uint32_t number_of(uint8_t byte)
 {
 	static const uint32_t far[] = {0xffffffff, 0x7ffff, 0x10000, 0x20000, 0x700000, 0xfe00000, 4096,    8192,
-				       65536,	   0xffff,     0x8000,	1000000, 1000100,  1000500,   1001000, 1002000};
+				       65536,	   0xffff,  0x8000,  1000000, 1000100,	1000500,   1001000, 1002000};
 
 	return byte < 240 ? byte : far[byte - 240];
 }
