@@ -18,7 +18,7 @@ FILE_MAGIC = b"\x89CLEW\r\n\x1a"
 CHUNK_MAGIC = b"\xc1chk"
 END_MAGIC = b"CLEWEND\n"
 SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING = range(1, 8)
-PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET = range(12)
+PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR = range(13)
 NONE = 0xFF
 BITS = {1: 8, 2: 16, 3: 32, 4: 64, 5: 32}
 USER = 0xFFFF
@@ -196,6 +196,9 @@ def decode_numbers(column, number, residuals, present, decoded, chunk):
             if third is not None:
                 residual = retreat(residual, fold(column, third[row] - prediction))
             value = prediction + unfold(residual)
+        elif column.coding == NEAR:
+            alternative = by_second.get(second[row], 0) if second is not None else 0
+            value = other[row] + unfold(retreat(residual, fold(column, alternative - other[row])))
         elif column.coding == OFFSET:
             value = other[row] + offset + unfold(residual)
             offset = value - other[row]
@@ -203,8 +206,8 @@ def decode_numbers(column, number, residuals, present, decoded, chunk):
         previous = last = value
         if column.coding == KEYED:
             by_key[key] = value
-            if second is not None:
-                by_second[second[row]] = value
+        if second is not None:
+            by_second[second[row]] = value
         values.append(value)
     return values
 
@@ -252,7 +255,7 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
     if stream:
         stream.begin_kind(rows)
     for number, column in enumerate(columns):
-        known = column.coding <= OFFSET and 1 <= column.type <= 6
+        known = column.coding <= NEAR and 1 <= column.type <= 6
         length = next(lengths)
         data = bool(length) if stream and known else source.take(length)
         present = range(rows)

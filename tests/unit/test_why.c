@@ -529,7 +529,6 @@ int main(void)
 		cmocka_unit_test(leaves),	   cmocka_unit_test(open_at_the_end),	 cmocka_unit_test(deadlock),
 		cmocka_unit_test(blind_and_dead),  cmocka_unit_test(condition_variable), cmocka_unit_test(deep_chain),
 		cmocka_unit_test(operations),	   cmocka_unit_test(idle_helper),	 cmocka_unit_test(longest_operations),
-
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

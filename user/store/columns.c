@@ -356,6 +356,35 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	return 0;
 }
 
+/* NEAR: close to the reference's value, unless it is what the key had last (without a key, 0). */
+static int near(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
+{
+	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
+	const uint64_t *reference = reference_of(work, job);
+	struct store_slots *slots = NULL;
+	int r;
+
+	if (job->column->second != STORE_NONE) {
+		r = column_slots(work, job, job->column->second, &slots);
+		if (r < 0)
+			return r;
+		memset(work->last, 0, slots->count * sizeof(*work->last));
+	}
+	for (size_t i = 0; i < job->count; i++) {
+		uint32_t row = job->present[i];
+		uint64_t *last = slots ? &work->last[slots->slots[row]] : NULL;
+		uint64_t other = fold((last ? *last : 0) - reference[row], shift);
+
+		if (forward)
+			residuals[i] = advance(fold(values[i] - reference[row], shift), other);
+		else
+			values[i] = (reference[row] + unfold(retreat(residuals[i], other))) & mask;
+		if (last)
+			*last = values[i];
+	}
+	return 0;
+}
+
 static size_t recent_forward(struct store_work *work, const struct store_job *job, unsigned shift)
 {
 	const uint64_t *other = job->column->reference == job->number ? NULL : reference_of(work, job);
@@ -465,6 +494,8 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 			return 0;
 		}
 		return keyed(work, job, shift, true);
+	case STORE_NEAR:
+		return near(work, job, shift, true);
 	case STORE_RECENT:
 		*ret_extra = recent_forward(work, job, shift);
 		return 0;
@@ -525,6 +556,8 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 			return 0;
 		}
 		return keyed(work, job, shift, false);
+	case STORE_NEAR:
+		return near(work, job, shift, false);
 	case STORE_RECENT:
 		return recent_backward(work, job, shift, extra);
 	}

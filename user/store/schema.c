@@ -104,11 +104,14 @@ static const struct table_column common_columns[] = {
 	{                                                                                                                                  \
 		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_, reference_, mask_), .second = (second_)            \
 	}
-/* The same thing causes the same one's wakes; times are near those of the last cause of that kind. */
-#define CAUSE_COLUMNS(base, key, mask)                                                                                                     \
+/*
+ * The same thing causes the same one's wakes; times are near those of its last one,
+ * and a timer is due when it wakes.
+ */
+#define CAUSE_COLUMNS(base, key, when, mask)                                                                                               \
 	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask), CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),              \
-		CAUSE_AT(time, base, STORE_KEYED, "cause_kind", NULL, mask),                                                               \
-		CAUSE_AT(expires, base, STORE_KEYED, "cause_kind", NULL, mask), CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
+		CAUSE_AT(time, base, STORE_KEYED, "cause_object", "cause_kind", mask),                                                     \
+		CAUSE_AT(expires, base, STORE_NEAR, when, NULL, mask), CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
 
 /* clang-format off */
 #define SWITCH_COLUMNS \
@@ -132,7 +135,7 @@ static const struct table_column common_columns[] = {
 	LATEST("path", STORE_U64, "text", "hash"), \
 	{ \
 		AT_CODED("wait_object", struct clew_wait, object, sizeof(struct clew_switch), STORE_KEYED, "prev", CLEW_SWITCH_WAIT), \
-			.second = "wait_descriptor", .third = "path", \
+			.second = "wait_object_kind", .third = "path", \
 	}, \
 	WAIT_BY(argument, "prev", "wait_call"), \
 	WAIT_BY(futex_operation, "prev", "wait_call"), \
@@ -144,7 +147,7 @@ static const struct table_column common_columns[] = {
 
 static const struct table_column switch_columns[] = {
 	SWITCH_COLUMNS,
-	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", CLEW_SWITCH_CAUSE),
+	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", "wake_time", CLEW_SWITCH_CAUSE),
 };
 static const struct table_column state_columns[] = {SWITCH_COLUMNS};
 
@@ -265,7 +268,7 @@ static const struct table_column work_columns[] = {
 	WORK(queued, STORE_BEFORE, "time"),
 	WORK(worker, STORE_RECENT, "worker"),
 	WORK(queuer, STORE_RECENT, "worker"),
-	CAUSE_COLUMNS(offsetof(struct clew_work, cause), "function", 0),
+	CAUSE_COLUMNS(offsetof(struct clew_work, cause), "function", "queued", 0),
 	WORK(context, STORE_KEYED, "function"),
 };
 
@@ -281,8 +284,8 @@ static const struct table_column bio_columns[] = {
 	BIO_BY(bytes, "device", "flags"),
 	BIO_BY(from_device, "device", "flags"),
 	BIO_BY(from_sector, "device", "flags"),
-	BIO_BY(inode, "task", "device"),
-	BIO_BY(file_device, "task", "device"),
+	BIO(inode, STORE_RECENT, "inode"),
+	BIO(file_device, STORE_KEYED, "inode"),
 	BIO(index, STORE_KEYED, "inode"),
 	BIO(parent, STORE_PLAIN, NULL),
 };
@@ -294,11 +297,13 @@ static const struct table_column bio_columns[] = {
 static const struct table_column request_columns[] = {
 	REQUEST(request, STORE_RECENT, "request"),
 	REQUEST(device, STORE_KEYED, "request"),
-	REQUEST_BY(sector, "request", "device"),
+	LATEST("last_sector", STORE_U64, "bio", "sector"),
+	{AT_CODED("sector", struct clew_request, sector, 0, STORE_NEAR, "last_sector", 0), .second = "request"},
 	REQUEST_BY(bytes, "request", "device"),
 	REQUEST_BY(operation, "request", "device"),
-	REQUEST(bio, STORE_KEYED, "request"),
-	REQUEST(allocated, STORE_KEYED, "request"),
+	LATEST("last_bio", STORE_U64, "bio", "bio"),
+	{AT_CODED("bio", struct clew_request, bio, 0, STORE_KEYED, "request", 0), .third = "last_bio"},
+	{AT_CODED("allocated", struct clew_request, allocated, 0, STORE_NEAR, "time", 0), .second = "request"},
 	REQUEST(task, STORE_RECENT, "task"),
 	REQUEST(tag, STORE_KEYED, "request"),
 	REQUEST(error, STORE_PLAIN, NULL),

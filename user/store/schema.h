@@ -38,7 +38,8 @@ enum store_coding {
 	STORE_TAIL = 9,	    /* bytes whose length is another column */
 	STORE_LATEST = 10,  /* no value of its own: what a column of another kind had last */
 	STORE_OFFSET = 11,  /* difference to another column, less what that was in the row before */
-	STORE_CODING_COUNT = 12,
+	STORE_NEAR = 12,    /* difference to another column, but for what the column had last with the same key, or 0 */
+	STORE_CODING_COUNT = 13,
 };
 
 #define STORE_NONE	   0xff
@@ -54,7 +55,7 @@ struct store_column {
 	uint8_t type;
 	uint8_t coding;
 	uint8_t reference; /* a column's number, maybe with STORE_COMMON, or STORE_NONE */
-	uint8_t second;	   /* KEYED: the other key, as reference; LATEST: the number of the other kind */
+	uint8_t second;	   /* KEYED, NEAR: another key, as reference; LATEST: the number of the other kind */
 	uint8_t third;	   /* KEYED: predicts what is new, as reference */
 	uint8_t context;   /* a column that says much of this one, as reference */
 	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of `mask` */
