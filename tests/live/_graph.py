@@ -146,7 +146,7 @@ def compare_edges(graph, capture):
     for pair, edges in expected.items():
         for edge in edges:
             if not edge["found"] and not edge["optional"]:
-                blind = capture.blind(pair[1], edge["at_min"], edge["at_max"])
+                blind = capture.blind(pair[1], edge["at_min"], edge["until"])
                 (score.blind if blind else score.missed)[edge["type"][0]] += 1
                 wrong.append(disagreement(f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing", blind))
     for (at, tid), (match, sizes) in wide.items():

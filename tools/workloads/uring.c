@@ -122,6 +122,7 @@ static void read_alone(int self)
 	for (int lap = 0; lap < laps; lap++) {
 		uint64_t at_min = wl_now(), at_max, before;
 		struct wl_wait *wait;
+		struct wl_edge *edge;
 		long switches;
 
 		submit_read(lap);
@@ -131,7 +132,9 @@ static void read_alone(int self)
 		await_read(lap);
 		if (wl_voluntary_switches() != switches + 1)
 			continue;
-		wl_edge("io_uring", self, self, at_min, "")->at_max = at_max;
+		edge = wl_edge("io_uring", self, self, at_min, "");
+		edge->at_max = at_max;
+		edge->until = wl_now();
 		wait = wl_wait(self, "io_uring", is_aio ? "io_getevents" : "io_uring_enter", is_aio ? "aio" : "io_uring");
 		wl_wait_times(wait, before, before, wl_now());
 		wait->start_max = wait->end_max;

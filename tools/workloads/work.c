@@ -90,7 +90,7 @@ static void refresh(int self)
 
 		WL_CHECK(pread(file, text, sizeof(text), 0));
 		to = wl_now();
-		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "work", "", WL_NOBODY, "");
+		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read", "", WL_NOBODY, "file");
 		log_items(self, from, to, sysconf(_SC_NPROCESSORS_ONLN), "refresh_vm_stats");
 	}
 }

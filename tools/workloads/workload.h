@@ -74,6 +74,7 @@ struct wl_edge {
 	bool optional; /* may be there: neither missed nor wrong */
 	uint64_t at_min;
 	uint64_t at_max;
+	uint64_t until;	   /* when its destination is met at the latest, 0: at_max */
 	char object[48];   /* kind, kind:number or empty */
 	char evidence[24]; /* alternatives divided by '|' */
 	char context[24];  /* likewise, "" for any */
@@ -652,10 +653,11 @@ WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 	wl_copy(wl->place, sizeof(wl->place), place);
 	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
 	wl->seed = seed;
-	wl->start = wl_now();
 	wl_random_state = seed * 1000003;
 	self = wl_new_task();
 	wl_introduce(self);
+	/* From here on it has its name. */
+	wl->start = wl_now();
 	return self;
 }
 
@@ -771,8 +773,9 @@ WL_FINE void wl_print(void)
 		wl_print_tids("to", edge->to, edge->to_count);
 		wl_print_words("evidence", edge->evidence, '|');
 		wl_print_words("context", edge->context, '|');
-		printf("\"at_min\":%llu,\"at_max\":%llu,\"optional\":%s,\"object\":\"%s\"}", (unsigned long long)edge->at_min,
-		       (unsigned long long)edge->at_max, edge->optional ? "true" : "false", edge->object);
+		printf("\"at_min\":%llu,\"at_max\":%llu,\"until\":%llu,\"optional\":%s,\"object\":\"%s\"}",
+		       (unsigned long long)edge->at_min, (unsigned long long)edge->at_max,
+		       (unsigned long long)(edge->until ? edge->until : edge->at_max), edge->optional ? "true" : "false", edge->object);
 	}
 	printf("],\n\"waits\":[");
 	for (int i = 0; i < wl->wait_count; i++) {
