@@ -35,6 +35,12 @@ CASES = [
     ("life", "edges-chosen", ["edges", "--type", "wake,fork", "--tid", "60"]),
     ("life", "why-child", ["why", "--tid", "51"]),
     ("life", "why-pool", ["why", "--tid", "61"]),
+    ("devices", "waits", ["waits"]),
+    ("devices", "edges", ["edges"]),
+    ("devices", "requests", ["requests"]),
+    ("devices", "requests-chosen", ["requests", "--dev", "254:0"]),
+    ("devices", "why", ["why", "--tid", "70"]),
+    ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
 

@@ -13,7 +13,8 @@
  *	CPU KIND TIME FIELD=VALUE ..       (CPU "user": the user stream)
  *
  * KIND is a record's name in small letters; fields are those of records.h, for
- * "switch" and "state" those of the wait too (wait_flags for its flags). A value is
+ * "switch" and "state" those of the wait too (wait_flags for its flags), for "switch"
+ * and "work" those of the cause (cause_kind ..). A value is
  * a number, names of the constants below joined by "|", or for `comm`, `path`, `text`
  * and `command` a text in double quotes, with \xNN for any byte; anything left out is 0, `descriptor` and
  * `call` are -1.
@@ -41,6 +42,23 @@ static const struct {
 	{"runnable", CLEW_STATE_RUNNABLE},
 	{"context_task", CLEW_WAKE_TASK},
 	{"context_irq", CLEW_WAKE_IRQ},
+	{"context_softirq", CLEW_WAKE_SOFTIRQ},
+	{"context_timer", CLEW_WAKE_TIMER},
+	{"cause", CLEW_SWITCH_CAUSE},
+	{"throttled", CLEW_SWITCH_THROTTLED},
+	{"by_irq", CLEW_CAUSE_IRQ},
+	{"by_timer", CLEW_CAUSE_TIMER},
+	{"by_request", CLEW_CAUSE_REQUEST},
+	{"by_packet", CLEW_CAUSE_PACKET},
+	{"reason_lock", CLEW_REASON_LOCK},
+	{"reason_quota", CLEW_REASON_QUOTA},
+	{"lock", CLEW_OBJECT_LOCK},
+	{"cgroup", CLEW_OBJECT_CGROUP},
+	{"timerfd", CLEW_OBJECT_TIMERFD},
+	{"type_mutex", CLEW_LOCK_MUTEX},
+	{"queue", CLEW_BIO_QUEUE},
+	{"issue", CLEW_REQUEST_ISSUE},
+	{"complete", CLEW_REQUEST_COMPLETE},
 	{"one", CLEW_FUTEX_WAKE_ONE},
 	{"many", CLEW_FUTEX_WAKE_MANY},
 	{"file", CLEW_OBJECT_FILE},
@@ -68,6 +86,13 @@ static const struct {
 	{                                                                                                                                  \
 #member, sizeof(struct clew_switch) + offsetof(struct clew_wait, member), sizeof(((struct clew_wait *)0)->member)          \
 	}
+
+#define CAUSE_FIELD(base, member)                                                                                                          \
+	{                                                                                                                                  \
+		"cause_" #member, (base) + offsetof(struct clew_cause, member), sizeof(((struct clew_cause *)0)->member)                   \
+	}
+#define CAUSE_FIELDS(base)                                                                                                                 \
+	CAUSE_FIELD(base, kind), CAUSE_FIELD(base, object), CAUSE_FIELD(base, time), CAUSE_FIELD(base, expires), CAUSE_FIELD(base, task)
 
 struct field {
 	const char *name;
@@ -98,6 +123,9 @@ static const struct field switch_fields[] = {
 	WAIT_FIELD(futex_operation),
 	WAIT_FIELD(argument),
 	{"wait_flags", sizeof(struct clew_switch) + offsetof(struct clew_wait, flags), 1},
+	WAIT_FIELD(reason),
+	/* Behind a wait; where there is none, it is moved up in the end. */
+	CAUSE_FIELDS(sizeof(struct clew_switch) + sizeof(struct clew_wait)),
 	{NULL, 0, 0},
 };
 static const struct field task_fields[] = {
@@ -115,6 +143,31 @@ static const struct field socket_fields[] = {
 	FIELD(clew_socket_record, inode),      FIELD(clew_socket_record, family),    FIELD(clew_socket_record, type),
 	FIELD(clew_socket_record, local_port), FIELD(clew_socket_record, peer_port), {NULL, 0, 0},
 };
+static const struct field cgroup_fields[] = {FIELD(clew_cgroup_record, id), {NULL, 0, 0}};
+static const struct field work_fields[] = {
+	FIELD(clew_work, work),
+	FIELD(clew_work, function),
+	FIELD(clew_work, queued),
+	FIELD(clew_work, worker),
+	FIELD(clew_work, queuer),
+	FIELD(clew_work, context),
+	CAUSE_FIELDS(offsetof(struct clew_work, cause)),
+	{NULL, 0, 0},
+};
+static const struct field bio_fields[] = {
+	FIELD(clew_bio, bio),	FIELD(clew_bio, sector),      FIELD(clew_bio, bytes),	  FIELD(clew_bio, device), FIELD(clew_bio, inode),
+	FIELD(clew_bio, index), FIELD(clew_bio, file_device), FIELD(clew_bio, operation), FIELD(clew_bio, task),   {NULL, 0, 0},
+};
+static const struct field request_fields[] = {
+	FIELD(clew_request, request),	FIELD(clew_request, sector), FIELD(clew_request, bio),
+	FIELD(clew_request, allocated), FIELD(clew_request, bytes),  FIELD(clew_request, device),
+	FIELD(clew_request, operation), FIELD(clew_request, task),   {NULL, 0, 0},
+};
+static const struct field lock_fields[] = {
+	FIELD(clew_lock, begin), FIELD(clew_lock, lock), FIELD(clew_lock, task),
+	FIELD(clew_lock, owner), FIELD(clew_lock, type), {NULL, 0, 0},
+};
+static const struct field refill_fields[] = {FIELD(clew_refill, cgroup), {NULL, 0, 0}};
 
 static const struct shape {
 	const char *name;
@@ -134,6 +187,12 @@ static const struct shape {
 	{"text", CLEW_KIND_TEXT, text_fields, sizeof(struct clew_text_record)},
 	{"gap", CLEW_KIND_GAP, gap_fields, sizeof(struct clew_gap)},
 	{"wake", CLEW_KIND_WAKE, NULL, 0},
+	{"cgroup", CLEW_KIND_CGROUP, cgroup_fields, sizeof(struct clew_cgroup_record)},
+	{"work", CLEW_KIND_WORK, work_fields, sizeof(struct clew_work)},
+	{"bio", CLEW_KIND_BIO, bio_fields, sizeof(struct clew_bio)},
+	{"request", CLEW_KIND_REQUEST, request_fields, sizeof(struct clew_request)},
+	{"lock", CLEW_KIND_LOCK, lock_fields, sizeof(struct clew_lock)},
+	{"refill", CLEW_KIND_REFILL, refill_fields, sizeof(struct clew_refill)},
 };
 
 static unsigned line_number;
@@ -218,7 +277,10 @@ static size_t set_text(char *record, const struct shape *shape, size_t size, con
 		return size;
 	}
 	if (!strcmp(name, "path"))
-		return append(record, size, offsetof(struct clew_file_record, path_size), text, strlen(text));
+		return append(record, size,
+			      shape->kind == CLEW_KIND_CGROUP ? offsetof(struct clew_cgroup_record, path_size)
+							      : offsetof(struct clew_file_record, path_size),
+			      text, strlen(text));
 	if (!strcmp(name, "text"))
 		return append(record, size, offsetof(struct clew_text_record, text_size), text, strlen(text));
 	if (!strcmp(name, "command"))
@@ -292,6 +354,10 @@ static void put_record(struct clew_writer *writer, unsigned stream, const struct
 	}
 	if (shape->fields == switch_fields && header->flags & CLEW_SWITCH_WAIT)
 		size += sizeof(*wait);
+	if (shape->kind == CLEW_KIND_SWITCH && header->flags & CLEW_SWITCH_CAUSE) {
+		memmove(record + size, wait + 1, sizeof(struct clew_cause));
+		size += sizeof(struct clew_cause);
+	}
 	r = clew_writer_put(writer, stream, record, size);
 	if (r < 0)
 		fail("not written", strerror(-r));
