@@ -28,6 +28,8 @@ const struct clew_command clew_commands[] = {
 	{"slack", "TRACE", "how late each part could have been, and what shortening it could gain", clew_command_slack, clew_slack_options,
 	 false},
 	{"blame", "TRACE", "who kept whom waiting, for what", clew_command_blame, clew_blame_options, false},
+	{"what-if", "TRACE [PROGRAM]", "how long all would have taken, had something been otherwise", clew_command_what_if,
+	 clew_what_if_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };

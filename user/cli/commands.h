@@ -49,6 +49,7 @@ int clew_command_select(int argc, char **argv);
 int clew_command_path(int argc, char **argv);
 int clew_command_slack(int argc, char **argv);
 int clew_command_blame(int argc, char **argv);
+int clew_command_what_if(int argc, char **argv);
 int clew_command_doctor(int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
@@ -64,6 +65,7 @@ extern const struct clew_option clew_select_options[];
 extern const struct clew_option clew_path_options[];
 extern const struct clew_option clew_slack_options[];
 extern const struct clew_option clew_blame_options[];
+extern const struct clew_option clew_what_if_options[];
 extern const struct clew_option clew_doctor_options[];
 
 /* The command of this name, or NULL. */

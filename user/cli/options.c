@@ -85,20 +85,21 @@ static int complain(const struct clew_command *command, int problem, const char 
 	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`", command->name, word, command->name);
 }
 
-static int words(const char *text)
+/* `all`: also those in brackets, which may be left out. */
+static int words(const char *text, bool all)
 {
 	int count = 0;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+		count += all || *text != '[';
 		text += strcspn(text, " ");
-		count++;
 	}
 	return count;
 }
 
 static int check_operands(const struct clew_command *command, int argc, char **argv, bool after_dashes)
 {
-	int count = argc - optind, wanted = words(command->operands);
+	int count = argc - optind, wanted = words(command->operands, false), most = words(command->operands, true);
 
 	if (command->takes_command) {
 		if (count && !after_dashes)
@@ -110,16 +111,16 @@ static int check_operands(const struct clew_command *command, int argc, char **a
 	}
 	if (!wanted && count)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: takes no operand, but got '%s': leave it out", command->name, argv[optind]);
-	if (count < wanted && wanted == 1)
+	if (count < wanted && most == 1)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: no file: name one, as in `clew %s %s`", command->name, command->name,
 				 command->operands);
 	if (count < wanted)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %d operand%s too few: write `clew %s %s`", command->name, wanted - count,
 				 wanted - count > 1 ? "s" : "", command->name, command->operands);
-	if (count > wanted && wanted > 1)
+	if (count > most && most > 1)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is too many: write `clew %s %s`, in quotes what has blanks", command->name,
-				 argv[optind + wanted], command->name, command->operands);
-	if (count > wanted)
+				 argv[optind + most], command->name, command->operands);
+	if (count > most)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: more than one file, '%s' and '%s': name one", command->name, argv[optind],
 				 argv[optind + 1]);
 	return 0;

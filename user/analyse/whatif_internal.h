@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A what-if program as it was written, and one application of it to a trace: what it
+ * selects (bind), the trace divided where added dependencies land (split), its times
+ * (simulate), and the model of that (result).
+ */
+#ifndef CLEW_ANALYSE_WHATIF_INTERNAL_H
+#define CLEW_ANALYSE_WHATIF_INTERNAL_H
+
+#include <clew/what_if.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum statement_kind {
+	STATEMENT_SCALE_SPANS,
+	STATEMENT_CHANGE_SPANS,
+	STATEMENT_CAP_ABOVE,
+	STATEMENT_CAP_BELOW,
+	STATEMENT_START,
+	STATEMENT_WAITS, /* drop is scale by 0 */
+	STATEMENT_CONCURRENCY,
+	STATEMENT_RENAME_SPANS,
+	STATEMENT_RENAME_CATEGORIES,
+	STATEMENT_SCALE_DEPENDENCIES,
+	STATEMENT_SHRINK,
+	STATEMENT_REMOVE,
+	STATEMENT_ADD,
+};
+
+/* Exact; the denominator is positive. */
+struct factor {
+	int64_t numerator;
+	int64_t denominator;
+};
+
+struct statement {
+	enum statement_kind kind;
+	size_t offset, size;	  /* of its text, without the semicolon */
+	struct clew_query *spans; /* or where dependencies come from */
+	size_t spans_at;
+	struct clew_query *to; /* where dependencies go */
+	size_t to_at;
+	size_t types_at, types_size; /* a list of names in the text; size 0: all */
+	uint64_t kinds;		     /* of waits, bit 63: untyped ones */
+	struct factor factor, factor_to;
+	bool sweeps;
+	clew_time duration;
+	uint64_t limit;
+	char *name;
+};
+
+struct clew_program {
+	char *text;
+	size_t size;
+	struct statement *statements;
+	uint32_t count;
+};
+
+#define WHATIF_UNTYPED (UINT64_C(1) << 63)
+
+/* How the ESs of a span change their length. */
+enum rule_kind {
+	RULE_FACTOR, /* length * factor + length * delta / old */
+	RULE_FIXED,  /* length * total / old */
+	RULE_EQUAL,  /* total / how many there are */
+};
+
+struct span_rule {
+	enum rule_kind kind;
+	struct factor factor;
+	clew_time delta;
+	clew_time total;
+	clew_time old;
+};
+
+/* A statement about edges, waits or slots, bound to a trace. */
+struct bound {
+	uint32_t statement;
+	uint8_t *spans; /* of each span, whether it is selected */
+	uint8_t *to;
+	uint8_t *types; /* NULL: all */
+};
+
+struct gate {
+	uint8_t *spans;
+	uint64_t limit, active;
+	uint32_t *parked; /* ESs, first in first out */
+	size_t parked_first, parked_count, parked_capacity;
+};
+
+/* An end of an added dependency. */
+struct added_end {
+	uint32_t span;
+	uint32_t dependency; /* number among the added ones */
+	clew_time at;
+	bool destination;
+};
+
+struct added {
+	uint32_t type; /* CLEW_NONE: a new one, the statement's name */
+	uint32_t statement;
+	clew_time delay;
+};
+
+/* What becomes of one destination of a dependency. */
+enum fate { FATE_KEPT, FATE_REMOVED, FATE_BACKWARD, FATE_CHANGED };
+
+struct event {
+	clew_time at;
+	uint32_t es;
+	uint32_t starts; /* else it ends, which comes first */
+};
+
+struct whatif {
+	const struct clew_model *model;
+	const struct clew_program *program;
+	struct clew_what_if_options options;
+	struct clew_query_error *error;
+
+	/* bind */
+	uint32_t *rule_of; /* of each span: number + 1 of its rule, 0 none; NULL: none has one */
+	struct span_rule *rules;
+	uint32_t rule_count;
+	uint8_t *early; /* of each span; NULL: none */
+	struct bound *waits, *edges;
+	uint32_t wait_count, edge_count;
+	struct gate *gates;
+	uint32_t gate_count;
+	struct added *added;
+	struct added_end *ends;
+	uint32_t added_count, end_count;
+	clew_time earliest;
+
+	/* split: the trace with the added dependencies, at its recorded times */
+	struct clew_model base;
+	struct clew_es *base_es; /* owned, NULL: those of the trace */
+	struct clew_span *base_spans;
+	struct clew_dependency *base_dependencies;
+	uint32_t *base_origins, *base_destinations;
+
+	/* simulate */
+	struct clew_es *es;
+	uint8_t *state;
+	uint8_t *fate;	   /* of each destination; NULL: nothing is changed there */
+	uint32_t *changed; /* by which edge statement, where the fate is so */
+	uint32_t *left;	   /* origins that a dependency of several still waits for */
+	clew_time *latest; /* and the latest of those that came */
+	struct event *heap;
+	size_t heap_count, heap_capacity;
+	struct event held;
+	bool holds;
+	uint32_t unstarted;
+	struct clew_what_if result;
+};
+
+/* The factor of a statement at the step of a sweep. */
+struct factor whatif_factor(const struct whatif *w, const struct statement *statement);
+/* x * factor, rounded down. -EOVERFLOW. */
+int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_product);
+/* The new length of an ES of a span with a rule. -EOVERFLOW. */
+int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count, clew_time *ret_length);
+
+int whatif_bind(struct whatif *w);
+int whatif_split(struct whatif *w);
+int whatif_simulate(struct whatif *w);
+int whatif_result(struct whatif *w, struct clew_model **ret_model);
+
+/* Sets the error, returns `r`. */
+int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Where the trace is the one that was recorded, base and model have the same destinations; added dependencies follow. */
+static inline bool whatif_is_added(const struct whatif *w, uint32_t dependency)
+{
+	return dependency >= w->model->dependency_count;
+}
+
+static inline enum fate whatif_fate(const struct whatif *w, uint32_t destination)
+{
+	return w->fate ? w->fate[destination] : FATE_KEPT;
+}
+
+#endif

@@ -1,0 +1,487 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Runs a trace again. ESs start in order of time, of equal times in order of the
+ * trace, ends before starts. What an ES waits for arrives when it is known: its predecessor's
+ * end with the gap between them, and its dependency; the later one starts it. Spans that a
+ * gate holds back start in the order in which they could have.
+ *
+ * An ES that waits for itself in the recorded trace, as ESs without length can, is
+ * let go at its recorded time.
+ */
+#include "whatif_internal.h"
+
+/* What an ES waits for, and what is known of it. */
+enum {
+	STATE_PREDECESSOR = 1,
+	STATE_ARRIVAL = 2,
+	STATE_TOUCHED = 4,
+	STATE_BY_EDGE = 8, /* a recorded dependency ends the gap before it */
+	STATE_STARTED = 16,
+};
+
+/* ---- the heap ---- */
+
+static inline bool before(const struct event *a, const struct event *b)
+{
+	if (a->at != b->at)
+		return a->at < b->at;
+	return (((uint64_t)a->starts << 32) | a->es) < (((uint64_t)b->starts << 32) | b->es);
+}
+
+static int push(struct whatif *w, struct event event)
+{
+	size_t at;
+
+	if (w->heap_count == w->heap_capacity) {
+		size_t capacity = w->heap_capacity ? 2 * w->heap_capacity : 256;
+		struct event *grown = reallocarray(w->heap, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		w->heap = grown;
+		w->heap_capacity = capacity;
+	}
+	for (at = w->heap_count++; at > 0 && before(&event, &w->heap[(at - 1) / 2]); at = (at - 1) / 2)
+		w->heap[at] = w->heap[(at - 1) / 2];
+	w->heap[at] = event;
+	return 0;
+}
+
+/* Puts an event in the place of the first. */
+static void replace(struct whatif *w, struct event event)
+{
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < w->heap_count) {
+		if (child + 1 < w->heap_count && before(&w->heap[child + 1], &w->heap[child]))
+			child++;
+		if (!before(&w->heap[child], &event))
+			break;
+		w->heap[at] = w->heap[child];
+		at = child;
+	}
+	w->heap[at] = event;
+}
+
+/* One is held outside of the heap: often it is the next. */
+static int plan(struct whatif *w, clew_time at, uint32_t es, bool starts)
+{
+	struct event event = {.at = at, .es = es, .starts = starts};
+
+	if (w->holds)
+		return push(w, event);
+	w->held = event;
+	w->holds = true;
+	return 0;
+}
+
+static bool next(struct whatif *w, struct event *ret_event)
+{
+	if (w->holds && (w->heap_count == 0 || before(&w->held, &w->heap[0]))) {
+		*ret_event = w->held;
+	} else if (w->heap_count == 0) {
+		return false;
+	} else {
+		*ret_event = w->heap[0];
+		if (w->holds)
+			replace(w, w->held);
+		else if (--w->heap_count)
+			replace(w, w->heap[w->heap_count]);
+	}
+	w->holds = false;
+	return true;
+}
+
+/* ---- what reaches an ES ---- */
+
+static int reach(struct whatif *w, uint32_t es, clew_time at, uint8_t what)
+{
+	uint8_t state = w->state[es];
+
+	if (!(state & STATE_TOUCHED) || at > w->es[es].start)
+		w->es[es].start = at;
+	state = (uint8_t)((state & ~what) | STATE_TOUCHED);
+	w->state[es] = state;
+	return state & (STATE_PREDECESSOR | STATE_ARRIVAL) ? 0 : plan(w, w->es[es].start, es, true);
+}
+
+static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
+{
+	const struct clew_dependency *d = &w->base.dependencies[dependency];
+	bool added = whatif_is_added(w, dependency);
+	clew_time trigger = added ? 0 : w->base.es[w->base.origins[d->origins.first]].end;
+	int r = 0;
+
+	for (uint32_t i = d->destinations.first; i < d->destinations.first + d->destinations.count && r == 0; i++) {
+		uint32_t es = w->base.destinations[i];
+		enum fate fate = whatif_fate(w, i);
+		clew_time delay, at;
+
+		/* One that was let go from its cycle waits no more. */
+		if (!(w->state[es] & STATE_ARRIVAL))
+			continue;
+		if (fate == FATE_REMOVED || fate == FATE_BACKWARD)
+			continue;
+		delay = added ? w->added[dependency - w->model->dependency_count].delay : w->base.es[es].start - trigger;
+		if (fate == FATE_CHANGED) {
+			const struct statement *s = &w->program->statements[w->edges[w->changed[i]].statement];
+			struct factor f = whatif_factor(w, s);
+
+			if (s->kind == STATEMENT_SHRINK)
+				delay = s->duration < delay ? s->duration : delay;
+			else if (f.numerator <= 0)
+				delay = 0;
+			else if (whatif_multiply(delay, &f, &delay) < 0)
+				return -EOVERFLOW;
+		}
+		if (__builtin_add_overflow(end, delay, &at))
+			return -EOVERFLOW;
+		r = reach(w, es, at, STATE_ARRIVAL);
+	}
+	return r;
+}
+
+/* An origin is over. */
+static int depart(struct whatif *w, uint32_t dependency, uint32_t es, clew_time end)
+{
+	const struct clew_dependency *d = &w->base.dependencies[dependency];
+
+	if (d->origins.count < 2)
+		return d->origins.count ? arrive(w, dependency, end) : 0;
+	if (d->mode == CLEW_MODE_SINGLE)
+		return w->base.origins[d->origins.first] == es ? arrive(w, dependency, end) : 0;
+	if (d->mode == CLEW_MODE_OR)
+		return w->left[dependency]-- == d->origins.count ? arrive(w, dependency, end) : 0;
+	if (w->left[dependency] == d->origins.count || end > w->latest[dependency])
+		w->latest[dependency] = end;
+	return --w->left[dependency] ? 0 : arrive(w, dependency, w->latest[dependency]);
+}
+
+static int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
+{
+	const struct clew_es *behind = &w->base.es[es];
+	clew_time gap = behind->start - behind[-1].end;
+
+	*ret_gap = 0;
+	if (gap == 0 || w->state[es] & STATE_BY_EDGE)
+		return 0;
+	for (uint32_t i = 0; i < w->wait_count; i++) {
+		const struct statement *s = &w->program->statements[w->waits[i].statement];
+		uint64_t kind = behind->wait == CLEW_NONE ? WHATIF_UNTYPED : UINT64_C(1) << w->base.waits[behind->wait].kind;
+
+		if (w->waits[i].spans[behind->span] && s->kinds & kind) {
+			struct factor f = whatif_factor(w, s);
+
+			return f.numerator > 0 ? whatif_multiply(gap, &f, ret_gap) : 0;
+		}
+	}
+	*ret_gap = gap;
+	return 0;
+}
+
+/* ---- gates ---- */
+
+static int park(struct gate *gate, uint32_t es)
+{
+	if (gate->parked_first + gate->parked_count == gate->parked_capacity) {
+		size_t capacity = gate->parked_capacity ? 2 * gate->parked_capacity : 16;
+		uint32_t *grown = reallocarray(gate->parked, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		gate->parked = grown;
+		gate->parked_capacity = capacity;
+	}
+	gate->parked[gate->parked_first + gate->parked_count++] = es;
+	return 0;
+}
+
+/* 1: the span of an ES may start and has its slots; 0: it waits for one; -ENOMEM. */
+static int enter(struct whatif *w, uint32_t es)
+{
+	uint32_t span = w->base.es[es].span;
+
+	for (uint32_t i = 0; i < w->gate_count; i++)
+		if (w->gates[i].spans[span] && w->gates[i].active >= w->gates[i].limit)
+			return park(&w->gates[i], es);
+	for (uint32_t i = 0; i < w->gate_count; i++)
+		w->gates[i].active += w->gates[i].spans[span];
+	return 1;
+}
+
+static bool is_gated(const struct whatif *w, uint32_t span)
+{
+	for (uint32_t i = 0; i < w->gate_count; i++)
+		if (w->gates[i].spans[span])
+			return true;
+	return false;
+}
+
+static int start(struct whatif *w, uint32_t es, clew_time at);
+
+static int leave(struct whatif *w, uint32_t span, clew_time at)
+{
+	for (uint32_t i = 0; i < w->gate_count; i++)
+		w->gates[i].active -= w->gates[i].spans[span];
+	for (uint32_t i = 0; i < w->gate_count; i++) {
+		struct gate *gate = &w->gates[i];
+
+		if (!gate->spans[span])
+			continue;
+		while (gate->parked_count && gate->active < gate->limit) {
+			uint32_t es = gate->parked[gate->parked_first++];
+			int r;
+
+			gate->parked_count--;
+			r = enter(w, es);
+			if (r > 0)
+				r = start(w, es, at);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+/* ---- running ---- */
+
+static int start(struct whatif *w, uint32_t es, clew_time at)
+{
+	const struct clew_es *old = &w->base.es[es];
+	struct clew_es *new = &w->es[es];
+	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
+	bool last = es + 1 == w->base.es_count || old[1].span != old->span;
+	clew_time length = old->end - old->start, gap, end;
+	bool any = old->out != CLEW_NONE && w->base.dependencies[old->out].origins.count > 1;
+	int r = 0;
+
+	if (rule && whatif_length(&w->rules[rule - 1], length, w->base.spans[old->span].elementary.count, &length) < 0)
+		return -EOVERFLOW;
+	if (__builtin_add_overflow(at, length, &end))
+		return -EOVERFLOW;
+	new->start = at;
+	new->end = end;
+	w->state[es] |= STATE_STARTED;
+	w->unstarted--;
+	any = any && w->base.dependencies[old->out].mode == CLEW_MODE_OR;
+	if (any || (last && w->gate_count && is_gated(w, old->span)))
+		r = plan(w, end, es, false);
+	if (r == 0 && old->out != CLEW_NONE && !any)
+		r = depart(w, old->out, es, end);
+	if (r < 0 || last)
+		return r;
+	r = gap_before(w, es + 1, &gap);
+	if (r < 0 || __builtin_add_overflow(end, gap, &end))
+		return -EOVERFLOW;
+	return reach(w, es + 1, end, STATE_PREDECESSOR);
+}
+
+static int happen(struct whatif *w, const struct event *event)
+{
+	const struct clew_es *es = &w->base.es[event->es];
+	int r = 1;
+
+	if (event->starts) {
+		if (w->gate_count && w->base.spans[es->span].elementary.first == event->es)
+			r = enter(w, event->es);
+		return r > 0 ? start(w, event->es, event->at) : r;
+	}
+	r = 0;
+	if (es->out != CLEW_NONE && w->base.dependencies[es->out].mode == CLEW_MODE_OR && w->base.dependencies[es->out].origins.count > 1)
+		r = depart(w, es->out, event->es, event->at);
+	if (r == 0 && w->gate_count && (event->es + 1 == w->base.es_count || es[1].span != es->span) && is_gated(w, es->span))
+		r = leave(w, es->span, event->at);
+	return r;
+}
+
+/* Of the ESs that wait for nothing but a dependency the one that was recorded first is let go. */
+static int break_cycle(struct whatif *w)
+{
+	uint32_t chosen = CLEW_NONE;
+	clew_time gap;
+
+	for (uint32_t i = 0; i < w->base.span_count; i++) {
+		struct clew_range range = w->base.spans[i].elementary;
+		uint32_t low = range.first, high = range.first + range.count;
+
+		/* ESs of a span start in their order. */
+		while (low < high) {
+			uint32_t middle = low + (high - low) / 2;
+
+			if (w->state[middle] & STATE_STARTED)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low < range.first + range.count && (chosen == CLEW_NONE || w->base.es[low].start < w->base.es[chosen].start))
+			chosen = low;
+	}
+	if (chosen == CLEW_NONE || !(w->state[chosen] & STATE_ARRIVAL))
+		return -EBADMSG;
+	if (!(w->state[chosen] & STATE_TOUCHED))
+		return reach(w, chosen, w->base.es[chosen].start, STATE_ARRIVAL);
+	gap = w->base.es[chosen].start - w->base.es[chosen - 1].end;
+	return reach(w, chosen, w->es[chosen].start + gap, STATE_ARRIVAL);
+}
+
+static int stuck(struct whatif *w)
+{
+	size_t parked = 0;
+
+	for (uint32_t i = 0; i < w->gate_count; i++)
+		parked += w->gates[i].parked_count;
+	if (parked)
+		return whatif_fail(w, -EDEADLK, 0, "%zu spans would wait for a slot forever: allow more at once, or choose other spans",
+				   parked);
+	if (w->added_count)
+		return whatif_fail(w, -ELOOP, 0, "%u elementary spans would wait for themselves: add other dependencies", w->unstarted);
+	return break_cycle(w);
+}
+
+/* ---- before the first one ---- */
+
+static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uint32_t es, uint32_t trigger)
+{
+	const struct clew_es *ess = w->base.es;
+	uint32_t type = w->base.dependencies[dependency].type, chosen = CLEW_NONE;
+	bool removed = false;
+
+	for (uint32_t i = 0; i < w->edge_count; i++) {
+		const struct bound *edge = &w->edges[i];
+		const struct statement *s = &w->program->statements[edge->statement];
+
+		if ((edge->types && !edge->types[type]) || !edge->to[ess[es].span])
+			continue;
+		if (edge->spans && (trigger == CLEW_NONE || !edge->spans[ess[trigger].span]))
+			continue;
+		if (s->kind == STATEMENT_SHRINK && (w->base.spans[ess[es].span].elementary.first == es || ess[es - 1].end < ess[es].start))
+			continue;
+		if (w->options.matches)
+			w->options.matches[edge->statement]++;
+		if (s->kind == STATEMENT_REMOVE) {
+			removed = true;
+			continue;
+		}
+		if (chosen != CLEW_NONE) {
+			const struct statement *a = &w->program->statements[w->edges[chosen].statement];
+
+			return whatif_fail(w, -EINVAL, s->offset, "'%.*s' contradicts '%.*s' for dependency %u: leave out one",
+					   (int)(s->size < 46 ? s->size : 46), w->program->text + s->offset,
+					   (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset, dependency + 1);
+		}
+		chosen = i;
+	}
+	if (removed)
+		w->fate[slot] = FATE_REMOVED;
+	else if (trigger == CLEW_NONE || ess[trigger].end > ess[es].start)
+		w->fate[slot] = FATE_BACKWARD;
+	else if (chosen != CLEW_NONE) {
+		w->fate[slot] = FATE_CHANGED;
+		w->changed[slot] = chosen;
+	}
+	return 0;
+}
+
+static int prepare_edges(struct whatif *w)
+{
+	bool several = false;
+	int r = 0;
+
+	if (w->edge_count) {
+		w->fate = calloc((size_t)w->base.destination_count + 1, sizeof(*w->fate));
+		w->changed = calloc((size_t)w->base.destination_count + 1, sizeof(*w->changed));
+		if (!w->fate || !w->changed)
+			return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < w->base.dependency_count && r == 0; i++) {
+		const struct clew_dependency *d = &w->base.dependencies[i];
+		uint32_t trigger = d->origins.count ? w->base.origins[d->origins.first] : CLEW_NONE;
+		bool added = whatif_is_added(w, i);
+
+		several |= d->origins.count > 1;
+		for (uint32_t slot = d->destinations.first; slot < d->destinations.first + d->destinations.count && r == 0; slot++) {
+			uint32_t es = w->base.destinations[slot];
+			bool follows = trigger != CLEW_NONE && w->base.es[trigger].end <= w->base.es[es].start;
+
+			if (added) {
+				w->state[es] = STATE_ARRIVAL;
+				continue;
+			}
+			w->result.backward_edges += trigger != CLEW_NONE && !follows;
+			if (follows)
+				w->state[es] |= STATE_BY_EDGE;
+			if (w->edge_count)
+				r = choose_fate(w, i, slot, es, trigger);
+			if (follows && whatif_fate(w, slot) != FATE_REMOVED)
+				w->state[es] |= STATE_ARRIVAL;
+		}
+	}
+	if (r == 0 && several) {
+		w->left = malloc((size_t)w->base.dependency_count * sizeof(*w->left));
+		w->latest = malloc((size_t)w->base.dependency_count * sizeof(*w->latest));
+		if (!w->left || !w->latest)
+			return -ENOMEM;
+		for (uint32_t i = 0; i < w->base.dependency_count; i++)
+			w->left[i] = w->base.dependencies[i].origins.count;
+	}
+	return r;
+}
+
+static int prepare(struct whatif *w)
+{
+	int r;
+
+	w->es = malloc(((size_t)w->base.es_count + 1) * sizeof(*w->es));
+	w->state = calloc((size_t)w->base.es_count + 1, 1);
+	if (!w->es || !w->state)
+		return -ENOMEM;
+	r = prepare_edges(w);
+	w->unstarted = w->base.es_count;
+	w->result.before_start = w->base.es_count ? INT64_MAX : 0;
+	w->result.before_end = w->base.es_count ? INT64_MIN : 0;
+	for (uint32_t i = 0; i < w->base.span_count && r == 0; i++) {
+		const struct clew_span *span = &w->base.spans[i];
+		struct clew_range range = span->elementary;
+		const struct clew_es *es = &w->base.es[range.first];
+
+		for (uint32_t j = 0; j < range.count; j++) {
+			if (es[j].end < es[j].start || (j && es[j].start < es[j - 1].end))
+				return -EBADMSG;
+			if (j)
+				w->state[range.first + j] |= STATE_PREDECESSOR;
+		}
+		if (es[0].start < w->result.before_start)
+			w->result.before_start = es[0].start;
+		if (es[range.count - 1].end > w->result.before_end)
+			w->result.before_end = es[range.count - 1].end;
+		if (!(w->state[range.first] & STATE_ARRIVAL))
+			r = reach(w, range.first, w->early && w->early[i] ? w->earliest : es[0].start, 0);
+	}
+	return r;
+}
+
+int whatif_simulate(struct whatif *w)
+{
+	struct event event;
+	int r = prepare(w);
+
+	while (r == 0 && w->unstarted) {
+		while (r == 0 && next(w, &event))
+			r = happen(w, &event);
+		if (r == 0 && w->unstarted)
+			r = stuck(w);
+	}
+	if (r < 0)
+		return r;
+	w->result.after_start = w->base.es_count ? INT64_MAX : 0;
+	w->result.after_end = w->base.es_count ? INT64_MIN : 0;
+	for (uint32_t i = 0; i < w->base.span_count; i++) {
+		struct clew_range range = w->base.spans[i].elementary;
+
+		if (w->es[range.first].start < w->result.after_start)
+			w->result.after_start = w->es[range.first].start;
+		if (w->es[range.first + range.count - 1].end > w->result.after_end)
+			w->result.after_end = w->es[range.first + range.count - 1].end;
+	}
+	return 0;
+}
