@@ -42,7 +42,7 @@ def check_waits(rule, graph, capture):
         if not rule["edge"]:
             continue
         origins = rule["origins"] or [task["tid"] for task in graph["tasks"]]
-        if not capture.edge_to(rule["tid"], wait["end"], rule["edge"], origins):
+        if not any(capture.edge_to(rule["tid"], wait["end"], kind, origins) for kind in _words(rule["edge"])):
             near = [(e["type"], [o["tid"] for o in e["from"]]) for e in capture.edges_at(rule["tid"], wait["end"])]
             return f"no {rule['edge']} edge ends the wait at {wait['end']} ({wait['kind']}, ended by {wait['ended_by']}): {near}"
     if "must" in rule and rule["must"] not in [w["kind"] for w in waits]:

@@ -43,7 +43,9 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	char object[48];
 
 	snprintf(object, sizeof(object), "file:%llu", (unsigned long long)file.inode);
-	wl_slept(self, step->from, step->to, step->slept, calls, kinds, "request", self, object);
+	/* A log may be written out by a work item that the task queues and waits for. */
+	wl_slept(self, step->from, step->to, step->slept, calls, kinds, strcmp(kinds, "read") == 0 ? "request" : "request|work", self,
+		 object);
 	if (wl->fact_count)
 		return;
 	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one question of each run is enough. */
