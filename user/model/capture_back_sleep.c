@@ -168,6 +168,17 @@ static int take_links(struct back *back, const struct values *values, struct cle
 	return r;
 }
 
+/* -1: there is none of that name. */
+static int type_of(const struct back *back, const char *name)
+{
+	const struct vector *own = &back->trace->own_types;
+
+	for (size_t i = 0; i < own->count; i++)
+		if (!strcmp(((const char *const *)own->data)[i], name))
+			return (int)(CLEW_EDGE_TYPE_COUNT + i);
+	return clew_edge_type_from_name(name);
+}
+
 /* From whom and when the wake came, by the dependency and by what the wait says besides. */
 static int take_edge(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
 {
@@ -187,7 +198,7 @@ static int take_edge(struct back *back, const struct values *values, uint32_t de
 	if (type >= 0 && !evidence)
 		evidence = clew_model_attribute(model, model->dependencies[dependency].attributes, "evidence");
 	if (values->of[CAPTURE_EDGE])
-		type = clew_edge_type_from_name(values->of[CAPTURE_EDGE]);
+		type = type_of(back, values->of[CAPTURE_EDGE]);
 	sleep->edge_type = (int8_t)type;
 	if (type < 0)
 		sleep->from = sleep->from_at = 0;

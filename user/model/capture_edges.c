@@ -198,7 +198,7 @@ static int type_of(struct conversion *conversion, unsigned type, uint32_t *ret_t
 	int r = 0;
 
 	if (conversion->types[type] == CLEW_NONE)
-		r = clew_maker_type(conversion->maker, clew_edge_type_name(type), &conversion->types[type]);
+		r = clew_maker_type(conversion->maker, clew_trace_type_name(conversion->trace, type), &conversion->types[type]);
 	*ret_type = conversion->types[type];
 	return r;
 }

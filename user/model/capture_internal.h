@@ -196,7 +196,7 @@ struct conversion {
 	uint32_t *dependency_edge;		/* the first edge of each dependency */
 	struct vector device_extents;		/* by device span */
 	struct map wait_index;			/* (attributes, kind) -> wait */
-	uint32_t types[CLEW_EDGE_TYPE_COUNT];
+	uint32_t types[32];			/* of edges, own ones included */
 
 	struct shape_cache wait_shapes, edge_shapes;
 	uint32_t last_call_id; /* of the thread's last sleep */

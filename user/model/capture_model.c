@@ -29,11 +29,11 @@ static int begin(struct conversion *conversion, const struct clew_trace *trace)
 	conversion->sleeps = clew_trace_sleeps(trace, &conversion->sleep_count);
 	conversion->requests = clew_trace_requests(trace, &conversion->request_count);
 	conversion->cpu_count = (uint32_t)trace->cpu_count;
-	if (info && info->cpus > conversion->cpu_count)
+	if (info && info->cpus > conversion->cpu_count && info->cpus < CLEW_STREAM_USER)
 		conversion->cpu_count = info->cpus;
 	if (conversion->cpu_count == 0)
 		conversion->cpu_count = 1;
-	for (unsigned i = 0; i < CLEW_EDGE_TYPE_COUNT; i++)
+	for (unsigned i = 0; i < sizeof(conversion->types) / sizeof(conversion->types[0]); i++)
 		conversion->types[i] = CLEW_NONE;
 	conversion->end = trace->end;
 	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++) {
@@ -43,7 +43,7 @@ static int begin(struct conversion *conversion, const struct clew_trace *trace)
 		if (last && last->end > conversion->end)
 			conversion->end = last->end;
 	}
-	if (conversion->request_count > CLEW_NONE / 2 || conversion->cpu_count > CLEW_NONE / 4)
+	if (conversion->request_count > CLEW_NONE / 2)
 		return -E2BIG;
 	r = clew_maker_new(&conversion->maker);
 	if (r == 0)

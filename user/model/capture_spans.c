@@ -189,12 +189,14 @@ static void describe_names(struct pairs *pairs, const struct trace_task *task)
 
 static void describe_spins(struct conversion *conversion, uint32_t serial)
 {
-	const struct clew_spin *spin = clew_trace_spin(conversion->trace, serial, 0);
-	const struct clew_spin *end = (const struct clew_spin *)conversion->trace->spins.data + conversion->trace->spins.count;
+	const struct clew_spin *spins = conversion->trace->spins.data, *first_spin = clew_trace_spin(conversion->trace, serial, 0);
+	size_t count = conversion->trace->spins.count;
 	struct pairs *pairs = &conversion->pairs;
 	bool first = true;
 
-	for (; spin && spin < end && spin->task == serial; spin++, first = false) {
+	for (size_t i = first_spin ? (size_t)(first_spin - spins) : count; i < count && spins[i].task == serial; i++, first = false) {
+		const struct clew_spin *spin = &spins[i];
+
 		if (first)
 			pairs_begin(pairs, capture_key_words[CAPTURE_SPINS]);
 		else

@@ -238,7 +238,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	if (sleep->ended_by != implied->ended_by)
 		pairs_add(pairs, CAPTURE_ENDED_BY, sleep->ended_by ? capture_name_of(conversion, sleep->ended_by) : "-");
 	if (sleep->edge_type >= 0 && !implied->by_edge)
-		pairs_add(pairs, CAPTURE_EDGE, clew_edge_type_name((unsigned)sleep->edge_type));
+		pairs_add(pairs, CAPTURE_EDGE, clew_trace_type_name(conversion->trace, (unsigned)sleep->edge_type));
 	if (sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence)
 		pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(sleep->edge_evidence));
 	if (sleep->edge_type >= 0 && sleep->from != implied->from)
