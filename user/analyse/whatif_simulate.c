@@ -465,6 +465,11 @@ int whatif_simulate(struct whatif *w)
 	struct event event;
 	int r = prepare(w);
 
+	/* Even where something waits for itself. */
+	if (r == 0 && w->program->count == 0) {
+		memcpy(w->es, w->base.es, w->base.es_count * sizeof(*w->es));
+		w->unstarted = 0;
+	}
 	while (r == 0 && w->unstarted) {
 		while (r == 0 && next(w, &event))
 			r = happen(w, &event);
