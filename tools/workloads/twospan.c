@@ -61,7 +61,7 @@ int main(int argc, char **argv)
 	wl_join(self, first);
 	wl_join(self, second);
 	fact = wl_fact(first, from, to);
-	charge = wl_charge(fact, second, "running", worked - worked / 50, to - from);
+	charge = wl_charge(fact, second, "running", worked - worked / 20 - 100000, to - from);
 	charge->chain[0] = first;
 	charge->chain_count = 1;
 	wl_print();

@@ -104,9 +104,13 @@ static void read_loop(int self)
 	start = wl_now();
 	disk_create(&file, "loop", 64, O_DIRECT, true);
 	for (int lap = 0; lap < laps; lap++) {
-		long switches = begin_lap();
-		uint64_t from = wl_now(), to;
+		long switches;
+		uint64_t from, to;
 
+		/* The worker comes to rest: the next request needs an item of its own. */
+		wl_sleep(2000000);
+		switches = begin_lap();
+		from = wl_now();
 		WL_CHECK(pread(file.fd, buffer, sizeof(buffer), wl_random(0, 63) * DISK_BLOCK));
 		to = wl_now();
 		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read", "request", self, "file");
