@@ -4,11 +4,14 @@
  * in 64 spans and says how much CPU time each analysis of the whole of it took, as one JSON
  * object.
  *
- * Usage: analyse ITEM COUNT     items: path slack blame
+ * Usage: analyse ITEM COUNT     items: path slack blame what_if
  */
 #include <clew/blame.h>
+#include <clew/model_make.h>
 #include <clew/path.h>
 #include <clew/slack.h>
+#include <clew/what_if.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <model/vector.h>
 #include <stdio.h>
@@ -182,6 +185,50 @@ static int time_blame(const struct clew_model *model)
 	return 0;
 }
 
+/* The same trace with names and all that a model has, or NULL. */
+static struct clew_model *full(const struct clew_model *arrays)
+{
+	struct clew_maker *maker;
+	struct clew_model *like = NULL, *model = NULL;
+	uint32_t number;
+
+	if (clew_maker_new(&maker) < 0)
+		return NULL;
+	if (clew_maker_root(maker, "a", 0, 1, &number) == 0 && clew_maker_type(maker, "send", &number) == 0 &&
+	    clew_maker_finish(maker, &like) == 0 && clew_model_from_arrays(like, arrays, &model) < 0)
+		model = NULL;
+	clew_maker_free(maker);
+	clew_model_free(like);
+	return model;
+}
+
+/* Every span half as long; the new trace, too, is made. */
+static int time_what_if(const struct clew_model *arrays)
+{
+	static const char text[] = "scale spans(**) by .5;";
+	struct clew_model *model = full(arrays), *after;
+	struct clew_query_error error = {.message = ""};
+	struct clew_program *program = NULL;
+	struct clew_what_if result;
+	double begin = now();
+	int r = model ? clew_program_compile(text, sizeof(text) - 1, false, &program, &error) : -ENOMEM;
+
+	if (r == 0)
+		r = clew_what_if(model, program, NULL, &after, &result, &error);
+	if (r < 0) {
+		fprintf(stderr, "analyse: what_if: %s %s\n", strerror(-r), error.message);
+		return 3;
+	}
+	printf(",\"what_if\":{\"seconds\":%.6f", now() - begin);
+	clew_model_free(after);
+	begin = now();
+	r = clew_what_if(model, program, NULL, NULL, &result, &error);
+	printf("},\"times_alone\":{\"seconds\":%.6f}", now() - begin);
+	clew_program_free(program);
+	clew_model_free(model);
+	return r < 0 ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct clew_model model;
@@ -199,6 +246,8 @@ int main(int argc, char **argv)
 		status = time_slack(&model);
 	if (!strcmp(argv[1], "blame"))
 		status = time_blame(&model);
+	if (!strcmp(argv[1], "what_if"))
+		status = time_what_if(&model);
 	puts("}");
 	return status;
 }

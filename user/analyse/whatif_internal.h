@@ -149,7 +149,7 @@ struct whatif {
 	struct event *heap;
 	size_t heap_count, heap_capacity;
 	struct event held;
-	bool holds;
+	bool holds, ordered;
 	uint32_t unstarted;
 	struct clew_what_if result;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Runs a trace again. ESs start in order of time, of equal times in order of the
- * trace, ends before starts. What an ES waits for arrives when it is known: its predecessor's
+ * trace, ends before starts, wherever that could make a difference. What an ES waits for arrives when it is known: its predecessor's
  * end with the gap between them, and its dependency; the later one starts it. Spans that a
  * gate holds back start in the order in which they could have.
  *
@@ -41,7 +41,7 @@ static int push(struct whatif *w, struct event event)
 		w->heap = grown;
 		w->heap_capacity = capacity;
 	}
-	for (at = w->heap_count++; at > 0 && before(&event, &w->heap[(at - 1) / 2]); at = (at - 1) / 2)
+	for (at = w->heap_count++; w->ordered && at > 0 && before(&event, &w->heap[(at - 1) / 2]); at = (at - 1) / 2)
 		w->heap[at] = w->heap[(at - 1) / 2];
 	w->heap[at] = event;
 	return 0;
@@ -63,13 +63,15 @@ static void replace(struct whatif *w, struct event event)
 	w->heap[at] = event;
 }
 
-/* One is held outside of the heap: often it is the next. */
+/* One is held outside of the heap: often it is the next. Where the order changes nothing the heap is a stack. */
 static int plan(struct whatif *w, clew_time at, uint32_t es, bool starts)
 {
 	struct event event = {.at = at, .es = es, .starts = starts};
 
-	if (w->holds)
+	if (w->holds && w->ordered)
 		return push(w, event);
+	if (w->holds && push(w, w->held) < 0)
+		return -ENOMEM;
 	w->held = event;
 	w->holds = true;
 	return 0;
@@ -77,10 +79,12 @@ static int plan(struct whatif *w, clew_time at, uint32_t es, bool starts)
 
 static bool next(struct whatif *w, struct event *ret_event)
 {
-	if (w->holds && (w->heap_count == 0 || before(&w->held, &w->heap[0]))) {
+	if (w->holds && (!w->ordered || w->heap_count == 0 || before(&w->held, &w->heap[0]))) {
 		*ret_event = w->held;
 	} else if (w->heap_count == 0) {
 		return false;
+	} else if (!w->ordered) {
+		*ret_event = w->heap[--w->heap_count];
 	} else {
 		*ret_event = w->heap[0];
 		if (w->holds)
@@ -387,6 +391,8 @@ static int prepare_edges(struct whatif *w)
 	bool several = false;
 	int r = 0;
 
+	/* Only slots and the first of several origins depend on what happens before what. */
+	w->ordered = w->gate_count > 0;
 	if (w->edge_count) {
 		w->fate = calloc((size_t)w->base.destination_count + 1, sizeof(*w->fate));
 		w->changed = calloc((size_t)w->base.destination_count + 1, sizeof(*w->changed));
@@ -399,6 +405,7 @@ static int prepare_edges(struct whatif *w)
 		bool added = whatif_is_added(w, i);
 
 		several |= d->origins.count > 1;
+		w->ordered |= d->origins.count > 1 && d->mode == CLEW_MODE_OR;
 		for (uint32_t slot = d->destinations.first; slot < d->destinations.first + d->destinations.count && r == 0; slot++) {
 			uint32_t es = w->base.destinations[slot];
 			bool follows = trigger != CLEW_NONE && w->base.es[trigger].end <= w->base.es[es].start;
