@@ -25,21 +25,14 @@ static bool is_link(const struct clew_es *before, const struct clew_es *behind)
 	return before->out != CLEW_NONE || behind->in != CLEW_NONE;
 }
 
-static void times(struct result *result)
+/* Gaps that are gone have no wait. */
+static void drop_waits(struct whatif *w)
 {
-	struct whatif *w = result->w;
-
-	for (uint32_t i = 0; i < w->base.es_count; i++) {
-		const struct clew_es *old = &w->base.es[i];
+	for (uint32_t i = 1; i < w->base.es_count; i++) {
 		struct clew_es *es = &w->es[i];
 
-		es->span = old->span;
-		es->in = old->in;
-		es->out = old->out;
-		es->mark = old->mark;
-		es->unused = 0;
-		es->wait = old->wait;
-		if (es->wait != CLEW_NONE && i > 0 && old[-1].span == old->span && es[-1].end == es->start && old[-1].end < old->start)
+		if (es->wait != CLEW_NONE && es[-1].span == es->span && es[-1].end == es->start &&
+		    w->base.es[i - 1].end < w->base.es[i].start)
 			es->wait = CLEW_NONE;
 	}
 }
@@ -48,10 +41,12 @@ static int place_marks(struct result *result)
 {
 	struct whatif *w = result->w;
 
+	if (!w->base.mark_count)
+		return 0;
 	result->marks = malloc(((size_t)w->base.mark_count + 1) * sizeof(*result->marks));
 	if (!result->marks)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < w->base.es_count && w->base.mark_count; i++) {
+	for (uint32_t i = 0; i < w->base.es_count; i++) {
 		const struct clew_es *old = &w->base.es[i], *es = &w->es[i];
 		uint32_t end = i + 1 < w->base.es_count ? old[1].mark : w->base.mark_count;
 		clew_time length = old->end - old->start;
@@ -267,14 +262,16 @@ static int make(struct result *result, struct clew_model **ret_model)
 	struct clew_model *model;
 	int r;
 
-	times(result);
+	if (w->base.wait_count)
+		drop_waits(w);
 	result->out = w->base;
 	result->spans = malloc(((size_t)w->base.span_count + 1) * sizeof(*result->spans));
 	if (!result->spans)
 		return -ENOMEM;
 	memcpy(result->spans, w->base.spans, w->base.span_count * sizeof(*result->spans));
 	r = place_marks(result);
-	if (r == 0)
+	/* Without statements about dependencies or waits, and without several origins, they stay as they are. */
+	if (r == 0 && (w->fate || w->left || w->wait_count))
 		r = join(result);
 	if (r == 0 && (w->fate || w->wait_count))
 		r = merge(result);

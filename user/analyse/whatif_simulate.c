@@ -263,6 +263,7 @@ static int start(struct whatif *w, uint32_t es, clew_time at)
 		return -EOVERFLOW;
 	if (__builtin_add_overflow(at, length, &end))
 		return -EOVERFLOW;
+	*new = *old;
 	new->start = at;
 	new->end = end;
 	w->state[es] |= STATE_STARTED;
