@@ -158,7 +158,7 @@ static void done(struct whatif *w)
 	free(w->base_dependencies);
 	free(w->base_origins);
 	free(w->base_destinations);
-	free(w->es);
+	vector_done(&w->es_memory);
 	free(w->state);
 	free(w->fate);
 	free(w->changed);

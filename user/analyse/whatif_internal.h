@@ -9,6 +9,7 @@
 
 #include <clew/what_if.h>
 #include <errno.h>
+#include <model/vector.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,7 +141,8 @@ struct whatif {
 	uint32_t *base_origins, *base_destinations;
 
 	/* simulate */
-	struct clew_es *es;
+	struct vector es_memory;
+	struct clew_es *es; /* in it */
 	uint8_t *state;
 	uint8_t *fate;	   /* of each destination; NULL: nothing is changed there */
 	uint32_t *changed; /* by which edge statement, where the fate is so */

@@ -4,7 +4,6 @@
  * of them, or a gap, was all that divided a span, the span is one there again. No mark is
  * lost, and each stays at its part of its ES.
  */
-#include <clew/model_make.h>
 #include <model/model_internal.h>
 
 #include "whatif_internal.h"
@@ -290,7 +289,7 @@ static int make(struct result *result, struct clew_model **ret_model)
 	result->out.types = NULL;
 	result->out.attribute_lists = NULL;
 	result->out.categories = NULL;
-	r = clew_model_from_arrays(w->model, &result->out, &model);
+	r = model_from_arrays(w->model, &result->out, &w->es_memory, &model);
 	if (r < 0)
 		return r == -EINVAL ? -EBADMSG : r;
 	r = name(w, model);

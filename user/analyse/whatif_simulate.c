@@ -439,10 +439,11 @@ static int prepare(struct whatif *w)
 {
 	int r;
 
-	w->es = malloc(((size_t)w->base.es_count + 1) * sizeof(*w->es));
+	w->es_memory.item = sizeof(*w->es);
 	w->state = calloc((size_t)w->base.es_count + 1, 1);
-	if (!w->es || !w->state)
+	if (!w->state || vector_reserve(&w->es_memory, (size_t)w->base.es_count + 1) < 0)
 		return -ENOMEM;
+	w->es = w->es_memory.data;
 	r = prepare_edges(w);
 	w->unstarted = w->base.es_count;
 	w->result.before_start = w->base.es_count ? INT64_MAX : 0;

@@ -127,9 +127,24 @@ static int copy(struct clew_model *model, enum model_column number, const void *
 	return 0;
 }
 
-static int copy_all(struct clew_model *model, const struct clew_model *from)
+/* The memory of the ESs becomes the model's. */
+static void swap_es(struct clew_model *model, const struct clew_model *from, struct vector *es)
 {
-	int r = copy(model, COLUMN_ES, from->es, from->es_count);
+	struct vector *column = model_column(model, COLUMN_ES), empty = *column;
+
+	*column = *es;
+	column->count = from->es_count;
+	*es = empty;
+}
+
+static int copy_all(struct clew_model *model, const struct clew_model *from, struct vector *es)
+{
+	int r = 0;
+
+	if (es)
+		swap_es(model, from, es);
+	else
+		r = copy(model, COLUMN_ES, from->es, from->es_count);
 
 	if (r == 0)
 		r = copy(model, COLUMN_SPAN, from->spans, from->span_count);
@@ -214,7 +229,7 @@ static int copy_placements(struct clew_model *model, const struct clew_model *li
 	return 0;
 }
 
-int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct clew_model **ret_model)
+int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model)
 {
 	uint32_t string_count = (uint32_t)model_strings(like)->offsets.count;
 	struct clew_model chosen, *model;
@@ -227,7 +242,7 @@ int clew_model_from_arrays(const struct clew_model *like, const struct clew_mode
 	if (!model)
 		return -ENOMEM;
 	model->unit = like->unit;
-	r = copy_all(model, &chosen);
+	r = copy_all(model, &chosen, es);
 	if (r == 0)
 		r = strings_copy(model_strings(model), model_strings(like));
 	if (r == 0)
@@ -244,4 +259,9 @@ int clew_model_from_arrays(const struct clew_model *like, const struct clew_mode
 	}
 	*ret_model = model;
 	return 0;
+}
+
+int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct clew_model **ret_model)
+{
+	return model_from_arrays(like, arrays, NULL, ret_model);
 }

@@ -64,5 +64,10 @@ static inline int model_add(struct vector *column, const void *item)
 struct clew_model *model_new(void);
 /* Sorts placements and points the model at its columns. 0 or -ENOMEM. */
 int model_seal(struct clew_model *model);
+/*
+ * clew_model_from_arrays(). `es` NULL, or the vector whose data arrays->es are: the
+ * model takes its memory over, and it is empty then.
+ */
+int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model);
 
 #endif
