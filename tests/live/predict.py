@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""clew what-if against reality: sleeps of a recorded program are shortened in a prediction, and really; both take as long. Prints TAP."""
+"""clew what-if against reality: sleeps, and a lock's section, of a recorded program are shortened in a prediction, and really; both take as long. Prints TAP."""
 import os
 import sys
 
@@ -13,6 +13,7 @@ TRIES = 3
 # What is run, with a delay; the delay before and after; by what the sleeps of that length are scaled.
 CASES = [
     ("children that sleep one after the other", "for i in 1 2 3 4 5 6 7 8; do sleep %s; done; :", "0.2", "0.1", ".5"),
+    ("a lock's section", "f=$(mktemp); flock $f sleep %s & flock $f sleep %s & flock $f sleep %s; wait; rm $f", "0.4", "0.2", ".5"),
     ("a child that sleeps longer than another one", "sleep %s & wait; sleep %s & sleep 0.1; wait; :", "0.8", "0.4", ".5"),
 ]
 
@@ -37,7 +38,7 @@ def record(name, command):
 def attempt(number, command, before, after, factor):
     """The predicted and the real time."""
     capture, shell = record("%d-before" % number, command.replace("%s", before))
-    program = "scale waits(sleep) spans(%s -> * where total_duration > duration(150ms)) by %s;" % (shell, factor)
+    program = "scale waits(sleep) spans(%s => * where total_duration > duration(150ms)) by %s;" % (shell, factor)
     predicted = taken(_live.answer("what-if", capture, program), shell)
     recorded = taken(_live.answer("dump", capture), shell)
     capture, shell = record("%d-after" % number, command.replace("%s", after))
