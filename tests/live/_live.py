@@ -109,9 +109,13 @@ def start_recording(path, *arguments, **options):
     options.setdefault("stderr", subprocess.PIPE)
     process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
     deadline = time.monotonic() + PATIENCE
+    count, since = 0, time.monotonic()
     while time.monotonic() < deadline and process.poll() is None:
-        if len(_programs_of(process.pid)) > 3:
-            time.sleep(0.5 if not GUEST else 3)
+        links = _links_of(process.pid)
+        if links != count:
+            count, since = links, time.monotonic()
+        # All is attached when nothing more comes; then the tasks are gone through once.
+        if count > 3 and time.monotonic() - since > (0.4 if not GUEST else 4):
             break
         time.sleep(0.02)
     return process
@@ -123,6 +127,20 @@ def stop_recording(process, number=2):
         process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE)
     return process.returncode, said or ""
+
+
+def _links_of(pid):
+    """How many BPF programs a process has attached."""
+    count = 0
+    try:
+        for number in os.listdir(f"/proc/{pid}/fd"):
+            if not os.readlink(f"/proc/{pid}/fd/{number}").startswith("anon_inode:bpf"):
+                continue
+            with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
+                count += any(line.startswith("link_type:") for line in info)
+    except OSError:
+        pass
+    return count
 
 
 def _programs_of(pid):
