@@ -74,7 +74,8 @@ class Capture:
 
     def inside_kernel(self, tid, at):
         """Whether the wait that ended then was for something of the kernel's own, a lock say: no workload's graph can list that."""
-        return any(w["kind"] in ("fault", "other", "file", "io", "unknown") and w["end"] == at and not w["object"] for w in self.by_tid.get(tid, ()))
+        return any(w["end"] == at and (w["kind"] in ("read", "write", "fsync", "file") or (w["kind"] in ("fault", "other", "io", "unknown") and not w["object"]))
+                   for w in self.by_tid.get(tid, ()))
 
     def edges_at(self, tid, at):
         """Edges whose destination is this task at this moment."""

@@ -261,8 +261,6 @@ int main(int argc, char **argv)
 	wl_thread(self, wait_for_lock);
 	wl_thread(self, wait_for_lock);
 	if (way == FREEZE) {
-		/* One that goes on may wake the other for something of the kernel's own in the same file system. */
-		wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal");
 		holder = director;
 		wl_thread(self, direct);
 	} else {
