@@ -13,7 +13,7 @@
 
 #define CPUS	  2
 #define ALIVE	  6   /* tasks a CPU at one time */
-#define SLOT	  128 /* bytes a prepared record has */
+#define SLOT	  sizeof(((union any_record *)0)->change) /* bytes a prepared record has */
 #define NS_SWITCH 50000.0
 #define NS_WAKE	  5000.0
 
