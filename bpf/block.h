@@ -51,6 +51,19 @@ struct {
 
 #define LOOP_MAJOR 7
 
+static __always_inline bool is_direct(struct bio *bio)
+{
+	return direct_end_io && (__u64)bio->bi_end_io == direct_end_io;
+}
+
+/* The file that a bio of direct I/O is on. */
+static __always_inline struct inode *direct_inode(struct bio *bio)
+{
+	struct iomap_dio *io = bio->bi_private;
+
+	return BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+}
+
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
 static __always_inline bool is_plain(struct place *place, struct bio *bio)
 {
@@ -63,11 +76,10 @@ static __always_inline bool is_plain(struct place *place, struct bio *bio)
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
 	struct direct direct = {.live = 1}, *known;
-	struct iomap_dio *io = bio->bi_private;
 	struct inode *inode;
 	__u64 key = (__u64)bio;
 
-	if (!direct_end_io || (__u64)bio->bi_end_io != direct_end_io)
+	if (!is_direct(bio))
 		return false;
 	known = bpf_map_lookup_elem(&clew_direct, &key);
 	if (!is_plain(place, bio)) {
@@ -76,7 +88,7 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 			known->live = 0;
 		return false;
 	}
-	inode = BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+	inode = direct_inode(bio);
 	direct.queued = bpf_ktime_get_ns();
 	direct.task = serial_of_current(place->cpu_state, place->task);
 	direct.inode = BPF_CORE_READ(inode, i_ino);
@@ -95,7 +107,7 @@ static __always_inline struct direct *direct_of(struct request *request)
 	struct direct *direct;
 	__u64 key = (__u64)bio;
 
-	if (!bio || bio->bi_next || !direct_end_io || (__u64)bio->bi_end_io != direct_end_io)
+	if (!bio || bio->bi_next || !is_direct(bio))
 		return NULL;
 	direct = bpf_map_lookup_elem(&clew_direct, &key);
 	return direct && direct->live ? direct : NULL;
@@ -107,7 +119,7 @@ static __always_inline __u64 request_above(struct bio *bio)
 	struct iomap_dio *io = bio->bi_private;
 	struct kiocb *iocb;
 
-	if (!loop_complete || !direct_end_io || (__u64)bio->bi_end_io != direct_end_io || !bpf_core_type_exists(struct loop_cmd))
+	if (!loop_complete || !is_direct(bio) || !bpf_core_type_exists(struct loop_cmd))
 		return 0;
 	iocb = BPF_CORE_READ(io, iocb);
 	if ((__u64)BPF_CORE_READ(iocb, ki_complete) != loop_complete)
@@ -127,11 +139,8 @@ static __always_inline void describe_pages(struct bio *bio, struct clew_bio *rec
 
 	if (!record->bytes)
 		return;
-	if (direct_end_io && (__u64)bio->bi_end_io == direct_end_io) {
-		struct iomap_dio *direct = bio->bi_private;
-		struct file *file = BPF_CORE_READ(direct, iocb, ki_filp);
-
-		inode = BPF_CORE_READ(file, f_inode);
+	if (is_direct(bio)) {
+		inode = direct_inode(bio);
 		record->index = ~0ULL;
 	} else {
 		vector = (void *)BPF_CORE_READ(bio, bi_io_vec) + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
@@ -265,8 +274,12 @@ static __always_inline void window_open(struct place *place, __u64 request)
 	}
 }
 
-static __always_inline void request_describe(struct clew_request *record, struct place *place, struct request *request, __u8 event)
+static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
 {
+	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
+
+	if (!record)
+		return NULL;
 	record->header.flags = event;
 	record->request = (__u64)request;
 	record->sector = request->__sector;
@@ -285,14 +298,6 @@ static __always_inline void request_describe(struct clew_request *record, struct
 	record->inode = 0;
 	record->file_device = 0;
 	record->reserved = 0;
-}
-
-static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
-{
-	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
-
-	if (record)
-		request_describe(record, place, request, event);
 	return record;
 }
 

@@ -13,21 +13,10 @@
 
 static __always_inline bool cgroup_wanted(struct task_struct *task)
 {
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
-	struct cgroup *cgroup = NULL, *ancestor = NULL;
+	struct cgroup *cgroup, *ancestor = NULL;
 	__u32 level = filter_cgroup_level;
 
-	if (filter_cgroup_subsystem == ~0u) {
-		cgroup = BPF_CORE_READ(set, dfl_cgrp);
-	} else {
-		struct cgroup_subsys_state *state = NULL;
-
-		bpf_probe_read_kernel(&state, sizeof(state),
-				      (void *)set + bpf_core_field_offset(struct css_set, subsys) +
-					      filter_cgroup_subsystem * sizeof(state));
-		if (state)
-			cgroup = BPF_CORE_READ(state, cgroup);
-	}
+	cgroup = filter_cgroup_subsystem == ~0u ? BPF_CORE_READ(task, cgroups, dfl_cgrp) : controller_cgroup(task, filter_cgroup_subsystem);
 	if (!cgroup || BPF_CORE_READ(cgroup, level) < (int)level)
 		return false;
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
