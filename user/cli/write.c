@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A causal trace to a file. The file is written beside its place and comes to it
+ * whole, so that writing it over what it was made of is safe.
+ */
+#include "write.h"
+
+#include <clew/notation.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+static int fail_to_write(const char *name, int error)
+{
+	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a place that can be written", name, strerror(error));
+}
+
+/* `name`: of the trace. */
+static int write_stream(const char *name, const struct clew_model *model, FILE *out)
+{
+	char message[300];
+	int r = clew_notation_write(model, out, message, sizeof(message));
+
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: see `clew check`", name, message);
+	if (r < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again", name);
+	return 0;
+}
+
+static int write_open_file(const char *name, const struct clew_model *model, const char *output, int fd)
+{
+	FILE *out = fdopen(fd, "w");
+	int status, failed;
+
+	if (!out) {
+		close(fd);
+		return fail_to_write(output, errno);
+	}
+	status = write_stream(name, model, out);
+	errno = 0;
+	failed = ferror(out) | fflush(out);
+	if (!status && failed)
+		status = fail_to_write(output, errno ?: EIO);
+	if (fclose(out) != 0 && !status)
+		status = fail_to_write(output, errno);
+	return status;
+}
+
+static int write_file(const char *name, const struct clew_model *model, const char *output)
+{
+	char *beside = NULL;
+	struct stat there;
+	mode_t mask;
+	int fd, status;
+
+	/* What is no regular file, as a pipe, is written where it is. */
+	if (stat(output, &there) == 0 && !S_ISREG(there.st_mode)) {
+		FILE *out = S_ISDIR(there.st_mode) ? NULL : fopen(output, "we");
+
+		if (!out)
+			return fail_to_write(output, S_ISDIR(there.st_mode) ? EISDIR : errno);
+		fd = dup(fileno(out));
+		fclose(out);
+		return fd < 0 ? fail_to_write(output, errno) : write_open_file(name, model, output, fd);
+	}
+	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again", output);
+	fd = mkstemp(beside);
+	if (fd < 0) {
+		status = fail_to_write(output, errno);
+		free(beside);
+		return status;
+	}
+	mask = umask(0);
+	umask(mask);
+	fchmod(fd, 0666 & ~mask);
+	status = write_open_file(name, model, output, fd);
+	if (!status && rename(beside, output) < 0)
+		status = fail_to_write(output, errno);
+	if (status)
+		unlink(beside);
+	free(beside);
+	return status;
+}
+
+int clew_write_model(const char *name, const struct clew_model *model, const char *output)
+{
+	return strcmp(output, "-") ? write_file(name, model, output) : write_stream(name, model, stdout);
+}
