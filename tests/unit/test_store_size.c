@@ -12,7 +12,7 @@
 #include "store_records.h"
 
 #define CPUS	  2
-#define ALIVE	  6   /* tasks a CPU at one time */
+#define ALIVE	  6					  /* tasks a CPU at one time */
 #define SLOT	  sizeof(((union any_record *)0)->change) /* bytes a prepared record has */
 #define NS_SWITCH 50000.0
 #define NS_WAKE	  5000.0
