@@ -37,6 +37,12 @@ enum clew_place {
 const char *clew_maker_error(const struct clew_maker *maker);
 
 int clew_maker_new(struct clew_maker **ret_maker);
+/*
+ * A maker that has made a finished model: the same spans, ESs, dependencies, marks, under
+ * the same numbers; it can go on from there. -EINVAL: an inconsistent model (ESs that
+ * overlap or leave their span, links that do not agree), see clew_model_check().
+ */
+int clew_maker_from_model(const struct clew_model *model, struct clew_maker **ret_maker);
 void clew_maker_free(struct clew_maker *maker);
 /* ns a written unit; it says how moments are shown, and scales nothing. */
 void clew_maker_set_unit(struct clew_maker *maker, uint32_t unit);

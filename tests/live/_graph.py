@@ -283,5 +283,7 @@ def compare_why(fact, why, capture, loose=1.0):
             for segment in why["segments"]:
                 kinds[(segment["kind"], segment["tid"])] += segment["ns"]
             problem = f"{'|'.join(charge['kind'])} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}"
-            wrong.append(disagreement(problem, capture.blind(charge["tid"], fact["from"], fact["to"]) and why["unknown_ns"] > 0))
+            # A switch that was hidden ends what is known of a task that ran, too: all that lacks is then said to be unknown.
+            hidden = charge["min"] / loose <= sum_ns + kinds[("unknown", charge["tid"])] <= charge["max"] * loose
+            wrong.append(disagreement(problem, why["unknown_ns"] > 0 and (hidden or capture.blind(charge["tid"], fact["from"], fact["to"]))))
     return [disagreement(f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}", getattr(problem, "blind", False)) for problem in wrong]

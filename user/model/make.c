@@ -239,7 +239,7 @@ int clew_maker_place(struct clew_maker *maker, uint32_t root_span, uint32_t cate
 
 /* ---- attributes and waits ---- */
 
-static uint64_t hash_attributes(const struct clew_attribute *attributes, size_t count)
+uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t count)
 {
 	uint64_t hash = count;
 
@@ -285,7 +285,7 @@ int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, si
 		if (r < 0)
 			return drop_attributes(maker, first, r);
 	}
-	hash = hash_attributes((struct clew_attribute *)attributes->data + first, pair_count);
+	hash = make_hash_attributes((struct clew_attribute *)attributes->data + first, pair_count);
 	found = map_get(&maker->attribute_index, hash, (uint32_t)pair_count);
 	if (found) {
 		const struct clew_attribute *all = attributes->data;

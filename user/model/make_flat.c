@@ -101,27 +101,25 @@ static size_t es_count(const struct make_span *made)
 	return count;
 }
 
-/* ---- simplify, as an operation ---- */
+/* ---- and back ---- */
 
-/* The opposite of laying out. */
-static int take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct vector *marks)
+int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct clew_mark *marks, uint32_t mark_end)
 {
-	const struct clew_mark *all = marks->data;
 	struct ordinals ordinals = {0};
 
 	sequence_done(&made->es);
 	sequence_done(&made->marks);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct make_es item = {.start = es[i].start, .end = es[i].end, .in = es[i].in, .out = es[i].out, .wait = es[i].wait};
-		uint32_t end = i + 1 < count ? es[i + 1].mark : (uint32_t)marks->count, at_start, at_end;
+		uint32_t end = i + 1 < count ? es[i + 1].mark : mark_end, at_start, at_end;
 
 		if (sequence_append(&made->es, &item) < 0)
 			return -ENOMEM;
 		next_ordinals(&ordinals, i == 0, es[i].start, es[i].end, &at_start, &at_end);
 		for (uint32_t j = es[i].mark; j < end; j++) {
-			bool is_start = all[j].at == es[i].start, is_end = all[j].at == es[i].end;
-			const struct make_mark mark = {.at = all[j].at,
-						       .label = all[j].label,
+			bool is_start = marks[j].at == es[i].start, is_end = marks[j].at == es[i].end;
+			const struct make_mark mark = {.at = marks[j].at,
+						       .label = marks[j].label,
 						       .ordinal = is_end     ? at_end
 								  : is_start ? at_start
 									     : 0};
@@ -132,6 +130,8 @@ static int take_back(struct make_span *made, const struct clew_es *es, uint32_t 
 	}
 	return 0;
 }
+
+/* ---- simplify, as an operation ---- */
 
 int clew_maker_simplify(struct clew_maker *maker)
 {
@@ -149,7 +149,7 @@ int clew_maker_simplify(struct clew_maker *maker)
 		}
 		lay_out(made, i, &es, &marks);
 		left = make_simplify_span(es.data, (uint32_t)es.count);
-		if (left < es.count && take_back(made, es.data, left, &marks) < 0)
+		if (left < es.count && make_take_back(made, es.data, left, marks.data, (uint32_t)marks.count) < 0)
 			r = make_dead(maker);
 	}
 	vector_done(&es);

@@ -108,6 +108,9 @@ int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, c
 /* CLEW_NONE: untyped. */
 int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint32_t *ret_wait);
 
+/* By it an attribute list is found. */
+uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t count);
+
 /* ---- make_span.c: the ESs of one span. What a check has passed fails of memory alone. ---- */
 
 int make_check_endpoint(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place);
@@ -180,5 +183,10 @@ void make_walk_done(struct make_walk *walk);
  * for none; marks stay where they are, `mark` is adjusted. Returns how many are left.
  */
 uint32_t make_simplify_span(struct clew_es *es, uint32_t count);
+/*
+ * The opposite of laying out: a span's ESs, whose `in` and `out` are endpoints, and their
+ * marks, whose last one is before number `mark_end`, become its sequences. 0 or -ENOMEM.
+ */
+int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct clew_mark *marks, uint32_t mark_end);
 
 #endif

@@ -137,25 +137,10 @@ static void swap_es(struct clew_model *model, const struct clew_model *from, str
 	*es = empty;
 }
 
-static int copy_all(struct clew_model *model, const struct clew_model *from, struct vector *es)
+static int copy_names(struct clew_model *model, const struct clew_model *from)
 {
-	int r = 0;
+	int r = copy(model, COLUMN_SPAN, from->spans, from->span_count);
 
-	if (es)
-		swap_es(model, from, es);
-	else
-		r = copy(model, COLUMN_ES, from->es, from->es_count);
-
-	if (r == 0)
-		r = copy(model, COLUMN_SPAN, from->spans, from->span_count);
-	if (r == 0)
-		r = copy(model, COLUMN_DEPENDENCY, from->dependencies, from->dependency_count);
-	if (r == 0)
-		r = copy(model, COLUMN_ORIGIN, from->origins, from->origin_count);
-	if (r == 0)
-		r = copy(model, COLUMN_DESTINATION, from->destinations, from->destination_count);
-	if (r == 0)
-		r = copy(model, COLUMN_MARK, from->marks, from->mark_count);
 	if (r == 0)
 		r = copy(model, COLUMN_WAIT, from->waits, from->wait_count);
 	if (r == 0)
@@ -167,6 +152,23 @@ static int copy_all(struct clew_model *model, const struct clew_model *from, str
 	if (r == 0)
 		r = copy(model, COLUMN_CATEGORY, from->categories, from->category_count);
 	return r < 0 ? r : copy(model, COLUMN_HIERARCHY, from->hierarchies, from->hierarchy_count);
+}
+
+static int copy_times(struct clew_model *model, const struct clew_model *from, struct vector *es)
+{
+	int r = 0;
+
+	if (es)
+		swap_es(model, from, es);
+	else
+		r = copy(model, COLUMN_ES, from->es, from->es_count);
+	if (r == 0)
+		r = copy(model, COLUMN_DEPENDENCY, from->dependencies, from->dependency_count);
+	if (r == 0)
+		r = copy(model, COLUMN_ORIGIN, from->origins, from->origin_count);
+	if (r == 0)
+		r = copy(model, COLUMN_DESTINATION, from->destinations, from->destination_count);
+	return r < 0 ? r : copy(model, COLUMN_MARK, from->marks, from->mark_count);
 }
 
 /* From the last to the first: each goes before those of its parent that are there. */
@@ -229,6 +231,33 @@ static int copy_placements(struct clew_model *model, const struct clew_model *li
 	return 0;
 }
 
+/* `placed`: root spans are in categories as in `like`. */
+static int join(struct clew_model *model, const struct clew_model *like, bool placed)
+{
+	int r = strings_copy(model_strings(model), model_strings(like));
+
+	model->unit = like->unit;
+	if (r < 0)
+		return r;
+	join_spans(model);
+	r = join_categories(model);
+	return r < 0 || !placed ? r : copy_placements(model, like);
+}
+
+int model_copy_names(const struct clew_model *like, struct clew_model **ret_model)
+{
+	struct clew_model *model = model_new();
+	int r = model ? copy_names(model, like) : -ENOMEM;
+
+	if (r == 0)
+		r = join(model, like, true);
+	if (r < 0)
+		clew_model_free(model);
+	else
+		*ret_model = model;
+	return r;
+}
+
 int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model)
 {
 	uint32_t string_count = (uint32_t)model_strings(like)->offsets.count;
@@ -241,16 +270,11 @@ int model_from_arrays(const struct clew_model *like, const struct clew_model *ar
 	model = model_new();
 	if (!model)
 		return -ENOMEM;
-	model->unit = like->unit;
-	r = copy_all(model, &chosen, es);
+	r = copy_times(model, &chosen, es);
 	if (r == 0)
-		r = strings_copy(model_strings(model), model_strings(like));
+		r = copy_names(model, &chosen);
 	if (r == 0)
-		join_spans(model);
-	if (r == 0)
-		r = join_categories(model);
-	if (r == 0 && !arrays->categories)
-		r = copy_placements(model, like);
+		r = join(model, like, !arrays->categories);
 	if (r == 0)
 		r = model_seal(model);
 	if (r < 0) {

@@ -69,5 +69,7 @@ int model_seal(struct clew_model *model);
  * model takes its memory over, and it is empty then.
  */
 int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model);
+/* A model, not sealed, of all of another one but what is in time: ESs, dependencies, marks. 0 or -ENOMEM. */
+int model_copy_names(const struct clew_model *like, struct clew_model **ret_model);
 
 #endif
