@@ -15,6 +15,7 @@ import collections
 import concurrent.futures
 import json
 import os
+import time
 
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
 from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
@@ -128,7 +129,9 @@ def load_requests(results, path, graphs):
 
 
 def check_recording(results, names, seeds, directory, place, alone=False):
+    begun = time.monotonic()
     path = record(names, seeds, directory, place, alone)
+    recorded = time.monotonic()
     info = answer("info", path)
     ledger = info["ledger"]
     if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
@@ -153,6 +156,7 @@ def check_recording(results, names, seeds, directory, place, alone=False):
             # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
             for problem in compare_why(fact, why, capture, 2.5 if GUEST and name == "spinners" else 1.0):
                 results.note(name, seed, problem)
+    note(f"recorded in {recorded - begun:.0f} s, compared in {time.monotonic() - recorded:.0f} s, {len(questions)} explanations")
 
 
 def may_skip(name, reason):
