@@ -43,6 +43,8 @@ size_t clew_forest_default_rules(const struct clew_model *model, struct clew_for
 
 /* The span that spawned a root span; CLEW_NONE: none did, or it is no root span. */
 uint32_t clew_forest_spawner(const struct clew_forest *forest, uint32_t root);
+/* The root span's ES that the dependency by which that span spawned it leads to, so that es[].in is this dependency; CLEW_NONE as above. */
+uint32_t clew_forest_spawned_at(const struct clew_forest *forest, uint32_t root);
 /* The root spans that a span spawned itself, in order of the root spans, each once. */
 const uint32_t *clew_forest_spawned(const struct clew_forest *forest, uint32_t span, uint32_t *ret_count);
 /* The root spans that nobody spawned, in order. */

@@ -10,10 +10,11 @@
 
 struct clew_forest {
 	uint32_t span_count;
-	uint32_t *spawners;  /* of each span; CLEW_NONE */
-	uint32_t *begins;    /* of each span and one more: where in `spawned` its root spans are */
-	uint32_t *spawned;   /* root spans */
-	uint32_t *unspawned; /* root spans */
+	uint32_t *spawners;   /* of each span; CLEW_NONE */
+	uint32_t *spawned_at; /* of each span, its ES; CLEW_NONE */
+	uint32_t *begins;     /* of each span and one more: where in `spawned` its root spans are */
+	uint32_t *spawned;    /* root spans */
+	uint32_t *unspawned;  /* root spans */
 	uint32_t unspawned_count;
 };
 
@@ -47,18 +48,20 @@ size_t clew_forest_default_rules(const struct clew_model *model, struct clew_for
 
 /* Whether the spawner has to be listed for this root span: 1, 0 or -EINVAL. */
 static int spawns(struct making *making, uint32_t root, uint32_t spawner, const struct clew_forest_rule *rule, bool others_before,
-		  uint32_t dependency)
+		  uint32_t es)
 {
-	uint32_t *known = &making->forest->spawners[root];
+	uint32_t *known = &making->forest->spawners[root], dependency = making->model->es[es].in;
 
 	making->problem =
 		(struct clew_forest_problem){.root = root, .dependency = dependency, .not_first = others_before && rule->first_only};
 	if (making->problem.not_first)
 		return -EINVAL;
-	if (*known == CLEW_NONE)
+	if (*known == CLEW_NONE) {
 		*known = spawner;
-	else if (*known != spawner && !rule->several_times)
+		making->forest->spawned_at[root] = es;
+	} else if (*known != spawner && !rule->several_times) {
 		return -EINVAL;
+	}
 	if (making->lists[spawner] == root)
 		return 0;
 	making->lists[spawner] = root;
@@ -83,7 +86,7 @@ static int look_at(struct making *making, uint32_t root, bool fill)
 		trigger = rule ? clew_model_trigger(model, dependency) : CLEW_NONE;
 		if (trigger != CLEW_NONE) {
 			uint32_t spawner = model->es[trigger].span;
-			int r = spawns(making, root, spawner, rule, others_before, dependency);
+			int r = spawns(making, root, spawner, rule, others_before, es);
 
 			if (r < 0)
 				return r;
@@ -141,13 +144,15 @@ static int make(struct making *making, const struct clew_forest_rule *rules, siz
 
 	forest->span_count = making->model->span_count;
 	forest->spawners = malloc(spans * sizeof(*forest->spawners));
+	forest->spawned_at = malloc(spans * sizeof(*forest->spawned_at));
 	forest->begins = calloc(spans, sizeof(*forest->begins));
 	forest->unspawned = malloc(spans * sizeof(*forest->unspawned));
 	making->lists = malloc(spans * sizeof(*making->lists));
 	making->rules = calloc((size_t)making->model->type_count + 1, sizeof(*making->rules));
-	if (!forest->spawners || !forest->begins || !forest->unspawned || !making->lists || !making->rules)
+	if (!forest->spawners || !forest->spawned_at || !forest->begins || !forest->unspawned || !making->lists || !making->rules)
 		return -ENOMEM;
 	memset(forest->spawners, 0xff, spans * sizeof(*forest->spawners));
+	memset(forest->spawned_at, 0xff, spans * sizeof(*forest->spawned_at));
 	for (size_t i = 0; i < rule_count; i++)
 		if (rules[i].type < making->model->type_count)
 			making->rules[rules[i].type] = &rules[i];
@@ -186,6 +191,7 @@ void clew_forest_free(struct clew_forest *forest)
 	if (!forest)
 		return;
 	free(forest->spawners);
+	free(forest->spawned_at);
 	free(forest->begins);
 	free(forest->spawned);
 	free(forest->unspawned);
@@ -195,6 +201,11 @@ void clew_forest_free(struct clew_forest *forest)
 uint32_t clew_forest_spawner(const struct clew_forest *forest, uint32_t root)
 {
 	return root < forest->span_count ? forest->spawners[root] : CLEW_NONE;
+}
+
+uint32_t clew_forest_spawned_at(const struct clew_forest *forest, uint32_t root)
+{
+	return root < forest->span_count ? forest->spawned_at[root] : CLEW_NONE;
 }
 
 const uint32_t *clew_forest_spawned(const struct clew_forest *forest, uint32_t span, uint32_t *ret_count)

@@ -30,6 +30,9 @@ const struct clew_command clew_commands[] = {
 	{"blame", "TRACE", "who kept whom waiting, for what", clew_command_blame, clew_blame_options, false},
 	{"what-if", "TRACE [PROGRAM]", "how long all would have taken, had something been otherwise", clew_command_what_if,
 	 clew_what_if_options, false},
+	{"pair", "TRACE", "dependencies from marks that carry a key: sent 17 here, received 17 there", clew_command_pair, clew_pair_options,
+	 false},
+	{"forest", "TRACE", "who started whom: threads and other root spans as trees", clew_command_forest, clew_forest_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };

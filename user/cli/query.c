@@ -29,6 +29,13 @@ static size_t printed_width(const char *text, size_t size)
 	return width;
 }
 
+void clew_point_at(const char *text, size_t offset)
+{
+	fputs("  ", stderr);
+	clew_print_safe(stderr, text);
+	fprintf(stderr, "\n  %*s^\n", (int)printed_width(text, offset), "");
+}
+
 int clew_compile_query(const char *what, const char *text, struct clew_query **ret_query)
 {
 	struct clew_query_error error;
@@ -39,9 +46,7 @@ int clew_compile_query(const char *what, const char *text, struct clew_query **r
 	if (r != -EINVAL)
 		return clew_fail_query(what, r);
 	clew_fail(CLEW_EXIT_INPUT, "%s, at byte %zu: %s", what, error.offset, error.message);
-	fputs("  ", stderr);
-	clew_print_safe(stderr, text);
-	fprintf(stderr, "\n  %*s^\n", (int)printed_width(text, error.offset), "");
+	clew_point_at(text, error.offset);
 	return CLEW_EXIT_INPUT;
 }
 
@@ -148,6 +153,7 @@ int clew_find_spans(const char *what, const char *text, const struct clew_model 
 			status = clew_fail_query(what, r);
 		} else if (*ret_count == 0) {
 			free(*ret_spans);
+			*ret_spans = NULL;
 			status = clew_fail(CLEW_EXIT_INPUT, "%s: '%s' selects no span: see what there is with `clew select`", what, text);
 		}
 	}

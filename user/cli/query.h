@@ -24,6 +24,9 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 int clew_find_spans(const char *what, const char *text, const struct clew_model *model, const char *hierarchy, uint32_t **ret_spans,
 		    size_t *ret_count);
 
+/* The two lines behind an error's: a text, and a mark under its byte `offset`. */
+void clew_point_at(const char *text, size_t offset);
+
 /* Says what kept a query from being answered. */
 int clew_fail_query(const char *what, int error);
 

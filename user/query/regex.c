@@ -30,6 +30,8 @@ struct regex_scratch {
 	pcre2_match_context *limits;
 	int *states;
 	size_t state_count;
+	char *mended; /* the last text, where it was no UTF-8 */
+	struct regex_piece *pieces;
 };
 
 /* The expression as PCRE2 is to read it, and where each of its bytes comes from. */
@@ -210,7 +212,7 @@ static bool translate(struct translation *t)
 	return true;
 }
 
-static int compile(struct translation *t, struct regex *regex, size_t *ret_offset, char *message, size_t message_size)
+static int compile(struct translation *t, struct regex *regex, uint32_t groups, size_t *ret_offset, char *message, size_t message_size)
 {
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
 	unsigned char text[100] = "";
@@ -221,8 +223,7 @@ static int compile(struct translation *t, struct regex *regex, size_t *ret_offse
 		return -ENOMEM;
 	pcre2_set_newline(context, PCRE2_NEWLINE_LF);
 	pcre2_set_parens_nest_limit(context, 100);
-	regex->code = pcre2_compile((PCRE2_SPTR)t->out, t->out_size, PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | PCRE2_NO_AUTO_CAPTURE, &error,
-				    &offset, context);
+	regex->code = pcre2_compile((PCRE2_SPTR)t->out, t->out_size, PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | groups, &error, &offset, context);
 	pcre2_compile_context_free(context);
 	if (regex->code) {
 		/* Where there is no memory to run code in, the interpreter does it. */
@@ -237,7 +238,8 @@ static int compile(struct translation *t, struct regex *regex, size_t *ret_offse
 	return -EINVAL;
 }
 
-int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size)
+static int translate_and_compile(const char *text, size_t size, uint32_t groups, struct regex **ret_regex, size_t *ret_offset,
+				 char *message, size_t message_size)
 {
 	/* The longest translation is that of "\v", to twice its length. */
 	struct translation t = {
@@ -247,7 +249,7 @@ int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_
 
 	if (t.out && t.origins && regex) {
 		if (translate(&t)) {
-			r = compile(&t, regex, ret_offset, message, message_size);
+			r = compile(&t, regex, groups, ret_offset, message, message_size);
 		} else {
 			r = -EINVAL;
 			*ret_offset = t.at;
@@ -262,6 +264,31 @@ int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_
 	}
 	*ret_regex = regex;
 	return 0;
+}
+
+int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size)
+{
+	return translate_and_compile(text, size, PCRE2_NO_AUTO_CAPTURE, ret_regex, ret_offset, message, message_size);
+}
+
+int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size)
+{
+	return translate_and_compile(text, size, 0, ret_regex, ret_offset, message, message_size);
+}
+
+unsigned regex_group_named(const struct regex *regex, const char *name)
+{
+	int number = pcre2_substring_number_from_name(regex->code, (PCRE2_SPTR)name);
+
+	return number > 0 ? (unsigned)number : 0;
+}
+
+unsigned regex_group_count(const struct regex *regex)
+{
+	uint32_t count = 0;
+
+	pcre2_pattern_info(regex->code, PCRE2_INFO_CAPTURECOUNT, &count);
+	return count;
 }
 
 void regex_free(struct regex *regex)
@@ -295,6 +322,8 @@ void regex_scratch_free(struct regex_scratch *scratch)
 	pcre2_match_data_free(scratch->match);
 	pcre2_match_context_free(scratch->limits);
 	free(scratch->states);
+	free(scratch->mended);
+	free(scratch->pieces);
 	free(scratch);
 }
 
@@ -329,11 +358,10 @@ static int match(const struct regex *regex, struct regex_scratch *scratch, const
 	return r;
 }
 
-/* The text with U+FFFD for what is no UTF-8. */
-static int match_mended(const struct regex *regex, struct regex_scratch *scratch, const char *text, size_t size)
+/* The text with U+FFFD for what is no UTF-8, to the scratch. 0 or PCRE2_ERROR_NOMEMORY. */
+static int mend(struct regex_scratch *scratch, const char *text, size_t *size)
 {
-	char *mended = malloc(3 * size + 1), *end = mended;
-	int r;
+	char *mended = malloc(3 * *size + 1), *end = mended;
 
 	if (!mended)
 		return PCRE2_ERROR_NOMEMORY;
@@ -345,9 +373,20 @@ static int match_mended(const struct regex *regex, struct regex_scratch *scratch
 		text += length ? length : 1;
 	}
 	*end = '\0';
-	r = match(regex, scratch, mended, (size_t)(end - mended));
-	free(mended);
-	return r;
+	free(scratch->mended);
+	scratch->mended = mended;
+	*size = (size_t)(end - mended);
+	return 0;
+}
+
+static int result_of(int r)
+{
+	/* 0: it matches, but its groups have no room, which nobody wants anyway. */
+	if (r >= 0)
+		return 1;
+	if (r == PCRE2_ERROR_NOMATCH)
+		return 0;
+	return r == PCRE2_ERROR_NOMEMORY ? -ENOMEM : -E2BIG;
 }
 
 int regex_matches(const struct regex *regex, struct regex_scratch *scratch, const char *text)
@@ -355,12 +394,79 @@ int regex_matches(const struct regex *regex, struct regex_scratch *scratch, cons
 	size_t size = strlen(text);
 	int r = match(regex, scratch, text, size);
 
-	if (UTF8_ERROR(r))
-		r = match_mended(regex, scratch, text, size);
-	/* 0: it matches, but its groups have no room, which nobody wants anyway. */
-	if (r >= 0)
-		return 1;
-	if (r == PCRE2_ERROR_NOMATCH)
+	if (UTF8_ERROR(r)) {
+		r = mend(scratch, text, &size);
+		if (r == 0)
+			r = match(regex, scratch, scratch->mended, size);
+	}
+	return result_of(r);
+}
+
+/* Room for all groups of an expression, and the whole of the match. */
+static int room_for_groups(struct regex_scratch *scratch, unsigned count)
+{
+	pcre2_match_data *match;
+	struct regex_piece *pieces;
+
+	if (scratch->pieces && pcre2_get_ovector_count(scratch->match) > count)
 		return 0;
-	return r == PCRE2_ERROR_NOMEMORY ? -ENOMEM : -E2BIG;
+	match = pcre2_match_data_create(count + 1, NULL);
+	pieces = realloc(scratch->pieces, (count + 1) * sizeof(*pieces));
+	if (pieces)
+		scratch->pieces = pieces;
+	if (!match || !pieces) {
+		pcre2_match_data_free(match);
+		return -ENOMEM;
+	}
+	pcre2_match_data_free(scratch->match);
+	scratch->match = match;
+	return 0;
+}
+
+/* Where in a text is what is at `offset` of the mended one. */
+static const char *unmend(const char *text, size_t offset)
+{
+	for (size_t at = 0; at < offset;) {
+		uint32_t character;
+		size_t length = clew_utf8_length(text, &character);
+
+		at += length ?: strlen(REPLACEMENT);
+		text += length ?: 1;
+	}
+	return text;
+}
+
+int regex_find(const struct regex *regex, struct regex_scratch *scratch, const char *text, const struct regex_piece **ret_pieces)
+{
+	unsigned count = regex_group_count(regex);
+	size_t size = strlen(text);
+	const PCRE2_SIZE *ends;
+	bool is_mended = false;
+	int r = room_for_groups(scratch, count);
+
+	if (r < 0)
+		return r;
+	/* The matcher without backtracking knows no groups. */
+	r = pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, scratch->match, scratch->limits);
+	if (UTF8_ERROR(r)) {
+		is_mended = true;
+		r = mend(scratch, text, &size);
+		if (r == 0)
+			r = pcre2_match(regex->code, (PCRE2_SPTR)scratch->mended, size, 0, 0, scratch->match, scratch->limits);
+	}
+	if (r <= 0)
+		return result_of(r);
+	ends = pcre2_get_ovector_pointer(scratch->match) + 2;
+	for (unsigned i = 0; i < count; i++, ends += 2) {
+		const char *begin, *end;
+
+		scratch->pieces[i] = (struct regex_piece){};
+		if ((int)i + 1 >= r || ends[0] == PCRE2_UNSET)
+			continue;
+		begin = is_mended ? unmend(text, ends[0]) : text + ends[0];
+		end = is_mended ? unmend(text, ends[1]) : text + ends[1];
+		scratch->pieces[i] = (struct regex_piece){.begin = begin, .size = (size_t)(end - begin)};
+	}
+	*ret_pieces = scratch->pieces;
+	return 1;
 }
