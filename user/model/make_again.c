@@ -49,7 +49,7 @@ static bool are_links_right(const struct clew_model *model, uint32_t number)
 	return true;
 }
 
-static bool is_right(const struct clew_model *model)
+bool make_is_right(const struct clew_model *model)
 {
 	uint64_t in = 0, out = 0, count = 0, origins = 0, destinations = 0;
 
@@ -265,7 +265,7 @@ int clew_maker_from_model(const struct clew_model *model, struct clew_maker **re
 	struct clew_model *names;
 	int r;
 
-	if (!is_right(model))
+	if (!make_is_right(model))
 		return -EINVAL;
 	r = clew_maker_new(&maker);
 	if (r < 0)

@@ -189,4 +189,9 @@ uint32_t make_simplify_span(struct clew_es *es, uint32_t count);
  */
 int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct clew_mark *marks, uint32_t mark_end);
 
+/* ---- make_again.c ---- */
+
+/* Whether a model is one that a maker could have made, as to times and links. */
+bool make_is_right(const struct clew_model *model);
+
 #endif
