@@ -44,9 +44,9 @@ struct clew_pair_metrics {
 	uint64_t origins, destinations; /* events */
 	uint64_t created;		/* dependencies */
 	uint64_t paired;		/* those of them with both sides */
-	uint64_t unpaired_origins;	/* events without the other side, kept or not */
+	uint64_t unpaired_origins;	/* events without the other side that are in no dependency */
 	uint64_t unpaired_destinations;
-	uint64_t dropped;  /* groups of events that became no dependency */
+	uint64_t dropped;  /* groups of such events */
 	uint64_t backward; /* destinations before the origin that triggers them: effect before cause */
 };
 

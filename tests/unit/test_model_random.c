@@ -635,14 +635,30 @@ static int step_oracle(struct oracle *oracle, const struct step *step)
 	}
 }
 
-static struct clew_model *make_again(const struct step *steps, int count, int simplifications)
+/* A maker that goes on from the model that this one makes. */
+static struct clew_maker *go_on(struct clew_maker *maker)
+{
+	struct clew_model *model;
+
+	assert_int_equal(clew_maker_finish(maker, &model), 0);
+	clew_maker_free(maker);
+	assert_int_equal(clew_maker_from_model(model, &maker), 0);
+	clew_model_free(model);
+	return maker;
+}
+
+/* Before step `cut` all that is made becomes a model, and a maker again. */
+static struct clew_model *make_again(const struct step *steps, int count, int simplifications, int cut)
 {
 	struct clew_maker *maker;
 	struct clew_model *model;
 
 	assert_int_equal(clew_maker_new(&maker), 0);
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
+		if (i == cut)
+			maker = go_on(maker);
 		step_maker(maker, &steps[i]);
+	}
 	for (int i = 0; i < simplifications; i++)
 		assert_int_equal(clew_maker_simplify(maker), 0);
 	assert_int_equal(clew_maker_finish(maker, &model), 0);
@@ -680,8 +696,11 @@ static void one_trace(struct oracle *oracle, struct oracle *before)
 	text = write_model(model);
 	assert_string_equal(text ? text : "", expected ? expected : "");
 	check_model(model);
-	once = make_again(steps, count, 1);
-	twice = make_again(steps, count, 2);
+	once = make_again(steps, count, 0, (int)draw((unsigned)count));
+	assert_same_model(once, model);
+	clew_model_free(once);
+	once = make_again(steps, count, 1, -1);
+	twice = make_again(steps, count, 2, (int)draw((unsigned)count));
 	assert_same_model(once, twice);
 	assert_int_equal(once->mark_count, model->mark_count);
 	check_model(once);

@@ -186,10 +186,10 @@ static void count_group(const struct closing *closing, uint32_t entry, const str
 	metrics->destinations += group->destination_count;
 	metrics->created += is_created;
 	metrics->dropped += !is_created;
-	if (!group->destination_count)
+	if (!is_created) {
 		metrics->unpaired_origins += group->origin_count;
-	if (!group->origin_count)
 		metrics->unpaired_destinations += group->destination_count;
+	}
 	if (!group->origin_count || !group->destination_count)
 		return;
 	metrics->paired++;
