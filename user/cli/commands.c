@@ -33,6 +33,9 @@ const struct clew_command clew_commands[] = {
 	{"pair", "TRACE", "dependencies from marks that carry a key: sent 17 here, received 17 there", clew_command_pair, clew_pair_options,
 	 false},
 	{"forest", "TRACE", "who started whom: threads and other root spans as trees", clew_command_forest, clew_forest_options, false},
+	{"stitch", "TRACE TRACE..", "several traces as one, with the dependencies between them and their clocks together",
+	 clew_command_stitch, clew_stitch_options, false},
+	{"annotate", "TRACE [RULES]", "marks where dependencies begin and end", clew_command_annotate, clew_annotate_options, false},
 	{"doctor", "", "what this kernel offers clew, and what is missing", clew_command_doctor, clew_doctor_options, false},
 	{NULL, NULL, NULL, NULL, NULL, false},
 };

@@ -52,6 +52,8 @@ int clew_command_blame(int argc, char **argv);
 int clew_command_what_if(int argc, char **argv);
 int clew_command_pair(int argc, char **argv);
 int clew_command_forest(int argc, char **argv);
+int clew_command_stitch(int argc, char **argv);
+int clew_command_annotate(int argc, char **argv);
 int clew_command_doctor(int argc, char **argv);
 
 extern const struct clew_option clew_record_options[];
@@ -70,6 +72,8 @@ extern const struct clew_option clew_blame_options[];
 extern const struct clew_option clew_what_if_options[];
 extern const struct clew_option clew_pair_options[];
 extern const struct clew_option clew_forest_options[];
+extern const struct clew_option clew_stitch_options[];
+extern const struct clew_option clew_annotate_options[];
 extern const struct clew_option clew_doctor_options[];
 
 /* The command of this name, or NULL. */

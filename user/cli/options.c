@@ -10,6 +10,7 @@
 #include <clew/tokens.h>
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,10 +86,13 @@ static int complain(const struct clew_command *command, int problem, const char 
 	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`", command->name, word, command->name);
 }
 
-/* `all`: also those in brackets, which may be left out. */
+/* `all`: also those in brackets, which may be left out, and as many as two points stand for. */
 static int words(const char *text, bool all)
 {
 	int count = 0;
+
+	if (all && strstr(text, ".."))
+		return INT_MAX;
 
 	for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
 		count += all || *text != '[';
