@@ -59,7 +59,7 @@ def test_usage():
     for arguments in (["help"], ["--help"], ["-h"], ["--version"], ["help", "help"]):
         done = run(arguments)
         report("clew %s exits 0" % " ".join(arguments), "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
-    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest"]:
+    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
             good = done.returncode == 0 and b"Usage: clew " + command.encode() in done.stdout and not done.stderr
@@ -68,7 +68,7 @@ def test_usage():
     fails("a mistyped command", ["wiats"], 2, "clew waits")
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
-    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest"]:
+    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"]:
         fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate", "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
         fails("%s: a flag with an argument" % command, [command, {"record": "--sync", "convert": "--help"}.get(command, "--json") + "=3"], 2, "no argument")

@@ -220,18 +220,19 @@ static void print_text(FILE *out, const struct question *question, const struct 
 		const struct clew_stitch_count *count = &question->result.counts[i];
 		char *text = text_of(question, i);
 
-		fprintf(out, "%8" PRIu64 " dependencies", count->dependencies);
+		fprintf(out, "%8" PRIu64 " dependenc%s", count->dependencies, count->dependencies == 1 ? "y" : "ies");
 		if (count->alone)
-			fprintf(out, ", %" PRIu64 " ends alone", count->alone);
+			fprintf(out, ", %" PRIu64 " without a counterpart", count->alone);
 		if (count->ambiguous)
-			fprintf(out, ", %" PRIu64 " ends whose counterpart cannot be told", count->ambiguous);
+			fprintf(out, ", %" PRIu64 " whose counterpart cannot be told", count->ambiguous);
 		fputs("  ", out);
 		clew_print_safe(out, text ?: "");
 		fputc('\n', out);
 		free(text);
 	}
 	if (question->result.backward)
-		fprintf(out, "%" PRIu64 " effects are before their causes even now: see `clew check`\n", question->result.backward);
+		fprintf(out, "%" PRIu64 " effect%s before the cause even now: see `clew check`\n", question->result.backward,
+			question->result.backward == 1 ? " is" : "s are");
 	fprintf(out, "%u spans, %u elementary spans, %u dependencies, %u marks\n", model->span_count, model->es_count,
 		model->dependency_count, model->mark_count);
 }
