@@ -83,6 +83,12 @@ const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
 const char *clew_evidence_name(unsigned evidence);
 
+/*
+ * What a block request does, by the kernel's operation (its low byte counts) and how
+ * many bytes it moves: a write of none asks for the device's cache to be flushed.
+ */
+const char *clew_request_operation_name(unsigned operation, unsigned bytes);
+
 /* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program. */
 const char *clew_call_name(unsigned call);
 /* CLEW_NO_CALL: there is none of that name. */

@@ -207,6 +207,34 @@ static void flushes(void **state)
 	synthetic_done(&s);
 }
 
+/* A request that is over in two parts ends two sleeps of one task: it has woken that one task. */
+static void over_in_parts(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_trace_request *requests;
+	size_t count;
+
+	(void)state;
+	threads(&s, 1);
+	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+	asks(&s, 2000, 1, 0xb1, ADDRESS, 80, READS);
+	for (unsigned part = 0; part < 2; part++) {
+		sleeps(&s, 2100 + 1000 * part, 0, 1, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
+		completes(&s, 2500 + 1000 * part, ADDRESS, 2001, 2048);
+		comes(&s, 2600 + 1000 * part, 0, 1, interrupted(2510 + 1000 * part, CLEW_WAKE_IRQ, COMPLETES));
+	}
+	t = synthetic_trace(&s, 5000, 0);
+	check_origin(t, 1, 0, CLEW_EDGE_REQUEST, 1, 2000);
+	check_origin(t, 1, 1, CLEW_EDGE_REQUEST, 1, 2000);
+	requests = clew_trace_requests(t, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(requests[0].woke_count, 1);
+	assert_int_equal(requests[0].woke[0], 1);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* fsync over three requests, one of them over before it slept; the second sleep has the first's too. */
 static void several_requests(void **state)
 {
@@ -619,6 +647,7 @@ int main(void)
 		cmocka_unit_test(a_request),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),
+		cmocka_unit_test(over_in_parts),
 		cmocka_unit_test(several_requests),
 		cmocka_unit_test(devices_upon_devices),
 		cmocka_unit_test(work_items),

@@ -42,12 +42,23 @@ static void contexts_and_evidence(void **state)
 	assert_string_equal(clew_evidence_name(CLEW_EVIDENCE_CANDIDATE), "candidate");
 }
 
+static void requests(void **state)
+{
+	(void)state;
+	assert_string_equal(clew_request_operation_name(0, 512), "read");
+	assert_string_equal(clew_request_operation_name(1 | 1u << 18, 512), "write");
+	assert_string_equal(clew_request_operation_name(1 | 1u << 18, 0), "flush");
+	assert_string_equal(clew_request_operation_name(2, 0), "flush");
+	assert_string_equal(clew_request_operation_name(77, 0), "other");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wait_kinds_round_trip),
 		cmocka_unit_test(edge_types_round_trip),
 		cmocka_unit_test(contexts_and_evidence),
+		cmocka_unit_test(requests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
  */
 #include "causes.h"
 
+#include <clew/tokens.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +136,7 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 	if (block->bytes == 0)
 		fprintf(out, "a cache flush of %u:%u", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
 	else
-		fprintf(out, "a %s on %u:%u", clew_request_operation_name(block->operation), CLEW_DEVICE_MAJOR(block->device),
+		fprintf(out, "a %s on %u:%u", clew_request_operation_name(block->operation, block->bytes), CLEW_DEVICE_MAJOR(block->device),
 			CLEW_DEVICE_MINOR(block->device));
 	if (block->inode && clew_trace_file(trace, block->file_device, block->inode, &path) && path[0]) {
 		fputs(" for ", out);

@@ -8,6 +8,7 @@
 #include "object.h"
 
 #include <arpa/inet.h>
+#include <clew/tokens.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -216,25 +217,6 @@ static void describe_device(const struct clew_trace *trace, const struct clew_ob
 			 CLEW_DEVICE_MINOR(object->device));
 }
 
-const char *clew_request_operation_name(uint32_t operation)
-{
-	switch (operation & 0xff) {
-	case 0:
-		return "read";
-	case 1:
-		return "write";
-	case 2:
-		return "flush";
-	case 3:
-	case 5:
-		return "discard";
-	case 9:
-		return "zeroes";
-	default:
-		return "other";
-	}
-}
-
 const char *clew_lock_type_name(uint32_t type)
 {
 	if (type & CLEW_LOCK_MUTEX)
@@ -274,11 +256,12 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 		used = snprintf(ret->name, sizeof(ret->name), "flush of %u:%u", CLEW_DEVICE_MAJOR(block->device),
 				CLEW_DEVICE_MINOR(block->device));
 	else if (block->bytes == 0)
-		used = snprintf(ret->name, sizeof(ret->name), "empty %s that flushes %u:%u", clew_request_operation_name(block->operation),
-				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+		used = snprintf(ret->name, sizeof(ret->name), "empty %s of %u:%u",
+				clew_request_operation_name(block->operation, block->bytes), CLEW_DEVICE_MAJOR(block->device),
+				CLEW_DEVICE_MINOR(block->device));
 	else
 		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %u:%u",
-				clew_request_operation_name(block->operation), block->bytes, block->sector,
+				clew_request_operation_name(block->operation, block->bytes), block->bytes, block->sector,
 				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
 	if (block->inode)
 		clew_trace_file(trace, block->file_device, block->inode, &ret->path);
@@ -409,7 +392,7 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block)
 {
-	if (block->sector == UINT64_MAX)
+	if (block->sector == UINT64_MAX || !strcmp(clew_request_operation_name(block->operation, block->bytes), "flush"))
 		clew_json_null(json, "sector");
 	else
 		clew_json_unsigned(json, "sector", block->sector);
@@ -464,7 +447,7 @@ static void json_request(struct clew_json *json, const struct description *it)
 	json_device(json, block->device);
 	clew_json_sector(json, block);
 	clew_json_unsigned(json, "bytes", block->bytes);
-	clew_json_string(json, "op", clew_request_operation_name(block->operation));
+	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
 	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
 }
 

@@ -16,8 +16,6 @@ void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trac
 /* COMM-TID, safe to print. Serial 0 is "the idle task". */
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
-/* What a request does, by the kernel's number; the words are a closed list. */
-const char *clew_request_operation_name(uint32_t operation);
 /* What sort of kernel lock CLEW_LOCK_* are. */
 const char *clew_lock_type_name(uint32_t type);
 /* The field "sector": null where a request has none. */

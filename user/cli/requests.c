@@ -3,6 +3,7 @@
  * clew requests: every block request, with whose it is, how long it was queued and
  * in the device, what was asked below for it, and whose waits it ended.
  */
+#include <clew/tokens.h>
 #include <clew/trace.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static const char *reason_of(const struct clew_block_request *block)
 {
 	if (block->index == UINT64_MAX && block->inode)
 		return "direct";
-	return strcmp(clew_request_operation_name(block->operation), "read") ? "unknown" : "read";
+	return strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "unknown" : "read";
 }
 
 static void json_moment(struct clew_json *json, const char *key, uint64_t at)
@@ -58,7 +59,7 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_string(json, "dev", device);
 	clew_json_sector(json, block);
 	clew_json_unsigned(json, "bytes", block->bytes);
-	clew_json_string(json, "op", clew_request_operation_name(block->operation));
+	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
 	json_moment(json, "queued", block->queued);
 	json_moment(json, "issued", block->issued);
 	json_moment(json, "completed", block->completed);

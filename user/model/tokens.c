@@ -100,6 +100,25 @@ const char *clew_evidence_name(unsigned evidence)
 	return word(evidences, COUNT(evidences), evidence);
 }
 
+const char *clew_request_operation_name(unsigned operation, unsigned bytes)
+{
+	switch (operation & 0xff) {
+	case 0:
+		return "read";
+	case 1:
+		return bytes ? "write" : "flush";
+	case 2:
+		return "flush";
+	case 3:
+	case 5:
+		return "discard";
+	case 9:
+		return "zeroes";
+	default:
+		return "other";
+	}
+}
+
 int clew_wait_kind_from_name(const char *name)
 {
 	return value_of(wait_kinds, COUNT(wait_kinds), name);

@@ -142,6 +142,14 @@ static void add_to(const uint32_t *list, uint32_t *count, uint32_t number)
 	((uint32_t *)(uintptr_t)list)[(*count)++] = number;
 }
 
+static bool has(const uint32_t *list, uint32_t count, uint32_t number)
+{
+	while (count > 0)
+		if (list[--count] == number)
+			return true;
+	return false;
+}
+
 static bool is_request(const struct clew_link *link)
 {
 	return link->kind == CLEW_LINK_REQUEST;
@@ -165,10 +173,11 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 			if (links[k].number >= trace->requests.count || k >= sleep->link_count)
 				continue;
 			request = request_at(trace, links[k].number);
-			if (fill)
-				add_to(request->woke, &request->woke_count, sleep->task);
-			else
+			/* A request that is done in parts ends several sleeps of one task. */
+			if (!fill)
 				request->woke_count++;
+			else if (!has(request->woke, request->woke_count, sleep->task))
+				add_to(request->woke, &request->woke_count, sleep->task);
 		}
 	}
 }
