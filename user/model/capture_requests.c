@@ -3,6 +3,7 @@
  * Requests: children of their device, without call and return as they overlap. A
  * request waits in kind `queued` until it is issued; then it runs.
  */
+#include <clew/tokens.h>
 #include <errno.h>
 #include <model/capture_internal.h>
 #include <stdio.h>
@@ -23,26 +24,6 @@ static struct extent extent_of(const struct conversion *conversion, const struct
 	if (extent.end < extent.start)
 		extent.end = extent.start;
 	return extent;
-}
-
-/* Of the low byte of a kernel's operation. */
-static const char *operation_word(uint32_t operation)
-{
-	switch (operation & 0xff) {
-	case 0:
-		return "read";
-	case 1:
-		return "write";
-	case 2:
-		return "flush";
-	case 3:
-	case 5:
-		return "discard";
-	case 9:
-		return "zeroes";
-	default:
-		return "other";
-	}
 }
 
 static int make_device(struct conversion *conversion, uint32_t device, struct extent extent, uint32_t *ret_span)
@@ -109,11 +90,14 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	if (block->sector != UINT64_MAX)
 		pairs_add_number(pairs, CAPTURE_SECTOR, block->sector);
 	pairs_add_number(pairs, CAPTURE_BYTES, block->bytes);
-	pairs_add(pairs, CAPTURE_OP, operation_word(block->operation));
+	pairs_add(pairs, CAPTURE_OP, clew_request_operation_name(block->operation, block->bytes));
 	pairs_add_number(pairs, CAPTURE_OPERATION_CODE, block->operation);
 	if (block->submitter)
 		pairs_add(pairs, CAPTURE_SUBMITTER, capture_name_of(conversion, block->submitter));
 	if (block->inode || block->index || block->file_device) {
+		capture_object_pairs(conversion,
+				     &(struct clew_object){.kind = CLEW_OBJECT_FILE, .number = block->inode, .device = block->file_device},
+				     false);
 		pairs_begin(pairs, capture_key_words[CAPTURE_FILE]);
 		pairs_device(pairs, block->file_device);
 		pairs_byte(pairs, ' ');
@@ -149,13 +133,13 @@ int capture_make_device_spans(struct conversion *conversion)
 	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
 		struct extent extent = extent_of(conversion, block);
+		const char *operation = clew_request_operation_name(block->operation, block->bytes);
 		uint32_t span, attributes;
 
-		if (block->sector == UINT64_MAX)
-			snprintf(name, sizeof(name), "%s", operation_word(block->operation));
+		if (block->sector == UINT64_MAX || block->bytes == 0)
+			snprintf(name, sizeof(name), "%s", operation);
 		else
-			snprintf(name, sizeof(name), "%s %llu+%u", operation_word(block->operation), (unsigned long long)block->sector,
-				 block->bytes / 512);
+			snprintf(name, sizeof(name), "%s %llu+%u", operation, (unsigned long long)block->sector, block->bytes / 512);
 		r = clew_maker_child_alone(conversion->maker, (uint32_t)*map_get(&devices, block->device, 0), name, (clew_time)extent.start,
 					   (clew_time)extent.end, &span);
 		if (r < 0)
