@@ -5,8 +5,9 @@
  *
  * By resource: the time a victim was ready goes to what ran on the CPU that it ran on
  * next, or where the trace knows no CPUs to everything that ran; the time it waited
- * for a lock to the lock's holders in turn; the time it waited for a request to the
- * submitters of the requests ahead of it on that device. Nobody else is blamed.
+ * (or spun) for a lock to the lock's holders in turn; the time it waited for a request
+ * to the submitters of the requests ahead of it, on that device and on those below.
+ * Nobody else is blamed.
  *
  * Or by all that ran: an ES without a resource in mind waits from the moment all its
  * dependencies were resolved (without any, from the trace's first moment), and every

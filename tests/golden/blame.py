@@ -99,6 +99,9 @@ def test_resources():
              sorted([("a", "b", 20, "futex:0x10"), ("a", "c", 30, "futex:0x10"), ("b", "d", 10, "lock"), ("c", "d", 5, "futex"),
                      ("c", "a", 5, "cpu"), ("c", "b", 5, "cpu"), ("c", "d", 5, "cpu")]))
     tap.same("the longest first", answer["pairs"][0]["antagonist"], "c")
+    spins = 'span a [0,100] spins="10 20 4096 1 b,30 45 4096 1 -,50 53 8192 1 c"\nspan b [0,100]\nspan c [0,100]\n'
+    tap.same("who spins for a lock waits for its holder, where that is known", pairs(ask(spins, ["blame"]), True),
+             [("a", "b", 10, "lock"), ("a", "c", 3, "lock")])
     tap.same("a span that nobody made ready is no victim", pairs(ask(TURNS, ["blame"])), [])
     requests = """
 hierarchy processes devices
@@ -119,6 +122,38 @@ dep request disk/r2@50 -> a@50
 """
     answer = ask(requests, ["blame", "--victims", "a"])
     tap.same("a device's requests ahead, not those behind", pairs(answer, True), [("a", "b", 20, "disk")])
+    several = requests.replace("span disk/r2 [15,50] no-call", "span disk/r2 [15,50] no-call\nspan disk/r4 [12,35] no-call\nspan disk/r5 [13,48] no-call") + """
+dep request b@12 -> disk/r4@12
+dep request c@13 -> disk/r5@13
+"""
+    tap.same("several requests ahead of one submitter count once, until the last is over", pairs(ask(several, ["blame", "--victims", "a"]), True),
+             [("a", "b", 20, "disk"), ("a", "c", 28, "disk")])
+    layers = """
+hierarchy processes devices
+category processes p
+category devices 8:0
+category devices 7:0
+span a [0,100] in processes:p
+span b [0,100] in processes:p
+span c [0,100] in processes:p
+span worker [0,100] in processes:p
+span loop [0,100] in devices:7:0
+span disk [0,100] in devices:8:0
+span disk/other [5,45] no-call
+span loop/first [10,40] no-call below=2
+span disk/first [12,38] no-call
+span loop/mine [15,60] no-call below=4
+span disk/mine [20,58] no-call
+wait a 20..60 read
+dep request b@10 -> loop/first@10
+dep request worker@12 -> disk/first@12
+dep request c@5 -> disk/other@5
+dep request a@15 -> loop/mine@15
+dep request worker@20 -> disk/mine@20
+dep request loop/mine@60 -> a@60
+"""
+    tap.same("a device below: who asked above is charged, once, and who asked it alone", pairs(ask(layers, ["blame", "--victims", "a"]), True),
+             [("a", "b", 20, "loop"), ("a", "c", 25, "disk")])
     late = requests.replace("wait a 20..50", "wait a 20..60").replace("-> a@50", "-> a@60")
     tap.same("what runs on a device has no CPU", pairs(ask(late, ["blame", "--victims", "a", "--antagonists", "**/(r)"])), [])
     # On CPU 0 v is woken at 30 and preempted at 60; x runs on the other CPU all the time.

@@ -54,11 +54,13 @@ static uint64_t digest_of(const struct clew_model *model)
 	for (uint32_t i = 0; i < slack.count; i++)
 		digest = mix(mix(digest, (uint64_t)slack.rows[i].drag), (uint64_t)slack.rows[i].latest_finish);
 	clew_slack_done(&slack);
-	if (clew_blame_find(model, &(struct clew_blame_options){.all_running = true}, &pairs, &count) < 0)
-		return 0;
-	for (size_t i = 0; i < count; i++)
-		digest = mix(mix(digest, (uint64_t)pairs[i].ns), (uint64_t)pairs[i].victim << 32 | pairs[i].antagonist);
-	free(pairs);
+	for (unsigned all_running = 0; all_running < 2; all_running++) {
+		if (clew_blame_find(model, &(struct clew_blame_options){.all_running = all_running}, &pairs, &count) < 0)
+			return 0;
+		for (size_t i = 0; i < count; i++)
+			digest = mix(mix(digest, (uint64_t)pairs[i].ns), (uint64_t)pairs[i].victim << 32 | pairs[i].antagonist);
+		free(pairs);
+	}
 	return digest ?: 1;
 }
 

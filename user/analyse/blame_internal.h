@@ -37,6 +37,22 @@ struct stretch {
 /* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the ES's start. */
 int blame_running(struct blame *blame, uint32_t kind, struct stretch (*waits)(const struct blame *blame, uint32_t es));
 
+/* The first root span named so; CLEW_NONE: none. `roots`: from the string's number. */
+static inline uint32_t blame_root_named(const struct map *roots, uint32_t string)
+{
+	const uint64_t *root = string == CLEW_NONE ? NULL : map_get(roots, string, 0);
+
+	return root ? (uint32_t)*root : CLEW_NONE;
+}
+
+/* The devices of a trace with their requests. *ret_devices is NULL where it knows none. 0 or -ENOMEM. */
+struct blame_devices;
+int blame_devices_new(struct blame *blame, const struct map *roots, struct blame_devices **ret_devices);
+void blame_devices_free(struct blame_devices *devices);
+bool blame_on_device(const struct blame_devices *devices, uint32_t span);
+/* Charges the submitters of the requests ahead of one that a victim waits for, if it is one. */
+int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind);
+
 /* Charges the holders of locks, the requests ahead, and what had the CPUs. */
 int blame_resources(struct blame *blame);
 

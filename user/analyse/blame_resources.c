@@ -2,41 +2,27 @@
 /*
  * Who had what a victim waited for. A gap is a wait, and from when that ended a time
  * in the run queue. The wait of a lock goes to the holders that it names, or to who
- * released it; the wait for a request to the requests that were queued on the device
- * before it and not over. The run queue goes to the runs on the CPU that the victim
- * ran on next.
+ * released it; the wait for a request to who was ahead at the device
+ * (blame_devices.c). The run queue goes to the runs on the CPU that the victim ran on
+ * next.
  */
 #include "blame_internal.h"
 
 #include <ctype.h>
-#include <model/sort.h>
 #include <string.h>
-
-/* A device's requests in order of start, and how late one of them or of those before it ends. */
-struct device {
-	uint32_t root;
-	uint32_t count;
-	uint32_t *requests;
-	clew_time *latest_end;
-};
 
 struct resources {
 	struct blame *blame;
-	struct map roots;   /* string of a name -> the first root span named so */
-	uint32_t *cpus;	    /* root spans */
-	uint32_t cpu_count; /* 0: the trace knows none */
-	uint32_t *last_cpu; /* of each span, a hint */
-	struct device *devices;
-	uint32_t device_count;
-	uint32_t *device_of; /* of a root span, CLEW_NONE none */
-	uint32_t *rank_of;   /* of a request in its device */
+	struct map roots;	       /* string of a name -> the first root span named so */
+	uint32_t *cpus;		       /* root spans */
+	uint32_t cpu_count;	       /* 0: the trace knows none */
+	uint32_t *last_cpu;	       /* of each span, a hint */
+	struct blame_devices *devices; /* NULL: the trace knows none */
 };
 
 static uint32_t root_named(const struct resources *resources, uint32_t string)
 {
-	const uint64_t *root = string == CLEW_NONE ? NULL : map_get(&resources->roots, string, 0);
-
-	return root ? (uint32_t)*root : CLEW_NONE;
+	return blame_root_named(&resources->roots, string);
 }
 
 /* ---- locks ---- */
@@ -91,39 +77,28 @@ static int charge_holders(struct resources *resources, uint32_t victim, struct s
 	return 0;
 }
 
-/* ---- devices ---- */
-
-/* Who asked for a request: the span that led to its start, or that it names; the request itself if nobody is known. */
-static uint32_t submitter_of(const struct resources *resources, uint32_t request)
+/* Rows of "START END LOCK TYPE HOLDER": the victim ran, but only went round and round. */
+static int charge_spins(struct resources *resources, uint32_t victim)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t trigger = usable_trigger(model, model->spans[request].elementary.first), submitter = CLEW_NONE;
-	const char *name;
+	const char *at = clew_model_attribute(model, model->spans[victim].attributes, "spins");
+	char word[512];
 
-	if (trigger != CLEW_NONE)
-		return model->es[trigger].span;
-	name = clew_model_attribute(model, model->spans[request].attributes, "submitter");
-	if (name)
-		submitter = root_named(resources, clew_model_find_string(model, name));
-	return submitter == CLEW_NONE ? request : submitter;
-}
-
-static int charge_requests(struct resources *resources, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind)
-{
-	const struct clew_model *model = resources->blame->model;
-	const struct device *device = &resources->devices[resources->device_of[model->spans[request].parent]];
-	const char *name = clew_model_string(model, model->spans[device->root].name);
-
-	if (model->spans[request].start > wait.from)
-		wait.from = model->spans[request].start;
-	for (uint32_t i = resources->rank_of[request]; i-- > 0 && device->latest_end[i] > wait.from;) {
-		const struct clew_span *ahead = &model->spans[device->requests[i]];
-		clew_time to = ahead->end < wait.to ? ahead->end : wait.to;
+	while (at && *at) {
+		clew_time times[2] = {0};
+		uint32_t holder;
 		int r;
 
-		if (ahead->end <= wait.from)
+		for (unsigned i = 0; i < 2; i++)
+			if (take_word(&at, word, sizeof(word)))
+				times[i] = (clew_time)strtoull(word, NULL, 10);
+		while (*at && *at != ',')
+			take_word(&at, word, sizeof(word));
+		at += *at == ',';
+		holder = root_named(resources, clew_model_find_string(model, word));
+		if (holder == CLEW_NONE)
 			continue;
-		r = blame_charge(resources->blame, victim, submitter_of(resources, device->requests[i]), to - wait.from, kind, name);
+		r = blame_charge(resources->blame, victim, holder, times[1] - times[0], CLEW_WAIT_LOCK, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -246,82 +221,28 @@ static int charge_es(struct resources *resources, uint32_t es)
 	if ((kind == CLEW_WAIT_FUTEX || kind == CLEW_WAIT_LOCK) &&
 	    !strcmp(clew_model_string(model, model->types[model->dependencies[model->es[es].in].type]), "unlock"))
 		return blame_charge(resources->blame, victim, model->es[trigger].span, wait.to - wait.from, kind, object);
-	if (resources->rank_of && resources->rank_of[model->es[trigger].span] != CLEW_NONE)
-		return charge_requests(resources, victim, wait, model->es[trigger].span, kind);
-	return 0;
-}
-
-static int index_requests(struct resources *resources, struct device *device)
-{
-	const struct clew_model *model = resources->blame->model;
-	uint32_t count = 0, kept = 0;
-	struct sort_key *keys, *spare;
-	clew_time latest = INT64_MIN;
-
-	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling)
-		count++;
-	device->requests = malloc(sizeof(*device->requests) * ((size_t)count + 1));
-	device->latest_end = malloc(sizeof(*device->latest_end) * ((size_t)count + 1));
-	keys = malloc(sizeof(*keys) * ((size_t)count + 1));
-	spare = malloc(sizeof(*spare) * ((size_t)count + 1));
-	if (!device->requests || !device->latest_end || !keys || !spare) {
-		free(keys);
-		free(spare);
-		return -ENOMEM;
-	}
-	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling)
-		keys[kept++] = (struct sort_key){.key = (uint64_t)model->spans[child].start ^ 1ull << 63, .index = child};
-	sort_keys(keys, spare, count);
-	for (uint32_t i = 0; i < count; i++) {
-		device->requests[i] = keys[i].index;
-		resources->rank_of[keys[i].index] = i;
-		latest = model->spans[keys[i].index].end > latest ? model->spans[keys[i].index].end : latest;
-		device->latest_end[i] = latest;
-	}
-	device->count = count;
-	free(keys);
-	free(spare);
-	return 0;
+	return resources->devices ? blame_requests(resources->devices, victim, wait, model->es[trigger].span, kind) : 0;
 }
 
 static int prepare(struct resources *resources)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t spans = model->span_count, cpus = hierarchy_named(model, "cpus"), devices = hierarchy_named(model, "devices");
+	uint32_t cpus = hierarchy_named(model, "cpus");
 	int r = 0;
 
-	resources->cpus = malloc(sizeof(*resources->cpus) * ((size_t)spans + 1));
-	resources->last_cpu = malloc(sizeof(*resources->last_cpu) * ((size_t)spans + 1));
-	resources->device_of = malloc(sizeof(*resources->device_of) * ((size_t)spans + 1));
-	if (!resources->cpus || !resources->last_cpu || !resources->device_of)
+	resources->cpus = malloc(sizeof(*resources->cpus) * ((size_t)model->span_count + 1));
+	resources->last_cpu = malloc(sizeof(*resources->last_cpu) * ((size_t)model->span_count + 1));
+	if (!resources->cpus || !resources->last_cpu)
 		return -ENOMEM;
-	for (uint32_t span = 0; span < spans; span++)
-		resources->last_cpu[span] = resources->device_of[span] = CLEW_NONE;
-	if (devices != CLEW_NONE) {
-		resources->rank_of = malloc(sizeof(*resources->rank_of) * ((size_t)spans + 1));
-		if (!resources->rank_of)
-			return -ENOMEM;
-		for (uint32_t span = 0; span < spans; span++)
-			resources->rank_of[span] = CLEW_NONE;
-	}
+	for (uint32_t span = 0; span < model->span_count; span++)
+		resources->last_cpu[span] = CLEW_NONE;
 	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling) {
 		if (!map_get(&resources->roots, model->spans[root].name, 0))
 			r = map_set(&resources->roots, model->spans[root].name, 0, root);
 		if (cpus != CLEW_NONE && clew_model_category_of(model, root, cpus) != CLEW_NONE)
 			resources->cpus[resources->cpu_count++] = root;
-		if (devices != CLEW_NONE && clew_model_category_of(model, root, devices) != CLEW_NONE) {
-			struct device *grown = reallocarray(resources->devices, resources->device_count + 1, sizeof(*grown));
-
-			if (!grown)
-				return -ENOMEM;
-			resources->devices = grown;
-			grown[resources->device_count] = (struct device){.root = root};
-			resources->device_of[root] = resources->device_count++;
-			if (r == 0)
-				r = index_requests(resources, &grown[resources->device_count - 1]);
-		}
 	}
-	return r;
+	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices) : r;
 }
 
 int blame_resources(struct blame *blame)
@@ -333,23 +254,16 @@ int blame_resources(struct blame *blame)
 	for (uint32_t es = 0; es < model->es_count && r == 0; es++)
 		if (blame->victims[model->es[es].span])
 			r = charge_es(&resources, es);
-	/* What runs on a device is no CPU's. */
-	for (uint32_t span = 0; span < model->span_count && resources.device_count; span++) {
-		uint32_t root = span;
-
-		while (model->spans[root].parent != CLEW_NONE)
-			root = model->spans[root].parent;
-		blame->antagonists[span] = blame->antagonists[span] && resources.device_of[root] == CLEW_NONE;
-	}
-	if (r == 0 && !resources.cpu_count)
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+		if (blame->victims[root])
+			r = charge_spins(&resources, root);
+	if (r == 0 && !resources.cpu_count) {
+		/* What runs on a device is no CPU's. */
+		for (uint32_t span = 0; span < model->span_count && resources.devices; span++)
+			blame->antagonists[span] = blame->antagonists[span] && !blame_on_device(resources.devices, span);
 		r = blame_running(blame, CLEW_SEGMENT_RUNQUEUE, in_runqueue);
-	for (uint32_t i = 0; i < resources.device_count; i++) {
-		free(resources.devices[i].requests);
-		free(resources.devices[i].latest_end);
 	}
-	free(resources.devices);
-	free(resources.device_of);
-	free(resources.rank_of);
+	blame_devices_free(resources.devices);
 	free(resources.cpus);
 	free(resources.last_cpu);
 	map_done(&resources.roots);
