@@ -73,6 +73,22 @@ int clew_path_find(struct clew_path_finder *finder, const struct clew_position *
 		   const struct clew_path_options *options, struct clew_paths *ret_paths);
 void clew_paths_done(struct clew_paths *paths);
 
+/* What a span did between two idle waits of its own. */
+struct clew_path_operation {
+	clew_time from;		    /* the first of them was over; from there it was in the run queue */
+	struct clew_position start; /* it ran again */
+	struct clew_position end;   /* the second one began */
+};
+
+/*
+ * The operations of a span in order of time. `idle_kinds`: bit mask of the kinds of
+ * waits (enum clew_wait_kind) that count as idle; 0: as for clew_operations(). One
+ * that is continued in the same system call is one idle wait. The array is the
+ * caller's to free. 0 or -ENOMEM.
+ */
+int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t idle_kinds, struct clew_path_operation **ret_operations,
+			 size_t *ret_count);
+
 /*
  * A stretch of a path, never empty. Kinds: running, in an ES of the path, or device
  * where that is a request's; a wait's kind, where the path goes through a gap of a span; runqueue, between what made an
@@ -87,14 +103,25 @@ struct clew_path_segment {
 	uint32_t span;	     /* whose time it is */
 	uint32_t es;	     /* running: the ES; else the one it ends in */
 	uint32_t dependency; /* of a scheduling delay: the edge; else CLEW_NONE */
-	uint32_t attributes; /* of a typed wait; else CLEW_NONE */
+	uint32_t attributes; /* of a typed wait, or of the request that was queued or at the device; else CLEW_NONE */
 	uint32_t child;	     /* of a gap in which a child ran: the child; else CLEW_NONE */
 	bool on_path;	     /* an ES of the path runs */
 };
 
-/* Segments in order of time; they cover path->start..end exactly. The array is the caller's to free. 0 or -ENOMEM. */
+/*
+ * Segments in order of time; they cover path->start..end exactly. A path of an
+ * operation may be given its `from` as start. The array is the caller's to free. 0 or
+ * -ENOMEM.
+ */
 int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
 		       size_t *ret_count);
+
+/*
+ * What a segment waited for, "KIND:NAME", or the file that its request was on; NULL:
+ * nothing that is known. Of a page fault and a stop there is none: what the
+ * interrupted call worked on has nothing to do with them. The model's.
+ */
+const char *clew_path_segment_object(const struct clew_model *model, const struct clew_path_segment *segment);
 
 /* A mark of an ES of a path. */
 struct clew_path_mark {
@@ -115,8 +142,8 @@ int clew_path_marks(const struct clew_model *model, const struct clew_path *path
 enum clew_path_dimension {
 	CLEW_BY_KIND,
 	CLEW_BY_THREAD,	  /* the root span */
-	CLEW_BY_FUNCTION, /* the name of a span that has a parent */
-	CLEW_BY_OBJECT,	  /* the attribute "object" of a typed wait, and its kind */
+	CLEW_BY_FUNCTION, /* the name of a span that has a parent; of a request its operation */
+	CLEW_BY_OBJECT,	  /* clew_path_segment_object(), and the kind */
 	CLEW_BY_COUNT,
 };
 

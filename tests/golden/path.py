@@ -37,6 +37,7 @@ wait a 20..60 futex object="futex:0x10"
 dep unlock b@50 -> a@60
 wait a 70..75 sleep
 suspend a 80..85
+wait a 90..92 fault object="file:/x"
 """
 
 
@@ -87,11 +88,11 @@ def test_waits():
     answer = ask(WAITS, ["path", "--from", "a @ 0%", "--to", "a @ 100%", "--strategy", "predecessor"])
     tap.same("gaps by kind, and the run queue after what ended them", [(s[0], s[1], s[2]) for s in stretches(answer)],
              [(0, 20, "running"), (20, 50, "futex"), (50, 60, "runqueue"), (60, 70, "running"), (70, 75, "sleep"), (75, 80, "running"),
-              (80, 85, "unknown"), (85, 100, "running")])
+              (80, 85, "unknown"), (85, 90, "running"), (90, 92, "fault"), (92, 100, "running")])
     tap.same("an object stays with its wait", [s["object"] for s in answer["segments"]][:3], [None, "futex:0x10", None])
     tap.same("totals by kind", [(row["kind"], row["ns"]) for row in answer["totals"]["kinds"]],
-             [("running", 50), ("futex", 30), ("runqueue", 10), ("sleep", 5), ("unknown", 5)])
-    tap.same("totals by object", [(row["object"], row["kind"], row["ns"]) for row in answer["totals"]["objects"]], [("futex:0x10", "futex", 30)])
+             [("running", 48), ("futex", 30), ("runqueue", 10), ("sleep", 5), ("unknown", 5), ("fault", 2)])
+    tap.same("totals by object, of which a fault has none", [(row["object"], row["kind"], row["ns"]) for row in answer["totals"]["objects"]], [("futex:0x10", "futex", 30)])
     trace = "span a [0,100]\nspan b [20,90]\nwait b 30..35 sleep\ndep send a@25 -> b@50\n"
     answer = ask(trace, ["path", "--from", "a @ 0%", "--to", "b @ 100%"])
     tap.same("what the receiver did before it took the message",
@@ -110,6 +111,43 @@ dep request disk/r@80 -> a@90
 """
     tap.same("through a request", [s[:3] for s in stretches(ask(trace, ["path", "--from", "a @ 0%", "--to", "a @ 100%"]))],
              [(0, 20, "running"), (20, 50, "queued"), (50, 80, "device"), (80, 90, "runqueue"), (90, 100, "running")])
+    answer = ask(trace.replace("no-call", "no-call op=write object=file:/x"), ["path", "--from", "a @ 0%", "--to", "a @ 100%"])
+    tap.same("a request counts by what it does", [(row["name"], row["ns"]) for row in answer["totals"]["functions"]], [("write", 60)])
+    tap.same("and by its file", [(row["object"], row["kind"], row["ns"]) for row in answer["totals"]["objects"]],
+             [("file:/x", "device", 30), ("file:/x", "queued", 30)])
+
+
+# The second wait for data is one: it goes on in the same call.
+OPERATIONS = """
+span a [0,200]
+wait a 10..20 poll call=epoll_wait runqueue=3
+wait a 30..40 fsync object="file:/x" call=fdatasync
+wait a 50..60 socket call=sendto
+wait a 70..80 socket call=recvfrom
+wait a 85..90 socket call=recvfrom call_id=same
+wait a 95..120 pipe call=read
+wait a 130..131 sleep
+"""
+
+
+def test_operations():
+    answer = ask(OPERATIONS, ["path", "--all", "a", "--operations"])
+    tap.same("operations lie between idle waits", [(row["span"], row["start"], row["end"], row["work"]) for row in answer["instances"]],
+             [("a", 17, 70, 30), ("a", 90, 95, 5)])
+    tap.same("they begin in the run queue", stretches(answer)[:2], [(17, 20, "runqueue", "a"), (20, 30, "running", "a")])
+    tap.same("their time is all there", {row["kind"]: row["ns"] for row in answer["totals"]["kinds"]},
+             {"running": 35, "fsync": 10, "socket": 10, "runqueue": 3})
+    answer = ask(OPERATIONS, ["path", "--all", "a", "--operations", "--idle", "fsync,socket"])
+    tap.same("between idle waits of other kinds", [(row["start"], row["end"]) for row in answer["instances"]], [(40, 50), (60, 70)])
+    status, out, err = run(OPERATIONS, ["path", "--all", "a", "--operations"])
+    tap.report("text of operations", "" if status == 0 and not err and "over 2 operations: 58 ns in all" in out else repr((out, err)))
+    for name, arguments, status, words in (
+            ("no operation is exit status 1", ["--all", "a", "--operations", "--idle", "fsync"], 1, "--idle"),
+            ("operations of nothing", ["--operations", "--from", "a @ 0%", "--to", "a @ 100%"], 2, "--all"),
+            ("idle waits without operations", ["--all", "a", "--idle", "poll"], 2, "--operations"),
+            ("idle waits of no kind", ["--all", "a", "--operations", "--idle", "naps"], 2, "naps")):
+        got, out, err = run(OPERATIONS, ["path"] + arguments)
+        tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
 
 
 def test_top():
@@ -167,6 +205,6 @@ def test_text():
     tap.report("text of instances", "" if status == 0 and not err and "over 5 instances" in out else repr(out))
 
 
-for test in (test_trace1, test_ties, test_several_origins, test_waits, test_top, test_marks, test_all, test_errors, test_text):
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_top, test_marks, test_all, test_errors, test_text):
     test()
 sys.exit(tap.end())

@@ -3,6 +3,8 @@
  * Operations: what a thread did between two idle waits. Both waits must be in the
  * capture; one that is continued in the same call is one idle wait.
  */
+#include "operations.h"
+
 #include <clew/why.h>
 #include <errno.h>
 #include <model/trace_internal.h>
@@ -85,17 +87,17 @@ static bool receives(unsigned call)
 	}
 }
 
-static bool is_idle(const struct clew_sleep *sleep, uint64_t idle_kinds)
+bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
 {
 	if (idle_kinds)
-		return sleep->kind < 64 && idle_kinds >> sleep->kind & 1;
-	switch (sleep->kind) {
+		return kind < 64 && idle_kinds >> kind & 1;
+	switch (kind) {
 	case CLEW_WAIT_POLL:
 		return true;
 	case CLEW_WAIT_SOCKET:
-		return receives(sleep->call);
+		return receives(call);
 	case CLEW_WAIT_PIPE:
-		return sleep->call == SYS_read || sleep->call == SYS_readv;
+		return call == SYS_read || call == SYS_readv;
 	default:
 		return false;
 	}
@@ -114,7 +116,7 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
 			continue;
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
-		if (!is_idle(sleep, idle_kinds))
+		if (!operation_is_idle(sleep->kind, sleep->call, idle_kinds))
 			continue;
 		if (last && last->call_id != sleep->call_id && last->end >= from && sleep->start <= to && last->end < sleep->start &&
 		    !(sleep->open & CLEW_OPEN_START))

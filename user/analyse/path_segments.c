@@ -60,8 +60,12 @@ static int cut_running(struct cutter *cutter, uint32_t es, bool on_path)
 {
 	struct clew_path_segment segment = NOTHING;
 
-	segment.kind = on_device(cutter, cutter->model->es[es].span) ? CLEW_SEGMENT_DEVICE : CLEW_SEGMENT_RUNNING;
+	segment.kind = CLEW_SEGMENT_RUNNING;
 	segment.span = cutter->model->es[es].span;
+	if (on_device(cutter, segment.span)) {
+		segment.kind = CLEW_SEGMENT_DEVICE;
+		segment.attributes = cutter->model->spans[segment.span].attributes;
+	}
 	segment.es = es;
 	segment.on_path = on_path;
 	return cut(cutter, cutter->model->es[es].end, segment);
@@ -94,6 +98,8 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 	if (wait != CLEW_NONE) {
 		segment.kind = model->waits[wait].kind;
 		segment.attributes = model->waits[wait].attributes;
+		if (segment.kind == CLEW_SEGMENT_QUEUED)
+			segment.attributes = model->spans[segment.span].attributes;
 	} else if (trigger != CLEW_NONE && model->dependencies[model->es[es].in].type == CLEW_DEPENDENCY_RETURN) {
 		segment.kind = CLEW_WAIT_OTHER;
 		segment.child = model->es[trigger].span;
@@ -160,6 +166,8 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 					dependency = CLEW_NONE;
 				r = cut_before(&cutter, es, dependency);
 			}
+		} else {
+			r = cut_delay(&cutter, es, model->es[es].in);
 		}
 		if (r == 0)
 			r = cut_running(&cutter, es, true);
@@ -171,4 +179,11 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 	*ret_segments = cutter.segments;
 	*ret_count = cutter.count;
 	return 0;
+}
+
+const char *clew_path_segment_object(const struct clew_model *model, const struct clew_path_segment *segment)
+{
+	if (segment->kind == CLEW_WAIT_FAULT || segment->kind == CLEW_WAIT_STOPPED)
+		return NULL;
+	return clew_model_attribute(model, segment->attributes, "object");
 }

@@ -3,6 +3,7 @@
  * Sums of path segments by kind, thread, function and object. Each segment counts
  * once in a dimension, if it has a place there.
  */
+#include <clew/tokens.h>
 #include <model/map.h>
 #include <string.h>
 
@@ -79,6 +80,16 @@ static int index_again(struct clew_path_totals *totals)
 	return 0;
 }
 
+/* Requests are named for where they are on the disk; what they do there is what many share. */
+static const char *function_of(const struct clew_model *model, const struct clew_path_segment *segment)
+{
+	const char *operation = NULL;
+
+	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED)
+		operation = clew_model_attribute(model, model->spans[segment->span].attributes, "op");
+	return operation ?: clew_model_string(model, model->spans[segment->span].name);
+}
+
 int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments, size_t count)
 {
 	const struct clew_model *model = totals->model;
@@ -87,7 +98,7 @@ int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path
 	for (size_t i = 0; i < count && r == 0; i++) {
 		const struct clew_path_segment *segment = &segments[i];
 		clew_time ns = segment->end - segment->start;
-		const char *object = clew_model_attribute(model, segment->attributes, "object"), *name;
+		const char *object = clew_path_segment_object(model, segment), *name;
 		uint32_t root = segment->span;
 
 		r = add(totals, 0, ns, (struct clew_path_total){.dimension = CLEW_BY_KIND, .kind = segment->kind, .span = CLEW_NONE});
@@ -102,7 +113,7 @@ int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path
 		if (r == 0)
 			r = add(totals, root, ns, (struct clew_path_total){.dimension = CLEW_BY_THREAD, .span = root});
 		if (r == 0 && root != segment->span) {
-			name = clew_model_string(model, model->spans[segment->span].name);
+			name = function_of(model, segment);
 			r = add(totals, (uint64_t)(uintptr_t)name, ns,
 				(struct clew_path_total){.dimension = CLEW_BY_FUNCTION, .span = CLEW_NONE, .name = name});
 		}

@@ -23,7 +23,9 @@ struct path_values {
 	const char *hierarchy;
 	const char *marks;
 	struct clew_number top;
+	uint64_t idle; /* bit mask, 0 the default */
 	uint32_t strategy;
+	bool operations;
 	bool all_origins;
 	bool json;
 };
@@ -46,6 +48,10 @@ const struct clew_option clew_path_options[] = {
 	{0, "to", "POSITION", "the path ends there", clew_take_string, offsetof(struct path_values, to)},
 	{0, "all", "PATTERN", "the paths of all these spans, each from its start to its end", clew_take_string,
 	 offsetof(struct path_values, all)},
+	{0, "operations", NULL, "with --all, the paths of what these spans did between two idle waits each", clew_take_flag,
+	 offsetof(struct path_values, operations)},
+	{0, "idle", "KIND,..", "waits between operations (poll, accept, receive, read of an empty pipe)", clew_take_wait_kinds,
+	 offsetof(struct path_values, idle)},
 	{0, "strategy", "STRATEGY", "most_work (the default), temporal_most_work, most_prox, predecessor, least_work, least_prox or causal",
 	 take_strategy, offsetof(struct path_values, strategy)},
 	{0, "top", "K", "K distinct paths, the best first", clew_take_number, offsetof(struct path_values, top)},
@@ -111,10 +117,19 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 		return out_of_memory();
 	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
 		return out_of_memory();
+	if (answer->values->all && !answer->values->json) {
+		/* Of instances text has the sums alone. */
+		free(found->path.es);
+		free(found->segments);
+		found->path.es = NULL;
+		found->segments = NULL;
+		return 0;
+	}
 	return answer->values->marks ? find_marks(answer, found) : 0;
 }
 
-static int find(struct answer *answer, const struct clew_position *from, const struct clew_position *to, uint32_t span)
+/* `span`: of which this is an instance, that begins at `start` at the latest; or CLEW_NONE. */
+static int find(struct answer *answer, const struct clew_position *from, const struct clew_position *to, uint32_t span, clew_time start)
 {
 	const struct clew_path_options options = {
 		.strategy = answer->values->strategy,
@@ -133,9 +148,26 @@ static int find(struct answer *answer, const struct clew_position *from, const s
 		return clew_fail(CLEW_EXIT_INPUT, "the trace is inconsistent: see clew check");
 	if (r < 0)
 		return out_of_memory();
-	for (size_t i = 0; i < paths.count && !status; i++)
+	for (size_t i = 0; i < paths.count && !status; i++) {
+		if (start < paths.paths[i].start)
+			paths.paths[i].start = start;
 		status = keep(answer, &paths.paths[i], span, i == 0);
+	}
 	clew_paths_done(&paths);
+	return status;
+}
+
+static int find_operations(struct answer *answer, uint32_t span)
+{
+	struct clew_path_operation *operations;
+	int status = 0;
+	size_t count;
+
+	if (clew_path_operations(answer->model, span, answer->values->idle, &operations, &count) < 0)
+		return out_of_memory();
+	for (size_t i = 0; i < count && !status; i++)
+		status = find(answer, &operations[i].start, &operations[i].end, span, operations[i].from);
+	free(operations);
 	return status;
 }
 
@@ -154,7 +186,7 @@ static int find_all(struct answer *answer)
 		const struct clew_position from = {span->elementary.first, span->start};
 		const struct clew_position to = {span->elementary.first + span->elementary.count - 1, span->end};
 
-		status = find(answer, &from, &to, spans[i]);
+		status = answer->values->operations ? find_operations(answer, spans[i]) : find(answer, &from, &to, spans[i], from.at);
 	}
 	free(spans);
 	return status;
@@ -194,7 +226,7 @@ static void json_segments(struct clew_json *json, struct answer *answer, const s
 			clew_json_string(json, "type",
 					 clew_model_string(model, model->types[model->dependencies[segment->dependency].type]));
 		}
-		clew_json_string(json, "object", clew_model_attribute(model, segment->attributes, "object"));
+		clew_json_string(json, "object", clew_path_segment_object(model, segment));
 		if (segment->child != CLEW_NONE)
 			clew_json_string(json, "child", clew_span_name(&answer->names, segment->child));
 		clew_json_object_end(json);
@@ -349,7 +381,7 @@ static void print_totals(struct answer *answer, clew_time whole)
 static void print_segment(struct answer *answer, const struct clew_path *path, const struct clew_path_segment *segment)
 {
 	const struct clew_model *model = answer->model;
-	const char *object = clew_model_attribute(model, segment->attributes, "object");
+	const char *object = clew_path_segment_object(model, segment);
 
 	printf("  %12s %10s  %-9s ", CLEW_OFFSET((uint64_t)(segment->start - path->start), (uint64_t)(path->end - path->start)),
 	       CLEW_DURATION((uint64_t)(segment->end - segment->start)), clew_wait_kind_name(segment->kind));
@@ -399,7 +431,8 @@ static void print_text(struct answer *answer)
 			whole += answer->found[i].path.end - answer->found[i].path.start;
 			work += answer->found[i].path.work;
 		}
-		printf("%s over %zu instances: %s in all", strategy, answer->count, CLEW_DURATION((uint64_t)whole));
+		printf("%s over %zu %s: %s in all", strategy, answer->count, answer->values->operations ? "operations" : "instances",
+		       CLEW_DURATION((uint64_t)whole));
 		printf(", %s of work on their paths\n", CLEW_DURATION((uint64_t)work));
 		print_totals(answer, whole);
 		return;
@@ -432,14 +465,19 @@ static int answer_with(struct answer *answer)
 		return out_of_memory();
 	if (values->all) {
 		status = find_all(answer);
-		if (!status && !answer->count)
+		if (!status && !answer->count && values->operations)
+			status = clew_fail(
+				CLEW_EXIT_NEGATIVE,
+				"no operation of '%s' lies between two idle waits: choose other spans, or other waits with --idle",
+				values->all);
+		else if (!status && !answer->count)
 			status = clew_fail(CLEW_EXIT_NEGATIVE, "no span of '%s' has a path: see clew check", values->all);
 	} else {
 		status = clew_find_position("--from", values->from, answer->model, values->hierarchy, &from);
 		if (!status)
 			status = clew_find_position("--to", values->to, answer->model, values->hierarchy, &to);
 		if (!status)
-			status = find(answer, &from, &to, CLEW_NONE);
+			status = find(answer, &from, &to, CLEW_NONE, from.at);
 	}
 	if (status)
 		return status;
@@ -462,6 +500,9 @@ int clew_command_path(int argc, char **argv)
 		return status;
 	if (values.all && (values.from || values.to || values.top.given))
 		return clew_fail(CLEW_EXIT_INPUT, "path: --all has the ends of its spans: leave --from, --to and --top out");
+	if ((values.operations && !values.all) || (values.idle && !values.operations))
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "path: operations are of spans: give --all with --operations, and --operations with --idle");
 	if (!values.all && (!values.from || !values.to))
 		return clew_fail(CLEW_EXIT_INPUT, "path: an end is missing: give --from and --to, or --all");
 	status = clew_open_model(operands[0], &model, NULL);
