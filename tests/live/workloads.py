@@ -7,7 +7,10 @@ recall are both 1.0 in all runs, or the test fails. Excused is only what clew it
 blind: some machines hide single switches of certain tasks from every tracer. These are counted
 and must be few.
 
-Usage: workloads.py [--runs N] [--only NAME,..]   (runs also from CLEW_LIVE_RUNS; 20)
+Recording and comparing may be done on two machines: a guest that is emulated is slow at the latter.
+
+Usage: workloads.py [--runs N] [--only NAME+..] [--record DIR | --compare DIR [--wrong FILE] [--again DIR]]
+       (runs also from CLEW_LIVE_RUNS; 20)
 """
 
 import argparse
@@ -128,10 +131,11 @@ def load_requests(results, path, graphs):
     return requests
 
 
-def check_recording(results, names, seeds, directory, place, alone=False):
+def compare(results, directory, about):
+    """Compares what one recording holds with what its workloads printed. `about`: what take_down() wrote of it."""
     begun = time.monotonic()
-    path = record(names, seeds, directory, place, alone)
-    recorded = time.monotonic()
+    path = os.path.join(directory, "trace.clew")
+    names, seeds = about["names"], about["seeds"]
     info = answer("info", path)
     ledger = info["ledger"]
     if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
@@ -139,7 +143,7 @@ def check_recording(results, names, seeds, directory, place, alone=False):
     loaded = {(name, seed): load(name, seed, directory) for name in names for seed in seeds}
     requests = load_requests(results, path, [graph for graph, _ in loaded.values() if graph])
     capture = Capture(answer("edges", path)["edges"], answer("waits", path)["waits"], requests)
-    capture.passes_on = place.direct
+    capture.passes_on = about["direct"]
     questions = []
     for name in names:
         for seed in seeds:
@@ -156,15 +160,58 @@ def check_recording(results, names, seeds, directory, place, alone=False):
             # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
             for problem in compare_why(fact, why, capture, 2.5 if GUEST and name == "spinners" else 1.0):
                 results.note(name, seed, problem)
-    note(f"recorded in {recorded - begun:.0f} s, compared in {time.monotonic() - recorded:.0f} s, {len(questions)} explanations")
+    note(f"recorded in {about['seconds']:.0f} s, compared in {time.monotonic() - begun:.0f} s, {len(questions)} explanations")
 
 
-def may_skip(name, reason):
+def take_down(top, names, seeds, alone):
+    """
+    Records all workloads and keeps under `top` what compare() needs: a directory a recording, and about.json. It may
+    be looked at on another machine.
+    """
+    os.makedirs(top, exist_ok=True)
+    about = {"names": [], "left_out": [], "cpus": os.cpu_count(), "runs": len(seeds), "recordings": [], "bits32": feature("32-bit calls")}
+    for name in names:
+        if "-32" in name and not runs_here(name):
+            # Whose fault it is that the program does not run, its kernel's own word tells.
+            about["left_out"].append([name, "this machine does not run the program" if about["bits32"][0] and not GUEST else "",
+                                      about["bits32"][1] or "this kernel runs no 32-bit programs"])
+        else:
+            about["names"].append(name)
+    with Place() as place:
+        for name in list(about["names"]):
+            reason = place.needs(name)
+            if reason:
+                about["names"].remove(name)
+                # A guest is made with all that is needed.
+                about["left_out"].append([name, reason if GUEST else "", reason])
+        for first in range(0, len(seeds), RUNS_PER_RECORDING):
+            some = seeds[first:first + RUNS_PER_RECORDING]
+            directory = os.path.join(top, f"run{first}")
+            os.makedirs(directory)
+            begun = time.monotonic()
+            record(about["names"], some, directory, place, alone)
+            about["recordings"].append({"directory": f"run{first}", "names": about["names"], "seeds": some, "direct": place.direct,
+                                        "seconds": time.monotonic() - begun})
+    with open(os.path.join(top, "about.json"), "w", encoding="ascii") as file:
+        json.dump(about, file)
+
+
+def look_at(top):
+    """What take_down() left under `top`, compared: (about, Results)."""
+    with open(os.path.join(top, "about.json"), encoding="ascii") as file:
+        about = json.load(file)
+    results = Results(about["names"])
+    for recording in about["recordings"]:
+        compare(results, os.path.join(top, recording["directory"]), recording)
+    return about, results
+
+
+def may_skip(name, reason, about):
     """Whether what a workload lacks is really lacking."""
     if name.endswith("-32") or "-32," in name:
-        return not feature("32-bit calls")[0]
+        return not about["bits32"][0]
     if name.startswith("race"):
-        return os.cpu_count() < 2
+        return about["cpus"] < 2
     return "refused" in reason or "no such" in reason
 
 
@@ -177,51 +224,21 @@ def runs_here(name):
         return False
 
 
-def try_again(results, names, seeds, place):
+def to_try_again(results):
     """
-    A few that disagreed run once more, each by itself: side by side on two CPUs, under an emulator too, some of the
-    workloads' own assumptions about time fail. Many at once are no accident, and are not tried again.
+    Of those that disagreed, what shall run once more, each by itself: side by side on two CPUs, under an emulator too,
+    some of the workloads' own assumptions about time fail. Many at once are no accident, and are not tried again.
     """
-    wrong = [name for name in names if results.wrong[name]]
-    if not wrong or len(wrong) > max(1, len(names) // 8):
-        return None
-    second = Results(wrong)
-    second.waits_of = set(wrong)
-    directory = scratch("again")
-    os.makedirs(directory)
-    check_recording(second, wrong, [seed + 10000 for seed in seeds], directory, place, alone=True)
-    return second
+    wrong = [name for name in results.scores if results.wrong[name]]
+    return wrong if len(wrong) <= max(1, len(results.scores) // 8) else []
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=int(os.environ.get("CLEW_LIVE_RUNS", "20")))
-    parser.add_argument("--only", default="")
-    parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    names = options.only.split("+") if options.only else QUIET + LOUD
-    results = Results(names)
-    for name in [n for n in names if "-32" in n]:
-        if not runs_here(name):
-            names.remove(name)
-            available, reason = feature("32-bit calls")
-            if available and not GUEST:
-                ok(False, f"workload {name}", "this machine does not run the program")
-            else:
-                skip(f"workload {name}", reason or "this kernel runs no 32-bit programs")
-    seeds = list(range(options.seed, options.seed + options.runs))
-    with Place() as place:
-        for name in list(names):
-            reason = place.needs(name)
-            if reason:
-                names.remove(name)
-                # A guest is made with all that is needed.
-                (ok(False, f"workload {name}", reason) if GUEST else skip(f"workload {name}", reason))
-        for first in range(0, len(seeds), RUNS_PER_RECORDING):
-            directory = scratch(f"run{first}")
-            os.makedirs(directory)
-            check_recording(results, names, seeds[first:first + RUNS_PER_RECORDING], directory, place)
-        second = try_again(results, names, seeds, place)
+def report(about, results, second):
+    for name, wrong, reason in about["left_out"]:
+        if wrong:
+            ok(False, f"workload {name}", wrong)
+        else:
+            skip(f"workload {name}", reason)
     for line in results.score.table():
         note(line)
     for problem in results.blind[:20]:
@@ -229,24 +246,61 @@ def main():
     ok(not results.requests_differ, "requests of one device are the same among all", results.requests_differ[:2])
     total = sum(results.score.right.values()) + sum(results.waits.values())
     ok(len(results.blind) <= total / 500, f"clew is blind in {len(results.blind)} of {total} cases", "more than 0.2 %")
-    for name in names:
+    for name in about["names"]:
+        runs = about["runs"]
         pairs = sum(results.scores[name].right.values())
-        title = f"workload {name}: {options.runs} runs, {pairs} pairs, {results.waits[name]} waits, {results.facts[name]} explanations, {results.rules[name]} rules"
+        title = f"workload {name}: {runs} runs, {pairs} pairs, {results.waits[name]} waits, {results.facts[name]} explanations, {results.rules[name]} rules"
         if name in results.skipped and not results.wrong[name]:
-            if may_skip(name, results.skipped[name]):
+            if may_skip(name, results.skipped[name], about):
                 skip(f"workload {name}", results.skipped[name])
             else:
                 ok(False, title, "skipped itself: " + results.skipped[name])
             continue
         for problem in results.wrong[name][:8]:
             note(f"{name}: {problem}")
-        if second and name in second.waits_of and not second.wrong[name]:
-            ok(True, title + f"; disagreed beside others, agreed in {options.runs} more runs by itself")
+        tried = second and name in second.scores
+        if tried and not second.wrong[name]:
+            ok(True, title + f"; disagreed beside others, agreed in {runs} more runs by itself")
             continue
-        for problem in second.wrong[name][:8] if second else []:
+        for problem in second.wrong[name][:8] if tried else []:
             note(f"{name}, by itself: {problem}")
         ok(not results.wrong[name], title, f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
     finish()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=int(os.environ.get("CLEW_LIVE_RUNS", "20")))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alone", action="store_true", help="each by itself")
+    parser.add_argument("--record", metavar="DIR", help="record only")
+    parser.add_argument("--compare", metavar="DIR", help="what --record left there")
+    parser.add_argument("--again", metavar="DIR", help="with --compare: the second recording of those that disagreed")
+    parser.add_argument("--wrong", metavar="FILE", help="with --compare: if some disagree that may be tried again, say only which, there")
+    options = parser.parse_args()
+    names = options.only.split("+") if options.only else QUIET + LOUD
+    seeds = list(range(options.seed, options.seed + options.runs))
+    if options.record:
+        take_down(options.record, names, seeds, options.alone)
+        ok(True, f"{len(names)} workloads recorded")
+        finish()
+    top = options.compare or scratch("first")
+    if not options.compare:
+        take_down(top, names, seeds, options.alone)
+    about, results = look_at(top)
+    again = to_try_again(results)
+    if again and options.wrong:
+        with open(options.wrong, "w", encoding="ascii") as file:
+            file.write("+".join(again))
+        return
+    second = None
+    if options.again:
+        second = look_at(options.again)[1]
+    elif again and not options.compare:
+        take_down(scratch("again"), again, [seed + 10000 for seed in seeds], True)
+        second = look_at(scratch("again"))[1]
+    report(about, results, second)
 
 
 if __name__ == "__main__":
