@@ -263,6 +263,67 @@ static char *write_model(const struct clew_model *model)
 	return text.data;
 }
 
+static struct clew_maker *new_maker(void);
+
+struct end {
+	uint32_t span;
+	clew_time at;
+};
+
+static int compare_moments(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static char *all_spans(const struct clew_model *model)
+{
+	struct text text = {};
+
+	for (uint32_t i = 0; i < model->span_count; i++) {
+		char *span = text_span(model, i);
+
+		text_add(&text, "%s\n", span);
+		free(span);
+	}
+	return text.data;
+}
+
+/* The same dependencies made one after the other. */
+static void assert_same_spans(const struct clew_model *model)
+{
+	struct clew_maker *maker = new_maker();
+	char *spans = all_spans(model), *others;
+	struct clew_model *other;
+
+	for (uint32_t i = 0; i < model->dependency_count; i++) {
+		const struct clew_dependency *d = &model->dependencies[i];
+		struct end ends[2][MOST_EVENTS];
+		uint32_t counts[2] = {d->origins.count, d->destinations.count}, number;
+
+		assert_int_equal(clew_maker_dependency(maker, d->type, d->mode, CLEW_NONE, &number), 0);
+		for (int side = 0; side < 2; side++) {
+			const uint32_t *es = side ? model->destinations + d->destinations.first : model->origins + d->origins.first;
+
+			for (uint32_t j = 0; j < counts[side]; j++)
+				ends[side][j] = (struct end){model->es[es[j]].span, side ? model->es[es[j]].start : model->es[es[j]].end};
+			qsort(ends[side], counts[side], sizeof(struct end), compare_moments);
+		}
+		for (uint32_t j = 0; j < counts[0]; j++)
+			assert_int_equal(clew_maker_origin(maker, number, ends[0][j].span, ends[0][j].at, 0), 0);
+		for (uint32_t j = 0; j < counts[1]; j++)
+			assert_int_equal(clew_maker_destination(maker, number, ends[1][j].span, ends[1][j].at, ends[1][j].at, 0), 0);
+	}
+	assert_int_equal(clew_maker_finish(maker, &other), 0);
+	others = all_spans(other);
+	assert_string_equal(spans, others);
+	free(spans);
+	free(others);
+	clew_model_free(other);
+	clew_maker_free(maker);
+}
+
 static struct clew_maker *new_maker(void)
 {
 	struct clew_maker *maker;
@@ -340,6 +401,7 @@ static bool one_set(const struct set *set)
 		free(text);
 		assert_metrics(pairing, &wanted);
 		check_links(model);
+		assert_same_spans(model);
 	} else {
 		assert_int_equal(model->dependency_count, 0);
 		assert_int_equal(model->es_count, SPANS);

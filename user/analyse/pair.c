@@ -12,17 +12,18 @@
 static void begin(struct clew_pairing *pairing)
 {
 	strings_begin(&pairing->strings);
+	pairing->first.item = sizeof(uint32_t);
 	pairing->entries.item = sizeof(struct pair_entry);
 	pairing->options.item = sizeof(struct pair_options);
 	pairing->events.item = sizeof(struct pair_event);
 	pairing->metrics.item = sizeof(struct clew_pair_metrics);
-	pairing->sequenced = false;
+	pairing->sequenced = pairing->waits = false;
 }
 
 void pair_forget(struct clew_pairing *pairing)
 {
 	strings_done(&pairing->strings);
-	map_done(&pairing->keys);
+	vector_done(&pairing->first);
 	vector_done(&pairing->entries);
 	vector_done(&pairing->options);
 	vector_done(&pairing->events);
@@ -58,58 +59,84 @@ void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type, str
 
 /* ---- entries ---- */
 
-static bool are_same(const struct pair_options *a, const struct pair_options *b)
+static bool are_same(const struct clew_pairing *pairing, const struct pair_options *a, const struct clew_pair_options *b)
 {
-	return a->reuse == b->reuse && a->keep_without_origin == b->keep_without_origin &&
-	       a->keep_without_destination == b->keep_without_destination && a->mode == b->mode && a->key_attribute == b->key_attribute;
+	const char *attribute = a->key_attribute == CLEW_NONE ? NULL : strings_get(&pairing->strings, a->key_attribute);
+
+	if (a->reuse != b->reuse || a->keep_without_origin != b->keep_without_origin ||
+	    a->keep_without_destination != b->keep_without_destination || a->mode != b->mode || !attribute != !b->key_attribute)
+		return false;
+	return !attribute || strcmp(attribute, b->key_attribute) == 0;
 }
 
 /* The number of some options, which are kept if they are new. From the last back: it is mostly that. */
 static int find_options(struct clew_pairing *pairing, const struct clew_pair_options *options, uint32_t *ret_number)
 {
-	const struct pair_options *all = pairing->options.data;
-	struct pair_options wanted = {.reuse = options->reuse,
-				      .keep_without_origin = options->keep_without_origin,
-				      .keep_without_destination = options->keep_without_destination,
-				      .mode = options->mode,
-				      .key_attribute = CLEW_NONE};
-	int r = options->key_attribute ? strings_add(&pairing->strings, options->key_attribute, &wanted.key_attribute) : 0;
+	struct pair_options new = {.reuse = options->reuse,
+				   .keep_without_origin = options->keep_without_origin,
+				   .keep_without_destination = options->keep_without_destination,
+				   .mode = options->mode,
+				   .key_attribute = CLEW_NONE};
+	int r = 0;
 
-	if (r < 0)
-		return r;
 	for (size_t i = pairing->options.count; i-- > 0;) {
 		*ret_number = (uint32_t)i;
-		if (are_same(&all[i], &wanted))
+		if (are_same(pairing, (const struct pair_options *)pairing->options.data + i, options))
 			return 0;
 	}
+	if (options->key_attribute)
+		r = strings_add(&pairing->strings, options->key_attribute, &new.key_attribute);
 	*ret_number = (uint32_t)pairing->options.count;
-	return model_add(&pairing->options, &wanted);
+	return r < 0 ? r : model_add(&pairing->options, &new);
+}
+
+/* The entry that an id's list has of a type, or the end of the list, to be set. NULL: no memory. */
+static uint32_t *find_entry(struct clew_pairing *pairing, uint32_t id, uint32_t type)
+{
+	static const uint32_t none = CLEW_NONE;
+	uint32_t *entry;
+
+	while (pairing->first.count <= id)
+		if (model_add(&pairing->first, &none) < 0)
+			return NULL;
+	entry = (uint32_t *)pairing->first.data + id;
+	while (*entry != CLEW_NONE && pair_entry(pairing, *entry)->type != type)
+		entry = &((struct pair_entry *)pairing->entries.data)[*entry].next;
+	return entry;
 }
 
 int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *id, const struct clew_pair_options *options,
 		       uint32_t *ret_entry)
 {
 	static const struct clew_pair_options none = {};
-	struct pair_entry entry = {.type = type, .id = CLEW_NONE};
-	uint64_t *found;
+	struct pair_entry entry = {.type = type, .id = CLEW_NONE, .next = CLEW_NONE};
+	uint32_t number = (uint32_t)pairing->entries.count, *found = NULL;
 	int r = find_options(pairing, options ?: &none, &entry.options);
 
 	if (r == 0 && id)
 		r = strings_add(&pairing->strings, id, &entry.id);
 	if (r < 0)
 		return r;
-	found = id ? map_get(&pairing->keys, entry.id, type) : NULL;
-	if (found) {
-		if (pair_entry(pairing, (uint32_t)*found)->options != entry.options)
+	/* Before a place in an entry is looked for: entries move. */
+	if (vector_reserve(&pairing->entries, pairing->entries.count + 1) < 0)
+		return -ENOMEM;
+	if (id) {
+		found = find_entry(pairing, entry.id, type);
+		if (!found)
+			return -ENOMEM;
+		if (*found != CLEW_NONE && pair_entry(pairing, *found)->options != entry.options)
 			return -EEXIST;
-		*ret_entry = (uint32_t)*found;
-		return 0;
+		if (*found != CLEW_NONE) {
+			*ret_entry = *found;
+			return 0;
+		}
 	}
-	if (pairing->entries.count >= MOST)
+	if (number >= MOST)
 		return -E2BIG;
-	*ret_entry = (uint32_t)pairing->entries.count;
-	r = model_add(&pairing->entries, &entry);
-	return r < 0 || !id ? r : map_set(&pairing->keys, entry.id, type, *ret_entry);
+	if (found)
+		*found = number;
+	*ret_entry = number;
+	return model_add(&pairing->entries, &entry);
 }
 
 /* ---- events ---- */
@@ -137,6 +164,7 @@ static int add_event(struct clew_pairing *pairing, uint32_t entry, const struct 
 					 .is_destination = is_destination};
 	pairing->events.count++;
 	pairing->sequenced |= event->sequence != 0;
+	pairing->waits |= all[count].wait_from != event->at;
 	return 0;
 }
 

@@ -2,7 +2,9 @@
 /*
  * Pairing. Events are sorted by moment and sequence number all at once, then dealt out
  * to their entries, origins and destinations apart; an entry's two lists are merged into
- * groups, and each group becomes a dependency. All in linear time.
+ * groups, and each group becomes a dependency. All in linear time. Their ends are added
+ * in order of time, as spans like it best: where no span is suspended that is the same
+ * as one dependency after the other, if those of one moment keep that order.
  */
 #include "pair_internal.h"
 
@@ -20,8 +22,10 @@ struct closing {
 	struct clew_pairing *pairing;
 	struct clew_maker *maker;
 	struct clew_pair_problem *problem;
-	uint32_t *begins; /* of each entry's origins, its destinations, the next one's .. in `order` */
+	struct sort_key *keys; /* events in order of time */
+	uint32_t *begins;      /* of each entry's origins, its destinations, the next one's .. in `order` */
 	uint32_t *order;
+	uint32_t *dependencies; /* of each event, CLEW_NONE: it has none */
 };
 
 static int fail(const struct closing *closing, int r, uint32_t entry, uint32_t event, const char *message)
@@ -45,17 +49,17 @@ static size_t bucket_of(const struct pair_event *event)
 	return 2 * (size_t)event->entry + event->is_destination;
 }
 
-static void deal_out(struct closing *closing, const struct sort_key *keys, size_t count)
+static void deal_out(struct closing *closing, size_t count)
 {
 	size_t buckets = 2 * closing->pairing->entries.count;
 	uint32_t *begins = closing->begins;
 
-	for (size_t i = 0; i < count; i++)
-		begins[bucket_of(pair_event(closing->pairing, (uint32_t)i)) + 1]++;
+	for (uint32_t i = 0; i < count; i++)
+		begins[bucket_of(pair_event(closing->pairing, i)) + 1]++;
 	for (size_t i = 0; i < buckets; i++)
 		begins[i + 1] += begins[i];
 	for (size_t i = 0; i < count; i++)
-		closing->order[begins[bucket_of(pair_event(closing->pairing, keys[i].index))]++] = keys[i].index;
+		closing->order[begins[bucket_of(pair_event(closing->pairing, closing->keys[i].index))]++] = closing->keys[i].index;
 	/* Each begin was moved to its end, which is the next one's begin. */
 	memmove(begins + 1, begins, buckets * sizeof(*begins));
 	begins[0] = 0;
@@ -67,10 +71,11 @@ static int put_in_order(struct closing *closing)
 	size_t count = pairing->events.count;
 	struct sort_key *keys = malloc((count + 1) * sizeof(*keys)), *spare = malloc((count + 1) * sizeof(*spare));
 
+	closing->keys = keys;
 	closing->begins = calloc(2 * pairing->entries.count + 1, sizeof(*closing->begins));
 	closing->order = malloc((count + 1) * sizeof(*closing->order));
-	if (!keys || !spare || !closing->begins || !closing->order) {
-		free(keys);
+	closing->dependencies = malloc((count + 1) * sizeof(*closing->dependencies));
+	if (!keys || !spare || !closing->begins || !closing->order || !closing->dependencies) {
 		free(spare);
 		return -ENOMEM;
 	}
@@ -81,9 +86,8 @@ static int put_in_order(struct closing *closing)
 	for (size_t i = 0; i < count; i++)
 		keys[i].key = event_key(pair_event(pairing, keys[i].index)->at);
 	sort_keys(keys, spare, count);
-	deal_out(closing, keys, count);
-	free(keys);
 	free(spare);
+	deal_out(closing, count);
 	return 0;
 }
 
@@ -205,29 +209,24 @@ static int make_dependency(const struct closing *closing, uint32_t entry, const 
 	const struct clew_pairing *pairing = closing->pairing;
 	const struct pair_entry *about = pair_entry(pairing, entry);
 	const struct pair_options *options = pair_options(pairing, entry);
-	struct clew_maker *maker = closing->maker;
-	uint32_t attributes = CLEW_NONE, dependency, event = CLEW_NONE;
+	uint32_t attributes = CLEW_NONE, dependency;
 	int r = 0;
 
 	if (options->key_attribute != CLEW_NONE && about->id != CLEW_NONE) {
 		const char *const pair[] = {strings_get(&pairing->strings, options->key_attribute),
 					    strings_get(&pairing->strings, about->id)};
 
-		r = clew_maker_attributes(maker, pair, 1, &attributes);
+		r = clew_maker_attributes(closing->maker, pair, 1, &attributes);
 	}
 	if (r == 0)
-		r = clew_maker_dependency(maker, about->type, options->mode, attributes, &dependency);
-	for (uint32_t i = 0; i < group->origin_count && r == 0; i++) {
-		const struct pair_event *origin = pair_event(pairing, event = group->origins[i]);
-
-		r = clew_maker_origin(maker, dependency, origin->span, origin->at, origin->place);
-	}
-	for (uint32_t i = 0; i < group->destination_count && r == 0; i++) {
-		const struct pair_event *to = pair_event(pairing, event = group->destinations[i]);
-
-		r = clew_maker_destination(maker, dependency, to->span, to->wait_from, to->at, to->place);
-	}
-	return r < 0 ? fail(closing, r, entry, event, clew_maker_error(maker)) : 0;
+		r = clew_maker_dependency(closing->maker, about->type, options->mode, attributes, &dependency);
+	if (r < 0)
+		return fail(closing, r, entry, CLEW_NONE, clew_maker_error(closing->maker));
+	for (uint32_t i = 0; i < group->origin_count; i++)
+		closing->dependencies[group->origins[i]] = dependency;
+	for (uint32_t i = 0; i < group->destination_count; i++)
+		closing->dependencies[group->destinations[i]] = dependency;
+	return 0;
 }
 
 static int make_group(const struct closing *closing, uint32_t entry, const struct group *group)
@@ -243,11 +242,12 @@ static int make_group(const struct closing *closing, uint32_t entry, const struc
 	return r;
 }
 
-static int make(const struct closing *closing)
+static int make_dependencies(const struct closing *closing)
 {
 	const struct clew_pairing *pairing = closing->pairing;
 	int r = 0;
 
+	memset(closing->dependencies, 0xff, pairing->events.count * sizeof(*closing->dependencies));
 	for (uint32_t i = 0; i < pairing->entries.count && r == 0; i++) {
 		const struct pair_options *options = pair_options(pairing, i);
 		struct group left = all_of(closing, i);
@@ -259,6 +259,55 @@ static int make(const struct closing *closing)
 
 			r = make_group(closing, i, &group);
 		}
+	}
+	return r;
+}
+
+static int compare_ends(const void *a, const void *b, void *context)
+{
+	const struct sort_key *x = a, *y = b;
+	const struct closing *closing = context;
+	const struct pair_event *one = pair_event(closing->pairing, x->index), *other = pair_event(closing->pairing, y->index);
+
+	if (closing->dependencies[x->index] != closing->dependencies[y->index])
+		return closing->dependencies[x->index] < closing->dependencies[y->index] ? -1 : 1;
+	if (one->is_destination != other->is_destination)
+		return one->is_destination ? 1 : -1;
+	return x->tag < y->tag ? -1 : x->tag > y->tag;
+}
+
+/* Events of one dependency after the other: those of each moment, or if a span is suspended all. */
+static void put_ends_in_order(struct closing *closing)
+{
+	size_t count = closing->pairing->events.count;
+
+	for (size_t i = 0; i < count; i++)
+		closing->keys[i].tag = (uint32_t)i;
+	for (size_t from = 0, to; from < count; from = to) {
+		for (to = from + 1; to < count && (closing->pairing->waits || closing->keys[to].key == closing->keys[from].key);)
+			to++;
+		if (to - from > 1)
+			qsort_r(closing->keys + from, to - from, sizeof(*closing->keys), compare_ends, closing);
+	}
+}
+
+static int make_ends(const struct closing *closing)
+{
+	struct clew_maker *maker = closing->maker;
+	int r = 0;
+
+	for (size_t i = 0; i < closing->pairing->events.count && r == 0; i++) {
+		uint32_t number = closing->keys[i].index, dependency = closing->dependencies[number];
+		const struct pair_event *event = pair_event(closing->pairing, number);
+
+		if (dependency == CLEW_NONE)
+			continue;
+		if (event->is_destination)
+			r = clew_maker_destination(maker, dependency, event->span, event->wait_from, event->at, event->place);
+		else
+			r = clew_maker_origin(maker, dependency, event->span, event->at, event->place);
+		if (r < 0)
+			return fail(closing, r, event->entry, number, clew_maker_error(maker));
 	}
 	return r;
 }
@@ -290,9 +339,15 @@ int clew_pairing_close(struct clew_pairing *pairing, struct clew_maker *maker, s
 	if (r == 0)
 		r = room_for_metrics(pairing);
 	if (r == 0)
-		r = make(&closing);
+		r = make_dependencies(&closing);
+	if (r == 0) {
+		put_ends_in_order(&closing);
+		r = make_ends(&closing);
+	}
+	free(closing.keys);
 	free(closing.begins);
 	free(closing.order);
+	free(closing.dependencies);
 	if (r == 0)
 		pair_forget(pairing);
 	return r;

@@ -8,7 +8,6 @@
 
 #include <clew/pair.h>
 #include <errno.h>
-#include <model/map.h>
 #include <model/model_strings.h>
 #include <model/vector.h>
 
@@ -16,6 +15,7 @@ struct pair_entry {
 	uint32_t type;
 	uint32_t id;	  /* string, CLEW_NONE none */
 	uint32_t options; /* of the pairing's */
+	uint32_t next;	  /* of the same id and another type; CLEW_NONE */
 };
 
 struct pair_options {
@@ -34,12 +34,13 @@ struct pair_event {
 
 struct clew_pairing {
 	struct strings strings;
-	struct map keys;       /* (id, type) -> entry */
+	struct vector first;   /* uint32_t: of each string, its first entry; CLEW_NONE */
 	struct vector entries; /* pair_entry */
 	struct vector options; /* pair_options: few */
 	struct vector events;  /* pair_event */
 	struct vector metrics; /* clew_pair_metrics, by type */
 	bool sequenced;	       /* a sequence number is not 0 */
+	bool waits;	       /* a destination is waited for */
 };
 
 static inline const struct pair_entry *pair_entry(const struct clew_pairing *pairing, uint32_t entry)

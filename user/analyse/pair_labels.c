@@ -29,6 +29,7 @@ struct labels {
 	struct regex_scratch *scratch;
 	struct side sides[2]; /* origins, destinations */
 	struct vector text;   /* a key and a type with NULs behind them */
+	uint32_t type;	      /* the rule's, CLEW_NONE while no event needed it */
 };
 
 static int fail_at(struct labels *labels, int where, size_t offset, const char *message)
@@ -113,8 +114,7 @@ static int add_event(struct labels *labels, int number, uint32_t string, const s
 	const struct side *side = &labels->sides[number];
 	const struct regex_piece *sequence = side->sequence ? &pieces[side->sequence - 1] : NULL;
 	const struct regex_piece *type_piece = side->type ? &pieces[side->type - 1] : NULL;
-	const char *type_name = labels->rule->type;
-	uint32_t type, entry;
+	uint32_t type = labels->type, entry;
 	int r;
 
 	event->sequence = 0;
@@ -126,10 +126,12 @@ static int add_event(struct labels *labels, int number, uint32_t string, const s
 		size_t at = labels->text.count;
 
 		r = add_text(&labels->text, type_piece);
-		type_name = (const char *)labels->text.data + at;
+		if (r == 0)
+			r = clew_maker_type(labels->maker, (const char *)labels->text.data + at, &type);
+	} else if (r == 0 && type == CLEW_NONE) {
+		r = clew_maker_type(labels->maker, labels->rule->type, &type);
+		labels->type = type;
 	}
-	if (r == 0)
-		r = clew_maker_type(labels->maker, type_name, &type);
 	if (r == 0)
 		r = clew_pairing_entry(labels->pairing, type, labels->text.data, &labels->rule->options, &entry);
 	if (r < 0)
@@ -241,7 +243,7 @@ static int run(struct labels *labels, struct clew_paired *paired)
 int clew_pair_labels(const struct clew_model *model, const struct clew_pair_rule *rule, struct clew_paired *ret_paired,
 		     struct clew_pair_error *ret_error)
 {
-	struct labels labels = {.model = model, .rule = rule, .error = ret_error, .text.item = 1};
+	struct labels labels = {.model = model, .rule = rule, .error = ret_error, .text.item = 1, .type = CLEW_NONE};
 	int r;
 
 	*ret_paired = (struct clew_paired){};
