@@ -12,12 +12,28 @@
 
 typedef __int128 wide;
 
-/* least[i][j]: what must at least be added to the times of j beyond what is added to those of i. */
-struct bounds {
-	uint32_t count;
-	wide least[CLEW_STITCH_MOST_TRACES][CLEW_STITCH_MOST_TRACES];
-	bool known[CLEW_STITCH_MOST_TRACES][CLEW_STITCH_MOST_TRACES];
+/* What must at least be added to the times of one trace beyond what is added to those of another. */
+struct least {
+	wide value;
+	bool known;
 };
+
+/* Of the first `count` traces. A row of `all` is all traces long. */
+struct bounds {
+	uint32_t count, row;
+	struct least *all;
+};
+
+static inline struct least *least_of(const struct bounds *b, uint32_t from, uint32_t to)
+{
+	return &b->all[(size_t)from * b->row + to];
+}
+
+static void copy_bounds(struct bounds *to, const struct bounds *from)
+{
+	to->count = from->count;
+	memcpy(to->all, from->all, (size_t)from->row * from->row * sizeof(*from->all));
+}
 
 /* ---- what there is ---- */
 
@@ -78,11 +94,13 @@ static wide known_time(const struct stitch *s, uint32_t trace, clew_time at)
 	return (wide)at + (node_of(s, trace) == 0 ? s->offsets[trace] : 0);
 }
 
-static void bound(struct bounds *b, uint32_t i, uint32_t j, wide least)
+static void bound(struct bounds *b, uint32_t from, uint32_t to, wide value)
 {
-	if (!b->known[i][j] || least > b->least[i][j])
-		b->least[i][j] = least;
-	b->known[i][j] = true;
+	struct least *least = least_of(b, from, to);
+
+	if (!least->known || value > least->value)
+		least->value = value;
+	least->known = true;
 }
 
 static void take_edges(const struct stitch *s, struct bounds *b)
@@ -107,10 +125,11 @@ static void close_bounds(struct bounds *b)
 
 	for (uint32_t k = 0; k < b->count; k++)
 		for (uint32_t i = 0; i < b->count; i++)
-			for (uint32_t j = 0; b->known[i][k] && j < b->count; j++) {
-				wide sum = b->known[k][j] ? b->least[i][k] + b->least[k][j] : 0;
+			for (uint32_t j = 0; least_of(b, i, k)->known && j < b->count; j++) {
+				const struct least *then = least_of(b, k, j);
+				wide sum = then->known ? least_of(b, i, k)->value + then->value : 0;
 
-				if (b->known[k][j])
+				if (then->known)
 					bound(b, i, j, sum > most ? most : sum);
 			}
 }
@@ -118,7 +137,7 @@ static void close_bounds(struct bounds *b)
 static bool is_solvable(const struct bounds *b)
 {
 	for (uint32_t i = 0; i < b->count; i++)
-		if (b->known[i][i] && b->least[i][i] > 0)
+		if (least_of(b, i, i)->known && least_of(b, i, i)->value > 0)
 			return false;
 	return true;
 }
@@ -126,13 +145,13 @@ static bool is_solvable(const struct bounds *b)
 /* Adds a trace to a system of those before it, its bounds less by `by`. Whether there is a solution then. */
 static bool add_trace(const struct bounds *system, const struct bounds *direct, uint32_t trace, wide by, struct bounds *ret_system)
 {
-	*ret_system = *system;
+	copy_bounds(ret_system, system);
 	ret_system->count = trace + 1;
 	for (uint32_t i = 0; i < trace; i++) {
-		if (direct->known[i][trace])
-			bound(ret_system, i, trace, direct->least[i][trace] - by);
-		if (direct->known[trace][i])
-			bound(ret_system, trace, i, direct->least[trace][i] - by);
+		if (least_of(direct, i, trace)->known)
+			bound(ret_system, i, trace, least_of(direct, i, trace)->value - by);
+		if (least_of(direct, trace, i)->known)
+			bound(ret_system, trace, i, least_of(direct, trace, i)->value - by);
 	}
 	close_bounds(ret_system);
 	return is_solvable(ret_system);
@@ -144,7 +163,7 @@ static wide ease(struct bounds *system, const struct bounds *direct, uint32_t tr
 	wide low = 0, high = 1;
 
 	if (add_trace(system, direct, trace, 0, scratch)) {
-		*system = *scratch;
+		copy_bounds(system, scratch);
 		return 0;
 	}
 	while (!add_trace(system, direct, trace, high, scratch)) {
@@ -160,7 +179,7 @@ static wide ease(struct bounds *system, const struct bounds *direct, uint32_t tr
 			low = middle;
 	}
 	add_trace(system, direct, trace, high, scratch);
-	*system = *scratch;
+	copy_bounds(system, scratch);
 	return high;
 }
 
@@ -233,10 +252,10 @@ static void describe(const struct bounds *b, const struct bounds *direct, wide e
 	/* What follows from a contradiction is anything. */
 	const struct bounds *from = eased ? direct : b;
 
-	clock->has_low = from->known[0][trace];
-	clock->has_high = from->known[trace][0];
-	clock->low = clock->has_low ? limit(from->least[0][trace]) : 0;
-	clock->high = clock->has_high ? limit(-from->least[trace][0]) : 0;
+	clock->has_low = least_of(from, 0, trace)->known;
+	clock->has_high = least_of(from, trace, 0)->known;
+	clock->low = clock->has_low ? limit(least_of(from, 0, trace)->value) : 0;
+	clock->high = clock->has_high ? limit(-least_of(from, trace, 0)->value) : 0;
 	if (eased) {
 		clock->source = CLEW_CLOCK_CONFLICT;
 		clock->error = (uint64_t)limit(eased);
@@ -248,14 +267,19 @@ static void describe(const struct bounds *b, const struct bounds *direct, wide e
 	}
 }
 
+static bool has_both(const struct bounds *b, uint32_t trace)
+{
+	return least_of(b, 0, trace)->known && least_of(b, trace, 0)->known;
+}
+
 /* What the bounds that are left leave, and in it what is most likely. */
 static wide choose(const struct bounds *first, const struct bounds *left, uint32_t trace)
 {
-	bool has_low = left->known[0][trace], has_high = left->known[trace][0];
-	wide low = left->least[0][trace], high = -left->least[trace][0], wanted = 0;
+	bool has_low = least_of(left, 0, trace)->known, has_high = least_of(left, trace, 0)->known;
+	wide low = least_of(left, 0, trace)->value, high = -least_of(left, trace, 0)->value, wanted = 0;
 
-	if (first->known[0][trace] && first->known[trace][0])
-		wanted = middle_of(first->least[0][trace], -first->least[trace][0]);
+	if (has_both(first, trace))
+		wanted = middle_of(least_of(first, 0, trace)->value, -least_of(first, trace, 0)->value);
 	else if (has_low && has_high)
 		wanted = middle_of(low, high);
 	else if (has_low || has_high)
@@ -294,32 +318,35 @@ static int choose_all(struct stitch *s, const struct bounds *direct, struct boun
 		if (eased[i] && clock->has_low && clock->has_high)
 			find_drift(s, i, clock);
 	}
-	*left = *closed;
+	copy_bounds(left, closed);
 	/* The middles of what is bounded on both sides agree with each other; what else there is goes by them. */
 	for (unsigned both = 2; both-- > 0;)
 		for (uint32_t i = 1; i < s->count && r == 0; i++)
-			if (node_of(s, i) != 0 && (closed->known[0][i] && closed->known[i][0]) == both)
+			if (node_of(s, i) != 0 && has_both(closed, i) == both)
 				r = settle(s, i, choose(closed, left, i), left);
 	return r;
 }
 
 int stitch_clocks(struct stitch *s)
 {
-	struct bounds *all = calloc(3, sizeof(*all));
+	size_t cells = (size_t)s->count * s->count;
+	struct least *memory = calloc(3 * cells, sizeof(*memory));
+	struct bounds bounds[3];
 	struct clew_stitch_clock *clocks = s->result->clocks;
 	const struct stitch_edge *edges = s->edges.data;
 	int r;
 
-	if (!all)
+	if (!memory)
 		return -ENOMEM;
+	for (unsigned i = 0; i < 3; i++)
+		bounds[i] = (struct bounds){.count = s->count, .row = s->count, .all = memory + i * cells};
 	for (uint32_t i = 0; i < s->count; i++) {
 		clocks[i] = (struct clew_stitch_clock){.source = i == 0 ? CLEW_CLOCK_FIRST : CLEW_CLOCK_GIVEN};
 		s->offsets[i] = i > 0 && node_of(s, i) == 0 ? s->options->offsets[i] : 0;
 	}
-	all->count = s->count;
-	take_edges(s, &all[0]);
-	r = choose_all(s, &all[0], &all[1], &all[2]);
-	free(all);
+	take_edges(s, &bounds[0]);
+	r = choose_all(s, &bounds[0], &bounds[1], &bounds[2]);
+	free(memory);
 	for (uint32_t i = 0; i < s->count; i++)
 		clocks[i].offset = s->offsets[i];
 	s->result->backward = 0;

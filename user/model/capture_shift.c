@@ -119,7 +119,7 @@ static bool put_rows(struct capture_shift *shift, const char *words, const char 
 static const char *form_of(const char *key)
 {
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (!strcmp(forms[i].key, key))
+		if (forms[i].key[0] == key[0] && !strcmp(forms[i].key, key))
 			return forms[i].words;
 	return NULL;
 }
