@@ -14,13 +14,12 @@ import bisect
 import collections
 import os
 import re
-import shutil
 import subprocess
-import tempfile
 import threading
 import time
 
-from _live import GUEST, ROOT, answer, finish, note, ok, run, scratch, skip, skip_all, start_recording, stop_recording
+from _live import GUEST, ROOT, answer, finish, note, ok, scratch, skip, skip_all, start_recording, stop_recording
+from _postgres import Cluster, Refused, programs
 
 SECONDS = 6
 PERIOD = 0.01
@@ -245,53 +244,20 @@ def observe(name, roots, load):
         judge(name, path, sampler.samples)
 
 
-def postgres_programs():
-    base = "/usr/lib/postgresql"
-    for version in sorted(os.listdir(base), reverse=True) if os.path.isdir(base) else []:
-        if os.path.exists(f"{base}/{version}/bin/initdb"):
-            return f"{base}/{version}/bin"
-    return None
-
-
 def postgres():
-    programs = postgres_programs()
-    if not programs:
+    if not programs():
         skip("PostgreSQL", "it is not installed")
         return
-    place = tempfile.mkdtemp(prefix="clew-live-pg-", dir="/var/tmp")
-    shutil.chown(place, "postgres", "postgres")
-    data = os.path.join(place, "data")
-    user = {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": place, "env": {"PATH": programs + ":/usr/bin:/bin", "LC_ALL": "C"}}
-    server = None
     try:
-        done = run(f"{programs}/initdb", "-D", data, "-A", "trust", "--no-sync", **user)
-        if done.returncode != 0:
-            ok(False, "PostgreSQL: a cluster is made", done.stderr)
-            return
-        with open(f"{place}/log", "wb") as log:
-            server = subprocess.Popen([f"{programs}/postgres", "-D", data, "-k", place, "-h", "", "-c", "shared_buffers=16MB"],
-                                      stdout=log, stderr=log, start_new_session=True, **user)
-        for _ in range(200):
-            if run(f"{programs}/pg_isready", "-h", place, "-q", **user).returncode == 0:
-                break
-            time.sleep(0.1)
-        done = run(f"{programs}/pgbench", "-h", place, "-i", "-s", "5", "-q", "postgres", **user)
-        if done.returncode != 0:
-            ok(False, "PostgreSQL: pgbench fills its tables", done.stderr)
-            return
+        with Cluster(5, "shared_buffers=16MB") as cluster:
+            def load(sampler):
+                bench = cluster.bench(6, SECONDS)
+                sampler.roots.append(bench.pid)
+                bench.wait()
 
-        def load(sampler):
-            bench = subprocess.Popen([f"{programs}/pgbench", "-h", place, "-c", "6", "-j", "2", "-T", str(SECONDS), "postgres"],
-                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **user)
-            sampler.roots.append(bench.pid)
-            bench.wait()
-
-        observe("PostgreSQL", [server.pid], load)
-    finally:
-        if server:
-            server.terminate()
-            server.wait()
-        shutil.rmtree(place, True)
+            observe("PostgreSQL", [cluster.server.pid], load)
+    except Refused as error:
+        ok(False, "PostgreSQL: a cluster is made", error)
 
 
 def build():
