@@ -8,6 +8,7 @@ import json
 import os
 import re
 
+from _graph import SLACK
 from _live import WORKLOADS, answer, clew, finish, note, ok, scratch, skip
 from _place import Place
 
@@ -97,12 +98,36 @@ def check_places(name, trace):
     ok(named and not unknown, name + ": runs are named as their threads", unknown[:3])
 
 
-def check_disk(trace):
+def check_fsync(trace, graph, whole):
+    """An fsync over k requests waits in the end for all of them: one dependency with k origins."""
+    spans = {span["path"]: span for span in trace["spans"]}
+    names = {task["tid"]: f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
+    several, wrong = [], []
+    for rule in graph["rules"]:
+        if rule["rule"] != "requests" or rule["op"] != "write":
+            continue
+        wanted = [(first, first + count) for first, count in rule["sectors"]]
+        asked = {path for path, span in spans.items() if path.startswith(rule["dev"] + "/") and span["attributes"].get("op") == "write"
+                 and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] - SLACK <= span["start"] <= rule["to"]
+                 and any(low <= int(span["attributes"]["sector"]) < high for low, high in wanted)}
+        ends = [d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]] and {o["span"] for o in d["origins"]} >= asked]
+        if len(asked) < 2:
+            continue
+        several.append(len(asked))
+        if len(ends) != 1:
+            wrong.append(f"{len(asked)} requests: {len(ends)} dependencies from all of them")
+        elif ends[0]["origins"][0]["span"] != max((o["span"] for o in ends[0]["origins"]), key=lambda path: spans[path]["end"]):
+            wrong.append(f"{len(asked)} requests: the last one does not trigger")
+    ok(several and not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
+
+
+def check_disk(trace, graph):
     """A wait for several requests has them all for origins, and each request its submitter."""
     children = {span["path"] for span in trace["spans"] if "/" in span["path"]}
     whole = [d for d in several(trace)[1] if d["type"] == "request" and all(o["span"] in children for o in d["origins"])]
     ok(whole, "disk: a wait for several requests is one dependency with several origins", f"{len(several(trace)[1])} with several")
     ok(all(d["origins"][0]["trigger"] for d in whole), "disk: the last of them triggers")
+    check_fsync(trace, graph, whole)
     begun = {d["destinations"][0]["span"] for d in trace["dependencies"] if d["type"] == "request" and d["destinations"][0]["span"] in children}
     ok(whole and all(o["span"] in begun for d in whole for o in d["origins"]), "disk: each request comes from who submitted it")
 
@@ -137,7 +162,7 @@ def check(name, variant, place):
     if name == "barrier":
         check_barrier(trace, graph)
     if name == "disk":
-        check_disk(trace)
+        check_disk(trace, graph)
 
 
 def main():
