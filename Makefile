@@ -3,7 +3,8 @@
 # make · make demo · make check · make bench · make vm · make fuzz · make soak · make install
 #
 # Everything made goes to build/, but for the program itself (B and PROGRAM say
-# otherwise, for builds with other flags beside the usual one). Sources are found
+# otherwise, for builds with other flags beside the usual one: tests/run makes
+# build/asan and build/tsan so). Sources are found
 # by their place: bpf/ is one BPF object, user/ is libclew.a but for user/cli,
 # which is the program; a test is a file tests/unit/test_*.c; a fuzzer is a file
 # tests/fuzz/fuzz_*.c; a workload is a file tools/workloads/*.c; tools/*.c are
