@@ -212,7 +212,7 @@ static double contradiction(const struct stitch *s, uint32_t trace, clew_time ze
 /* A sum of convex functions of the rate: its minimum is between any two thirds' better ones. */
 static void find_drift(const struct stitch *s, uint32_t trace, struct clew_stitch_clock *clock)
 {
-	enum { STEPS = 100 };
+	enum { STEPS = 60 };
 	const double most = 1e-3; /* beyond that it is no clock */
 	const struct stitch_edge *edges = s->edges.data;
 	double low = -most, high = most;

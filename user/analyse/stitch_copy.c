@@ -264,7 +264,6 @@ static int number_dependencies(struct copy *c)
 static int copy_dependencies(struct copy *c)
 {
 	const struct clew_model *model = c->model;
-	uint64_t origins = 0, destinations = 0;
 	struct clew_dependency *all;
 	int r = number_dependencies(c);
 
@@ -277,12 +276,15 @@ static int copy_dependencies(struct copy *c)
 	if (r < 0)
 		return r;
 	all = c->dependencies.data;
+	/* Of a model of arrays some may be nobody's. */
+	for (uint32_t i = 0; i < model->origin_count; i++)
+		((uint32_t *)c->origin_of.data)[c->first_origin + i] = CLEW_NONE;
+	for (uint32_t i = 0; i < model->destination_count; i++)
+		((uint32_t *)c->destination_of.data)[c->first_destination + i] = CLEW_NONE;
 	for (uint32_t i = 0; i < model->dependency_count; i++) {
 		const struct clew_dependency *d = &model->dependencies[i];
 		uint32_t number = c->numbers[c->trace][i];
 
-		origins += d->origins.count;
-		destinations += d->destinations.count;
 		all[number].origins.count += d->origins.count;
 		all[number].destinations.count += d->destinations.count;
 		for (uint32_t j = d->origins.first; j < d->origins.first + d->origins.count; j++)
@@ -292,8 +294,7 @@ static int copy_dependencies(struct copy *c)
 	}
 	c->origin_of.count += model->origin_count;
 	c->destination_of.count += model->destination_count;
-	/* Each is somebody's. */
-	return origins == model->origin_count && destinations == model->destination_count ? 0 : -EBADMSG;
+	return 0;
 }
 
 /* ---- ESs and marks ---- */
@@ -358,9 +359,11 @@ static int copy_times(struct copy *c)
 	int r = in && out ? room_for(&c->es, model->es_count) : -ENOMEM;
 
 	for (uint32_t i = 0; i < model->origin_count && r == 0; i++)
-		out[model->origins[i]] = c->first_origin + i;
+		if (((const uint32_t *)c->origin_of.data)[c->first_origin + i] != CLEW_NONE)
+			out[model->origins[i]] = c->first_origin + i;
 	for (uint32_t i = 0; i < model->destination_count && r == 0; i++)
-		in[model->destinations[i]] = c->first_destination + i;
+		if (((const uint32_t *)c->destination_of.data)[c->first_destination + i] != CLEW_NONE)
+			in[model->destinations[i]] = c->first_destination + i;
 	for (uint32_t i = 0; i < model->span_count && r == 0; i++)
 		r = copy_es(c, in, out, i);
 	free(in);
@@ -455,8 +458,8 @@ static void order_origins(const struct clew_es *es, const struct clew_dependency
 	}
 }
 
-/* Endpoints of dependencies, in order of the traces. `of`: the dependency of each, `es_of` its ES. */
-static void lay_out(struct copy *c, const struct vector *of, const uint32_t *es_of, bool is_origin, uint32_t *endpoints)
+/* Endpoints of dependencies, in order of the traces. `of`: the dependency of each, `es_of` its ES. Returns how many. */
+static uint32_t lay_out(struct copy *c, const struct vector *of, const uint32_t *es_of, bool is_origin, uint32_t *endpoints)
 {
 	struct clew_dependency *all = c->dependencies.data;
 	uint32_t first = 0;
@@ -469,14 +472,18 @@ static void lay_out(struct copy *c, const struct vector *of, const uint32_t *es_
 		range->count = 0;
 	}
 	for (size_t i = 0; i < of->count; i++) {
-		struct clew_dependency *d = &all[((const uint32_t *)of->data)[i]];
-		struct clew_range *range = is_origin ? &d->origins : &d->destinations;
+		uint32_t number = ((const uint32_t *)of->data)[i];
+		struct clew_range *range;
 
+		if (number == CLEW_NONE)
+			continue;
+		range = is_origin ? &all[number].origins : &all[number].destinations;
 		endpoints[range->first + range->count++] = es_of[i];
 	}
+	return first;
 }
 
-static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, uint32_t *es_of)
+static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, uint32_t *es_of, struct clew_model *whole)
 {
 	const struct clew_dependency *all = c->dependencies.data;
 	struct clew_es *es = c->es.data;
@@ -486,13 +493,13 @@ static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, u
 			es_of[es[i].out] = i;
 			es[i].out = ((const uint32_t *)c->origin_of.data)[es[i].out];
 		}
-	lay_out(c, &c->origin_of, es_of, true, origins);
+	whole->origin_count = lay_out(c, &c->origin_of, es_of, true, origins);
 	for (uint32_t i = 0; i < c->es.count; i++)
 		if (es[i].in != CLEW_NONE) {
 			es_of[es[i].in] = i;
 			es[i].in = ((const uint32_t *)c->destination_of.data)[es[i].in];
 		}
-	lay_out(c, &c->destination_of, es_of, false, destinations);
+	whole->destination_count = lay_out(c, &c->destination_of, es_of, false, destinations);
 	for (uint32_t trace = 0; trace < c->s->count; trace++)
 		for (uint32_t i = 0; c->s->joined[trace] && i < c->s->traces[trace]->dependency_count; i++)
 			if (c->s->joined[trace][i] == ((uint64_t)trace << 32 | i)) {
@@ -520,8 +527,6 @@ static int assemble(struct copy *c, const struct clew_model *like, struct clew_m
 		.es_count = (uint32_t)c->es.count,
 		.span_count = like->span_count,
 		.dependency_count = (uint32_t)c->dependencies.count,
-		.origin_count = (uint32_t)c->origin_of.count,
-		.destination_count = (uint32_t)c->destination_of.count,
 		.mark_count = (uint32_t)c->marks.count,
 		.wait_count = (uint32_t)c->waits.count,
 	};
@@ -532,7 +537,7 @@ static int assemble(struct copy *c, const struct clew_model *like, struct clew_m
 			spans[i] = like->spans[i];
 			spans[i].elementary = ((const struct clew_range *)c->ranges.data)[i];
 		}
-		resolve(c, origins, destinations, es_of);
+		resolve(c, origins, destinations, es_of, &whole);
 		r = model_from_arrays(like, &whole, &c->es, ret_model);
 	}
 	free(origins);
