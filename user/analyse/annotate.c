@@ -248,7 +248,8 @@ static int find_all(struct annotation *a)
 		for (uint32_t i = 0; i < a->rules->count && r == 0; i++)
 			if (a->bound[i].spans[span])
 				r = mark_span(a, i, span);
-		order((struct pending *)a->pending.data + before, a->pending.count - before);
+		if (a->pending.count > before)
+			order((struct pending *)a->pending.data + before, a->pending.count - before);
 	}
 	order(a->pending.data, a->pending.count);
 	return r < 0 || a->pending.count < CLEW_NONE - 1 - a->model->mark_count ? r : -E2BIG;
@@ -260,7 +261,8 @@ static int find_all(struct annotation *a)
 static int merge(struct annotation *a, uint32_t *place)
 {
 	const struct clew_model *model = a->model;
-	const struct pending *pending = a->pending.data, *end = pending + a->pending.count, *next = pending;
+	const struct pending *pending = a->pending.data, *next = pending;
+	const struct pending *end = pending ? pending + a->pending.count : NULL;
 	struct clew_mark *marks;
 	struct clew_es *es;
 

@@ -57,7 +57,8 @@ static int add_all(struct stitch *s, struct clew_model **model)
 
 		r = add(s, maker, added);
 		if (r == -EINVAL)
-			r = stitch_fail(s, s->program->statements[added->statement].offset, "%.150s", clew_maker_error(maker));
+			r = stitch_fail(s, s->program->statements[added->statement].offset, "it cannot be added: %.130s",
+					clew_maker_error(maker));
 	}
 	if (r == 0)
 		r = clew_maker_finish(maker, model);
