@@ -134,6 +134,10 @@ def test_operations():
     answer = ask(OPERATIONS, ["path", "--all", "a", "--operations"])
     tap.same("operations lie between idle waits", [(row["span"], row["start"], row["end"], row["work"]) for row in answer["instances"]],
              [("a", 17, 70, 30), ("a", 90, 95, 5)])
+    tap.same("each has a path", answer["without_path"], 0)
+    answer = ask(OPERATIONS, ["path", "--all", "a", "--operations", "--strategy", "temporal_most_work"])
+    tap.same("those without a path are counted", (len(answer["instances"]), answer["without_path"], answer["total_ns"]), (1, 1, 53))
+    answer = ask(OPERATIONS, ["path", "--all", "a", "--operations"])
     tap.same("they begin in the run queue", stretches(answer)[:2], [(17, 20, "runqueue", "a"), (20, 30, "running", "a")])
     tap.same("their time is all there", {row["kind"]: row["ns"] for row in answer["totals"]["kinds"]},
              {"running": 35, "fsync": 10, "socket": 10, "runqueue": 3})

@@ -82,6 +82,7 @@ struct answer {
 	struct clew_span_names names;
 	struct found *found;
 	size_t count;
+	size_t without_path; /* instances */
 };
 
 static int out_of_memory(void)
@@ -139,8 +140,10 @@ static int find(struct answer *answer, const struct clew_position *from, const s
 	struct clew_paths paths = {NULL};
 	int r = clew_path_find(answer->finder, from, to, &options, &paths), status = 0;
 
-	if (r == -ENOENT && span != CLEW_NONE)
+	if (r == -ENOENT && span != CLEW_NONE) {
+		answer->without_path++;
 		return 0;
+	}
 	if (r == -ENOENT)
 		return clew_fail(CLEW_EXIT_NEGATIVE, "no path leads from '%s' to '%s': see with clew dump what depends on what",
 				 answer->values->from, answer->values->to);
@@ -335,6 +338,8 @@ static void print_json(struct answer *answer)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	if (all)
+		clew_json_unsigned(&json, "without_path", answer->without_path);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -433,7 +438,10 @@ static void print_text(struct answer *answer)
 		}
 		printf("%s over %zu %s: %s in all", strategy, answer->count, answer->values->operations ? "operations" : "instances",
 		       CLEW_DURATION((uint64_t)whole));
-		printf(", %s of work on their paths\n", CLEW_DURATION((uint64_t)work));
+		printf(", %s of work on their paths", CLEW_DURATION((uint64_t)work));
+		if (answer->without_path)
+			printf("; %zu more have no such path", answer->without_path);
+		putchar('\n');
 		print_totals(answer, whole);
 		return;
 	}
@@ -465,7 +473,7 @@ static int answer_with(struct answer *answer)
 		return out_of_memory();
 	if (values->all) {
 		status = find_all(answer);
-		if (!status && !answer->count && values->operations)
+		if (!status && !answer->count && !answer->without_path && values->operations)
 			status = clew_fail(
 				CLEW_EXIT_NEGATIVE,
 				"no operation of '%s' lies between two idle waits: choose other spans, or other waits with --idle",
