@@ -170,6 +170,13 @@ def test_captures():
 
     tap.same("the second one's critical path", path(both, "2:worker-101", "2:"), path(mutex, "worker-101", "2:"))
 
+    def blame(trace, prefix):
+        pairs = json.loads(clew(["blame", trace, "--json"])[1])["pairs"]
+        return sorted((p["victim"].replace(prefix, ""), p["antagonist"].replace(prefix, ""), p["ns"]) for p in pairs if p["victim"].startswith(prefix))
+
+    tap.same("whom the first one's threads waited for", blame(both, "1:"), blame(mutex, ""))
+    tap.same("and the second one's", blame(both, "2:"), blame(mutex, ""))
+
 
 def test_refused():
     for name, arguments, words in (

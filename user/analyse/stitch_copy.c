@@ -343,7 +343,9 @@ static int copy_es(struct copy *c, const uint32_t *in, const uint32_t *out, uint
 	}
 	if (r < 0)
 		return r;
-	range.count = make_simplify_span((struct clew_es *)c->es.data + first, range.count);
+	/* A CPU's ESs are runs of one thread after another: nothing but a mark parts them, and still they are not one. */
+	if (!on_cpu)
+		range.count = make_simplify_span((struct clew_es *)c->es.data + first, range.count);
 	range.first = (uint32_t)first;
 	c->es.count = first + range.count;
 	r = room_for(&c->ranges, 1);
