@@ -4,7 +4,7 @@
  * in the run queue. The wait of a lock goes to the holders that it names, or to who
  * released it; the wait for a request to who was ahead at the device
  * (blame_devices.c). The run queue goes to the runs on the CPU that the victim ran on
- * next.
+ * next (blame_cpus.c).
  */
 #include "blame_internal.h"
 
@@ -13,11 +13,9 @@
 
 struct resources {
 	struct blame *blame;
-	struct map roots;	       /* string of a name -> the first root span named so */
-	uint32_t *cpus;		       /* root spans */
-	uint32_t cpu_count;	       /* 0: the trace knows none */
-	uint32_t *last_cpu;	       /* of each span, a hint */
-	struct blame_devices *devices; /* NULL: the trace knows none */
+	struct map roots;	 /* string of a name -> the first root span named so */
+	struct blame_cpus *cpus; /* NULL: the trace knows none */
+	struct blame_devices *devices;
 };
 
 static uint32_t root_named(const struct resources *resources, uint32_t string)
@@ -105,76 +103,6 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 	return 0;
 }
 
-/* ---- CPUs ---- */
-
-/* The thread that runs in an ES of a CPU: the one that the last mark up to its start names. */
-static uint32_t task_of(const struct resources *resources, uint32_t run)
-{
-	const struct clew_model *model = resources->blame->model;
-	const struct clew_range *range = &model->spans[model->es[run].span].elementary;
-	uint32_t end = range->first + range->count, first = model->es[range->first].mark, low = first;
-	uint32_t high = end < model->es_count ? model->es[end].mark : model->mark_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (model->marks[middle].at <= model->es[run].start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > first ? root_named(resources, model->marks[low - 1].label) : CLEW_NONE;
-}
-
-static bool runs_at(const struct resources *resources, uint32_t cpu, uint32_t task, clew_time at)
-{
-	const struct clew_model *model = resources->blame->model;
-	const struct clew_range *range = &model->spans[cpu].elementary;
-	uint32_t run = clew_model_es_at(model, cpu, at);
-
-	for (; run != CLEW_NONE && run < range->first + range->count && model->es[run].start <= at; run++)
-		if (task_of(resources, run) == task)
-			return true;
-	return false;
-}
-
-/* The CPU that a thread runs on at a moment; CLEW_NONE: not known. */
-static uint32_t cpu_at(struct resources *resources, uint32_t task, clew_time at)
-{
-	uint32_t *last = &resources->last_cpu[task];
-
-	if (*last != CLEW_NONE && runs_at(resources, *last, task, at))
-		return *last;
-	for (uint32_t i = 0; i < resources->cpu_count; i++)
-		if (resources->cpus[i] != *last && runs_at(resources, resources->cpus[i], task, at))
-			return *last = resources->cpus[i];
-	return CLEW_NONE;
-}
-
-static int charge_cpu(struct resources *resources, uint32_t victim, struct stretch wait)
-{
-	const struct clew_model *model = resources->blame->model;
-	uint32_t cpu = cpu_at(resources, victim, wait.to), run, end;
-
-	if (cpu == CLEW_NONE)
-		return 0;
-	run = clew_model_es_at(model, cpu, wait.from);
-	end = model->spans[cpu].elementary.first + model->spans[cpu].elementary.count;
-	for (; run != CLEW_NONE && run < end && model->es[run].start < wait.to; run++) {
-		clew_time from = model->es[run].start > wait.from ? model->es[run].start : wait.from;
-		clew_time to = model->es[run].end < wait.to ? model->es[run].end : wait.to;
-		uint32_t task = task_of(resources, run);
-		int r = 0;
-
-		if (task != CLEW_NONE)
-			r = blame_charge(resources->blame, victim, task, to - from, CLEW_SEGMENT_RUNQUEUE,
-					 clew_model_string(model, model->spans[cpu].name));
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* The time in the run queue before an ES. */
 static struct stretch in_runqueue(const struct blame *blame, uint32_t es)
 {
@@ -202,8 +130,8 @@ static int charge_es(struct resources *resources, uint32_t es)
 	struct stretch queue = in_runqueue(resources->blame, es), wait;
 	int r = 0;
 
-	if (resources->cpu_count && queue.from < queue.to)
-		r = charge_cpu(resources, victim, queue);
+	if (resources->cpus && queue.from < queue.to)
+		r = blame_cpu(resources->cpus, victim, queue);
 	if (clew_model_is_first(model, es) || r < 0)
 		return r;
 	wait = (struct stretch){model->es[es - 1].end, queue.from};
@@ -227,21 +155,13 @@ static int charge_es(struct resources *resources, uint32_t es)
 static int prepare(struct resources *resources)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t cpus = hierarchy_named(model, "cpus");
 	int r = 0;
 
-	resources->cpus = malloc(sizeof(*resources->cpus) * ((size_t)model->span_count + 1));
-	resources->last_cpu = malloc(sizeof(*resources->last_cpu) * ((size_t)model->span_count + 1));
-	if (!resources->cpus || !resources->last_cpu)
-		return -ENOMEM;
-	for (uint32_t span = 0; span < model->span_count; span++)
-		resources->last_cpu[span] = CLEW_NONE;
-	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
 		if (!map_get(&resources->roots, model->spans[root].name, 0))
 			r = map_set(&resources->roots, model->spans[root].name, 0, root);
-		if (cpus != CLEW_NONE && clew_model_category_of(model, root, cpus) != CLEW_NONE)
-			resources->cpus[resources->cpu_count++] = root;
-	}
+	if (r == 0)
+		r = blame_cpus_new(resources->blame, &resources->roots, &resources->cpus);
 	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices) : r;
 }
 
@@ -257,15 +177,14 @@ int blame_resources(struct blame *blame)
 	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
 		if (blame->victims[root])
 			r = charge_spins(&resources, root);
-	if (r == 0 && !resources.cpu_count) {
+	if (r == 0 && !resources.cpus) {
 		/* What runs on a device is no CPU's. */
 		for (uint32_t span = 0; span < model->span_count && resources.devices; span++)
 			blame->antagonists[span] = blame->antagonists[span] && !blame_on_device(resources.devices, span);
 		r = blame_running(blame, CLEW_SEGMENT_RUNQUEUE, in_runqueue);
 	}
 	blame_devices_free(resources.devices);
-	free(resources.cpus);
-	free(resources.last_cpu);
+	blame_cpus_free(resources.cpus);
 	map_done(&resources.roots);
 	return r;
 }
