@@ -238,7 +238,7 @@ static void test_random(void **state)
 		size_t length = 0;
 
 		for (unsigned i = 0; i < count; i++) {
-			char span[8] = "**";
+			char span[16] = "**";
 
 			drawn[i] = (struct drawn){pick(&m, 2), pick(&m, 3), pick(&m, 2) ? 1 + pick(&m, 5) : 0};
 			if (drawn[i].span)
