@@ -2,8 +2,9 @@
 /*
  * The kernel side of clew, one object. Each subject is a header of its own:
  * state (maps, counters), identity (paths, addresses), wait, wake, sched, life,
- * iterate.
+ * announce, iterate.
  */
+#include "announce.h"
 #include "iterate.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

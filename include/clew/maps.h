@@ -113,6 +113,62 @@ struct clew_switch_slot {
 	struct clew_wait wait; /* if the flag says so */
 };
 
+/*
+ * Where a user-space probe finds its arguments, as the note beside it in the program's file says. A site is one
+ * instruction of one file; its number is the probe's cookie.
+ */
+#define CLEW_SITES	    4096
+#define CLEW_SITE_ARGUMENTS 6
+
+enum clew_place_kind { CLEW_PLACE_NONE = 0, CLEW_PLACE_CONSTANT = 1, CLEW_PLACE_REGISTER = 2, CLEW_PLACE_MEMORY = 3 };
+
+struct clew_place {
+	__s64 value; /* the constant, or what is added to the register */
+	__u16 base;  /* the register: offset in the kernel's struct pt_regs */
+	__u8 kind;   /* enum clew_place_kind */
+	__u8 shift;  /* bits above the argument's own */
+	__u8 is_signed;
+	__u8 reserved[3];
+};
+
+struct clew_site {
+	__u32 point; /* CLEW_POINT_*, or of a layer's description: CLEW_POINT_FIRST and up */
+	__u32 reserved;
+	struct clew_place arguments[CLEW_SITE_ARGUMENTS];
+};
+
+enum clew_point_number { CLEW_POINT_BEGIN = 0, CLEW_POINT_END = 1, CLEW_POINT_FIRST = 2 };
+
+/* What a layer's description wants of the arguments at its points: a number or a text, at the end of a chain of reads. */
+#define CLEW_POINTS	  254
+#define CLEW_POINT_VALUES 6
+#define CLEW_POINT_STEPS  3
+
+struct clew_step {
+	__s32 add;
+	__u8 size; /* of what is then read there, bytes; 0: nothing is */
+	__u8 is_signed;
+	__u16 reserved;
+};
+
+struct clew_point_value {
+	__u8 argument;
+	__u8 is_text; /* what it ends at is the address of one */
+	__u16 text_max;
+	struct clew_step steps[CLEW_POINT_STEPS];
+};
+
+struct clew_point {
+	__u32 count;
+	struct clew_point_value values[CLEW_POINT_VALUES];
+};
+
+/* Environment variables that may be listed, and the bytes of a name with its '='. */
+#define CLEW_ENVIRONMENT_NAMES 16
+#define CLEW_ENVIRONMENT_NAME  64
+
+CLEW_ASSERT_SIZE(struct clew_place, 16);
+CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1024);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1088);

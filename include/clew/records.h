@@ -21,6 +21,7 @@
 #define CLEW_PATH_SIZE	       1024
 #define CLEW_TEXT_SIZE	       256
 #define CLEW_UNIX_PATH_SIZE    108
+#define CLEW_ANNOUNCE_TEXT     512
 
 /* Value of a call field where the task is in no system call. */
 #define CLEW_NO_CALL 0xffff
@@ -207,6 +208,8 @@ enum clew_cause_kind {
 };
 
 #define CLEW_TEXT_IRQ 0x1000000000000ULL
+/* | number << 32 | serial of a process: the value of the environment variable that is `number`th in the file's "environment"; "" unset */
+#define CLEW_TEXT_ENVIRONMENT 0x2000000000000ULL
 
 struct clew_cause {
 	__u64 time;
