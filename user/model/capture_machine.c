@@ -265,7 +265,7 @@ static void describe_map(struct pairs *pairs, const struct map *map, void (*desc
 
 void capture_describe(struct conversion *conversion)
 {
-	static const char *const told[] = {"kernel", "machine", "host", "command", "topology"};
+	static const char *const told[] = {"kernel", "machine", "host", "command", "topology", "environment", "layers"};
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;

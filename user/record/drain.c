@@ -90,6 +90,29 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
+/* Of a layer's point the ring holds what was read there, and the point's number; the file holds words. */
+static void put_announce(struct stream *stream, const void *data)
+{
+	struct {
+		struct clew_announce announce;
+		char text[CLEW_ANNOUNCE_TEXT];
+	} record;
+	const char *text = (const char *)data + sizeof(record.announce);
+	size_t size;
+
+	memcpy(&record.announce, data, sizeof(record.announce));
+	size = record.announce.size < CLEW_ANNOUNCE_TEXT ? record.announce.size : 0;
+	if (record.announce.reserved && stream->recorder->layers)
+		size = clew_layers_words(stream->recorder->layers, record.announce.reserved - 1u, text, size, record.announce.header.flags,
+					 record.text, sizeof(record.text));
+	else
+		memcpy(record.text, text, size);
+	record.announce.header.flags = 0;
+	record.announce.reserved = 0;
+	record.announce.size = (uint16_t)size;
+	put(stream, &record, sizeof(record.announce) + size);
+}
+
 /* Names a kernel address the first time it is met, and again when another one took its place. */
 static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 {
@@ -140,6 +163,9 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		break;
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
+		break;
+	case CLEW_KIND_ANNOUNCE:
+		put_announce(stream, data);
 		break;
 	case CLEW_KIND_WORK: {
 		const struct clew_work *work = data;

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "announce.h"
 #include "clew.skel.h"
 #include "kernel.h"
 #include "programs.h"
@@ -202,6 +203,9 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
 	    "nothing: no 32-bit program can run here either");
 
+	error = clew_announce_possible();
+	add(&table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
+	    "what programs announce of themselves, and the layers that are described");
 	add(&table, "kprobe", "kprobe", access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0, "built without CONFIG_KPROBES",
 	    "nothing yet: no answer of this version rests on kprobes");
 	error = privileged && btf ? try_fentry(btf) : -EPERM;

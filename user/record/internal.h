@@ -10,6 +10,7 @@
 
 #include "recorder.h"
 
+struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
 
@@ -83,6 +84,8 @@ struct clew_recorder {
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
+	const struct clew_layers *layers; /* NULL none */
+	struct clew_announcer *announcer; /* NULL: nothing is announced here */
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
 };

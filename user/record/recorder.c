@@ -22,8 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "announce.h"
 #include "calls.h"
 #include "clew.skel.h"
+#include "environment.h"
 #include "internal.h"
 #include "kernel.h"
 #include "programs.h"
@@ -96,8 +98,11 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, error, "the table of system calls is wrong: build clew again");
 	clew_compat_calls(bpf->rodata->compat_call);
 	error = clew_filter_prepare(bpf, options, message);
+	if (!error)
+		error = clew_environment_prepare(bpf, options->environment, message);
 	if (error)
 		return error;
+	clew_announce_prepare(bpf);
 	clew_drain_sizes(recorder);
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
@@ -141,6 +146,10 @@ static int write_meta(struct clew_recorder *recorder, const struct clew_recorder
 	}
 	if (options->command)
 		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
+	if (options->environment)
+		error = error ? error : clew_writer_meta(recorder->writer, "environment", options->environment);
+	if (options->layers_text)
+		error = error ? error : clew_writer_meta(recorder->writer, "layers", options->layers_text);
 	return error;
 }
 
@@ -181,6 +190,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	recorder->ring_size = ring_size_of(options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
+	recorder->layers = options->layers;
 
 	error = load(recorder, options, message);
 	if (error)
@@ -206,6 +216,9 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 		error = clew_say(message, -errno, "the programs cannot be attached: %s: see `clew doctor`", strerror(errno));
 		goto fail;
 	}
+	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
+	if (error)
+		goto fail;
 	clew_cost_open(recorder);
 	*ret_recorder = recorder;
 	return 0;
@@ -290,6 +303,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		end = clew_now();
 		wait_for_programs();
 	}
+	clew_announce_close(recorder->announcer);
 	clew_drain_stop(recorder);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
