@@ -85,8 +85,17 @@ struct clew_trace_request {
 	uint32_t lower_count;
 	const uint32_t *woke; /* serials of whose waits its completion ended, in order of time */
 	uint32_t woke_count;
+	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
+	uint32_t page_count;
 };
 const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
+
+/*
+ * What tasks did with files in the page cache, in order of `begin`: acts of one kind by
+ * one task on one file that came close together are one, `bytes` their sum and `offset`
+ * the least.
+ */
+const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count);
 
 /* The first spin of a task that ends after a moment, NULL none; those of a task follow each other there. */
 const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial, uint64_t after);

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From touches of pages and bios that carry them to who wrote what a request carries.
+ *
+ * A touch is told when it is over, up to a while after it began, and a bio's pages in
+ * pieces: so both wait, in order of when they happened, until nothing earlier is to
+ * be expected. A flight, the pages of one bio, is looked at twice: when its bio was
+ * queued it takes the oldest open epoch of each page, and when it lands what was
+ * written meanwhile may be in it too.
+ */
+#include <build/block.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SENT_MOST 262144u
+
+/* ---- waiting in order ---- */
+
+static bool before(const struct page_event *a, const struct page_event *b)
+{
+	return a->at != b->at ? a->at < b->at : a->order < b->order;
+}
+
+static int put_event(struct clew_builder *builder, struct page_event event)
+{
+	struct page_table *table = &builder->pages;
+	size_t at = table->event_count;
+
+	if (at == table->event_capacity) {
+		size_t capacity = at ? at * 2 : 256;
+		struct page_event *events = realloc(table->events, capacity * sizeof(*events));
+
+		if (!events)
+			return -ENOMEM;
+		table->memory += (capacity - at) * sizeof(*events);
+		table->events = events;
+		table->event_capacity = capacity;
+	}
+	event.order = table->order++;
+	table->event_count++;
+	for (; at > 0 && before(&event, &table->events[(at - 1) / 2]); at = (at - 1) / 2)
+		table->events[at] = table->events[(at - 1) / 2];
+	table->events[at] = event;
+	return 0;
+}
+
+static struct page_event take_event(struct page_table *table)
+{
+	struct page_event first = table->events[0], last = table->events[--table->event_count];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < table->event_count) {
+		if (child + 1 < table->event_count && before(&table->events[child + 1], &table->events[child]))
+			child++;
+		if (!before(&table->events[child], &last))
+			break;
+		table->events[at] = table->events[child];
+		at = child;
+	}
+	if (table->event_count)
+		table->events[at] = last;
+	return first;
+}
+
+int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record)
+{
+	struct page_table *table = &builder->pages;
+	struct clew_extent *extent = table->free_extents;
+
+	if (record->header.flags > CLEW_EXTENT_USE)
+		return 0;
+	if (extent) {
+		table->free_extents = (struct clew_extent *)(uintptr_t)extent->inode;
+	} else {
+		extent = malloc(sizeof(*extent));
+		if (!extent)
+			return -ENOMEM;
+		table->memory += sizeof(*extent);
+	}
+	*extent = *record;
+	extent->begin = earlier(record->begin, builder->now);
+	extent->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
+	if (record->header.flags == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
+		return -ENOMEM;
+	return put_event(builder, (struct page_event){.at = extent->begin, .extent = extent});
+}
+
+int build_pages_lost(struct clew_builder *builder)
+{
+	return put_event(builder, (struct page_event){.at = builder->now});
+}
+
+/* ---- flights ---- */
+
+static int add_part(struct clew_builder *builder, struct flight *flight, const struct part *part)
+{
+	if (flight->part_count == flight->part_capacity) {
+		uint32_t capacity = flight->part_capacity ? flight->part_capacity * 2 : 4;
+		struct part *parts = realloc(flight->parts, capacity * sizeof(*parts));
+
+		if (!parts)
+			return -ENOMEM;
+		builder->pages.memory += (capacity - flight->part_capacity) * sizeof(*parts);
+		flight->parts = parts;
+		flight->part_capacity = capacity;
+	}
+	flight->parts[flight->part_count++] = *part;
+	return 0;
+}
+
+static int new_flight(struct clew_builder *builder, struct flight **ret_flight)
+{
+	struct page_table *table = &builder->pages;
+	struct flight *flight = table->free_flights;
+	struct part *parts = NULL;
+	uint32_t capacity = 0;
+
+	if (flight) {
+		table->free_flights = flight->next;
+		parts = flight->parts;
+		capacity = flight->part_capacity;
+	} else {
+		flight = malloc(sizeof(*flight));
+		if (!flight)
+			return -ENOMEM;
+		table->memory += sizeof(*flight);
+	}
+	*flight = (struct flight){
+		.parts = parts,
+		.part_capacity = capacity,
+		.request = CLEW_NO_NUMBER,
+		.list_next = table->flights,
+	};
+	if (table->flights)
+		table->flights->list_previous = flight;
+	table->flights = flight;
+	*ret_flight = flight;
+	return 0;
+}
+
+static void free_flight(struct page_table *table, struct flight *flight)
+{
+	*(flight->list_previous ? &flight->list_previous->list_next : &table->flights) = flight->list_next;
+	if (flight->list_next)
+		flight->list_next->list_previous = flight->list_previous;
+	flight->next = table->free_flights;
+	table->free_flights = flight;
+}
+
+int build_flight_new(struct clew_builder *builder, const struct clew_bio *record, const struct why_written *why, struct flight **ret_flight)
+{
+	struct flight *flight;
+	int r;
+
+	*ret_flight = NULL;
+	if (record->inode == 0 || record->index == UINT64_MAX || record->bytes == 0 || record->contiguous == 0)
+		return 0;
+	r = new_flight(builder, &flight);
+	if (r < 0)
+		return r;
+	flight->queued = builder->now;
+	flight->sector = record->sector;
+	flight->bytes = record->bytes;
+	flight->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
+	flight->why = *why;
+	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
+	r = add_part(builder, flight,
+		     &(struct part){.range = {.inode = record->inode,
+					      .device = record->file_device,
+					      .offset = record->index << EPOCH_PAGE_BITS,
+					      .bytes = earlier(record->contiguous, record->bytes)}});
+	*ret_flight = flight;
+	return r < 0 ? r : put_event(builder, (struct page_event){.at = flight->queued, .flight = flight});
+}
+
+int build_feed_pages(struct clew_builder *builder, const struct clew_pages *record)
+{
+	struct bio *bio = block_bio_find(&builder->blocks, record->bio);
+	struct flight *flight = bio ? bio->flight : NULL;
+
+	if (!flight || record->at >= flight->bytes || record->bytes == 0)
+		return 0;
+	return add_part(builder, flight,
+			&(struct part){.at = record->at,
+				       .range = {.inode = record->inode,
+						 .device = record->device,
+						 .offset = record->offset,
+						 .bytes = earlier(record->bytes, flight->bytes - record->at)}});
+}
+
+int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes, struct flight **ret_front)
+{
+	struct flight *front;
+	uint32_t kept = 0;
+	int r = new_flight(builder, &front);
+
+	*ret_front = NULL;
+	if (r < 0)
+		return r;
+	front->queued = whole->queued;
+	front->sector = whole->sector;
+	front->bytes = bytes;
+	front->task = whole->task;
+	front->why = whole->why;
+	front->write = whole->write;
+	for (uint32_t i = 0; i < whole->part_count; i++) {
+		struct part part = whole->parts[i];
+
+		if (part.at < bytes) {
+			struct part ahead = part;
+			uint32_t taken = (uint32_t)earlier(part.range.bytes, bytes - part.at);
+
+			ahead.range.bytes = taken;
+			r = add_part(builder, front, &ahead);
+			if (r < 0)
+				return r;
+			if (part.range.bytes == taken)
+				continue;
+			part.range.offset += taken;
+			part.range.bytes -= taken;
+			part.at += taken;
+		}
+		part.at -= bytes;
+		whole->parts[kept++] = part;
+	}
+	whole->part_count = kept;
+	whole->bytes -= (uint32_t)earlier(bytes, whole->bytes);
+	whole->sector += bytes >> BLOCK_SECTOR_BITS;
+	*ret_front = front;
+	return put_event(builder, (struct page_event){.at = front->queued, .flight = front});
+}
+
+int build_flight_land(struct clew_builder *builder, struct flight *flight, uint64_t at)
+{
+	if (flight->landed)
+		return 0;
+	flight->landed = at;
+	return put_event(builder, (struct page_event){.at = later(at == CLEW_TIME_OPEN ? builder->now : at, flight->queued),
+						      .flight = flight,
+						      .lands = true});
+}
+
+/* ---- what is found ---- */
+
+struct finding_context {
+	struct clew_builder *builder;
+	const struct flight *flight;
+	const struct part *part;
+};
+
+static struct clew_object file_object(const struct file_range *range)
+{
+	return (struct clew_object){.kind = CLEW_OBJECT_FILE, .number = range->inode, .device = range->device, .descriptor = -1};
+}
+
+/* From a writer to the task whose pass over the file took its pages; once a pass. */
+static int send_edge(struct clew_builder *builder, const struct flight *flight, const struct part *part, uint32_t writer, uint64_t dirtied)
+{
+	struct page_table *table = &builder->pages;
+	uint64_t key = flight->why.pass ? flight->why.pass : flight->queued << 32;
+	struct clew_edge edge = {
+		.from_at = dirtied,
+		.to_at = flight->queued,
+		.from = writer,
+		.to = flight->task,
+		.type = CLEW_EDGE_WRITEBACK,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.context = CLEW_WAKE_TASK,
+		.object = file_object(&part->range),
+	};
+
+	if (writer == flight->task || writer == CLEW_NO_TASK || flight->task == CLEW_NO_TASK ||
+	    build_dropped(builder, CLEW_EDGE_WRITEBACK) || map_get(&table->sent, key, writer))
+		return 0;
+	if (table->sent.count >= SENT_MOST)
+		map_done(&table->sent);
+	if (map_set(&table->sent, key, writer, 1) < 0)
+		return -ENOMEM;
+	return build_send_edge(builder, &edge);
+}
+
+static int note_writers(void *pointer, const struct epoch_finding *finding)
+{
+	const struct finding_context *context = pointer;
+	struct clew_builder *builder = context->builder;
+	const struct task_set *sets = builder->pages.epochs.sets;
+	int r = 0;
+
+	for (uint32_t set = finding->set; set && r >= 0; set = sets[set].parent)
+		r = send_edge(builder, context->flight, context->part, sets[set].task, finding->begin);
+	return r;
+}
+
+static int send_extent(void *pointer, const struct epoch_finding *finding)
+{
+	const struct finding_context *context = pointer;
+	struct clew_builder *builder = context->builder;
+	const struct epoch_table *epochs = &builder->pages.epochs;
+	const struct part *part = context->part;
+	struct vector *writers = &builder->pages.writers;
+	uint32_t count = finding->set ? epochs->sets[finding->set].count : 0;
+	uint32_t later_most = finding->later ? epochs->sets[finding->later].count : 0, later_count = 0;
+	struct clew_page_extent extent = {
+		.inode = part->range.inode,
+		.device = part->range.device,
+		.offset = finding->offset,
+		.bytes = finding->bytes,
+		.sector = context->flight->sector + ((part->at + finding->offset - part->range.offset) >> BLOCK_SECTOR_BITS),
+		.dirtied = finding->begin,
+		.request = context->flight->request,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.known = finding->known,
+	};
+	uint32_t *tasks;
+
+	if (vector_reserve(writers, (size_t)count + later_most + 1) < 0)
+		return -ENOMEM;
+	tasks = writers->data;
+	epoch_set_tasks(epochs, finding->set, tasks);
+	epoch_set_tasks(epochs, finding->later, tasks + count);
+	for (uint32_t i = 0; i < later_most; i++)
+		if (!epoch_set_has(epochs, finding->set, tasks[count + i]))
+			tasks[count + later_count++] = tasks[count + i];
+	extent.writers = tasks;
+	extent.writer_count = count + later_count;
+	extent.later_count = later_count;
+	return builder->sink.pages(builder->sink.context, &extent);
+}
+
+static int take_off(struct clew_builder *builder, struct flight *flight)
+{
+	struct finding_context context = {.builder = builder, .flight = flight};
+	int r = 0;
+
+	for (uint32_t i = 0; flight->write && i < flight->part_count && r >= 0; i++) {
+		context.part = &flight->parts[i];
+		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight, flight->queued);
+		if (r >= 0 && builder->sink.edge)
+			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight, false, note_writers, &context);
+	}
+	return r;
+}
+
+static int ignore_finding(void *context, const struct epoch_finding *finding)
+{
+	(void)context;
+	(void)finding;
+	return 0;
+}
+
+static int land(struct clew_builder *builder, struct flight *flight)
+{
+	struct finding_context context = {.builder = builder, .flight = flight};
+	bool told = builder->sink.pages && flight->request != CLEW_NO_NUMBER;
+	int r = 0;
+
+	for (uint32_t i = 0; i < flight->part_count && r >= 0; i++) {
+		const struct part *part = context.part = &flight->parts[i];
+
+		if (flight->write)
+			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true, told ? send_extent : ignore_finding, &context);
+		else if (told)
+			r = send_extent(&context, &(struct epoch_finding){.offset = part->range.offset, .bytes = part->range.bytes});
+	}
+	free_flight(&builder->pages, flight);
+	return r;
+}
+
+/* ---- touches ---- */
+
+struct touch_context {
+	struct clew_builder *builder;
+	const struct clew_extent *extent;
+};
+
+static int send_touch(struct clew_builder *builder, const struct clew_touch *touch)
+{
+	return builder->sink.touch ? builder->sink.touch(builder->sink.context, touch) : 0;
+}
+
+static int send_unused(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker)
+{
+	const struct touch_context *context = pointer;
+	const struct clew_extent *extent = context->extent;
+
+	return send_touch(context->builder, &(struct clew_touch){
+						    .begin = extent->begin,
+						    .end = extent->header.time,
+						    .inode = extent->inode,
+						    .device = extent->device,
+						    .offset = offset,
+						    .bytes = bytes,
+						    .task = asker,
+						    .event = CLEW_TOUCH_UNUSED,
+					    });
+}
+
+/* From who asked for pages to another who used them. */
+static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker, uint64_t asked_at)
+{
+	const struct touch_context *context = pointer;
+	const struct clew_extent *extent = context->extent;
+	struct clew_edge edge = {
+		.from_at = asked_at,
+		.to_at = extent->begin,
+		.from = asker,
+		.to = extent->task,
+		.type = CLEW_EDGE_READAHEAD,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.context = CLEW_WAKE_TASK,
+		.object = {.kind = CLEW_OBJECT_FILE, .number = extent->inode, .device = extent->device, .descriptor = -1},
+	};
+
+	(void)offset;
+	(void)bytes;
+	if (asker == extent->task || extent->task == CLEW_NO_TASK || build_dropped(context->builder, CLEW_EDGE_READAHEAD))
+		return 0;
+	return build_send_edge(context->builder, &edge);
+}
+
+static int touch(struct clew_builder *builder, const struct clew_extent *extent)
+{
+	struct epoch_table *epochs = &builder->pages.epochs;
+	struct file_range range = {.inode = extent->inode, .device = extent->device, .offset = extent->offset, .bytes = extent->bytes};
+	struct touch_context context = {.builder = builder, .extent = extent};
+	int r = 0;
+
+	switch (extent->header.flags) {
+	case CLEW_EXTENT_DIRTY:
+		r = epoch_dirty(epochs, &range, extent->task, extent->begin, extent->header.time);
+		break;
+	case CLEW_EXTENT_WRITE:
+	case CLEW_EXTENT_STORE:
+		r = epoch_write(epochs, &range, extent->task, extent->begin, extent->header.time);
+		break;
+	case CLEW_EXTENT_DROP:
+		r = epoch_drop(epochs, &range, send_unused, &context);
+		break;
+	case CLEW_EXTENT_ADD:
+		if (extent->task != CLEW_NO_TASK)
+			r = epoch_ask(epochs, &range, extent->task, extent->begin);
+		break;
+	case CLEW_EXTENT_USE:
+		r = epoch_use(epochs, &range, send_used, &context);
+		break;
+	}
+	return r < 0 ? r
+		     : send_touch(builder, &(struct clew_touch){
+						   .begin = extent->begin,
+						   .end = extent->header.time,
+						   .inode = extent->inode,
+						   .device = extent->device,
+						   .offset = extent->offset,
+						   .bytes = extent->bytes,
+						   .task = extent->task,
+						   .event = extent->header.flags,
+					   });
+}
+
+int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
+{
+	struct page_table *table = &builder->pages;
+	int r = 0;
+
+	for (struct flight *flight = all ? table->flights : NULL; flight && r >= 0; flight = flight->list_next)
+		r = build_flight_land(builder, flight, CLEW_TIME_OPEN);
+	while (table->event_count && r >= 0 && (all || table->events[0].at + BUILD_PAGES_GRACE <= now)) {
+		struct page_event event = take_event(table);
+
+		if (event.extent) {
+			r = touch(builder, event.extent);
+			event.extent->inode = (uintptr_t)table->free_extents;
+			table->free_extents = event.extent;
+		} else if (!event.flight) {
+			epoch_forget(&table->epochs);
+		} else if (event.lands) {
+			r = land(builder, event.flight);
+		} else {
+			r = take_off(builder, event.flight);
+		}
+	}
+	return r;
+}
+
+void build_pages_done(struct clew_builder *builder)
+{
+	struct page_table *table = &builder->pages;
+
+	for (size_t i = 0; i < table->event_count; i++)
+		free(table->events[i].extent);
+	while (table->free_extents) {
+		struct clew_extent *extent = table->free_extents;
+
+		table->free_extents = (struct clew_extent *)(uintptr_t)extent->inode;
+		free(extent);
+	}
+	while (table->flights)
+		free_flight(table, table->flights);
+	while (table->free_flights) {
+		struct flight *flight = table->free_flights;
+
+		table->free_flights = flight->next;
+		free(flight->parts);
+		free(flight);
+	}
+	free(table->events);
+	map_done(&table->sent);
+	vector_done(&table->writers);
+	epoch_done(&table->epochs);
+}
+
+size_t build_pages_memory(const struct clew_builder *builder)
+{
+	const struct page_table *table = &builder->pages;
+
+	return table->memory + epoch_memory(&table->epochs) + map_memory(&table->sent) + table->writers.bytes;
+}
