@@ -16,7 +16,6 @@ PAGE = 4096
 NEVER = -1 << 62
 WRITES = ("write", "part", "store", "direct")
 DROPS = ("truncate", "punch", "delete")
-BULK = 1024
 
 Pass = collections.namedtuple("Pass", "queued issued completed sector writers evidence reason submitter index")
 
@@ -99,13 +98,18 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
     last_end = last_begin = NEVER
     for taken in passes:
         tally.count["passes"] += 1
-        begin = flush_began(story, taken) if racing else taken.queued - SLACK
-        end = taken.issued + SLACK if not racing else (taken.completed or taken.issued) + SLACK
-        certain = {w["tid"] for w in story.writes if w["after"] < begin and w["before"] > last_end and not story.gone(w, taken.queued)}
-        possible = {w["tid"] for w in story.writes if w["before"] < end and w["after"] > last_begin and not story.gone(w, taken.queued)}
+        kept = [w for w in story.writes if not story.gone(w, taken.queued)]
+        if racing:
+            begin, end = flush_began(story, taken), (taken.completed or taken.issued) + SLACK
+            certain = {w["tid"] for w in kept if w["after"] < begin and w["before"] > last_end}
+            possible = {w["tid"] for w in kept if w["before"] < end and w["after"] > last_begin}
+        else:
+            # One act after the other: a pass within a write is that write's own.
+            begin = end = taken.issued
+            certain = possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK}
         if story.vague(taken.queued):
-            certain &= taken.writers
-            possible |= taken.writers & {w["tid"] for w in story.writes}
+            certain = certain & taken.writers
+            possible = possible | taken.writers & {w["tid"] for w in story.writes}
         where = f"{name}: inode {inode} page {page} request {taken.index} at {taken.queued} ({taken.reason}, by {taken.submitter}, {taken.evidence})"
         tally.count["writer"] += len(taken.writers & possible)
         tally.count["writer too many"] += len(taken.writers - possible)
@@ -118,7 +122,7 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             tally.note("evidence", f"{where}: evidence {taken.evidence}")
         last_begin, last_end = begin, end
     for sync in story.syncs:
-        dirty = [w for w in story.writes if (w["after"] < sync["before"] or w["after"] == sync["after"]) and not story.gone(w, sync["before"])]
+        dirty = [w for w in story.writes if (w["after"] < sync["before"] or w["before"] == sync["before"]) and not story.gone(w, sync["before"])]
         if not dirty:
             continue
         last = max(dirty, key=lambda w: w["before"])
@@ -161,7 +165,7 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
     for page, passes in pages.items():
         if page not in sectors:
             continue
-        dropped = max([d["before"] for d in stories[page].drops], default=NEVER)
+        dropped = max([d["after"] for d in stories[page].drops], default=NEVER)
         for taken in passes[-1:] if moves else passes:
             if taken.queued < dropped:
                 continue

@@ -8,11 +8,11 @@
  */
 #include "pages.h"
 
-#define TASKS	3
-#define AHEAD	256u
-#define GREEDY	4096u /* pages that each throttled writer writes */
-#define CHUNK	16u
-#define REST	800000000ull
+#define TASKS  3
+#define AHEAD  256u
+#define GREEDY 4096u /* pages that each throttled writer writes */
+#define CHUNK  16u
+#define REST   800000000ull
 
 static int tasks[TASKS];
 
@@ -38,7 +38,7 @@ static void rest(int self, const char *reason, bool all)
 
 	wl_sleep(REST);
 	log = page_end(self, &step, all ? "sync" : "rest", reason, 0, 0, 0);
-	log->count = PAGES_BULK;
+	log->count = PAGES_ALL;
 }
 
 static void periodic(int self)
@@ -75,7 +75,7 @@ static void throttle(int self)
 	page_new_file();
 	start(self);
 	for (int i = 0; i < 2; i++)
-		page_start(tasks[i], (struct page_order){.act = ACT_STREAM, .file = i, .count = GREEDY});
+		page_start(tasks[i], (struct page_order){.act = ACT_STREAM, .file = i, .first = PAGES_BULK, .count = GREEDY});
 	for (int i = 0; i < 2; i++)
 		wl_await(&wl->tasks[tasks[i]].step, 0);
 	page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
@@ -94,7 +94,7 @@ static void memory(int self)
 	group = fopen(path, "we");
 	if (!group || fprintf(group, "%d", wl->tasks[tasks[0]].pid) < 0 || fclose(group))
 		wl_skip("a group is refused");
-	page_tell(tasks[0], ACT_STREAM, 0, 0, 2 * GREEDY);
+	page_tell(tasks[0], ACT_STREAM, 0, GREEDY, 2 * GREEDY);
 	page_tell(tasks[1], ACT_SYNCFS, 0, 0, 0);
 	page_start(tasks[0], (struct page_order){.act = ACT_LEAVE});
 	wl_reap(self, tasks[0]);

@@ -22,6 +22,7 @@
 #define PAGES_FILES 48
 #define PAGES_MOST  64u /* of a file of the mix */
 #define PAGES_BULK  1024u
+#define PAGES_ALL   (1u << 30)
 #define PAGES_MAGIC 0x5374616d70656431ull
 
 enum page_act {
@@ -49,7 +50,7 @@ enum page_act {
 	ACT_READ,
 	ACT_READ_AHEAD, /* what another's reading brought into memory */
 	ACT_NAME,	/* a new directory: a handle of the journal */
-	ACT_STREAM,	/* `count` pages, over and over the same */
+	ACT_STREAM,	/* `count` pages, over and over the same `first` */
 	ACT_RACE,
 	ACT_RACE_SYNC,
 	ACT_LEAVE,
@@ -304,7 +305,7 @@ WL_FINE void page_temporary(int self, const struct page_order *order)
 	step = page_begin();
 	WL_CHECK(unlink(path));
 	close(fd);
-	page_end(self, &step, "delete", "unlink", status.st_ino, 0, PAGES_BULK);
+	page_end(self, &step, "delete", "unlink", status.st_ino, 0, PAGES_ALL);
 }
 
 WL_FINE void page_rename(struct page_file *file)
@@ -329,7 +330,7 @@ WL_FINE void page_clean(int self, const struct page_order *order)
 {
 	struct page_file *file = &pages->files[order->file];
 	off_t from = (off_t)order->first * DISK_BLOCK, bytes = (off_t)order->count * DISK_BLOCK;
-	unsigned first = 0, count = PAGES_BULK;
+	unsigned first = 0, count = PAGES_ALL;
 	const char *what = "sync", *call = "fsync";
 	uint64_t inode = file->disk.inode;
 	struct page_step step = page_begin();
@@ -425,7 +426,7 @@ WL_FINE void page_race(int self, const struct page_order *order)
 WL_FINE void page_stream(int self, const struct page_order *order)
 {
 	for (unsigned at = 0; at < order->count; at += 64) {
-		struct page_order next = {.act = ACT_WRITE, .file = order->file, .first = at % PAGES_BULK, .count = 64};
+		struct page_order next = {.act = ACT_WRITE, .file = order->file, .first = at % order->first, .count = 64};
 
 		page_dirty(self, &next);
 	}
