@@ -132,6 +132,9 @@ const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trac
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
 
+/* What programs announced, in order of time; the words follow each, and a NUL follows them. */
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count);
+
 /* Losses that touch an interval; returns how many of the capture's gaps do, the first in *ret_first. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first);
 

@@ -195,6 +195,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->readies.item = sizeof(struct clew_ready);
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
+	trace->announcements.item = sizeof(const struct clew_announce *);
 	trace->requests.item = sizeof(struct clew_trace_request);
 	trace->below.item = sizeof(struct below);
 	trace->page_extents.item = sizeof(struct clew_page_extent);
@@ -233,6 +234,7 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->readies);
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
+	vector_done(&trace->announcements);
 	vector_done(&trace->requests);
 	vector_done(&trace->below);
 	vector_done(&trace->page_extents);
@@ -355,9 +357,10 @@ static size_t vector_used(const struct vector *vector)
 size_t clew_trace_memory(const struct clew_trace *trace)
 {
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
-	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->pages) + vector_used(&trace->tasks) +
-	       vector_used(&trace->requests) + vector_used(&trace->below) + vector_used(&trace->page_extents) +
-	       vector_used(&trace->touches) + vector_used(&trace->spins) + trace->number_bytes + trace->cpu_count * sizeof(*trace->cpus) +
-	       map_memory(&trace->files) + map_memory(&trace->sockets) + map_memory(&trace->cgroups) + map_memory(&trace->texts) +
-	       trace->arena.bytes + trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
+	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->pages) + vector_used(&trace->tasks) + vector_used(&trace->requests) + vector_used(&trace->below) +
+	       vector_used(&trace->page_extents) + vector_used(&trace->touches) + vector_used(&trace->spins) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
+	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

@@ -87,6 +87,7 @@ struct clew_trace {
 	struct numbers throttles;   /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
+	struct vector announcements;		   /* const struct clew_announce *, into the arena */
 	struct arena arena;
 
 	pthread_mutex_t edge_lock;
