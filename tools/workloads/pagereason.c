@@ -94,7 +94,7 @@ static void memory(int self)
 	group = fopen(path, "we");
 	if (!group || fprintf(group, "%d", wl->tasks[tasks[0]].pid) < 0 || fclose(group))
 		wl_skip("a group is refused");
-	page_tell(tasks[0], ACT_STREAM, 0, GREEDY, 2 * GREEDY);
+	page_tell(tasks[0], ACT_STREAM, 0, GREEDY, GREEDY);
 	page_tell(tasks[1], ACT_SYNCFS, 0, 0, 0);
 	page_start(tasks[0], (struct page_order){.act = ACT_LEAVE});
 	wl_reap(self, tasks[0]);

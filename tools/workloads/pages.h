@@ -527,44 +527,63 @@ WL_FINE int page_device(const struct page_file *file)
 	return fd;
 }
 
-WL_FINE void page_print_file(struct page_file *file, int device, const char *divider)
+#define PAGES_UNSEEN (FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC)
+
+WL_FINE void page_print_sectors(const struct page_file *file)
 {
-	static struct page_stamp block[DISK_BLOCK / sizeof(struct page_stamp)] __attribute__((aligned(4096)));
 	const char *next = "";
 
-	disk_map(&file->disk);
-	printf("%s{\"ino\":%llu,\"dev\":\"%u:%u\",\"path\":", divider, (unsigned long long)file->disk.inode, file->disk.disk.major,
-	       file->disk.disk.minor);
-	wl_print_text(file->path);
-	printf(",\"sectors\":[");
 	for (unsigned i = 0; i < file->disk.extent_count; i++) {
 		const struct fiemap_extent *extent = &file->disk.extents[i];
 
-		if (extent->fe_flags & (FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC))
+		if (extent->fe_flags & PAGES_UNSEEN)
 			continue;
 		printf("%s[%llu,%llu,%llu]", next, (unsigned long long)extent->fe_logical / DISK_BLOCK,
 		       (unsigned long long)extent->fe_length / DISK_BLOCK,
 		       (unsigned long long)(extent->fe_physical / 512 + file->disk.disk.offset));
 		next = ",";
 	}
-	printf("],\"stamps\":[");
-	next = "";
+}
+
+/* The stamps as the disk has them. */
+WL_FINE void page_print_stamps(const struct page_file *file, int device)
+{
+	static char blocks[64 * DISK_BLOCK] __attribute__((aligned(4096)));
+	const char *next = "";
+
 	for (unsigned i = 0; i < file->disk.extent_count; i++) {
 		const struct fiemap_extent *extent = &file->disk.extents[i];
 
-		if (extent->fe_flags & (FIEMAP_EXTENT_UNWRITTEN | FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_ENCODED))
-			continue;
-		for (uint64_t at = 0; at < extent->fe_length; at += DISK_BLOCK) {
-			off_t where = extent->fe_physical + file->disk.disk.offset * 512 + at;
+		for (uint64_t at = 0; at < extent->fe_length && !(extent->fe_flags & (PAGES_UNSEEN | FIEMAP_EXTENT_ENCODED));
+		     at += DISK_BLOCK) {
+			uint64_t left = extent->fe_length - at, in = at % sizeof(blocks);
+			struct page_stamp stamp;
 
-			page_whole(pread(device, block, sizeof(block), where), sizeof(block), "pread");
-			if (block[0].magic != PAGES_MAGIC || block[0].inode != file->disk.inode ||
-			    block[0].page != (extent->fe_logical + at) / DISK_BLOCK)
+			if (in == 0) {
+				left = left < sizeof(blocks) ? left : sizeof(blocks);
+				page_whole(pread(device, blocks, left, extent->fe_physical + file->disk.disk.offset * 512 + at), left,
+					   "pread");
+			}
+			memcpy(&stamp, blocks + in, sizeof(stamp));
+			if (stamp.magic != PAGES_MAGIC || stamp.inode != file->disk.inode ||
+			    stamp.page != (extent->fe_logical + at) / DISK_BLOCK)
 				continue;
-			printf("%s[%u,%u,%llu]", next, block[0].page, block[0].tid, (unsigned long long)block[0].sequence);
+			printf("%s[%u,%u,%llu]", next, stamp.page, stamp.tid, (unsigned long long)stamp.sequence);
 			next = ",";
 		}
 	}
+}
+
+WL_FINE void page_print_file(struct page_file *file, int device, const char *divider)
+{
+	disk_map(&file->disk);
+	printf("%s{\"ino\":%llu,\"dev\":\"%u:%u\",\"path\":", divider, (unsigned long long)file->disk.inode, file->disk.disk.major,
+	       file->disk.disk.minor);
+	wl_print_text(file->path);
+	printf(",\"sectors\":[");
+	page_print_sectors(file);
+	printf("],\"stamps\":[");
+	page_print_stamps(file, device);
 	printf("]}");
 }
 
