@@ -225,6 +225,7 @@ struct flight {
 	struct part *parts;
 	struct why_written why;
 	bool write;
+	bool direct; /* from or to the task's own memory */
 };
 
 /* Extents and flights wait until nothing earlier can come any more. */

@@ -660,6 +660,35 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 
 /* ---- all of them ---- */
 
+int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context)
+{
+	struct file_range *files = calloc((size_t)table->file_count + 1, sizeof(*files));
+	int r = files ? 0 : -ENOMEM;
+
+	for (size_t i = 0; files && i < table->files.capacity; i++) {
+		const struct map_slot *slot = &table->files.slots[i];
+
+		if (slot->used)
+			files[slot->value] = (struct file_range){.inode = slot->key, .device = slot->part};
+	}
+	for (size_t i = 0; i < table->chunks.capacity && r >= 0; i++) {
+		const struct chunk *chunk = (struct chunk *)(uintptr_t)table->chunks.slots[i].value;
+
+		for (unsigned k = 0; table->chunks.slots[i].used && k < chunk->count && r >= 0; k++) {
+			const struct segment *segment = &chunk->segments[k];
+			struct file_range *range = &files[chunk->file];
+
+			if (!segment->asker || segment->used)
+				continue;
+			range->offset = ((chunk->index << CHUNK_BITS) + segment->first) << EPOCH_PAGE_BITS;
+			range->bytes = (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
+			r = asked(context, range, segment->asker, segment->asked_at);
+		}
+	}
+	free(files);
+	return r;
+}
+
 static void forget_chunks(struct epoch_table *table)
 {
 	for (size_t i = 0; i < table->chunks.capacity; i++)

@@ -81,6 +81,9 @@ int epoch_take_off(struct epoch_table *table, const struct file_range *range, st
 typedef int (*epoch_found)(void *context, const struct epoch_finding *finding);
 int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool landed, epoch_found found,
 		 void *context);
+/* What was asked for and is unused still. */
+typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker, uint64_t asked_at);
+int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context);
 /* Something was lost: nothing is known of any page any more. */
 void epoch_forget(struct epoch_table *table);
 void epoch_done(struct epoch_table *table);

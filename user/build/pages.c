@@ -154,7 +154,7 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	int r;
 
 	*ret_flight = NULL;
-	if (record->inode == 0 || record->index == UINT64_MAX || record->bytes == 0 || record->contiguous == 0)
+	if (record->inode == 0 || record->bytes == 0 || (record->index != UINT64_MAX && record->contiguous == 0))
 		return 0;
 	r = new_flight(builder, &flight);
 	if (r < 0)
@@ -165,11 +165,14 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
 	flight->why = *why;
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
-	r = add_part(builder, flight,
-		     &(struct part){.range = {.inode = record->inode,
-					      .device = record->file_device,
-					      .offset = record->index << EPOCH_PAGE_BITS,
-					      .bytes = earlier(record->contiguous, record->bytes)}});
+	flight->direct = record->index == UINT64_MAX;
+	/* Of direct I/O the place in the file is told behind it. */
+	if (!flight->direct)
+		r = add_part(builder, flight,
+			     &(struct part){.range = {.inode = record->inode,
+						      .device = record->file_device,
+						      .offset = record->index << EPOCH_PAGE_BITS,
+						      .bytes = earlier(record->contiguous, record->bytes)}});
 	*ret_flight = flight;
 	return r < 0 ? r : put_event(builder, (struct page_event){.at = flight->queued, .flight = flight});
 }
@@ -204,6 +207,7 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->task = whole->task;
 	front->why = whole->why;
 	front->write = whole->write;
+	front->direct = whole->direct;
 	for (uint32_t i = 0; i < whole->part_count; i++) {
 		struct part part = whole->parts[i];
 
@@ -333,13 +337,34 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 	struct finding_context context = {.builder = builder, .flight = flight};
 	int r = 0;
 
-	for (uint32_t i = 0; flight->write && i < flight->part_count && r >= 0; i++) {
+	for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++) {
 		context.part = &flight->parts[i];
 		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight, flight->queued);
 		if (r >= 0 && builder->sink.edge)
 			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight, false, note_writers, &context);
 	}
 	return r;
+}
+
+/* The task's own memory. */
+static int send_direct(struct clew_builder *builder, const struct flight *flight, const struct part *part)
+{
+	bool written = flight->write && flight->task != CLEW_NO_TASK;
+	struct clew_page_extent extent = {
+		.inode = part->range.inode,
+		.device = part->range.device,
+		.offset = part->range.offset,
+		.bytes = part->range.bytes,
+		.sector = flight->sector + (part->at >> BLOCK_SECTOR_BITS),
+		.dirtied = flight->queued,
+		.writers = &flight->task,
+		.writer_count = written,
+		.request = flight->request,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.known = written,
+	};
+
+	return builder->sink.pages(builder->sink.context, &extent);
 }
 
 static int ignore_finding(void *context, const struct epoch_finding *finding)
@@ -358,7 +383,9 @@ static int land(struct clew_builder *builder, struct flight *flight)
 	for (uint32_t i = 0; i < flight->part_count && r >= 0; i++) {
 		const struct part *part = context.part = &flight->parts[i];
 
-		if (flight->write)
+		if (flight->direct)
+			r = told ? send_direct(builder, flight, part) : 0;
+		else if (flight->write)
 			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true, told ? send_extent : ignore_finding, &context);
 		else if (told)
 			r = send_extent(&context, &(struct epoch_finding){.offset = part->range.offset, .bytes = part->range.bytes});
@@ -458,6 +485,22 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 					   });
 }
 
+static int send_left(void *pointer, const struct file_range *range, uint32_t asker, uint64_t asked_at)
+{
+	struct clew_builder *builder = pointer;
+
+	return send_touch(builder, &(struct clew_touch){
+					   .begin = asked_at,
+					   .end = builder->now,
+					   .inode = range->inode,
+					   .device = range->device,
+					   .offset = range->offset,
+					   .bytes = range->bytes,
+					   .task = asker,
+					   .event = CLEW_TOUCH_UNUSED,
+				   });
+}
+
 int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 {
 	struct page_table *table = &builder->pages;
@@ -480,7 +523,7 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 			r = take_off(builder, event.flight);
 		}
 	}
-	return r;
+	return r >= 0 && all ? epoch_each_unused(&table->epochs, send_left, builder) : r;
 }
 
 void build_pages_done(struct clew_builder *builder)

@@ -369,6 +369,7 @@ static int send_direct(struct clew_builder *builder, const struct clew_block_req
 		.offset = offset,
 		.bytes = block->bytes,
 		.sector = block->sector,
+		.dirtied = block->queued,
 		.writers = &block->submitter,
 		.writer_count = written,
 		.request = block->number,
