@@ -11,10 +11,12 @@
  *	TYPE=VALUE		a descriptor; TYPE alone means INTERFACE/TYPE, one of another interface is written in full
  *	@NAME=VALUE		an attribute: it need not be there, but if it is it tells two alike apart
  *	calls=INTERFACE		this call will call that interface, in whatever process
+ *	async			it goes on after its thread has turned to other things, and may end in another thread
  *
- * What a call announces holds from the one to the other, for all that happens in its thread
- * in between; calls nest. The token is the program's own: any number that no other open call
- * of the process has, as the address of a structure of it; 0 ends the thread's innermost call.
+ * What a call announces holds from the one to the other, for all that its thread does in
+ * between; calls of a thread nest, but for those with "async". The token is the program's own:
+ * any number that no other open call of the process has, as the address of a structure of it;
+ * 0 ends the thread's innermost call.
  *
  * Unless somebody records, a call costs one load and one jump.
  *

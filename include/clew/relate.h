@@ -27,6 +27,7 @@ struct clew_activity {
 	uint32_t relation; /* the one whose lower end it is, CLEW_NO_NUMBER none */
 	uint16_t descriptor_count;
 	uint16_t attribute_count;
+	bool is_async; /* its thread does other things meanwhile: it is nobody's `parent` */
 	const char *interface;
 	const char *operation;
 	const char *calls;			   /* interface that it said it would call, NULL none */

@@ -217,6 +217,8 @@ static int join(struct matching *matching, uint32_t lower)
 	bool decided, *keep;
 	int r = 0;
 
+	if (!*activity->interface)
+		return 0;
 	if (activity->parent != CLEW_NO_NUMBER) {
 		relation.uppers = arena_copy(&relations->arena, &activity->parent, sizeof(activity->parent));
 		r = relation.uppers ? add_relation(relations, &relation) : -ENOMEM;
@@ -289,9 +291,11 @@ static int order_by_task(struct clew_relations *relations)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){.key = relate_activity(relations, i)->task, .index = (uint32_t)i};
-	sort_keys(keys, keys + count, count);
-	for (size_t i = 0; i < count; i++)
+		if (!relate_activity(relations, i)->is_async)
+			keys[relations->by_task_count++] =
+				(struct sort_key){.key = relate_activity(relations, i)->task, .index = (uint32_t)i};
+	sort_keys(keys, keys + relations->by_task_count, relations->by_task_count);
+	for (size_t i = 0; i < relations->by_task_count; i++)
 		relations->by_task[i] = keys[i].index;
 	free(keys);
 	return 0;

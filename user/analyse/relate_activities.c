@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * From announcements to activities. Calls of a thread nest: an end that names its
- * begin by the token, or else by interface and operation, ends that one; it may come
- * from another thread of the process.
+ * From announcements to activities. Calls of a thread nest: an end, which names its
+ * begin by the token or else by interface and operation, ends with that one all that
+ * began in it, of which no end was heard. A token that is used anew says the same of
+ * the call that had it. Only of an asynchronous call the end is another thread's.
  */
 #include <analyse/relate_internal.h>
 #include <errno.h>
@@ -92,8 +93,10 @@ static int take_words(struct clew_relations *relations, struct clew_activity *ac
 		char name[128];
 		int r = 0;
 
-		if (!length)
+		if (!length) {
+			activity->is_async |= !strcmp(word, "async");
 			continue;
+		}
 		if (*word == '@') {
 			attributes[attribute_count++] =
 				(struct clew_descriptor){.type = arena_copy(&relations->arena, word + 1, length - 1), .value = value};
@@ -157,45 +160,20 @@ static int apply_call(struct clew_relations *relations, uint32_t process, const 
 	return relate_apply_rules(relations, process, layer, call, values, count);
 }
 
-static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce, uint32_t number)
+/* An activity is over, and what was left open in it. */
+static int close_activity(struct clew_relations *relations, uint32_t place, uint64_t at)
 {
-	const uint32_t process = process_of(relations, announce->task);
-	const struct clew_layer *layer = NULL;
-	const struct clew_layer_call *call;
-	struct clew_activity *activity, *outer = innermost(relations, announce->task);
-	uint32_t place = (uint32_t)relations->activities.count, outer_place;
-	struct words words;
-	int r;
+	struct clew_activity *activity = relate_activity(relations, place), *inner = innermost(relations, activity->task);
 
-	split_words(announce, &words);
-	if (!words.operation)
+	activity->end = at;
+	if (activity->token)
+		map_remove(&relations->open, activity->token, process_of(relations, activity->task));
+	if (activity->is_async)
 		return 0;
-	outer_place = outer ? (uint32_t)(outer - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
-	if (vector_reserve(&relations->activities, relations->activities.count + 1) < 0)
-		return -ENOMEM;
-	activity = relate_activity(relations, place);
-	*activity = (struct clew_activity){
-		.begin = announce->header.time,
-		.end = CLEW_TIME_OPEN,
-		.token = announce->token,
-		.task = announce->task,
-		.parent = outer_place,
-		.relation = number,
-		.interface = words.interface,
-		.operation = words.operation,
-	};
-	relations->activities.count++;
-	call = relate_layer_call(relations, words.interface, words.operation, &layer);
-	r = take_words(relations, activity, &words, layer, process);
-	if (r < 0)
-		return r;
-	if (call && !call->end.provider) {
-		activity->end = activity->begin;
-		return apply_call(relations, process, layer, call, announce, NULL);
-	}
-	if (announce->token)
-		r = map_set(&relations->open, announce->token, process, (uint64_t)place + 1);
-	return r < 0 ? r : set_innermost(relations, announce->task, place);
+	for (; inner && inner != activity; inner = inner->parent == CLEW_NO_NUMBER ? NULL : relate_activity(relations, inner->parent))
+		if (inner->end == CLEW_TIME_OPEN)
+			inner->end = at;
+	return inner ? set_innermost(relations, activity->task, activity->parent) : 0;
 }
 
 static bool is_end_of(const struct clew_activity *activity, const struct clew_announce *announce, const struct words *words)
@@ -218,13 +196,57 @@ static uint32_t find_begin(struct clew_relations *relations, const struct clew_a
 	return place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
 }
 
+static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce, uint32_t number)
+{
+	const uint32_t process = process_of(relations, announce->task);
+	const struct clew_layer *layer = NULL;
+	const struct clew_layer_call *call;
+	const uint64_t *same = announce->token ? map_get(&relations->open, announce->token, process) : NULL;
+	struct clew_activity *activity, *outer;
+	uint32_t place = (uint32_t)relations->activities.count, outer_place;
+	struct words words;
+	int r = same ? close_activity(relations, (uint32_t)(*same - 1), announce->header.time) : 0;
+
+	if (r < 0)
+		return r;
+	split_words(announce, &words);
+	outer = innermost(relations, announce->task);
+	outer_place = outer ? (uint32_t)(outer - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
+	if (vector_reserve(&relations->activities, relations->activities.count + 1) < 0)
+		return -ENOMEM;
+	activity = relate_activity(relations, place);
+	*activity = (struct clew_activity){
+		.begin = announce->header.time,
+		.end = CLEW_TIME_OPEN,
+		.token = announce->token,
+		.task = announce->task,
+		.parent = outer_place,
+		.relation = number,
+		/* Text that could not be read: it is known that it was a call. */
+		.interface = words.operation ? words.interface : "",
+		.operation = words.operation ? words.operation : "",
+	};
+	relations->activities.count++;
+	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
+	r = take_words(relations, activity, &words, layer, process);
+	if (r < 0)
+		return r;
+	if (call && !call->end.provider) {
+		activity->end = activity->begin;
+		return apply_call(relations, process, layer, call, announce, NULL);
+	}
+	if (announce->token)
+		r = map_set(&relations->open, announce->token, process, (uint64_t)place + 1);
+	return r < 0 || activity->is_async ? r : set_innermost(relations, announce->task, place);
+}
+
 static int end_activity(struct clew_relations *relations, const struct clew_announce *const *announcements,
 			const struct clew_announce *announce)
 {
 	const uint32_t process = process_of(relations, announce->task);
 	const struct clew_layer *layer;
 	const struct clew_layer_call *call;
-	struct clew_activity *activity, *inner;
+	struct clew_activity *activity;
 	struct words words;
 	uint32_t place;
 	int r = 0;
@@ -234,18 +256,10 @@ static int end_activity(struct clew_relations *relations, const struct clew_anno
 	if (place == CLEW_NO_NUMBER)
 		return 0;
 	activity = relate_activity(relations, place);
-	activity->end = announce->header.time;
 	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
 	if (call)
 		r = apply_call(relations, process, layer, call, announcements[activity->relation], &words);
-	if (activity->token)
-		map_remove(&relations->open, activity->token, process);
-	/* What is over is nobody's outer activity any more. */
-	inner = innermost(relations, activity->task);
-	while (inner && inner->end != CLEW_TIME_OPEN)
-		inner = inner->parent == CLEW_NO_NUMBER ? NULL : relate_activity(relations, inner->parent);
-	return r < 0 ? r
-		     : set_innermost(relations, activity->task, inner ? (uint32_t)(inner - relate_activity(relations, 0)) : CLEW_NO_NUMBER);
+	return r < 0 ? r : close_activity(relations, place, announce->header.time);
 }
 
 int relate_make_activities(struct clew_relations *relations)

@@ -11,7 +11,7 @@
 
 const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at)
 {
-	size_t low = 0, high = relations->activities.count;
+	size_t low = 0, high = relations->by_task_count;
 	const struct clew_activity *activity;
 
 	/* The first that is another task's or begins later. */

@@ -29,7 +29,8 @@ struct clew_relations {
 	struct map open;	  /* token, process -> place of the activity + 1 */
 	struct map last;	  /* serial -> place of its innermost open activity + 1, while they are made */
 	struct arena arena;
-	uint32_t *by_task; /* places of activities in order of task, then begin */
+	uint32_t *by_task; /* places of activities in order of task, then begin; without those that are async */
+	size_t by_task_count;
 };
 
 /* FNV-1a over a text and what separates it from the next; `seed`: of what came before. */
