@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "descriptors.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
+
+#define ONE_PAGE 4096 /* bytes */
 
 struct requests_values {
 	const char *device;
@@ -29,11 +32,27 @@ struct listing {
 	const struct clew_trace_request *requests;
 	size_t count;
 	bool *wanted;
+	struct clew_relations *relations;
 };
+
+/*
+ * What the one that made a page dirty announced then. Of a longer stretch only its
+ * first page's moment is known, and others may have been written in other calls.
+ */
+static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent, struct clew_description *description)
+{
+	const struct clew_activity *activity = NULL;
+
+	if (extent->writer_count && extent->known && extent->dirtied && extent->bytes <= ONE_PAGE)
+		activity = clew_relations_at(listing->relations, extent->writers[0], extent->dirtied);
+	if (activity)
+		clew_relations_describe(listing->relations, extent->writers[0], extent->dirtied, description);
+}
 
 /* A stretch of a file in it, and who wrote that. */
 static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written)
 {
+	struct clew_description description = {};
 	const char *path = NULL;
 	char device[32];
 
@@ -56,6 +75,8 @@ static void json_extent(struct clew_json *json, const struct listing *listing, c
 	clew_json_array_end(json);
 	/* Of a write nobody is known to have made there is none. */
 	clew_json_string(json, "evidence", extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
+	describe_writer(listing, extent, &description);
+	clew_json_description(json, &description);
 	clew_json_object_end(json);
 }
 
@@ -72,9 +93,18 @@ static void json_moment(struct clew_json *json, const char *key, uint64_t at)
 		clew_json_null(json, key);
 }
 
+static void describe_request(const struct listing *listing, const struct clew_trace_request *request, struct clew_description *description)
+{
+	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests)};
+
+	clew_describe_object(listing->trace, &object, description);
+	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued, description);
+}
+
 static void json_request(struct clew_json *json, const struct listing *listing, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
+	struct clew_description description = {};
 	const char *path = NULL;
 	char device[32];
 
@@ -113,6 +143,8 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	if (block->inode)
 		clew_trace_file(listing->trace, block->file_device, block->inode, &path);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
+	describe_request(listing, request, &description);
+	clew_json_description(json, &description);
 	clew_json_object_end(json);
 }
 
@@ -219,9 +251,14 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 	if (status)
 		return status;
 	listing.requests = clew_trace_requests(trace, &listing.count);
+	status = clew_open_relations(trace, 0, &listing.relations);
+	if (status)
+		return status;
 	listing.wanted = malloc(listing.count + 1);
-	if (!listing.wanted)
+	if (!listing.wanted) {
+		clew_relations_free(listing.relations);
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	}
 	memset(listing.wanted, 1, listing.count + 1);
 	if (values->device)
 		choose(&listing, device);
@@ -247,6 +284,7 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 		printf("\n%zu of %zu requests\n", shown, listing.count);
 		clew_print_truth(stdout, trace);
 	}
+	clew_relations_free(listing.relations);
 	free(listing.wanted);
 	return CLEW_EXIT_DONE;
 }
