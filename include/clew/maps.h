@@ -43,7 +43,10 @@ struct clew_task_state {
 	__u32 lock_owner; /* global tid, 0 unknown */
 	__u64 spin;	  /* the spinlock it waits for, 0 none */
 	__u64 spin_since;
-	__u64 reclaim;	 /* the group whose memory it reclaims, 0 none or the machine's */
+	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
+	__u64 pause;   /* ns: writers are slowed down, and it is about to sleep that long; 0 not */
+	__u32 pause_device;
+	__u32 reserved2;
 	__u8 reason;	 /* enum clew_wait_reason of what it is doing to memory */
 	__u8 lock_slept; /* it left the CPU while it waited for the lock */
 	__u8 reserved[6];
@@ -79,6 +82,29 @@ struct clew_level {
 	__u64 request;		 /* the block request that is being completed, 0 none */
 };
 
+/* Touches of a file that have not been told yet: more of the same make it longer. See struct clew_extent. */
+struct clew_open_extent {
+	__u64 begin;
+	__u64 inode;
+	__u64 offset;
+	__u64 bytes; /* 0: none */
+	__u32 device;
+	__u32 task;
+	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
+	__u16 grown;	  /* how often */
+	__u8 written;	  /* DIRTY: calls wrote all of it, and no other extent tells that */
+	__u8 reserved;
+};
+
+#define CLEW_EXTENT_EVENTS 6
+
+/* Handles of one transaction that a task had since it came on the CPU. See struct clew_journal. */
+struct clew_open_handle {
+	__u64 transaction;
+	__u32 device; /* 0: none */
+	__u32 task;
+};
+
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
  * the slots of all CPUs are one mapped array, `switch_slots` a CPU.
@@ -97,6 +123,12 @@ struct clew_cpu_state {
 	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
+	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
+	__u32 touching;		     /* a program is at them */
+	__u32 reserved;
+	__u64 named; /* the inode whose path was looked at last */
+	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
+	struct clew_open_handle handle;
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
@@ -170,8 +202,8 @@ struct clew_point {
 CLEW_ASSERT_SIZE(struct clew_place, 16);
 CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1024);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1088);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1536);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1600);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

@@ -210,6 +210,8 @@ enum clew_cause_kind {
 #define CLEW_TEXT_IRQ 0x1000000000000ULL
 /* | number << 32 | serial of a process: the value of the environment variable that is `number`th in the file's "environment"; "" unset */
 #define CLEW_TEXT_ENVIRONMENT 0x2000000000000ULL
+/* | uid: the name of a user of the machine */
+#define CLEW_TEXT_USER 0x3000000000000ULL
 
 struct clew_cause {
 	__u64 time;
@@ -465,6 +467,12 @@ enum clew_extent_event {
 };
 
 /*
+ * Not in the file: calls wrote all of a DIRTY extent. The drain makes a WRITE
+ * extent of the same range after it.
+ */
+#define CLEW_EXTENT_WRITTEN 0x80
+
+/*
  * Touches of one file by one task, of one kind and each where the one before
  * ended, between `begin` and header.time or shortly before it: a CPU tells them
  * when the row breaks, when it switches tasks, and 1 ms after `begin` at its next
@@ -481,10 +489,16 @@ struct clew_extent {
 	__u32 task;   /* serial, 0 none (an interrupt) */
 };
 
-/* More of what a bio carries, after its QUEUE record and from the same CPU: one stretch of one file. */
+/* clew_header.flags of PAGES */
+enum clew_pages_event {
+	CLEW_PAGES_OF_BIO = 0,	/* what a bio carries, after its QUEUE record and from the same CPU; `at` 0: all that it carries first */
+	CLEW_PAGES_BACKING = 1, /* what file of another file system the loop device's request `bio` is for, before its ISSUE record */
+};
+
+/* One stretch of one file. */
 struct clew_pages {
 	struct clew_header header;
-	__u64 bio;
+	__u64 bio; /* BACKING: the loop device's request */
 	__u64 inode;
 	__u64 offset; /* in the file, bytes */
 	__u32 bytes;

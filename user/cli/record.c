@@ -38,6 +38,7 @@ struct record_values {
 	uint64_t ring_size;
 	uint64_t pause_drain;
 	bool verify;
+	bool no_page_cache;
 	const char *environment;
 	const char *layer_files;
 	struct clew_layers *layers;
@@ -93,6 +94,8 @@ const struct clew_option clew_record_options[] = {
 	 offsetof(struct record_values, environment)},
 	{0, "layer", "FILE,..", "record the calls of the layers that these files describe", clew_take_string,
 	 offsetof(struct record_values, layer_files)},
+	{0, "no-page-cache", NULL, "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
+	 offsetof(struct record_values, no_page_cache)},
 	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag,
 	 offsetof(struct record_values, sync)},
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
@@ -222,6 +225,7 @@ static int record(struct session *session, const struct record_values *values, c
 		.pause_drain = values->pause_drain,
 		.sync = values->sync,
 		.verify = values->verify,
+		.no_page_cache = values->no_page_cache,
 	};
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;

@@ -130,7 +130,21 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	memcpy(record.bytes, name, record.text.text_size);
 	put(stream, &record, sizeof(record.text) + record.text.text_size);
 	/* Nothing in the kernel counted it: the ledger takes it as read here. */
-	stream->made++;
+	stream->made[CLEW_KIND_TEXT]++;
+}
+
+/* A DIRTY extent that calls wrote wholly is two extents in the file. */
+static void put_extent(struct stream *stream, const struct clew_extent *extent)
+{
+	struct clew_extent record = *extent;
+
+	record.header.flags &= ~CLEW_EXTENT_WRITTEN;
+	put(stream, &record, sizeof(record));
+	if (!(extent->header.flags & CLEW_EXTENT_WRITTEN))
+		return;
+	record.header.flags = CLEW_EXTENT_WRITE;
+	put(stream, &record, sizeof(record));
+	stream->made[CLEW_KIND_EXTENT]++;
 }
 
 static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
@@ -163,6 +177,9 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		break;
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
+		break;
+	case CLEW_KIND_EXTENT:
+		put_extent(stream, data);
 		break;
 	case CLEW_KIND_ANNOUNCE:
 		put_announce(stream, data);
@@ -415,6 +432,42 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 	return 0;
 }
 
+/* Extents and handles that were not told when the gate shut. No program touches them any more. */
+static void put_open(struct stream *stream)
+{
+	struct clew_cpu_state *cpu = &stream->recorder->cpus[stream->cpu];
+	struct clew_header header = {.time = clew_now(), .lost = cpu->lost, .cpu = stream->cpu};
+
+	for (unsigned event = 0; event < CLEW_EXTENT_EVENTS; event++) {
+		const struct clew_open_extent *open = &cpu->extents[event];
+		struct clew_extent record = {.header = header,
+					     .begin = open->begin,
+					     .inode = open->inode,
+					     .offset = open->offset,
+					     .bytes = open->bytes,
+					     .device = open->device,
+					     .task = open->task};
+
+		if (!open->bytes)
+			continue;
+		record.header.kind = CLEW_KIND_EXTENT;
+		record.header.flags = event | (open->written ? CLEW_EXTENT_WRITTEN : 0);
+		cpu->counts[CLEW_KIND_EXTENT].seen++;
+		cpu->counts[CLEW_KIND_EXTENT].reserved++;
+		pass_on(stream, &record, sizeof(record));
+	}
+	if (cpu->handle.device) {
+		struct clew_journal record = {
+			.header = header, .transaction = cpu->handle.transaction, .device = cpu->handle.device, .task = cpu->handle.task};
+
+		record.header.kind = CLEW_KIND_JOURNAL;
+		record.header.flags = CLEW_JOURNAL_HANDLE;
+		cpu->counts[CLEW_KIND_JOURNAL].seen++;
+		cpu->counts[CLEW_KIND_JOURNAL].reserved++;
+		pass_on(stream, &record, sizeof(record));
+	}
+}
+
 void clew_drain_stop(struct clew_recorder *recorder)
 {
 	atomic_store(&recorder->stopping, true);
@@ -428,6 +481,7 @@ void clew_drain_stop(struct clew_recorder *recorder)
 		struct stream *stream = &recorder->streams[cpu];
 		uint32_t lost = recorder->cpus[cpu].lost;
 
+		put_open(stream);
 		if (lost != stream->lost)
 			put_gap(stream, clew_now(), lost - stream->lost);
 	}

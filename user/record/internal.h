@@ -33,7 +33,7 @@ struct stream {
 	size_t fill;	    /* bytes found in the ring of everything else in this round */
 	size_t slot_fill;   /* and slots in the other */
 	uint64_t read[CLEW_KIND_COUNT];
-	uint64_t made; /* TEXT records of the drain's own making */
+	uint64_t made[CLEW_KIND_COUNT]; /* records of the drain's own making */
 	int error;
 };
 
@@ -58,7 +58,7 @@ struct cost_sampler {
 		int kind; /* whose count tells how often it ran, -1 none */
 		uint64_t start_time, start_count;
 		uint64_t time, count;
-	} programs[64];
+	} programs[160];
 	unsigned program_count;
 };
 

@@ -71,6 +71,7 @@ static void *map_memory(struct bpf_map *map, size_t size)
 
 static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
 {
+	struct clew_program_choice choice;
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
@@ -89,7 +90,8 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
 	clew_kernel_symbols_load(&recorder->symbols);
 	clew_programs_addresses(bpf, recorder->symbols);
-	clew_programs_choose(bpf, btf, options->verify);
+	choice = (struct clew_program_choice){.verify = options->verify, .page_cache = !options->no_page_cache};
+	clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
 
 	bpf->rodata->self_pid = getpid();

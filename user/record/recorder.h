@@ -43,6 +43,7 @@ struct clew_recorder_options {
 	const struct clew_layers *layers; /* the same read: the caller's */
 	size_t ring_size;		  /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain;		  /* ns that draining waits after the start: to test loss */
+	bool no_page_cache;		  /* leave out what goes on in the page cache and the journals */
 	bool sync;
 	bool verify; /* count switches a second time, to check the ledger */
 };
