@@ -20,6 +20,7 @@ int clew_builder_new(const struct clew_builder_options *options, const struct cl
 	builder->options = *options;
 	builder->sink = *sink;
 	builder->links.item = sizeof(struct clew_link);
+	builder->pages.writers.item = sizeof(uint32_t);
 	*ret_builder = builder;
 	return 0;
 }

@@ -228,6 +228,8 @@ struct flight {
 	bool direct; /* from or to the task's own memory */
 };
 
+enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
+
 /* Extents and flights wait until nothing earlier can come any more. */
 #define BUILD_PAGES_GRACE 1000000000ull
 struct page_event {
@@ -235,7 +237,7 @@ struct page_event {
 	uint64_t order;		    /* equal times: as they came */
 	struct clew_extent *extent; /* or */
 	struct flight *flight;	    /* or, both NULL, everything is given up */
-	bool lands;
+	uint8_t stage;		    /* of the flight */
 };
 
 struct page_table {

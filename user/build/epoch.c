@@ -36,7 +36,9 @@ struct epoch {
 	uint32_t set;	     /* who wrote to the page in it */
 	uint32_t set_before; /* the same without the latest write */
 	uint32_t writer;     /* whose that is */
+	uint32_t later;	     /* who wrote to the page while it was carried */
 	bool opened;	     /* it was seen to become dirty */
+	bool landed;	     /* what carried it has arrived */
 	bool movable;	     /* the latest write may turn out to be the next epoch's */
 };
 
@@ -310,7 +312,7 @@ struct visit {
 	bool make; /* segments where there are none */
 	uint32_t task;
 	uint64_t begin, told;
-	struct flight *flight;
+	const struct flight *flight;
 	void *callback, *context;
 };
 
@@ -500,7 +502,7 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 	/* A part of a page, or a copy for another device, goes with what went before. */
 	for (epoch = segment->epochs; epoch && epoch->next;)
 		epoch = epoch->next;
-	if (epoch && epoch->flight != visit->flight) {
+	if (epoch && epoch->flight != visit->flight && !epoch->landed) {
 		struct epoch *copy = epoch_new(table);
 
 		if (!copy)
@@ -566,13 +568,41 @@ static uint32_t writers_of(struct epoch_table *table, const struct epoch *epoch)
 	return epoch->set || !epoch->opener ? epoch->set : epoch_set_with(table, 0, epoch->opener);
 }
 
-static int find_in_segment(struct epoch_table *table, struct segment *segment, const struct flight *flight, bool landed,
-			   struct epoch_finding *finding)
+static struct epoch **carried_by(struct segment *segment, const struct flight *flight)
 {
 	struct epoch **place = &segment->epochs;
 
 	while (*place && (*place)->flight != flight)
 		place = &(*place)->next;
+	return place;
+}
+
+/* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
+static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+{
+	struct epoch *epoch = *carried_by(segment, visit->flight);
+
+	(void)offset;
+	if (epoch)
+		epoch->landed = true;
+	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next)
+		if (!next->flight)
+			epoch->later = epoch_set_union(table, epoch->later, writers_of(table, next));
+	return epoch && epoch->later == UINT32_MAX ? -ENOMEM : 0;
+}
+
+int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight)
+{
+	struct visit visit = {.range = range, .segment = land_segment, .flight = flight};
+
+	return visit_range(table, &visit);
+}
+
+static int find_in_segment(struct epoch_table *table, struct segment *segment, const struct flight *flight, bool over,
+			   struct epoch_finding *finding)
+{
+	struct epoch **place = carried_by(segment, flight);
+
 	if (!*place)
 		return 0;
 	finding->known = (*place)->opened;
@@ -580,13 +610,8 @@ static int find_in_segment(struct epoch_table *table, struct segment *segment, c
 	finding->set = finding->known ? writers_of(table, *place) : 0;
 	if (finding->set == UINT32_MAX)
 		return -ENOMEM;
-	/* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
-	for (const struct epoch *epoch = (*place)->next; epoch && finding->known; epoch = epoch->next)
-		if (!epoch->flight)
-			finding->later = epoch_set_union(table, finding->later, writers_of(table, epoch));
-	if (finding->later == UINT32_MAX)
-		return -ENOMEM;
-	if (landed)
+	finding->later = finding->known ? (*place)->later : 0;
+	if (over)
 		remove_epoch(table, place);
 	return 0;
 }
@@ -608,7 +633,7 @@ static int join(struct epoch_finding *whole, const struct epoch_finding *next, e
 	return r;
 }
 
-int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool landed, epoch_found found,
+int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,
 		 void *context)
 {
 	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = page_end(range), range_end = range->offset + range->bytes;
@@ -624,7 +649,7 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 		if (r >= 0 && file != UINT32_MAX)
 			chunk = chunk_find(table, file, index);
 		to = end < to ? end : to;
-		if (chunk && landed && (cut(table, chunk, page - base) < 0 || cut(table, chunk, to - base) < 0))
+		if (chunk && over && (cut(table, chunk, page - base) < 0 || cut(table, chunk, to - base) < 0))
 			return -ENOMEM;
 		for (unsigned i = 0; page < to && r >= 0;) {
 			struct segment *segment = chunk && i < chunk->count ? &chunk->segments[i] : NULL;
@@ -639,7 +664,7 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 				until = base + segment->first < to ? base + segment->first : to;
 			else if (segment) {
 				until = base + segment->end < to ? base + segment->end : to;
-				r = find_in_segment(table, segment, flight, landed, &next);
+				r = find_in_segment(table, segment, flight, over, &next);
 			}
 			next.bytes = (until - page) << EPOCH_PAGE_BITS;
 			if (next.offset < range->offset) {
@@ -652,7 +677,7 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 				r = join(&whole, &next, found, context);
 			page = until;
 		}
-		if (chunk && landed)
+		if (chunk && over)
 			drop_empty(table, range, chunk);
 	}
 	return r >= 0 && whole.bytes ? found(context, &whole) : r;

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #define SENT_MOST 262144u
+/* ns: a row of writes that touched a page is told of as a whole, with a margin. */
+#define ROW_MOST 2000000ull
 
 /* ---- waiting in order ---- */
 
@@ -242,7 +244,7 @@ int build_flight_land(struct clew_builder *builder, struct flight *flight, uint6
 	flight->landed = at;
 	return put_event(builder, (struct page_event){.at = later(at == CLEW_TIME_OPEN ? builder->now : at, flight->queued),
 						      .flight = flight,
-						      .lands = true});
+						      .stage = FLIGHT_LANDS});
 }
 
 /* ---- what is found ---- */
@@ -374,7 +376,7 @@ static int ignore_finding(void *context, const struct epoch_finding *finding)
 	return 0;
 }
 
-static int land(struct clew_builder *builder, struct flight *flight)
+static int settle(struct clew_builder *builder, struct flight *flight)
 {
 	struct finding_context context = {.builder = builder, .flight = flight};
 	bool told = builder->sink.pages && flight->request != CLEW_NO_NUMBER;
@@ -392,6 +394,30 @@ static int land(struct clew_builder *builder, struct flight *flight)
 	}
 	free_flight(&builder->pages, flight);
 	return r;
+}
+
+static int advance(struct clew_builder *builder, struct flight *flight, enum flight_stage stage)
+{
+	int r = 0;
+
+	switch (stage) {
+	case FLIGHT_TAKES_OFF:
+		return take_off(builder, flight);
+	case FLIGHT_LANDS:
+		for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++)
+			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight);
+		/* A write that seemed to be before its bio may prove to have been behind it. */
+		if (r >= 0)
+			r = put_event(builder,
+				      (struct page_event){
+					      .at = later(flight->landed == CLEW_TIME_OPEN ? 0 : flight->landed, flight->queued) + ROW_MOST,
+					      .flight = flight,
+					      .stage = FLIGHT_SETTLED});
+		return r;
+	case FLIGHT_SETTLED:
+		return settle(builder, flight);
+	}
+	return 0;
 }
 
 /* ---- touches ---- */
@@ -517,10 +543,8 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 			table->free_extents = event.extent;
 		} else if (!event.flight) {
 			epoch_forget(&table->epochs);
-		} else if (event.lands) {
-			r = land(builder, event.flight);
 		} else {
-			r = take_off(builder, event.flight);
+			r = advance(builder, event.flight, (enum flight_stage)event.stage);
 		}
 	}
 	return r >= 0 && all ? epoch_each_unused(&table->epochs, send_left, builder) : r;
