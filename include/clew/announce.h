@@ -39,8 +39,11 @@ extern "C" {
 /* How many listen: whoever attaches to the probes counts it up. */
 __attribute__((weak, used, visibility("hidden"), section(".probes"))) unsigned short clew_announce_semaphore;
 
-/* A no-op and a note that tells where it is and where its arguments are. */
-#define CLEW_ANNOUNCE_PROBE(name, arguments, ...)                                                                                          \
+/*
+ * A no-op and a note that tells where it is and where its arguments are, in operands of
+ * the statement. A program that has probes of its own for a layer's description may use it.
+ */
+#define CLEW_ANNOUNCE_PROBE(provider, name, arguments, ...)                                                                                \
 	__asm__ __volatile__("990: nop\n"                                                                                                  \
 			     ".pushsection .note.stapsdt,\"?\",\"note\"\n"                                                                 \
 			     ".balign 4\n"                                                                                                 \
@@ -50,7 +53,7 @@ __attribute__((weak, used, visibility("hidden"), section(".probes"))) unsigned s
 			     "993: .8byte 990b\n"                                                                                          \
 			     ".8byte _.stapsdt.base\n"                                                                                     \
 			     ".8byte clew_announce_semaphore\n"                                                                            \
-			     ".asciz \"clew\"\n"                                                                                           \
+			     ".asciz \"" provider "\"\n"                                                                                   \
 			     ".asciz \"" name "\"\n"                                                                                       \
 			     ".asciz \"" arguments "\"\n"                                                                                  \
 			     "994: .balign 4\n"                                                                                            \
@@ -76,12 +79,12 @@ static inline int clew_announce_wanted(void)
 /* A call begins. `text`: as above; `size`: of all of it. */
 __attribute__((noinline, unused)) static void clew_announce_begin(uint64_t token, const char *text, uint32_t size)
 {
-	CLEW_ANNOUNCE_PROBE("begin", "8@%0 8@%1 4@%2", "r"(token), "r"(text), "r"(size));
+	CLEW_ANNOUNCE_PROBE("clew", "begin", "8@%0 8@%1 4@%2", "r"(token), "r"(text), "r"(size));
 }
 
 __attribute__((noinline, unused)) static void clew_announce_end(uint64_t token)
 {
-	CLEW_ANNOUNCE_PROBE("end", "8@%0", "r"(token));
+	CLEW_ANNOUNCE_PROBE("clew", "end", "8@%0", "r"(token));
 }
 
 /* As clew_announce_begin, of single words: `words` ends with NULL. */
