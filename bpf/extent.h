@@ -167,6 +167,11 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 			open->bytes += touch->bytes;
 			return;
 		}
+		/* A folio's buffers are stored to one by one, and pages are used again and again. */
+		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->inode == touch->inode &&
+		    open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
+		    open->task == touch->task && open->device == touch->device && open->generation == generation)
+			return;
 	}
 	if (!now)
 		now = bpf_ktime_get_ns();
@@ -190,6 +195,16 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		/* Read back it is a number to the verifier. */
 		send_inode(*(volatile __u64 *)&cpu_state->named, cpu, now);
 	}
+}
+
+/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
+static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
+
+	return open->inode == touch->inode && open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
+	       open->task == touch->task && open->device == touch->device &&
+	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
 }
 
 /*

@@ -97,7 +97,6 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	touch_begin(actor.cpu_state);
 	/* The page was put there for this, and not read; the call's own word of it is this one's. */
 	extent_take_back(actor.cpu_state, CLEW_EXTENT_ADD, &touch);
-	extent_take_back(actor.cpu_state, CLEW_EXTENT_STORE, &touch);
 	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch);
 	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)mapping->host);
 	touch_end(actor.cpu_state);
@@ -182,6 +181,87 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	return 0;
 }
 
+/*
+ * Where a store faults. Which file lies there costs more to find than most faults
+ * are worth: it is looked up only when the file system says that it was one of its.
+ */
+static __always_inline void note_fault(unsigned long address, unsigned long code)
+{
+	struct clew_cpu_state *cpu_state;
+	struct task_struct *task;
+
+	if (!enabled || !(code & X86_PF_WRITE))
+		return;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state)
+		return;
+	task = bpf_get_current_task_btf();
+	cpu_state->fault_task = task->pid;
+	cpu_state->fault_address = address;
+}
+
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(clew_cache_store_user, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+SEC("?tp_btf/page_fault_kernel")
+int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+struct store {
+	__u64 address;
+	struct touch touch;
+};
+
+static long find_store(struct task_struct *task, struct vm_area_struct *area, struct store *store)
+{
+	struct file *file = area->vm_file;
+	unsigned long in;
+
+	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
+		return 0;
+	in = (store->address & ~(PAGE_SIZE - 1)) - area->vm_start;
+	touch_range(&store->touch, file->f_inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
+	return 0;
+}
+
+static __always_inline void tell_store(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct store store = {};
+	struct actor actor;
+
+	if (!actor_here(&actor) || actor.cpu_state->fault_task != (__u32)task->pid)
+		return;
+	store.address = actor.cpu_state->fault_address;
+	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
+		return;
+	store.touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, NULL);
+}
+
+SEC("?tp_btf/xfs_write_fault")
+int BPF_PROG(clew_cache_xfs_store, struct xfs_inode *inode)
+{
+	tell_store();
+	return 0;
+}
+
+/* Before 6.14 or so. */
+SEC("?tp_btf/xfs_filemap_fault")
+int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, bool write)
+{
+	if (write)
+		tell_store();
+	return 0;
+}
+
 /* Each write and first store, in whole blocks. */
 SEC("?tp_btf/btrfs_set_extent_bit")
 int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length, unsigned int bits)
@@ -207,6 +287,9 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	touch.offset = start;
 	touch.bytes = length;
 	touch.task = actor.task;
+	/* Whole blocks do not say what was asked: once is enough. */
+	if (extent_covers(actor.cpu_state, &touch))
+		return 0;
 	tell_touch(&actor, !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE,
 		   &touch, NULL);
 	return 0;
