@@ -8,6 +8,10 @@
  * An upper one is joined only if all of its descriptors are the lower one's too. Of
  * those that fit, the ones decide that announced the lower one's interface, and then
  * those whose attributes are the same; else all of them are candidates.
+ *
+ * Two callers of one interface carry its descriptors alike, and neither is for the
+ * other. So it is found first, on the whole trace, which interfaces call the one that
+ * a descriptor is of: its calls begin in theirs more often than theirs in its own.
  */
 #include <analyse/relate_internal.h>
 #include <errno.h>
@@ -15,8 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RANK_EVEN (1ULL << 62)
+#define RANK_SAID (1 << 20) /* it said so itself: that outweighs what is counted */
+
 struct matching {
 	struct clew_relations *relations;
+	bool ranking;	    /* what fits is counted for the interfaces' order, and not joined */
+	struct map ranks;   /* of two interfaces: RANK_EVEN + how often the first was above the second, less how often below */
 	struct map first;   /* hash of a descriptor -> place of the last activity that has it first, + 1 */
 	uint32_t *next;	    /* of each activity, the one before it in that list */
 	struct vector fits; /* uint32_t */
@@ -57,10 +66,70 @@ static int compare_attributes(const struct clew_activity *upper, const struct cl
 	return alike;
 }
 
+/* Whose a descriptor is: INTERFACE of INTERFACE/TYPE, as a hash. */
+static uint64_t owner_of(const struct clew_descriptor *descriptor)
+{
+	return relate_hash_part(RELATE_SEED, descriptor->type, (size_t)(strrchr(descriptor->type, '/') - descriptor->type));
+}
+
+static bool owns(const struct clew_activity *activity, const struct clew_descriptor *descriptor)
+{
+	return relate_hash(RELATE_SEED, activity->interface) == owner_of(descriptor);
+}
+
+static uint64_t rank_key(const char *interface, uint64_t owner)
+{
+	return relate_hash(owner, interface);
+}
+
+static int count_rank(struct matching *matching, const char *interface, uint64_t owner, int above)
+{
+	const uint64_t *rank = map_get(&matching->ranks, rank_key(interface, owner), 0);
+
+	return map_set(&matching->ranks, rank_key(interface, owner), 0, (rank ? *rank : RANK_EVEN) + (uint64_t)(int64_t)above);
+}
+
+/* More than 0: the interface calls the one that the descriptor is of. */
+static int64_t rank_of(const struct matching *matching, const char *interface, const struct clew_descriptor *descriptor)
+{
+	const uint64_t *rank = map_get(&matching->ranks, rank_key(interface, owner_of(descriptor)), 0);
+
+	return rank ? (int64_t)(*rank - RANK_EVEN) : 0;
+}
+
+/* What a pair that fits says of the order of its interfaces. */
+static int count_ranks(struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < upper->descriptor_count; i++) {
+		if (owns(lower, &upper->descriptors[i]))
+			r = count_rank(matching, upper->interface, owner_of(&upper->descriptors[i]), 1);
+		else if (owns(upper, &upper->descriptors[i]))
+			r = count_rank(matching, lower->interface, owner_of(&upper->descriptors[i]), -1);
+	}
+	return r;
+}
+
+/* Whether the order of the interfaces forbids it: the lower one's calls what the upper one serves, or is as high as it. */
+static bool is_out_of_order(const struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
+{
+	for (size_t i = 0; i < upper->descriptor_count; i++) {
+		const struct clew_descriptor *descriptor = &upper->descriptors[i];
+
+		if (owns(lower, descriptor) ? rank_of(matching, upper->interface, descriptor) < 0
+					    : rank_of(matching, lower->interface, descriptor) > 0)
+			return true;
+	}
+	return false;
+}
+
 /* Whether `lower` carries all that `upper` does, and is no peer of it. */
-static bool fits(const struct clew_activity *upper, const struct clew_activity *lower)
+static bool fits(const struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
 {
 	if (!strcmp(upper->interface, lower->interface) || (upper->calls && lower->calls && !strcmp(upper->calls, lower->calls)))
+		return false;
+	if (!matching->ranking && is_out_of_order(matching, upper, lower))
 		return false;
 	for (size_t i = 0; i < upper->descriptor_count; i++) {
 		bool found = false;
@@ -139,8 +208,8 @@ static int find_fits(struct matching *matching, uint32_t lower)
 				continue;
 			}
 			before = at;
-			if (fits(upper, activity))
-				r = add_fit(matching, at);
+			if (fits(matching, upper, activity))
+				r = matching->ranking ? count_ranks(matching, upper, activity) : add_fit(matching, at);
 		}
 	}
 	return r;
@@ -270,11 +339,24 @@ static int join_all(struct clew_relations *relations)
 	};
 	int r = matching.next ? 0 : -ENOMEM;
 
+	matching.ranking = true;
+	for (size_t i = 0; r >= 0 && i < relations->activities.count; i++) {
+		const struct clew_activity *activity = relate_activity(relations, i);
+
+		if (activity->calls)
+			r = count_rank(&matching, activity->interface, relate_hash(RELATE_SEED, activity->calls), RANK_SAID);
+		r = r < 0 ? r : find_fits(&matching, (uint32_t)i);
+		r = r < 0 ? r : enter(&matching, (uint32_t)i);
+	}
+	matching.ranking = false;
+	map_done(&matching.first);
+	matching.first = (struct map){};
 	for (size_t i = 0; r >= 0 && i < relations->activities.count; i++) {
 		r = join(&matching, (uint32_t)i);
 		r = r < 0 ? r : enter(&matching, (uint32_t)i);
 	}
 	map_done(&matching.first);
+	map_done(&matching.ranks);
 	free(matching.next);
 	vector_done(&matching.fits);
 	return r;

@@ -7,6 +7,7 @@
 #include <clew/relate.h>
 #include <model/map.h>
 #include <model/vector.h>
+#include <string.h>
 
 #define RELATE_WORDS_MOST 64  /* descriptors and attributes of one activity */
 #define RELATE_DEPTH	  64  /* calls in each other, and relations behind each other, that are looked at */
@@ -35,11 +36,16 @@ struct clew_relations {
 
 /* FNV-1a over a text and what separates it from the next; `seed`: of what came before. */
 #define RELATE_SEED 14695981039346656037ULL
+static inline uint64_t relate_hash_part(uint64_t seed, const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		seed = (seed ^ (unsigned char)text[i]) * 1099511628211ULL;
+	return (seed ^ 0xff) * 1099511628211ULL;
+}
+
 static inline uint64_t relate_hash(uint64_t seed, const char *text)
 {
-	for (; *text; text++)
-		seed = (seed ^ (unsigned char)*text) * 1099511628211ULL;
-	return (seed ^ 0xff) * 1099511628211ULL;
+	return relate_hash_part(seed, text, strlen(text));
 }
 
 static inline struct clew_activity *relate_activity(const struct clew_relations *relations, size_t place)
