@@ -6,6 +6,7 @@
 #include "kernel_io.h"
 
 #define X86_PF_WRITE 0x2
+#define VM_WRITE     0x00000002UL
 #define VM_SHARED    0x00000008UL
 #define IOMAP_FAULT  0x08
 

@@ -226,7 +226,7 @@ static long find_store(struct task_struct *task, struct vm_area_struct *area, st
 
 	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
 		return 0;
-	in = (store->address & ~(PAGE_SIZE - 1)) - area->vm_start;
+	in = (store->address >> PAGE_SHIFT << PAGE_SHIFT) - area->vm_start;
 	touch_range(&store->touch, file->f_inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
 	return 0;
 }

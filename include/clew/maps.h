@@ -125,7 +125,8 @@ struct clew_cpu_state {
 	__u32 position;		     /* of head among the slots */
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
 	__u32 touching;		     /* a program is at them */
-	__u32 reserved;
+	__u32 fault_task;	     /* tid of the last whose store faulted here */
+	__u64 fault_address;	     /* of that store */
 	__u64 named; /* the inode whose path was looked at last */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;

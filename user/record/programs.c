@@ -119,6 +119,9 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf, con
 	/* It hangs on a tracepoint of all work items, and needs the types of a file system that may not be there. */
 	if (!strcmp(name, "clew_cache_xfs_push") && (!bpf->rodata->work_xfs_push || !has_tracepoint(types, "xfs_file_fsync")))
 		return false;
+	/* Where stores fault matters to one file system only. */
+	if (!strncmp(name, "clew_cache_store_", 17) && !has_tracepoint(types, "xfs_file_fsync"))
+		return false;
 	if (!tracepoint || strncmp(bpf_program__section_name(program), "tp_btf/", 7))
 		return true;
 	if (!has_tracepoint(types, tracepoint + 1))
