@@ -42,6 +42,11 @@ def record(names, seeds, directory, place):
     return path
 
 
+def number_of(directory):
+    device = os.stat(directory).st_dev
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
 def images(place):
     """Disks that are loop devices, and their files."""
     found = {}
@@ -97,10 +102,13 @@ def check_group(verdicts, names, seeds, directory, place):
             before = {what: len(texts) for what, texts in verdicts.tallies[system].wrong.items()}
             label = f"{graph['variant']} seed {seed}"
             compare(verdicts.tallies[system], label, graph, capture)
-            compare_sums(verdicts.tallies[system], label, graph, files)
             compare_waiting(verdicts.tallies[system], label, graph, edges, waits)
             for what, texts in verdicts.tallies[system].wrong.items():
                 problems += [f"{what}: {text}" for text in texts[before.get(what, 0):]]
+    for system in SYSTEMS[:2]:
+        # btrfs tells its writes in whole blocks, and those to what is dirty once.
+        own = [graph for graph in graphs if graph["system"] == system]
+        compare_sums(verdicts.tallies[system], system, own, [f for f in files if f["dev"] == number_of(os.path.join(place.path, system))])
     lower = Tally()
     below(lower, graphs, capture, images(place))
     return lower
@@ -117,7 +125,8 @@ def main():
     lower = []
     with Place(("ext4", "xfs", "btrfs", "limit")) as place:
         for group, programs, values in GROUPS:
-            names = [f"{program}-{system}" for system in SYSTEMS for program in programs]
+            # A btrfs in a group that small is busy with itself for many seconds.
+            names = [f"{program}-{system}" for system in SYSTEMS for program in programs if group != "memory" or system != "btrfs"]
             if options.only:
                 names = [name for name in names if any(word in name for word in options.only.split(","))]
             for name in list(names):
@@ -143,6 +152,8 @@ def main():
             note(f"{name}: {problem}")
         ok(not problems, f"workload {name}: {len(seeds)} runs", f"{len(problems)} disagree, first: {(problems or [''])[0]}")
     for system, tally in verdicts.tallies.items():
+        if tally.count["passes"] and system != "btrfs":
+            ok(not tally.wrong["io"], f"{system}: bytes asked of {tally.count['io']} files", tally.wrong["io"][:2])
         if tally.count["passes"]:
             ok(not tally.count["sector wrong"], f"{system}: {tally.count['sector']} pages at the sectors that FIEMAP gives", tally.count["sector wrong"])
             ok(not tally.count["unwritten"], f"{system}: {tally.count['written']} dirty pages are in a request", tally.count["unwritten"])
