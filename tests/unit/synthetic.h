@@ -79,6 +79,9 @@ static size_t record_size(const struct clew_header *header)
 	case CLEW_KIND_REFILL:
 		size = sizeof(struct clew_refill);
 		break;
+	case CLEW_KIND_ANNOUNCE:
+		size = sizeof(struct clew_announce) + ((const struct clew_announce *)header)->size;
+		break;
 	case CLEW_KIND_EXTENT:
 		size = sizeof(struct clew_extent);
 		break;

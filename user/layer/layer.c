@@ -378,11 +378,12 @@ static int keep_items(struct reading *reading, struct vector *vector, void *ret_
 /* The layer at hand is whole. */
 static int end_layer(struct reading *reading)
 {
-	struct clew_layer *layer = (struct clew_layer *)reading->layers.data + reading->layers.count;
+	struct clew_layer *layer;
 	int r;
 
 	if (!reading->inside)
 		return 0;
+	layer = (struct clew_layer *)reading->layers.data + reading->layers.count;
 	r = keep_items(reading, &reading->calls, &layer->calls, &layer->call_count);
 	r = r < 0 ? r : keep_items(reading, &reading->globs, &layer->globs, &layer->glob_count);
 	reading->layers.count++;
