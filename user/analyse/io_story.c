@@ -15,7 +15,19 @@ static int compare_events(const void *left, const void *right)
 
 	if (a->at != b->at)
 		return a->at < b->at ? -1 : 1;
-	return a->kind < b->kind ? -1 : a->kind > b->kind;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	switch ((enum clew_io_event_kind)a->kind) {
+	case CLEW_IO_TOUCH:
+		if (a->touch->task != b->touch->task)
+			return a->touch->task < b->touch->task ? -1 : 1;
+		return (int)a->touch->event - b->touch->event;
+	case CLEW_IO_REQUEST:
+		return a->extent < b->extent ? -1 : a->extent > b->extent;
+	case CLEW_IO_WAIT:
+		return a->sleep < b->sleep ? -1 : a->sleep > b->sleep;
+	}
+	return 0;
 }
 
 static int add(struct vector *events, struct clew_io_event event)

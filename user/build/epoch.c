@@ -530,6 +530,8 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
+	if (!map_get(&table->hooked, range->device, 0) && map_set(&table->hooked, range->device, 0, 1) < 0)
+		return -ENOMEM;
 	return visit_range(table, &visit);
 }
 
@@ -581,13 +583,15 @@ static struct epoch **carried_by(struct segment *segment, const struct flight *f
 static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
 {
 	struct epoch *epoch = *carried_by(segment, visit->flight);
+	/* Who made its folio dirty need not have written to the page. */
+	bool hooked = map_get(&table->hooked, visit->range->device, 0);
 
 	(void)offset;
 	if (epoch)
 		epoch->landed = true;
 	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next)
 		if (!next->flight)
-			epoch->later = epoch_set_union(table, epoch->later, writers_of(table, next));
+			epoch->later = epoch_set_union(table, epoch->later, hooked ? next->set : writers_of(table, next));
 	return epoch && epoch->later == UINT32_MAX ? -ENOMEM : 0;
 }
 
@@ -742,6 +746,7 @@ void epoch_done(struct epoch_table *table)
 	free(table->free_files);
 	free(table->file_chunks);
 	free(table->sets);
+	map_done(&table->hooked);
 	map_done(&table->set_nodes);
 	map_done(&table->set_sums);
 	*table = (struct epoch_table){0};

@@ -44,6 +44,7 @@ struct epoch_table {
 	uint32_t file_count, free_file_count, free_file_capacity;
 	uint32_t *file_chunks; /* by file: how many of its chunks there are */
 	size_t file_capacity;
+	struct map hooked;    /* device -> 1: each write to a file of it is told of */
 	struct map set_nodes; /* (parent, task) -> set */
 	struct map set_sums;  /* (set, task) -> the set with the task */
 	struct task_set *sets;

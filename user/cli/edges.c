@@ -44,6 +44,7 @@ struct group {
 	const struct clew_edge *edges;
 	const uint32_t *order;
 	size_t count;
+	size_t choices; /* of which one is meant, behind each other in `order`; else 0 */
 };
 
 static const struct clew_edge *edge_at(const struct group *group, size_t i)
@@ -159,6 +160,16 @@ static size_t origin_count(const struct clew_edge *edge)
 	return 1 + (size_t)(edge->type == CLEW_EDGE_REQUEST ? edge->and_count : 0);
 }
 
+/* Of one cause among several, all that may be it. */
+static void json_choices(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
+{
+	for (size_t i = 0; i < group->choices; i++) {
+		struct end origin = further_origin(trace, edge_at(group, i), 0);
+
+		json_end(json, trace, &origin);
+	}
+}
+
 static void json_edge(struct listing *listing, const struct group *group)
 {
 	const struct clew_trace *trace = listing->trace;
@@ -178,7 +189,8 @@ static void json_edge(struct listing *listing, const struct group *group)
 	clew_json_string(json, "relation", clew_edge_relation(first->type));
 	clew_json_bool(json, "bridged", false);
 	clew_json_array(json, "from");
-	for (size_t i = 0; i < origin_count(first); i++) {
+	json_choices(json, trace, group);
+	for (size_t i = 0; i < origin_count(first) && !group->choices; i++) {
 		struct end origin = further_origin(trace, first, i);
 
 		json_end(json, trace, &origin);
@@ -193,6 +205,7 @@ static void json_edge(struct listing *listing, const struct group *group)
 	clew_json_array_end(json);
 	clew_json_object_of(json, "object", trace, &object, &sleep);
 	clew_json_array(json, "candidates");
+	json_choices(json, trace, group);
 	clew_json_array_end(json);
 	clew_json_description(json, &description);
 	clew_json_object_end(json);
@@ -217,6 +230,11 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
 	       clew_trace_type_name(trace, first->type));
 	print_end(trace, &origin);
+	for (size_t i = 1; i < group->choices; i++) {
+		origin = further_origin(trace, edge_at(group, i), 0);
+		fputs(" or ", stdout);
+		print_end(trace, &origin);
+	}
 	if (origin_count(first) > 1)
 		printf(" and %zu more requests", origin_count(first) - 1);
 	fputs(" -> ", stdout);
@@ -353,6 +371,21 @@ static void show_relations(struct listing *listing, uint64_t until, size_t *at)
 	}
 }
 
+/* How many groups behind one are candidates for the same cause. */
+static size_t count_choices(const struct clew_edge *edges, const uint32_t *order, const uint32_t *begin, size_t at, size_t group_count,
+			    struct group *group)
+{
+	uint32_t choice = edges[order[begin[at]]].choice;
+	size_t more = 0;
+
+	if (!choice)
+		return 0;
+	while (at + more + 1 < group_count && edges[order[begin[at + more + 1]]].choice == choice)
+		more++;
+	group->choices = more + 1;
+	return more;
+}
+
 static int answer(const struct clew_trace *trace, const struct edges_values *values)
 {
 	struct listing listing = {.trace = trace, .values = values, .json = {.out = stdout}};
@@ -379,6 +412,7 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 		struct group group = {.edges = edges, .order = order + begin[i], .count = begin[i + 1] - begin[i]};
 
 		show_relations(&listing, edge_at(&group, 0)->to_at, &next_relation);
+		i += count_choices(edges, order, begin, i, group_count, &group);
 		if (!wanted(trace, values, &group))
 			continue;
 		listing.shown++;

@@ -109,6 +109,11 @@ static uint64_t wrote(const struct process_share *share)
 	return asked ? asked : share->dirtied_bytes;
 }
 
+static bool is_anything(const struct process_share *share)
+{
+	return wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
+}
+
 /* Bytes written to the device for each byte asked for; 0: nothing was asked for, or nothing is known. */
 static double amplification(uint64_t written, uint64_t asked)
 {
@@ -203,6 +208,8 @@ static int json_programs(struct clew_json *json, const struct answer *answer)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 	clew_json_array(json, "programs");
 	for (size_t i = 0; i < count; i++) {
+		if (!is_anything(&shares[i]))
+			continue;
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
 		clew_json_string(json, "comm", comm_of(answer, shares[i].task));
@@ -384,6 +391,8 @@ static int print_programs(const struct answer *answer)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited", "caused", "PROGRAM");
 	for (size_t i = 0; i < count; i++) {
+		if (!is_anything(&shares[i]))
+			continue;
 		printf("%10s %10s %10s %10s %10s  ", CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
 		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes), CLEW_DURATION(shares[i].waited_ns),
 		       CLEW_DURATION(shares[i].caused_ns));
@@ -445,7 +454,7 @@ static void print_event(const struct answer *answer, const struct clew_io_event 
 		       CLEW_BYTES(event->extent->bytes), CLEW_BYTES(event->extent->offset));
 		for (uint32_t i = 0; i < event->extent->writer_count; i++) {
 			fputs(i ? ", " : " by ", stdout);
-			clew_print_task(stdout, answer->trace, event->extent->writers[i], event->extent->dirtied);
+			clew_print_task(stdout, answer->trace, event->extent->writers[i], event->at);
 		}
 		if (block->completed && block->queued)
 			printf(", done after %s", CLEW_DURATION(block->completed - block->queued));

@@ -68,7 +68,7 @@ static void json_extent(struct clew_json *json, const struct listing *listing, c
 	clew_json_array(json, "writers");
 	for (uint32_t i = 0; i < extent->writer_count; i++) {
 		clew_json_object(json, NULL);
-		clew_json_task_fields(json, listing->trace, extent->writers[i], extent->dirtied);
+		clew_json_task_fields(json, listing->trace, extent->writers[i], listing->requests[extent->request].block.queued);
 		clew_json_bool(json, "in_flight", i >= extent->writer_count - extent->later_count);
 		clew_json_object_end(json);
 	}
@@ -167,7 +167,7 @@ static void print_pages(const struct listing *listing, const struct clew_trace_r
 		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
 		for (uint32_t k = 0; k < extent->writer_count; k++) {
 			fputs(k ? ", " : ", written by ", stdout);
-			clew_print_task(stdout, listing->trace, extent->writers[k], extent->dirtied);
+			clew_print_task(stdout, listing->trace, extent->writers[k], request->block.queued);
 			if (k >= extent->writer_count - extent->later_count)
 				fputs(" (on its way)", stdout);
 		}

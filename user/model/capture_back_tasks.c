@@ -203,6 +203,8 @@ int back_tasks(struct back *back)
 		r = take_task(back, span, &tids);
 		if (r == 0)
 			r = take_spins(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_SPINS]);
+		if (r == 0)
+			r = back_touches(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_TOUCHES]);
 	}
 	/* Threads of no number get one, so that they can be asked for. */
 	for (size_t i = 0; i < back->trace->tasks.count && r == 0 && !back->from_capture; i++) {
