@@ -86,6 +86,9 @@ struct clew_recorder {
 	struct cost_sampler cost;
 	const struct clew_layers *layers; /* NULL none */
 	struct clew_announcer *announcer; /* NULL: nothing is announced here */
+	unsigned modules;		  /* that were there when programs were loaded last, by clew_programs_modules; ~0 never look */
+	struct clew_bpf *more[4];	  /* programs for modules that came later */
+	unsigned more_count;
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
 };
@@ -119,6 +122,11 @@ int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *o
 void clew_cost_open(struct clew_recorder *recorder);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
+
+/* modules.c: programs for file systems that are loaded while it is recorded. Close: before the rings are closed. */
+void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
+void clew_modules_tick(struct clew_recorder *recorder);
+void clew_modules_close(struct clew_recorder *recorder);
 
 /* ledger.c */
 int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary);

@@ -40,16 +40,27 @@ static const struct {
 	{"clew_cache_throttled_numbers", "dirty_throttle_control", 1, false},
 };
 
-static void types_open(struct types *types, struct btf *kernel)
+unsigned clew_programs_modules(void)
 {
+	unsigned found = 0;
 	char path[64];
 
-	*types = (struct types){.kernel = kernel};
 	for (size_t i = 0; i < MODULES; i++) {
 		snprintf(path, sizeof(path), "/sys/kernel/btf/%s", modules[i]);
 		if (access(path, F_OK) == 0)
-			types->modules[i] = btf__load_module_btf(modules[i], kernel);
+			found |= 1u << i;
 	}
+	return found;
+}
+
+static void types_open(struct types *types, struct btf *kernel)
+{
+	unsigned found = clew_programs_modules();
+
+	*types = (struct types){.kernel = kernel};
+	for (size_t i = 0; i < MODULES; i++)
+		if (found & (1u << i))
+			types->modules[i] = btf__load_module_btf(modules[i], kernel);
 }
 
 static void types_close(struct types *types)

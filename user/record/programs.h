@@ -10,6 +10,9 @@
 struct btf;
 struct clew_bpf;
 
+/* Which of the file systems that may be modules have types here: a bit each. */
+unsigned clew_programs_modules(void);
+
 struct clew_program_choice {
 	bool verify;	 /* the counter of switches too */
 	bool page_cache; /* what goes on in the page cache and the journals */

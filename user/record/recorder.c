@@ -221,6 +221,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
 	if (error)
 		goto fail;
+	clew_modules_open(recorder, !options->no_page_cache);
 	clew_cost_open(recorder);
 	*ret_recorder = recorder;
 	return 0;
@@ -262,6 +263,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	if (now >= recorder->next_clock)
 		write_clock(recorder);
 	clew_cost_tick(recorder, now);
+	clew_modules_tick(recorder);
 	return clew_writer_error(recorder->writer);
 }
 
@@ -315,6 +317,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o",
 					 strerror(-result));
 	}
+	clew_modules_close(recorder);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);
