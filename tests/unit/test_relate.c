@@ -9,6 +9,15 @@
 #include <clew/relate.h>
 #include <stdio.h>
 
+/* Processes 1..count of one thread, named t1.. */
+static void processes(struct synthetic *s, unsigned count)
+{
+	static const char *const names[] = {"", "t1", "t2", "t3", "t4", "t5", "t6"};
+
+	for (unsigned task = 1; task <= count; task++)
+		identify(s, (struct identity){.task = task, .comm = names[task]});
+}
+
 /* One announcement; words have blanks between them here. */
 static void announce(struct synthetic *s, uint64_t at, uint32_t task, bool end, uint64_t token, const char *words)
 {
@@ -82,7 +91,7 @@ static void test_nesting(void **state)
 	struct joined j = {};
 
 	(void)state;
-	threads(&j.records, 3);
+	processes(&j.records, 3);
 	begins(&j.records, 2000, 1, 1, "app load step=1");
 	begins(&j.records, 2010, 1, 2, "kv get key=17");
 	begins(&j.records, 2020, 1, 3, "kv lost part=1");
@@ -126,7 +135,7 @@ static void test_tokens(void **state)
 	struct joined j = {};
 
 	(void)state;
-	threads(&j.records, 2);
+	processes(&j.records, 2);
 	begins(&j.records, 2000, 1, 1, "a x");
 	begins(&j.records, 2010, 1, 2, "a y");
 	begins(&j.records, 2020, 1, 1, "a x");
@@ -190,7 +199,7 @@ static void test_callers(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct joined j = {};
 
-		threads(&j.records, 3);
+		processes(&j.records, 3);
 		begins(&j.records, 2000, 1, 1, cases[i].first);
 		begins(&j.records, 2010, 2, 1, cases[i].second);
 		begins(&j.records, 2020, 3, 1, cases[i].lower);
@@ -209,7 +218,7 @@ static void test_types(void **state)
 	struct joined j = {};
 
 	(void)state;
-	threads(&j.records, 3);
+	processes(&j.records, 3);
 	begins(&j.records, 2000, 1, 1, "posix open filehandle=3");
 	begins(&j.records, 2010, 2, 1, "mpi open filehandle=3");
 	begins(&j.records, 2020, 3, 1, "app nothing");
@@ -225,7 +234,7 @@ static void test_layers(void **state)
 	struct joined j = {};
 
 	(void)state;
-	threads(&j.records, 4);
+	processes(&j.records, 4);
 	begins(&j.records, 2000, 1, 1, "app load kv/key=1 calls=kv name=x");
 	ends(&j.records, 2001, 1, 1);
 	begins(&j.records, 2005, 1, 1, "app load kv/key=1 calls=kv");
@@ -251,7 +260,7 @@ static void test_common_words(void **state)
 	struct joined j = {};
 
 	(void)state;
-	threads(&j.records, 3);
+	processes(&j.records, 3);
 	begins(&j.records, 1990, 1, 9, "web page url=/same user=ann");
 	begins(&j.records, 1995, 2, 9, "web page url=/same user=bob");
 	begins(&j.records, 2000, 1, 1, "app load kv/key=1");
@@ -271,7 +280,7 @@ static void test_window(void **state)
 	for (uint64_t window = 0; window < 3; window++) {
 		struct joined j = {};
 
-		threads(&j.records, 2);
+		processes(&j.records, 2);
 		begins(&j.records, 2000, 1, 1, "app load kv/key=1");
 		ends(&j.records, 2010, 1, 1);
 		begins(&j.records, 2012, 2, 1, "kv get key=1");
@@ -304,7 +313,7 @@ static void check_random(unsigned seed)
 	struct joined j = {};
 	char words[100];
 
-	threads(&j.records, RANDOM_TASKS);
+	processes(&j.records, RANDOM_TASKS);
 	for (unsigned i = 0; i < RANDOM_STEPS; i++) {
 		unsigned task = 1 + next_random(&seed, RANDOM_TASKS);
 		uint64_t at = 2000 + 10 * i;
@@ -324,6 +333,12 @@ static void check_random(unsigned seed)
 			 : calls[count].extra	 ? "2"
 						 : "");
 		begins(&j.records, at, task, 1, words);
+		/* What is called is over before its callers are: so it is known who calls whom. */
+		if (calls[count].interface == 3) {
+			calls[count].end = at + 5;
+			open[task].begin = 0;
+			ends(&j.records, at + 5, task, 1);
+		}
 		count++;
 	}
 	join_with(&j, 0);
@@ -364,7 +379,7 @@ static void test_many(void **state)
 	char words[64];
 
 	(void)state;
-	threads(&j.records, 3);
+	processes(&j.records, 3);
 	for (unsigned i = 0; i < MANY; i++) {
 		snprintf(words, sizeof(words), "app load kv/key=%u async", i);
 		begins(&j.records, 2000 + i, 1, i + 1, words);
