@@ -245,12 +245,14 @@ def below(tally, graphs, capture, images):
         for page, passes in lower.items():
             since = NEVER
             for taken in passes:
-                above = [u for u in upper.get(page, ()) if since - SLACK <= u.queued <= taken.queued + SLACK]
+                # One on its way when the page went to the disk below may be in it, or in the next.
+                above = [u for u in upper.get(page, ()) if u.queued <= taken.queued + SLACK and (u.completed or NEVER * -1) >= since - SLACK]
+                certain = [u for u in above if u.queued > since + SLACK and (u.completed or NEVER * -1) < taken.queued]
                 since = taken.queued
-                if not above or not above[-1].writers:
+                if not above or not above[-1].writers or any(not u.writers for u in above):
                     continue
                 all_of_them = frozenset(t for u in above for t in u.writers)
-                if taken.writers and taken.writers <= all_of_them and above[-1].writers <= taken.writers:
+                if taken.writers and taken.writers <= all_of_them and all(u.writers <= taken.writers for u in certain):
                     tally.count["below"] += 1
                 else:
                     tally.count["below wrong"] += 1

@@ -35,6 +35,7 @@ void clew_builder_free(struct clew_builder *builder)
 	build_works_done(builder);
 	build_rings_done(builder);
 	build_pages_done(builder);
+	build_backings_done(builder);
 	build_writebacks_done(builder);
 	build_journals_done(builder);
 	map_done(&builder->function_kinds);
@@ -52,8 +53,8 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 	       build_futexes_memory(builder) + builder->blocks.memory + map_memory(&builder->blocks.bios) +
 	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) + builder->works.memory +
 	       map_memory(&builder->works.loop_devices) + builder->rings.memory + map_memory(&builder->rings.submissions) +
-	       build_pages_memory(builder) + build_writebacks_memory(builder) + build_journals_memory(builder) +
-	       map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
+	       build_pages_memory(builder) + build_backings_memory(builder) + build_writebacks_memory(builder) +
+	       build_journals_memory(builder) + map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
 }
 
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)

@@ -220,6 +220,7 @@ struct flight {
 	uint64_t sector;
 	uint32_t bytes;
 	uint32_t task;
+	uint32_t disk;
 	uint32_t request; /* number, CLEW_NO_NUMBER none yet */
 	uint32_t part_count, part_capacity;
 	struct part *parts;
@@ -250,6 +251,27 @@ struct page_table {
 	struct map sent;       /* (pass, writer) -> 1: that edge has been sent */
 	struct vector writers; /* uint32_t; of one finding */
 	size_t memory;
+};
+
+/* Files behind loop devices, and who wrote what went there. See backing.c. */
+struct backing_table {
+	struct clew_pages pending; /* names a place for a request that comes next; bio 0: none */
+	struct map files;	   /* (inode, device) -> its place in `backings` */
+	struct map disks;	   /* likewise of a loop device */
+	struct backing *backings;
+	uint32_t count, capacity;
+	struct map places; /* (4096 bytes of a disk, disk) -> newest of its origins */
+	struct origin *origins;
+	uint32_t origin_count, origin_capacity, free_origin;
+};
+
+/* A set of tasks wrote what an upper request carried there. */
+struct build_origin {
+	uint64_t sector;
+	uint64_t bytes;
+	uint64_t queued;
+	uint64_t landed;
+	uint32_t set;
 };
 
 /* A task that dirtied much of a file system lately. */
@@ -382,6 +404,7 @@ struct clew_builder {
 	struct work_table works;
 	struct ring_table rings;
 	struct page_table pages;
+	struct backing_table backings;
 	struct writeback_table writebacks;
 	struct journal_table journals;
 	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
@@ -534,6 +557,22 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all);
 int build_pages_lost(struct clew_builder *builder);
 void build_pages_done(struct clew_builder *builder);
 size_t build_pages_memory(const struct clew_builder *builder);
+
+/* A request of direct I/O on a file behind a loop device: its origins are known a little later. */
+int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset);
+
+/* ---- backing.c ---- */
+
+bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32_t device);
+/* Whether a disk may be one with a file behind it. */
+bool build_is_backed(uint32_t disk);
+void build_feed_backing(struct clew_builder *builder, const struct clew_pages *record);
+int build_backing_issued(struct clew_builder *builder, const struct clew_request *record);
+int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct build_origin *origin);
+/* Who is behind a page of such a file in a bio that was queued `at`; 0: nobody is known. */
+int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at, uint32_t *ret_set);
+void build_backings_done(struct clew_builder *builder);
+size_t build_backings_memory(const struct clew_builder *builder);
 
 /* ---- writeback.c ---- */
 

@@ -16,6 +16,8 @@
 #define SENT_MOST 262144u
 /* ns: a row of writes that touched a page is told of as a whole, with a margin. */
 #define ROW_MOST 2000000ull
+/* ns: an upper request ends so much after all that was made of it below. */
+#define UPPER_MOST 20000000ull
 
 /* ---- waiting in order ---- */
 
@@ -164,6 +166,7 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->queued = builder->now;
 	flight->sector = record->sector;
 	flight->bytes = record->bytes;
+	flight->disk = record->device;
 	flight->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
 	flight->why = *why;
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
@@ -184,6 +187,10 @@ int build_feed_pages(struct clew_builder *builder, const struct clew_pages *reco
 	struct bio *bio = block_bio_find(&builder->blocks, record->bio);
 	struct flight *flight = bio ? bio->flight : NULL;
 
+	if (record->header.flags == CLEW_PAGES_BACKING) {
+		build_feed_backing(builder, record);
+		return 0;
+	}
 	if (!flight || record->at >= flight->bytes || record->bytes == 0)
 		return 0;
 	return add_part(builder, flight,
@@ -206,6 +213,7 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->queued = whole->queued;
 	front->sector = whole->sector;
 	front->bytes = bytes;
+	front->disk = whole->disk;
 	front->task = whole->task;
 	front->why = whole->why;
 	front->write = whole->write;
@@ -298,9 +306,8 @@ static int note_writers(void *pointer, const struct epoch_finding *finding)
 	return r;
 }
 
-static int send_extent(void *pointer, const struct epoch_finding *finding)
+static int send_stretch(const struct finding_context *context, const struct epoch_finding *finding)
 {
-	const struct finding_context *context = pointer;
 	struct clew_builder *builder = context->builder;
 	const struct epoch_table *epochs = &builder->pages.epochs;
 	const struct part *part = context->part;
@@ -331,7 +338,59 @@ static int send_extent(void *pointer, const struct epoch_finding *finding)
 	extent.writers = tasks;
 	extent.writer_count = count + later_count;
 	extent.later_count = later_count;
+	if (context->flight->write && extent.writer_count && build_is_backed(context->flight->disk)) {
+		struct build_origin origin = {.sector = extent.sector,
+					      .bytes = extent.bytes,
+					      .queued = context->flight->queued,
+					      .landed = context->flight->landed,
+					      .set = epoch_set_union(&builder->pages.epochs, finding->set, finding->later)};
+
+		if (origin.set == UINT32_MAX || build_origin_add(builder, context->flight->disk, &origin) < 0)
+			return -ENOMEM;
+	}
 	return builder->sink.pages(builder->sink.context, &extent);
+}
+
+/* Of a file behind a loop device, page by page with whoever is behind it. */
+static int send_backing(const struct finding_context *context, const struct epoch_finding *finding)
+{
+	uint64_t end = finding->offset + finding->bytes;
+	struct epoch_finding stretch = *finding;
+	struct file_range page = {.inode = context->part->range.inode, .device = context->part->range.device};
+	int r = 0;
+
+	stretch.bytes = 0;
+	for (page.offset = finding->offset; page.offset < end && r >= 0; page.offset += page.bytes) {
+		uint32_t set, later = 0;
+
+		page.bytes = earlier(end, ((page.offset >> EPOCH_PAGE_BITS) + 1) << EPOCH_PAGE_BITS) - page.offset;
+		r = build_origin_take(context->builder, &page, context->flight->queued, &set);
+		if (r < 0)
+			return r;
+		if (!set) {
+			set = finding->set;
+			later = finding->later;
+		}
+		if (stretch.bytes && (set != stretch.set || later != stretch.later)) {
+			r = send_stretch(context, &stretch);
+			stretch.offset = page.offset;
+			stretch.bytes = 0;
+		}
+		stretch.set = set;
+		stretch.later = later;
+		stretch.bytes += page.bytes;
+	}
+	return r < 0 || !stretch.bytes ? r : send_stretch(context, &stretch);
+}
+
+static int send_extent(void *pointer, const struct epoch_finding *finding)
+{
+	const struct finding_context *context = pointer;
+	const struct file_range *range = &context->part->range;
+
+	if (context->flight->write && build_is_backing(context->builder, range->inode, range->device))
+		return send_backing(context, finding);
+	return send_stretch(context, finding);
 }
 
 static int take_off(struct clew_builder *builder, struct flight *flight)
@@ -349,24 +408,49 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 }
 
 /* The task's own memory. */
-static int send_direct(struct clew_builder *builder, const struct flight *flight, const struct part *part)
+static int send_direct(struct finding_context *context)
 {
-	bool written = flight->write && flight->task != CLEW_NO_TASK;
-	struct clew_page_extent extent = {
-		.inode = part->range.inode,
-		.device = part->range.device,
-		.offset = part->range.offset,
-		.bytes = part->range.bytes,
-		.sector = flight->sector + (part->at >> BLOCK_SECTOR_BITS),
-		.dirtied = flight->queued,
-		.writers = &flight->task,
-		.writer_count = written,
-		.request = flight->request,
-		.evidence = CLEW_EVIDENCE_EXACT,
-		.known = written,
-	};
+	const struct flight *flight = context->flight;
+	const struct part *part = context->part;
+	struct epoch_finding finding = {.offset = part->range.offset, .bytes = part->range.bytes, .begin = flight->queued};
 
-	return builder->sink.pages(builder->sink.context, &extent);
+	if (flight->write && flight->task != CLEW_NO_TASK) {
+		finding.known = true;
+		finding.set = epoch_set_with(&context->builder->pages.epochs, 0, flight->task);
+		if (finding.set == UINT32_MAX)
+			return -ENOMEM;
+	}
+	return send_extent(context, &finding);
+}
+
+int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset)
+{
+	struct flight *flight;
+	int r;
+
+	if (!builder->sink.pages || offset == CLEW_NO_OFFSET || block->inode == 0)
+		return 0;
+	r = new_flight(builder, &flight);
+	if (r < 0)
+		return r;
+	flight->queued = block->queued;
+	flight->landed = builder->now;
+	flight->sector = block->sector;
+	flight->bytes = block->bytes;
+	flight->disk = block->device;
+	flight->task = block->submitter;
+	flight->request = block->number;
+	flight->write = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
+	flight->direct = true;
+	r = add_part(
+		builder, flight,
+		&(struct part){.range = {.inode = block->inode, .device = block->file_device, .offset = offset, .bytes = block->bytes}});
+	if (r < 0)
+		return r;
+	return put_event(builder, (struct page_event){.at = builder->now +
+							    (build_is_backing(builder, block->inode, block->file_device) ? UPPER_MOST : 0),
+						      .flight = flight,
+						      .stage = FLIGHT_SETTLED});
 }
 
 static int ignore_finding(void *context, const struct epoch_finding *finding)
@@ -386,7 +470,7 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 		const struct part *part = context.part = &flight->parts[i];
 
 		if (flight->direct)
-			r = told ? send_direct(builder, flight, part) : 0;
+			r = told ? send_direct(&context) : 0;
 		else if (flight->write)
 			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true, told ? send_extent : ignore_finding, &context);
 		else if (told)
@@ -394,6 +478,13 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 	}
 	free_flight(&builder->pages, flight);
 	return r;
+}
+
+/* Whether what it carries is of a file behind a loop device: then its upper request is to be settled before it. */
+static bool is_lower(const struct clew_builder *builder, const struct flight *flight)
+{
+	return flight->write && flight->part_count &&
+	       build_is_backing(builder, flight->parts[0].range.inode, flight->parts[0].range.device);
 }
 
 static int advance(struct clew_builder *builder, struct flight *flight, enum flight_stage stage)
@@ -408,11 +499,11 @@ static int advance(struct clew_builder *builder, struct flight *flight, enum fli
 			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight);
 		/* A write that seemed to be before its bio may prove to have been behind it. */
 		if (r >= 0)
-			r = put_event(builder,
-				      (struct page_event){
-					      .at = later(flight->landed == CLEW_TIME_OPEN ? 0 : flight->landed, flight->queued) + ROW_MOST,
-					      .flight = flight,
-					      .stage = FLIGHT_SETTLED});
+			r = put_event(builder, (struct page_event){
+						       .at = later(flight->landed == CLEW_TIME_OPEN ? 0 : flight->landed, flight->queued) +
+							     ROW_MOST + (is_lower(builder, flight) ? UPPER_MOST : 0),
+						       .flight = flight,
+						       .stage = FLIGHT_SETTLED});
 		return r;
 	case FLIGHT_SETTLED:
 		return settle(builder, flight);

@@ -359,29 +359,6 @@ static void take_whole(struct clew_block_request *block, const struct clew_reque
 	block->reason = CLEW_REQUEST_REASON_DIRECT;
 }
 
-/* Of direct I/O the task's own memory goes to the file, or comes from it. */
-static int send_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset)
-{
-	bool written = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE && block->submitter != CLEW_NO_TASK;
-	struct clew_page_extent extent = {
-		.inode = block->inode,
-		.device = block->file_device,
-		.offset = offset,
-		.bytes = block->bytes,
-		.sector = block->sector,
-		.dirtied = block->queued,
-		.writers = &block->submitter,
-		.writer_count = written,
-		.request = block->number,
-		.evidence = CLEW_EVIDENCE_EXACT,
-		.known = written,
-	};
-
-	if (!builder->sink.pages || offset == CLEW_NO_OFFSET || block->inode == 0)
-		return 0;
-	return builder->sink.pages(builder->sink.context, &extent);
-}
-
 int build_feed_request(struct clew_builder *builder, const struct clew_request *record)
 {
 	struct request *request;
@@ -392,12 +369,13 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 		return r;
 	switch (record->header.flags) {
 	case CLEW_REQUEST_ISSUE:
-		return feed_issue(builder, record, request);
+		r = build_backing_issued(builder, record);
+		return r < 0 ? r : feed_issue(builder, record, request);
 	case CLEW_REQUEST_COMPLETE:
 		return feed_request_complete(builder, record, request);
 	case CLEW_REQUEST_WHOLE:
 		take_whole(&request->block, record);
-		r = send_direct(builder, &request->block, record->offset);
+		r = build_flight_direct(builder, &request->block, record->offset);
 		return r < 0 ? r : feed_request_complete(builder, record, request);
 	case CLEW_REQUEST_MERGE:
 		unlist(builder, request);
