@@ -196,20 +196,38 @@ static uint32_t find_begin(struct clew_relations *relations, const struct clew_a
 	return place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
 }
 
+/*
+ * What the begin of a call says to have ended before it: the call that had its token; a
+ * layer's call of the same operation, whose end an error took away.
+ */
+static int close_before(struct clew_relations *relations, const struct clew_announce *announce, const struct words *words)
+{
+	const uint64_t *place = announce->token ? map_get(&relations->open, announce->token, process_of(relations, announce->task)) : NULL;
+	const struct clew_layer *layer = NULL;
+	uint32_t at;
+
+	if (place)
+		return close_activity(relations, (uint32_t)(*place - 1), announce->header.time);
+	if (announce->token || !words->operation || !relate_layer_call(relations, words->interface, words->operation, &layer))
+		return 0;
+	at = find_begin(relations, announce, words);
+	return at == CLEW_NO_NUMBER ? 0 : close_activity(relations, at, announce->header.time);
+}
+
 static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce, uint32_t number)
 {
 	const uint32_t process = process_of(relations, announce->task);
 	const struct clew_layer *layer = NULL;
 	const struct clew_layer_call *call;
-	const uint64_t *same = announce->token ? map_get(&relations->open, announce->token, process) : NULL;
 	struct clew_activity *activity, *outer;
 	uint32_t place = (uint32_t)relations->activities.count, outer_place;
 	struct words words;
-	int r = same ? close_activity(relations, (uint32_t)(*same - 1), announce->header.time) : 0;
+	int r;
 
+	split_words(announce, &words);
+	r = close_before(relations, announce, &words);
 	if (r < 0)
 		return r;
-	split_words(announce, &words);
 	outer = innermost(relations, announce->task);
 	outer_place = outer ? (uint32_t)(outer - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
 	if (vector_reserve(&relations->activities, relations->activities.count + 1) < 0)
