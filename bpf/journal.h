@@ -119,11 +119,14 @@ int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned i
 SEC("?tp_btf/ext4_sync_file_enter")
 int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 {
-	struct inode *inode = file->f_inode;
 	struct ext4_inode_info *of;
 	struct clew_journal told;
+	struct inode *inode;
 	struct place place;
 
+	if (!file)
+		return 0;
+	inode = file->f_inode;
 	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
@@ -141,7 +144,7 @@ static __always_inline void tell_commit(struct journal_s *journal, struct transa
 	struct clew_journal told;
 	struct place place;
 
-	if (!journal_here(&place, &told, event))
+	if (!journal || !transaction || !journal_here(&place, &told, event))
 		return;
 	told.device = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
 	told.transaction = BPF_CORE_READ(transaction, t_tid);
@@ -202,24 +205,29 @@ int BPF_PROG(clew_cache_touch_buffer, struct buffer_head *buffer)
 SEC("?tp_btf/xfs_trans_commit")
 int BPF_PROG(clew_cache_xfs_commit, struct xfs_trans *transaction)
 {
-	struct xfs_mount *mount = BPF_CORE_READ(transaction, t_mountp);
+	struct xfs_mount *mount;
 
-	if (enabled)
-		tell_member(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence), false);
+	/* What a module gives the verifier takes for maybe NULL. */
+	if (!enabled || !transaction)
+		return 0;
+	mount = BPF_CORE_READ(transaction, t_mountp);
+	tell_member(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence), false);
 	return 0;
 }
 
 SEC("?tp_btf/xfs_file_fsync")
 int BPF_PROG(clew_cache_xfs_sync, struct xfs_inode *inode)
 {
-	struct inode *of = (void *)(number_of(inode) + bpf_core_field_offset(struct xfs_inode, i_vnode));
+	__u64 number = number_of(inode);
+	struct inode *of = (void *)(number + bpf_core_field_offset(struct xfs_inode, i_vnode));
+	struct xfs_inode *from = (void *)number;
 	struct xfs_inode_log_item *item;
 	struct clew_journal told;
 	struct place place;
 
 	if (!tell_sync(&place, of, false) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
-	item = BPF_CORE_READ(inode, i_itemp);
+	item = BPF_CORE_READ(from, i_itemp);
 	if (!item)
 		return 0;
 	told.inode = BPF_CORE_READ(of, i_ino);
@@ -267,32 +275,38 @@ static __always_inline void tell_log(struct xfs_mount *mount, __u64 value, __u8 
 SEC("?tp_btf/xlog_iclog_wait_on")
 int BPF_PROG(clew_cache_xfs_wait, struct xlog_in_core *buffer)
 {
-	tell_log(BPF_CORE_READ(buffer, ic_log, l_mp), number_of(buffer) + bpf_core_field_offset(struct xlog_in_core, ic_bio),
-		 CLEW_JOURNAL_IOCLOG);
+	struct xlog_in_core *from = (void *)number_of(buffer);
+
+	tell_log(BPF_CORE_READ(from, ic_log, l_mp), (__u64)from + bpf_core_field_offset(struct xlog_in_core, ic_bio), CLEW_JOURNAL_IOCLOG);
 	return 0;
 }
 
 SEC("?tp_btf/xfs_log_force")
 int BPF_PROG(clew_cache_xfs_force, struct xfs_mount *mount, __s64 until)
 {
-	tell_log(mount, until, CLEW_JOURNAL_FORCE);
+	tell_log((void *)number_of(mount), until, CLEW_JOURNAL_FORCE);
 	return 0;
 }
 
 SEC("?tp_btf/xfs_log_grant_sleep")
 int BPF_PROG(clew_cache_xfs_space, struct xlog *log, struct xlog_ticket *ticket)
 {
-	tell_log(BPF_CORE_READ(log, l_mp), 0, CLEW_JOURNAL_SPACE);
+	if (log)
+		tell_log(BPF_CORE_READ(log, l_mp), 0, CLEW_JOURNAL_SPACE);
 	return 0;
 }
 
 SEC("?tp_btf/xfs_trans_log_buf")
 int BPF_PROG(clew_cache_xfs_block, struct xfs_buf_log_item *item)
 {
-	struct xfs_buf *buffer = BPF_CORE_READ(item, bli_buf);
-	struct xfs_mount *mount = BPF_CORE_READ(buffer, b_mount);
+	struct xfs_mount *mount;
+	struct xfs_buf *buffer;
 
-	if (enabled && mount)
+	if (!enabled || !item)
+		return 0;
+	buffer = BPF_CORE_READ(item, bli_buf);
+	mount = BPF_CORE_READ(buffer, b_mount);
+	if (mount)
 		tell_block(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence),
 			   BPF_CORE_READ(buffer, b_maps, bm_bn));
 	return 0;
@@ -309,7 +323,7 @@ int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buff
 	__u64 transaction;
 	__u32 device;
 
-	if (!enabled)
+	if (!enabled || !root || !block)
 		return 0;
 	handle = bpf_get_current_task_btf()->journal_info;
 	if ((__u64)handle < BTRFS_MARKS)
@@ -324,11 +338,14 @@ int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buff
 SEC("?tp_btf/btrfs_sync_file")
 int BPF_PROG(clew_cache_btrfs_sync, struct file *file, int data_only)
 {
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct clew_journal told;
 	struct btrfs_inode *of;
+	struct inode *inode;
 	struct place place;
 
+	if (!file)
+		return 0;
+	inode = BPF_CORE_READ(file, f_inode);
 	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
@@ -345,7 +362,7 @@ int BPF_PROG(clew_cache_btrfs_commit, struct btrfs_fs_info *file_system)
 	struct clew_journal told;
 	struct place place;
 
-	if (!journal_here(&place, &told, CLEW_JOURNAL_COMMIT_END))
+	if (!file_system || !journal_here(&place, &told, CLEW_JOURNAL_COMMIT_END))
 		return 0;
 	told.device = BPF_CORE_READ(file_system, sb, s_dev);
 	told.transaction = BPF_CORE_READ(file_system, last_trans_committed);

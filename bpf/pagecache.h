@@ -108,7 +108,7 @@ static __always_inline void tell_write(struct inode *inode, __u64 offset, __u64 
 	struct touch touch;
 	struct actor actor;
 
-	if (!actor_here(&actor) || !touch_range(&touch, inode, offset, bytes))
+	if (!inode || !actor_here(&actor) || !touch_range(&touch, inode, offset, bytes))
 		return;
 	touch.task = actor.task;
 	tell_touch(&actor, event, &touch, inode);
@@ -139,7 +139,9 @@ int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset
 SEC("?tp_btf/xfs_file_buffered_write")
 int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 {
-	tell_write(call->ki_filp->f_inode, call->ki_pos, data->count, CLEW_EXTENT_WRITE);
+	/* What a module gives the verifier takes for maybe NULL, here and below. */
+	if (call && data)
+		tell_write(call->ki_filp->f_inode, call->ki_pos, data->count, CLEW_EXTENT_WRITE);
 	return 0;
 }
 
@@ -272,7 +274,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	struct touch touch;
 	struct actor actor;
 
-	if (!enabled || !(bits & btrfs_written) || BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
+	if (!enabled || !tree || !(bits & btrfs_written) || BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
 		return 0;
 	if (bpf_core_field_exists(before->private_data)) {
 		inode = BPF_CORE_READ(before, private_data);
