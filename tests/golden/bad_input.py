@@ -14,7 +14,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 # "what is wrong: what to do", on one line.
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-READERS = ["info", "waits", "edges", "requests", "why", "dump", "check"]
+READERS = ["info", "waits", "edges", "requests", "io", "why", "dump", "check"]
 results = []
 
 
@@ -94,6 +94,8 @@ def test_arguments(capture):
         (["waits", "--comm", ""], "--comm"),
         (["edges", "--type", "push"], "push"),
         (["requests", "--dev", "sda"], "sda"),
+        (["io", "--file", "/no/such/file"], "/no/such/file"),
+        (["io", "--file"], "--file"),
         (["why", "--slowest", "--idle", "tea"], "tea"),
         (["why", "--without", "unlock,nothing"], "nothing"),
         (["why", "--slowest=0"], "'0'"),

@@ -66,6 +66,9 @@ static bool wanted(const struct clew_trace *trace, const struct edges_values *va
 		return false;
 	if (!values->selection.tid.given || touches(trace, values, edge_at(group, 0)->from))
 		return true;
+	for (size_t i = 0; i < group->choices; i++)
+		if (touches(trace, values, edge_at(group, i)->from))
+			return true;
 	for (size_t i = 0; i < group->count; i++)
 		if (touches(trace, values, edge_at(group, i)->to))
 			return true;
