@@ -86,6 +86,7 @@ struct clew_recorder {
 	struct cost_sampler cost;
 	const struct clew_layers *layers; /* NULL none */
 	struct clew_announcer *announcer; /* NULL: nothing is announced here */
+	const char *page_cache;		  /* what of it is recorded: "on", "off", "refused" by the kernel */
 	unsigned modules;		  /* that were there when programs were loaded last, by clew_programs_modules; ~0 never look */
 	struct clew_bpf *more[4];	  /* programs for modules that came later */
 	unsigned more_count;

@@ -69,9 +69,10 @@ static void *map_memory(struct bpf_map *map, size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
+		     struct clew_message *message)
 {
-	struct clew_program_choice choice;
+	const struct clew_program_choice choice = {.verify = options->verify, .page_cache = page_cache};
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
@@ -88,9 +89,9 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
-	clew_kernel_symbols_load(&recorder->symbols);
+	if (!recorder->symbols)
+		clew_kernel_symbols_load(&recorder->symbols);
 	clew_programs_addresses(bpf, recorder->symbols);
-	choice = (struct clew_program_choice){.verify = options->verify, .page_cache = !options->no_page_cache};
 	clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
 
@@ -128,6 +129,20 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	return 0;
 }
 
+/* A kernel that takes all but the page cache's programs still tells the rest. */
+static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+{
+	int error = load_with(recorder, options, !options->no_page_cache, message);
+
+	recorder->page_cache = options->no_page_cache ? "off" : "on";
+	if (error != -ENOTSUP || options->no_page_cache || !recorder->bpf)
+		return error;
+	clew_bpf__destroy(recorder->bpf);
+	recorder->bpf = NULL;
+	recorder->page_cache = "refused";
+	return load_with(recorder, options, false, message);
+}
+
 static int write_meta(struct clew_recorder *recorder, const struct clew_recorder_options *options)
 {
 	struct utsname name;
@@ -146,6 +161,7 @@ static int write_meta(struct clew_recorder *recorder, const struct clew_recorder
 		error = clew_writer_meta(recorder->writer, "topology", topology);
 		free(topology);
 	}
+	error = error ? error : clew_writer_meta(recorder->writer, "page_cache", recorder->page_cache);
 	if (options->command)
 		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
 	if (options->environment)
@@ -221,7 +237,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
 	if (error)
 		goto fail;
-	clew_modules_open(recorder, !options->no_page_cache);
+	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_open(recorder);
 	*ret_recorder = recorder;
 	return 0;
