@@ -33,7 +33,7 @@ struct announce_record {
 /* The argument of a probe, 0 and false if it cannot be read. */
 static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site, __u32 number, __u64 *ret_value)
 {
-	struct clew_place *place;
+	struct clew_operand *place;
 	__u64 value = 0;
 	__u8 shift;
 
@@ -41,13 +41,13 @@ static __always_inline bool read_argument(struct pt_regs *registers, struct clew
 	if (number >= CLEW_SITE_ARGUMENTS)
 		return false;
 	place = &site->arguments[number];
-	if (place->kind == CLEW_PLACE_CONSTANT) {
+	if (place->kind == CLEW_OPERAND_CONSTANT) {
 		*ret_value = place->value;
 		return true;
 	}
-	if (place->kind == CLEW_PLACE_NONE || bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
+	if (place->kind == CLEW_OPERAND_NONE || bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
 		return false;
-	if (place->kind == CLEW_PLACE_MEMORY && bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
+	if (place->kind == CLEW_OPERAND_MEMORY && bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
 		return false;
 	shift = place->shift & 63;
 	value <<= shift;

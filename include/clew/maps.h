@@ -127,7 +127,7 @@ struct clew_cpu_state {
 	__u32 touching;		     /* a program is at them */
 	__u32 fault_task;	     /* tid of the last whose store faulted here */
 	__u64 fault_address;	     /* of that store */
-	__u64 named; /* the inode whose path was looked at last */
+	__u64 named;		     /* the inode whose path was looked at last */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;
 	__u64 head __attribute__((aligned(64)));
@@ -153,12 +153,12 @@ struct clew_switch_slot {
 #define CLEW_SITES	    4096
 #define CLEW_SITE_ARGUMENTS 6
 
-enum clew_place_kind { CLEW_PLACE_NONE = 0, CLEW_PLACE_CONSTANT = 1, CLEW_PLACE_REGISTER = 2, CLEW_PLACE_MEMORY = 3 };
+enum clew_operand_kind { CLEW_OPERAND_NONE = 0, CLEW_OPERAND_CONSTANT = 1, CLEW_OPERAND_REGISTER = 2, CLEW_OPERAND_MEMORY = 3 };
 
-struct clew_place {
+struct clew_operand {
 	__s64 value; /* the constant, or what is added to the register */
 	__u16 base;  /* the register: offset in the kernel's struct pt_regs */
-	__u8 kind;   /* enum clew_place_kind */
+	__u8 kind;   /* enum clew_operand_kind */
 	__u8 shift;  /* bits above the argument's own */
 	__u8 is_signed;
 	__u8 reserved[3];
@@ -167,7 +167,7 @@ struct clew_place {
 struct clew_site {
 	__u32 point; /* CLEW_POINT_*, or of a layer's description: CLEW_POINT_FIRST and up */
 	__u32 reserved;
-	struct clew_place arguments[CLEW_SITE_ARGUMENTS];
+	struct clew_operand arguments[CLEW_SITE_ARGUMENTS];
 };
 
 enum clew_point_number { CLEW_POINT_BEGIN = 0, CLEW_POINT_END = 1, CLEW_POINT_FIRST = 2 };
@@ -200,7 +200,7 @@ struct clew_point {
 #define CLEW_ENVIRONMENT_NAMES 16
 #define CLEW_ENVIRONMENT_NAME  64
 
-CLEW_ASSERT_SIZE(struct clew_place, 16);
+CLEW_ASSERT_SIZE(struct clew_operand, 16);
 CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1536);

@@ -281,6 +281,10 @@ static int make_actor(struct conversion *conversion, uint32_t number, uint32_t c
 		pairs_add(&conversion->pairs, CAPTURE_UNSEEN, "yes");
 	if (task)
 		r = capture_describe_touches(conversion, task->task.serial);
+	if (task && r >= 0)
+		r = capture_describe_announcements(conversion, task->task.serial);
+	if (task)
+		capture_describe_environment(conversion, task->task.serial);
 	if (r < 0)
 		return r;
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);

@@ -208,7 +208,7 @@ static int find_register(const char *name, size_t length)
 #endif
 
 /* %REGISTER, up to a byte that no register's name has. Moves *at behind it. */
-static bool take_register(const char **at, struct clew_place *place)
+static bool take_register(const char **at, struct clew_operand *place)
 {
 	size_t length;
 	int offset;
@@ -223,20 +223,20 @@ static bool take_register(const char **at, struct clew_place *place)
 }
 
 /* $CONSTANT, %REGISTER, DISPLACEMENT(%REGISTER) */
-static bool take_place(const char *at, struct clew_place *place)
+static bool take_place(const char *at, struct clew_operand *place)
 {
 	char *end;
 
 	if (*at == '$') {
-		place->kind = CLEW_PLACE_CONSTANT;
+		place->kind = CLEW_OPERAND_CONSTANT;
 		place->value = strtoll(at + 1, &end, 0);
 		at = end;
 	} else if (*at == '%') {
-		place->kind = CLEW_PLACE_REGISTER;
+		place->kind = CLEW_OPERAND_REGISTER;
 		if (!take_register(&at, place))
 			return false;
 	} else {
-		place->kind = CLEW_PLACE_MEMORY;
+		place->kind = CLEW_OPERAND_MEMORY;
 		place->value = strtoll(at, &end, 0);
 		at = end;
 		if (*at++ != '(' || !take_register(&at, place) || *at++ != ')')
@@ -245,11 +245,11 @@ static bool take_place(const char *at, struct clew_place *place)
 	return *at == '\0' || *at == ' ';
 }
 
-void clew_probe_arguments(const char *text, struct clew_place ret_places[CLEW_SITE_ARGUMENTS])
+void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS])
 {
 	memset(ret_places, 0, CLEW_SITE_ARGUMENTS * sizeof(ret_places[0]));
 	for (unsigned i = 0; i < CLEW_SITE_ARGUMENTS && *text; i++) {
-		struct clew_place *place = &ret_places[i];
+		struct clew_operand *place = &ret_places[i];
 		char *end;
 		long size = strtol(text, &end, 10);
 		long bytes = size < 0 ? -size : size;
@@ -257,7 +257,7 @@ void clew_probe_arguments(const char *text, struct clew_place ret_places[CLEW_SI
 		place->is_signed = size < 0;
 		place->shift = bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
 		if (*end != '@' || bytes > 8 || !take_place(end + 1, place))
-			place->kind = CLEW_PLACE_NONE;
+			place->kind = CLEW_OPERAND_NONE;
 		text += strcspn(text, " ");
 		text += strspn(text, " ");
 	}

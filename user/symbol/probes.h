@@ -23,6 +23,6 @@ struct clew_probe {
 int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe), void *context);
 
 /* Where the arguments are, one place each; of one in a form that is not known, a place of kind NONE. */
-void clew_probe_arguments(const char *text, struct clew_place ret_places[CLEW_SITE_ARGUMENTS]);
+void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS]);
 
 #endif
