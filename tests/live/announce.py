@@ -128,6 +128,8 @@ def test_nesting(place):
     with open(notation, encoding="utf-8", errors="replace") as file:
         text = file.read()
     ok("job" in text and "not-in-any-file" not in text, "an environment variable that is not listed is not in the file")
+    for command in ("edges", "requests"):
+        ok(clew(command, capture, "--json").stdout == clew(command, notation, "--json").stdout, f"as notation the capture has the same {command}")
 
 
 def test_described_layer(place):
