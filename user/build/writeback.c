@@ -406,6 +406,25 @@ static int send_candidates(struct clew_builder *builder, const struct task *task
 	return r;
 }
 
+/* Where a task dirtied last. */
+static const struct dirty_system *last_dirtied(const struct writeback_table *table, const struct task *task)
+{
+	const struct dirty_system *all = table->all_systems.data, *last = NULL;
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < table->all_systems.count; i++) {
+		for (unsigned k = 0; k < BUILD_DIRTIERS; k++) {
+			const struct dirtier *dirtier = &all[i].dirtiers[k];
+
+			if (dirtier->task != task->serial || dirtier->at < at)
+				continue;
+			at = dirtier->at;
+			last = &all[i];
+		}
+	}
+	return last;
+}
+
 int build_throttled(struct clew_builder *builder, const struct task *task)
 {
 	struct writeback_table *table = &builder->writebacks;
@@ -418,6 +437,12 @@ int build_throttled(struct clew_builder *builder, const struct task *task)
 	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
 		return 0;
 	builder->writebacks.choices++;
+	/* Some file systems, like btrfs, are limited as a whole, and not by a disk. */
+	if (!task->wait.device) {
+		const struct dirty_system *system = last_dirtied(table, task);
+
+		return system ? send_candidates(builder, task, system) : 0;
+	}
 	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++) {
 		const struct map_slot *slot = &table->systems.slots[i];
 
