@@ -33,7 +33,7 @@ struct file {
 
 static int read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
 {
-	ssize_t got = pread(descriptor, buffer, size, (off_t)offset);
+	ssize_t got = offset > INT64_MAX - size ? 0 : pread(descriptor, buffer, size, (off_t)offset);
 
 	return got < 0 ? -errno : (size_t)got == size ? 0 : -EBADMSG;
 }
@@ -256,7 +256,7 @@ void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_
 
 		place->is_signed = size < 0;
 		place->shift = bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
-		if (*end != '@' || bytes > 8 || !take_place(end + 1, place))
+		if (*end != '@' || (bytes != 8 && !place->shift) || !take_place(end + 1, place))
 			place->kind = CLEW_OPERAND_NONE;
 		text += strcspn(text, " ");
 		text += strspn(text, " ");
