@@ -47,7 +47,10 @@ static __noinline int send_variable(struct environment *environment, __u32 numbe
 	record->text.reserved = 0;
 	record->text.reserved2 = 0;
 	size = value && size < CLEW_TEXT_SIZE ? size : 0;
-	if (size && bpf_probe_read_kernel(record->bytes, size & (CLEW_TEXT_SIZE - 1), value))
+	/* The older verifiers want to see a mask, which the compiler finds superfluous. */
+	barrier_var(size);
+	size &= CLEW_TEXT_SIZE - 1;
+	if (size && bpf_probe_read_kernel(record->bytes, size, value))
 		size = 0;
 	record->text.text_size = size;
 	record_submit(record);

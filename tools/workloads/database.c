@@ -316,8 +316,8 @@ int main(int argc, char **argv)
 
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--await")) {
-			/* Both probes. */
-			while (*(volatile unsigned short *)&clew_announce_semaphore < 2)
+			/* Both probes, for half a minute. */
+			for (int turn = 0; turn < 30000 && *(volatile unsigned short *)&clew_announce_semaphore < 2; turn++)
 				nap(1000000);
 			i--;
 			continue;
