@@ -68,7 +68,7 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		r = build_futex_expire(builder, builder->now, false);
 	if (builder->tasks.dead_first && builder->now > BUILD_DEAD_GRACE)
 		build_task_forget_dead(builder, builder->now - BUILD_DEAD_GRACE);
-	if (r >= 0 && builder->pages.event_count)
+	if (r >= 0 && !page_queue_empty(&builder->pages.queue))
 		r = build_pages_drain(builder, builder->now, false);
 	if (r >= 0) {
 		switch (record->kind) {

@@ -10,6 +10,7 @@
 #define CLEW_BUILD_BUILDER_H
 
 #include <build/epoch.h>
+#include <build/page_queue.h>
 #include <clew/build.h>
 #include <model/map.h>
 #include <model/vector.h>
@@ -233,19 +234,10 @@ enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
 
 /* Extents and flights wait until nothing earlier can come any more. */
 #define BUILD_PAGES_GRACE 1000000000ull
-struct page_event {
-	uint64_t at;
-	uint64_t order;		    /* equal times: as they came */
-	struct clew_extent *extent; /* or */
-	struct flight *flight;	    /* or, both NULL, everything is given up */
-	uint8_t stage;		    /* of the flight */
-};
 
 struct page_table {
 	struct epoch_table epochs;
-	struct page_event *events; /* a heap */
-	size_t event_count, event_capacity;
-	uint64_t order;
+	struct page_queue queue;
 	struct clew_extent *free_extents; /* linked through `inode` */
 	struct flight *free_flights, *flights;
 	struct map sent;       /* (pass, writer) -> 1: that edge has been sent */

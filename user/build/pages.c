@@ -19,52 +19,9 @@
 /* ns: an upper request ends so much after all that was made of it below. */
 #define UPPER_MOST 1000000000ull
 
-/* ---- waiting in order ---- */
-
-static bool before(const struct page_event *a, const struct page_event *b)
-{
-	return a->at != b->at ? a->at < b->at : a->order < b->order;
-}
-
 static int put_event(struct clew_builder *builder, struct page_event event)
 {
-	struct page_table *table = &builder->pages;
-	size_t at = table->event_count;
-
-	if (at == table->event_capacity) {
-		size_t capacity = at ? at * 2 : 256;
-		struct page_event *events = realloc(table->events, capacity * sizeof(*events));
-
-		if (!events)
-			return -ENOMEM;
-		table->memory += (capacity - at) * sizeof(*events);
-		table->events = events;
-		table->event_capacity = capacity;
-	}
-	event.order = table->order++;
-	table->event_count++;
-	for (; at > 0 && before(&event, &table->events[(at - 1) / 2]); at = (at - 1) / 2)
-		table->events[at] = table->events[(at - 1) / 2];
-	table->events[at] = event;
-	return 0;
-}
-
-static struct page_event take_event(struct page_table *table)
-{
-	struct page_event first = table->events[0], last = table->events[--table->event_count];
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < table->event_count) {
-		if (child + 1 < table->event_count && before(&table->events[child + 1], &table->events[child]))
-			child++;
-		if (!before(&table->events[child], &last))
-			break;
-		table->events[at] = table->events[child];
-		at = child;
-	}
-	if (table->event_count)
-		table->events[at] = last;
-	return first;
+	return page_queue_put(&builder->pages.queue, event);
 }
 
 int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record)
@@ -621,13 +578,13 @@ static int send_left(void *pointer, const struct file_range *range, uint32_t ask
 int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 {
 	struct page_table *table = &builder->pages;
+	uint64_t until = all ? UINT64_MAX : now > BUILD_PAGES_GRACE ? now - BUILD_PAGES_GRACE : 0;
+	struct page_event event;
 	int r = 0;
 
 	for (struct flight *flight = all ? table->flights : NULL; flight && r >= 0; flight = flight->list_next)
 		r = build_flight_land(builder, flight, CLEW_TIME_OPEN);
-	while (table->event_count && r >= 0 && (all || table->events[0].at + BUILD_PAGES_GRACE <= now)) {
-		struct page_event event = take_event(table);
-
+	while (r >= 0 && page_queue_take(&table->queue, until, &event)) {
 		if (event.extent) {
 			r = touch(builder, event.extent);
 			event.extent->inode = (uintptr_t)table->free_extents;
@@ -644,9 +601,10 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 void build_pages_done(struct clew_builder *builder)
 {
 	struct page_table *table = &builder->pages;
+	struct page_event event;
 
-	for (size_t i = 0; i < table->event_count; i++)
-		free(table->events[i].extent);
+	while (page_queue_take(&table->queue, UINT64_MAX, &event))
+		free(event.extent);
 	while (table->free_extents) {
 		struct clew_extent *extent = table->free_extents;
 
@@ -662,7 +620,7 @@ void build_pages_done(struct clew_builder *builder)
 		free(flight->parts);
 		free(flight);
 	}
-	free(table->events);
+	page_queue_done(&table->queue);
 	map_done(&table->sent);
 	vector_done(&table->writers);
 	epoch_done(&table->epochs);
@@ -672,5 +630,5 @@ size_t build_pages_memory(const struct clew_builder *builder)
 {
 	const struct page_table *table = &builder->pages;
 
-	return table->memory + epoch_memory(&table->epochs) + map_memory(&table->sent) + table->writers.bytes;
+	return table->memory + table->queue.memory + epoch_memory(&table->epochs) + map_memory(&table->sent) + table->writers.bytes;
 }
