@@ -2,6 +2,7 @@
 """Edges and waits of workloads on the page cache: who pays for whose write, read-ahead, commits, and pauses."""
 
 from _graph import SLACK
+from _live import GUEST
 
 
 def _during(act, at):
@@ -86,7 +87,17 @@ def check_throttle(tally, name, graph, edges, waits):
             tally.note("throttle", f"{name}: {tid} paused {len(pauses)} times, because of {sorted(named)}, not of {sorted(writers - {tid})}")
 
 
-def compare_waiting(tally, name, graph, edges, waits):
+def check_memory(tally, name, graph, capture):
+    """A writer in a group without room has the flusher write for that reason."""
+    reasons = {p.reason for file in graph["files"] for passes in capture.passes[(file["dev"], file["ino"])].values() for p in passes}
+    if "memory" in reasons:
+        tally.count["memory"] += 1
+    elif not GUEST:
+        # With the unified hierarchy a group may have its own limit of dirty pages.
+        tally.note("memory", f"{name}: reasons {sorted(reasons)}")
+
+
+def compare_waiting(tally, name, graph, capture, edges, waits):
     what = graph["variant"].partition("-")[0]
     if what == "pays":
         check_writeback(tally, name, graph, edges)
@@ -95,5 +106,7 @@ def compare_waiting(tally, name, graph, edges, waits):
     elif what == "journal" and graph["system"] != "btrfs":
         # There an fsync writes a log of its own, and waits for no commit.
         check_journal(tally, name, graph, edges, waits)
+    elif what == "memory":
+        check_memory(tally, name, graph, capture)
     elif what == "throttle":
         check_throttle(tally, name, graph, edges, waits)

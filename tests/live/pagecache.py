@@ -102,7 +102,7 @@ def check_group(verdicts, names, seeds, directory, place):
             before = {what: len(texts) for what, texts in verdicts.tallies[system].wrong.items()}
             label = f"{graph['variant']} seed {seed}"
             compare(verdicts.tallies[system], label, graph, capture)
-            compare_waiting(verdicts.tallies[system], label, graph, edges, waits)
+            compare_waiting(verdicts.tallies[system], label, graph, capture, edges, waits)
             for what, texts in verdicts.tallies[system].wrong.items():
                 problems += [f"{what}: {text}" for text in texts[before.get(what, 0):]]
     for system in SYSTEMS[:2]:
