@@ -51,6 +51,9 @@ struct {
 
 #define LOOP_MAJOR 7
 
+#define OPERATION_BITS 0xff
+#define OPERATION_READ 0
+
 /* How btrfs ends its bios; 0 unknown. */
 const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
@@ -273,8 +276,11 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 		direct_stretch(bio, &walk);
 	else if (walk.left)
 		first_stretch(bio, &walk);
-	if (page_cache && btrfs_end_io && walk.operation && !walk.stretch.inode)
+	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
 		compressed_stretch(bio, &walk);
+	if (page_cache && walk.paged && (bio->bi_opf & OPERATION_BITS) == OPERATION_READ && (__u32)place.task->tgid != self_pid)
+		walk.reader = place.task->flags & PF_IO_WORKER ? submitter_of(place.task, place_serial(&place)) : place_serial(&place);
+	stretch_added(&walk);
 	tell_range(&place, bio, &walk);
 	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 	if (!record)

@@ -13,24 +13,6 @@
 
 #include "ring.h"
 
-/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
-static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
-{
-	struct io_worker *worker = task->worker_private;
-	struct io_wq_work *work;
-	__u64 request;
-	__u32 *known;
-
-	if (!worker || !bpf_core_type_exists(struct io_worker))
-		return serial;
-	work = BPF_CORE_READ(worker, cur_work);
-	if (!work)
-		return serial;
-	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
-	known = bpf_map_lookup_elem(&clew_submitters, &request);
-	return known ? *known : serial;
-}
-
 struct actor {
 	struct clew_cpu_state *cpu_state;
 	__u32 cpu;
@@ -95,8 +77,7 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 		return 0;
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
-	/* The page was put there for this, and not read; the call's own word of it is this one's. */
-	extent_take_back(actor.cpu_state, CLEW_EXTENT_ADD, &touch);
+	/* The call's own word of it is this one's. */
 	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch);
 	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)mapping->host);
 	touch_end(actor.cpu_state);
@@ -294,22 +275,6 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 		return 0;
 	tell_touch(&actor, !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE,
 		   &touch, NULL);
-	return 0;
-}
-
-SEC("?tp_btf/mm_filemap_add_to_page_cache")
-int BPF_PROG(clew_cache_add, struct folio *folio)
-{
-	struct address_space *mapping = folio->mapping;
-	struct touch touch;
-	struct actor actor;
-
-	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host))
-		return 0;
-	touch.task = actor.task;
-	/* A page that is put there to be written is taken back, and counts for nothing but more uses. */
-	__sync_fetch_and_add(&generation_of(touch.inode)->added, touch.bytes >> PAGE_SHIFT);
-	tell_touch(&actor, CLEW_EXTENT_ADD, &touch, mapping->host);
 	return 0;
 }
 

@@ -16,6 +16,32 @@
 
 const volatile bool page_cache; /* it is told what goes on there */
 
+/* Who submitted what a worker of a ring works at, by the kernel's request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u32);
+} clew_submitters SEC(".maps");
+
+/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
+static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
+{
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work;
+	__u64 request;
+	__u32 *known;
+
+	if (!worker || !bpf_core_type_exists(struct io_worker))
+		return serial;
+	work = BPF_CORE_READ(worker, cur_work);
+	if (!work)
+		return serial;
+	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
+	known = bpf_map_lookup_elem(&clew_submitters, &request);
+	return known ? *known : serial;
+}
+
 struct stretch {
 	__u64 mapping;
 	__u64 inode; /* 0: no file's */
@@ -37,7 +63,9 @@ struct walk {
 	__u32 tell;	 /* the stretch has to be told when it ends */
 	__u32 operation; /* of the bio */
 	__u32 compressed;
+	__u32 paged; /* its pages were looked at */
 	__u32 reserved;
+	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0 it does not */
 };
 
 struct piece {
@@ -101,6 +129,28 @@ static __always_inline void stretch_begin(struct walk *walk, const struct piece 
 	walk->stretch.at = walk->at;
 }
 
+/* What a bio reads came into the page cache for it: that costs less to tell here than page by page. */
+static __always_inline void stretch_added(struct walk *walk)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_extent *record;
+
+	if (!walk->reader || !walk->stretch.inode || !cpu_state)
+		return;
+	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added, (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->header.flags = CLEW_EXTENT_ADD;
+	record->begin = record->header.time;
+	record->inode = walk->stretch.inode;
+	record->offset = walk->stretch.offset;
+	record->bytes = walk->stretch.bytes;
+	record->device = walk->stretch.device;
+	record->task = walk->reader;
+	record_submit(record);
+}
+
 static __always_inline void stretch_tell(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
@@ -119,6 +169,8 @@ static __always_inline void stretch_tell(struct walk *walk)
 	record->device = walk->stretch.device;
 	record->reserved = 0;
 	record_submit(record);
+	if (walk->stretch.at)
+		stretch_added(walk);
 }
 
 /* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end of the bio. */
@@ -166,6 +218,7 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 	struct piece first, last;
 
 	walk->operation = bio->bi_opf;
+	walk->paged = 1;
 	walk->vector = vectors + skipped * size;
 	walk->done = bio->bi_iter.bi_bvec_done;
 	vector = (void *)walk->vector;

@@ -5,14 +5,6 @@
 
 #include "memory.h"
 
-/* Who submitted what a worker of a ring works at, by the kernel's request. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u32);
-} clew_submitters SEC(".maps");
-
 static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u64 user_data, __u8 event)
 {
 	struct clew_ring *record;

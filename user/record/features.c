@@ -58,7 +58,6 @@ static const struct {
 	{"clew_cache_xfs_write", "xfs writes", "who wrote to an xfs page that was dirty already"},
 	{"clew_cache_btrfs_write", "btrfs writes", "who wrote to a btrfs page that was dirty already"},
 	{"clew_cache_dirty_buffer", "stores to ext4", "who stored to a mapped ext4 page that was dirty already"},
-	{"clew_cache_add", "read-ahead", "who asked for pages that were read"},
 	{"clew_cache_get_pages", "use of cached pages", "who used pages that were read ahead"},
 	{"clew_cache_drop", "dropped pages", "what was never written or used"},
 	{"clew_cache_writeback_start", "writeback", "why a request was written"},
