@@ -9,10 +9,9 @@
 #ifndef CLEW_BLOCK_H
 #define CLEW_BLOCK_H
 
-#include "work.h"
+#include "pages.h"
 
-#define BIOS_MOST     128
-#define MAPPING_FLAGS 3UL
+#define BIOS_MOST 128
 
 const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 unknown */
 const volatile __u64 loop_complete; /* how a loop device's direct I/O ends; 0 unknown */
@@ -36,6 +35,7 @@ struct direct {
 	__u64 issued;
 	__u64 request;
 	__u64 inode;
+	__u64 offset;
 	__u32 file_device;
 	__u32 task;
 	__u32 live;
@@ -51,6 +51,13 @@ struct {
 
 #define LOOP_MAJOR 7
 
+#define OPERATION_BITS 0xff
+#define OPERATION_READ 0
+
+/* How btrfs ends its bios; 0 unknown. */
+const volatile __u64 btrfs_end_io;
+const volatile __u64 btrfs_write_end_io;
+
 static __always_inline bool is_direct(struct bio *bio)
 {
 	return direct_end_io && (__u64)bio->bi_end_io == direct_end_io;
@@ -62,6 +69,15 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 	struct iomap_dio *io = bio->bi_private;
 
 	return BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+}
+
+/* Where in that file: what the I/O has submitted so far ends with this bio. */
+static __always_inline __u64 direct_offset(struct bio *bio)
+{
+	struct iomap_dio *io = bio->bi_private;
+	__u64 submitted = BPF_CORE_READ(io, size), bytes = bio->bi_iter.bi_size;
+
+	return submitted < bytes ? CLEW_NO_OFFSET : BPF_CORE_READ(io, iocb, ki_pos) + submitted - bytes;
 }
 
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
@@ -92,6 +108,7 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	direct.queued = bpf_ktime_get_ns();
 	direct.task = serial_of_current(place->cpu_state, place->task);
 	direct.inode = BPF_CORE_READ(inode, i_ino);
+	direct.offset = direct_offset(bio);
 	direct.file_device = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (likely(known)) {
 		*known = direct;
@@ -127,38 +144,95 @@ static __always_inline __u64 request_above(struct bio *bio)
 	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
 }
 
-/* The file whose page comes first in a bio, or that direct I/O is on. */
-static __always_inline void describe_pages(struct bio *bio, struct clew_bio *record)
+/* What btrfs compressed is in pages of no file; the bio's container tells. The stretch is of the file, and longer than the bio. */
+static __always_inline void compressed_stretch(struct bio *bio, struct walk *walk)
 {
-	struct address_space *mapping;
-	struct inode *inode = NULL;
-	struct bio_vec *vector;
-	struct page *page;
-	struct folio *folio;
-	__u64 head;
+	struct btrfs_bio *of = (void *)(number_of(bio) - bpf_core_field_offset(struct btrfs_bio, bio));
+	struct btrfs_bio___ordered *ordered = (void *)of;
+	__u64 end = (__u64)bio->bi_end_io;
+	struct btrfs_inode *inode;
 
-	if (!record->bytes)
+	if (!(bio->bi_opf & 1) || (end != btrfs_end_io && end != btrfs_write_end_io) || !bpf_core_field_exists(of->inode) ||
+	    !bpf_core_field_exists(ordered->ordered))
 		return;
-	if (is_direct(bio)) {
-		inode = direct_inode(bio);
-		record->index = ~0ULL;
-	} else {
-		vector = (void *)BPF_CORE_READ(bio, bi_io_vec) + bio->bi_iter.bi_idx * bpf_core_type_size(struct bio_vec);
-		page = BPF_CORE_READ(vector, bv_page);
-		if (!page)
-			return;
-		head = BPF_CORE_READ(page, compound_head);
-		folio = (void *)(head & 1 ? head - 1 : (__u64)page);
-		mapping = BPF_CORE_READ(folio, mapping);
-		if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
-			return;
-		inode = BPF_CORE_READ(mapping, host);
-		record->index = BPF_CORE_READ(folio, index) + ((__u64)page - (__u64)folio) / bpf_core_type_size(struct page);
-	}
+	inode = BPF_CORE_READ(of, inode);
 	if (!inode)
 		return;
+	walk->stretch.inode = BPF_CORE_READ(inode, vfs_inode.i_ino);
+	walk->stretch.device = BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev);
+	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
+	walk->stretch.bytes = BPF_CORE_READ(ordered, ordered, num_bytes);
+	walk->stretch.at = 0;
+	walk->compressed = 1;
+	walk->left = 0;
+	generation_next(walk->stretch.inode);
+}
+
+static __always_inline void direct_stretch(struct bio *bio, struct walk *walk)
+{
+	struct inode *inode = direct_inode(bio);
+	__u64 offset = direct_offset(bio);
+
+	walk->stretch.inode = BPF_CORE_READ(inode, i_ino);
+	walk->stretch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (offset != CLEW_NO_OFFSET) {
+		walk->stretch.offset = offset;
+		walk->stretch.bytes = walk->left;
+	}
+	walk->left = 0;
+}
+
+/* Where a loop device's request lies in the file behind the device. */
+static __always_inline void tell_backing(struct place *place, struct request *request)
+{
+	struct loop_device *loop;
+	struct clew_pages *record;
+	struct inode *inode;
+
+	if (!page_cache || !bpf_core_type_exists(struct loop_device) || !request->__data_len)
+		return;
+	loop = BPF_CORE_READ(request, q, disk, private_data);
+	inode = BPF_CORE_READ(loop, lo_backing_file, f_inode);
+	if (!inode)
+		return;
+	send_inode((__u64)inode, place->cpu, bpf_ktime_get_ns());
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->header.flags = CLEW_PAGES_BACKING;
+	record->bio = (__u64)request;
 	record->inode = BPF_CORE_READ(inode, i_ino);
-	record->file_device = BPF_CORE_READ(inode, i_sb, s_dev);
+	record->offset = BPF_CORE_READ(loop, lo_offset) + (request->__sector << 9);
+	record->bytes = request->__data_len;
+	record->at = 0;
+	record->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	record->reserved = 0;
+	record_submit(record);
+}
+
+#define CALL_SYNC_FILE_RANGE 277
+
+/* No tracepoint tells of sync_file_range: a bio that such a call submits does. */
+static __always_inline void tell_range(struct place *place, struct bio *bio, struct walk *walk)
+{
+	struct clew_writeback *record;
+	struct call call;
+
+	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || place->level != LEVEL_TASK || (place->task->flags & PF_KTHREAD))
+		return;
+	read_call(place->task, &call);
+	if (call.number != CALL_SYNC_FILE_RANGE)
+		return;
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	record->header.flags = CLEW_WRITEBACK_SYNC_ENTER;
+	record->inode = walk->stretch.inode;
+	record->device = walk->stretch.device;
+	record->task = place_serial(place);
+	record->sync = 1;
+	record_submit(record);
 }
 
 static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u8 event)
@@ -181,6 +255,8 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 	record->parent = 0;
 	record->from_device = 0;
 	record->file_device = 0;
+	record->contiguous = 0;
+	record->reserved = 0;
 	return record;
 }
 
@@ -188,16 +264,40 @@ SEC("tp_btf/block_bio_queue")
 int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 {
 	struct clew_bio *record;
+	struct walk walk = {};
 	struct place place;
 
 	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
 		return 0;
+	walk.bio = (__u64)bio;
+	walk.cpu = place.cpu;
+	walk.left = bio->bi_iter.bi_size;
+	if (is_direct(bio))
+		direct_stretch(bio, &walk);
+	else if (walk.left)
+		first_stretch(bio, &walk);
+	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
+		compressed_stretch(bio, &walk);
+	if (page_cache && walk.paged && (bio->bi_opf & OPERATION_BITS) == OPERATION_READ && (__u32)place.task->tgid != self_pid)
+		walk.reader = place.task->flags & PF_IO_WORKER ? submitter_of(place.task, place_serial(&place)) : place_serial(&place);
+	stretch_added(&walk);
+	tell_range(&place, bio, &walk);
 	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
-	describe_pages(bio, record);
+	if (walk.stretch.inode) {
+		record->inode = walk.stretch.inode;
+		record->file_device = walk.stretch.device;
+		record->index = is_direct(bio) ? ~0ULL : walk.stretch.offset >> PAGE_SHIFT;
+		if (record->index != ~0ULL && !walk.compressed && !(walk.stretch.offset & (PAGE_SIZE - 1)))
+			record->contiguous = walk.stretch.bytes;
+	}
 	record->parent = request_above(bio);
+	if (walk.stretch.inode && !record->contiguous && walk.stretch.bytes)
+		walk.tell = 1;
 	record_submit(record);
+	if (walk.left || walk.tell)
+		other_stretches(&walk);
 	return 0;
 }
 
@@ -296,6 +396,7 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->queued = 0;
 	record->issued = 0;
 	record->inode = 0;
+	record->offset = 0;
 	record->file_device = 0;
 	record->reserved = 0;
 	return record;
@@ -332,6 +433,8 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 	}
 	if (!place_here(&place))
 		return 0;
+	if (unlikely(request->q->disk->major == LOOP_MAJOR))
+		tell_backing(&place, request);
 	record = request_reserve(&place, request, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
@@ -387,6 +490,7 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 		record->queued = direct->queued;
 		record->issued = direct->issued;
 		record->inode = direct->inode;
+		record->offset = direct->offset;
 		record->file_device = direct->file_device;
 		direct->live = 0;
 	}

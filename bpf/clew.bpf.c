@@ -2,9 +2,11 @@
 /*
  * The kernel side of clew, one object. Each subject is a header of its own:
  * state (maps, counters), identity (paths, addresses), wait, wake, sched, life,
- * iterate.
+ * announce, iterate, pagecache, writeback, journal.
  */
+#include "announce.h"
 #include "iterate.h"
+#include "journal.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

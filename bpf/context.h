@@ -9,7 +9,7 @@
 #ifndef CLEW_CONTEXT_H
 #define CLEW_CONTEXT_H
 
-#include "identity.h"
+#include "extent.h"
 #include "kernel_io.h"
 
 #define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
@@ -225,7 +225,12 @@ int BPF_PROG(clew_irq_handler_exit)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(clew_softirq_entry, unsigned int vector)
 {
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+
 	level_enter(LEVEL_SOFT, CLEW_CAUSE_SOFTIRQ, vector, 0);
+	if (cpu_state && enabled)
+		extents_age(cpu_state, cpu);
 	return 0;
 }
 

@@ -54,33 +54,69 @@ static __always_inline __u32 path_append(char *path, __u32 size, const void *nam
 	return size;
 }
 
-__noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)
+#define MOUNTS_MOST 32
+
+/* The first place where all of a file system was mounted, NULL if it is not found. */
+static __always_inline struct mount *first_mount(struct super_block *file_system)
+{
+	struct super_block___chain *chain = (void *)file_system;
+	struct super_block___list *list = (void *)file_system;
+	struct dentry *root = BPF_CORE_READ(file_system, s_root);
+	struct mount *found = NULL;
+	int i;
+
+	if (bpf_core_field_exists(chain->s_mounts)) {
+		/* The newest comes first. */
+		struct mount___chain *mount = (void *)BPF_CORE_READ(chain, s_mounts);
+
+		for (i = 0; i < MOUNTS_MOST && mount; i++) {
+			if (BPF_CORE_READ((struct mount *)mount, mnt.mnt_root) == root)
+				found = (void *)mount;
+			mount = BPF_CORE_READ(mount, mnt_next_for_sb);
+		}
+	} else if (bpf_core_field_exists(list->s_mounts)) {
+		struct list_head *at = BPF_CORE_READ(list, s_mounts.next);
+
+		for (i = 0; i < MOUNTS_MOST && at && !found; i++) {
+			struct mount *mount = (void *)at - bpf_core_field_offset(struct mount___list, mnt_instance);
+
+			if (at == (void *)list + bpf_core_field_offset(struct super_block___list, s_mounts))
+				break;
+			if (BPF_CORE_READ(mount, mnt.mnt_root) == root)
+				found = mount;
+			at = BPF_CORE_READ(at, next);
+		}
+	}
+	return found;
+}
+
+/* Sends the path of an inode once; again when its name, its directory or its being deleted has changed. `mount` NULL: where its file system
+ * was mounted first. */
+static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, __u32 cpu, __u64 time,
+				      __u32 mount_namespace)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
-	struct file *file = (struct file *)file_address;
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
-	struct dentry *dentry, *parent, *root;
-	struct vfsmount *vfsmount;
-	struct mount *mount, *above;
+	struct dentry *parent, *root;
 	struct path_record *record;
+	struct mount *above;
 	struct sent *slot;
 	__u32 links, size = 0;
 	__u64 version;
 	int i;
 
 	if (!cpu_state)
-		return 0;
+		return;
 	links = BPF_CORE_READ(inode, i_nlink);
-	dentry = BPF_CORE_READ(file, f_path.dentry);
-	/* A rename changes the name or the parent, a deletion the links: then it is sent again. */
 	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^
 		  (__u64)BPF_CORE_READ(dentry, d_parent);
 	slot = sent_slot((__u64)inode, version);
 	if (!slot)
-		return 0;
+		return;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_FILE, time, sizeof(*record));
 	if (!record)
-		return 0;
+		return;
+	if (!mount)
+		mount = first_mount(BPF_CORE_READ(inode, i_sb));
 
 	record->file.inode = BPF_CORE_READ(inode, i_ino);
 	record->file.device = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -91,13 +127,11 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
 
-	vfsmount = BPF_CORE_READ(file, f_path.mnt);
-	mount = (void *)vfsmount - bpf_core_field_offset(struct mount, mnt);
 	for (i = 0; i < PATH_COMPONENTS; i++) {
-		root = BPF_CORE_READ(mount, mnt.mnt_root);
+		root = mount ? BPF_CORE_READ(mount, mnt.mnt_root) : NULL;
 		parent = BPF_CORE_READ(dentry, d_parent);
 		if (dentry == root || dentry == parent) {
-			above = BPF_CORE_READ(mount, mnt_parent);
+			above = mount ? BPF_CORE_READ(mount, mnt_parent) : NULL;
 			if (!above || above == mount)
 				break;
 			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
@@ -112,6 +146,28 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	record->file.path_size = size;
 	record_submit(record);
 	sent_mark(slot, (__u64)inode, version);
+}
+
+__noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)
+{
+	struct file *file = (struct file *)file_address;
+	struct vfsmount *vfsmount = BPF_CORE_READ(file, f_path.mnt);
+
+	send_path(BPF_CORE_READ(file, f_inode), BPF_CORE_READ(file, f_path.dentry),
+		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), cpu, time, mount_namespace);
+	return 0;
+}
+
+/* The same of an inode that nobody has opened here: one of its names, as seen where its file system was mounted first. */
+__noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
+{
+	struct inode *inode = (struct inode *)inode_address;
+	struct hlist_node *name = BPF_CORE_READ(inode, i_dentry.first);
+
+	/* A block device's inode has no name. */
+	if (!name)
+		return 0;
+	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL, cpu, time, 0);
 	return 0;
 }
 

@@ -24,6 +24,7 @@
 #define TASK_TRACED	     0x0008
 #define TASK_DEAD	     0x0080
 #define TASK_WAKEKILL	     0x0100
+#define TASK_KILLABLE	     (TASK_WAKEKILL | TASK_UNINTERRUPTIBLE)
 #define TASK_NOLOAD	     0x0400
 
 #define TS_COMPAT 0x0002 /* thread_info.status: in a 32-bit system call */
@@ -44,6 +45,14 @@
 
 struct list_head {
 	struct list_head *next, *prev;
+};
+
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
 };
 
 struct pt_regs {
@@ -124,6 +133,7 @@ struct qstr {
 
 struct super_block {
 	__u32 s_dev;
+	struct dentry *s_root;
 	unsigned long s_magic;
 };
 
@@ -134,12 +144,18 @@ struct inode {
 	unsigned int i_nlink;
 	__u32 i_rdev;
 	__u32 i_generation;
+	struct hlist_head i_dentry;
+};
+
+union dentry_links {
+	struct hlist_node d_alias;
 };
 
 struct dentry {
 	struct dentry *d_parent;
 	struct qstr d_name;
 	struct inode *d_inode;
+	union dentry_links d_u;
 };
 
 struct vfsmount {
@@ -150,6 +166,23 @@ struct mount {
 	struct mount *mnt_parent;
 	struct dentry *mnt_mountpoint;
 	struct vfsmount mnt;
+};
+
+/* Where a file system is mounted: a list before 6.18, then a chain. */
+struct mount___list {
+	struct list_head mnt_instance;
+};
+
+struct super_block___list {
+	struct list_head s_mounts;
+};
+
+struct mount___chain {
+	struct mount___chain *mnt_next_for_sb;
+};
+
+struct super_block___chain {
+	struct mount *s_mounts;
 };
 
 struct path {
@@ -173,7 +206,7 @@ struct files_struct {
 };
 
 struct mm_struct {
-	unsigned long arg_start, arg_end;
+	unsigned long arg_start, arg_end, env_start, env_end;
 	struct file *exe_file;
 };
 
@@ -248,6 +281,7 @@ struct task_struct {
 	sigset_t blocked;
 	void *rseq;
 	void *worker_private;
+	void *journal_info;
 	struct sched_entity se;
 };
 

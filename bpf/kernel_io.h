@@ -63,12 +63,15 @@ struct folio {
 
 struct bio_vec {
 	struct page *bv_page;
+	unsigned int bv_len;
+	unsigned int bv_offset;
 };
 
 struct bvec_iter {
 	__u64 bi_sector;
 	unsigned int bi_size;
 	unsigned int bi_idx;
+	unsigned int bi_bvec_done;
 } __attribute__((packed));
 
 struct block_device {
@@ -82,6 +85,7 @@ struct block_device_operations {
 
 struct gendisk {
 	int major;
+	void *private_data;
 	struct block_device *part0;
 	const struct block_device_operations *fops;
 };
@@ -114,6 +118,7 @@ struct request {
 
 struct kiocb {
 	struct file *ki_filp;
+	__s64 ki_pos;
 	void *ki_complete;
 };
 
@@ -124,6 +129,7 @@ struct loop_cmd {
 
 struct iomap_dio {
 	struct kiocb *iocb;
+	__s64 size;
 };
 
 typedef struct {

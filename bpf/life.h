@@ -8,6 +8,7 @@
 #ifndef CLEW_LIFE_H
 #define CLEW_LIFE_H
 
+#include "environment.h"
 #include "sched.h"
 
 struct task_record {
@@ -253,6 +254,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	got = bpf_probe_read_user(record->command_line, size, (void *)start);
 	record->task.command_line_size = got ? 0 : size;
 	record_submit(record);
+	send_environment(task, state->serial, where.cpu, where.time);
 	return 0;
 }
 

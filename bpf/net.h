@@ -28,15 +28,6 @@ struct {
 	__type(value, struct sender);
 } clew_senders SEC(".maps");
 
-/* The verifier lets nobody calculate with what it knows to be a pointer. */
-static __always_inline __u64 number_of(const void *pointer)
-{
-	__u64 number = 0;
-
-	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
-	return number;
-}
-
 static __always_inline struct sender *sender_slot(__u64 key)
 {
 	__u32 index = (__u32)((key * 0x9e3779b97f4a7c15ULL) >> 40) & (SENDER_SLOTS - 1);

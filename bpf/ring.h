@@ -42,7 +42,16 @@ int BPF_PROG(clew_io_uring_submit_sqe, struct io_kiocb *request)
 SEC("?tp_btf/io_uring_queue_async_work")
 int BPF_PROG(clew_io_uring_queue_async_work, struct io_kiocb *request)
 {
+	__u64 key = (__u64)request;
+	struct place place;
+	__u32 serial;
+
 	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_WORKER);
+	/* A worker that hands it on is not who submitted it. */
+	if (!enabled || !place_here(&place) || (place.task->flags & PF_IO_WORKER))
+		return 0;
+	serial = place_serial(&place);
+	bpf_map_update_elem(&clew_submitters, &key, &serial, BPF_ANY);
 	return 0;
 }
 

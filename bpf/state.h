@@ -115,6 +115,15 @@ struct {
 	__type(value, struct sent);
 } clew_sent SEC(".maps");
 
+/* The verifier lets nobody calculate with what it knows to be a pointer. */
+static __always_inline __u64 number_of(const void *pointer)
+{
+	__u64 number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
+	return number;
+}
+
 /* Where and when a program runs. */
 struct where {
 	struct clew_cpu_state *cpu_state;

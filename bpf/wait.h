@@ -466,7 +466,7 @@ static __always_inline __u64 waiting_function(void *context)
 }
 
 /* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
-static __always_inline bool describe_reason(struct clew_task_state *state, struct clew_wait *wait)
+static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
 {
 	if (unlikely(state->lock)) {
 		state->lock_slept = 1;
@@ -478,6 +478,20 @@ static __always_inline bool describe_reason(struct clew_task_state *state, struc
 		wait->device = 0;
 		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
 		return true;
+	}
+	if (unlikely(state->pause)) {
+		/* It was told to sleep a moment ago. In a call that must not wait it does not: then the next sleep is another. */
+		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE && (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
+
+		wait->argument = paused ? state->pause : wait->argument;
+		state->pause = 0;
+		if (paused) {
+			wait->reason = CLEW_REASON_DIRTY;
+			wait->object_kind = CLEW_OBJECT_DEVICE;
+			wait->object = 0;
+			wait->device = state->pause_device;
+			return true;
+		}
 	}
 	if (unlikely(state->reason)) {
 		wait->reason = state->reason;
@@ -518,7 +532,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 		if (detail)
-			describe_reason(state, wait);
+			describe_reason(state, task_state_bits, wait);
 		return;
 	}
 
@@ -577,7 +591,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->device = found.device;
 		}
 		/* Asleep out of a signal's reach and not for a disk: the function says for what. */
-		if (!describe_reason(state, wait) &&
+		if (!describe_reason(state, task_state_bits, wait) &&
 		    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
 			     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
 		    !wait->argument) {

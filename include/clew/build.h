@@ -142,6 +142,8 @@ struct clew_edge {
 	uint8_t context;   /* enum clew_wake_context */
 	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with several destinations */
 	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
+	uint32_t choice;   /* of edges of type throttle: those with the same number are candidates for one cause; 0 none */
+	uint64_t weight;   /* of a candidate: what speaks for it, bytes */
 	struct clew_object object;
 	const struct clew_link *links; /* as of the sleep; the further requests are further origins, AND */
 	uint16_t link_count;
@@ -165,7 +167,52 @@ struct clew_block_request {
 	uint32_t device;    /* major << 20 | minor, a whole disk */
 	uint32_t operation; /* as in the kernel: low 8 bits what, above them flags */
 	uint32_t file_device;
-	uint32_t submitter; /* who queued it, CLEW_NO_TASK unknown */
+	uint32_t submitter;   /* who queued it, CLEW_NO_TASK unknown */
+	uint32_t reason_task; /* who made it necessary: who asked for the sync, or dirtied too much; CLEW_NO_TASK none or unknown */
+	uint8_t reason;	      /* enum clew_request_reason */
+};
+
+/*
+ * A stretch of a file that a request carries. Of a write, `writers` are those who wrote
+ * to it since it was last clean; the last `later_count` of them did so while it was on
+ * its way, so that either's bytes may have reached the disk.
+ */
+struct clew_page_extent {
+	uint64_t inode;
+	uint64_t offset; /* in the file, bytes */
+	uint64_t bytes;
+	uint64_t sector;	 /* on the request's disk */
+	uint64_t dirtied;	 /* when the first of it became dirty, 0 unknown */
+	const uint32_t *writers; /* tasks; the builder's, valid during the call */
+	uint32_t writer_count;
+	uint32_t later_count;
+	uint32_t request; /* number */
+	uint32_t device;  /* of the file system */
+	uint8_t evidence; /* enum clew_evidence */
+	bool known;	  /* who wrote it; of a read, nothing is to be known */
+};
+
+/* What a task did with a file in the page cache, from `begin` to `end`. */
+enum clew_touch_event {
+	CLEW_TOUCH_DIRTY = CLEW_EXTENT_DIRTY,
+	CLEW_TOUCH_WRITE = CLEW_EXTENT_WRITE,
+	CLEW_TOUCH_STORE = CLEW_EXTENT_STORE,
+	CLEW_TOUCH_DROP = CLEW_EXTENT_DROP,
+	CLEW_TOUCH_ADD = CLEW_EXTENT_ADD,
+	CLEW_TOUCH_USE = CLEW_EXTENT_USE,
+	CLEW_TOUCH_UNUSED, /* what `task` had asked for left the page cache, or was there at the end, and nobody had used it */
+	CLEW_TOUCH_SYNC,   /* it asked for the file to be written */
+	CLEW_TOUCH_COUNT,
+};
+struct clew_touch {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t inode;
+	uint64_t offset; /* of the first byte */
+	uint64_t bytes;
+	uint32_t device;
+	uint32_t task;
+	uint8_t event; /* enum clew_touch_event */
 };
 
 /* A kernel lock waited for without leaving the CPU. */
@@ -194,6 +241,9 @@ struct clew_sink {
 	/* Request `lower` was made to do a part of request `upper`; both by number. */
 	int (*below)(void *context, uint32_t upper, uint32_t lower);
 	int (*spin)(void *context, const struct clew_spin *spin);
+	/* In order of place for one request; they may come before it and long after it. */
+	int (*pages)(void *context, const struct clew_page_extent *extent);
+	int (*touch)(void *context, const struct clew_touch *touch);
 };
 
 struct clew_builder;

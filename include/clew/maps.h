@@ -43,7 +43,10 @@ struct clew_task_state {
 	__u32 lock_owner; /* global tid, 0 unknown */
 	__u64 spin;	  /* the spinlock it waits for, 0 none */
 	__u64 spin_since;
-	__u64 reclaim;	 /* the group whose memory it reclaims, 0 none or the machine's */
+	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
+	__u64 pause;   /* ns: writers are slowed down, and it is about to sleep that long; 0 not */
+	__u32 pause_device;
+	__u32 reserved2;
 	__u8 reason;	 /* enum clew_wait_reason of what it is doing to memory */
 	__u8 lock_slept; /* it left the CPU while it waited for the lock */
 	__u8 reserved[6];
@@ -79,6 +82,29 @@ struct clew_level {
 	__u64 request;		 /* the block request that is being completed, 0 none */
 };
 
+/* Touches of a file that have not been told yet: more of the same make it longer. See struct clew_extent. */
+struct clew_open_extent {
+	__u64 begin;
+	__u64 inode;
+	__u64 offset;
+	__u64 bytes; /* 0: none */
+	__u32 device;
+	__u32 task;
+	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
+	__u16 grown;	  /* how often */
+	__u8 written;	  /* DIRTY: calls wrote all of it, and no other extent tells that */
+	__u8 reserved;
+};
+
+#define CLEW_EXTENT_EVENTS 6
+
+/* Handles of one transaction that a task had since it came on the CPU. See struct clew_journal. */
+struct clew_open_handle {
+	__u64 transaction;
+	__u32 device; /* 0: none */
+	__u32 task;
+};
+
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
  * the slots of all CPUs are one mapped array, `switch_slots` a CPU.
@@ -97,6 +123,13 @@ struct clew_cpu_state {
 	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
+	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
+	__u32 touching;		     /* a program is at them */
+	__u32 fault_task;	     /* tid of the last whose store faulted here */
+	__u64 fault_address;	     /* of that store */
+	__u64 named;		     /* the inode whose path was looked at last */
+	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
+	struct clew_open_handle handle;
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
@@ -113,9 +146,65 @@ struct clew_switch_slot {
 	struct clew_wait wait; /* if the flag says so */
 };
 
+/*
+ * Where a user-space probe finds its arguments, as the note beside it in the program's file says. A site is one
+ * instruction of one file; its number is the probe's cookie.
+ */
+#define CLEW_SITES	    4096
+#define CLEW_SITE_ARGUMENTS 6
+
+enum clew_operand_kind { CLEW_OPERAND_NONE = 0, CLEW_OPERAND_CONSTANT = 1, CLEW_OPERAND_REGISTER = 2, CLEW_OPERAND_MEMORY = 3 };
+
+struct clew_operand {
+	__s64 value; /* the constant, or what is added to the register */
+	__u16 base;  /* the register: offset in the kernel's struct pt_regs */
+	__u8 kind;   /* enum clew_operand_kind */
+	__u8 shift;  /* bits above the argument's own */
+	__u8 is_signed;
+	__u8 reserved[3];
+};
+
+struct clew_site {
+	__u32 point; /* CLEW_POINT_*, or of a layer's description: CLEW_POINT_FIRST and up */
+	__u32 reserved;
+	struct clew_operand arguments[CLEW_SITE_ARGUMENTS];
+};
+
+enum clew_point_number { CLEW_POINT_BEGIN = 0, CLEW_POINT_END = 1, CLEW_POINT_FIRST = 2 };
+
+/* What a layer's description wants of the arguments at its points: a number or a text, at the end of a chain of reads. */
+#define CLEW_POINTS	  254
+#define CLEW_POINT_VALUES 6
+#define CLEW_POINT_STEPS  3
+
+struct clew_step {
+	__s32 add;
+	__u8 size; /* of what is then read there, bytes; 0: nothing is */
+	__u8 is_signed;
+	__u16 reserved;
+};
+
+struct clew_point_value {
+	__u8 argument;
+	__u8 is_text; /* what it ends at is the address of one */
+	__u16 text_max;
+	struct clew_step steps[CLEW_POINT_STEPS];
+};
+
+struct clew_point {
+	__u32 count;
+	struct clew_point_value values[CLEW_POINT_VALUES];
+};
+
+/* Environment variables that may be listed, and the bytes of a name with its '='. */
+#define CLEW_ENVIRONMENT_NAMES 16
+#define CLEW_ENVIRONMENT_NAME  64
+
+CLEW_ASSERT_SIZE(struct clew_operand, 16);
+CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1024);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1088);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1536);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1600);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

@@ -21,31 +21,37 @@
 #define CLEW_PATH_SIZE	       1024
 #define CLEW_TEXT_SIZE	       256
 #define CLEW_UNIX_PATH_SIZE    108
+#define CLEW_ANNOUNCE_TEXT     512
 
 /* Value of a call field where the task is in no system call. */
 #define CLEW_NO_CALL 0xffff
 
 enum clew_kind {
-	CLEW_KIND_SWITCH = 1,	/* struct clew_switch [+ struct clew_wait] */
-	CLEW_KIND_STATE = 2,	/* the same layout: an iterator's finding */
-	CLEW_KIND_TASK = 3,	/* struct clew_task_record + command line */
-	CLEW_KIND_FORK = 4,	/* struct clew_life */
-	CLEW_KIND_EXEC = 5,	/* struct clew_life */
-	CLEW_KIND_EXIT = 6,	/* struct clew_life */
-	CLEW_KIND_RENAME = 7,	/* struct clew_rename */
-	CLEW_KIND_FILE = 8,	/* struct clew_file_record + path */
-	CLEW_KIND_SOCKET = 9,	/* struct clew_socket_record */
-	CLEW_KIND_CGROUP = 10,	/* struct clew_cgroup_record + path */
-	CLEW_KIND_TEXT = 11,	/* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,	/* struct clew_gap: made by the drain, never by BPF */
-	CLEW_KIND_WAKE = 13,	/* no record: a wake stamp's row in the ledger */
-	CLEW_KIND_WORK = 14,	/* struct clew_work: a worker begins an item */
-	CLEW_KIND_BIO = 15,	/* struct clew_bio */
-	CLEW_KIND_REQUEST = 16, /* struct clew_request */
-	CLEW_KIND_LOCK = 17,	/* struct clew_lock: a kernel lock waited for while running */
-	CLEW_KIND_RING = 18,	/* struct clew_ring: io_uring */
-	CLEW_KIND_REFILL = 19,	/* struct clew_refill: a CPU quota's new period */
-	CLEW_KIND_COUNT = 20,
+	CLEW_KIND_SWITCH = 1,	  /* struct clew_switch [+ struct clew_wait] */
+	CLEW_KIND_STATE = 2,	  /* the same layout: an iterator's finding */
+	CLEW_KIND_TASK = 3,	  /* struct clew_task_record + command line */
+	CLEW_KIND_FORK = 4,	  /* struct clew_life */
+	CLEW_KIND_EXEC = 5,	  /* struct clew_life */
+	CLEW_KIND_EXIT = 6,	  /* struct clew_life */
+	CLEW_KIND_RENAME = 7,	  /* struct clew_rename */
+	CLEW_KIND_FILE = 8,	  /* struct clew_file_record + path */
+	CLEW_KIND_SOCKET = 9,	  /* struct clew_socket_record */
+	CLEW_KIND_CGROUP = 10,	  /* struct clew_cgroup_record + path */
+	CLEW_KIND_TEXT = 11,	  /* struct clew_text_record + text */
+	CLEW_KIND_GAP = 12,	  /* struct clew_gap: made by the drain, never by BPF */
+	CLEW_KIND_WAKE = 13,	  /* no record: a wake stamp's row in the ledger */
+	CLEW_KIND_WORK = 14,	  /* struct clew_work: a worker begins an item */
+	CLEW_KIND_BIO = 15,	  /* struct clew_bio */
+	CLEW_KIND_REQUEST = 16,	  /* struct clew_request */
+	CLEW_KIND_LOCK = 17,	  /* struct clew_lock: a kernel lock waited for while running */
+	CLEW_KIND_RING = 18,	  /* struct clew_ring: io_uring */
+	CLEW_KIND_REFILL = 19,	  /* struct clew_refill: a CPU quota's new period */
+	CLEW_KIND_EXTENT = 20,	  /* struct clew_extent: of a file, in the page cache */
+	CLEW_KIND_PAGES = 21,	  /* struct clew_pages: more of what a bio carries */
+	CLEW_KIND_WRITEBACK = 22, /* struct clew_writeback */
+	CLEW_KIND_JOURNAL = 23,	  /* struct clew_journal */
+	CLEW_KIND_ANNOUNCE = 24,  /* struct clew_announce + text */
+	CLEW_KIND_COUNT = 25,
 };
 
 struct clew_header {
@@ -137,6 +143,7 @@ enum clew_wait_reason {
 	CLEW_REASON_GROUP_RECLAIM = 4, /* it reclaims memory of its group; `device` free, object CGROUP */
 	CLEW_REASON_FUNCTION = 5,      /* argument: address inside the kernel function it waits in, named in a TEXT record */
 	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
+	CLEW_REASON_DIRTY = 7,	       /* too much is dirty: object DEVICE, device: the disk it is dirty for; argument: the pause in ns */
 };
 
 /* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */
@@ -201,6 +208,10 @@ enum clew_cause_kind {
 };
 
 #define CLEW_TEXT_IRQ 0x1000000000000ULL
+/* | number << 32 | serial of a process: the value of the environment variable that is `number`th in the file's "environment"; "" unset */
+#define CLEW_TEXT_ENVIRONMENT 0x2000000000000ULL
+/* | uid: the name of a user of the machine */
+#define CLEW_TEXT_USER 0x3000000000000ULL
 
 struct clew_cause {
 	__u64 time;
@@ -376,8 +387,10 @@ struct clew_bio {
 	__u32 device;
 	__u32 from_device;
 	__u32 file_device;
-	__u32 operation; /* as in the kernel: low 8 bits what, above them flags */
-	__u32 task;	 /* serial, 0 none (an interrupt) */
+	__u32 operation;  /* as in the kernel: low 8 bits what, above them flags */
+	__u32 task;	  /* serial, 0 none (an interrupt) */
+	__u32 contiguous; /* so many of its bytes, from the first, are one stretch of the file from `index`; 0 unknown */
+	__u32 reserved;
 };
 
 /* clew_header.flags of REQUEST */
@@ -406,7 +419,8 @@ struct clew_request {
 	/* WHOLE only */
 	__u64 queued;
 	__u64 issued;
-	__u64 inode; /* of the file that the direct I/O is on */
+	__u64 inode;  /* of the file that the direct I/O is on */
+	__u64 offset; /* in that file, bytes; CLEW_NO_OFFSET unknown */
 	__u32 file_device;
 	__u32 reserved;
 };
@@ -442,12 +456,126 @@ struct clew_refill {
 	__u64 cgroup;
 };
 
+/* clew_header.flags of EXTENT */
+enum clew_extent_event {
+	CLEW_EXTENT_DIRTY = 0, /* its folios became dirty: an epoch of each page opens */
+	CLEW_EXTENT_WRITE = 1, /* a call wrote it: `task` joins the newest open epoch of each page; a page with none: nothing */
+	CLEW_EXTENT_STORE = 2, /* stored to through a shared mapping: as WRITE */
+	CLEW_EXTENT_DROP = 3,  /* it left the page cache: its open epochs end unwritten */
+	CLEW_EXTENT_ADD = 4,   /* it came into the page cache for a read that `task` asked for */
+	CLEW_EXTENT_USE = 5,   /* `task` used what was in the page cache */
+};
+
+/*
+ * Not in the file: calls wrote all of a DIRTY extent. The drain makes a WRITE
+ * extent of the same range after it.
+ */
+#define CLEW_EXTENT_WRITTEN 0x80
+
+/*
+ * Touches of one file by one task, of one kind and each where the one before
+ * ended, between `begin` and header.time or shortly before it: a CPU tells them
+ * when the row breaks, when it switches tasks, and 1 ms after `begin` at its next
+ * touch. They are in order by `begin`, not by header.time. Of a helper of
+ * io_uring, `task` is who submitted.
+ */
+struct clew_extent {
+	struct clew_header header;
+	__u64 begin;
+	__u64 inode;
+	__u64 offset; /* bytes, as `bytes` */
+	__u64 bytes;
+	__u32 device; /* of the file system */
+	__u32 task;   /* serial, 0 none (an interrupt) */
+};
+
+/* clew_header.flags of PAGES */
+enum clew_pages_event {
+	CLEW_PAGES_OF_BIO = 0,	/* what a bio carries, after its QUEUE record and from the same CPU; `at` 0: all that it carries first */
+	CLEW_PAGES_BACKING = 1, /* what file of another file system the loop device's request `bio` is for, before its ISSUE record */
+};
+
+/* One stretch of one file. */
+struct clew_pages {
+	struct clew_header header;
+	__u64 bio; /* BACKING: the loop device's request */
+	__u64 inode;
+	__u64 offset; /* in the file, bytes */
+	__u32 bytes;
+	__u32 at;     /* position in the bio, bytes */
+	__u32 device; /* of the file system */
+	__u32 reserved;
+};
+
+/* clew_header.flags of WRITEBACK */
+enum clew_writeback_event {
+	CLEW_WRITEBACK_QUEUE = 0,	/* `task` asks the flusher for `work` */
+	CLEW_WRITEBACK_START = 1,	/* the flusher, `task`, begins with it */
+	CLEW_WRITEBACK_END = 2,		/* and ends */
+	CLEW_WRITEBACK_WAKE = 3,	/* `task` dirtied so much that the background pass is begun */
+	CLEW_WRITEBACK_INODE_BEGIN = 4, /* `task` begins to write `inode` */
+	CLEW_WRITEBACK_INODE_END = 5,	/* pages: how many it wrote */
+	CLEW_WRITEBACK_SYNC_ENTER = 6,	/* `task` begins to sync `inode`, in a call that ends it */
+};
+
+struct clew_writeback {
+	struct clew_header header;
+	__u64 work; /* address of the flusher's order: its identity from QUEUE to END; 0 none */
+	__u64 inode;
+	__u64 pages;
+	__u32 device; /* of the file system; of an order for all of them, and of WAKE: the disk; 0 unknown */
+	__u32 task;
+	__u16 reason; /* enum wb_reason of the kernel: 0 background, 1 memory, 2 sync, 3 periodic, ... */
+	__u8 sync;    /* it waits for what it writes; SYNC_ENTER: data only */
+	__u8 for_sync;
+	__u32 reserved;
+};
+
+/* clew_header.flags of JOURNAL */
+enum clew_journal_event {
+	CLEW_JOURNAL_HANDLE = 0, /* `task` had a handle of the transaction open until now; value: for how many ns */
+	CLEW_JOURNAL_AWAIT = 1,	 /* `task` syncs `inode` and awaits the transaction */
+	CLEW_JOURNAL_COMMIT_BEGIN = 2,
+	CLEW_JOURNAL_COMMIT_LOCKED = 3, /* it takes no more handles and waits for the open ones */
+	CLEW_JOURNAL_COMMIT_FLUSH = 4,	/* there are none any more */
+	CLEW_JOURNAL_COMMIT_END = 5,
+	CLEW_JOURNAL_TOUCH = 6,	  /* `block` was touched by `task` within a handle */
+	CLEW_JOURNAL_PUSH = 7,	  /* xfs: the checkpoint is written by work item `value` */
+	CLEW_JOURNAL_FORCE = 8,	  /* `task` forces the log up to `value` */
+	CLEW_JOURNAL_SPACE = 9,	  /* `task` waits for room in the log */
+	CLEW_JOURNAL_IOCLOG = 10, /* `task` waits for the log buffer `value` */
+};
+
+struct clew_journal {
+	struct clew_header header;
+	__u64 transaction; /* ext4: transaction, xfs: checkpoint, btrfs: transaction; 0 none */
+	__u64 inode;
+	__u64 block; /* TOUCH: number in the file system, in units of it */
+	__u64 value;
+	__u32 device; /* of the file system */
+	__u32 task;
+};
+
+/* A program told what it does, by the probes of clew/announce.h. `size` bytes follow: interface, operation, TYPE=VALUE .., each ended by
+ * NUL. */
+struct clew_announce {
+	struct clew_header header;
+	__u64 token; /* of the program: joins an end to its begin */
+	__u32 task;
+	__u16 size;
+	__u8 event; /* 0 begin, 1 end */
+	__u8 reserved;
+};
+
 /* Between the records at `from` and at header.time this CPU lost `count` records. */
 struct clew_gap {
 	struct clew_header header;
 	__u64 from;
 	__u64 count;
 };
+
+/* clew_request.offset: unknown */
+#define CLEW_NO_OFFSET (~0ULL)
 
 #define CLEW_ASSERT_LAYOUT(type, member, offset) _Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member)
 #define CLEW_ASSERT_SIZE(type, size)		 _Static_assert(sizeof(type) == (size), #type)
@@ -468,11 +596,16 @@ CLEW_ASSERT_SIZE(struct clew_text_record, 32);
 CLEW_ASSERT_SIZE(struct clew_gap, 32);
 CLEW_ASSERT_SIZE(struct clew_cause, 32);
 CLEW_ASSERT_SIZE(struct clew_work, 88);
-CLEW_ASSERT_SIZE(struct clew_bio, 88);
-CLEW_ASSERT_SIZE(struct clew_request, 112);
+CLEW_ASSERT_SIZE(struct clew_bio, 96);
+CLEW_ASSERT_SIZE(struct clew_request, 120);
 CLEW_ASSERT_SIZE(struct clew_lock, 48);
 CLEW_ASSERT_SIZE(struct clew_ring, 48);
 CLEW_ASSERT_SIZE(struct clew_refill, 24);
+CLEW_ASSERT_SIZE(struct clew_extent, 56);
+CLEW_ASSERT_SIZE(struct clew_pages, 56);
+CLEW_ASSERT_SIZE(struct clew_writeback, 56);
+CLEW_ASSERT_SIZE(struct clew_journal, 56);
+CLEW_ASSERT_SIZE(struct clew_announce, 32);
 CLEW_ASSERT_LAYOUT(struct clew_wait, reason, 34);
 
 #endif

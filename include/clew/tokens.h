@@ -77,11 +77,29 @@ enum clew_evidence {
 	CLEW_EVIDENCE_COUNT,
 };
 
+/* Why a request was made. */
+enum clew_request_reason {
+	CLEW_REQUEST_REASON_UNKNOWN,
+	CLEW_REQUEST_REASON_BACKGROUND, /* more was dirty than the background limit */
+	CLEW_REQUEST_REASON_PERIODIC,	/* it was dirty for long */
+	CLEW_REQUEST_REASON_SYNC,	/* sync, syncfs: everything */
+	CLEW_REQUEST_REASON_FSYNC,	/* fsync, msync, sync_file_range: this file */
+	CLEW_REQUEST_REASON_MEMORY,	/* memory was short */
+	CLEW_REQUEST_REASON_THROTTLED,	/* background, and its dirtier was made to wait */
+	CLEW_REQUEST_REASON_DIRECT,
+	CLEW_REQUEST_REASON_JOURNAL,
+	CLEW_REQUEST_REASON_METADATA,
+	CLEW_REQUEST_REASON_READAHEAD,
+	CLEW_REQUEST_REASON_READ,
+	CLEW_REQUEST_REASON_COUNT,
+};
+
 /* The word of a value; "unknown" for one outside its list. Never NULL. */
 const char *clew_wait_kind_name(unsigned kind);	 /* wait and segment kinds */
 const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
 const char *clew_evidence_name(unsigned evidence);
+const char *clew_request_reason_name(unsigned reason);
 
 /*
  * What a block request does, by the kernel's operation (its low byte counts) and how
@@ -97,6 +115,7 @@ unsigned clew_call_from_name(const char *name);
 /* The value of a word, or -1. */
 int clew_wait_kind_from_name(const char *name);
 int clew_edge_type_from_name(const char *name);
+int clew_request_reason_from_name(const char *name);
 
 /* "vertical" or "horizontal", as the relation of a dependency type. */
 const char *clew_edge_relation(unsigned type);

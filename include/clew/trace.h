@@ -85,8 +85,17 @@ struct clew_trace_request {
 	uint32_t lower_count;
 	const uint32_t *woke; /* serials of whose waits its completion ended, in order of time */
 	uint32_t woke_count;
+	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
+	uint32_t page_count;
 };
 const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
+
+/*
+ * What tasks did with files in the page cache, in order of `begin`: acts of one kind by
+ * one task on one file that came close together are one, `bytes` their sum and `offset`
+ * the least.
+ */
+const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count);
 
 /* The first spin of a task that ends after a moment, NULL none; those of a task follow each other there. */
 const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial, uint64_t after);
@@ -122,6 +131,9 @@ const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, u
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
+
+/* What programs announced, in order of time; the words follow each, and a NUL follows them. */
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count);
 
 /* Losses that touch an interval; returns how many of the capture's gaps do, the first in *ret_first. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first);

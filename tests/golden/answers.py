@@ -41,6 +41,12 @@ CASES = [
     ("devices", "requests-chosen", ["requests", "--dev", "254:0"]),
     ("devices", "why", ["why", "--tid", "70"]),
     ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
+    ("pages", "requests", ["requests"]),
+    ("pages", "edges", ["edges"]),
+    ("pages", "waits", ["waits"]),
+    ("pages", "why", ["why", "--tid", "90"]),
+    ("pages", "io", ["io"]),
+    ("pages", "io-file", ["io", "--file", "/data/copy"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
 

@@ -14,7 +14,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 # "what is wrong: what to do", on one line.
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-READERS = ["info", "waits", "edges", "requests", "why", "dump", "check"]
+READERS = ["info", "waits", "edges", "requests", "io", "why", "dump", "check"]
 results = []
 
 
@@ -94,6 +94,8 @@ def test_arguments(capture):
         (["waits", "--comm", ""], "--comm"),
         (["edges", "--type", "push"], "push"),
         (["requests", "--dev", "sda"], "sda"),
+        (["io", "--file", "/no/such/file"], "/no/such/file"),
+        (["io", "--file"], "--file"),
         (["why", "--slowest", "--idle", "tea"], "tea"),
         (["why", "--without", "unlock,nothing"], "nothing"),
         (["why", "--slowest=0"], "'0'"),
@@ -104,6 +106,18 @@ def test_arguments(capture):
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
     for arguments in (["-d", "soon"], ["-d", "-1s"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
         fails("record " + " ".join(arguments), ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
+
+
+def test_layers(directory):
+    where, description = os.path.join(directory, "l.clew"), os.path.join(directory, "bad.layer")
+    fails("record: a layer's file that is not there", ["record", "-o", where, "--layer", "/no/such.layer"], 2, "/no/such.layer")
+    fails("record: a layer's file that is a directory", ["record", "-o", where, "--layer", directory], 2, directory)
+    fails("record: no layer's file", ["record", "-o", where, "--layer", ","], 2, "','")
+    for text, place, words in ((b"layer db\ncall enter q:f\n", ":2:6: ", "usdt"), (b"call usdt a:b\n", ":1:1: ", "layer NAME"), (b"layer a\ncall usdt p:q x=u8(arg9)\n", ":2:23: ", "too large"),
+                               (b"layer a\0b\n", "", "no text")):
+        with open(description, "wb") as file:
+            file.write(text)
+        fails("record: a layer's file with %r" % text[:20], ["record", "-o", where, "--layer", description], 2, description + place, words)
 
 
 def test_files(directory, capture):
@@ -216,6 +230,8 @@ def test_record(directory):
     fails("record: a vanished pid", ["record", "-o", where, "-p", str(pid), "-d", "10ms"], 2, str(pid))
     fails("record: a vanished tid", ["record", "-o", where, "-t", str(pid), "-d", "10ms"], 2, str(pid))
     fails("record: no such cgroup", ["record", "-o", where, "--cgroup", "/no/such/group", "-d", "10ms"], 2, "/no/such/group")
+    for names in ("A=b", ",", "A,,B", "x" * 70, ",".join("V%d" % i for i in range(20))):
+        fails("record: --environment " + names[:8], ["record", "-o", where, "-d", "10ms", "--environment", names], 2, "environment variable")
     for name, path in (("no such directory", os.path.join(directory, "no", "x.clew")), ("a directory", directory), ("below a file", "/bin/true/x.clew")):
         fails("record: unwritable: " + name, ["record", "-o", path, "-d", "10ms"], 3, path)
     fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "command")
@@ -227,6 +243,7 @@ def main():
         _capture.make("mutex", capture)
         test_usage()
         test_arguments(capture)
+        test_layers(directory)
         test_files(directory, capture)
         test_positions(capture)
         test_output(capture)

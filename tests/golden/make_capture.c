@@ -59,6 +59,25 @@ static const struct {
 	{"queue", CLEW_BIO_QUEUE},
 	{"issue", CLEW_REQUEST_ISSUE},
 	{"complete", CLEW_REQUEST_COMPLETE},
+	{"dirty", CLEW_EXTENT_DIRTY},
+	{"write", CLEW_EXTENT_WRITE},
+	{"drop", CLEW_EXTENT_DROP},
+	{"ask", CLEW_EXTENT_ADD},
+	{"use", CLEW_EXTENT_USE},
+	{"order", CLEW_WRITEBACK_QUEUE},
+	{"start", CLEW_WRITEBACK_START},
+	{"end", CLEW_WRITEBACK_END},
+	{"background", CLEW_WRITEBACK_WAKE},
+	{"inode_begin", CLEW_WRITEBACK_INODE_BEGIN},
+	{"inode_end", CLEW_WRITEBACK_INODE_END},
+	{"sync", CLEW_WRITEBACK_SYNC_ENTER},
+	{"handle", CLEW_JOURNAL_HANDLE},
+	{"await", CLEW_JOURNAL_AWAIT},
+	{"commit_begin", CLEW_JOURNAL_COMMIT_BEGIN},
+	{"commit_end", CLEW_JOURNAL_COMMIT_END},
+	{"reason_function", CLEW_REASON_FUNCTION},
+	{"reason_dirty", CLEW_REASON_DIRTY},
+	{"device", CLEW_OBJECT_DEVICE},
 	{"one", CLEW_FUTEX_WAKE_ONE},
 	{"many", CLEW_FUTEX_WAKE_MANY},
 	{"file", CLEW_OBJECT_FILE},
@@ -155,8 +174,17 @@ static const struct field work_fields[] = {
 	{NULL, 0, 0},
 };
 static const struct field bio_fields[] = {
-	FIELD(clew_bio, bio),	FIELD(clew_bio, sector),      FIELD(clew_bio, bytes),	  FIELD(clew_bio, device), FIELD(clew_bio, inode),
-	FIELD(clew_bio, index), FIELD(clew_bio, file_device), FIELD(clew_bio, operation), FIELD(clew_bio, task),   {NULL, 0, 0},
+	FIELD(clew_bio, bio),
+	FIELD(clew_bio, sector),
+	FIELD(clew_bio, bytes),
+	FIELD(clew_bio, device),
+	FIELD(clew_bio, inode),
+	FIELD(clew_bio, index),
+	FIELD(clew_bio, file_device),
+	FIELD(clew_bio, operation),
+	FIELD(clew_bio, task),
+	FIELD(clew_bio, contiguous),
+	{NULL, 0, 0},
 };
 static const struct field request_fields[] = {
 	FIELD(clew_request, request),	FIELD(clew_request, sector), FIELD(clew_request, bio),
@@ -166,6 +194,37 @@ static const struct field request_fields[] = {
 static const struct field lock_fields[] = {
 	FIELD(clew_lock, begin), FIELD(clew_lock, lock), FIELD(clew_lock, task),
 	FIELD(clew_lock, owner), FIELD(clew_lock, type), {NULL, 0, 0},
+};
+static const struct field extent_fields[] = {
+	FIELD(clew_extent, begin),
+	FIELD(clew_extent, inode),
+	FIELD(clew_extent, offset),
+	FIELD(clew_extent, bytes),
+	FIELD(clew_extent, device),
+	FIELD(clew_extent, task),
+	{NULL, 0, 0},
+};
+static const struct field pages_fields[] = {
+	FIELD(clew_pages, bio),
+	FIELD(clew_pages, inode),
+	FIELD(clew_pages, offset),
+	FIELD(clew_pages, bytes),
+	FIELD(clew_pages, at),
+	FIELD(clew_pages, device),
+	{NULL, 0, 0},
+};
+static const struct field writeback_fields[] = {
+	FIELD(clew_writeback, work), FIELD(clew_writeback, inode),  FIELD(clew_writeback, device),
+	FIELD(clew_writeback, task), FIELD(clew_writeback, reason), {NULL, 0, 0},
+};
+static const struct field journal_fields[] = {
+	FIELD(clew_journal, transaction),
+	FIELD(clew_journal, inode),
+	FIELD(clew_journal, block),
+	FIELD(clew_journal, value),
+	FIELD(clew_journal, device),
+	FIELD(clew_journal, task),
+	{NULL, 0, 0},
 };
 static const struct field refill_fields[] = {FIELD(clew_refill, cgroup), {NULL, 0, 0}};
 
@@ -193,6 +252,10 @@ static const struct shape {
 	{"request", CLEW_KIND_REQUEST, request_fields, sizeof(struct clew_request)},
 	{"lock", CLEW_KIND_LOCK, lock_fields, sizeof(struct clew_lock)},
 	{"refill", CLEW_KIND_REFILL, refill_fields, sizeof(struct clew_refill)},
+	{"extent", CLEW_KIND_EXTENT, extent_fields, sizeof(struct clew_extent)},
+	{"pages", CLEW_KIND_PAGES, pages_fields, sizeof(struct clew_pages)},
+	{"writeback", CLEW_KIND_WRITEBACK, writeback_fields, sizeof(struct clew_writeback)},
+	{"journal", CLEW_KIND_JOURNAL, journal_fields, sizeof(struct clew_journal)},
 };
 
 static unsigned line_number;

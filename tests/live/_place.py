@@ -3,10 +3,12 @@
 
 Small file systems on loop devices (ext4 on one that passes its requests on directly, xfs on one
 that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
-veth pair, a group with a CPU quota and one with a memory limit. What this kernel has not is in
-`lacks`, with the reason. All of it goes when the place is left, also what a killed test left over.
+veth pair, a group with a CPU quota and one with a memory limit; on demand btrfs and a group with
+a hard limit. What this kernel has not is in `lacks`, with the reason. All of it goes when the place
+is left, also what a killed test left over.
 """
 
+import contextlib
 import fcntl
 import os
 import shutil
@@ -23,6 +25,7 @@ LOOP_SET_DIRECT_IO = 0x4C08
 LO_FLAGS_AUTOCLEAR = 4
 FITHAW = 0xC0045878
 MAPPED_FROM = 2048  # sectors
+ON_DEMAND = ("btrfs", "limit")
 
 
 class Lacking(Exception):
@@ -126,7 +129,9 @@ class Loop:
 class Place:
     """Use with `with`; `path` is the directory, `lacks` what is not in it: {name: reason}."""
 
-    def __init__(self):
+    def __init__(self, only=None):
+        """`only`: names of the parts to make; all but those on demand."""
+        self.only = only
         self.path = os.path.join(TOP, f"{PREFIX}{os.getpid()}")
         self.lacks = {}
         self.loops = []
@@ -137,7 +142,9 @@ class Place:
         os.makedirs(self.path)
         try:
             for make, names in ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net-a", "net-b"]),
-                                (self._cpu, ["cpu"]), (self._memory, ["memory"])):
+                                (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"])):
+                if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
+                    continue
                 try:
                     make()
                 except (Lacking, OSError, subprocess.SubprocessError) as error:
@@ -159,6 +166,8 @@ class Place:
         needed = []
         if program in ("disk", "uring"):
             needed = [variant.rpartition("-")[2]] if "-" in variant else []
+        elif program in ("pagecache", "pagereason"):
+            needed = [variant.rpartition("-")[2]] + (["limit"] if variant.startswith("memory") else [])
         elif program == "quota":
             needed = [variant]
         elif program == "net":
@@ -193,6 +202,13 @@ class Place:
         self._system("xfs", "xfs", loop.path)
         loop.release()
         os.symlink("xfs", os.path.join(self.path, "loop"))
+
+    def _btrfs(self):
+        loop = self._loop("btrfs", 160, True)
+        self._system("btrfs", "btrfs", loop.path, "-m", "single", "-d", "single")
+        # Its files name a device of no disk.
+        write(os.path.join(self.path, "btrfs.disk"), f"{loop.number()} 0\n")
+        loop.release()
 
     def _mapped(self):
         module("dm-mod")
@@ -239,6 +255,13 @@ class Place:
         write(f"{group}/memory.high", 6 * MEGABYTE)
         os.symlink(group, os.path.join(self.path, "memory"))
 
+    def _limit(self):
+        directory, unified = controller("memory")
+        group = os.path.join(directory, f"{PREFIX}{os.getpid()}-limit")
+        os.makedirs(group)
+        write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 10 * MEGABYTE)
+        os.symlink(group, os.path.join(self.path, "limit"))
+
 
 def namespace(pid, end):
     return f"clew-live-{pid}-{end}"
@@ -267,9 +290,9 @@ def remove(path, pid):
     for end in "ab":
         if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
             quietly("ip", "netns", "del", namespace(pid, end))
-    for name in ("cpu", "memory"):
+    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory")):
         try:
-            group = os.path.join(controller(name)[0], f"{PREFIX}{pid}-{name}")
+            group = os.path.join(controller(controlled)[0], f"{PREFIX}{pid}-{name}")
         except (Lacking, OSError):
             continue
         for _ in range(50):
@@ -279,7 +302,36 @@ def remove(path, pid):
                 break
             except OSError:
                 time.sleep(0.1)
+    restore(path)
     shutil.rmtree(path, True)
+
+
+@contextlib.contextmanager
+def settings(place, values):
+    """The kernel's settings {path: value}, for a while; a killed test's are put back with its place."""
+    kept = os.path.join(place.path, "settings")
+    with open(kept, "w", encoding="ascii") as file:
+        # A limit in bytes is off when its ratio is set, and the other way round: one of the two is 0.
+        for path in dict.fromkeys([*values, *(p.replace("_bytes", "_ratio") for p in values)]):
+            with open(path, encoding="ascii") as setting:
+                file.write(f"{path} {setting.read().strip()}\n")
+    try:
+        for path, value in values.items():
+            write(path, value)
+        yield
+    finally:
+        restore(place.path)
+
+
+def restore(path):
+    try:
+        with open(os.path.join(path, "settings"), encoding="ascii") as file:
+            for line in file:
+                if line.split()[1] != "0":
+                    write(*line.split())
+        os.unlink(os.path.join(path, "settings"))
+    except (FileNotFoundError, NotADirectoryError):
+        pass
 
 
 def clean_leftovers():

@@ -66,6 +66,11 @@ union any_record {
 	struct clew_lock lock;
 	struct clew_ring ring;
 	struct clew_refill refill;
+	struct clew_extent extent;
+	struct clew_pages pages;
+	struct clew_writeback writeback;
+	struct clew_journal journal;
+	struct clew_announce announce;
 	uint8_t bytes[4096];
 };
 
@@ -202,6 +207,7 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->bio.file_device = random_value(random);
 		any->bio.operation = random_value(random);
 		any->bio.task = random_value(random);
+		any->bio.contiguous = random_value(random);
 		return sizeof(any->bio);
 	case CLEW_KIND_REQUEST:
 		any->request.request = random_value(random);
@@ -221,6 +227,7 @@ static inline size_t random_machine(struct random *random, union any_record *any
 			any->request.issued = random_value(random);
 			any->request.inode = random_value(random);
 			any->request.file_device = random_value(random);
+			any->request.offset = random_value(random);
 		}
 		return sizeof(any->request);
 	case CLEW_KIND_LOCK:
@@ -240,6 +247,45 @@ static inline size_t random_machine(struct random *random, union any_record *any
 	case CLEW_KIND_REFILL:
 		any->refill.cgroup = random_value(random);
 		return sizeof(any->refill);
+	case CLEW_KIND_EXTENT:
+		any->extent.inode = random_value(random);
+		any->extent.device = random_value(random);
+		any->extent.task = random_value(random);
+		any->extent.begin = random_value(random);
+		any->extent.offset = random_value(random);
+		any->extent.bytes = random_value(random);
+		return sizeof(any->extent);
+	case CLEW_KIND_PAGES:
+		any->pages.bio = random_value(random);
+		any->pages.inode = random_value(random);
+		any->pages.device = random_value(random);
+		any->pages.offset = random_value(random);
+		any->pages.bytes = random_value(random);
+		any->pages.at = random_value(random);
+		return sizeof(any->pages);
+	case CLEW_KIND_WRITEBACK:
+		any->writeback.work = random_value(random);
+		any->writeback.task = random_value(random);
+		any->writeback.inode = random_value(random);
+		any->writeback.device = random_value(random);
+		any->writeback.pages = random_value(random);
+		any->writeback.reason = random_value(random);
+		any->writeback.sync = random_value(random);
+		any->writeback.for_sync = random_value(random);
+		return sizeof(any->writeback);
+	case CLEW_KIND_JOURNAL:
+		any->journal.device = random_value(random);
+		any->journal.task = random_value(random);
+		any->journal.transaction = random_value(random);
+		any->journal.inode = random_value(random);
+		any->journal.block = random_value(random);
+		any->journal.value = random_value(random);
+		return sizeof(any->journal);
+	case CLEW_KIND_ANNOUNCE:
+		any->announce.task = random_value(random);
+		any->announce.token = random_value(random);
+		any->announce.event = random_below(random, 2);
+		return sizeof(any->announce) + random_tail(random, any->bytes + sizeof(any->announce), &any->announce.size, 200);
 	}
 	return 0;
 }

@@ -79,6 +79,21 @@ static size_t record_size(const struct clew_header *header)
 	case CLEW_KIND_REFILL:
 		size = sizeof(struct clew_refill);
 		break;
+	case CLEW_KIND_ANNOUNCE:
+		size = sizeof(struct clew_announce) + ((const struct clew_announce *)header)->size;
+		break;
+	case CLEW_KIND_EXTENT:
+		size = sizeof(struct clew_extent);
+		break;
+	case CLEW_KIND_PAGES:
+		size = sizeof(struct clew_pages);
+		break;
+	case CLEW_KIND_WRITEBACK:
+		size = sizeof(struct clew_writeback);
+		break;
+	case CLEW_KIND_JOURNAL:
+		size = sizeof(struct clew_journal);
+		break;
 	case CLEW_KIND_TASK:
 		size = sizeof(struct clew_task_record) + ((const struct clew_task_record *)header)->command_line_size;
 		break;
@@ -332,6 +347,17 @@ static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const c
 #define REQUEST(s, at, event, ...)                                                                                                         \
 	synthetic_put(s, &(struct clew_request){.header = {.time = at, .kind = CLEW_KIND_REQUEST, .flags = event}, __VA_ARGS__},           \
 		      sizeof(struct clew_request))
+#define EXTENT(s, at, event, ...)                                                                                                          \
+	synthetic_put(s, &(struct clew_extent){.header = {.time = at, .kind = CLEW_KIND_EXTENT, .flags = event}, __VA_ARGS__},             \
+		      sizeof(struct clew_extent))
+#define PAGES(s, at, ...)                                                                                                                  \
+	synthetic_put(s, &(struct clew_pages){.header = {.time = at, .kind = CLEW_KIND_PAGES}, __VA_ARGS__}, sizeof(struct clew_pages))
+#define WRITEBACK(s, at, event, ...)                                                                                                       \
+	synthetic_put(s, &(struct clew_writeback){.header = {.time = at, .kind = CLEW_KIND_WRITEBACK, .flags = event}, __VA_ARGS__},       \
+		      sizeof(struct clew_writeback))
+#define JOURNAL(s, at, event, ...)                                                                                                         \
+	synthetic_put(s, &(struct clew_journal){.header = {.time = at, .kind = CLEW_KIND_JOURNAL, .flags = event}, __VA_ARGS__},           \
+		      sizeof(struct clew_journal))
 #define RING(s, at, event, ...)                                                                                                            \
 	synthetic_put(s, &(struct clew_ring){.header = {.time = at, .kind = CLEW_KIND_RING, .flags = event}, __VA_ARGS__},                 \
 		      sizeof(struct clew_ring))

@@ -265,6 +265,9 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_WORK:
 			reserved = 3 + 7;
 			break;
+		case CLEW_KIND_BIO:
+		case CLEW_KIND_PAGES:
+		case CLEW_KIND_WRITEBACK:
 		case CLEW_KIND_REQUEST:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_TASK:
@@ -277,6 +280,9 @@ static void test_schema_covers_records(void **state)
 			break;
 		case CLEW_KIND_TEXT:
 			reserved = 6;
+			break;
+		case CLEW_KIND_ANNOUNCE:
+			reserved = 1;
 			break;
 		}
 		assert_int_equal(covered + reserved, of->stride);

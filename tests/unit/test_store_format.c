@@ -134,6 +134,7 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->bio, file_device);
 		NUMBER(&any->bio, index);
 		NUMBER(&any->bio, parent);
+		NUMBER(&any->bio, contiguous);
 		break;
 	case CLEW_KIND_REQUEST:
 		NUMBER(&any->request, request);
@@ -153,6 +154,7 @@ static void show_machine(FILE *out, const union any_record *any)
 			NUMBER(&any->request, issued);
 			NUMBER(&any->request, inode);
 			NUMBER(&any->request, file_device);
+			NUMBER(&any->request, offset);
 		}
 		break;
 	case CLEW_KIND_LOCK:
@@ -172,14 +174,56 @@ static void show_machine(FILE *out, const union any_record *any)
 	case CLEW_KIND_REFILL:
 		NUMBER(&any->refill, cgroup);
 		break;
+	case CLEW_KIND_EXTENT:
+		NUMBER(&any->extent, inode);
+		NUMBER(&any->extent, device);
+		NUMBER(&any->extent, task);
+		NUMBER(&any->extent, begin);
+		NUMBER(&any->extent, offset);
+		NUMBER(&any->extent, bytes);
+		break;
+	case CLEW_KIND_PAGES:
+		NUMBER(&any->pages, bio);
+		NUMBER(&any->pages, inode);
+		NUMBER(&any->pages, device);
+		NUMBER(&any->pages, offset);
+		NUMBER(&any->pages, bytes);
+		NUMBER(&any->pages, at);
+		break;
+	case CLEW_KIND_WRITEBACK:
+		NUMBER(&any->writeback, work);
+		NUMBER(&any->writeback, task);
+		NUMBER(&any->writeback, inode);
+		NUMBER(&any->writeback, device);
+		NUMBER(&any->writeback, pages);
+		NUMBER(&any->writeback, reason);
+		NUMBER(&any->writeback, sync);
+		NUMBER(&any->writeback, for_sync);
+		break;
+	case CLEW_KIND_JOURNAL:
+		NUMBER(&any->journal, device);
+		NUMBER(&any->journal, task);
+		NUMBER(&any->journal, transaction);
+		NUMBER(&any->journal, inode);
+		NUMBER(&any->journal, block);
+		NUMBER(&any->journal, value);
+		break;
+	case CLEW_KIND_ANNOUNCE:
+		NUMBER(&any->announce, task);
+		NUMBER(&any->announce, event);
+		NUMBER(&any->announce, token);
+		NUMBER(&any->announce, size);
+		show_hex(out, "text", &any->announce + 1, any->announce.size, false);
+		break;
 	}
 }
 
 /* A record as one line, as capture_reader.py prints it. */
 static void show(FILE *out, const union any_record *any)
 {
-	static const char *const names[] = {"",	      "switch", "state", "task", "fork", "exec", "exit",    "rename", "file", "socket",
-					    "cgroup", "text",	"gap",	 "",	 "work", "bio",	 "request", "lock",   "ring", "refill"};
+	static const char *const names[] = {"",	      "switch", "state",  "task",  "fork",	"exec",	   "exit",    "rename",	 "file",
+					    "socket", "cgroup", "text",	  "gap",   "",		"work",	   "bio",     "request", "lock",
+					    "ring",   "refill", "extent", "pages", "writeback", "journal", "announce"};
 
 	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
 	NUMBER(&any->header, flags);

@@ -16,7 +16,7 @@
 
 #include "workload.h"
 
-#define DISK_EXTENTS 64
+#define DISK_EXTENTS 320
 #define DISK_BLOCK   4096u
 
 struct disk {
@@ -53,18 +53,26 @@ WL_FINE bool disk_attribute(unsigned major, unsigned minor, const char *name, ch
 	return true;
 }
 
-/* The disk below a file system on `device`. A linear mapping is told by "place/mapped": its disk and offset. */
-WL_FINE struct disk disk_below(dev_t device, bool mapped)
+/* The file of the place that tells the disk below its file system `name`, if the file system's own number does not: disk and offset. */
+WL_FINE const char *disk_told(const char *name)
+{
+	if (strcmp(name, "dm") == 0)
+		return "mapped";
+	return strcmp(name, "btrfs") == 0 ? "btrfs.disk" : NULL;
+}
+
+/* The disk below a file system on `device`, or as the place tells it. */
+WL_FINE struct disk disk_below(dev_t device, const char *told)
 {
 	struct disk disk = {.major = major(device), .minor = minor(device)};
 	unsigned long long offset = 0;
 	char text[256];
 	FILE *file;
 
-	if (mapped) {
-		file = fopen(wl_place("mapped"), "re");
+	if (told) {
+		file = fopen(wl_place(told), "re");
 		if (!file || fscanf(file, "%u:%u %llu", &disk.major, &disk.minor, &offset) != 3)
-			wl_die("the mapping is not told");
+			wl_die("the disk is not told");
 		fclose(file);
 		disk.offset = offset;
 	} else if (disk_attribute(disk.major, disk.minor, "start", text, sizeof(text))) {
@@ -84,7 +92,7 @@ WL_FINE void disk_map(struct disk_file *file)
 	} map = {.head = {.fm_length = ~0ull, .fm_extent_count = DISK_EXTENTS}};
 
 	WL_CHECK(ioctl(file->fd, FS_IOC_FIEMAP, &map.head));
-	if (map.head.fm_mapped_extents == 0 || map.head.fm_mapped_extents >= DISK_EXTENTS)
+	if (map.head.fm_mapped_extents >= DISK_EXTENTS)
 		wl_die("a file of %u extents", map.head.fm_mapped_extents);
 	file->extent_count = map.head.fm_mapped_extents;
 	memcpy(file->extents, map.extents, sizeof(map.extents));
@@ -136,7 +144,7 @@ WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned bloc
 	unlink(path);
 	WL_CHECK(fstat(file->fd, &status));
 	file->inode = status.st_ino;
-	file->disk = disk_below(status.st_dev, strcmp(name, "dm") == 0);
+	file->disk = disk_below(status.st_dev, disk_told(name));
 	disk_map(file);
 	disk_sectors(file, 0, (uint64_t)blocks * DISK_BLOCK, file->sectors, sizeof(file->sectors));
 	WL_CHECK(syncfs(file->fd));

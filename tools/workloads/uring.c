@@ -7,81 +7,20 @@
  * (another task submits).
  */
 #include <linux/aio_abi.h>
-#include <linux/io_uring.h>
 
 #include "disk.h"
+#include "ring.h"
 
 #define BLOCKS 256u
 
 enum { WAITING };
 
-static int ring, laps, submitter, waiter, ends[2];
-static unsigned *submit_tail, *submit_mask, *submit_array, *complete_head, *complete_tail, *complete_mask;
-static struct io_uring_sqe *entries;
-static struct io_uring_cqe *completions;
+static int laps, submitter, waiter, ends[2];
+static struct ring ring;
 static struct disk_file file;
 static aio_context_t context;
 static char *buffer;
 static bool is_aio;
-
-static void open_ring(void)
-{
-	struct io_uring_params parameters = {0};
-	char *submit, *complete;
-
-	ring = syscall(SYS_io_uring_setup, 8, &parameters);
-	if (ring < 0)
-		wl_skip(errno == ENOSYS ? "no such call: io_uring" : "io_uring is refused");
-	submit = mmap(NULL, parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQ_RING);
-	complete = mmap(NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(*completions), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_CQ_RING);
-	entries = mmap(NULL, parameters.sq_entries * sizeof(*entries), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
-		       IORING_OFF_SQES);
-	if (submit == MAP_FAILED || complete == MAP_FAILED || entries == MAP_FAILED)
-		wl_die("mmap of a ring: %s", strerror(errno));
-	submit_tail = (unsigned *)(submit + parameters.sq_off.tail);
-	submit_mask = (unsigned *)(submit + parameters.sq_off.ring_mask);
-	submit_array = (unsigned *)(submit + parameters.sq_off.array);
-	complete_head = (unsigned *)(complete + parameters.cq_off.head);
-	complete_tail = (unsigned *)(complete + parameters.cq_off.tail);
-	complete_mask = (unsigned *)(complete + parameters.cq_off.ring_mask);
-	completions = (struct io_uring_cqe *)(complete + parameters.cq_off.cqes);
-}
-
-static void prepare(unsigned char operation, int fd, uint64_t offset, unsigned length, unsigned char flags, uint64_t data)
-{
-	unsigned tail = *submit_tail, index = tail & *submit_mask;
-	struct io_uring_sqe *entry = &entries[index];
-
-	memset(entry, 0, sizeof(*entry));
-	entry->opcode = operation;
-	entry->flags = flags;
-	entry->fd = fd;
-	entry->off = offset;
-	entry->addr = (unsigned long)buffer;
-	entry->len = length;
-	entry->user_data = data;
-	submit_array[index] = index;
-	__atomic_store_n(submit_tail, tail + 1, __ATOMIC_RELEASE);
-}
-
-static void enter_ring(unsigned submitted, unsigned awaited)
-{
-	WL_CHECK(syscall(SYS_io_uring_enter, ring, submitted, awaited, awaited ? IORING_ENTER_GETEVENTS : 0, NULL, 0));
-}
-
-static void take(uint64_t data)
-{
-	unsigned head = *complete_head;
-	struct io_uring_cqe *entry = &completions[head & *complete_mask];
-
-	if (head == __atomic_load_n(complete_tail, __ATOMIC_ACQUIRE))
-		wl_die("nothing completed");
-	if (entry->user_data != data || entry->res < 0)
-		wl_die("completion %llu: result %d", (unsigned long long)entry->user_data, entry->res);
-	__atomic_store_n(complete_head, head + 1, __ATOMIC_RELEASE);
-}
 
 /* Submits a read of a random block; it need not have ended when this returns. */
 static void submit_read(int lap)
@@ -99,8 +38,8 @@ static void submit_read(int lap)
 			wl_die("io_submit took none");
 		return;
 	}
-	prepare(IORING_OP_READ, file.fd, offset, DISK_BLOCK, worker ? IOSQE_ASYNC : 0, lap);
-	enter_ring(1, 0);
+	ring_prepare(&ring, IORING_OP_READ, file.fd, offset, buffer, DISK_BLOCK, worker ? IOSQE_ASYNC : 0, lap);
+	ring_enter(&ring, 1, 0);
 }
 
 static void await_read(int lap)
@@ -112,8 +51,8 @@ static void await_read(int lap)
 			wl_die("io_getevents: result %lld", (long long)event.res);
 		return;
 	}
-	enter_ring(0, 1);
-	take(lap);
+	ring_enter(&ring, 0, 1);
+	ring_take(&ring, lap);
 }
 
 /* Submits and waits itself. */
@@ -163,13 +102,13 @@ static void submit_for_other(int self)
 		uint64_t at_max;
 
 		wl_await(&wl->numbers[WAITING], lap + 1);
-		wl_await_blocked(waiter, is_aio ? SYS_io_getevents : SYS_io_uring_enter, is_aio ? context : (unsigned long)ring);
+		wl_await_blocked(waiter, is_aio ? SYS_io_getevents : SYS_io_uring_enter, is_aio ? context : (unsigned long)ring.fd);
 		act = wl_act(self, waiter);
 		if (is_aio) {
 			submit_read(lap);
 		} else {
-			prepare(IORING_OP_NOP, -1, 0, 0, 0, lap);
-			enter_ring(1, 0);
+			ring_prepare(&ring, IORING_OP_NOP, -1, 0, NULL, 0, 0, lap);
+			ring_enter(&ring, 1, 0);
 		}
 		at_max = wl_now();
 		wl_await(&wl->tasks[waiter].step, 1);
@@ -185,11 +124,11 @@ static void submit_for_other(int self)
 static void read_pipe(int self)
 {
 	for (int lap = 0; lap < laps; lap++) {
-		prepare(IORING_OP_READ, ends[0], (uint64_t)-1, 1, 0, lap);
+		ring_prepare(&ring, IORING_OP_READ, ends[0], (uint64_t)-1, buffer, 1, 0, lap);
 		wl->tasks[self].before = wl_now();
 		atomic_store(&wl->numbers[WAITING], lap + 1);
-		enter_ring(1, 1);
-		take(lap);
+		ring_enter(&ring, 1, 1);
+		ring_take(&ring, lap);
 		/* Older kernels have a worker read what has become ready. */
 		wl_edge("io_uring", self, self, wl->tasks[self].before, "")->optional = true;
 		atomic_store(&wl->tasks[self].step, 1);
@@ -203,7 +142,7 @@ static void write_pipe(int self)
 		struct wl_act act;
 
 		wl_await(&wl->numbers[WAITING], lap + 1);
-		wl_await_blocked(waiter, SYS_io_uring_enter, ring);
+		wl_await_blocked(waiter, SYS_io_uring_enter, ring.fd);
 		wl_sleep(wl_random(1000, 100000));
 		act = wl_act(self, waiter);
 		WL_CHECK(write(ends[1], "x", 1));
@@ -229,9 +168,10 @@ int main(int argc, char **argv)
 		wl_die("mmap: %s", strerror(errno));
 	if (system)
 		disk_create(&file, system + 1, BLOCKS, O_DIRECT, true);
-	if (!is_aio)
-		open_ring();
-	else if (syscall(SYS_io_setup, 8, &context) < 0)
+	if (!is_aio) {
+		if (!ring_open(&ring))
+			wl_skip(errno == ENOSYS ? "no such call: io_uring" : "io_uring is refused");
+	} else if (syscall(SYS_io_setup, 8, &context) < 0)
 		wl_skip("libaio's calls are refused");
 	WL_CHECK(pipe(ends));
 	if (alone) {

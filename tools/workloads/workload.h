@@ -743,6 +743,9 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 	printf("]");
 }
 
+/* Prints further members, each after a comma. */
+static void (*wl_print_more)(void);
+
 /* Prints the causal graph. Only the task that began may do so, when all others are at rest. */
 WL_FINE void wl_print(void)
 {
@@ -792,7 +795,10 @@ WL_FINE void wl_print(void)
 	printf("],\n\"rules\":[");
 	for (int i = 0; i < wl->rule_count; i++)
 		printf("%s{%s}", i ? ",\n" : "", wl->rules[i]);
-	printf("]}\n");
+	printf("]");
+	if (wl_print_more)
+		wl_print_more();
+	printf("}\n");
 	fflush(stdout);
 }
 

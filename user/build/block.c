@@ -64,6 +64,23 @@ static void remove_place(struct block_table *table, struct bio *bio)
 	bio->next = NULL;
 }
 
+/* Its pages, if nobody took them over, are given up. */
+static int lose_flight(struct clew_builder *builder, struct bio *bio)
+{
+	struct flight *flight = bio->flight;
+
+	bio->flight = NULL;
+	return flight ? build_flight_land(builder, flight, CLEW_TIME_OPEN) : 0;
+}
+
+static int lose_bio(struct clew_builder *builder, struct bio *bio)
+{
+	int r = lose_flight(builder, bio);
+
+	block_bio_forget(&builder->blocks, bio);
+	return r;
+}
+
 void block_bio_forget(struct block_table *table, struct bio *bio)
 {
 	remove_place(table, bio);
@@ -73,13 +90,16 @@ void block_bio_forget(struct block_table *table, struct bio *bio)
 }
 
 /* Those whose end was lost pile up: all are given up at once. */
-static void forget_all(struct block_table *table)
+static void forget_all(struct clew_builder *builder)
 {
+	struct block_table *table = &builder->blocks;
+
 	for (size_t i = 0; i < table->bios.capacity; i++) {
 		struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;
 
 		if (!table->bios.slots[i].used)
 			continue;
+		lose_flight(builder, bio);
 		bio->next = table->free_bios;
 		table->free_bios = bio;
 	}
@@ -93,7 +113,7 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 	struct bio *bio;
 
 	if (table->bios.count >= BIOS_MOST)
-		forget_all(table);
+		forget_all(builder);
 	bio = table->free_bios;
 	if (bio) {
 		table->free_bios = bio->next;
@@ -161,6 +181,7 @@ static int note_flush(struct clew_builder *builder, const struct bio *bio)
 	if (!disk->flush_wanted)
 		disk->flush_queued = bio->queued;
 	disk->flush_task = bio->task;
+	disk->flush_why = bio->why;
 	disk->flush_wanted = true;
 	return 0;
 }
@@ -170,6 +191,7 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	struct block_table *table = &builder->blocks;
 	struct bio *bio = block_bio_find(table, record->bio);
 	uint32_t upper = CLEW_NO_NUMBER;
+	int r;
 
 	/* The rest of one that was split is the same as before, and what was mapped keeps what is above it. */
 	if (bio && bio->queued_again && bio->device == record->device && bio->sector == record->sector) {
@@ -179,11 +201,17 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	if (bio) {
 		if (bio->device == record->device && bio->sector == record->sector)
 			upper = bio->upper;
-		block_bio_forget(table, bio);
+		r = lose_bio(builder, bio);
+		if (r < 0)
+			return r;
 	}
 	bio = bio_new(builder, record);
 	if (!bio)
 		return -ENOMEM;
+	bio->why = build_why_written(builder, record);
+	r = build_flight_new(builder, record, &bio->why, &bio->flight);
+	if (r < 0)
+		return r;
 	if (upper == CLEW_NO_NUMBER && record->parent)
 		upper = block_upper_at(builder, record->parent, record->bytes);
 	bio->upper = upper == CLEW_NO_NUMBER ? block_upper_of(builder, bio) : upper;
@@ -209,8 +237,8 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 		bio->sector = record->sector;
 		return add_place(table, bio);
 	}
-	if (bio)
-		block_bio_forget(table, bio);
+	if (bio && lose_bio(builder, bio) < 0)
+		return -ENOMEM;
 	bio = bio_new(builder, record);
 	if (!bio)
 		return -ENOMEM;
@@ -230,8 +258,8 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	struct block_table *table = &builder->blocks;
 	struct bio *whole = block_bio_find(table, record->parent), *front = block_bio_find(table, record->bio), *part;
 
-	if (front)
-		block_bio_forget(table, front);
+	if (front && lose_bio(builder, front) < 0)
+		return -ENOMEM;
 	part = bio_new(builder, record);
 	if (!part)
 		return -ENOMEM;
@@ -243,6 +271,9 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	part->index = whole->index;
 	part->file_device = whole->file_device;
 	part->upper = whole->upper;
+	part->why = whole->why;
+	if (whole->flight && build_flight_split(builder, whole->flight, record->bytes, &part->flight) < 0)
+		return -ENOMEM;
 	remove_place(table, whole);
 	whole->sector += record->bytes >> BLOCK_SECTOR_BITS;
 	whole->bytes -= record->bytes;
@@ -256,6 +287,7 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 	struct block_table *table = &builder->blocks;
 	struct bio *bio = block_bio_find(table, record->bio);
 	struct clew_block_request block;
+	int r = 0;
 
 	if (!bio)
 		return 0;
@@ -272,8 +304,18 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 		.operation = bio->operation,
 		.file_device = bio->file_device,
 		.submitter = bio->task,
+		.reason = bio->why.reason,
+		.reason_task = bio->why.task,
 	};
+	if (bio->flight) {
+		bio->flight->request = block.number;
+		bio->flight->sector = bio->sector;
+		r = build_flight_land(builder, bio->flight, builder->now);
+		bio->flight = NULL;
+	}
 	block_bio_forget(table, bio);
+	if (r < 0)
+		return r;
 	return builder->sink.request ? builder->sink.request(builder->sink.context, &block) : 0;
 }
 
@@ -309,7 +351,7 @@ void build_blocks_done(struct clew_builder *builder)
 {
 	struct block_table *table = &builder->blocks;
 
-	forget_all(table);
+	forget_all(builder);
 	while (table->free_bios) {
 		struct bio *bio = table->free_bios;
 

@@ -10,9 +10,12 @@
 /* Of bio.bi_opf and request.cmd_flags; part of what the kernel shows to user space. */
 #define BLOCK_OPERATION	  0xffu
 #define BLOCK_READ	  0u
+#define BLOCK_WRITE	  1u
 #define BLOCK_FLUSH	  2u
+#define BLOCK_META	  (1u << 12)
 #define BLOCK_FUA	  (1u << 17)
 #define BLOCK_PREFLUSH	  (1u << 18)
+#define BLOCK_READ_AHEAD  (1u << 19)
 #define BLOCK_SECTOR_BITS 9
 #define BLOCK_LOOP_MAJOR  7u
 
@@ -27,7 +30,7 @@ struct disk *block_disk(struct block_table *table, uint32_t device);
  * A request was issued before its first bio was told of, by a CPU whose clock is a
  * little behind: takes it over. False: there is none.
  */
-bool block_adopt(struct clew_builder *builder, const struct bio *bio);
+bool block_adopt(struct clew_builder *builder, struct bio *bio);
 /* The number of the loop device's request that a bio is asked for, CLEW_NO_NUMBER none. */
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
 /* The same where the request's address is known. */

@@ -20,6 +20,7 @@ int clew_builder_new(const struct clew_builder_options *options, const struct cl
 	builder->options = *options;
 	builder->sink = *sink;
 	builder->links.item = sizeof(struct clew_link);
+	builder->pages.writers.item = sizeof(uint32_t);
 	*ret_builder = builder;
 	return 0;
 }
@@ -33,6 +34,10 @@ void clew_builder_free(struct clew_builder *builder)
 	build_blocks_done(builder);
 	build_works_done(builder);
 	build_rings_done(builder);
+	build_pages_done(builder);
+	build_backings_done(builder);
+	build_writebacks_done(builder);
+	build_journals_done(builder);
 	map_done(&builder->function_kinds);
 	map_done(&builder->refills);
 	vector_done(&builder->links);
@@ -48,7 +53,8 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 	       build_futexes_memory(builder) + builder->blocks.memory + map_memory(&builder->blocks.bios) +
 	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) + builder->works.memory +
 	       map_memory(&builder->works.loop_devices) + builder->rings.memory + map_memory(&builder->rings.submissions) +
-	       map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
+	       build_pages_memory(builder) + build_backings_memory(builder) + build_writebacks_memory(builder) +
+	       build_journals_memory(builder) + map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
 }
 
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
@@ -62,6 +68,8 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 		r = build_futex_expire(builder, builder->now, false);
 	if (builder->tasks.dead_first && builder->now > BUILD_DEAD_GRACE)
 		build_task_forget_dead(builder, builder->now - BUILD_DEAD_GRACE);
+	if (r >= 0 && !page_queue_empty(&builder->pages.queue))
+		r = build_pages_drain(builder, builder->now, false);
 	if (r >= 0) {
 		switch (record->kind) {
 		case CLEW_KIND_SWITCH:
@@ -78,6 +86,18 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 			break;
 		case CLEW_KIND_REQUEST:
 			r = build_feed_request(builder, (const struct clew_request *)record);
+			break;
+		case CLEW_KIND_EXTENT:
+			r = build_feed_extent(builder, (const struct clew_extent *)record);
+			break;
+		case CLEW_KIND_PAGES:
+			r = build_feed_pages(builder, (const struct clew_pages *)record);
+			break;
+		case CLEW_KIND_WRITEBACK:
+			r = build_feed_writeback(builder, (const struct clew_writeback *)record);
+			break;
+		case CLEW_KIND_JOURNAL:
+			r = build_feed_journal(builder, (const struct clew_journal *)record);
 			break;
 		case CLEW_KIND_LOCK:
 			r = build_feed_lock(builder, (const struct clew_lock *)record);
@@ -145,6 +165,8 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end)
 		r = build_futex_expire(builder, builder->now, true);
 	if (r >= 0)
 		r = build_blocks_finish(builder);
+	if (r >= 0)
+		r = build_pages_drain(builder, builder->now, true);
 	for (size_t i = 0; r >= 0 && i < builder->cpu_count; i++) {
 		const struct cpu *cpu = &builder->cpus[i];
 

@@ -9,6 +9,8 @@
 #ifndef CLEW_BUILD_BUILDER_H
 #define CLEW_BUILD_BUILDER_H
 
+#include <build/epoch.h>
+#include <build/page_queue.h>
 #include <clew/build.h>
 #include <model/map.h>
 #include <model/vector.h>
@@ -53,6 +55,7 @@ struct wake {
 struct futex_wait;
 struct worker;
 struct ring_wait;
+struct flush;
 
 /* Steps of a wake at most, and further requests of one dependency. */
 #define BUILD_LINKS 4
@@ -90,6 +93,7 @@ struct task {
 	struct futex_wait *futex_wait;
 	struct worker *worker;	     /* if it ever began a work item */
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */
+	struct flush *flush;	     /* what it writes back, if it ever did, or syncs */
 	struct clew_link *ended;     /* its requests that ended while the call it is in slept */
 	uint32_t ended_count, ended_capacity;
 	struct clew_wait wait;
@@ -195,6 +199,101 @@ struct futex_table {
 	size_t holder_capacity;
 };
 
+/* Why something is written, as of the moment its bio was queued. */
+struct why_written {
+	uint32_t task;	/* who made it necessary, CLEW_NO_TASK none or unknown */
+	uint32_t pass;	/* number of the pass over one file that it is of, 0 none */
+	uint8_t reason; /* enum clew_request_reason */
+};
+
+/* A stretch of a file in a bio. */
+struct part {
+	struct file_range range;
+	uint32_t at; /* position in the bio, bytes */
+};
+
+/* The pages of a bio on their way, until what is to be known of them is. */
+struct flight {
+	struct flight *next;			  /* of its request */
+	struct flight *list_next, *list_previous; /* all of them */
+	uint64_t queued;
+	uint64_t landed; /* 0: it is on its way still; CLEW_TIME_OPEN: its end will not be seen */
+	uint64_t sector;
+	uint32_t bytes;
+	uint32_t task;
+	uint32_t disk;
+	uint32_t request; /* number, CLEW_NO_NUMBER none yet */
+	uint32_t part_count, part_capacity;
+	struct part *parts;
+	struct why_written why;
+	bool write;
+	bool direct; /* from or to the task's own memory */
+};
+
+enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
+
+/* Extents and flights wait until nothing earlier can come any more. */
+#define BUILD_PAGES_GRACE 1000000000ull
+
+struct page_table {
+	struct epoch_table epochs;
+	struct page_queue queue;
+	struct clew_extent *free_extents; /* linked through `inode` */
+	struct flight *free_flights, *flights;
+	struct map sent;       /* (pass, writer) -> 1: that edge has been sent */
+	struct vector writers; /* uint32_t; of one finding */
+	size_t memory;
+};
+
+/* Files behind loop devices, and who wrote what went there. See backing.c. */
+struct backing_table {
+	struct clew_pages pending; /* names a place for a request that comes next; bio 0: none */
+	struct map files;	   /* (inode, device) -> its place in `backings` */
+	struct map disks;	   /* likewise of a loop device */
+	struct backing *backings;
+	uint32_t count, capacity;
+	struct map places; /* (4096 bytes of a disk, disk) -> newest of its origins */
+	struct origin *origins;
+	uint32_t origin_count, origin_capacity, free_origin;
+};
+
+/* A set of tasks wrote what an upper request carried there. */
+struct build_origin {
+	uint64_t sector;
+	uint64_t bytes;
+	uint64_t queued;
+	uint64_t landed;
+	uint32_t set;
+};
+
+/* A task that dirtied much of a file system lately. */
+#define BUILD_DIRTIERS 8u
+struct dirtier {
+	uint32_t task;
+	uint64_t bytes; /* fading */
+	uint64_t at;
+};
+
+struct writeback_table {
+	struct map orders; /* address of work -> index of a struct order */
+	struct vector all_orders;
+	struct map wakes; /* disk -> index of a struct background */
+	struct vector all_wakes;
+	struct map disks;   /* file system -> the disk its files are written to */
+	struct map systems; /* file system -> index of a struct dirty_system */
+	struct vector all_systems;
+	uint32_t passes;
+	uint32_t choices;
+	size_t memory;
+};
+
+struct journal_table {
+	struct map transactions; /* (transaction, file system) -> struct transaction * */
+	struct transaction *first, *last;
+	size_t count;
+	size_t memory;
+};
+
 /* A bio that is under way, by its address. */
 struct bio {
 	uint64_t address;
@@ -206,8 +305,10 @@ struct bio {
 	uint32_t operation;
 	uint32_t file_device;
 	uint32_t task;
-	uint32_t upper;	   /* number of the request above, CLEW_NO_NUMBER none */
-	uint32_t number;   /* its own, where its device has no requests */
+	uint32_t upper;	       /* number of the request above, CLEW_NO_NUMBER none */
+	uint32_t number;       /* its own, where its device has no requests */
+	struct flight *flight; /* its pages, NULL none known */
+	struct why_written why;
 	struct bio *next;  /* the next one at this sector of this device, or in the free list */
 	bool queued_again; /* the rest of a bio that was split */
 };
@@ -218,10 +319,11 @@ struct request {
 	uint64_t address;
 	uint64_t allocated;
 	uint64_t first_completed;
-	uint64_t flushed; /* when a cache flush that it waits for was issued */
-	uint32_t done;	  /* bytes */
-	uint32_t covered; /* bytes that were asked below */
-	uint64_t orphan;  /* address of its first bio while that was not told of */
+	uint64_t flushed;	/* when a cache flush that it waits for was issued */
+	uint32_t done;		/* bytes */
+	uint32_t covered;	/* bytes that were asked below */
+	uint64_t orphan;	/* address of its first bio while that was not told of */
+	struct flight *flights; /* of its bios */
 	uint32_t upper;
 	bool ended;
 	bool merged; /* into another: it is none any more */
@@ -239,6 +341,7 @@ struct disk_issue {
 struct disk {
 	uint32_t device;
 	uint32_t flush_task; /* who last asked for a flush of its cache */
+	struct why_written flush_why;
 	uint64_t flush_queued;
 	uint64_t flush_issued; /* the last time */
 	bool flush_wanted;     /* since then */
@@ -292,6 +395,10 @@ struct clew_builder {
 	struct block_table blocks;
 	struct work_table works;
 	struct ring_table rings;
+	struct page_table pages;
+	struct backing_table backings;
+	struct writeback_table writebacks;
+	struct journal_table journals;
 	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
 	struct map refills;	   /* cgroup -> when its quota was last refilled */
 	struct vector links;	   /* struct clew_link; of one sleep at a time */
@@ -424,6 +531,69 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, co
 int build_ring_keep(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep);
 int build_ring_release(struct clew_builder *builder, struct task *task);
 void build_rings_done(struct clew_builder *builder);
+
+/* ---- pages.c ---- */
+
+int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record);
+int build_feed_pages(struct clew_builder *builder, const struct clew_pages *record);
+/* The pages of a bio that is queued; *ret_flight NULL: it has none that are known. */
+int build_flight_new(struct clew_builder *builder, const struct clew_bio *record, const struct why_written *why,
+		     struct flight **ret_flight);
+/* Its first bytes go on in another bio. */
+int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes, struct flight **ret_front);
+/* It is over at that moment, CLEW_TIME_OPEN: unseen. */
+int build_flight_land(struct clew_builder *builder, struct flight *flight, uint64_t at);
+/* Decides what `now` can be decided, or everything. */
+int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all);
+/* Something was lost. */
+int build_pages_lost(struct clew_builder *builder);
+void build_pages_done(struct clew_builder *builder);
+size_t build_pages_memory(const struct clew_builder *builder);
+
+/* A request of direct I/O on a file behind a loop device: its origins are known a little later. */
+int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset);
+
+/* ---- backing.c ---- */
+
+bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32_t device);
+/* Whether a disk may be one with a file behind it. */
+bool build_is_backed(uint32_t disk);
+void build_feed_backing(struct clew_builder *builder, const struct clew_pages *record);
+int build_backing_issued(struct clew_builder *builder, const struct clew_request *record);
+int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct build_origin *origin);
+/* Who is behind a page of such a file in a bio that was queued `at`; 0: nobody is known. */
+int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at, uint32_t *ret_set);
+void build_backings_done(struct clew_builder *builder);
+size_t build_backings_memory(const struct clew_builder *builder);
+
+/* ---- writeback.c ---- */
+
+int build_feed_writeback(struct clew_builder *builder, const struct clew_writeback *record);
+/* Why a bio is queued, by what its task is at. */
+struct why_written build_why_written(struct clew_builder *builder, const struct clew_bio *record);
+/* A task begins, or ends, to commit a transaction of a journal, 0 none. */
+int build_committing(struct clew_builder *builder, uint32_t task, bool begins);
+/* It awaits that transaction. */
+int build_awaits(struct clew_builder *builder, uint32_t task, uint64_t transaction, uint32_t device);
+bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t *ret_device);
+int build_dirtied(struct clew_builder *builder, const struct clew_extent *record);
+/* A task is made to wait, from now on, as too much is dirty. */
+int build_throttled(struct clew_builder *builder, const struct task *task);
+/* The disk that files of a file system are on, 0 unknown. */
+uint32_t build_disk_of(const struct clew_builder *builder, uint32_t device);
+/* A worker begins another item. */
+void build_flush_next(struct task *task);
+void build_flush_done(struct clew_builder *builder, struct task *task);
+void build_writebacks_done(struct clew_builder *builder);
+size_t build_writebacks_memory(const struct clew_builder *builder);
+
+/* ---- journal.c ---- */
+
+int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record);
+/* The evidence of a wake of a waiter for a journal by who commits: exact if it ended the transaction awaited. */
+int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter, uint32_t waker);
+void build_journals_done(struct clew_builder *builder);
+size_t build_journals_memory(const struct clew_builder *builder);
 
 static inline uint64_t later(uint64_t a, uint64_t b)
 {

@@ -279,6 +279,7 @@ static const struct {
 	enum clew_wait_kind kind;
 } functions[] = {
 	{"jbd2_log_wait_commit", CLEW_WAIT_JOURNAL},
+	{"jbd2_journal_wait_updates", CLEW_WAIT_JOURNAL},
 	{"jbd2_log_do_checkpoint", CLEW_WAIT_JOURNAL},
 	{"jbd2_journal_lock_updates", CLEW_WAIT_JOURNAL},
 	{"__jbd2_log_wait_for_space", CLEW_WAIT_JOURNAL},
@@ -349,6 +350,7 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	case CLEW_REASON_GROUP_RECLAIM:
 		return CLEW_WAIT_MEMORY;
 	case CLEW_REASON_QUOTA:
+	case CLEW_REASON_DIRTY:
 		return CLEW_WAIT_THROTTLE;
 	case CLEW_REASON_FUNCTION:
 		return function_kind;

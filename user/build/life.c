@@ -117,6 +117,8 @@ static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
 	if (record->count == 0)
 		return 0;
 	builder->loss_to = later(builder->loss_to, builder->now);
+	if (builder->pages.queue.slots && build_pages_lost(builder) < 0)
+		return -ENOMEM;
 	if (record->header.cpu == CLEW_STREAM_USER)
 		return 0;
 	cpu = build_cpu(builder, record->header.cpu);

@@ -81,6 +81,19 @@ static int list(struct clew_builder *builder, struct request *request)
 	return 0;
 }
 
+static int land_flights(struct clew_builder *builder, struct request *request, uint64_t at)
+{
+	int r = 0;
+
+	while (request->flights && r >= 0) {
+		struct flight *flight = request->flights;
+
+		request->flights = flight->next;
+		r = build_flight_land(builder, flight, at);
+	}
+	return r;
+}
+
 /* Sends and frees what ended at this address too long ago to be asked for. */
 static int forget_past(struct clew_builder *builder, struct request *latest)
 {
@@ -91,8 +104,10 @@ static int forget_past(struct clew_builder *builder, struct request *latest)
 		place = &(*place)->older;
 	while (*place) {
 		struct request *old = *place;
-		int r = old->merged ? 0 : send_request(builder, old);
+		int r = land_flights(builder, old, CLEW_TIME_OPEN);
 
+		if (r >= 0 && !old->merged)
+			r = send_request(builder, old);
 		*place = old->older;
 		unlist(builder, old);
 		free(old);
@@ -111,6 +126,22 @@ static void take_bio(struct clew_block_request *block, const struct bio *bio)
 	block->inode = bio->inode;
 	block->index = bio->index;
 	block->file_device = bio->file_device;
+	block->reason = bio->why.reason;
+	block->reason_task = bio->why.task;
+}
+
+/* Its pages go with the request. */
+static void take_flight(struct request *request, struct bio *bio)
+{
+	struct flight *flight = bio->flight;
+
+	if (!flight)
+		return;
+	bio->flight = NULL;
+	flight->request = request->block.number;
+	flight->sector = bio->sector;
+	flight->next = request->flights;
+	request->flights = flight;
 }
 
 static int new_request(struct clew_builder *builder, const struct clew_request *record, struct request **ret_request)
@@ -157,6 +188,8 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 		request->block.sector = UINT64_MAX;
 		request->block.bytes = 0;
 		request->block.submitter = disk->flush_task;
+		request->block.reason = disk->flush_why.reason;
+		request->block.reason_task = disk->flush_why.task;
 		request->block.queued = disk->flush_wanted ? disk->flush_queued : builder->now;
 		disk->flush_wanted = false;
 	} else if (!build_nobody(record->task)) {
@@ -204,6 +237,7 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 			r = builder->sink.below ? builder->sink.below(builder->sink.context, last_upper, block->number) : 0;
 		}
 		at += bio->bytes >> BLOCK_SECTOR_BITS;
+		take_flight(request, bio);
 		block_bio_forget(table, bio);
 	}
 	return r;
@@ -238,7 +272,7 @@ static int feed_issue(struct clew_builder *builder, const struct clew_request *r
 	return r < 0 ? r : take_bios(builder, request);
 }
 
-bool block_adopt(struct clew_builder *builder, const struct bio *bio)
+bool block_adopt(struct clew_builder *builder, struct bio *bio)
 {
 	struct disk *disk = block_disk(&builder->blocks, bio->device);
 
@@ -246,6 +280,7 @@ bool block_adopt(struct clew_builder *builder, const struct bio *bio)
 		if (request->orphan != bio->address || request->block.sector != bio->sector)
 			continue;
 		take_bio(&request->block, bio);
+		take_flight(request, bio);
 		request->block.queued = earlier(bio->queued, request->block.issued);
 		request->orphan = 0;
 		disk->orphans--;
@@ -289,6 +324,7 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	struct clew_block_request *block = &request->block;
 	struct bio *bio = block_bio_find(table, record->bio);
 	const struct disk *disk = block_disk(table, record->device);
+	int r;
 
 	if (request->first_completed == 0)
 		request->first_completed = builder->now;
@@ -299,11 +335,14 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	if (request->done < block->bytes && record->error == 0)
 		return 0;
 	block->completed = builder->now;
-	if (!request->ended && bio && !block->issued)
+	if (!request->ended && bio && !block->issued) {
+		take_flight(request, bio);
 		block_bio_forget(table, bio);
+	}
 	request->ended = true;
 	unlist(builder, request);
-	return tell_submitter(builder, request);
+	r = land_flights(builder, request, builder->now);
+	return r < 0 ? r : tell_submitter(builder, request);
 }
 
 /* What bios and the issue of others tell. */
@@ -317,6 +356,7 @@ static void take_whole(struct clew_block_request *block, const struct clew_reque
 	block->inode = record->inode;
 	block->file_device = record->file_device;
 	block->index = UINT64_MAX;
+	block->reason = CLEW_REQUEST_REASON_DIRECT;
 }
 
 int build_feed_request(struct clew_builder *builder, const struct clew_request *record)
@@ -329,12 +369,14 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 		return r;
 	switch (record->header.flags) {
 	case CLEW_REQUEST_ISSUE:
-		return feed_issue(builder, record, request);
+		r = build_backing_issued(builder, record);
+		return r < 0 ? r : feed_issue(builder, record, request);
 	case CLEW_REQUEST_COMPLETE:
 		return feed_request_complete(builder, record, request);
 	case CLEW_REQUEST_WHOLE:
 		take_whole(&request->block, record);
-		return feed_request_complete(builder, record, request);
+		r = build_flight_direct(builder, &request->block, record->offset);
+		return r < 0 ? r : feed_request_complete(builder, record, request);
 	case CLEW_REQUEST_MERGE:
 		unlist(builder, request);
 		request->merged = true;
@@ -426,6 +468,8 @@ int build_blocks_finish(struct clew_builder *builder)
 
 		if (!table->bios.slots[i].used || bio->number == CLEW_NO_NUMBER)
 			continue;
+		if (bio->flight)
+			bio->flight->request = bio->number;
 		block = (struct clew_block_request){.number = bio->number,
 						    .sector = bio->sector,
 						    .bytes = bio->bytes,

@@ -76,6 +76,8 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	if (task->has_wait && task->wait.flags & CLEW_WAIT_FLAG_KTHREAD)
 		task->ended_count = 0;
 	task->number = builder->sleep_count++;
+	if (task->has_wait && task->wait.reason == CLEW_REASON_DIRTY && build_throttled(builder, task) < 0)
+		return -ENOMEM;
 	return build_futex_wait(builder, task);
 }
 

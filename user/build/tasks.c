@@ -132,6 +132,7 @@ uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid)
 static void empty_task(struct clew_builder *builder, struct task *task)
 {
 	build_worker_done(builder, task);
+	build_flush_done(builder, task);
 	builder->blocks.memory -= task->ended_capacity * sizeof(*task->ended);
 	free(task->ended);
 	free(task->ring_wait);

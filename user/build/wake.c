@@ -325,6 +325,10 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 	}
 	if (r >= 0 && sleep->kind == CLEW_WAIT_IO_URING && !sleep->blind && (in_task.type < 0 || in_task.type == CLEW_EDGE_WAKE))
 		origin_of_ring(builder, wait, wake, &origin);
+	if (origin.type == CLEW_EDGE_WAKE && sleep->kind == CLEW_WAIT_JOURNAL && !sleep->blind) {
+		origin.type = CLEW_EDGE_JOURNAL;
+		origin.evidence = (uint8_t)build_journal_evidence(builder, task, origin.task);
+	}
 	if (r < 0 || origin.type < 0) {
 		sleep->ended_by = origin.ended_by;
 		return r;

@@ -176,6 +176,7 @@ int build_feed_work(struct clew_builder *builder, const struct clew_work *record
 	} else if (queuer && queuer->worker) {
 		build_work_links(builder, queuer, record->queued, &links);
 	}
+	build_flush_next(task);
 	item = new_item(builder, task);
 	if (!item)
 		return -ENOMEM;

@@ -15,6 +15,7 @@
 #include "link.h"
 #include "object.h"
 #include "text.h"
+#include "writers.h"
 
 static const struct clew_block_request *request_of(const struct clew_trace *trace, const struct clew_segment *segment)
 {
@@ -142,6 +143,7 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 		fputs(" for ", out);
 		clew_print_safe(out, path);
 	}
+	clew_print_other_writers(out, trace, segment->link->number);
 }
 
 /* Waits that have a step or a lock of their own to tell of. True: told. */
@@ -346,6 +348,7 @@ struct cause_key {
 	uint8_t step; /* through what */
 	uint32_t device;
 	uint32_t awaited_device;
+	uint32_t writers[8]; /* of a request */
 	uint64_t object;
 	uint64_t awaited;
 };
@@ -392,6 +395,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->by = block->file_device;
 		key->call = block->operation & 0xff;
 		key->end = block->bytes == 0;
+		clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;
 		key->object = segment->link->number;

@@ -17,6 +17,8 @@ const struct clew_command clew_commands[] = {
 	{"edges", "TRACE", "who made whom go on: every dependency with its evidence", clew_command_edges, clew_edges_options, false},
 	{"requests", "TRACE", "every block request: whose, how long queued and in the device, whom it woke", clew_command_requests,
 	 clew_requests_options, false},
+	{"io", "TRACE", "what was written to files and by whom, what reached the disk, and who waited for it", clew_command_io,
+	 clew_io_options, false},
 	{"why", "TRACE", "why a thread took so long, to the last nanosecond", clew_command_why, clew_why_options, false},
 	{"dump", "TRACE", "all of a causal trace: its spans, dependencies and categories", clew_command_dump, clew_dump_options, false},
 	{"convert", "TRACE", "any causal trace as notation, for reading, editing and keeping", clew_command_convert, clew_convert_options,

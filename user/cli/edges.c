@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "descriptors.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
@@ -15,14 +16,27 @@
 struct edges_values {
 	struct clew_selection selection;
 	uint32_t types; /* bit mask, 0 all */
+	uint64_t match_window;
 	bool json;
 };
 
 const struct clew_option clew_edges_options[] = {
 	{0, "type", "TYPE,..", "only dependencies of these types", clew_take_edge_types, offsetof(struct edges_values, types)},
 	{0, "tid", "N", "only those from or to this thread", clew_take_number, offsetof(struct edges_values, selection.tid)},
+	{0, "match-window", "DURATION", "a call may be for another that was over at most that long before it", clew_take_duration,
+	 offsetof(struct edges_values, match_window)},
 	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct edges_values, json)},
 	CLEW_OPTION_END,
+};
+
+/* What all edges are looked at with. */
+struct listing {
+	const struct clew_trace *trace;
+	const struct edges_values *values;
+	struct clew_relations *relations;
+	const struct clew_activity *activities;
+	struct clew_json json;
+	size_t shown;
 };
 
 /* The edges of one release: they differ in nothing but their destination. */
@@ -30,6 +44,7 @@ struct group {
 	const struct clew_edge *edges;
 	const uint32_t *order;
 	size_t count;
+	size_t choices; /* of which one is meant, behind each other in `order`; else 0 */
 };
 
 static const struct clew_edge *edge_at(const struct group *group, size_t i)
@@ -51,6 +66,9 @@ static bool wanted(const struct clew_trace *trace, const struct edges_values *va
 		return false;
 	if (!values->selection.tid.given || touches(trace, values, edge_at(group, 0)->from))
 		return true;
+	for (size_t i = 0; i < group->choices; i++)
+		if (touches(trace, values, edge_at(group, i)->from))
+			return true;
 	for (size_t i = 0; i < group->count; i++)
 		if (touches(trace, values, edge_at(group, i)->to))
 			return true;
@@ -145,12 +163,28 @@ static size_t origin_count(const struct clew_edge *edge)
 	return 1 + (size_t)(edge->type == CLEW_EDGE_REQUEST ? edge->and_count : 0);
 }
 
-static void json_edge(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
+/* Of one cause among several, all that may be it. */
+static void json_choices(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
 {
+	for (size_t i = 0; i < group->choices; i++) {
+		struct end origin = further_origin(trace, edge_at(group, i), 0);
+
+		json_end(json, trace, &origin);
+	}
+}
+
+static void json_edge(struct listing *listing, const struct group *group)
+{
+	const struct clew_trace *trace = listing->trace;
+	struct clew_json *json = &listing->json;
 	const struct clew_edge *first = edge_at(group, 0);
 	struct clew_sleep sleep = ended_sleep(first);
 	struct clew_object object = object_of(first);
+	struct clew_description description = {};
 
+	clew_describe_object(trace, &object, &description);
+	clew_relations_describe(listing->relations, first->from, first->from_at, &description);
+	clew_relations_describe(listing->relations, first->to, first->to_at, &description);
 	clew_json_object(json, NULL);
 	clew_json_string(json, "type", clew_trace_type_name(trace, first->type));
 	clew_json_string(json, "evidence", clew_evidence_name(first->evidence));
@@ -158,7 +192,8 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_string(json, "relation", clew_edge_relation(first->type));
 	clew_json_bool(json, "bridged", false);
 	clew_json_array(json, "from");
-	for (size_t i = 0; i < origin_count(first); i++) {
+	json_choices(json, trace, group);
+	for (size_t i = 0; i < origin_count(first) && !group->choices; i++) {
 		struct end origin = further_origin(trace, first, i);
 
 		json_end(json, trace, &origin);
@@ -173,9 +208,9 @@ static void json_edge(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_array_end(json);
 	clew_json_object_of(json, "object", trace, &object, &sleep);
 	clew_json_array(json, "candidates");
+	json_choices(json, trace, group);
 	clew_json_array_end(json);
-	clew_json_object(json, "descriptors");
-	clew_json_object_end(json);
+	clew_json_description(json, &description);
 	clew_json_object_end(json);
 }
 
@@ -198,6 +233,11 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
 	       clew_trace_type_name(trace, first->type));
 	print_end(trace, &origin);
+	for (size_t i = 1; i < group->choices; i++) {
+		origin = further_origin(trace, edge_at(group, i), 0);
+		fputs(" or ", stdout);
+		print_end(trace, &origin);
+	}
 	if (origin_count(first) > 1)
 		printf(" and %zu more requests", origin_count(first) - 1);
 	fputs(" -> ", stdout);
@@ -219,40 +259,182 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	printf("  (%s)\n", clew_evidence_name(first->evidence));
 }
 
+/* One end of a relation: an upper one is what caused it from its begin on, the lower one begins. */
+static struct end activity_end(const struct listing *listing, const struct clew_relation *relation, uint32_t place)
+{
+	const struct clew_activity *activity = &listing->activities[place], *lower = &listing->activities[relation->lower];
+	struct end end = {.serial = activity->task, .at = relation->nested ? lower->begin : activity->begin};
+
+	snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(listing->trace, end.serial, end.at));
+	return end;
+}
+
+static bool relation_wanted(const struct listing *listing, const struct clew_relation *relation)
+{
+	const struct edges_values *values = listing->values;
+
+	if (values->types && !(values->types >> CLEW_EDGE_CALL & 1))
+		return false;
+	if (!values->selection.tid.given || touches(listing->trace, values, listing->activities[relation->lower].task))
+		return true;
+	for (uint32_t i = 0; i < relation->upper_count; i++)
+		if (touches(listing->trace, values, listing->activities[relation->uppers[i]].task))
+			return true;
+	return false;
+}
+
+static void json_uppers(struct listing *listing, const struct clew_relation *relation, const char *key, bool all)
+{
+	clew_json_array(&listing->json, key);
+	for (uint32_t i = 0; all && i < relation->upper_count; i++) {
+		struct end end = activity_end(listing, relation, relation->uppers[i]);
+
+		json_end(&listing->json, listing->trace, &end);
+	}
+	clew_json_array_end(&listing->json);
+}
+
+static void json_relation(struct listing *listing, const struct clew_relation *relation, const struct clew_description *description)
+{
+	struct clew_json *json = &listing->json;
+	const struct clew_activity *lower = &listing->activities[relation->lower], *upper = &listing->activities[relation->uppers[0]];
+	struct end end = activity_end(listing, relation, relation->lower);
+
+	clew_json_object(json, NULL);
+	clew_json_string(json, "type", clew_edge_type_name(CLEW_EDGE_CALL));
+	clew_json_string(json, "evidence", clew_evidence_name(relation->evidence));
+	clew_json_string(json, "context", clew_context_name(CLEW_WAKE_TASK));
+	clew_json_string(json, "relation", clew_edge_relation(CLEW_EDGE_CALL));
+	clew_json_bool(json, "bridged", relation->bridged);
+	json_uppers(listing, relation, "from", true);
+	clew_json_array(json, "to");
+	json_end(json, listing->trace, &end);
+	clew_json_array_end(json);
+	clew_json_null(json, "object");
+	json_uppers(listing, relation, "candidates", relation->upper_count > 1);
+	clew_json_description(json, description);
+	clew_json_object(json, "call");
+	clew_json_string(json, "interface", lower->interface);
+	clew_json_string(json, "operation", lower->operation);
+	clew_json_unsigned(json, "begin", lower->begin);
+	if (lower->end == CLEW_TIME_OPEN)
+		clew_json_null(json, "end");
+	else
+		clew_json_unsigned(json, "end", lower->end);
+	clew_json_string(json, "from_interface", upper->interface);
+	clew_json_string(json, "from_operation", upper->operation);
+	clew_json_object_end(json);
+	clew_json_object_end(json);
+}
+
+static void print_relation(const struct listing *listing, const struct clew_relation *relation, const struct clew_description *description)
+{
+	const struct clew_activity *lower = &listing->activities[relation->lower];
+	uint64_t start = clew_trace_start(listing->trace);
+
+	printf("+%-13s %-8s ", CLEW_OFFSET(lower->begin > start ? lower->begin - start : 0, clew_trace_end(listing->trace) - start),
+	       clew_edge_type_name(CLEW_EDGE_CALL));
+	for (uint32_t i = 0; i < relation->upper_count; i++) {
+		struct end end = activity_end(listing, relation, relation->uppers[i]);
+
+		if (i)
+			fputs(" or ", stdout);
+		print_end(listing->trace, &end);
+	}
+	fputs(" -> ", stdout);
+	struct end end = activity_end(listing, relation, relation->lower);
+
+	print_end(listing->trace, &end);
+	fputs("  by ", stdout);
+	clew_print_safe(stdout, lower->interface);
+	putchar('.');
+	clew_print_safe(stdout, lower->operation);
+	clew_print_description(stdout, description);
+	printf("  (%s%s)\n", clew_evidence_name(relation->evidence), relation->bridged ? ", bridged" : "");
+}
+
+/* Those whose lower end begins up to a moment. `at`: the next one's place. */
+static void show_relations(struct listing *listing, uint64_t until, size_t *at)
+{
+	size_t count;
+	const struct clew_relation *relations = clew_relations_list(listing->relations, &count);
+
+	for (; *at < count && listing->activities[relations[*at].lower].begin <= until; (*at)++) {
+		const struct clew_activity *lower = &listing->activities[relations[*at].lower];
+		struct clew_description description = {};
+
+		if (!relation_wanted(listing, &relations[*at]))
+			continue;
+		listing->shown++;
+		clew_relations_describe(listing->relations, lower->task, lower->begin, &description);
+		if (listing->values->json)
+			json_relation(listing, &relations[*at], &description);
+		else
+			print_relation(listing, &relations[*at], &description);
+	}
+}
+
+/* How many groups behind one are candidates for the same cause. */
+static size_t count_choices(const struct clew_edge *edges, const uint32_t *order, const uint32_t *begin, size_t at, size_t group_count,
+			    struct group *group)
+{
+	uint32_t choice = edges[order[begin[at]]].choice;
+	size_t more = 0;
+
+	if (!choice)
+		return 0;
+	while (at + more + 1 < group_count && edges[order[begin[at + more + 1]]].choice == choice)
+		more++;
+	group->choices = more + 1;
+	return more;
+}
+
 static int answer(const struct clew_trace *trace, const struct edges_values *values)
 {
-	struct clew_json json = {.out = stdout};
-	size_t edge_count, group_count, shown = 0;
+	struct listing listing = {.trace = trace, .values = values, .json = {.out = stdout}};
+	size_t edge_count, group_count, relation_count, next_relation = 0;
 	const struct clew_edge *edges = clew_trace_edges(trace, &edge_count);
 	uint32_t *order, *begin;
-	int r = clew_trace_edge_groups(trace, &order, &begin, &group_count);
+	int r = clew_trace_edge_groups(trace, &order, &begin, &group_count), status;
 
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	status = clew_open_relations(trace, values->match_window, &listing.relations);
+	if (status) {
+		free(order);
+		free(begin);
+		return status;
+	}
+	listing.activities = clew_relations_activities(listing.relations, &relation_count);
+	clew_relations_list(listing.relations, &relation_count);
 	if (values->json) {
-		clew_json_object(&json, NULL);
-		clew_json_array(&json, "edges");
+		clew_json_object(&listing.json, NULL);
+		clew_json_array(&listing.json, "edges");
 	}
 	for (size_t i = 0; i < group_count; i++) {
 		struct group group = {.edges = edges, .order = order + begin[i], .count = begin[i + 1] - begin[i]};
 
+		show_relations(&listing, edge_at(&group, 0)->to_at, &next_relation);
+		i += count_choices(edges, order, begin, i, group_count, &group);
 		if (!wanted(trace, values, &group))
 			continue;
-		shown++;
+		listing.shown++;
 		if (values->json)
-			json_edge(&json, trace, &group);
+			json_edge(&listing, &group);
 		else
 			print_edge(trace, &group);
 	}
+	show_relations(&listing, CLEW_TIME_OPEN, &next_relation);
 	if (values->json) {
-		clew_json_array_end(&json);
-		clew_json_truth(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
-		clew_json_object_end(&json);
-		clew_json_end(&json);
+		clew_json_array_end(&listing.json);
+		clew_json_truth(&listing.json, trace, clew_trace_start(trace), clew_trace_end(trace));
+		clew_json_object_end(&listing.json);
+		clew_json_end(&listing.json);
 	} else {
-		printf("\n%zu of %zu dependencies\n", shown, group_count);
+		printf("\n%zu of %zu dependencies\n", listing.shown, group_count + relation_count);
 		clew_print_truth(stdout, trace);
 	}
+	clew_relations_free(listing.relations);
 	free(order);
 	free(begin);
 	return CLEW_EXIT_DONE;

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 
 #include "text.h"
+#include "writers.h"
 
 #define ANY_PID (-1)
 
@@ -433,7 +434,8 @@ static void json_socket(struct clew_json *json, const struct clew_object *object
 	clew_json_unsigned(json, "ino", object->number);
 }
 
-static void json_request(struct clew_json *json, const struct description *it)
+static void json_request(struct clew_json *json, const struct clew_trace *trace, const struct clew_object *object,
+			 const struct description *it)
 {
 	const struct clew_block_request *block = it->request;
 
@@ -449,9 +451,11 @@ static void json_request(struct clew_json *json, const struct description *it)
 	clew_json_unsigned(json, "bytes", block->bytes);
 	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
 	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
+	clew_json_request_writers(json, trace, object->number);
 }
 
-static void json_fields(struct clew_json *json, const struct clew_object *object, const struct description *it)
+static void json_fields(struct clew_json *json, const struct clew_trace *trace, const struct clew_object *object,
+			const struct description *it)
 {
 	char address[32];
 
@@ -494,7 +498,7 @@ static void json_fields(struct clew_json *json, const struct clew_object *object
 		clew_json_string(json, "symbol", it->function);
 		break;
 	case CLEW_OBJECT_REQUEST:
-		json_request(json, it);
+		json_request(json, trace, object, it);
 		break;
 	case CLEW_OBJECT_WORK:
 		clew_json_string(json, "function", it->function);
@@ -527,7 +531,7 @@ void clew_json_object_of(struct clew_json *json, const char *key, const struct c
 	clew_json_object(json, key);
 	clew_json_string(json, "kind", it.kind);
 	clew_json_string(json, "name", it.name);
-	json_fields(json, object, &it);
+	json_fields(json, trace, object, &it);
 	if (object->descriptor >= 0)
 		clew_json_signed(json, "descriptor", object->descriptor);
 	clew_json_object_end(json);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "layers.h"
 #include "record/command.h"
 #include "record/recorder.h"
 #include "text.h"
@@ -37,6 +38,11 @@ struct record_values {
 	uint64_t ring_size;
 	uint64_t pause_drain;
 	bool verify;
+	bool no_page_cache;
+	const char *environment;
+	const char *layer_files;
+	struct clew_layers *layers;
+	char *layers_text;
 };
 
 static int take_pids(const struct clew_option *option, const char *argument, void *value)
@@ -84,6 +90,12 @@ const struct clew_option clew_record_options[] = {
 	{0, "comm", "GLOB", "full detail only for waits of threads of such a name", clew_take_string, offsetof(struct record_values, comm)},
 	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below", clew_take_string,
 	 offsetof(struct record_values, cgroup)},
+	{0, "environment", "NAME,..", "keep these environment variables of each process", clew_take_string,
+	 offsetof(struct record_values, environment)},
+	{0, "layer", "FILE,..", "record the calls of the layers that these files describe", clew_take_string,
+	 offsetof(struct record_values, layer_files)},
+	{0, "no-page-cache", NULL, "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
+	 offsetof(struct record_values, no_page_cache)},
 	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag,
 	 offsetof(struct record_values, sync)},
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
@@ -194,7 +206,7 @@ static void print_summary(const struct record_values *values, const struct clew_
 }
 
 /* Records; the child, if any, runs when this returns 0 or its end was seen. */
-static int record(struct session *session, const struct record_values *values, const char *command)
+static int record(struct session *session, const struct record_values *values, const char *command, const char *program)
 {
 	struct clew_recorder_options options = {
 		.output = values->output,
@@ -205,10 +217,15 @@ static int record(struct session *session, const struct record_values *values, c
 		.comm = values->comm,
 		.cgroup = values->cgroup,
 		.command = command,
+		.program = program,
+		.environment = values->environment,
+		.layers = values->layers,
+		.layers_text = values->layers_text,
 		.ring_size = values->ring_size,
 		.pause_drain = values->pause_drain,
 		.sync = values->sync,
 		.verify = values->verify,
+		.no_page_cache = values->no_page_cache,
 	};
 	struct clew_recorder_summary summary;
 	struct clew_message message, stop_message;
@@ -256,6 +273,9 @@ int clew_command_record(int argc, char **argv)
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
+	status = values.layer_files ? clew_load_layers(values.layer_files, &values.layers, &values.layers_text) : 0;
+	if (status)
+		return status;
 
 	/* Blocked in all threads, taken by sigtimedwait. */
 	sigemptyset(&session.waited);
@@ -274,8 +294,10 @@ int clew_command_record(int argc, char **argv)
 		session.has_child = true;
 		command = join(operands);
 	}
-	status = record(&session, &values, command);
+	status = record(&session, &values, command, operands[0]);
 	free(command);
+	clew_layers_free(values.layers);
+	free(values.layers_text);
 	if (session.has_child) {
 		if (!session.child_ended)
 			while (waitpid(session.child.pid, &session.child_status, 0) < 0 && errno == EINTR)

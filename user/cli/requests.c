@@ -9,9 +9,12 @@
 #include <string.h>
 
 #include "commands.h"
+#include "descriptors.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
+
+#define ONE_PAGE 4096 /* bytes */
 
 struct requests_values {
 	const char *device;
@@ -30,14 +33,57 @@ struct listing {
 	const struct clew_trace_request *requests;
 	size_t count;
 	bool *wanted;
+	struct clew_relations *relations;
 };
 
-/* Who read what he waits for, as far as a request tells. */
-static const char *reason_of(const struct clew_block_request *block)
+/*
+ * What the one that made a page dirty announced then. Of a longer stretch only its
+ * first page's moment is known, and others may have been written in other calls.
+ */
+static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent, struct clew_description *description)
 {
-	if (block->index == UINT64_MAX && block->inode)
-		return "direct";
-	return strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "unknown" : "read";
+	const struct clew_activity *activity = NULL;
+
+	if (extent->writer_count && extent->known && extent->dirtied && extent->bytes <= ONE_PAGE)
+		activity = clew_relations_at(listing->relations, extent->writers[0], extent->dirtied);
+	if (activity)
+		clew_relations_describe(listing->relations, extent->writers[0], extent->dirtied, description);
+}
+
+/* A stretch of a file in it, and who wrote that. */
+static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written)
+{
+	struct clew_description description = {};
+	const char *path = NULL;
+	char device[32];
+
+	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device), CLEW_DEVICE_MINOR(extent->device));
+	clew_trace_file(listing->trace, extent->device, extent->inode, &path);
+	clew_json_object(json, NULL);
+	clew_json_string(json, "path", path && path[0] ? path : NULL);
+	clew_json_string(json, "dev", device);
+	clew_json_unsigned(json, "ino", extent->inode);
+	clew_json_unsigned(json, "offset", extent->offset);
+	clew_json_unsigned(json, "bytes", extent->bytes);
+	clew_json_unsigned(json, "sector", extent->sector);
+	clew_json_array(json, "writers");
+	for (uint32_t i = 0; i < extent->writer_count; i++) {
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, listing->trace, extent->writers[i], listing->requests[extent->request].block.queued);
+		clew_json_bool(json, "in_flight", i >= extent->writer_count - extent->later_count);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	/* Of a write nobody is known to have made there is none. */
+	clew_json_string(json, "evidence", extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
+	describe_writer(listing, extent, &description);
+	clew_json_description(json, &description);
+	clew_json_object_end(json);
+}
+
+static bool is_write(const struct clew_block_request *block)
+{
+	return !strcmp(clew_request_operation_name(block->operation, block->bytes), "write");
 }
 
 static void json_moment(struct clew_json *json, const char *key, uint64_t at)
@@ -48,9 +94,18 @@ static void json_moment(struct clew_json *json, const char *key, uint64_t at)
 		clew_json_null(json, key);
 }
 
+static void describe_request(const struct listing *listing, const struct clew_trace_request *request, struct clew_description *description)
+{
+	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests)};
+
+	clew_describe_object(listing->trace, &object, description);
+	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued, description);
+}
+
 static void json_request(struct clew_json *json, const struct listing *listing, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
+	struct clew_description description = {};
 	const char *path = NULL;
 	char device[32];
 
@@ -70,8 +125,13 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	for (uint32_t i = 0; i < request->lower_count; i++)
 		clew_json_unsigned(json, NULL, request->lower[i]);
 	clew_json_array_end(json);
-	clew_json_string(json, "reason", reason_of(block));
+	clew_json_string(json, "reason", clew_request_reason_name(block->reason));
+	clew_json_object(json, "reason_by");
+	clew_json_task_fields(json, listing->trace, block->reason_task, block->queued);
+	clew_json_object_end(json);
 	clew_json_array(json, "pages");
+	for (uint32_t i = 0; i < request->page_count; i++)
+		json_extent(json, listing, &request->pages[i], is_write(block));
 	clew_json_array_end(json);
 	clew_json_array(json, "woke");
 	for (uint32_t i = 0; i < request->woke_count; i++) {
@@ -84,7 +144,40 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	if (block->inode)
 		clew_trace_file(listing->trace, block->file_device, block->inode, &path);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
+	describe_request(listing, request, &description);
+	clew_json_description(json, &description);
 	clew_json_object_end(json);
+}
+
+/* Its files a line each, the first few. */
+static void print_pages(const struct listing *listing, const struct clew_trace_request *request)
+{
+	enum { MOST_SHOWN = 4 };
+
+	for (uint32_t i = 0; i < request->page_count && i < MOST_SHOWN; i++) {
+		const struct clew_page_extent *extent = &request->pages[i];
+		const char *path = NULL;
+
+		clew_trace_file(listing->trace, extent->device, extent->inode, &path);
+		fputs("                 ", stdout);
+		if (path && path[0])
+			clew_print_safe(stdout, path);
+		else
+			printf("inode %llu of %u:%u", (unsigned long long)extent->inode, CLEW_DEVICE_MAJOR(extent->device),
+			       CLEW_DEVICE_MINOR(extent->device));
+		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
+		for (uint32_t k = 0; k < extent->writer_count; k++) {
+			fputs(k ? ", " : ", written by ", stdout);
+			clew_print_task(stdout, listing->trace, extent->writers[k], request->block.queued);
+			if (k >= extent->writer_count - extent->later_count)
+				fputs(" (on its way)", stdout);
+		}
+		if (is_write(&request->block) && !extent->known)
+			fputs(", written by unknown", stdout);
+		putchar('\n');
+	}
+	if (request->page_count > MOST_SHOWN)
+		printf("                 and %u more\n", request->page_count - MOST_SHOWN);
 }
 
 static void print_request(const struct listing *listing, const struct clew_trace_request *request)
@@ -115,6 +208,7 @@ static void print_request(const struct listing *listing, const struct clew_trace
 		clew_print_task(stdout, listing->trace, request->woke[i], block->completed);
 	}
 	putchar('\n');
+	print_pages(listing, request);
 }
 
 /* A disk's requests and, whatever their disk, those below them. */
@@ -158,9 +252,14 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 	if (status)
 		return status;
 	listing.requests = clew_trace_requests(trace, &listing.count);
+	status = clew_open_relations(trace, 0, &listing.relations);
+	if (status)
+		return status;
 	listing.wanted = malloc(listing.count + 1);
-	if (!listing.wanted)
+	if (!listing.wanted) {
+		clew_relations_free(listing.relations);
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	}
 	memset(listing.wanted, 1, listing.count + 1);
 	if (values->device)
 		choose(&listing, device);
@@ -186,6 +285,7 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 		printf("\n%zu of %zu requests\n", shown, listing.count);
 		clew_print_truth(stdout, trace);
 	}
+	clew_relations_free(listing.relations);
 	free(listing.wanted);
 	return CLEW_EXIT_DONE;
 }

@@ -50,6 +50,14 @@ int back_number(struct back *back, const char *key, const char *value, uint64_t 
 int back_machine(struct back *back);
 /* capture_back_requests.c */
 int back_requests(struct back *back);
+/* capture_pages.c: rows of a value, NULL none */
+int back_pages(struct back *back, uint32_t request, const char *rows);
+int back_touches(struct back *back, uint32_t serial, const char *rows);
+/* capture_announce.c: likewise */
+int back_announcements(struct back *back, uint32_t serial, const char *rows);
+int back_environment(struct back *back, uint32_t serial, const char *rows);
+/* All have been taken. */
+void back_order_announcements(struct back *back);
 /* capture_back_tasks.c */
 int back_tasks(struct back *back);
 /* capture_back_time.c: runs, sleeps and ready stretches of all threads */

@@ -48,7 +48,7 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 		.evidence = (uint8_t)word_of(values->of[CAPTURE_EVIDENCE], clew_evidence_name, CLEW_EVIDENCE_COUNT, CLEW_EVIDENCE_EXACT),
 		.context = (uint8_t)word_of(values->of[CAPTURE_CONTEXT], clew_context_name, CLEW_WAKE_WORK + 1, CLEW_WAKE_TASK),
 	};
-	uint64_t operation = 0;
+	uint64_t operation = 0, choice = 0;
 	int r = back_object(back, values, &edge.object);
 
 	if (r == 0 && values->of[CAPTURE_FROM])
@@ -57,8 +57,13 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 		r = back_number(back, "to", values->of[CAPTURE_TO], &edge.to_at);
 	if (r == 0 && values->of[CAPTURE_OPERATION])
 		r = back_number(back, "operation", values->of[CAPTURE_OPERATION], &operation);
+	if (r == 0 && values->of[CAPTURE_CHOICE])
+		r = back_number(back, "choice", values->of[CAPTURE_CHOICE], &choice);
+	if (r == 0 && values->of[CAPTURE_WEIGHT])
+		r = back_number(back, "weight", values->of[CAPTURE_WEIGHT], &edge.weight);
 	if (r < 0)
 		return r;
+	edge.choice = (uint32_t)choice;
 	edge.operation = (uint8_t)operation;
 	take_comm(back, values->of[CAPTURE_FROM_COMM], edge.from, edge.from_at, edge.from_comm);
 	take_comm(back, values->of[CAPTURE_TO_COMM], edge.to, edge.to_at, edge.to_comm);

@@ -64,7 +64,18 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	block.operation = (uint32_t)operation;
 	if (values->of[CAPTURE_SUBMITTER])
 		block.submitter = back_serial(back, values->of[CAPTURE_SUBMITTER]);
+	if (values->of[CAPTURE_REASON_BY])
+		block.reason_task = back_serial(back, values->of[CAPTURE_REASON_BY]);
+	if (values->of[CAPTURE_REASON]) {
+		int reason = clew_request_reason_from_name(values->of[CAPTURE_REASON]);
+
+		if (reason < 0)
+			return back_fail(back, "reason=%.40s: this is no reason of a request", values->of[CAPTURE_REASON]);
+		block.reason = (uint8_t)reason;
+	}
 	r = back->sink.request(back->sink.context, &block);
+	if (r >= 0)
+		r = back_pages(back, number, values->of[CAPTURE_PAGES]);
 	return r < 0 ? r : take_below(back, values->of[CAPTURE_BELOW], number);
 }
 

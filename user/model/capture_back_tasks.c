@@ -203,7 +203,16 @@ int back_tasks(struct back *back)
 		r = take_task(back, span, &tids);
 		if (r == 0)
 			r = take_spins(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_SPINS]);
+		if (r == 0)
+			r = back_touches(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_TOUCHES]);
+		if (r == 0)
+			r = back_announcements(back, back->serials[span],
+					       back_values(back, model->spans[span].attributes)->of[CAPTURE_ANNOUNCED]);
+		if (r == 0)
+			r = back_environment(back, back->serials[span],
+					     back_values(back, model->spans[span].attributes)->of[CAPTURE_ENVIRONMENT]);
 	}
+	back_order_announcements(back);
 	/* Threads of no number get one, so that they can be asked for. */
 	for (size_t i = 0; i < back->trace->tasks.count && r == 0 && !back->from_capture; i++) {
 		struct trace_task *task = trace_task_at(back->trace, i);

@@ -449,6 +449,10 @@ static void describe_lone(struct conversion *conversion, const struct clew_edge 
 		pairs_add_number(pairs, CAPTURE_TO, edge->to_at);
 	if (edge->operation)
 		pairs_add_number(pairs, CAPTURE_OPERATION, edge->operation);
+	if (edge->choice) {
+		pairs_add_number(pairs, CAPTURE_CHOICE, edge->choice);
+		pairs_add_number(pairs, CAPTURE_WEIGHT, edge->weight);
+	}
 	add_comm(conversion, CAPTURE_FROM_COMM, edge->from_comm, edge->from, edge->from_at);
 	add_comm(conversion, CAPTURE_TO_COMM, edge->to_comm, edge->to, edge->to_at);
 }

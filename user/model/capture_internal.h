@@ -70,6 +70,14 @@
 	KEY(SECTOR, "sector")                                                                                                              \
 	KEY(BYTES, "bytes")                                                                                                                \
 	KEY(FILE, "file")                                                                                                                  \
+	KEY(REASON, "reason")                                                                                                              \
+	KEY(REASON_BY, "reason_by")                                                                                                        \
+	KEY(PAGES, "pages")                                                                                                                \
+	KEY(ANNOUNCED, "announced")                                                                                                        \
+	KEY(ENVIRONMENT, "environment")                                                                                                    \
+	KEY(TOUCHES, "touches")                                                                                                            \
+	KEY(CHOICE, "choice")                                                                                                              \
+	KEY(WEIGHT, "weight")                                                                                                              \
 	KEY(SPINS, "spins")
 
 enum capture_key {
@@ -195,6 +203,8 @@ struct conversion {
 	uint32_t *sleep_dependency;		/* by sleep, CLEW_NONE none */
 	uint32_t *dependency_edge;		/* the first edge of each dependency */
 	struct vector device_extents;		/* by device span */
+	struct sort_key *touches;		/* by task, once ordered */
+	struct sort_key *announcements;		/* likewise */
 	struct map wait_index;			/* (attributes, kind) -> wait */
 	uint32_t types[32];			/* of edges, own ones included */
 
@@ -219,6 +229,14 @@ int capture_emit_cpus(struct conversion *conversion);
 /* capture_requests.c */
 int capture_make_device_spans(struct conversion *conversion);
 int capture_emit_devices(struct conversion *conversion);
+/* capture_pages.c: into `pairs` */
+void capture_describe_pages(struct conversion *conversion, const struct clew_trace_request *request);
+int capture_describe_touches(struct conversion *conversion, uint32_t serial);
+/* capture_announce.c: into `pairs` */
+int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
+void capture_describe_environment(struct conversion *conversion, uint32_t serial);
+/* Whether a text is told by a process's span. */
+bool capture_is_environment(uint64_t hash);
 /* capture_edges.c */
 int capture_make_edges(struct conversion *conversion);
 int capture_finish_edges(struct conversion *conversion);

@@ -238,6 +238,9 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 	const struct clew_text_record *text = (const void *)(uintptr_t)slot->value;
 	char key[64];
 
+	/* A span's own: its process has another number when the notation is read. */
+	if (capture_is_environment(slot->key))
+		return;
 	snprintf(key, sizeof(key), "text.%" PRIu64, slot->key);
 	pairs_begin(pairs, key);
 	pairs_text(pairs, (const char *)(text + 1));
@@ -265,7 +268,7 @@ static void describe_map(struct pairs *pairs, const struct map *map, void (*desc
 
 void capture_describe(struct conversion *conversion)
 {
-	static const char *const told[] = {"kernel", "machine", "host", "command", "topology"};
+	static const char *const told[] = {"kernel", "machine", "host", "command", "topology", "environment", "layers"};
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;

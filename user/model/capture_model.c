@@ -75,6 +75,8 @@ static void done(struct conversion *conversion)
 	map_done(&conversion->wait_shapes.index);
 	map_done(&conversion->edge_shapes.index);
 	map_done(&conversion->wait_index);
+	free(conversion->touches);
+	free(conversion->announcements);
 	free(conversion->endpoints);
 	free(conversion->endpoint_begin);
 	free(conversion->sleep_dependency);

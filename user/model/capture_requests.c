@@ -111,6 +111,7 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	pairs_number(pairs, block->issued);
 	pairs_byte(pairs, ' ');
 	pairs_number(pairs, block->completed);
+	capture_describe_pages(conversion, request);
 	if (request->lower_count)
 		pairs_begin(pairs, capture_key_words[CAPTURE_BELOW]);
 	for (uint32_t i = 0; i < request->lower_count; i++) {

@@ -97,8 +97,16 @@ static int meet_all(struct conversion *conversion)
 		if (r == 0)
 			r = meet(conversion, lone[i].to);
 	}
-	for (size_t i = 0; i < conversion->request_count && r == 0; i++)
-		r = meet_if_any(conversion, conversion->requests[i].block.submitter);
+	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
+		const struct clew_trace_request *request = &conversion->requests[i];
+
+		r = meet_if_any(conversion, request->block.submitter);
+		if (r == 0)
+			r = meet_if_any(conversion, request->block.reason_task);
+		for (uint32_t k = 0; k < request->page_count && r == 0; k++)
+			for (uint32_t w = 0; w < request->pages[k].writer_count && r == 0; w++)
+				r = meet_if_any(conversion, request->pages[k].writers[w]);
+	}
 	for (size_t i = 0; i < trace->spins.count && r == 0; i++) {
 		r = meet(conversion, spins[i].task);
 		if (r == 0)
@@ -271,6 +279,14 @@ static int make_actor(struct conversion *conversion, uint32_t number, uint32_t c
 		describe_task(conversion, task);
 	else
 		pairs_add(&conversion->pairs, CAPTURE_UNSEEN, "yes");
+	if (task)
+		r = capture_describe_touches(conversion, task->task.serial);
+	if (task && r >= 0)
+		r = capture_describe_announcements(conversion, task->task.serial);
+	if (task)
+		capture_describe_environment(conversion, task->task.serial);
+	if (r < 0)
+		return r;
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, span, attributes);
 }

@@ -65,6 +65,15 @@ static const char *const evidences[CLEW_EVIDENCE_COUNT] = {
 	[CLEW_EVIDENCE_CANDIDATE] = "candidate",
 };
 
+static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
+	[CLEW_REQUEST_REASON_UNKNOWN] = "unknown",     [CLEW_REQUEST_REASON_BACKGROUND] = "background",
+	[CLEW_REQUEST_REASON_PERIODIC] = "periodic",   [CLEW_REQUEST_REASON_SYNC] = "sync",
+	[CLEW_REQUEST_REASON_FSYNC] = "fsync",	       [CLEW_REQUEST_REASON_MEMORY] = "memory",
+	[CLEW_REQUEST_REASON_THROTTLED] = "throttled", [CLEW_REQUEST_REASON_DIRECT] = "direct",
+	[CLEW_REQUEST_REASON_JOURNAL] = "journal",     [CLEW_REQUEST_REASON_METADATA] = "metadata",
+	[CLEW_REQUEST_REASON_READAHEAD] = "readahead", [CLEW_REQUEST_REASON_READ] = "read",
+};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *word(const char *const *words, size_t count, unsigned value)
@@ -117,6 +126,16 @@ const char *clew_request_operation_name(unsigned operation, unsigned bytes)
 	default:
 		return "other";
 	}
+}
+
+const char *clew_request_reason_name(unsigned reason)
+{
+	return word(request_reasons, COUNT(request_reasons), reason);
+}
+
+int clew_request_reason_from_name(const char *name)
+{
+	return value_of(request_reasons, COUNT(request_reasons), name);
 }
 
 int clew_wait_kind_from_name(const char *name)

@@ -170,6 +170,8 @@ struct clew_sink trace_sink(struct clew_trace *trace)
 		.request = trace_add_request,
 		.below = trace_add_below,
 		.spin = trace_add_spin,
+		.pages = trace_add_pages,
+		.touch = trace_add_touch,
 	};
 }
 
@@ -193,8 +195,11 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 	trace->readies.item = sizeof(struct clew_ready);
 	trace->lone_edges.item = sizeof(struct clew_edge);
 	trace->gaps.item = sizeof(struct clew_gap);
+	trace->announcements.item = sizeof(const struct clew_announce *);
 	trace->requests.item = sizeof(struct clew_trace_request);
 	trace->below.item = sizeof(struct below);
+	trace->page_extents.item = sizeof(struct clew_page_extent);
+	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
 	trace->metas.item = sizeof(const char *);
 	trace->own_types.item = sizeof(const char *);
@@ -229,8 +234,13 @@ void clew_trace_free(struct clew_trace *trace)
 	vector_done(&trace->readies);
 	vector_done(&trace->lone_edges);
 	vector_done(&trace->gaps);
+	vector_done(&trace->announcements);
 	vector_done(&trace->requests);
 	vector_done(&trace->below);
+	vector_done(&trace->page_extents);
+	vector_done(&trace->touches);
+	map_done(&trace->touched_files);
+	map_done(&trace->last_touches);
 	vector_done(&trace->spins);
 	free(trace->throttles.data);
 	vector_done(&trace->metas);
@@ -274,6 +284,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 		return r;
 	trace_blind_sleeps(trace);
 	r = trace_finish_requests(trace);
+	if (r >= 0)
+		r = trace_finish_touches(trace);
 	return r < 0 ? r : trace_finish_tasks(trace);
 }
 
@@ -345,8 +357,9 @@ static size_t vector_used(const struct vector *vector)
 size_t clew_trace_memory(const struct clew_trace *trace)
 {
 	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
-	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->pages) + vector_used(&trace->tasks) +
-	       vector_used(&trace->requests) + vector_used(&trace->below) + vector_used(&trace->spins) + trace->number_bytes +
+	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->pages) + vector_used(&trace->tasks) + vector_used(&trace->requests) + vector_used(&trace->below) +
+	       vector_used(&trace->page_extents) + vector_used(&trace->touches) + vector_used(&trace->spins) + trace->number_bytes +
 	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
 	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));

@@ -69,6 +69,13 @@ static int make_edges(struct clew_trace *trace)
 		bool of_sleep = keys[i].index < sleep_count;
 
 		edges[i] = of_sleep ? edge_of(trace, &sleeps[keys[i].index]) : lone[keys[i].index - sleep_count];
+		/* What is found out late may be of tasks that the builder has forgotten. */
+		if (edges[i].type == CLEW_EDGE_WRITEBACK || edges[i].type == CLEW_EDGE_READAHEAD) {
+			memset(edges[i].from_comm, 0, sizeof(edges[i].from_comm));
+			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
+			copy_comm(edges[i].from_comm, clew_trace_comm_at(trace, edges[i].from, edges[i].from_at));
+			copy_comm(edges[i].to_comm, clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
+		}
 		ended[i] = of_sleep ? keys[i].index : UINT32_MAX;
 	}
 	free(keys);

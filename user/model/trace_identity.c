@@ -137,6 +137,16 @@ static int take_gap(struct clew_trace *trace, const struct clew_gap *gap)
 	return 0;
 }
 
+static int take_announce(struct clew_trace *trace, const struct clew_announce *announce)
+{
+	void *copy = arena_copy(&trace->arena, announce, sizeof(*announce) + announce->size);
+
+	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0)
+		return -ENOMEM;
+	((const struct clew_announce **)trace->announcements.data)[trace->announcements.count++] = copy;
+	return 0;
+}
+
 static int take_life(struct clew_trace *trace, const struct clew_life *record)
 {
 	struct trace_task *task = trace_task_get(trace, record->task), *other;
@@ -194,6 +204,8 @@ int trace_identity(void *context, const struct clew_header *header)
 		return take_record(trace, &trace->cgroups, cgroup->id, 0, cgroup, sizeof(*cgroup) + cgroup->path_size);
 	case CLEW_KIND_TEXT:
 		return take_record(trace, &trace->texts, text->hash, 0, text, sizeof(*text) + text->text_size);
+	case CLEW_KIND_ANNOUNCE:
+		return take_announce(trace, (const struct clew_announce *)header);
 	case CLEW_KIND_GAP:
 		return take_gap(trace, (const struct clew_gap *)header);
 	default:
@@ -346,4 +358,10 @@ const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash)
 	const struct clew_text_record *text = look_up(&trace->texts, hash, 0);
 
 	return text ? (const char *)(text + 1) : NULL;
+}
+
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->announcements.count;
+	return trace->announcements.data;
 }

@@ -77,12 +77,17 @@ struct clew_trace {
 	size_t cpu_count;
 	size_t number_bytes; /* of all struct numbers */
 
-	struct vector requests;	  /* struct clew_trace_request; by number until finished */
-	struct vector below;	  /* struct below */
-	struct vector spins;	  /* in order of task, then end, once finished */
-	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
+	struct vector requests;	    /* struct clew_trace_request; by number until finished */
+	struct vector below;	    /* struct below */
+	struct vector page_extents; /* struct clew_page_extent; by request, then sector, once finished */
+	struct vector touches;	    /* struct clew_touch */
+	struct map touched_files;   /* (inode, device) -> number */
+	struct map last_touches;    /* (number << 32 | task, event) -> index of the latest of `touches` */
+	struct vector spins;	    /* in order of task, then end, once finished */
+	struct numbers throttles;   /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
+	struct vector announcements;		   /* const struct clew_announce *, into the arena */
 	struct arena arena;
 
 	pthread_mutex_t edge_lock;
@@ -134,6 +139,11 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 int trace_add_request(void *context, const struct clew_block_request *request);
 int trace_add_below(void *context, uint32_t upper, uint32_t lower);
 int trace_add_spin(void *context, const struct clew_spin *spin);
+int trace_add_pages(void *context, const struct clew_page_extent *extent);
+int trace_add_touch(void *context, const struct clew_touch *touch);
+/* Gives requests their pages; place_of as in trace_finish_requests. */
+int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
+int trace_finish_touches(struct clew_trace *trace);
 /* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in their places. */
 int trace_finish_requests(struct clew_trace *trace);
 

@@ -246,6 +246,7 @@ int trace_finish_requests(struct clew_trace *trace)
 	if (r >= 0) {
 		join_below(trace, place_of, numbers, true);
 		join_sleeps(trace, place_of, numbers, true);
+		r = trace_finish_pages(trace, place_of, numbers);
 	}
 	free(place_of);
 	return r;

@@ -90,6 +90,35 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
+/* Of a layer's point the ring holds what was read there, and the point's number; the file holds words. */
+static void put_announce(struct stream *stream, const void *data)
+{
+	struct {
+		struct clew_announce announce;
+		char text[CLEW_ANNOUNCE_TEXT];
+	} record;
+	const char *text = (const char *)data + sizeof(record.announce);
+	size_t size;
+
+	memcpy(&record.announce, data, sizeof(record.announce));
+	size = record.announce.size < CLEW_ANNOUNCE_TEXT ? record.announce.size : 0;
+	if (record.announce.reserved && stream->recorder->layers) {
+		const struct clew_layers *layers = stream->recorder->layers;
+		const struct clew_layer_call *call = NULL;
+		const struct clew_layer_point *point = clew_layers_point(layers, record.announce.reserved - 1u, NULL, &call);
+
+		record.announce.event = point && point == &call->end;
+		size = clew_layers_words(layers, record.announce.reserved - 1u, text, size, record.announce.header.flags, record.text,
+					 sizeof(record.text));
+	} else {
+		memcpy(record.text, text, size);
+	}
+	record.announce.header.flags = 0;
+	record.announce.reserved = 0;
+	record.announce.size = (uint16_t)size;
+	put(stream, &record, sizeof(record.announce) + size);
+}
+
 /* Names a kernel address the first time it is met, and again when another one took its place. */
 static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 {
@@ -107,7 +136,21 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	memcpy(record.bytes, name, record.text.text_size);
 	put(stream, &record, sizeof(record.text) + record.text.text_size);
 	/* Nothing in the kernel counted it: the ledger takes it as read here. */
-	stream->made++;
+	stream->made[CLEW_KIND_TEXT]++;
+}
+
+/* A DIRTY extent that calls wrote wholly is two extents in the file. */
+static void put_extent(struct stream *stream, const struct clew_extent *extent)
+{
+	struct clew_extent record = *extent;
+
+	record.header.flags &= ~CLEW_EXTENT_WRITTEN;
+	put(stream, &record, sizeof(record));
+	if (!(extent->header.flags & CLEW_EXTENT_WRITTEN))
+		return;
+	record.header.flags = CLEW_EXTENT_WRITE;
+	put(stream, &record, sizeof(record));
+	stream->made[CLEW_KIND_EXTENT]++;
 }
 
 static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
@@ -140,6 +183,12 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		break;
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
+		break;
+	case CLEW_KIND_EXTENT:
+		put_extent(stream, data);
+		break;
+	case CLEW_KIND_ANNOUNCE:
+		put_announce(stream, data);
 		break;
 	case CLEW_KIND_WORK: {
 		const struct clew_work *work = data;
@@ -389,6 +438,42 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 	return 0;
 }
 
+/* Extents and handles that were not told when the gate shut. No program touches them any more. */
+static void put_open(struct stream *stream)
+{
+	struct clew_cpu_state *cpu = &stream->recorder->cpus[stream->cpu];
+	struct clew_header header = {.time = clew_now(), .lost = cpu->lost, .cpu = stream->cpu};
+
+	for (unsigned event = 0; event < CLEW_EXTENT_EVENTS; event++) {
+		const struct clew_open_extent *open = &cpu->extents[event];
+		struct clew_extent record = {.header = header,
+					     .begin = open->begin,
+					     .inode = open->inode,
+					     .offset = open->offset,
+					     .bytes = open->bytes,
+					     .device = open->device,
+					     .task = open->task};
+
+		if (!open->bytes)
+			continue;
+		record.header.kind = CLEW_KIND_EXTENT;
+		record.header.flags = event | (open->written ? CLEW_EXTENT_WRITTEN : 0);
+		cpu->counts[CLEW_KIND_EXTENT].seen++;
+		cpu->counts[CLEW_KIND_EXTENT].reserved++;
+		pass_on(stream, &record, sizeof(record));
+	}
+	if (cpu->handle.device) {
+		struct clew_journal record = {
+			.header = header, .transaction = cpu->handle.transaction, .device = cpu->handle.device, .task = cpu->handle.task};
+
+		record.header.kind = CLEW_KIND_JOURNAL;
+		record.header.flags = CLEW_JOURNAL_HANDLE;
+		cpu->counts[CLEW_KIND_JOURNAL].seen++;
+		cpu->counts[CLEW_KIND_JOURNAL].reserved++;
+		pass_on(stream, &record, sizeof(record));
+	}
+}
+
 void clew_drain_stop(struct clew_recorder *recorder)
 {
 	atomic_store(&recorder->stopping, true);
@@ -402,6 +487,7 @@ void clew_drain_stop(struct clew_recorder *recorder)
 		struct stream *stream = &recorder->streams[cpu];
 		uint32_t lost = recorder->cpus[cpu].lost;
 
+		put_open(stream);
 		if (lost != stream->lost)
 			put_gap(stream, clew_now(), lost - stream->lost);
 	}

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "announce.h"
 #include "clew.skel.h"
 #include "kernel.h"
 #include "programs.h"
@@ -52,9 +53,21 @@ static const struct {
 	{"clew_direct_reclaim_begin", "memory reclaim", "waits for memory are told as their call's kind"},
 	{"clew_group_reclaim_begin", "group memory reclaim", "waits for a group's memory are told as their call's kind"},
 	{"clew_compaction_begin", "memory compaction", "waits for compaction are told as their call's kind"},
+	{"clew_cache_dirty_folio", "dirty pages", "who wrote what a request carries"},
+	{"clew_cache_ext4_da_write", "ext4 writes", "who wrote to an ext4 page that was dirty already"},
+	{"clew_cache_xfs_write", "xfs writes", "who wrote to an xfs page that was dirty already"},
+	{"clew_cache_btrfs_write", "btrfs writes", "who wrote to a btrfs page that was dirty already"},
+	{"clew_cache_dirty_buffer", "stores to ext4", "who stored to a mapped ext4 page that was dirty already"},
+	{"clew_cache_get_pages", "use of cached pages", "who used pages that were read ahead"},
+	{"clew_cache_drop", "dropped pages", "what was never written or used"},
+	{"clew_cache_writeback_start", "writeback", "why a request was written"},
+	{"clew_cache_jbd2_start", "ext4 journal", "who awaited which commit, and who held it up"},
+	{"clew_cache_xfs_sync", "xfs log", "who awaited which checkpoint, and who was in it"},
+	{"clew_cache_btrfs_sync", "btrfs transactions", "who awaited which commit, and who was in it"},
 };
 
 /* One of them is enough. */
+static const char *const throttle_programs[] = {"clew_cache_throttled", "clew_cache_throttled_numbers"};
 static const char *const ring_programs[] = {"clew_io_uring_submit_req", "clew_io_uring_submit_sqe"};
 
 static void add(struct table *table, const char *name, const char *tier, bool available, const char *reason, const char *costs)
@@ -141,13 +154,15 @@ static bool try_compat(void)
 }
 
 /* All programs at once; NULL if they do not load together, and each has to be tried by itself. */
-static struct clew_bpf *load_all(const struct btf *btf)
+static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbols *symbols)
 {
+	const struct clew_program_choice choice = {.page_cache = true};
 	struct clew_bpf *bpf = clew_bpf__open();
 
 	if (!bpf)
 		return NULL;
-	clew_programs_choose(bpf, btf, false);
+	clew_programs_addresses(bpf, symbols);
+	clew_programs_choose(bpf, btf, &choice);
 	if (!clew_bpf__load(bpf))
 		return bpf;
 	clew_bpf__destroy(bpf);
@@ -177,6 +192,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	struct clew_message message;
 	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
+	struct clew_kernel_symbols *symbols = NULL;
 	struct clew_bpf *all;
 	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
 	int error;
@@ -186,11 +202,18 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
 	    "everything: clew's programs cannot be fitted to the kernel");
 	libbpf_set_print(NULL);
-	all = privileged && btf ? load_all(btf) : NULL;
+	clew_kernel_symbols_load(&symbols);
+	all = privileged && btf ? load_all(btf, symbols) : NULL;
+	clew_kernel_symbols_free(symbols);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		error = privileged && btf ? try_one(all, programs[i].program) : -EPERM;
 		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
 	}
+	error = -ENOENT;
+	for (size_t i = 0; error && i < sizeof(throttle_programs) / sizeof(throttle_programs[0]); i++)
+		error = privileged && btf ? try_one(all, throttle_programs[i]) : -EPERM;
+	add(&table, "throttled writers", "base", !error, privileged && btf ? strerror(-error) : no,
+	    "that a writer sleeps because too much is dirty");
 	error = -ENOENT;
 	for (size_t i = 0; error && i < sizeof(ring_programs) / sizeof(ring_programs[0]); i++)
 		error = privileged && btf ? try_one(all, ring_programs[i]) : -EPERM;
@@ -202,6 +225,9 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
 	    "nothing: no 32-bit program can run here either");
 
+	error = clew_announce_possible();
+	add(&table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
+	    "what programs announce of themselves, and the layers that are described");
 	add(&table, "kprobe", "kprobe", access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0, "built without CONFIG_KPROBES",
 	    "nothing yet: no answer of this version rests on kprobes");
 	error = privileged && btf ? try_fentry(btf) : -EPERM;

@@ -14,7 +14,7 @@ struct clew_feature {
 	char reason[256]; /* why not, "" if available */
 };
 
-#define CLEW_FEATURES_MOST 48
+#define CLEW_FEATURES_MOST 72
 
 /* Tries everything; returns how many features are in the table. */
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST]);

@@ -10,6 +10,7 @@
 
 #include "recorder.h"
 
+struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
 
@@ -32,7 +33,7 @@ struct stream {
 	size_t fill;	    /* bytes found in the ring of everything else in this round */
 	size_t slot_fill;   /* and slots in the other */
 	uint64_t read[CLEW_KIND_COUNT];
-	uint64_t made; /* TEXT records of the drain's own making */
+	uint64_t made[CLEW_KIND_COUNT]; /* records of the drain's own making */
 	int error;
 };
 
@@ -57,7 +58,7 @@ struct cost_sampler {
 		int kind; /* whose count tells how often it ran, -1 none */
 		uint64_t start_time, start_count;
 		uint64_t time, count;
-	} programs[64];
+	} programs[160];
 	unsigned program_count;
 };
 
@@ -83,6 +84,12 @@ struct clew_recorder {
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
+	const struct clew_layers *layers; /* NULL none */
+	struct clew_announcer *announcer; /* NULL: nothing is announced here */
+	const char *page_cache;		  /* what of it is recorded: "on", "off", "refused" by the kernel */
+	unsigned modules;		  /* that were there when programs were loaded last, by clew_programs_modules; ~0 never look */
+	struct clew_bpf *more[4];	  /* programs for modules that came later */
+	unsigned more_count;
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
 };
@@ -116,6 +123,11 @@ int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *o
 void clew_cost_open(struct clew_recorder *recorder);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
+
+/* modules.c: programs for file systems that are loaded while it is recorded. Close: before the rings are closed. */
+void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
+void clew_modules_tick(struct clew_recorder *recorder);
+void clew_modules_close(struct clew_recorder *recorder);
 
 /* ledger.c */
 int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary);

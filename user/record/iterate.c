@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
+#include "environment.h"
 #include "internal.h"
 
 /* What a pass writes for each task (bpf/iterate.h). */
@@ -103,12 +104,16 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &tasks[i];
 	qsort(sorted, count, sizeof(*sorted), by_tid);
+	if (count)
+		error = clew_environment_users(recorder, tasks[0].task.header.time);
 	for (size_t i = 0; i < count && !error; i++) {
 		struct clew_task_record *task = &tasks[i].task;
 
 		task->process = serial_of(sorted, count, task->pid);
 		task->parent = serial_of(sorted, count, task->parent);
 		error = clew_put_user(recorder, &tasks[i], sizeof(*task) + task->command_line_size);
+		if (!error && task->tid == task->pid && !(task->task_flags & CLEW_TASK_KTHREAD))
+			error = clew_environment_read(recorder, task->pid, task->task, task->header.time);
 	}
 	if (!error) {
 		uint32_t *known = malloc((count + 1) * sizeof(*known));

@@ -48,8 +48,7 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 				row->missed = state->counts[kind].missed;
 				row->read = kind == CLEW_KIND_WAKE ? row->reserved : recorder->streams[cpu].read[kind];
 				row->stored = kind == CLEW_KIND_WAKE ? row->reserved : clew_writer_stored(recorder->writer, cpu, kind);
-				if (kind == CLEW_KIND_TEXT)
-					row->stored -= recorder->streams[cpu].made;
+				row->stored -= recorder->streams[cpu].made[kind];
 			}
 			if (is_zero(row))
 				continue;

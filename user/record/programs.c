@@ -9,37 +9,155 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "clew.skel.h"
 #include "kernel.h"
 
-/* Of two programs for one tracepoint, the one that fits its third argument. */
-#define COMPLETE_ENTRY "clew_io_uring_complete_entry"
-#define COMPLETE_DATA  "clew_io_uring_complete"
+/* File systems that may be modules: these have types of their own, once they are loaded. */
+static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};
 
-static bool is_wanted(const struct btf *btf, const struct bpf_program *program, bool verify)
+#define MODULES (sizeof(modules) / sizeof(modules[0]))
+
+struct types {
+	const struct btf *kernel;
+	struct btf *modules[MODULES];
+};
+
+/* Of programs for one tracepoint, the one that fits: whether its argument is such a structure. */
+static const struct {
+	const char *program;
+	const char *structure;
+	unsigned argument;
+	bool is;
+} variants[] = {
+	{"clew_io_uring_complete_entry", "io_uring_cqe", 2, true},
+	{"clew_io_uring_complete", "io_uring_cqe", 2, false},
+	{"clew_cache_throttled", "dirty_throttle_control", 1, true},
+	{"clew_cache_throttled_numbers", "dirty_throttle_control", 1, false},
+};
+
+unsigned clew_programs_modules(void)
+{
+	unsigned found = 0;
+	char path[64];
+
+	for (size_t i = 0; i < MODULES; i++) {
+		snprintf(path, sizeof(path), "/sys/kernel/btf/%s", modules[i]);
+		if (access(path, F_OK) == 0)
+			found |= 1u << i;
+	}
+	return found;
+}
+
+static void types_open(struct types *types, struct btf *kernel)
+{
+	unsigned found = clew_programs_modules();
+
+	*types = (struct types){.kernel = kernel};
+	for (size_t i = 0; i < MODULES; i++)
+		if (found & (1u << i))
+			types->modules[i] = btf__load_module_btf(modules[i], kernel);
+}
+
+static void types_close(struct types *types)
+{
+	for (size_t i = 0; i < MODULES; i++)
+		btf__free(types->modules[i]);
+}
+
+static bool has_tracepoint(const struct types *types, const char *name)
+{
+	if (clew_kernel_has_tracepoint(types->kernel, name))
+		return true;
+	for (size_t i = 0; i < MODULES; i++)
+		if (types->modules[i] && clew_kernel_has_tracepoint(types->modules[i], name))
+			return true;
+	return false;
+}
+
+/* A member of an enumeration that has no name. */
+static bool find_member(const struct btf *btf, const char *name, uint32_t *ret_value)
+{
+	for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
+		const struct btf_type *type = btf__type_by_id(btf, id);
+		const struct btf_enum *members;
+
+		if (!btf_is_enum(type) || type->name_off)
+			continue;
+		members = btf_enum(type);
+		for (uint32_t i = 0; i < btf_vlen(type); i++)
+			if (!strcmp(btf__name_by_offset(btf, members[i].name_off), name)) {
+				*ret_value = members[i].val;
+				return true;
+			}
+	}
+	return false;
+}
+
+static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
+{
+	const char *const tree = "IO_TREE_INODE_IO", *const written = "EXTENT_DELALLOC";
+	uint32_t value = 0;
+
+	if (!has_tracepoint(types, "btrfs_set_extent_bit"))
+		return;
+	for (size_t i = 0; i <= MODULES; i++) {
+		const struct btf *btf = i == MODULES ? types->kernel : types->modules[i];
+
+		if (!bpf->rodata->btrfs_inode_tree && find_member(btf, tree, &value))
+			bpf->rodata->btrfs_inode_tree = value;
+		if (!bpf->rodata->btrfs_written && find_member(btf, written, &value))
+			bpf->rodata->btrfs_written = value;
+	}
+	/* Before 6.2 it was no member of an enumeration. */
+	if (!bpf->rodata->btrfs_written)
+		bpf->rodata->btrfs_written = 1 << 4;
+}
+
+static bool is_wanted(const struct types *types, const struct clew_bpf *bpf, const struct bpf_program *program,
+		      const struct clew_program_choice *choice)
 {
 	const char *name = bpf_program__name(program), *tracepoint = strchr(bpf_program__section_name(program), '/');
 
 	if (!strcmp(name, "clew_verify_switch"))
-		return verify;
+		return choice->verify;
+	if (!strncmp(name, "clew_cache_", 11) && !choice->page_cache)
+		return false;
+	/* It hangs on a tracepoint of all work items, and needs the types of a file system that may not be there. */
+	if (!strcmp(name, "clew_cache_xfs_push") && (!bpf->rodata->work_xfs_push || !has_tracepoint(types, "xfs_file_fsync")))
+		return false;
+	/* Where stores fault matters to one file system only. */
+	if (!strncmp(name, "clew_cache_store_", 17) && !has_tracepoint(types, "xfs_file_fsync"))
+		return false;
 	if (!tracepoint || strncmp(bpf_program__section_name(program), "tp_btf/", 7))
 		return true;
-	if (!clew_kernel_has_tracepoint(btf, tracepoint + 1))
+	if (!has_tracepoint(types, tracepoint + 1))
 		return false;
-	if (!strcmp(name, COMPLETE_ENTRY))
-		return clew_kernel_tracepoint_takes(btf, tracepoint + 1, 2, "io_uring_cqe");
-	if (!strcmp(name, COMPLETE_DATA))
-		return !clew_kernel_tracepoint_takes(btf, tracepoint + 1, 2, "io_uring_cqe");
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		if (!strcmp(name, variants[i].program))
+			return variants[i].is ==
+			       clew_kernel_tracepoint_takes(types->kernel, tracepoint + 1, variants[i].argument, variants[i].structure);
 	return true;
 }
 
-void clew_programs_choose(struct clew_bpf *bpf, const struct btf *btf, bool verify)
+void clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct clew_program_choice *choice)
 {
 	struct bpf_program *program;
+	struct timespec tick = {};
+	struct types types;
 
-	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, is_wanted(btf, program, verify));
+	types_open(&types, btf);
+	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
+	find_btrfs(&types, bpf);
+	types_close(&types);
+	bpf->rodata->page_cache = choice->page_cache;
+	/* The coarse clock goes by the kernel's ticks. */
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	bpf->rodata->jiffy = tick.tv_nsec;
 }
 
 /* Without symbols the kernel side does without: faults in calls, functions, armers and quotas are not told. */
@@ -61,6 +179,9 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"wq_barrier_func", &bpf->rodata->work_barrier, NULL},
 		{"iomap_dio_bio_end_io", &bpf->rodata->direct_end_io, NULL},
 		{"lo_rw_aio_complete", &bpf->rodata->loop_complete, NULL},
+		{"btrfs_simple_end_io", &bpf->rodata->btrfs_end_io, NULL},
+		{"btrfs_orig_write_end_io", &bpf->rodata->btrfs_write_end_io, NULL},
+		{"xlog_cil_push_work", &bpf->rodata->work_xfs_push, NULL},
 	};
 	uint64_t start, end;
 

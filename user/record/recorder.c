@@ -22,8 +22,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "announce.h"
 #include "calls.h"
 #include "clew.skel.h"
+#include "environment.h"
 #include "internal.h"
 #include "kernel.h"
 #include "programs.h"
@@ -67,8 +69,10 @@ static void *map_memory(struct bpf_map *map, size_t size)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
-static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
+		     struct clew_message *message)
 {
+	const struct clew_program_choice choice = {.verify = options->verify, .page_cache = page_cache};
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
@@ -85,9 +89,10 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
-	clew_kernel_symbols_load(&recorder->symbols);
+	if (!recorder->symbols)
+		clew_kernel_symbols_load(&recorder->symbols);
 	clew_programs_addresses(bpf, recorder->symbols);
-	clew_programs_choose(bpf, btf, options->verify);
+	clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
 
 	bpf->rodata->self_pid = getpid();
@@ -96,8 +101,11 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 		return clew_say(message, error, "the table of system calls is wrong: build clew again");
 	clew_compat_calls(bpf->rodata->compat_call);
 	error = clew_filter_prepare(bpf, options, message);
+	if (!error)
+		error = clew_environment_prepare(bpf, options->environment, message);
 	if (error)
 		return error;
+	clew_announce_prepare(bpf);
 	clew_drain_sizes(recorder);
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
@@ -121,6 +129,20 @@ static int load(struct clew_recorder *recorder, const struct clew_recorder_optio
 	return 0;
 }
 
+/* A kernel that takes all but the page cache's programs still tells the rest. */
+static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+{
+	int error = load_with(recorder, options, !options->no_page_cache, message);
+
+	recorder->page_cache = options->no_page_cache ? "off" : "on";
+	if (error != -ENOTSUP || options->no_page_cache || !recorder->bpf)
+		return error;
+	clew_bpf__destroy(recorder->bpf);
+	recorder->bpf = NULL;
+	recorder->page_cache = "refused";
+	return load_with(recorder, options, false, message);
+}
+
 static int write_meta(struct clew_recorder *recorder, const struct clew_recorder_options *options)
 {
 	struct utsname name;
@@ -139,8 +161,13 @@ static int write_meta(struct clew_recorder *recorder, const struct clew_recorder
 		error = clew_writer_meta(recorder->writer, "topology", topology);
 		free(topology);
 	}
+	error = error ? error : clew_writer_meta(recorder->writer, "page_cache", recorder->page_cache);
 	if (options->command)
 		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
+	if (options->environment)
+		error = error ? error : clew_writer_meta(recorder->writer, "environment", options->environment);
+	if (options->layers_text)
+		error = error ? error : clew_writer_meta(recorder->writer, "layers", options->layers_text);
 	return error;
 }
 
@@ -181,6 +208,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	recorder->ring_size = ring_size_of(options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
+	recorder->layers = options->layers;
 
 	error = load(recorder, options, message);
 	if (error)
@@ -206,6 +234,10 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 		error = clew_say(message, -errno, "the programs cannot be attached: %s: see `clew doctor`", strerror(errno));
 		goto fail;
 	}
+	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
+	if (error)
+		goto fail;
+	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_open(recorder);
 	*ret_recorder = recorder;
 	return 0;
@@ -247,6 +279,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	if (now >= recorder->next_clock)
 		write_clock(recorder);
 	clew_cost_tick(recorder, now);
+	clew_modules_tick(recorder);
 	return clew_writer_error(recorder->writer);
 }
 
@@ -290,6 +323,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		end = clew_now();
 		wait_for_programs();
 	}
+	clew_announce_close(recorder->announcer);
 	clew_drain_stop(recorder);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);
@@ -299,6 +333,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o",
 					 strerror(-result));
 	}
+	clew_modules_close(recorder);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

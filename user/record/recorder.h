@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include <clew/capture.h>
+#include <clew/layer.h>
 
 /* One line of words for what went wrong: "what is wrong: what to do". */
 struct clew_message {
@@ -33,11 +34,16 @@ struct clew_recorder_options {
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
-	const char *comm;     /* glob, or NULL */
-	const char *cgroup;   /* path of a cgroup directory, or NULL */
-	const char *command;  /* words for the file's "command", or NULL */
-	size_t ring_size;     /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
-	uint64_t pause_drain; /* ns that draining waits after the start: to test loss */
+	const char *comm;		  /* glob, or NULL */
+	const char *cgroup;		  /* path of a cgroup directory, or NULL */
+	const char *command;		  /* words for the file's "command", or NULL */
+	const char *program;		  /* that the command runs, or NULL */
+	const char *environment;	  /* names of variables with commas between, or NULL */
+	const char *layers_text;	  /* descriptions, for the file, or NULL */
+	const struct clew_layers *layers; /* the same read: the caller's */
+	size_t ring_size;		  /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
+	uint64_t pause_drain;		  /* ns that draining waits after the start: to test loss */
+	bool no_page_cache;		  /* leave out what goes on in the page cache and the journals */
 	bool sync;
 	bool verify; /* count switches a second time, to check the ledger */
 };

@@ -288,6 +288,7 @@ static const struct table_column bio_columns[] = {
 	BIO(file_device, STORE_KEYED, "inode"),
 	BIO(index, STORE_KEYED, "inode"),
 	BIO(parent, STORE_PLAIN, NULL),
+	BIO(contiguous, STORE_SAME, "bytes"),
 };
 
 #define REQUEST(member, coding, reference) AT(#member, struct clew_request, member, 0, coding, reference, 0)
@@ -313,6 +314,7 @@ static const struct table_column request_columns[] = {
 	AT("issued", struct clew_request, issued, 0, STORE_SAME, "queued", CLEW_REQUEST_WHOLE),
 	AT("inode", struct clew_request, inode, 0, STORE_KEYED, "task", CLEW_REQUEST_WHOLE),
 	AT("file_device", struct clew_request, file_device, 0, STORE_KEYED, "task", CLEW_REQUEST_WHOLE),
+	AT("offset", struct clew_request, offset, 0, STORE_KEYED, "inode", CLEW_REQUEST_WHOLE),
 };
 
 static const struct table_column lock_columns[] = {
@@ -333,6 +335,63 @@ static const struct table_column ring_columns[] = {
 
 static const struct table_column refill_columns[] = {
 	AT("cgroup", struct clew_refill, cgroup, 0, STORE_RECENT, "cgroup", 0),
+};
+
+#define EXTENT(member, coding, reference) AT(#member, struct clew_extent, member, 0, coding, reference, 0)
+
+static const struct table_column extent_columns[] = {
+	EXTENT(inode, STORE_RECENT, "inode"),
+	EXTENT(device, STORE_KEYED, "inode"),
+	EXTENT(task, STORE_RECENT, "task"),
+	EXTENT(begin, STORE_BEFORE, "time"),
+	BY(struct clew_extent, offset, "inode", "flags"),
+	BY(struct clew_extent, bytes, "inode", "flags"),
+};
+
+#define PAGES(member, coding, reference) AT(#member, struct clew_pages, member, 0, coding, reference, 0)
+
+static const struct table_column pages_columns[] = {
+	LATEST("last_bio", STORE_U64, "bio", "bio"),
+	PAGES(bio, STORE_SAME, "last_bio"),
+	PAGES(inode, STORE_RECENT, "inode"),
+	PAGES(device, STORE_KEYED, "inode"),
+	PAGES(offset, STORE_KEYED, "inode"),
+	PAGES(bytes, STORE_KEYED, "inode"),
+	PAGES(at, STORE_PREVIOUS, "at"),
+};
+
+#define WRITEBACK(member, coding, reference) AT(#member, struct clew_writeback, member, 0, coding, reference, 0)
+
+static const struct table_column writeback_columns[] = {
+	WRITEBACK(work, STORE_RECENT, "work"),
+	WRITEBACK(task, STORE_RECENT, "task"),
+	WRITEBACK(inode, STORE_RECENT, "inode"),
+	WRITEBACK(device, STORE_KEYED, "inode"),
+	BY(struct clew_writeback, pages, "work", "flags"),
+	BY(struct clew_writeback, reason, "task", "flags"),
+	BY(struct clew_writeback, sync, "task", "flags"),
+	BY(struct clew_writeback, for_sync, "task", "flags"),
+};
+
+#define JOURNAL(member, coding, reference) AT(#member, struct clew_journal, member, 0, coding, reference, 0)
+
+static const struct table_column journal_columns[] = {
+	JOURNAL(device, STORE_RECENT, "device"),
+	JOURNAL(task, STORE_RECENT, "task"),
+	JOURNAL(transaction, STORE_KEYED, "device"),
+	JOURNAL(inode, STORE_RECENT, "inode"),
+	BY(struct clew_journal, block, "device", "flags"),
+	BY(struct clew_journal, value, "device", "flags"),
+};
+
+#define ANNOUNCE(member, coding, reference) AT(#member, struct clew_announce, member, 0, coding, reference, 0)
+
+static const struct table_column announce_columns[] = {
+	ANNOUNCE(task, STORE_RECENT, "task"),
+	ANNOUNCE(event, STORE_PLAIN, NULL),
+	BY(struct clew_announce, token, "task", "event"),
+	ANNOUNCE(size, STORE_KEYED, "task"),
+	TAIL("text", "size", sizeof(struct clew_announce)),
 };
 /* clang-format on */
 
@@ -365,6 +424,11 @@ static const struct table_kind table[] = {
 	{KIND("lock", CLEW_KIND_LOCK, struct clew_lock, lock_columns)},
 	{KIND("ring", CLEW_KIND_RING, struct clew_ring, ring_columns)},
 	{KIND("refill", CLEW_KIND_REFILL, struct clew_refill, refill_columns)},
+	{KIND("extent", CLEW_KIND_EXTENT, struct clew_extent, extent_columns)},
+	{KIND("pages", CLEW_KIND_PAGES, struct clew_pages, pages_columns)},
+	{KIND("writeback", CLEW_KIND_WRITEBACK, struct clew_writeback, writeback_columns)},
+	{KIND("journal", CLEW_KIND_JOURNAL, struct clew_journal, journal_columns)},
+	{KIND("announce", CLEW_KIND_ANNOUNCE, struct clew_announce, announce_columns), TAILED(struct clew_announce, size, STORE_TAIL_MAX)},
 };
 
 #define TABLE_COUNT (sizeof(table) / sizeof(table[0]))

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What programs tell of themselves: probes in user space, those of clew/announce.h
+ * and those that a layer's description names.
+ *
+ * The program at a probe does not sleep: text that is not in memory is not told.
+ * What a layer's point gives goes out as it was read; the drain makes words of it.
+ */
+#ifndef CLEW_BPF_ANNOUNCE_H
+#define CLEW_BPF_ANNOUNCE_H
+
+#include "life.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CLEW_SITES);
+	__type(key, __u32);
+	__type(value, struct clew_site);
+} clew_sites SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CLEW_POINTS);
+	__type(key, __u32);
+	__type(value, struct clew_point);
+} clew_points SEC(".maps");
+
+struct announce_record {
+	struct clew_announce announce;
+	char text[CLEW_ANNOUNCE_TEXT];
+};
+
+/* The argument of a probe, 0 and false if it cannot be read. */
+static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site, __u32 number, __u64 *ret_value)
+{
+	struct clew_operand *place;
+	__u64 value = 0;
+	__u8 shift;
+
+	*ret_value = 0;
+	if (number >= CLEW_SITE_ARGUMENTS)
+		return false;
+	place = &site->arguments[number];
+	if (place->kind == CLEW_OPERAND_CONSTANT) {
+		*ret_value = place->value;
+		return true;
+	}
+	if (place->kind == CLEW_OPERAND_NONE || bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
+		return false;
+	if (place->kind == CLEW_OPERAND_MEMORY && bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
+		return false;
+	shift = place->shift & 63;
+	value <<= shift;
+	*ret_value = place->is_signed ? (__u64)((__s64)value >> shift) : value >> shift;
+	return true;
+}
+
+/* Goes along the reads of a value; false if one fails. */
+static __always_inline bool follow_steps(struct clew_point_value *wanted, __u64 *value)
+{
+	for (int i = 0; i < CLEW_POINT_STEPS; i++) {
+		struct clew_step *step = &wanted->steps[i];
+		__u32 bytes = step->size > 8 ? 8 : step->size;
+		__u8 shift = (64 - 8 * bytes) & 63;
+		__u64 read = 0;
+
+		*value += step->add;
+		if (!bytes)
+			continue;
+		if (bpf_probe_read_user(&read, bytes, (void *)*value))
+			return false;
+		*value = step->is_signed ? (__u64)((__s64)(read << shift) >> shift) : read;
+	}
+	return true;
+}
+
+#define POINT_TEXT_MAX 128
+
+/* Value by value, numbers as eight bytes, texts with their NUL; one that cannot be had is a bit in the flags and nothing in the text. */
+static __noinline __u32 tell_point(struct pt_regs *registers, struct clew_site *site, struct clew_point *point,
+				   struct announce_record *record)
+{
+	__u32 size = 0, unknown = 0;
+
+	for (__u32 i = 0; i < CLEW_POINT_VALUES; i++) {
+		struct clew_point_value *wanted = &point->values[i];
+		__u32 max = wanted->text_max;
+		__u64 value;
+		long got;
+
+		if (i >= point->count)
+			break;
+		size &= CLEW_ANNOUNCE_TEXT - 1;
+		if (size > CLEW_ANNOUNCE_TEXT - POINT_TEXT_MAX || !read_argument(registers, site, wanted->argument, &value) ||
+		    !follow_steps(wanted, &value)) {
+			unknown |= 1u << i;
+			continue;
+		}
+		if (!wanted->is_text) {
+			bpf_probe_read_kernel(record->text + size, sizeof(value), &value);
+			size += sizeof(value);
+			continue;
+		}
+		if (max > POINT_TEXT_MAX)
+			max = POINT_TEXT_MAX;
+		got = bpf_probe_read_user_str(record->text + size, max, (void *)value);
+		if (got <= 0)
+			unknown |= 1u << i;
+		else
+			size += (__u32)got;
+	}
+	record->announce.header.flags = unknown;
+	return size & (CLEW_ANNOUNCE_TEXT - 1);
+}
+
+SEC("uprobe")
+int clew_announced(struct pt_regs *registers)
+{
+	__u32 number = bpf_get_attach_cookie(registers), size = 0;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct clew_task_state *state;
+	struct announce_record *record;
+	struct clew_point *point;
+	struct clew_site *site;
+	struct where where;
+	__u64 token, address, wanted;
+
+	if (!enabled || !here(&where) || bpf_get_current_pid_tgid() >> 32 == self_pid)
+		return 0;
+	site = bpf_map_lookup_elem(&clew_sites, &number);
+	if (!site)
+		return 0;
+	/* What is written from here on is told apart from what was written before: it has other descriptors. */
+	for (int event = 0; event < CLEW_EXTENT_EVENTS; event++)
+		where.cpu_state->extents[event].generation--;
+	state = task_state(task);
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_ANNOUNCE, where.time, sizeof(*record));
+	if (!record)
+		return 0;
+	record->announce.token = 0;
+	record->announce.task = state ? state->serial : 0;
+	record->announce.event = site->point == CLEW_POINT_END;
+	record->announce.reserved = 0;
+	if (site->point >= CLEW_POINT_FIRST) {
+		number = site->point - CLEW_POINT_FIRST;
+		point = bpf_map_lookup_elem(&clew_points, &number);
+		if (point) {
+			size = tell_point(registers, site, point, record);
+			record->announce.reserved = number + 1;
+		}
+	} else {
+		if (read_argument(registers, site, 0, &token))
+			record->announce.token = token;
+		if (site->point == CLEW_POINT_BEGIN && read_argument(registers, site, 1, &address) &&
+		    read_argument(registers, site, 2, &wanted)) {
+			size = wanted < CLEW_ANNOUNCE_TEXT ? wanted : CLEW_ANNOUNCE_TEXT - 1;
+			if (bpf_probe_read_user(record->text, size & (CLEW_ANNOUNCE_TEXT - 1), (void *)address))
+				size = 0;
+		}
+	}
+	record->announce.size = size;
+	record_submit(record);
+	return 0;
+}
+
+#endif

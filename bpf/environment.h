@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The environment variables that the user listed, of programs as they begin. Others
+ * never leave this program. Of each listed one a text is sent, an empty one if it
+ * is not set: what an earlier program of the process had is over.
+ */
+#ifndef CLEW_BPF_ENVIRONMENT_H
+#define CLEW_BPF_ENVIRONMENT_H
+
+#include "identity.h"
+
+#define ENVIRONMENT_MOST 8192 /* variables and pieces of long ones that are looked at */
+
+/* Names with their '=', in words of eight bytes, and which bytes of the words count. */
+const volatile __u32 environment_count;
+const volatile __u64 environment_names[CLEW_ENVIRONMENT_NAMES][CLEW_ENVIRONMENT_NAME / 8];
+const volatile __u32 environment_lengths[CLEW_ENVIRONMENT_NAMES];
+const volatile __u64 environment_masks[CLEW_ENVIRONMENT_NAMES][CLEW_ENVIRONMENT_NAME / 8];
+
+/* The variable at hand. Programs at an exec do not sleep. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, char[CLEW_TEXT_SIZE]);
+} clew_variable SEC(".maps");
+
+struct environment {
+	__u64 at;
+	__u64 end;
+	__u64 time;
+	__u32 serial;
+	__u32 cpu;
+	__u32 found; /* bits of the names */
+	bool inside; /* what is at `at` goes on with a variable */
+};
+
+static __noinline int send_variable(struct environment *environment, __u32 number, const char *value, __u32 size)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(environment->cpu);
+	struct text_record *record;
+
+	record = cpu_state ? record_reserve(cpu_state, environment->cpu, CLEW_KIND_TEXT, environment->time, sizeof(*record)) : NULL;
+	if (!record)
+		return 0;
+	record->text.hash = CLEW_TEXT_ENVIRONMENT | (__u64)number << 32 | environment->serial;
+	record->text.reserved = 0;
+	record->text.reserved2 = 0;
+	size = value && size < CLEW_TEXT_SIZE ? size : 0;
+	/* The older verifiers want to see a mask, which the compiler finds superfluous. */
+	barrier_var(size);
+	size &= CLEW_TEXT_SIZE - 1;
+	if (size && bpf_probe_read_kernel(record->bytes, size, value))
+		size = 0;
+	record->text.text_size = size;
+	record_submit(record);
+	return 0;
+}
+
+static long look_at_variable(__u32 index, struct environment *environment)
+{
+	__u32 zero = 0, size;
+	char *text = bpf_map_lookup_elem(&clew_variable, &zero);
+	bool inside = environment->inside;
+	long got;
+
+	if (!text || environment->at >= environment->end)
+		return 1;
+	__builtin_memset(text, 0, CLEW_ENVIRONMENT_NAME);
+	got = bpf_probe_read_user_str(text, CLEW_TEXT_SIZE, (void *)environment->at);
+	if (got <= 0)
+		return 1;
+	environment->inside = got == CLEW_TEXT_SIZE;
+	environment->at += environment->inside ? got - 1 : got;
+	if (inside)
+		return 0;
+	for (__u32 i = 0; i < CLEW_ENVIRONMENT_NAMES; i++) {
+		bool same = i < environment_count;
+		__u32 name;
+
+		for (__u32 word = 0; word < CLEW_ENVIRONMENT_NAME / 8; word++)
+			same &= ((((__u64 *)text)[word] ^ environment_names[i][word]) & environment_masks[i][word]) == 0;
+		if (!same)
+			continue;
+		environment->found |= 1u << i;
+		name = environment_lengths[i] & (CLEW_ENVIRONMENT_NAME - 1);
+		size = got - 1 > name ? got - 1 - name : 0;
+		send_variable(environment, i, text + name, size);
+	}
+	return 0;
+}
+
+/* What of a program's environment the user wants to know, at its exec. */
+static __always_inline void send_environment(struct task_struct *task, __u32 serial, __u32 cpu, __u64 time)
+{
+	struct environment environment = {.serial = serial, .cpu = cpu, .time = time};
+
+	if (!environment_count)
+		return;
+	environment.at = BPF_CORE_READ(task, mm, env_start);
+	environment.end = BPF_CORE_READ(task, mm, env_end);
+	bpf_loop(ENVIRONMENT_MOST, look_at_variable, &environment, 0);
+	for (__u32 i = 0; i < CLEW_ENVIRONMENT_NAMES; i++)
+		if (i < environment_count && !(environment.found >> i & 1))
+			send_variable(&environment, i, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What tasks do to files in the page cache, as extents: a CPU keeps one of each
+ * event, makes it longer while the touches go on where the last one ended, and
+ * tells it when they do not, at its next switch, and after a millisecond.
+ *
+ * Invariants: only task context touches, with preemption off, so a switch never
+ * meets a half-made extent; an interrupt looks at `touching`. Whoever orders
+ * extents and bios of one file by their beginnings orders them right: when a bio
+ * takes pages of a file along, or an extent of dirtied or dropped pages begins, the
+ * file's generation changes, and an extent of an older one grows no more.
+ */
+#ifndef CLEW_EXTENT_H
+#define CLEW_EXTENT_H
+
+#include "identity.h"
+
+#define EXTENT_AGE	1000000 /* ns */
+#define EXTENT_LOOK	64	/* touches after which the age is looked at */
+#define GENERATION_BITS 10
+#define HANDLE_OPEN	(1u << CLEW_EXTENT_EVENTS)
+
+/* Of a file; files may share one. A line of cache each. */
+struct generation {
+	__u32 value;
+	__u32 reserved;
+	__u64 added; /* pages that were read in */
+	__u64 used;  /* and told to be used */
+	__u64 rest[5];
+};
+
+static struct generation generations[1 << GENERATION_BITS];
+
+static __always_inline struct generation *generation_of(__u64 inode)
+{
+	return &generations[inode * 0x9e3779b97f4a7c15ULL >> (64 - GENERATION_BITS)];
+}
+
+static __always_inline __u32 generation_next(__u64 inode)
+{
+	return __sync_fetch_and_add(&generation_of(inode)->value, 1) + 1;
+}
+
+struct touch {
+	__u64 inode;
+	__u64 offset;
+	__u64 bytes;
+	__u32 device;
+	__u32 task;
+};
+
+static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event, __u64 now)
+{
+	struct clew_open_extent *open;
+	struct clew_extent *record;
+
+	if (event >= CLEW_EXTENT_EVENTS)
+		return 0;
+	open = &cpu_state->extents[event];
+	record = record_reserve(cpu_state, cpu, CLEW_KIND_EXTENT, now, sizeof(*record));
+	if (record) {
+		record->header.flags = event | (open->written ? CLEW_EXTENT_WRITTEN : 0);
+		record->begin = open->begin;
+		record->inode = open->inode;
+		record->offset = open->offset;
+		record->bytes = open->bytes;
+		record->device = open->device;
+		record->task = open->task;
+		record_submit(record);
+	}
+	open->bytes = 0;
+	return 0;
+}
+
+static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, const struct clew_journal *told)
+{
+	struct clew_journal *record = record_reserve(cpu_state, cpu, CLEW_KIND_JOURNAL, now, sizeof(*record));
+
+	if (!record)
+		return;
+	record->header.flags = told->header.flags;
+	record->transaction = told->transaction;
+	record->inode = told->inode;
+	record->block = told->block;
+	record->value = told->value;
+	record->device = told->device;
+	record->task = told->task;
+	record_submit(record);
+}
+
+static __always_inline void tell_handle(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now)
+{
+	struct clew_open_handle *handle = &cpu_state->handle;
+	struct clew_journal told = {
+		.header.flags = CLEW_JOURNAL_HANDLE, .transaction = handle->transaction, .device = handle->device, .task = handle->task};
+
+	if (!handle->device)
+		return;
+	tell_journal(cpu_state, cpu, now, &told);
+	handle->device = 0;
+}
+
+/* Tells what is open on this CPU and began `age` or longer before `now`. */
+__noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	__u32 left = 0, event;
+
+	if (!cpu_state)
+		return 0;
+	for (event = 0; event < CLEW_EXTENT_EVENTS; event++) {
+		struct clew_open_extent *open = &cpu_state->extents[event];
+
+		if (!(cpu_state->open & (1u << event)) || !open->bytes)
+			continue;
+		if (now - open->begin < age)
+			left |= 1u << event;
+		else
+			tell_extent(cpu_state, cpu, event, now);
+	}
+	if (cpu_state->open & HANDLE_OPEN)
+		tell_handle(cpu_state, cpu, now);
+	cpu_state->open = left;
+	return 0;
+}
+
+/* From an interrupt: a task that never sleeps must not keep what it did to itself. */
+static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
+{
+	if (unlikely(cpu_state->open) && !cpu_state->touching)
+		tell_extents(cpu, bpf_ktime_get_ns(), EXTENT_AGE);
+}
+
+static __always_inline void touch_begin(struct clew_cpu_state *cpu_state)
+{
+	*(volatile __u32 *)&cpu_state->touching = 1;
+	barrier();
+}
+
+static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
+{
+	barrier();
+	*(volatile __u32 *)&cpu_state->touching = 0;
+}
+
+/*
+ * One touch. `inode_address`: its path is sent when it is another one's than that
+ * of the last extent; 0 not.
+ */
+static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 event, const struct touch *touch, bool written,
+					 __u64 inode_address)
+{
+	struct clew_open_extent *open = &cpu_state->extents[event];
+	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
+	__u64 now = 0;
+
+	if (open->bytes) {
+		bool grows = open->inode == touch->inode && open->offset + open->bytes == touch->offset && open->task == touch->task &&
+			     open->device == touch->device && open->generation == generation && open->written == written;
+
+		if (unlikely(grows && ++open->grown >= EXTENT_LOOK)) {
+			now = bpf_ktime_get_ns();
+			open->grown = 0;
+			grows = now - open->begin < EXTENT_AGE;
+		}
+		if (likely(grows)) {
+			open->bytes += touch->bytes;
+			return;
+		}
+		/* A folio's buffers are stored to one by one, and pages are used again and again. */
+		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->inode == touch->inode &&
+		    open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
+		    open->task == touch->task && open->device == touch->device && open->generation == generation)
+			return;
+	}
+	if (!now)
+		now = bpf_ktime_get_ns();
+	if (open->bytes)
+		tell_extent(cpu_state, cpu, event, now);
+	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP)
+		generation = generation_next(touch->inode);
+	open->begin = now;
+	open->inode = touch->inode;
+	open->offset = touch->offset;
+	open->bytes = touch->bytes;
+	open->device = touch->device;
+	open->task = touch->task;
+	open->generation = generation;
+	open->grown = 0;
+	open->written = written;
+	cpu_state->open |= 1u << event;
+	if (unlikely(inode_address && cpu_state->named != inode_address)) {
+		cpu_state->named = inode_address;
+		barrier();
+		/* Read back it is a number to the verifier. */
+		send_inode(*(volatile __u64 *)&cpu_state->named, cpu, now);
+	}
+}
+
+/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
+static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
+
+	return open->inode == touch->inode && open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
+	       open->task == touch->task && open->device == touch->device &&
+	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
+}
+
+/*
+ * Takes back the end of an open extent: it is this touch, and the event that comes
+ * now says more. False: it is not.
+ */
+static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, __u8 event, const struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[event];
+
+	if (!open->bytes || open->inode != touch->inode || open->offset + open->bytes != touch->offset + touch->bytes ||
+	    open->offset > touch->offset || open->task != touch->task || open->device != touch->device)
+		return false;
+	open->bytes -= touch->bytes;
+	return true;
+}
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The kernel's structures, continued: the page cache, writeback, journals, file systems. See kernel.h. */
+#ifndef CLEW_KERNEL_FS_H
+#define CLEW_KERNEL_FS_H
+
+#include "kernel_io.h"
+
+#define X86_PF_WRITE 0x2
+#define VM_WRITE     0x00000002UL
+#define VM_SHARED    0x00000008UL
+#define IOMAP_FAULT  0x08
+
+enum pageflags { PG_head };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct folio___pages { /* since 6.15 */
+	unsigned int _nr_pages;
+};
+
+struct folio___long { /* before */
+	unsigned int _folio_nr_pages;
+};
+
+struct device {
+	__u32 devt;
+};
+
+struct backing_dev_info {
+	struct device *owner; /* the disk's */
+};
+
+struct bdi_writeback {
+	struct backing_dev_info *bdi;
+};
+
+enum writeback_sync_modes { WB_SYNC_NONE, WB_SYNC_ALL };
+enum wb_reason { WB_REASON_BACKGROUND };
+
+struct wb_writeback_work {
+	long nr_pages;
+	struct super_block *sb;
+	enum writeback_sync_modes sync_mode;
+	unsigned int for_sync : 1;
+	enum wb_reason reason;
+};
+
+struct writeback_control {
+	long nr_to_write;
+	enum writeback_sync_modes sync_mode;
+	unsigned int for_sync : 1;
+};
+
+struct io_wq_work {
+	struct io_wq_work *unused_field;
+};
+
+struct io_worker {
+	struct io_wq_work *cur_work;
+};
+
+struct io_kiocb___work {
+	struct io_wq_work work;
+};
+
+struct loop_device {
+	struct file *lo_backing_file;
+	__s64 lo_offset;
+};
+
+struct buffer_head {
+	unsigned long b_state;
+	struct page *b_page;
+	__u64 b_blocknr;
+	unsigned long b_size;
+	char *b_data;
+	struct block_device *b_bdev;
+};
+
+struct journal_s;
+
+enum transaction_state { T_RUNNING };
+
+struct transaction_s {
+	struct journal_s *t_journal;
+	unsigned int t_tid;
+	enum transaction_state t_state;
+};
+
+struct journal_s {
+	struct block_device *j_fs_dev;
+};
+
+struct jbd2_journal_handle {
+	struct transaction_s *h_transaction;
+};
+
+struct ext4_inode_info {
+	struct inode vfs_inode;
+	unsigned int i_sync_tid;
+	unsigned int i_datasync_tid;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct xfs_cil {
+	struct xlog *xc_log;
+	__s64 xc_current_sequence;
+};
+
+struct xlog {
+	struct xfs_mount *l_mp;
+	struct xfs_cil *l_cilp;
+};
+
+struct xlog_ticket;
+
+struct xfs_mount {
+	struct super_block *m_super;
+	struct xlog *m_log;
+};
+
+struct xfs_cil_ctx {
+	struct xfs_cil *cil;
+	__s64 sequence;
+	struct work_struct push_work;
+};
+
+struct xlog_in_core {
+	struct xlog *ic_log;
+	struct bio ic_bio;
+};
+
+struct xfs_inode_log_item {
+	__s64 ili_commit_seq;
+};
+
+struct xfs_inode {
+	struct xfs_mount *i_mount;
+	struct xfs_inode_log_item *i_itemp;
+	struct inode i_vnode;
+};
+
+struct xfs_trans {
+	struct xfs_mount *t_mountp;
+};
+
+struct xfs_buf_map {
+	__s64 bm_bn;
+};
+
+struct xfs_buf {
+	struct xfs_mount *b_mount;
+	struct xfs_buf_map *b_maps;
+};
+
+struct xfs_buf_log_item {
+	struct xfs_buf *bli_buf;
+};
+
+struct btrfs_fs_info {
+	struct super_block *sb;
+	__u64 last_trans_committed;
+};
+
+struct btrfs_root {
+	struct btrfs_fs_info *fs_info;
+};
+
+struct btrfs_inode {
+	__u64 last_trans;
+	struct inode vfs_inode;
+};
+
+struct extent_io_tree {
+	struct btrfs_inode *inode;
+	__u8 owner;
+};
+
+struct extent_io_tree___private { /* before 6.2 */
+	void *private_data;
+};
+
+struct extent_buffer {
+	__u64 start;
+};
+
+struct btrfs_trans_handle {
+	__u64 transid;
+};
+
+struct btrfs_ordered_extent {
+	__u64 num_bytes;
+};
+
+struct btrfs_bio {
+	struct btrfs_inode *inode;
+	__u64 file_offset;
+	struct bio bio;
+};
+
+struct btrfs_bio___ordered { /* since 6.4 */
+	struct btrfs_ordered_extent *ordered;
+};
+
+struct iov_iter {
+	unsigned long count;
+};
+
+#pragma clang attribute pop
+
+#endif

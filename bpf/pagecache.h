@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The page cache: who dirties, writes, reads ahead and uses pages of files, and
+ * what leaves the cache. Extents are made of it, see extent.h; nothing is kept a
+ * page. What clew itself does there is not told.
+ *
+ * A page's epoch opens when its folio becomes dirty. The file system says first
+ * that a call writes there, and where that makes the page dirty nothing more has to
+ * be said of it.
+ */
+#ifndef CLEW_PAGECACHE_H
+#define CLEW_PAGECACHE_H
+
+#include "ring.h"
+
+struct actor {
+	struct clew_cpu_state *cpu_state;
+	__u32 cpu;
+	__u32 task;
+};
+
+static __always_inline bool actor_here(struct actor *actor)
+{
+	struct task_struct *task;
+
+	if (!enabled)
+		return false;
+	task = bpf_get_current_task_btf();
+	if (unlikely((__u32)task->tgid == self_pid))
+		return false;
+	actor->cpu = bpf_get_smp_processor_id();
+	actor->cpu_state = this_cpu_state(actor->cpu);
+	if (!actor->cpu_state)
+		return false;
+	actor->task = serial_of_current(actor->cpu_state, task);
+	if (unlikely(task->flags & PF_IO_WORKER))
+		actor->task = submitter_of(task, actor->task);
+	return true;
+}
+
+static __always_inline void tell_touch(struct actor *actor, __u8 event, const struct touch *touch, struct inode *inode)
+{
+	touch_begin(actor->cpu_state);
+	extent_touch(actor->cpu_state, actor->cpu, event, touch, false, (__u64)inode);
+	touch_end(actor->cpu_state);
+}
+
+/* What a folio is of a file. False: of none. */
+static __always_inline bool touch_folio(struct touch *touch, struct folio *folio, struct inode *inode)
+{
+	if (!inode)
+		return false;
+	touch->inode = inode->i_ino;
+	touch->device = inode->i_sb->s_dev;
+	touch->offset = folio->index << PAGE_SHIFT;
+	touch->bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
+	return true;
+}
+
+static __always_inline bool touch_range(struct touch *touch, struct inode *inode, __u64 offset, __u64 bytes)
+{
+	touch->inode = inode->i_ino;
+	touch->device = inode->i_sb->s_dev;
+	touch->offset = offset;
+	touch->bytes = bytes;
+	return bytes != 0;
+}
+
+SEC("?tp_btf/writeback_dirty_folio")
+int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *mapping)
+{
+	struct touch touch;
+	struct actor actor;
+	bool written;
+
+	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host))
+		return 0;
+	touch.task = actor.task;
+	touch_begin(actor.cpu_state);
+	/* The call's own word of it is this one's. */
+	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)mapping->host);
+	touch_end(actor.cpu_state);
+	return 0;
+}
+
+static __always_inline void tell_write(struct inode *inode, __u64 offset, __u64 bytes, __u8 event)
+{
+	struct touch touch;
+	struct actor actor;
+
+	if (!inode || !actor_here(&actor) || !touch_range(&touch, inode, offset, bytes))
+		return;
+	touch.task = actor.task;
+	tell_touch(&actor, event, &touch, inode);
+}
+
+SEC("?tp_btf/ext4_da_write_end")
+int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+{
+	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_write_end")
+int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+{
+	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_journalled_write_end")
+int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+{
+	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	return 0;
+}
+
+/* At the start of the call: the range may still be cut short. */
+SEC("?tp_btf/xfs_file_buffered_write")
+int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
+{
+	/* What a module gives the verifier takes for maybe NULL, here and below. */
+	if (call && data)
+		tell_write(call->ki_filp->f_inode, call->ki_pos, data->count, CLEW_EXTENT_WRITE);
+	return 0;
+}
+
+/* Of which tree of extents a file's is, and which bit of an extent says that it was written: no type has their numbers. */
+const volatile __u32 btrfs_inode_tree;
+const volatile __u32 btrfs_written;
+
+static __always_inline bool in_user_fault(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (__s64)regs->orig_ax < 0;
+}
+
+/* A buffer is dirtied in each call, which tells more itself, and in each first store to a page since it was written. */
+SEC("?tp_btf/block_dirty_buffer")
+int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct address_space *mapping;
+	struct folio *folio;
+	struct touch touch;
+	struct actor actor;
+
+	if (!enabled || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || !in_user_fault(task) || !actor_here(&actor))
+		return 0;
+	folio = (void *)buffer->b_page;
+	if (!folio)
+		return 0;
+	mapping = BPF_CORE_READ(folio, mapping);
+	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
+		return 0;
+	touch.inode = BPF_CORE_READ(mapping, host, i_ino);
+	touch.device = BPF_CORE_READ(mapping, host, i_sb, s_dev);
+	touch.offset = (BPF_CORE_READ(folio, index) << PAGE_SHIFT);
+	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
+	touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, NULL);
+	return 0;
+}
+
+/*
+ * Where a store faults. Which file lies there costs more to find than most faults
+ * are worth: it is looked up only when the file system says that it was one of its.
+ */
+static __always_inline void note_fault(unsigned long address, unsigned long code)
+{
+	struct clew_cpu_state *cpu_state;
+	struct task_struct *task;
+
+	if (!enabled || !(code & X86_PF_WRITE))
+		return;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state)
+		return;
+	task = bpf_get_current_task_btf();
+	cpu_state->fault_task = task->pid;
+	cpu_state->fault_address = address;
+}
+
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(clew_cache_store_user, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+SEC("?tp_btf/page_fault_kernel")
+int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+struct store {
+	__u64 address;
+	struct touch touch;
+};
+
+static long find_store(struct task_struct *task, struct vm_area_struct *area, struct store *store)
+{
+	struct file *file = area->vm_file;
+	unsigned long in;
+
+	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
+		return 0;
+	in = (store->address >> PAGE_SHIFT << PAGE_SHIFT) - area->vm_start;
+	touch_range(&store->touch, file->f_inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
+	return 0;
+}
+
+static __always_inline void tell_store(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct store store = {};
+	struct actor actor;
+
+	if (!actor_here(&actor) || actor.cpu_state->fault_task != (__u32)task->pid)
+		return;
+	store.address = actor.cpu_state->fault_address;
+	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
+		return;
+	store.touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, NULL);
+}
+
+SEC("?tp_btf/xfs_write_fault")
+int BPF_PROG(clew_cache_xfs_store, struct xfs_inode *inode)
+{
+	tell_store();
+	return 0;
+}
+
+/* Before 6.14 or so. */
+SEC("?tp_btf/xfs_filemap_fault")
+int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, bool write)
+{
+	if (write)
+		tell_store();
+	return 0;
+}
+
+/* Each write and first store, in whole blocks. */
+SEC("?tp_btf/btrfs_set_extent_bit")
+int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length, unsigned int bits)
+{
+	struct extent_io_tree___private *before = (void *)tree;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *inode;
+	struct touch touch;
+	struct actor actor;
+
+	if (!enabled || !tree || !(bits & btrfs_written) || BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
+		return 0;
+	if (bpf_core_field_exists(before->private_data)) {
+		inode = BPF_CORE_READ(before, private_data);
+	} else {
+		inode = (void *)BPF_CORE_READ(tree, inode);
+		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode) : NULL;
+	}
+	if (!inode)
+		return 0;
+	touch.inode = BPF_CORE_READ(inode, i_ino);
+	touch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	touch.offset = start;
+	touch.bytes = length;
+	touch.task = actor.task;
+	/* Whole blocks do not say what was asked: once is enough. */
+	if (extent_covers(actor.cpu_state, &touch))
+		return 0;
+	tell_touch(&actor, !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE,
+		   &touch, NULL);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(clew_cache_drop, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct touch touch;
+	struct actor actor;
+
+	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host))
+		return 0;
+	touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
+	return 0;
+}
+
+/*
+ * Uses matter where something was read in, and the first ones most: of a file whose
+ * pages were used so often each since they came, no more is told.
+ */
+#define USES_EACH 8
+
+static __always_inline void tell_use(struct address_space *mapping, __u64 first, __u64 last)
+{
+	struct generation *generation;
+	struct touch touch;
+	struct actor actor;
+
+	if (!mapping || !enabled)
+		return;
+	generation = generation_of(mapping->host->i_ino);
+	if (generation->used >= generation->added * USES_EACH)
+		return;
+	if (!actor_here(&actor) || !touch_range(&touch, mapping->host, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT))
+		return;
+	touch.task = actor.task;
+	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
+	tell_touch(&actor, CLEW_EXTENT_USE, &touch, NULL);
+}
+
+SEC("?tp_btf/mm_filemap_get_pages")
+int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	tell_use(mapping, first, last);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_map_pages")
+int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+{
+	tell_use(mapping, first, last);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_fault")
+int BPF_PROG(clew_cache_fault, struct address_space *mapping, unsigned long index)
+{
+	tell_use(mapping, index, index);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Which pages of which files a bio carries, as stretches: one is the rule, and
+ * then its first and last page tell all. Else every folio is looked at.
+ */
+#ifndef CLEW_PAGES_H
+#define CLEW_PAGES_H
+
+#include "kernel_fs.h"
+#include "work.h"
+
+#define PAGE_SHIFT    12
+#define PAGE_SIZE     (1u << PAGE_SHIFT)
+#define MAPPING_FLAGS 3UL
+#define PIECES_MOST   8192 /* folios of one bio */
+
+const volatile bool page_cache; /* it is told what goes on there */
+
+/* Who submitted what a worker of a ring works at, by the kernel's request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u32);
+} clew_submitters SEC(".maps");
+
+/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
+static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
+{
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work;
+	__u64 request;
+	__u32 *known;
+
+	if (!worker || !bpf_core_type_exists(struct io_worker))
+		return serial;
+	work = BPF_CORE_READ(worker, cur_work);
+	if (!work)
+		return serial;
+	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
+	known = bpf_map_lookup_elem(&clew_submitters, &request);
+	return known ? *known : serial;
+}
+
+struct stretch {
+	__u64 mapping;
+	__u64 inode; /* 0: no file's */
+	__u64 offset;
+	__u32 device;
+	__u32 bytes;
+	__u32 at; /* in the bio */
+	__u32 reserved;
+};
+
+struct walk {
+	struct stretch stretch;
+	__u64 bio;
+	__u64 vector; /* address of the bio_vec at hand */
+	__u32 done;   /* bytes of it that were looked at */
+	__u32 left;   /* bytes of the bio that were not */
+	__u32 at;     /* and those that were */
+	__u32 cpu;
+	__u32 tell;	 /* the stretch has to be told when it ends */
+	__u32 operation; /* of the bio */
+	__u32 compressed;
+	__u32 paged; /* its pages were looked at */
+	__u32 reserved;
+	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0 it does not */
+};
+
+struct piece {
+	__u64 mapping; /* 0: no file's */
+	__u64 offset;
+	__u32 bytes; /* to the end of the folio */
+};
+
+/* How many pages a folio has. */
+static __always_inline __u32 folio_pages(struct folio *folio)
+{
+	struct folio___pages *pages = (void *)folio;
+	struct folio___long *before = (void *)folio;
+	unsigned long flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
+	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
+		return 1;
+	if (bpf_core_field_exists(pages->_nr_pages))
+		return BPF_CORE_READ(pages, _nr_pages);
+	return bpf_core_field_exists(before->_folio_nr_pages) ? BPF_CORE_READ(before, _folio_nr_pages) : 1;
+}
+
+/* What lies at `offset` bytes behind the beginning of a page. */
+static __always_inline void look_at(__u64 page, __u64 offset, struct piece *ret_piece)
+{
+	__u64 head, page_size = bpf_core_type_size(struct page);
+	struct folio *folio;
+	__u64 mapping, number;
+	struct page *of;
+
+	page += (offset >> PAGE_SHIFT) * page_size;
+	offset &= PAGE_SIZE - 1;
+	of = (void *)page;
+	head = BPF_CORE_READ(of, compound_head);
+	folio = (void *)(head & 1 ? head - 1 : page);
+	mapping = (__u64)BPF_CORE_READ(folio, mapping);
+	number = (page - (__u64)folio) / page_size;
+	ret_piece->mapping = mapping & MAPPING_FLAGS ? 0 : mapping;
+	ret_piece->offset = ((BPF_CORE_READ(folio, index) + number) << PAGE_SHIFT) + offset;
+	ret_piece->bytes = (__u32)((folio_pages(folio) - number) << PAGE_SHIFT) - (__u32)offset;
+}
+
+static __always_inline void stretch_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
+{
+	struct address_space *mapping = (void *)piece->mapping;
+	struct inode *inode = mapping ? BPF_CORE_READ(mapping, host) : NULL;
+
+	if (!inode || walk->stretch.mapping != piece->mapping) {
+		walk->stretch.mapping = inode ? piece->mapping : 0;
+		walk->stretch.inode = inode ? BPF_CORE_READ(inode, i_ino) : 0;
+		walk->stretch.device = inode ? BPF_CORE_READ(inode, i_sb, s_dev) : 0;
+		if (inode && page_cache)
+			send_inode((__u64)inode, walk->cpu, bpf_ktime_get_ns());
+	}
+	/* The epochs of what was written end here. */
+	if (walk->stretch.inode && (walk->operation & 1))
+		generation_next(walk->stretch.inode);
+	walk->stretch.offset = piece->offset;
+	walk->stretch.bytes = bytes;
+	walk->stretch.at = walk->at;
+}
+
+/* What a bio reads came into the page cache for it: that costs less to tell here than page by page. */
+static __always_inline void stretch_added(struct walk *walk)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_extent *record;
+
+	if (!walk->reader || !walk->stretch.inode || !cpu_state)
+		return;
+	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added, (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->header.flags = CLEW_EXTENT_ADD;
+	record->begin = record->header.time;
+	record->inode = walk->stretch.inode;
+	record->offset = walk->stretch.offset;
+	record->bytes = walk->stretch.bytes;
+	record->device = walk->stretch.device;
+	record->task = walk->reader;
+	record_submit(record);
+}
+
+static __always_inline void stretch_tell(struct walk *walk)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_pages *record;
+
+	if (!walk->tell || !walk->stretch.inode || !walk->stretch.bytes || !cpu_state)
+		return;
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_PAGES, bpf_ktime_get_ns(), sizeof(*record));
+	if (!record)
+		return;
+	record->bio = walk->bio;
+	record->inode = walk->stretch.inode;
+	record->offset = walk->stretch.offset;
+	record->bytes = walk->stretch.bytes;
+	record->at = walk->stretch.at;
+	record->device = walk->stretch.device;
+	record->reserved = 0;
+	record_submit(record);
+	if (walk->stretch.at)
+		stretch_added(walk);
+}
+
+/* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end of the bio. */
+static long walk_piece(__u32 turn, struct walk *walk)
+{
+	struct bio_vec *vector = (void *)walk->vector;
+	struct stretch *stretch = &walk->stretch;
+	__u32 length = BPF_CORE_READ(vector, bv_len), bytes;
+	struct piece piece;
+
+	if (!walk->left)
+		return 1;
+	look_at((__u64)BPF_CORE_READ(vector, bv_page), BPF_CORE_READ(vector, bv_offset) + walk->done, &piece);
+	if (length <= walk->done)
+		return 1;
+	bytes = length - walk->done;
+	if (bytes > piece.bytes)
+		bytes = piece.bytes;
+	if (bytes > walk->left)
+		bytes = walk->left;
+	if (stretch->bytes && stretch->mapping == piece.mapping && (!piece.mapping || stretch->offset + stretch->bytes == piece.offset)) {
+		stretch->bytes += bytes;
+	} else {
+		if (stretch->bytes && !walk->tell)
+			return 1;
+		stretch_tell(walk);
+		stretch_begin(walk, &piece, bytes);
+	}
+	walk->at += bytes;
+	walk->left -= bytes;
+	walk->done += bytes;
+	if (walk->done == length) {
+		walk->vector += bpf_core_type_size(struct bio_vec);
+		walk->done = 0;
+	}
+	return 0;
+}
+
+/* Finds the first stretch of a bio that has pages. */
+static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
+{
+	__u64 vectors = (__u64)BPF_CORE_READ(bio, bi_io_vec), size = bpf_core_type_size(struct bio_vec);
+	struct bio_vec *vector, *last_vector;
+	__u32 count = bio->bi_vcnt, skipped = bio->bi_iter.bi_idx;
+	struct piece first, last;
+
+	walk->operation = bio->bi_opf;
+	walk->paged = 1;
+	walk->vector = vectors + skipped * size;
+	walk->done = bio->bi_iter.bi_bvec_done;
+	vector = (void *)walk->vector;
+	/* A bio that is as its maker left it tells its last vector. */
+	if (count && !skipped && !walk->done) {
+		__u32 offset = BPF_CORE_READ(vector, bv_offset);
+
+		look_at((__u64)BPF_CORE_READ(vector, bv_page), offset, &first);
+		last_vector = (void *)(vectors + (count - 1) * size);
+		look_at((__u64)BPF_CORE_READ(last_vector, bv_page),
+			(__u64)BPF_CORE_READ(last_vector, bv_offset) + BPF_CORE_READ(last_vector, bv_len) - 1, &last);
+		if (first.mapping == last.mapping && (!first.mapping || last.offset + 1 - first.offset == walk->left)) {
+			stretch_begin(walk, &first, walk->left);
+			walk->left = 0;
+			return;
+		}
+	}
+	if (page_cache) {
+		bpf_loop(PIECES_MOST, walk_piece, walk, 0);
+	} else {
+		look_at((__u64)BPF_CORE_READ(vector, bv_page), BPF_CORE_READ(vector, bv_offset) + walk->done, &first);
+		stretch_begin(walk, &first, 0);
+		walk->left = 0;
+	}
+}
+
+/* Tells the first one if it is to be told, and all that follow. */
+static __always_inline void other_stretches(struct walk *walk)
+{
+	if (!walk->tell)
+		walk->stretch.bytes = 0;
+	walk->tell = 1;
+	bpf_loop(PIECES_MOST, walk_piece, walk, 0);
+	stretch_tell(walk);
+}
+
+#endif

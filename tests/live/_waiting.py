@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Edges and waits of workloads on the page cache: who pays for whose write, read-ahead, commits, and pauses."""
+
+from _graph import SLACK
+from _live import GUEST
+
+
+def _during(act, at):
+    return act["before"] - SLACK <= at <= act["after"] + SLACK
+
+
+def _own(graph):
+    return {task["tid"] for task in graph["tasks"]}
+
+
+def check_writeback(tally, name, graph, edges):
+    """A sync's writeback is owed to just those who wrote since the last."""
+    tids = _own(graph)
+    found = {}
+    for edge in edges:
+        if edge["type"] != "writeback":
+            continue
+        for to in edge["to"]:
+            for act in graph["acts"]:
+                if act["what"] == "sync" and act["tid"] == to["tid"] and _during(act, to["at"]):
+                    found.setdefault(act["before"], set()).update(o["tid"] for o in edge["from"] if o["tid"] in tids)
+    acts = sorted(graph["acts"], key=lambda a: a["before"])
+    for index, act in enumerate(acts):
+        if act["call"] != "fsync":
+            continue
+        earlier = [a for a in acts[:index] if a["ino"] == act["ino"]]
+        last = max((a["after"] for a in earlier if a["what"] == "sync"), default=0)
+        writers = {a["tid"] for a in earlier if a["what"] == "write" and a["before"] > last}
+        others = found.get(act["before"], set()) - {act["tid"]}
+        if others == writers - {act["tid"]}:
+            tally.count["writeback"] += 1
+        else:
+            tally.note("writeback", f"{name}: fsync of {act['tid']} at {act['before']}: edges from {sorted(others)}, not {sorted(writers - {act['tid']})}")
+
+
+def check_ahead(tally, name, graph, edges, waits):
+    """Who used what was read ahead for another has an edge from that other."""
+    asker = {a["tid"] for a in graph["acts"] if a["what"] == "read"}
+    for act in graph["acts"]:
+        if act["what"] != "ahead":
+            continue
+        origins = [o["tid"] for e in edges if e["type"] == "readahead" for to in e["to"] if to["tid"] == act["tid"] and _during(act, to["at"]) for o in e["from"]]
+        if origins and set(origins) <= asker:
+            tally.count["readahead"] += 1
+        else:
+            tally.note("readahead", f"{name}: {act['tid']} used {act['count']} pages at {act['before']}: edges from {origins}, not {sorted(asker)}")
+
+
+def check_journal(tally, name, graph, edges, waits):
+    """A commit has those in it that had handles since the last."""
+    tids = _own(graph)
+    acts = sorted(graph["acts"], key=lambda a: a["before"])
+    for index, act in enumerate(acts):
+        if act["call"] != "fsync" or not act["slept"]:
+            continue
+        since = max(a["after"] for a in acts[:index] if a["call"] == "syncfs")
+        members = {a["tid"] for a in acts[:index] if a["before"] > since and a["what"] in ("name", "write")}
+        found = {o["tid"] for e in edges if e["type"] == "journal" and any(_during(act, to["at"]) for to in e["to"]) for o in e["from"]} & tids
+        if found - {act["tid"]} == members - {act["tid"]}:
+            tally.count["journal"] += 1
+        else:
+            tally.note("journal", f"{name}: fsync of {act['tid']} at {act['before']}: in the commit {sorted(found)}, not {sorted(members)}")
+        if graph["system"] == "ext4" and not any(w["kind"] == "journal" and w["tid"] == act["tid"] and _during(act, w["start"]) for w in waits):
+            near = [(w["kind"], w["call"]) for w in waits if w["tid"] == act["tid"] and _during(act, w["start"])]
+            tally.note("journal", f"{name}: fsync of {act['tid']} at {act['before']} has no wait for the journal: {near}")
+
+
+def check_throttle(tally, name, graph, edges, waits):
+    """Two that write more than the limit allows pause, and each may be the other's reason."""
+    writers = {a["tid"] for a in graph["acts"] if a["what"] == "write"}
+    for tid in writers:
+        pauses = [w for w in waits if w["tid"] == tid and w["kind"] == "throttle" and graph["start"] <= w["start"] <= graph["end"]]
+        if not pauses:
+            tally.note("throttle", f"{name}: {tid} has no wait of kind throttle")
+            continue
+        tally.count["pause"] += len(pauses)
+        named = {p["tid"] for e in edges if e["type"] == "throttle" for to in e["to"] if to["tid"] == tid and graph["start"] <= to["at"] <= graph["end"]
+                 for p in e["from"] + e["candidates"]}
+        if named & (writers - {tid}):
+            tally.count["throttle"] += 1
+        else:
+            tally.note("throttle", f"{name}: {tid} paused {len(pauses)} times, because of {sorted(named)}, not of {sorted(writers - {tid})}")
+
+
+def check_memory(tally, name, graph, capture):
+    """A writer in a group without room has the flusher write for that reason."""
+    reasons = {p.reason for file in graph["files"] for passes in capture.passes[(file["dev"], file["ino"])].values() for p in passes}
+    if "memory" in reasons:
+        tally.count["memory"] += 1
+    elif not GUEST:
+        # With the unified hierarchy a group may have its own limit of dirty pages.
+        tally.note("memory", f"{name}: reasons {sorted(reasons)}")
+
+
+def compare_waiting(tally, name, graph, capture, edges, waits):
+    what = graph["variant"].partition("-")[0]
+    if what == "pays":
+        check_writeback(tally, name, graph, edges)
+    elif what == "ahead":
+        check_ahead(tally, name, graph, edges, waits)
+    elif what == "journal" and graph["system"] != "btrfs":
+        # There an fsync writes a log of its own, and waits for no commit.
+        check_journal(tally, name, graph, edges, waits)
+    elif what == "memory":
+        check_memory(tally, name, graph, capture)
+    elif what == "throttle":
+        check_throttle(tally, name, graph, edges, waits)

@@ -1,0 +1,204 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""What programs announce: whom a call is for, descriptors that reach the disk request, layers that a file describes,
+environment variables on a list, and programs that come during the recording.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from _live import PATIENCE, WORKLOADS, answer, clew, feature, finish, ok, scratch, skip, skip_all, start_recording, stop_recording
+from _place import Lacking, Place
+
+DATABASE = os.path.join(WORKLOADS, "database")
+LAYER = """
+layer minidb "a small database"        # not as the library calls itself
+call usdt minidb:open__start path:str=arg0 -> usdt minidb:open__done db=arg0   desc db from path
+call usdt minidb:prepare__start db=arg0 key:str=arg1 -> usdt minidb:prepare__done stmt=u64(arg0)
+	carry db -> stmt; desc stmt from key
+call usdt minidb:step__start stmt=arg0 -> usdt minidb:step__done rc=arg0
+drop usdt minidb:finalize stmt=arg0
+"""
+ENVIRONMENT = dict(os.environ, CLEW_TEST_JOB="job 7", CLEW_TEST_SECRET="not-in-any-file")
+
+
+WRITER = "import os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    while os.read(r, 1): pass\nos.close(r)\nwhile True:\n    os.write(w, b'x'); time.sleep(0.01)\n"
+
+
+def record(variant, place, *options):
+    """A capture of the workload, and what it says of itself."""
+    capture = scratch(variant + ".clew")
+    done = clew("record", "-o", capture, *options, "--", DATABASE, "--variant", variant, "--file", os.path.join(place, "database-" + variant), env=ENVIRONMENT)
+    if done.returncode:
+        ok(False, f"{variant}: recorded", f"status {done.returncode}: {done.stderr.strip()[-300:]}")
+        return None, None
+    return capture, json.loads(done.stdout)
+
+
+def calls(capture, truth, *options):
+    """Calls between processes of the workload."""
+    mine = {truth[who] for who in ("first", "second", "server", "store") if truth[who]}
+    found = answer("edges", capture, "--type", "call", *options)["edges"]
+    return [e for e in found if e["to"][0]["tid"] in mine and e["from"][0]["tid"] != e["to"][0]["tid"]]
+
+
+def tids(ends):
+    return sorted(end["tid"] for end in ends)
+
+
+def check_calls(name, found, truth, to, **expected):
+    """One edge a key to that process, with these values; `origin` and `candidates` are pids."""
+    edges = [e for e in found if e["to"][0]["tid"] == truth[to]]
+    keys = sorted(int(e["descriptors"].get("kv/key", -1)) for e in edges)
+    if not ok(keys == truth["keys"], f"{name}: one call to the {to} for each key", f"{keys} instead of {truth['keys']}"):
+        return
+    wrong = []
+    for edge in edges:
+        said = {"origin": tids(edge["from"]), "candidates": tids(edge["candidates"]), "evidence": edge["evidence"], "bridged": edge["bridged"]}
+        wrong += [f"{key}: {said[key]} instead of {value}" for key, value in expected.items() if said[key] != value]
+    ok(not wrong, f"{name}: {', '.join(f'{k} {v}' for k, v in expected.items() if k not in ('origin', 'candidates'))}", "; ".join(wrong[:4]))
+    ok(all(e["relation"] == "vertical" for e in edges), f"{name}: they are vertical")
+
+
+def requests_of(capture, truth):
+    return [r for r in answer("requests", capture)["requests"] if r["path"] == truth["file"] and r["op"] == "read"]
+
+
+def check_requests(name, capture, truth, key="kv/key"):
+    found = sorted(r["descriptors"].get(key, "?") for r in requests_of(capture, truth))
+    ok(found == sorted(map(str, truth["keys"])), f"{name}: each key is in its disk request's descriptors", f"{found} instead of {truth['keys']}")
+
+
+def test_callers(place):
+    capture, truth = record("equal", place)
+    if capture:
+        both = sorted([truth["first"], truth["second"]])
+        check_calls("two equal callers", calls(capture, truth), truth, "server", candidates=both, evidence="candidate", bridged=True)
+        check_requests("two equal callers", capture, truth)
+    capture, truth = record("announced", place)
+    if capture:
+        check_calls("an announced interface", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=False)
+    capture, truth = record("attribute", place)
+    if capture:
+        check_calls("an attribute", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=True)
+
+
+def test_layers_between(place):
+    capture, truth = record("bridge", place)
+    if capture:
+        check_calls("a missing middle layer", calls(capture, truth), truth, "store", origin=[truth["first"]], evidence="observed", bridged=True)
+        check_requests("a missing middle layer", capture, truth)
+        callers = {r["descriptors"].get("caller", "") for r in requests_of(capture, truth)}
+        ok(all("--variant bridge" in c for c in callers), "a missing middle layer: the request names the program that wanted it", callers)
+    capture, truth = record("middle", place)
+    if capture:
+        found = calls(capture, truth)
+        check_calls("a recorded middle layer, above", found, truth, "server", origin=[truth["first"]], evidence="exact", bridged=False)
+        check_calls("a recorded middle layer, below", found, truth, "store", origin=[truth["server"]], evidence="exact", bridged=False)
+
+
+def test_window(place):
+    capture, truth = record("window", place)
+    if not capture:
+        return
+    ok(not calls(capture, truth), "a caller that was over: no call without --match-window", calls(capture, truth)[:1])
+    check_calls("a caller that was over, with --match-window", calls(capture, truth, "--match-window", "5s"), truth, "server", origin=[truth["first"]],
+                evidence="observed", bridged=True)
+
+
+def test_nesting(place):
+    capture, truth = record("nested", place, "--environment", "CLEW_TEST_JOB,CLEW_TEST_NONE")
+    if not capture:
+        return
+    edges = [e for e in answer("edges", capture, "--type", "call", "--tid", truth["first"])["edges"]]
+    seen = sorted((e["call"]["from_operation"], e["call"]["operation"]) for e in edges)
+    expected = sorted([("load", "get"), ("get", "lost"), ("load", "check")] * len(truth["keys"]))
+    ok(seen == expected, "calls of one thread nest, one without an end is over with its caller", seen)
+    ok(all(e["evidence"] == "exact" and not e["bridged"] for e in edges), "calls of one thread nest: exactly")
+    check_requests("nested calls", capture, truth)
+    words = [r["descriptors"] for r in requests_of(capture, truth)]
+    ok(words and all(w.get("CLEW_TEST_JOB") == "job 7" and "CLEW_TEST_NONE" not in w for w in words), "a listed environment variable is with the request", words[:1])
+    ok(words and all(w.get("user") == "root" and "--variant nested" in w.get("program", "") for w in words), "program and user are with the request", words[:1])
+    notation = scratch("nested.ctrace")
+    clew("convert", capture, "-o", notation)
+    with open(notation, encoding="utf-8", errors="replace") as file:
+        text = file.read()
+    ok("job" in text and "not-in-any-file" not in text, "an environment variable that is not listed is not in the file")
+    for command in ("edges", "requests"):
+        ok(clew(command, capture, "--json").stdout == clew(command, notation, "--json").stdout, f"as notation the capture has the same {command}")
+
+
+def test_described_layer(place):
+    description = scratch("minidb.layer")
+    with open(description, "w", encoding="ascii") as file:
+        file.write(LAYER)
+    capture, truth = record("layer", place, "--layer", description)
+    if not capture:
+        return
+    # After the drop the handle says nothing any more: those reads are of key 1.
+    found = [(r["descriptors"].get("minidb/key"), r["descriptors"].get("minidb/path")) for r in requests_of(capture, truth)]
+    known = sorted(f for f in found if f[0])
+    ok(known == sorted((str(key), truth["file"]) for key in truth["keys"]), "a described layer: key and path are in the requests' descriptors", found)
+    ok(len(found) == 2 * len(known), "a described layer: what was dropped is not told any more", found)
+
+
+def test_writeback(place):
+    """The kernel writes what calls left dirty: each page has its call's key."""
+    if not feature("page cache")[0]:
+        skip("a key reaches the kernel's own writeback", feature("page cache")[1])
+        return
+    capture, truth = record("lazy", place)
+    if not capture:
+        return
+    found = {}
+    for request in answer("requests", capture)["requests"]:
+        for extent in request["pages"] if request["op"] == "write" else []:
+            if extent["path"] == truth["file"] and extent["writers"] and extent["writers"][0]["tid"] == truth["server"]:
+                found[extent["offset"] // 4096] = extent["descriptors"].get("kv/key")
+    expected = {key: str(key) for key in truth["keys"]}
+    ok(found == expected, "a key reaches the request by which the kernel writes its page", f"{found} instead of {expected}")
+
+
+def test_late(place):
+    """A program that nobody had mapped when the recording began, and a process from before with an environment of its own."""
+    program, capture = scratch("late-database"), scratch("late.clew")
+    shutil.copy(DATABASE, program)
+    with subprocess.Popen([sys.executable, "-c", WRITER], env=dict(os.environ, CLEW_TEST_JOB="old")) as old:
+        time.sleep(0.3)
+        recording = start_recording(capture, "--environment", "CLEW_TEST_JOB")
+        done = subprocess.run([program, "--await", "--variant", "nested", "--file", os.path.join(place, "database-late")], capture_output=True, text=True, env=ENVIRONMENT,
+                              timeout=PATIENCE, check=False)
+        status, said = stop_recording(recording)
+        old.kill()
+    if not ok(status == 0 and done.returncode == 0, "a program that comes later: recorded", said + done.stderr):
+        return
+    truth = json.loads(done.stdout)
+    edges = answer("edges", capture, "--type", "call", "--tid", truth["first"])["edges"]
+    ok(len(edges) == 3 * len(truth["keys"]), "a program that comes later is heard", f"{len(edges)} calls")
+    check_requests("a program that comes later", capture, truth)
+    others = answer("edges", capture, "--tid", old.pid, "--type", "pipe")["edges"]
+    ok(others and all(e["descriptors"].get("CLEW_TEST_JOB") == "old" for e in others), "a process from before has its own environment",
+       [e["descriptors"] for e in others[:1]])
+
+
+def main():
+    available, reason = feature("announcements")
+    if not available:
+        skip_all(reason)
+    try:
+        with Place(["ext4"]) as place:
+            directory = os.path.join(place.path, "ext4")
+            if not os.path.isdir(directory):
+                skip_all("no ext4: " + str(place.lacks))
+            for test in (test_callers, test_layers_between, test_window, test_nesting, test_described_layer, test_writeback, test_late):
+                test(directory)
+    except Lacking as lacking:
+        skip_all(str(lacking))
+    finish()
+
+
+main()

@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Through the page cache: who wrote the pages of each request, against stamps on the disk, FIEMAP and the workloads' own log.
+
+Each group of workloads is one recording, under settings of the kernel that make it write for the reason
+in question. Writers and sectors must all be right, and each page that was written must be in a request.
+
+Usage: pagecache.py [--runs N] [--only NAME,..] [--seed N]   (runs also from CLEW_LIVE_RUNS)
+"""
+
+import argparse
+import os
+
+from _live import CLEW, GUEST, PATIENCE, answer, clew, finish, note, ok, scratch, skip
+from _pages import Pages, Tally, below, compare, compare_sums
+from _place import Place, settings
+from _waiting import compare_waiting
+from workloads import command, load
+
+SYSTEMS = ("ext4", "xfs", "btrfs")
+VM = "/proc/sys/vm/"
+# Name, programs and variants, settings.
+GROUPS = [
+    ("pages", ["pagecache,mix", "pagecache,race", "pagecache,many", "pagecache,pays", "pagereason,ahead", "pagereason,journal"], {}),
+    ("periodic", ["pagereason,periodic"], {VM + "dirty_expire_centisecs": 20, VM + "dirty_writeback_centisecs": 10}),
+    ("limits", ["pagereason,background", "pagereason,throttle"], {VM + "dirty_background_bytes": 1 << 20, VM + "dirty_bytes": 4 << 20}),
+    ("memory", ["pagereason,memory"], {}),
+]
+
+
+def record(names, seeds, directory, place):
+    script = os.path.join(directory, "run.sh")
+    with open(script, "w", encoding="ascii") as file:
+        file.write("cd \"${0%/*}\"\n")
+        for seed in seeds:
+            file.write("\n".join(command(name, seed, directory, place) for name in names) + "\n")
+    path = os.path.join(directory, "trace.clew")
+    done = clew("record", "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 3)
+    if done.returncode:
+        raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
+    note(done.stderr.strip())
+    return path
+
+
+def number_of(directory):
+    device = os.stat(directory).st_dev
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
+def images(place):
+    """Disks that are loop devices, and their files."""
+    found = {}
+    for system in SYSTEMS:
+        path = os.path.join(place.path, system + ".image")
+        if not os.path.exists(path):
+            continue
+        status = os.stat(path)
+        below_it = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+        for name in os.listdir("/sys/block"):
+            try:
+                with open(f"/sys/block/{name}/loop/backing_file", encoding="utf-8") as file:
+                    same = file.read().strip() == path
+                with open(f"/sys/block/{name}/dev", encoding="ascii") as file:
+                    number = file.read().strip()
+            except OSError:
+                continue
+            if same:
+                found[number] = (below_it, status.st_ino)
+    return found
+
+
+class Verdicts:
+    """What was counted and found wrong, per file system and per workload."""
+
+    def __init__(self):
+        self.tallies = {system: Tally() for system in SYSTEMS}
+        self.wrong = {}
+        self.skipped = {}
+
+
+def check_group(verdicts, names, seeds, directory, place):
+    path = record(names, seeds, directory, place)
+    ledger = answer("info", path)["ledger"]
+    if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
+        note(f"ledger: lost {ledger['lost']}, missed {ledger['missed']}, balanced {ledger['balanced']}")
+    capture = Pages(answer("requests", path)["requests"])
+    files = answer("io", path)["files"]
+    edges, waits = answer("edges", path)["edges"], answer("waits", path)["waits"]
+    graphs = []
+    for name in names:
+        system = name.rpartition("-")[2]
+        problems = verdicts.wrong.setdefault(name, [])
+        for seed in seeds:
+            graph, problem = load(name, seed, directory)
+            if graph is None:
+                problems.append(problem)
+                continue
+            if "skip" in graph:
+                verdicts.skipped[name] = graph["skip"]
+                continue
+            graphs.append(graph)
+            before = {what: len(texts) for what, texts in verdicts.tallies[system].wrong.items()}
+            label = f"{graph['variant']} seed {seed}"
+            compare(verdicts.tallies[system], label, graph, capture)
+            compare_waiting(verdicts.tallies[system], label, graph, capture, edges, waits)
+            for what, texts in verdicts.tallies[system].wrong.items():
+                problems += [f"{what}: {text}" for text in texts[before.get(what, 0):]]
+    for system in SYSTEMS[:2]:
+        # btrfs tells its writes in whole blocks, and those to what is dirty once.
+        own = [graph for graph in graphs if graph["system"] == system]
+        compare_sums(verdicts.tallies[system], system, own, [f for f in files if f["dev"] == number_of(os.path.join(place.path, system))])
+    lower = Tally()
+    below(lower, graphs, capture, images(place))
+    return lower
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=min(2, int(os.environ.get("CLEW_LIVE_RUNS", "2"))))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    seeds = list(range(options.seed, options.seed + (1 if GUEST else options.runs)))
+    verdicts = Verdicts()
+    lower = []
+    with Place(("ext4", "xfs", "btrfs", "limit")) as place:
+        for group, programs, values in GROUPS:
+            # A btrfs in a group that small is busy with itself for many seconds.
+            names = [f"{program}-{system}" for system in SYSTEMS for program in programs if group != "memory" or system != "btrfs"]
+            if options.only:
+                names = [name for name in names if any(word in name for word in options.only.split(","))]
+            for name in list(names):
+                reason = place.needs(name)
+                if reason:
+                    names.remove(name)
+                    skip(f"workload {name}", reason)
+            if not names:
+                continue
+            directory = scratch(group)
+            os.makedirs(directory)
+            with settings(place, values):
+                lower.append(check_group(verdicts, names, seeds, directory, place))
+    for system, tally in verdicts.tallies.items():
+        for line in tally.lines():
+            note(f"{system}: {line}")
+        note(f"{system}: {dict(sorted(tally.count.items()))}")
+    for name, problems in verdicts.wrong.items():
+        if name in verdicts.skipped and not problems:
+            skip(f"workload {name}", verdicts.skipped[name])
+            continue
+        for problem in problems[:6]:
+            note(f"{name}: {problem}")
+        ok(not problems, f"workload {name}: {len(seeds)} runs", f"{len(problems)} disagree, first: {(problems or [''])[0]}")
+    for system, tally in verdicts.tallies.items():
+        if tally.count["passes"] and system != "btrfs":
+            ok(not tally.wrong["io"], f"{system}: bytes asked of {tally.count['io']} files", tally.wrong["io"][:2])
+        if tally.count["passes"]:
+            ok(not tally.count["sector wrong"], f"{system}: {tally.count['sector']} pages at the sectors that FIEMAP gives", tally.count["sector wrong"])
+            ok(not tally.count["unwritten"], f"{system}: {tally.count['written']} dirty pages are in a request", tally.count["unwritten"])
+            ok(not tally.count["writer too many"] and not tally.count["writer missing"], f"{system}: {tally.count['writer']} writers of pages",
+               f"{tally.count['writer too many']} too many, {tally.count['writer missing']} missing")
+    found, wrong = (sum(tally.count[what] for tally in lower) for what in ("below", "below wrong"))
+    for tally in lower:
+        for problem in tally.wrong["below"][:3]:
+            note(problem)
+    if lower:
+        ok(not wrong and found, f"below a loop device {found} pages have the writers of those above", f"{wrong} have not")
+    finish()
+
+
+if __name__ == "__main__":
+    assert os.path.exists(CLEW), "clew is not built"
+    main()

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who wrote what a request carries, and why: epochs of pages with synthetic records.
+ */
+#include "synthetic.h"
+#include <stdio.h>
+
+#define PAGE   4096ull
+#define SYSTEM 0xfe00001u /* 254:1 */
+#define DISK   0xfe00000u
+#define FILE_A 500u
+#define FILE_B 501u
+#define MS     1000000ull
+#define WRITE  1u
+#define FLUSH  9u /* the flusher */
+
+static void touch(struct synthetic *s, uint64_t begin, uint64_t told, unsigned event, uint32_t task, uint64_t inode, uint64_t page,
+		  uint64_t pages)
+{
+	EXTENT(s, told, (__u8)event, .begin = begin, .inode = inode, .offset = page * PAGE, .bytes = pages * PAGE, .device = SYSTEM,
+	       .task = task);
+}
+
+/* As ext4 tells it: the write, then that it made the page dirty. */
+static void writes(struct synthetic *s, uint64_t at, uint32_t task, uint64_t inode, uint64_t page, uint64_t pages)
+{
+	touch(s, at, at + 20, CLEW_EXTENT_WRITE, task, inode, page, pages);
+	touch(s, at + 1, at + 21, CLEW_EXTENT_DIRTY, task, inode, page, pages);
+}
+
+static void rewrites(struct synthetic *s, uint64_t at, uint32_t task, uint64_t inode, uint64_t page, uint64_t pages)
+{
+	touch(s, at, at + 20, CLEW_EXTENT_WRITE, task, inode, page, pages);
+}
+
+static void bio(struct synthetic *s, uint64_t at, uint64_t address, uint32_t task, uint64_t sector, uint64_t inode, uint64_t page,
+		uint32_t pages)
+{
+	BIO(s, at, CLEW_BIO_QUEUE, .bio = address, .sector = sector, .inode = inode, .index = page, .file_device = SYSTEM,
+	    .bytes = pages * (uint32_t)PAGE, .contiguous = pages * (uint32_t)PAGE, .device = DISK, .operation = WRITE, .task = task);
+}
+
+static void issue(struct synthetic *s, uint64_t at, uint64_t request, uint64_t first, uint64_t sector, uint32_t pages)
+{
+	REQUEST(s, at, CLEW_REQUEST_ISSUE, .request = request, .bio = first, .sector = sector, .bytes = pages * (uint32_t)PAGE,
+		.device = DISK, .operation = WRITE, .allocated = at - 1);
+}
+
+static void complete(struct synthetic *s, uint64_t at, uint64_t request, uint64_t sector, uint32_t pages)
+{
+	REQUEST(s, at, CLEW_REQUEST_COMPLETE, .request = request, .sector = sector, .bytes = pages * (uint32_t)PAGE, .device = DISK,
+		.operation = WRITE);
+}
+
+/* A bio of its own, in a request of its own. */
+static void writes_out(struct synthetic *s, uint64_t at, uint64_t address, uint32_t task, uint64_t sector, uint64_t inode, uint64_t page,
+		       uint32_t pages)
+{
+	bio(s, at, address, task, sector, inode, page, pages);
+	issue(s, at + 100, address + 1, address, sector, pages);
+	complete(s, at + 1000, address + 1, sector, pages);
+}
+
+static const struct clew_page_extent *extent_of(const struct clew_trace *trace, unsigned request, unsigned n)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	assert_true(request < count);
+	assert_true(n < requests[request].page_count);
+	return &requests[request].pages[n];
+}
+
+static void assert_writers(const struct clew_trace *trace, unsigned request, unsigned n, uint64_t page, uint64_t pages, const char *writers)
+{
+	const struct clew_page_extent *extent = extent_of(trace, request, n);
+	char text[64] = "";
+
+	assert_int_equal(extent->offset, page * PAGE);
+	assert_int_equal(extent->bytes, pages * PAGE);
+	for (uint32_t i = 0; i < extent->writer_count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u%s", i ? " " : "", extent->writers[i],
+			 i >= extent->writer_count - extent->later_count ? "!" : "");
+	assert_string_equal(extent->known ? text : "?", writers);
+}
+
+static uint32_t page_count(const struct clew_trace *trace, unsigned request)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	assert_true(request < count);
+	return requests[request].page_count;
+}
+
+static void test_all_writers(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 4);
+	rewrites(&s, 3000, 3, FILE_A, 1, 1);
+	rewrites(&s, 4000, 2, FILE_A, 1, 2);
+	writes(&s, 5000, 4, FILE_B, 7, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 4);
+	/* What is written anew is of the next pass alone. */
+	writes(&s, 20000, 5, FILE_A, 1, 1);
+	writes_out(&s, 30000, 0x100, FLUSH, 808, FILE_A, 1, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(page_count(trace, 0), 4);
+	assert_writers(trace, 0, 0, 0, 1, "1");
+	assert_writers(trace, 0, 1, 1, 1, "1 2 3");
+	assert_writers(trace, 0, 2, 2, 1, "1 2");
+	assert_writers(trace, 0, 3, 3, 1, "1");
+	assert_int_equal(extent_of(trace, 0, 2)->sector, 816);
+	assert_int_equal(extent_of(trace, 0, 2)->dirtied, 2001);
+	assert_writers(trace, 1, 0, 1, 1, "5");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_on_its_way(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 3);
+	bio(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 3);
+	issue(&s, 10100, 0x101, 0x100, 800, 3);
+	writes(&s, 10500, 2, FILE_A, 1, 1);
+	complete(&s, 11000, 0x101, 800, 3);
+	writes(&s, 12000, 3, FILE_A, 2, 1);
+	writes_out(&s, 20000, 0x200, FLUSH, 808, FILE_A, 1, 2);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 1, "1");
+	assert_writers(trace, 0, 1, 1, 1, "1 2!");
+	assert_writers(trace, 0, 2, 2, 1, "1");
+	assert_writers(trace, 1, 0, 1, 1, "2");
+	assert_writers(trace, 1, 1, 2, 1, "3");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* The page counts as clean some time before its bio is queued. */
+static void test_between_clean_and_bio(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 2);
+	writes(&s, 9900, 2, FILE_A, 1, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
+	writes_out(&s, 20000, 0x100, FLUSH, 808, FILE_A, 1, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 1, "1");
+	assert_writers(trace, 0, 1, 1, 1, "1 2!");
+	assert_writers(trace, 1, 0, 1, 1, "2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* A row of writes begins before the bio is queued, and touches the page after it. */
+static void test_row_across_bio(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 20);
+	bio(&s, 10000, 0x100, FLUSH, 800, FILE_A, 15, 1);
+	issue(&s, 10100, 0x101, 0x100, 800, 1);
+	complete(&s, 10500, 0x101, 800, 1);
+	touch(&s, 9000, 12000, CLEW_EXTENT_WRITE, 2, FILE_A, 0, 20);
+	touch(&s, 11000, 12001, CLEW_EXTENT_DIRTY, 2, FILE_A, 15, 1);
+	writes_out(&s, 20000, 0x200, FLUSH, 680, FILE_A, 0, 20);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 15, 1, "1");
+	assert_writers(trace, 1, 0, 0, 15, "1 2");
+	assert_writers(trace, 1, 1, 15, 1, "2");
+	assert_writers(trace, 1, 2, 16, 4, "1 2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* Told long after the bio that carries the page, in order of `begin` all the same. */
+static void test_told_late(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 1);
+	touch(&s, 5000, 300 * MS, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 1);
+	touch(&s, 6000, 300 * MS, CLEW_EXTENT_WRITE, 2, FILE_A, 0, 1);
+	touch(&s, 4999, 300 * MS, CLEW_EXTENT_WRITE, 1, FILE_A, 0, 1);
+	trace = synthetic_trace(&s, 400 * MS, 0);
+	assert_writers(trace, 0, 0, 0, 1, "1 2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_dropped(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 300);
+	touch(&s, 3000, 3010, CLEW_EXTENT_DROP, 1, FILE_A, 100, 200);
+	writes(&s, 4000, 2, FILE_A, 100, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 99, 3);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(page_count(trace, 0), 3);
+	assert_writers(trace, 0, 0, 99, 1, "1");
+	assert_writers(trace, 0, 1, 100, 1, "2");
+	assert_writers(trace, 0, 2, 101, 1, "?");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* A large folio becomes dirty as a whole, and only what was written of it goes to the disk. */
+static void test_large_folio(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	rewrites(&s, 2000, 1, FILE_A, 5, 1);
+	touch(&s, 2001, 2030, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
+	rewrites(&s, 3000, 2, FILE_A, 6, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 5, 2);
+	rewrites(&s, 20000, 3, FILE_A, 7, 1);
+	touch(&s, 20001, 20030, CLEW_EXTENT_DIRTY, 3, FILE_A, 0, 16);
+	writes_out(&s, 30000, 0x100, FLUSH, 816, FILE_A, 7, 1);
+	/* Through a mapping nobody is known to have touched the rest, and all of it goes. */
+	touch(&s, 40000, 40010, CLEW_EXTENT_STORE, 4, FILE_B, 3, 1);
+	touch(&s, 40001, 40020, CLEW_EXTENT_DIRTY, 4, FILE_B, 0, 8);
+	writes_out(&s, 50000, 0x100, FLUSH, 1600, FILE_B, 0, 8);
+	trace = synthetic_trace(&s, 60000, 0);
+	assert_writers(trace, 0, 0, 5, 1, "1");
+	assert_writers(trace, 0, 1, 6, 1, "2");
+	assert_writers(trace, 1, 0, 7, 1, "3");
+	assert_writers(trace, 2, 0, 0, 8, "4");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* One request out of two bios, one of which carries two files and was split off another. */
+static void test_many_files(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 4);
+	writes(&s, 3000, 2, FILE_B, 10, 4);
+	writes(&s, 4000, 3, 502, 0, 1);
+	BIO(&s, 10000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0, .file_device = SYSTEM, .bytes = 8 * 4096,
+	    .contiguous = 4 * 4096, .device = DISK, .operation = WRITE, .task = FLUSH);
+	PAGES(&s, 10000, .bio = 0x100, .inode = FILE_B, .offset = 10 * PAGE, .bytes = 4 * 4096, .at = 4 * 4096, .device = SYSTEM);
+	BIO(&s, 10010, CLEW_BIO_SPLIT, .bio = 0x110, .parent = 0x100, .sector = 800, .bytes = 6 * 4096, .device = DISK, .operation = WRITE,
+	    .task = FLUSH);
+	BIO(&s, 10020, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 848, .bytes = 2 * 4096, .device = DISK, .operation = WRITE, .task = FLUSH);
+	bio(&s, 10030, 0x120, FLUSH, 864, 502, 0, 1);
+	issue(&s, 10100, 0x101, 0x110, 800, 6);
+	issue(&s, 10101, 0x102, 0x100, 848, 3);
+	complete(&s, 11000, 0x101, 800, 6);
+	complete(&s, 11001, 0x102, 848, 3);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 4, "1");
+	assert_writers(trace, 0, 1, 10, 2, "2");
+	assert_int_equal(extent_of(trace, 0, 1)->sector, 832);
+	assert_writers(trace, 1, 0, 12, 2, "2");
+	assert_int_equal(extent_of(trace, 1, 0)->sector, 848);
+	assert_writers(trace, 1, 1, 0, 1, "3");
+	assert_int_equal(extent_of(trace, 1, 1)->inode, 502);
+	assert_int_equal(extent_of(trace, 1, 1)->sector, 864);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* What may be wrong is not said. */
+static void test_loss(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 2);
+	gap(&s, 0, 3000, 4000);
+	writes(&s, 5000, 2, FILE_A, 1, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 1, "?");
+	assert_writers(trace, 0, 1, 1, 1, "2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* A part of a page, or a copy for another disk, goes with what went before. */
+static void test_twice_in_one_pass(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 1);
+	bio(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 1);
+	bio(&s, 10001, 0x200, FLUSH, 4800, FILE_A, 0, 1);
+	issue(&s, 10100, 0x101, 0x100, 800, 1);
+	issue(&s, 10101, 0x201, 0x200, 4800, 1);
+	complete(&s, 11000, 0x101, 800, 1);
+	complete(&s, 12000, 0x201, 4800, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 1, "1");
+	assert_writers(trace, 1, 0, 0, 1, "1");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static const struct clew_edge *edge_of(const struct clew_trace *trace, unsigned type, uint32_t from, uint32_t to)
+{
+	size_t count;
+	const struct clew_edge *edges = clew_trace_edges(trace, &count), *found = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (edges[i].type != type || edges[i].from != from || edges[i].to != to)
+			continue;
+		assert_null(found);
+		found = &edges[i];
+	}
+	return found;
+}
+
+static unsigned reason_of(const struct clew_trace *trace, unsigned request)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	assert_true(request < count);
+	return requests[request].block.reason;
+}
+
+static uint32_t reason_task_of(const struct clew_trace *trace, unsigned request)
+{
+	size_t count;
+
+	return clew_trace_requests(trace, &count)[request].block.reason_task;
+}
+
+static void test_reasons(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+	const struct clew_edge *edge;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 4);
+	writes(&s, 3000, 2, FILE_B, 0, 4);
+	/* Background, begun for a dirtier. */
+	WRITEBACK(&s, 5000, CLEW_WRITEBACK_WAKE, .task = 2, .device = DISK);
+	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
+	WRITEBACK(&s, 6001, CLEW_WRITEBACK_INODE_BEGIN, .task = FLUSH, .inode = FILE_A, .device = SYSTEM);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
+	writes_out(&s, 12000, 0x100, FLUSH, 816, FILE_A, 2, 1);
+	WRITEBACK(&s, 19000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x77, .device = DISK);
+	/* A sync of everything. */
+	WRITEBACK(&s, 20000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WRITEBACK(&s, 21000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2, .device = SYSTEM);
+	writes_out(&s, 22000, 0x100, FLUSH, 824, FILE_A, 3, 1);
+	WRITEBACK(&s, 24000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x99, .device = SYSTEM);
+	/* One file by a task itself. */
+	WRITEBACK(&s, 30000, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_B, .device = SYSTEM);
+	writes_out(&s, 31000, 0x100, 4, 1600, FILE_B, 0, 4);
+	/* A commit. */
+	JOURNAL(&s, 40000, CLEW_JOURNAL_HANDLE, .task = 1, .transaction = 7, .device = SYSTEM);
+	JOURNAL(&s, 40001, CLEW_JOURNAL_HANDLE, .task = 2, .transaction = 7, .device = SYSTEM);
+	JOURNAL(&s, 40002, CLEW_JOURNAL_HANDLE, .task = 1, .transaction = 7, .device = SYSTEM);
+	JOURNAL(&s, 41000, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
+	BIO(&s, 42000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9000, .bytes = 4096, .device = DISK, .operation = WRITE | 1u << 12,
+	    .task = 5);
+	issue(&s, 42100, 0x101, 0x100, 9000, 1);
+	complete(&s, 43000, 0x101, 9000, 1);
+	JOURNAL(&s, 44000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7, .device = SYSTEM);
+	/* Metadata by nobody in particular. */
+	BIO(&s, 45000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9100, .bytes = 4096, .device = DISK, .operation = WRITE | 1u << 12,
+	    .task = 5);
+	issue(&s, 45100, 0x101, 0x100, 9100, 1);
+	complete(&s, 46000, 0x101, 9100, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_BACKGROUND);
+	assert_int_equal(reason_task_of(trace, 0), 2);
+	assert_int_equal(reason_of(trace, 2), CLEW_REQUEST_REASON_SYNC);
+	assert_int_equal(reason_task_of(trace, 2), 3);
+	assert_int_equal(reason_of(trace, 3), CLEW_REQUEST_REASON_FSYNC);
+	assert_int_equal(reason_task_of(trace, 3), 4);
+	assert_int_equal(reason_of(trace, 4), CLEW_REQUEST_REASON_JOURNAL);
+	assert_int_equal(reason_of(trace, 5), CLEW_REQUEST_REASON_METADATA);
+	edge = edge_of(trace, CLEW_EDGE_WRITEBACK, 2, 4);
+	assert_non_null(edge);
+	assert_int_equal(edge->from_at, 3001);
+	assert_int_equal(edge->to_at, 31000);
+	assert_int_equal(edge->object.number, FILE_B);
+	edge = edge_of(trace, CLEW_EDGE_JOURNAL, 1, 5);
+	assert_non_null(edge);
+	assert_int_equal(edge->from_at, 40002);
+	assert_int_equal(edge->to_at, 41000);
+	assert_non_null(edge_of(trace, CLEW_EDGE_JOURNAL, 2, 5));
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* Who is made to wait for what is dirty waits for the others that dirty, each by what it did. */
+static void test_throttle(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_wait wait = {.call = SYS_write,
+				 .descriptor = 3,
+				 .reason = CLEW_REASON_DIRTY,
+				 .object_kind = CLEW_OBJECT_DEVICE,
+				 .device = DISK,
+				 .argument = 20 * MS};
+	const struct clew_edge *small, *large;
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_NEW);
+	writes(&s, 2000, 2, FILE_A, 0, 100);
+	writes(&s, 3000, 3, FILE_B, 0, 10);
+	writes(&s, 4000, 1, FILE_B, 10, 10);
+	/* From there the file system's disk is known. */
+	writes_out(&s, 5000, 0x100, FLUSH, 800, FILE_A, 0, 1);
+	WRITEBACK(&s, 10000, CLEW_WRITEBACK_WAKE, .task = 1, .device = DISK);
+	WRITEBACK(&s, 11000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
+	sleeps(&s, 12000, 0, 1, wait);
+	writes_out(&s, 13000, 0x100, FLUSH, 808, FILE_A, 1, 1);
+	comes(&s, 20 * MS, 0, 1, interrupted(20 * MS - 100, CLEW_WAKE_TIMER, (struct clew_cause){0}));
+	trace = synthetic_trace(&s, 30 * MS, 0);
+	assert_int_equal(sleep_of(trace, 1, 0)->kind, CLEW_WAIT_THROTTLE);
+	large = edge_of(trace, CLEW_EDGE_THROTTLE, 2, 1);
+	small = edge_of(trace, CLEW_EDGE_THROTTLE, 3, 1);
+	assert_non_null(large);
+	assert_non_null(small);
+	assert_null(edge_of(trace, CLEW_EDGE_THROTTLE, 1, 1));
+	assert_int_equal(large->evidence, CLEW_EVIDENCE_CANDIDATE);
+	assert_int_equal(large->choice, small->choice);
+	assert_true(large->choice != 0 && large->weight == 10 * small->weight);
+	assert_int_equal(reason_of(trace, 1), CLEW_REQUEST_REASON_THROTTLED);
+	assert_int_equal(reason_task_of(trace, 1), 1);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void test_read_ahead(void **state)
+{
+	struct synthetic s = {0};
+	const struct clew_touch *touches;
+	const struct clew_edge *edge;
+	struct clew_trace *trace;
+	uint64_t unused = 0;
+	size_t count;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 2010, CLEW_EXTENT_ADD, 1, FILE_A, 0, 32);
+	BIO(&s, 2100, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0, .file_device = SYSTEM, .bytes = 32 * 4096,
+	    .contiguous = 32 * 4096, .device = DISK, .operation = 1u << 19, .task = 1);
+	REQUEST(&s, 2200, CLEW_REQUEST_ISSUE, .request = 0x101, .bio = 0x100, .sector = 800, .bytes = 32 * 4096, .device = DISK,
+		.operation = 1u << 19, .allocated = 2150);
+	REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x101, .sector = 800, .bytes = 32 * 4096, .device = DISK);
+	touch(&s, 4000, 4010, CLEW_EXTENT_USE, 1, FILE_A, 0, 4);
+	touch(&s, 5000, 5010, CLEW_EXTENT_USE, 2, FILE_A, 2, 6);
+	touch(&s, 6000, 6010, CLEW_EXTENT_DROP, 3, FILE_A, 0, 10);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_READAHEAD);
+	assert_int_equal(extent_of(trace, 0, 0)->bytes, 32 * PAGE);
+	edge = edge_of(trace, CLEW_EDGE_READAHEAD, 1, 2);
+	assert_non_null(edge);
+	assert_int_equal(edge->from_at, 2000);
+	assert_int_equal(edge->to_at, 5000);
+	touches = clew_trace_touches(trace, &count);
+	for (size_t i = 0; i < count; i++)
+		if (touches[i].event == CLEW_TOUCH_UNUSED) {
+			assert_int_equal(touches[i].task, 1);
+			unused += touches[i].bytes;
+		}
+	assert_int_equal(unused, 24 * PAGE);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* A journal's commit ends the wait of who awaits its transaction. */
+static void test_awaited_commit(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_wait wait = {.call = SYS_fsync, .descriptor = 3, .reason = CLEW_REASON_FUNCTION, .argument = 0xffff1000};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	text(&s, START - 5, 0xffff1000, "jbd2_log_wait_commit+0x10");
+	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_NEW);
+	SWITCH(&s, .at = START + 11, .cpu = 1, .prev = IDLE, .next = 5, .flags = CLEW_SWITCH_NEXT_NEW);
+	JOURNAL(&s, 2000, CLEW_JOURNAL_AWAIT, .task = 1, .transaction = 7, .inode = FILE_A, .device = SYSTEM);
+	sleeps(&s, 2100, 0, 1, wait);
+	JOURNAL(&s, 3000, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
+	JOURNAL(&s, 5000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7, .device = SYSTEM);
+	comes(&s, 5200, 0, 1, (struct woken){.at = 5100, .by = 5});
+	sleeps(&s, 6000, 0, 1, wait);
+	comes(&s, 7200, 0, 1, (struct woken){.at = 7100, .by = 6});
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(sleep_of(trace, 1, 0)->kind, CLEW_WAIT_JOURNAL);
+	assert_int_equal(sleep_of(trace, 1, 0)->edge_type, CLEW_EDGE_JOURNAL);
+	assert_int_equal(sleep_of(trace, 1, 0)->edge_evidence, CLEW_EVIDENCE_EXACT);
+	assert_int_equal(sleep_of(trace, 1, 0)->ended_by, 5);
+	assert_int_equal(sleep_of(trace, 1, 1)->edge_evidence, CLEW_EVIDENCE_OBSERVED);
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_all_writers),
+		cmocka_unit_test(test_on_its_way),
+		cmocka_unit_test(test_between_clean_and_bio),
+		cmocka_unit_test(test_row_across_bio),
+		cmocka_unit_test(test_told_late),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_large_folio),
+		cmocka_unit_test(test_many_files),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_twice_in_one_pass),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_awaited_commit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

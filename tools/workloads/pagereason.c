@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Why pages are written, and who waits for whom because of it. Variants: what, a dash,
+ * and the file system of the place: periodic, background (the flusher does it by
+ * itself; the limits are set for it), throttle (two write more than the limit allows),
+ * memory (so does one in a group with a limit), ahead (one reads, and another what was
+ * read ahead for the first), journal (an fsync waits for a commit that others are in).
+ */
+#include "pages.h"
+
+#define TASKS  3
+#define AHEAD  256u
+#define GREEDY 4096u /* pages that each throttled writer writes */
+#define CHUNK  16u
+#define REST   800000000ull
+
+static int tasks[TASKS];
+
+static void start(int self)
+{
+	for (int i = 0; i < TASKS; i++)
+		tasks[i] = wl_thread(self, page_task);
+}
+
+static void end(int self)
+{
+	for (int i = 0; i < TASKS; i++) {
+		page_start(tasks[i], (struct page_order){.act = ACT_LEAVE});
+		wl_join(self, tasks[i]);
+	}
+}
+
+/* What reaches the disk now does so for this reason; all of it, or what there is. */
+static void rest(int self, const char *reason, bool all)
+{
+	struct page_step step = page_begin();
+	struct page_log *log;
+
+	wl_sleep(REST);
+	log = page_end(self, &step, all ? "sync" : "rest", reason, 0, 0, 0);
+	log->count = PAGES_ALL;
+}
+
+static void periodic(int self)
+{
+	page_new_file();
+	page_new_file();
+	start(self);
+	for (int lap = 0; lap < 2; lap++) {
+		page_tell(tasks[0], ACT_WRITE, 0, wl_random(0, 20), wl_random(1, 20));
+		page_tell(tasks[1], ACT_WRITE, 1, wl_random(0, 20), wl_random(1, 20));
+		page_tell(tasks[1], ACT_SINGLE, 0, wl_random(0, 20), 1);
+		rest(self, "periodic", true);
+	}
+	end(self);
+}
+
+static void background(int self)
+{
+	page_new_file();
+	page_new_file();
+	start(self);
+	for (int lap = 0; lap < 2; lap++) {
+		for (unsigned at = 0; at < PAGES_BULK; at += CHUNK)
+			page_tell(tasks[at / CHUNK % 2], ACT_WRITE, at / CHUNK % 2, at, CHUNK);
+		rest(self, "background|throttled", false);
+	}
+	page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
+	end(self);
+}
+
+static void throttle(int self)
+{
+	page_new_file();
+	page_new_file();
+	start(self);
+	for (int i = 0; i < 2; i++)
+		page_start(tasks[i], (struct page_order){.act = ACT_STREAM, .file = i, .first = PAGES_BULK, .count = GREEDY});
+	for (int i = 0; i < 2; i++)
+		wl_await(&wl->tasks[tasks[i]].step, 0);
+	page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
+	end(self);
+}
+
+static void memory(int self)
+{
+	char path[320];
+	FILE *group;
+
+	page_new_file();
+	start(self);
+	tasks[0] = wl_fork(self, page_task);
+	snprintf(path, sizeof(path), "%s/cgroup.procs", wl_place("limit"));
+	group = fopen(path, "we");
+	if (!group || fprintf(group, "%d", wl->tasks[tasks[0]].pid) < 0 || fclose(group))
+		wl_skip("a group is refused");
+	page_tell(tasks[0], ACT_STREAM, 0, GREEDY, GREEDY);
+	page_tell(tasks[1], ACT_SYNCFS, 0, 0, 0);
+	page_start(tasks[0], (struct page_order){.act = ACT_LEAVE});
+	wl_reap(self, tasks[0]);
+	for (int i = 1; i < TASKS; i++) {
+		page_start(tasks[i], (struct page_order){.act = ACT_LEAVE});
+		wl_join(self, tasks[i]);
+	}
+}
+
+/* How many pages from the first on are in memory. */
+static unsigned in_memory(const struct page_file *file, unsigned pages_count)
+{
+	unsigned char there[AHEAD];
+	unsigned count = 0;
+	void *memory = mmap(NULL, pages_count * DISK_BLOCK, PROT_READ, MAP_SHARED, file->disk.fd, 0);
+
+	if (memory == MAP_FAILED || mincore(memory, pages_count * DISK_BLOCK, there) < 0)
+		wl_die("mincore: %s", strerror(errno));
+	munmap(memory, pages_count * DISK_BLOCK);
+	while (count < pages_count && there[count] & 1)
+		count++;
+	return count;
+}
+
+static void ahead(int self)
+{
+	page_new_file();
+	start(self);
+	page_tell(tasks[2], ACT_WRITE, 0, 0, AHEAD);
+	for (int lap = 0; lap < 3; lap++) {
+		unsigned there;
+
+		page_tell(tasks[2], ACT_FORGET, 0, 0, 0);
+		for (unsigned at = 0; at < 16; at += 4)
+			page_tell(tasks[0], ACT_READ, 0, at, 4);
+		there = in_memory(&pages->files[0], AHEAD);
+		if (there <= 20)
+			continue;
+		/* Read ahead for the first, used by the second; the rest by nobody. */
+		page_tell(tasks[1], ACT_READ_AHEAD, 0, 16, (there - 16) / 2);
+	}
+	end(self);
+}
+
+static void journal(int self)
+{
+	page_new_file();
+	page_new_file();
+	start(self);
+	for (int lap = 0; lap < 4; lap++) {
+		page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
+		/* One of the first two is in the transaction, or both, and who syncs. */
+		if (lap % 4 != 1)
+			page_tell(tasks[0], ACT_NAME, 0, 0, 0);
+		if (lap % 4 != 0)
+			page_tell(tasks[1], ACT_NAME, 0, 0, 0);
+		page_tell(tasks[2], ACT_APPEND, 1, 0, 1);
+		page_tell(tasks[2], ACT_FSYNC, 1, 0, 0);
+	}
+	end(self);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(int self);
+	} variants[] = {{"periodic", periodic}, {"background", background}, {"throttle", throttle},
+			{"memory", memory},	{"ahead", ahead},	    {"journal", journal}};
+	int self = wl_begin(argc, argv, "pagereason");
+	char what[32];
+	char *system;
+
+	wl_copy(what, sizeof(what), wl->variant);
+	system = strchr(what, '-');
+	if (!system)
+		wl_die("a variant is WHAT-FILESYSTEM");
+	*system++ = '\0';
+	page_open(system);
+	wl_print_more = page_print;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		if (strcmp(what, variants[i].name) == 0)
+			variants[i].run(self);
+	wl_print();
+	return 0;
+}

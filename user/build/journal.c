@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Journals: who took part in a transaction, who commits it, and whose wait its
+ * commit ended.
+ *
+ * Transactions are kept while they may still be committed, or waited for: the latest
+ * ones. That a commit ends a wait is exact where the transaction awaited is known.
+ */
+#include <build/builder.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define TRANSACTIONS_MOST 4096u
+#define MEMBERS_MOST	  4096u
+
+struct member {
+	uint64_t until; /* the end of its last handle */
+	uint32_t task;
+};
+
+struct transaction {
+	struct transaction *next; /* in order of being met */
+	uint64_t number;
+	uint32_t device;
+	uint32_t committer;
+	uint64_t begun, ended; /* its commit, 0 not yet */
+	struct map places;     /* task -> its place in `members` */
+	struct member *members;
+	uint32_t member_count, member_capacity;
+};
+
+static void transaction_done(struct journal_table *table, struct transaction *transaction)
+{
+	table->memory -=
+		sizeof(*transaction) + transaction->member_capacity * sizeof(*transaction->members) + map_memory(&transaction->places);
+	map_done(&transaction->places);
+	free(transaction->members);
+	free(transaction);
+}
+
+static struct transaction *transaction_find(const struct journal_table *table, uint64_t number, uint32_t device)
+{
+	const uint64_t *found = map_get(&table->transactions, number, device);
+
+	return found ? (struct transaction *)(uintptr_t)*found : NULL;
+}
+
+static void forget_oldest(struct journal_table *table)
+{
+	struct transaction *oldest = table->first;
+
+	table->first = oldest->next;
+	table->last = table->first ? table->last : NULL;
+	table->count--;
+	map_remove(&table->transactions, oldest->number, oldest->device);
+	transaction_done(table, oldest);
+}
+
+static struct transaction *transaction_get(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct journal_table *table = &builder->journals;
+	struct transaction *transaction = transaction_find(table, record->transaction, record->device);
+
+	if (transaction)
+		return transaction;
+	if (table->count >= TRANSACTIONS_MOST)
+		forget_oldest(table);
+	transaction = calloc(1, sizeof(*transaction));
+	if (!transaction)
+		return NULL;
+	transaction->number = record->transaction;
+	transaction->device = record->device;
+	if (map_set(&table->transactions, record->transaction, record->device, (uintptr_t)transaction) < 0) {
+		free(transaction);
+		return NULL;
+	}
+	*(table->last ? &table->last->next : &table->first) = transaction;
+	table->last = transaction;
+	table->count++;
+	table->memory += sizeof(*transaction);
+	return transaction;
+}
+
+static struct clew_object system_object(const struct transaction *transaction)
+{
+	return (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = transaction->device, .descriptor = -1};
+}
+
+/* From a task that had a handle to who commits. */
+static int send_edge(struct clew_builder *builder, const struct transaction *transaction, const struct member *member)
+{
+	struct clew_edge edge = {
+		.from_at = member->until,
+		.to_at = transaction->begun > member->until ? transaction->begun : builder->now,
+		.from = member->task,
+		.to = transaction->committer,
+		.type = CLEW_EDGE_JOURNAL,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.context = CLEW_WAKE_TASK,
+		.object = system_object(transaction),
+	};
+
+	if (edge.from == edge.to || edge.to == CLEW_NO_TASK || build_dropped(builder, CLEW_EDGE_JOURNAL))
+		return 0;
+	return build_send_edge(builder, &edge);
+}
+
+static int feed_handle(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+	const uint64_t *known;
+	size_t before;
+	int r;
+
+	if (build_nobody(record->task) || record->transaction == 0)
+		return 0;
+	if (!transaction)
+		return -ENOMEM;
+	known = map_get(&transaction->places, record->task, 0);
+	if (known) {
+		transaction->members[*known].until = builder->now;
+		return 0;
+	}
+	if (transaction->member_count >= MEMBERS_MOST)
+		return 0;
+	if (transaction->member_count == transaction->member_capacity) {
+		uint32_t capacity = transaction->member_capacity ? transaction->member_capacity * 2 : 4;
+		struct member *members = realloc(transaction->members, capacity * sizeof(*members));
+
+		if (!members)
+			return -ENOMEM;
+		builder->journals.memory += (capacity - transaction->member_capacity) * sizeof(*members);
+		transaction->members = members;
+		transaction->member_capacity = capacity;
+	}
+	before = map_memory(&transaction->places);
+	r = map_set(&transaction->places, record->task, 0, transaction->member_count);
+	builder->journals.memory += map_memory(&transaction->places) - before;
+	if (r < 0)
+		return r;
+	transaction->members[transaction->member_count++] = (struct member){.until = builder->now, .task = record->task};
+	/* The commit waits for handles that are open when it begins. */
+	return transaction->begun ? send_edge(builder, transaction, &transaction->members[transaction->member_count - 1]) : 0;
+}
+
+static int feed_begin(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+	int r = build_committing(builder, record->task, true);
+
+	if (r < 0 || record->transaction == 0)
+		return r;
+	if (!transaction)
+		return -ENOMEM;
+	transaction->committer = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
+	transaction->begun = builder->now;
+	for (uint32_t i = 0; i < transaction->member_count && r >= 0; i++)
+		r = send_edge(builder, transaction, &transaction->members[i]);
+	return r;
+}
+
+static int feed_end(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+
+	if (transaction) {
+		transaction->committer = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
+		transaction->ended = builder->now;
+	}
+	return build_committing(builder, record->task, false);
+}
+
+int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record)
+{
+	switch (record->header.flags) {
+	case CLEW_JOURNAL_HANDLE:
+		return feed_handle(builder, record);
+	case CLEW_JOURNAL_AWAIT:
+		return build_awaits(builder, record->task, record->transaction, record->device);
+	case CLEW_JOURNAL_COMMIT_BEGIN:
+	case CLEW_JOURNAL_PUSH:
+		return feed_begin(builder, record);
+	case CLEW_JOURNAL_COMMIT_END:
+		return feed_end(builder, record);
+	default:
+		return 0;
+	}
+}
+
+int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter, uint32_t waker)
+{
+	const struct journal_table *table = &builder->journals;
+	const struct transaction *transaction;
+	uint64_t awaited;
+	uint32_t device;
+
+	if (!build_awaited(waiter, &awaited, &device))
+		return CLEW_EVIDENCE_OBSERVED;
+	transaction = transaction_find(table, awaited, device);
+	return transaction && transaction->begun && transaction->committer == waker ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED;
+}
+
+void build_journals_done(struct clew_builder *builder)
+{
+	while (builder->journals.first)
+		forget_oldest(&builder->journals);
+	map_done(&builder->journals.transactions);
+}
+
+size_t build_journals_memory(const struct clew_builder *builder)
+{
+	return builder->journals.memory + map_memory(&builder->journals.transactions);
+}

@@ -1,0 +1,474 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Why something is written: by what the task that queues a bio is at, a pass of the
+ * flusher over a file, a sync of its own, a commit. And who, by dirtying much, had the
+ * flusher begin or keeps others waiting.
+ *
+ * A sync has no end of its own: it is over with its call, at the latest when the
+ * task has slept in another one.
+ */
+#include <build/block.h>
+#include <errno.h>
+#include <stdlib.h>
+
+/* What the flusher is asked for, as the kernel numbers it. */
+enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
+
+/* ns: a dirtier that had the background pass begun and is made to wait sleeps at once. */
+#define WAKE_NEAR 10000000ull
+/* ns in which what was dirtied counts half. */
+#define DIRTY_FADE  1000000000ull
+#define ORDERS_MOST 65536u
+
+struct order {
+	uint64_t at;
+	uint32_t task;
+};
+
+/* Who last had the background pass of a disk begun. */
+struct background {
+	uint64_t at;
+	uint32_t task;
+	bool throttled;
+};
+
+struct dirty_system {
+	struct dirtier dirtiers[BUILD_DIRTIERS];
+};
+
+/* What a task writes. */
+struct flush {
+	uint64_t inode; /* of the pass over a file it is at, 0 none */
+	uint64_t sync_inode;
+	uint64_t awaited;
+	uint32_t awaited_device;
+	uint32_t device, sync_device;
+	uint32_t sync_call;
+	uint32_t pass, sync_pass;
+	struct why_written why; /* of the flusher's order it is at; reason UNKNOWN: at none */
+	uint32_t disk;		/* of that order */
+	bool ordered;
+	bool syncs;
+	bool commits;
+};
+
+static struct flush *flush_get(struct clew_builder *builder, uint32_t serial)
+{
+	struct task *task = build_task_get(builder, serial);
+
+	if (task && !task->flush) {
+		task->flush = calloc(1, sizeof(*task->flush));
+		builder->writebacks.memory += task->flush ? sizeof(*task->flush) : 0;
+	}
+	return task ? task->flush : NULL;
+}
+
+void build_flush_next(struct task *task)
+{
+	if (task->flush)
+		task->flush->commits = task->flush->syncs = false;
+}
+
+void build_flush_done(struct clew_builder *builder, struct task *task)
+{
+	if (task->flush)
+		builder->writebacks.memory -= sizeof(*task->flush);
+	free(task->flush);
+	task->flush = NULL;
+}
+
+/* The entry of a key in a vector, made if need be; NULL: no memory. */
+static void *entry_of(struct map *map, struct vector *vector, size_t size, uint64_t key)
+{
+	const uint64_t *known = map_get(map, key, 0);
+
+	vector->item = size;
+	if (!known) {
+		if (vector_reserve(vector, vector->count + 1) < 0 || map_set(map, key, 0, vector->count) < 0)
+			return NULL;
+		vector->count++;
+		known = map_get(map, key, 0);
+	}
+	return (char *)vector->data + *known * size;
+}
+
+static const void *known_entry(const struct map *map, const struct vector *vector, uint64_t key)
+{
+	const uint64_t *known = map_get(map, key, 0);
+
+	return known ? (const char *)vector->data + *known * vector->item : NULL;
+}
+
+/* ---- orders and passes ---- */
+
+static int feed_queue(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct order *order;
+
+	if (record->work == 0 || build_nobody(record->task))
+		return 0;
+	/* Those whose end was lost. */
+	if (table->all_orders.count >= ORDERS_MOST) {
+		map_done(&table->orders);
+		vector_done(&table->all_orders);
+	}
+	order = entry_of(&table->orders, &table->all_orders, sizeof(*order), record->work);
+	if (!order)
+		return -ENOMEM;
+	*order = (struct order){.at = builder->now, .task = record->task};
+	return 0;
+}
+
+static struct why_written why_of_order(const struct clew_builder *builder, const struct clew_writeback *record)
+{
+	const struct writeback_table *table = &builder->writebacks;
+	const struct order *order = record->work ? known_entry(&table->orders, &table->all_orders, record->work) : NULL;
+	const struct background *background = known_entry(&table->wakes, &table->all_wakes, record->device);
+	struct why_written why = {.task = order && order->at ? order->task : CLEW_NO_TASK};
+
+	switch (record->reason) {
+	case ASKED_MEMORY:
+		why.reason = CLEW_REQUEST_REASON_MEMORY;
+		break;
+	case ASKED_SYNC:
+		why.reason = CLEW_REQUEST_REASON_SYNC;
+		break;
+	case ASKED_PERIODIC:
+		why.reason = CLEW_REQUEST_REASON_PERIODIC;
+		break;
+	default:
+		why.reason = CLEW_REQUEST_REASON_BACKGROUND;
+		if (why.task == CLEW_NO_TASK && background)
+			why.task = background->task;
+		break;
+	}
+	return why;
+}
+
+static int feed_start(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	flush->why = why_of_order(builder, record);
+	flush->disk = record->device;
+	flush->ordered = true;
+	return 0;
+}
+
+static int feed_end(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct task *task = build_task_find(builder, record->task);
+	const uint64_t *known = map_get(&builder->writebacks.orders, record->work, 0);
+
+	if (known)
+		((struct order *)builder->writebacks.all_orders.data)[*known].at = 0;
+	if (task && task->flush)
+		task->flush->ordered = false;
+	return 0;
+}
+
+static int feed_wake(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct background *background = entry_of(&table->wakes, &table->all_wakes, sizeof(*background), record->device);
+
+	if (!background)
+		return -ENOMEM;
+	*background = (struct background){.at = builder->now, .task = build_nobody(record->task) ? CLEW_NO_TASK : record->task};
+	return 0;
+}
+
+static int feed_inode(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	flush->inode = record->header.flags == CLEW_WRITEBACK_INODE_BEGIN ? record->inode : 0;
+	flush->device = record->device;
+	flush->pass = ++builder->writebacks.passes;
+	return 0;
+}
+
+static int feed_sync(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+	const struct task *task = build_task_find(builder, record->task);
+	struct clew_touch touch = {
+		.begin = builder->now,
+		.end = builder->now,
+		.inode = record->inode,
+		.device = record->device,
+		.task = record->task,
+		.event = CLEW_TOUCH_SYNC,
+	};
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	flush->syncs = true;
+	flush->sync_inode = record->inode;
+	flush->sync_device = record->device;
+	flush->sync_call = task->call_id;
+	flush->sync_pass = ++builder->writebacks.passes;
+	return builder->sink.touch ? builder->sink.touch(builder->sink.context, &touch) : 0;
+}
+
+int build_feed_writeback(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	switch (record->header.flags) {
+	case CLEW_WRITEBACK_QUEUE:
+		return feed_queue(builder, record);
+	case CLEW_WRITEBACK_START:
+		return feed_start(builder, record);
+	case CLEW_WRITEBACK_END:
+		return feed_end(builder, record);
+	case CLEW_WRITEBACK_WAKE:
+		return feed_wake(builder, record);
+	case CLEW_WRITEBACK_INODE_BEGIN:
+	case CLEW_WRITEBACK_INODE_END:
+		return feed_inode(builder, record);
+	case CLEW_WRITEBACK_SYNC_ENTER:
+		return feed_sync(builder, record);
+	default:
+		return 0;
+	}
+}
+
+/* ---- why a bio is queued ---- */
+
+static bool syncs_now(const struct task *task)
+{
+	return task->flush && task->flush->syncs && task->call_id <= task->flush->sync_call + 1;
+}
+
+/* Pages of a file that are written, or what belongs to that. */
+static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record)
+{
+	const struct writeback_table *table = &builder->writebacks;
+	const struct flush *flush = task ? task->flush : NULL;
+	struct why_written why = {.reason = CLEW_REQUEST_REASON_UNKNOWN};
+
+	if (!flush)
+		return why;
+	if (flush->commits)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_JOURNAL, .pass = flush->pass};
+	if (record->operation & BLOCK_META)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
+	if (flush->ordered) {
+		why = flush->why;
+		why.pass = flush->pass;
+		/* Who had it begin may be made to wait only then. */
+		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
+			const struct background *background = known_entry(&table->wakes, &table->all_wakes, flush->disk);
+
+			if (background && background->throttled && background->task == why.task)
+				why.reason = CLEW_REQUEST_REASON_THROTTLED;
+		}
+	} else if (flush->syncs && record->inode == flush->sync_inode && record->file_device == flush->sync_device) {
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
+	} else if (syncs_now(task)) {
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
+	}
+	return why;
+}
+
+struct why_written build_why_written(struct clew_builder *builder, const struct clew_bio *record)
+{
+	const struct task *task = build_nobody(record->task) ? NULL : build_task_find(builder, record->task);
+	uint32_t operation = record->operation & BLOCK_OPERATION;
+	struct why_written why;
+	struct links links = {0};
+
+	if (record->index == UINT64_MAX && record->inode)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_DIRECT};
+	if (operation == BLOCK_READ) {
+		if (record->operation & BLOCK_META)
+			return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
+		return (struct why_written){.reason = record->operation & BLOCK_READ_AHEAD ? CLEW_REQUEST_REASON_READAHEAD
+											   : CLEW_REQUEST_REASON_READ};
+	}
+	if (record->inode && record->file_device && record->file_device != record->device &&
+	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
+		return (struct why_written){0};
+	why = why_in_task(builder, task, record);
+	/* A worker writes for who queued its item. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && build_work_links(builder, task, builder->now, &links) &&
+	    links.count > 0 && !build_nobody(links.of[links.count - 1].task))
+		why = why_in_task(builder, build_task_find(builder, links.of[links.count - 1].task), record);
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && record->operation & BLOCK_META)
+		why.reason = CLEW_REQUEST_REASON_METADATA;
+	return why;
+}
+
+int build_committing(struct clew_builder *builder, uint32_t task, bool begins)
+{
+	struct flush *flush = flush_get(builder, task);
+
+	if (!flush)
+		return build_nobody(task) ? 0 : -ENOMEM;
+	flush->commits = begins;
+	flush->pass = ++builder->writebacks.passes;
+	return 0;
+}
+
+int build_awaits(struct clew_builder *builder, uint32_t task, uint64_t transaction, uint32_t device)
+{
+	struct flush *flush = flush_get(builder, task);
+
+	if (!flush)
+		return build_nobody(task) ? 0 : -ENOMEM;
+	flush->awaited = transaction;
+	flush->awaited_device = device;
+	return 0;
+}
+
+bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t *ret_device)
+{
+	if (!task->flush || !task->flush->awaited)
+		return false;
+	*ret_transaction = task->flush->awaited;
+	*ret_device = task->flush->awaited_device;
+	return true;
+}
+
+uint32_t build_disk_of(const struct clew_builder *builder, uint32_t device)
+{
+	const uint64_t *known = map_get(&builder->writebacks.disks, device, 0);
+
+	return known ? (uint32_t)*known : device;
+}
+
+/* ---- who dirties ---- */
+
+static uint64_t faded(const struct dirtier *dirtier, uint64_t at)
+{
+	uint64_t age = at > dirtier->at ? (at - dirtier->at) / DIRTY_FADE : 0;
+
+	return age < 64 ? dirtier->bytes >> age : 0;
+}
+
+int build_dirtied(struct clew_builder *builder, const struct clew_extent *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct dirty_system *system;
+	struct dirtier *least;
+
+	if (record->task == CLEW_NO_TASK)
+		return 0;
+	system = entry_of(&table->systems, &table->all_systems, sizeof(*system), record->device);
+	if (!system)
+		return -ENOMEM;
+	least = &system->dirtiers[0];
+	for (unsigned i = 0; i < BUILD_DIRTIERS; i++) {
+		struct dirtier *dirtier = &system->dirtiers[i];
+
+		if (dirtier->task == record->task) {
+			least = dirtier;
+			break;
+		}
+		if (faded(dirtier, record->begin) < faded(least, record->begin))
+			least = dirtier;
+	}
+	*least = (struct dirtier){
+		.task = record->task,
+		.bytes = (least->task == record->task ? faded(least, record->begin) : 0) + record->bytes,
+		.at = record->begin,
+	};
+	return 0;
+}
+
+/* The others that dirty the disk, each with what it has dirtied lately. */
+static int send_candidates(struct clew_builder *builder, const struct task *task, const struct dirty_system *system)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < BUILD_DIRTIERS && r >= 0; i++) {
+		const struct dirtier *dirtier = &system->dirtiers[i];
+		struct clew_edge edge = {
+			.from_at = earlier(dirtier->at, builder->now),
+			.to_at = builder->now,
+			.from = dirtier->task,
+			.to = task->serial,
+			.type = CLEW_EDGE_THROTTLE,
+			.evidence = CLEW_EVIDENCE_CANDIDATE,
+			.context = CLEW_WAKE_TIMER,
+			.object = {.kind = CLEW_OBJECT_DEVICE, .device = task->wait.device, .descriptor = -1},
+			.choice = builder->writebacks.choices,
+			.weight = faded(dirtier, builder->now),
+		};
+
+		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial && edge.weight > 0)
+			r = build_send_edge(builder, &edge);
+	}
+	return r;
+}
+
+/* Where a task dirtied last. */
+static const struct dirty_system *last_dirtied(const struct writeback_table *table, const struct task *task)
+{
+	const struct dirty_system *all = table->all_systems.data, *last = NULL;
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < table->all_systems.count; i++) {
+		for (unsigned k = 0; k < BUILD_DIRTIERS; k++) {
+			const struct dirtier *dirtier = &all[i].dirtiers[k];
+
+			if (dirtier->task != task->serial || dirtier->at < at)
+				continue;
+			at = dirtier->at;
+			last = &all[i];
+		}
+	}
+	return last;
+}
+
+int build_throttled(struct clew_builder *builder, const struct task *task)
+{
+	struct writeback_table *table = &builder->writebacks;
+	const struct background *known = known_entry(&table->wakes, &table->all_wakes, task->wait.device);
+	struct background *background = (struct background *)(uintptr_t)known;
+	int r = 0;
+
+	if (background && background->task == task->serial && background->at + WAKE_NEAR >= builder->now)
+		background->throttled = true;
+	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
+		return 0;
+	builder->writebacks.choices++;
+	/* Some file systems, like btrfs, are limited as a whole, and not by a disk. */
+	if (!task->wait.device) {
+		const struct dirty_system *system = last_dirtied(table, task);
+
+		return system ? send_candidates(builder, task, system) : 0;
+	}
+	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++) {
+		const struct map_slot *slot = &table->systems.slots[i];
+
+		if (slot->used && build_disk_of(builder, (uint32_t)slot->key) == task->wait.device)
+			r = send_candidates(builder, task, (const struct dirty_system *)table->all_systems.data + slot->value);
+	}
+	return r;
+}
+
+void build_writebacks_done(struct clew_builder *builder)
+{
+	struct writeback_table *table = &builder->writebacks;
+
+	map_done(&table->orders);
+	map_done(&table->wakes);
+	map_done(&table->disks);
+	map_done(&table->systems);
+	vector_done(&table->all_orders);
+	vector_done(&table->all_wakes);
+	vector_done(&table->all_systems);
+}
+
+size_t build_writebacks_memory(const struct clew_builder *builder)
+{
+	const struct writeback_table *table = &builder->writebacks;
+
+	return table->memory + map_memory(&table->orders) + map_memory(&table->wakes) + map_memory(&table->disks) +
+	       map_memory(&table->systems) + table->all_orders.bytes + table->all_wakes.bytes + table->all_systems.bytes;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What people call a thing that happened. See descriptors.h. */
+#include "descriptors.h"
+
+#include <string.h>
+
+#include "commands.h"
+#include "text.h"
+
+int clew_open_relations(const struct clew_trace *trace, uint64_t match_window, struct clew_relations **ret_relations)
+{
+	const struct clew_relations_options options = {.size = sizeof(options), .match_window = match_window};
+	int r = clew_relations_new(trace, &options, ret_relations);
+
+	if (r >= 0)
+		return 0;
+	return clew_fail(CLEW_EXIT_SYSTEM, "what programs announced cannot be gone through: %s: free some memory and try again",
+			 strerror(-r));
+}
+
+void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, struct clew_description *description)
+{
+	uint64_t inode = object->number;
+	uint32_t device = object->device;
+	const char *path = NULL;
+	size_t count;
+
+	if (object->kind == CLEW_OBJECT_REQUEST) {
+		const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+		if (object->number >= count)
+			return;
+		inode = requests[object->number].block.inode;
+		device = requests[object->number].block.file_device;
+	} else if (object->kind != CLEW_OBJECT_FILE) {
+		return;
+	}
+	if (inode)
+		clew_trace_file(trace, device, inode, &path);
+	clew_description_add(description, "path", path);
+}
+
+void clew_json_description(struct clew_json *json, const struct clew_description *description)
+{
+	clew_json_object(json, "descriptors");
+	for (size_t i = 0; i < description->count; i++)
+		clew_json_string(json, description->words[i].name, description->words[i].value);
+	clew_json_object_end(json);
+}
+
+void clew_print_description(FILE *out, const struct clew_description *description)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < description->count; i++) {
+		if (!strchr(description->words[i].name, '/'))
+			continue;
+		fputs(any ? " " : "  [", out);
+		any = true;
+		clew_print_safe(out, description->words[i].name);
+		fputc('=', out);
+		clew_print_safe(out, description->words[i].value);
+	}
+	if (any)
+		fputc(']', out);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What people call a thing that happened, in JSON and in words. */
+#ifndef CLEW_CLI_DESCRIPTORS_H
+#define CLEW_CLI_DESCRIPTORS_H
+
+#include <clew/relate.h>
+#include <stdio.h>
+
+#include "json.h"
+
+/* What programs announced in a trace; 0 or an exit status after clew_fail(). */
+int clew_open_relations(const struct clew_trace *trace, uint64_t match_window, struct clew_relations **ret_relations);
+
+/* The path of a file object, or of the file that a request is for, as word "path". */
+void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, struct clew_description *description);
+
+/* "descriptors" of the object that is open. */
+void clew_json_description(struct clew_json *json, const struct clew_description *description);
+
+/* Those that programs announced, as " [TYPE=VALUE ...]"; nothing if there is none. */
+void clew_print_description(FILE *out, const struct clew_description *description);
+
+#endif

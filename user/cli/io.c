@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * clew io: what became of what programs asked of files, by file, program and device;
+ * with --file one file's story from write() to the disk.
+ */
+#include <clew/io.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+#include "object.h"
+#include "report.h"
+#include "text.h"
+
+struct io_values {
+	const char *file;
+	bool json;
+};
+
+const struct clew_option clew_io_options[] = {
+	{0, "file", "PATH", "this file alone, and what happened to it in order of time", clew_take_string,
+	 offsetof(struct io_values, file)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct io_values, json)},
+	CLEW_OPTION_END,
+};
+
+struct answer {
+	const struct clew_trace *trace;
+	struct clew_io io;
+	bool *wanted; /* by file */
+	struct clew_io_event *events;
+	size_t event_count;
+};
+
+/* What a process did, all its tasks together. */
+struct process_share {
+	uint32_t task; /* one of them */
+	uint32_t pid;
+	uint64_t asked_bytes, stored_bytes, dirtied_bytes, written_bytes, waited_ns, caused_ns;
+};
+
+static const char *path_of(const struct answer *answer, const struct clew_io_file *file)
+{
+	const char *path = NULL;
+
+	clew_trace_file(answer->trace, file->device, file->inode, &path);
+	return path && path[0] ? path : NULL;
+}
+
+static uint32_t pid_of(const struct answer *answer, uint32_t task)
+{
+	const struct clew_trace_task *known = clew_trace_task(answer->trace, task);
+
+	return known ? known->pid : 0;
+}
+
+static int compare_pids(const void *left, const void *right)
+{
+	const struct process_share *a = left, *b = right;
+
+	if (a->pid != b->pid)
+		return a->pid < b->pid ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+/* Shares of tasks as shares of processes, in order of pid. NULL: no memory. */
+static struct process_share *by_process(const struct answer *answer, const struct clew_io_share *shares, size_t count, size_t *ret_count)
+{
+	struct process_share *all = calloc(count + 1, sizeof(*all));
+	size_t kept = 0;
+
+	for (size_t i = 0; all && i < count; i++)
+		all[i] = (struct process_share){
+			.task = shares[i].task,
+			.pid = pid_of(answer, shares[i].task),
+			.asked_bytes = shares[i].asked_bytes,
+			.stored_bytes = shares[i].stored_bytes,
+			.dirtied_bytes = shares[i].dirtied_bytes,
+			.written_bytes = shares[i].written_bytes,
+			.waited_ns = shares[i].waited_ns,
+			.caused_ns = shares[i].caused_ns,
+		};
+	if (all && count)
+		qsort(all, count, sizeof(*all), compare_pids);
+	for (size_t i = 0; all && i < count; i++) {
+		struct process_share *last = kept ? &all[kept - 1] : NULL;
+
+		if (!last || last->pid != all[i].pid || last->pid == 0) {
+			all[kept++] = all[i];
+			continue;
+		}
+		last->asked_bytes += all[i].asked_bytes;
+		last->stored_bytes += all[i].stored_bytes;
+		last->dirtied_bytes += all[i].dirtied_bytes;
+		last->written_bytes += all[i].written_bytes;
+		last->waited_ns += all[i].waited_ns;
+		last->caused_ns += all[i].caused_ns;
+	}
+	*ret_count = kept;
+	return all;
+}
+
+/* What a process wrote: as far as it was asked for, or, where that is not told, what it made dirty. */
+static uint64_t wrote(const struct process_share *share)
+{
+	uint64_t asked = share->asked_bytes + share->stored_bytes;
+
+	return asked ? asked : share->dirtied_bytes;
+}
+
+static bool is_anything(const struct process_share *share)
+{
+	return wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
+}
+
+/* Bytes written to the device for each byte asked for; 0: nothing was asked for, or nothing is known. */
+static double amplification(uint64_t written, uint64_t asked)
+{
+	return asked ? (double)written / (double)asked : 0;
+}
+
+/* ---- JSON ---- */
+
+static void json_device_number(struct clew_json *json, uint32_t device)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	clew_json_string(json, "dev", text);
+}
+
+static const char *comm_of(const struct answer *answer, uint32_t task)
+{
+	return clew_trace_comm_at(answer->trace, task, clew_trace_end(answer->trace));
+}
+
+static int json_writers(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file)
+{
+	size_t count;
+	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
+
+	if (!shares)
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	clew_json_array(json, "writers");
+	for (size_t i = 0; i < count; i++) {
+		if (!wrote(&shares[i]) && !shares[i].written_bytes)
+			continue;
+		clew_json_object(json, NULL);
+		clew_json_unsigned(json, "pid", shares[i].pid);
+		clew_json_string(json, "comm", comm_of(answer, shares[i].task));
+		clew_json_unsigned(json, "bytes", wrote(&shares[i]));
+		clew_json_unsigned(json, "written_bytes", shares[i].written_bytes);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	free(shares);
+	return 0;
+}
+
+static void json_tasks(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file, bool caused)
+{
+	clew_json_array(json, caused ? "causes" : "waiters");
+	for (uint32_t i = 0; i < file->share_count; i++) {
+		const struct clew_io_share *share = &file->shares[i];
+		uint64_t ns = caused ? share->caused_ns : share->waited_ns;
+
+		if (!ns)
+			continue;
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, answer->trace, share->task, clew_trace_end(answer->trace));
+		clew_json_unsigned(json, "ns", ns);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static int json_file(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file)
+{
+	int status;
+
+	clew_json_object(json, NULL);
+	clew_json_string(json, "path", path_of(answer, file));
+	json_device_number(json, file->device);
+	clew_json_unsigned(json, "ino", file->inode);
+	clew_json_unsigned(json, "asked_bytes", file->asked_bytes);
+	clew_json_unsigned(json, "stored_bytes", file->stored_bytes);
+	clew_json_unsigned(json, "dirtied_bytes", file->dirtied_bytes);
+	clew_json_unsigned(json, "written_bytes", file->written_bytes);
+	clew_json_unsigned(json, "unknown_bytes", file->unknown_bytes);
+	clew_json_unsigned(json, "read_bytes", file->read_bytes);
+	clew_json_unsigned(json, "unused_bytes", file->unused_bytes);
+	clew_json_unsigned(json, "requests", file->requests);
+	status = json_writers(json, answer, file);
+	clew_json_unsigned(json, "waited_ns", file->waited_ns);
+	json_tasks(json, answer, file, false);
+	json_tasks(json, answer, file, true);
+	clew_json_object_end(json);
+	return status;
+}
+
+static int json_programs(struct clew_json *json, const struct answer *answer)
+{
+	size_t count;
+	struct process_share *shares = by_process(answer, answer->io.shares, answer->io.share_count, &count);
+
+	if (!shares)
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	clew_json_array(json, "programs");
+	for (size_t i = 0; i < count; i++) {
+		if (!is_anything(&shares[i]))
+			continue;
+		clew_json_object(json, NULL);
+		clew_json_unsigned(json, "pid", shares[i].pid);
+		clew_json_string(json, "comm", comm_of(answer, shares[i].task));
+		clew_json_unsigned(json, "asked_bytes", shares[i].asked_bytes);
+		clew_json_unsigned(json, "stored_bytes", shares[i].stored_bytes);
+		clew_json_unsigned(json, "dirtied_bytes", shares[i].dirtied_bytes);
+		clew_json_unsigned(json, "written_bytes", shares[i].written_bytes);
+		clew_json_unsigned(json, "waited_ns", shares[i].waited_ns);
+		clew_json_unsigned(json, "caused_ns", shares[i].caused_ns);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	free(shares);
+	return 0;
+}
+
+static void json_devices(struct clew_json *json, const struct answer *answer)
+{
+	clew_json_array(json, "devices");
+	for (size_t i = 0; i < answer->io.device_count; i++) {
+		const struct clew_io_device *device = &answer->io.devices[i];
+
+		clew_json_object(json, NULL);
+		json_device_number(json, device->device);
+		clew_json_unsigned(json, "requests", device->requests);
+		clew_json_unsigned(json, "read_bytes", device->read_bytes);
+		clew_json_unsigned(json, "written_bytes", device->written_bytes);
+		clew_json_unsigned(json, "file_bytes", device->file_bytes);
+		clew_json_object(json, "reasons");
+		for (unsigned k = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
+			if (device->reason_bytes[k])
+				clew_json_unsigned(json, clew_request_reason_name(k), device->reason_bytes[k]);
+		clew_json_object_end(json);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+static const char *const touch_words[CLEW_TOUCH_COUNT] = {
+	[CLEW_TOUCH_DIRTY] = "dirty", [CLEW_TOUCH_WRITE] = "write", [CLEW_TOUCH_STORE] = "store",   [CLEW_TOUCH_DROP] = "drop",
+	[CLEW_TOUCH_ADD] = "ask",     [CLEW_TOUCH_USE] = "use",	    [CLEW_TOUCH_UNUSED] = "unused", [CLEW_TOUCH_SYNC] = "sync",
+};
+
+static void json_event(struct clew_json *json, const struct answer *answer, const struct clew_io_event *event)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(answer->trace, &count);
+
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "at", event->at);
+	switch ((enum clew_io_event_kind)event->kind) {
+	case CLEW_IO_TOUCH:
+		clew_json_string(json, "what", event->touch->event < CLEW_TOUCH_COUNT ? touch_words[event->touch->event] : NULL);
+		clew_json_unsigned(json, "end", event->touch->end);
+		clew_json_unsigned(json, "offset", event->touch->offset);
+		clew_json_unsigned(json, "bytes", event->touch->bytes);
+		clew_json_task_fields(json, answer->trace, event->touch->task, event->at);
+		break;
+	case CLEW_IO_REQUEST: {
+		const struct clew_block_request *block = &requests[event->extent->request].block;
+
+		clew_json_string(json, "what", "request");
+		clew_json_unsigned(json, "end", block->completed);
+		clew_json_unsigned(json, "offset", event->extent->offset);
+		clew_json_unsigned(json, "bytes", event->extent->bytes);
+		clew_json_task_fields(json, answer->trace, block->submitter, event->at);
+		clew_json_unsigned(json, "index", event->extent->request);
+		clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
+		clew_json_string(json, "reason", clew_request_reason_name(block->reason));
+		break;
+	}
+	case CLEW_IO_WAIT:
+		clew_json_string(json, "what", "wait");
+		clew_json_unsigned(json, "end", event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace) : event->sleep->end);
+		clew_json_task_fields(json, answer->trace, event->sleep->task, event->at);
+		clew_json_string(json, "kind", clew_wait_kind_name(event->sleep->kind));
+		break;
+	}
+	clew_json_object_end(json);
+}
+
+static int json_answer(const struct answer *answer, bool story)
+{
+	struct clew_json json = {.out = stdout};
+	int status = 0;
+
+	clew_json_object(&json, NULL);
+	clew_json_array(&json, "files");
+	for (size_t i = 0; i < answer->io.file_count && !status; i++)
+		if (answer->wanted[i])
+			status = json_file(&json, answer, &answer->io.files[i]);
+	clew_json_array_end(&json);
+	if (!status)
+		status = json_programs(&json, answer);
+	json_devices(&json, answer);
+	if (story) {
+		clew_json_array(&json, "story");
+		for (size_t i = 0; i < answer->event_count; i++)
+			json_event(&json, answer, &answer->events[i]);
+		clew_json_array_end(&json);
+	}
+	clew_json_truth(&json, answer->trace, clew_trace_start(answer->trace), clew_trace_end(answer->trace));
+	clew_json_object_end(&json);
+	clew_json_end(&json);
+	return status;
+}
+
+/* ---- text ---- */
+
+static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused)
+{
+	enum { MOST_SHOWN = 4 };
+	unsigned shown = 0;
+
+	for (uint32_t i = 0; i < file->share_count; i++) {
+		const struct clew_io_share *share = &file->shares[i];
+		uint64_t ns = caused ? share->caused_ns : share->waited_ns;
+
+		if (!ns || shown++ >= MOST_SHOWN)
+			continue;
+		fputs(shown > 1 ? ", " : caused ? "; because of " : "; waited: ", stdout);
+		clew_print_task(stdout, answer->trace, share->task, clew_trace_end(answer->trace));
+		printf(" %s", CLEW_DURATION(ns));
+	}
+	if (shown > MOST_SHOWN)
+		printf(" and %u more", shown - MOST_SHOWN);
+}
+
+static int print_file(const struct answer *answer, const struct clew_io_file *file)
+{
+	enum { MOST_SHOWN = 4 };
+	const char *path = path_of(answer, file);
+	size_t count, shown = 0;
+	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
+
+	if (!shares)
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	printf("%10s %10s %10s ", CLEW_BYTES(file->asked_bytes + file->stored_bytes), CLEW_BYTES(file->dirtied_bytes),
+	       CLEW_BYTES(file->written_bytes));
+	if (file->asked_bytes + file->stored_bytes)
+		printf("%6.2f ", amplification(file->written_bytes, file->asked_bytes + file->stored_bytes));
+	else
+		printf("%6s ", "-");
+	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
+	if (path)
+		clew_print_safe(stdout, path);
+	else
+		printf("inode %" PRIu64 " of %u:%u", file->inode, CLEW_DEVICE_MAJOR(file->device), CLEW_DEVICE_MINOR(file->device));
+	putchar('\n');
+	for (size_t i = 0; i < count; i++) {
+		if (!wrote(&shares[i]) || shown++ >= MOST_SHOWN)
+			continue;
+		fputs(shown > 1 ? ", " : "    by ", stdout);
+		clew_print_safe(stdout, comm_of(answer, shares[i].task));
+		printf("-%u %s", shares[i].pid, CLEW_BYTES(wrote(&shares[i])));
+	}
+	if (shown > MOST_SHOWN)
+		printf(" and %zu more", shown - MOST_SHOWN);
+	free(shares);
+	if (!shown && file->waited_ns)
+		fputs("    by nobody", stdout);
+	print_tasks(answer, file, false);
+	print_tasks(answer, file, true);
+	if (file->unknown_bytes)
+		printf("; %s by unknown writers", CLEW_BYTES(file->unknown_bytes));
+	if (file->unused_bytes)
+		printf("; %s read ahead for nobody", CLEW_BYTES(file->unused_bytes));
+	if (shown || file->waited_ns || file->unknown_bytes || file->unused_bytes)
+		putchar('\n');
+	return 0;
+}
+
+static int print_programs(const struct answer *answer)
+{
+	size_t count;
+	struct process_share *shares = by_process(answer, answer->io.shares, answer->io.share_count, &count);
+
+	if (!shares)
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited", "caused", "PROGRAM");
+	for (size_t i = 0; i < count; i++) {
+		if (!is_anything(&shares[i]))
+			continue;
+		printf("%10s %10s %10s %10s %10s  ", CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
+		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes), CLEW_DURATION(shares[i].waited_ns),
+		       CLEW_DURATION(shares[i].caused_ns));
+		clew_print_safe(stdout, comm_of(answer, shares[i].task));
+		printf("-%u\n", shares[i].pid);
+	}
+	free(shares);
+	return 0;
+}
+
+static void print_devices(const struct answer *answer)
+{
+	printf("\n%10s %10s %10s %6s  %s\n", "requests", "read", "written", "x", "DEVICE");
+	for (size_t i = 0; i < answer->io.device_count; i++) {
+		const struct clew_io_device *device = &answer->io.devices[i];
+
+		printf("%10u %10s %10s ", device->requests, CLEW_BYTES(device->read_bytes), CLEW_BYTES(device->written_bytes));
+		if (device->file_bytes)
+			printf("%6.2f", amplification(device->written_bytes, device->file_bytes));
+		else
+			printf("%6s", "-");
+		printf("  %u:%u", CLEW_DEVICE_MAJOR(device->device), CLEW_DEVICE_MINOR(device->device));
+		for (unsigned k = 0, shown = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
+			if (device->reason_bytes[k])
+				printf("%s %s %s", shown++ ? "," : ":", clew_request_reason_name(k), CLEW_BYTES(device->reason_bytes[k]));
+		putchar('\n');
+	}
+}
+
+static void print_event(const struct answer *answer, const struct clew_io_event *event)
+{
+	static const char *const did[CLEW_TOUCH_COUNT] = {
+		[CLEW_TOUCH_DIRTY] = "made dirty",
+		[CLEW_TOUCH_WRITE] = "wrote",
+		[CLEW_TOUCH_STORE] = "stored to",
+		[CLEW_TOUCH_DROP] = "dropped",
+		[CLEW_TOUCH_ADD] = "asked for",
+		[CLEW_TOUCH_USE] = "used",
+		[CLEW_TOUCH_UNUSED] = "had asked in vain for",
+		[CLEW_TOUCH_SYNC] = "asked for it to be written",
+	};
+	uint64_t start = clew_trace_start(answer->trace);
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(answer->trace, &count);
+
+	printf("+%-13s ", CLEW_OFFSET(event->at > start ? event->at - start : 0, clew_trace_end(answer->trace) - start));
+	if (event->kind == CLEW_IO_TOUCH) {
+		clew_print_task(stdout, answer->trace, event->touch->task, event->at);
+		printf(" %s", event->touch->event < CLEW_TOUCH_COUNT ? did[event->touch->event] : "touched");
+		if (event->touch->event != CLEW_TOUCH_SYNC)
+			printf(" %s from +%s, in %s", CLEW_BYTES(event->touch->bytes), CLEW_BYTES(event->touch->offset),
+			       CLEW_DURATION(event->touch->end - event->touch->begin));
+	} else if (event->kind == CLEW_IO_REQUEST) {
+		const struct clew_block_request *block = &requests[event->extent->request].block;
+
+		clew_print_task(stdout, answer->trace, block->submitter, event->at);
+		printf(" (%s) queued %s of %s at +%s", clew_request_reason_name(block->reason),
+		       strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "the writing" : "the reading",
+		       CLEW_BYTES(event->extent->bytes), CLEW_BYTES(event->extent->offset));
+		for (uint32_t i = 0; i < event->extent->writer_count; i++) {
+			fputs(i ? ", " : " by ", stdout);
+			clew_print_task(stdout, answer->trace, event->extent->writers[i], event->at);
+		}
+		if (block->completed && block->queued)
+			printf(", done after %s", CLEW_DURATION(block->completed - block->queued));
+		else
+			fputs(", not done at the capture's end", stdout);
+	} else {
+		uint64_t end = event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace) : event->sleep->end;
+
+		clew_print_task(stdout, answer->trace, event->sleep->task, event->at);
+		printf(" waited %s (%s)", CLEW_DURATION(end - event->sleep->start), clew_wait_kind_name(event->sleep->kind));
+		if (event->sleep->ended_by != CLEW_NO_TASK) {
+			fputs(", woken by ", stdout);
+			clew_print_task(stdout, answer->trace, event->sleep->ended_by, end);
+		}
+	}
+	putchar('\n');
+}
+
+static int print_answer(const struct answer *answer, bool story)
+{
+	int status = 0;
+
+	printf("%10s %10s %10s %6s %10s %10s  %s\n", "asked", "dirtied", "written", "x", "read", "waited", "FILE");
+	for (size_t i = 0; i < answer->io.file_count && !status; i++)
+		if (answer->wanted[i])
+			status = print_file(answer, &answer->io.files[i]);
+	if (story) {
+		putchar('\n');
+		for (size_t i = 0; i < answer->event_count; i++)
+			print_event(answer, &answer->events[i]);
+	} else {
+		status = status ? status : print_programs(answer);
+		print_devices(answer);
+	}
+	putchar('\n');
+	clew_print_truth(stdout, answer->trace);
+	return status;
+}
+
+/* The files that --file names. */
+static int choose(struct answer *answer, const char *path)
+{
+	bool found = false;
+
+	answer->wanted = calloc(answer->io.file_count + 1, sizeof(*answer->wanted));
+	if (!answer->wanted)
+		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	for (size_t i = 0; i < answer->io.file_count; i++) {
+		const char *own = path_of(answer, &answer->io.files[i]);
+
+		answer->wanted[i] = !path || (own && !strcmp(own, path));
+		found |= answer->wanted[i];
+	}
+	if (path && !found)
+		return clew_fail(CLEW_EXIT_INPUT, "--file: no file '%s' in the capture: see `clew io` for those there are", path);
+	return 0;
+}
+
+int clew_command_io(int argc, char **argv)
+{
+	struct io_values values = {};
+	struct answer answer = {0};
+	struct clew_trace *trace;
+	char **operands;
+	int status, r;
+
+	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+		return status;
+	status = clew_open_trace(operands[0], 0, &trace);
+	if (status)
+		return status;
+	answer.trace = trace;
+	r = clew_io_analyse(trace, &answer.io);
+	if (r >= 0)
+		status = choose(&answer, values.file);
+	if (r >= 0 && !status && values.file)
+		r = clew_io_story(trace, &answer.io, answer.wanted, &answer.events, &answer.event_count);
+	if (r < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	if (!status)
+		status = values.json ? json_answer(&answer, values.file) : print_answer(&answer, values.file);
+	free(answer.events);
+	free(answer.wanted);
+	clew_io_done(&answer.io);
+	clew_trace_free(trace);
+	return status;
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who wrote what a request carries. See writers.h.
+ */
+#include "writers.h"
+
+#include <string.h>
+
+#include "object.h"
+
+/* More of them would tell nobody anything. */
+#define WRITERS_SHOWN 8
+
+static const struct clew_trace_request *request_at(const struct clew_trace *trace, uint64_t number)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	return number < count ? &requests[number] : NULL;
+}
+
+size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks, size_t most)
+{
+	const struct clew_trace_request *request = request_at(trace, number);
+	size_t count = 0;
+
+	for (uint32_t i = 0; request && i < request->page_count && count <= most; i++) {
+		const struct clew_page_extent *extent = &request->pages[i];
+
+		for (uint32_t k = 0; k < extent->writer_count && count <= most; k++) {
+			size_t at = 0;
+
+			while (at < count && tasks[at] < extent->writers[k])
+				at++;
+			if (at < count && tasks[at] == extent->writers[k])
+				continue;
+			if (count == most)
+				return most + 1;
+			memmove(&tasks[at + 1], &tasks[at], (count - at) * sizeof(*tasks));
+			tasks[at] = extent->writers[k];
+			count++;
+		}
+	}
+	return count;
+}
+
+void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace, uint64_t number)
+{
+	const struct clew_trace_request *request = request_at(trace, number);
+	uint32_t tasks[WRITERS_SHOWN];
+	size_t count = clew_request_writers(trace, number, tasks, WRITERS_SHOWN);
+
+	clew_json_string(json, "reason", request ? clew_request_reason_name(request->block.reason) : NULL);
+	clew_json_array(json, "writers");
+	for (size_t i = 0; i < count && i < WRITERS_SHOWN; i++) {
+		clew_json_object(json, NULL);
+		clew_json_task_fields(json, trace, tasks[i], request->block.queued);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+}
+
+void clew_print_other_writers(FILE *out, const struct clew_trace *trace, uint64_t number)
+{
+	const struct clew_trace_request *request = request_at(trace, number);
+	uint32_t tasks[WRITERS_SHOWN];
+	size_t count = clew_request_writers(trace, number, tasks, WRITERS_SHOWN), shown = 0;
+
+	for (size_t i = 0; i < count && i < WRITERS_SHOWN; i++) {
+		if (tasks[i] == request->block.submitter)
+			continue;
+		fputs(shown++ ? ", " : ", written by ", out);
+		clew_print_task(out, trace, tasks[i], request->block.queued);
+	}
+	if (count > WRITERS_SHOWN)
+		fputs(" and more", out);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Finds probes in what processes map and attaches to them. See announce.h.
+ *
+ * What cannot be attached is left alone: a process may end, a file system may not
+ * take probes. Files are told apart by device, inode and time of change.
+ */
+#include "announce.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+#include "mappings.h"
+#include "model/map.h"
+#include "model/vector.h"
+#include "probe.h"
+#include "symbol/probes.h"
+
+#define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
+
+struct clew_announcer {
+	struct bpf_program *program;
+	const struct clew_layers *layers; /* NULL none */
+	struct clew_mappings *mappings;
+	int sites_map;
+	bool multi;
+	bool started;
+	int stop;
+	pthread_t thread;
+	struct map seen;      /* files that were looked through, by device and inode -> time of change */
+	struct vector links;  /* struct clew_probe_links */
+	struct vector places; /* struct clew_probe_place, of the file at hand */
+	const char *path;     /* of the file at hand */
+	uint32_t sites;
+};
+
+int clew_announce_possible(void)
+{
+	return access(POSSIBLE, F_OK) ? -errno : 0;
+}
+
+void clew_announce_prepare(struct clew_bpf *bpf)
+{
+	if (!clew_announce_possible() && clew_probe_multi())
+		clew_probe_prepare_multi(bpf->progs.clew_announced);
+}
+
+size_t clew_announce_sites(const struct clew_announcer *announcer)
+{
+	return announcer ? announcer->sites : 0;
+}
+
+/* Whether a layer's probes are looked for in a file of that path: all of it, or its last name, fits a pattern. */
+static bool layer_wants(const struct clew_layer *layer, const char *path)
+{
+	const char *last = strrchr(path, '/');
+
+	for (size_t i = 0; i < layer->glob_count; i++)
+		if (!fnmatch(layer->globs[i], path, 0) || !fnmatch(layer->globs[i], last ? last + 1 : path, 0))
+			return true;
+	return layer->glob_count == 0;
+}
+
+static int add_site(struct clew_announcer *announcer, const struct clew_probe *probe, uint32_t point)
+{
+	struct clew_site site = {.point = point};
+	uint32_t number = announcer->sites;
+	int r = vector_reserve(&announcer->places, announcer->places.count + 1);
+
+	if (r < 0 || number == CLEW_SITES)
+		return r;
+	clew_probe_arguments(probe->arguments, site.arguments);
+	if (bpf_map_update_elem(announcer->sites_map, &number, &site, BPF_ANY))
+		return -errno;
+	((struct clew_probe_place *)announcer->places.data)[announcer->places.count++] =
+		(struct clew_probe_place){.offset = probe->offset, .semaphore = probe->semaphore, .cookie = number};
+	announcer->sites++;
+	return 0;
+}
+
+static bool is_probe(const struct clew_probe *probe, const char *provider, const char *name)
+{
+	return !strcmp(probe->provider, provider) && !strcmp(probe->name, name);
+}
+
+static int take_probe(void *context, const struct clew_probe *probe)
+{
+	struct clew_announcer *announcer = context;
+	const struct clew_layer_point *point;
+	const struct clew_layer *layer;
+	int r = 0;
+
+	if (is_probe(probe, "clew", "begin"))
+		return add_site(announcer, probe, CLEW_POINT_BEGIN);
+	if (is_probe(probe, "clew", "end"))
+		return add_site(announcer, probe, CLEW_POINT_END);
+	for (size_t i = 0; announcer->layers && r >= 0 && i < announcer->layers->point_count; i++) {
+		point = clew_layers_point(announcer->layers, i, &layer, NULL);
+		if (is_probe(probe, point->provider, point->probe) && layer_wants(layer, announcer->path))
+			r = add_site(announcer, probe, CLEW_POINT_FIRST + (uint32_t)i);
+	}
+	return r;
+}
+
+/* Looks through a file unless that was done already; closes it. */
+static void take_file(struct clew_announcer *announcer, int descriptor, const char *path)
+{
+	struct clew_probe_links links;
+	struct stat status;
+	uint64_t changed;
+	const uint64_t *known;
+
+	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
+		close(descriptor);
+		return;
+	}
+	changed = (uint64_t)status.st_ctim.tv_sec * 1000000000 + (uint64_t)status.st_ctim.tv_nsec;
+	known = map_get(&announcer->seen, status.st_ino, (uint32_t)status.st_dev);
+	if (!known || *known != changed) {
+		announcer->places.count = 0;
+		announcer->path = path;
+		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
+		clew_probes_read(descriptor, take_probe, announcer);
+		if (announcer->places.count && vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
+		    !clew_probe_attach(announcer->program, announcer->multi, descriptor, announcer->places.data, announcer->places.count,
+				       &links))
+			((struct clew_probe_links *)announcer->links.data)[announcer->links.count++] = links;
+	}
+	close(descriptor);
+}
+
+/* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is asked. */
+static void take_mapping(void *context, const struct clew_mapping *mapping)
+{
+	struct clew_announcer *announcer = context;
+	int descriptor;
+
+	if (mapping->pid == getpid())
+		return;
+	descriptor = clew_mapping_file(mapping);
+	if (descriptor >= 0)
+		take_file(announcer, descriptor, mapping->path);
+}
+
+static void take_path(struct clew_announcer *announcer, const char *path)
+{
+	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (descriptor >= 0)
+		take_file(announcer, descriptor, path);
+}
+
+/* The program that a shell would run by that name. */
+static void take_program(struct clew_announcer *announcer, const char *program)
+{
+	const char *directories = getenv("PATH");
+	char path[4096];
+
+	if (strchr(program, '/')) {
+		take_path(announcer, program);
+		return;
+	}
+	for (size_t length; directories && *directories; directories += length + (directories[length] == ':')) {
+		length = strcspn(directories, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", (int)length, directories, program);
+		if (!access(path, X_OK)) {
+			take_path(announcer, path);
+			return;
+		}
+	}
+}
+
+/* Objects that a layer names by their whole path are probed before anybody runs them. */
+static void take_objects(struct clew_announcer *announcer)
+{
+	for (size_t i = 0; announcer->layers && i < announcer->layers->count; i++) {
+		const struct clew_layer *layer = &announcer->layers->layers[i];
+
+		for (size_t k = 0; k < layer->glob_count; k++) {
+			glob_t found = {};
+
+			if (layer->globs[k][0] == '/' && !glob(layer->globs[k], 0, NULL, &found))
+				for (size_t file = 0; file < found.gl_pathc; file++)
+					take_path(announcer, found.gl_pathv[file]);
+			globfree(&found);
+		}
+	}
+}
+
+static int fill_points(struct clew_announcer *announcer, const struct clew_bpf *bpf)
+{
+	for (uint32_t i = 0; announcer->layers && i < announcer->layers->point_count; i++)
+		if (bpf_map_update_elem(bpf_map__fd(bpf->maps.clew_points), &i, &clew_layers_point(announcer->layers, i, NULL, NULL)->point,
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+static void *announcer_main(void *argument)
+{
+	struct clew_announcer *announcer = argument;
+
+	pthread_setname_np(pthread_self(), "clew-announce");
+	while (!clew_mappings_wait(announcer->mappings, announcer->stop, take_mapping, announcer))
+		;
+	return NULL;
+}
+
+int clew_announce_open(struct clew_recorder *recorder, const char *program, struct clew_announcer **ret, struct clew_message *message)
+{
+	struct clew_announcer *announcer;
+	int error;
+
+	*ret = NULL;
+	if (clew_announce_possible())
+		return 0;
+	announcer = calloc(1, sizeof(*announcer));
+	if (!announcer)
+		return clew_say(message, -ENOMEM, "no memory for the announcements: free some");
+	announcer->program = recorder->bpf->progs.clew_announced;
+	announcer->multi = bpf_program__expected_attach_type(announcer->program) != 0;
+	announcer->layers = recorder->layers;
+	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
+	announcer->links.item = sizeof(struct clew_probe_links);
+	announcer->places.item = sizeof(struct clew_probe_place);
+	announcer->stop = eventfd(0, EFD_CLOEXEC);
+	error = announcer->stop < 0 ? -errno : fill_points(announcer, recorder->bpf);
+	if (!error)
+		error = clew_mappings_open(recorder->cpu_count, &announcer->mappings);
+	if (!error) {
+		if (program)
+			take_program(announcer, program);
+		take_objects(announcer);
+		clew_mappings_scan(take_mapping, announcer);
+		error = -pthread_create(&announcer->thread, NULL, announcer_main, announcer);
+		announcer->started = !error;
+	}
+	if (error) {
+		clew_announce_close(announcer);
+		return clew_say(message, error, "programs' announcements cannot be followed: %s: free some memory and descriptors",
+				strerror(-error));
+	}
+	*ret = announcer;
+	return 0;
+}
+
+void clew_announce_close(struct clew_announcer *announcer)
+{
+	uint64_t one = 1;
+
+	if (!announcer)
+		return;
+	if (announcer->started && write(announcer->stop, &one, sizeof(one)) == sizeof(one))
+		pthread_join(announcer->thread, NULL);
+	for (size_t i = 0; i < announcer->links.count; i++)
+		clew_probe_detach((struct clew_probe_links *)announcer->links.data + i);
+	vector_done(&announcer->links);
+	vector_done(&announcer->places);
+	map_done(&announcer->seen);
+	clew_mappings_close(announcer->mappings);
+	if (announcer->stop >= 0)
+		close(announcer->stop);
+	free(announcer);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Environment variables on the user's list. The kernel side tells them at each exec;
+ * of processes that run already they are read here, as they were at their exec. Those
+ * not listed are looked at and forgotten: they hold what nobody wants in a file.
+ */
+#include "environment.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+
+#define USERS_MOST 1024
+
+int clew_environment_prepare(struct clew_bpf *bpf, const char *names, struct clew_message *message)
+{
+	uint32_t count = 0;
+
+	for (const char *at = names; at && *at; at += strcspn(at, ","), at += *at == ',') {
+		size_t length = strcspn(at, ",");
+		unsigned char *name = (unsigned char *)bpf->rodata->environment_names[count];
+		unsigned char *mask = (unsigned char *)bpf->rodata->environment_masks[count];
+
+		if (count == CLEW_ENVIRONMENT_NAMES)
+			return clew_say(message, -EINVAL, "more than %d environment variables: leave some out", CLEW_ENVIRONMENT_NAMES);
+		if (length == 0 || length >= CLEW_ENVIRONMENT_NAME - 1 || memchr(at, '=', length))
+			return clew_say(message, -EINVAL, "'%.*s' is no name of an environment variable: write NAME,NAME", (int)length, at);
+		memcpy(name, at, length);
+		name[length] = '=';
+		memset(mask, 0xff, length + 1);
+		bpf->rodata->environment_lengths[count++] = (uint32_t)length + 1;
+	}
+	bpf->rodata->environment_count = count;
+	return 0;
+}
+
+static int put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)
+{
+	struct {
+		struct clew_text_record text;
+		char bytes[CLEW_TEXT_SIZE];
+	} record = {.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT}, .hash = hash}};
+
+	record.text.text_size = (uint16_t)strnlen(value, CLEW_TEXT_SIZE - 1);
+	memcpy(record.bytes, value, record.text.text_size);
+	return clew_put_user(recorder, &record, sizeof(record.text) + record.text.text_size);
+}
+
+int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t serial, uint64_t time)
+{
+	const uint32_t count = recorder->bpf->rodata->environment_count;
+	char path[64], *variable = NULL;
+	size_t room = 0;
+	int error = 0;
+	FILE *file;
+
+	if (!count)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (!error && getdelim(&variable, &room, '\0', file) > 0)
+		for (uint32_t i = 0; i < count && !error; i++) {
+			uint32_t length = recorder->bpf->rodata->environment_lengths[i];
+
+			if (!strncmp(variable, (const char *)recorder->bpf->rodata->environment_names[i], length))
+				error = put_text(recorder, CLEW_TEXT_ENVIRONMENT | (uint64_t)i << 32 | serial, variable + length, time);
+		}
+	free(variable);
+	fclose(file);
+	return error;
+}
+
+/* The machine's own list: others could take for ever to answer. */
+int clew_environment_users(struct clew_recorder *recorder, uint64_t time)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	struct passwd *user;
+	int error = 0;
+
+	for (unsigned i = 0; file && !error && i < USERS_MOST && (user = fgetpwent(file)); i++)
+		error = put_text(recorder, CLEW_TEXT_USER | (uint32_t)user->pw_uid, user->pw_name, time);
+	if (file)
+		fclose(file);
+	return error;
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * New mappings come as records of the kernel's perf events, a ring a CPU: no program
+ * has to run on any mmap, and a record wakes who waits for it at once. A record that
+ * finds no room is lost; then all mappings are gone through again.
+ */
+#include "mappings.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define RING_PAGES 8
+
+struct clew_mappings {
+	struct pollfd *polls; /* one a CPU, then `stop` */
+	struct perf_event_mmap_page **rings;
+	unsigned cpus;
+};
+
+/* The kernel's record of a mapping. */
+struct mapped {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, page;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+	char path[];
+};
+
+static size_t ring_size(void)
+{
+	return RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	struct clew_mappings *mappings = calloc(1, sizeof(*mappings));
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned opened = 0;
+	int error = 0;
+
+	if (!mappings)
+		return -ENOMEM;
+	mappings->cpus = cpus;
+	mappings->polls = calloc(cpus + 1, sizeof(*mappings->polls));
+	mappings->rings = calloc(cpus, sizeof(*mappings->rings));
+	if (!mappings->polls || !mappings->rings) {
+		free(mappings->polls);
+		free(mappings->rings);
+		free(mappings);
+		return -ENOMEM;
+	}
+	for (unsigned cpu = 0; cpu < cpus; cpu++) {
+		int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		void *ring;
+
+		mappings->polls[cpu] = (struct pollfd){.fd = descriptor, .events = POLLIN};
+		/* A CPU that is off maps nothing. */
+		if (descriptor < 0) {
+			error = -errno;
+			continue;
+		}
+		ring = mmap(NULL, ring_size() + page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+		if (ring == MAP_FAILED) {
+			error = -errno;
+			continue;
+		}
+		mappings->rings[cpu] = ring;
+		opened++;
+	}
+	if (!opened) {
+		clew_mappings_close(mappings);
+		return error ? error : -ENODEV;
+	}
+	*ret_mappings = mappings;
+	return 0;
+}
+
+void clew_mappings_close(struct clew_mappings *mappings)
+{
+	if (!mappings)
+		return;
+	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
+		if (mappings->rings[cpu])
+			munmap(mappings->rings[cpu], ring_size() + (size_t)sysconf(_SC_PAGESIZE));
+		if (mappings->polls[cpu].fd != -1)
+			close(mappings->polls[cpu].fd >= 0 ? mappings->polls[cpu].fd : ~mappings->polls[cpu].fd);
+	}
+	free(mappings->polls);
+	free(mappings->rings);
+	free(mappings);
+}
+
+static void scan_process(pid_t pid, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return;
+	while (getline(&line, &room, maps) > 0) {
+		struct clew_mapping mapping = {.pid = pid};
+		unsigned long long start, end, inode;
+		char protection[8];
+		int used = 0;
+
+		if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, protection, &mapping.major, &mapping.minor, &inode,
+			   &used) < 6 ||
+		    strlen(protection) < 3 || protection[2] != 'x' || !inode || line[used] != '/')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		mapping.start = start;
+		mapping.end = end;
+		mapping.inode = inode;
+		mapping.path = line + used;
+		found(context, &mapping);
+	}
+	free(line);
+	fclose(maps);
+}
+
+void clew_mappings_scan(void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+
+	while (processes && (entry = readdir(processes)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			scan_process((pid_t)strtol(entry->d_name, NULL, 10), found, context);
+	if (processes)
+		closedir(processes);
+}
+
+static void take_record(const struct perf_event_header *header, void (*found)(void *context, const struct clew_mapping *mapping),
+			void *context)
+{
+	const struct mapped *mapped = (const struct mapped *)header;
+	struct clew_mapping mapping;
+
+	if (header->type != PERF_RECORD_MMAP2 || header->size <= offsetof(struct mapped, path) || mapped->path[0] != '/' ||
+	    !mapped->inode || !(mapped->protection & PROT_EXEC))
+		return;
+	mapping = (struct clew_mapping){
+		.pid = (pid_t)mapped->pid,
+		.start = mapped->start,
+		.end = mapped->start + mapped->length,
+		.inode = mapped->inode,
+		.major = mapped->major,
+		.minor = mapped->minor,
+		.path = mapped->path,
+	};
+	found(context, &mapping);
+}
+
+/* Takes all records of a ring; returns whether some were lost. */
+static bool drain_ring(struct perf_event_mmap_page *ring, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+{
+	union {
+		struct perf_event_header header;
+		char bytes[UINT16_MAX + 1];
+	} record;
+	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
+	size_t size = ring_size();
+	bool lost = false;
+
+	while (tail != head) {
+		size_t at = tail % size, length, first;
+
+		/* Records are aligned to eight bytes, as long as a header is. */
+		memcpy(&record.header, data + at, sizeof(record.header));
+		length = record.header.size;
+		if (length < sizeof(record.header) || length > head - tail)
+			break;
+		first = length < size - at ? length : size - at;
+		memcpy(record.bytes, data + at, first);
+		memcpy(record.bytes + first, data, length - first);
+		record.bytes[length] = '\0';
+		tail += length;
+		lost |= record.header.type == PERF_RECORD_LOST;
+		take_record(&record.header, found, context);
+	}
+	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+	return lost;
+}
+
+int clew_mappings_wait(struct clew_mappings *mappings, int stop, void (*found)(void *context, const struct clew_mapping *mapping),
+		       void *context)
+{
+	bool lost = false;
+
+	mappings->polls[mappings->cpus] = (struct pollfd){.fd = stop, .events = POLLIN};
+	if (poll(mappings->polls, mappings->cpus + 1, -1) < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (mappings->polls[mappings->cpus].revents)
+		return -ECANCELED;
+	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
+		if (mappings->polls[cpu].revents && mappings->rings[cpu])
+			lost |= drain_ring(mappings->rings[cpu], found, context);
+		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own input. */
+		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
+			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
+	}
+	if (lost)
+		clew_mappings_scan(found, context);
+	return 0;
+}
+
+int clew_mapping_file(const struct clew_mapping *mapping)
+{
+	char path[4200];
+	int descriptor;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", mapping->pid, (unsigned long long)mapping->start,
+		 (unsigned long long)mapping->end);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	if (descriptor >= 0)
+		return descriptor;
+	/* The linker may have split the mapping by now. */
+	snprintf(path, sizeof(path), "/proc/%d/root%s", mapping->pid, mapping->path);
+	descriptor = open(path, O_RDONLY | O_CLOEXEC);
+	return descriptor < 0 ? -errno : descriptor;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * File systems that are loaded while it is recorded: their programs come with them.
+ *
+ * A second instance of the kernel side has only the programs that the first could
+ * not load; it shares all maps with it but the constants, some of which are known
+ * only now.
+ */
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
+
+#include "clew.skel.h"
+#include "internal.h"
+#include "kernel.h"
+#include "programs.h"
+
+static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
+{
+	struct bpf_map *map, *of;
+
+	bpf_object__for_each_map(map, bpf->obj)
+	{
+		of = bpf_object__find_map_by_name(first->obj, bpf_map__name(map));
+		if (map == bpf->maps.rodata || !of)
+			continue;
+		if (bpf_map__reuse_fd(map, bpf_map__fd(of)))
+			return false;
+	}
+	return true;
+}
+
+/* What this kernel could not take at the start and can now; NULL if it is nothing, or refused. */
+static struct clew_bpf *load_more(struct clew_recorder *recorder)
+{
+	const struct clew_program_choice choice = {.page_cache = true};
+	struct clew_kernel_symbols *symbols = NULL;
+	struct clew_bpf *bpf = clew_bpf__open();
+	struct bpf_program *program, *first;
+	struct clew_message ignored;
+	unsigned more = 0;
+	struct btf *btf;
+
+	btf = bpf ? clew_kernel_btf(&ignored) : NULL;
+	if (!btf)
+		goto fail;
+	memcpy(bpf->rodata, recorder->bpf->rodata, sizeof(*bpf->rodata));
+	clew_kernel_symbols_load(&symbols);
+	clew_programs_addresses(bpf, symbols);
+	clew_kernel_symbols_free(symbols);
+	clew_programs_choose(bpf, btf, &choice);
+	btf__free(btf);
+	bpf_object__for_each_program(program, bpf->obj)
+	{
+		first = bpf_object__find_program_by_name(recorder->bpf->obj, bpf_program__name(program));
+		if (first && bpf_program__fd(first) >= 0)
+			bpf_program__set_autoload(program, false);
+		more += bpf_program__autoload(program);
+	}
+	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) && !clew_bpf__attach(bpf))
+		return bpf;
+fail:
+	clew_bpf__destroy(bpf);
+	return NULL;
+}
+
+void clew_modules_open(struct clew_recorder *recorder, bool page_cache)
+{
+	recorder->modules = page_cache ? clew_programs_modules() : ~0u;
+}
+
+void clew_modules_tick(struct clew_recorder *recorder)
+{
+	unsigned now;
+
+	if (recorder->modules == ~0u || recorder->more_count == sizeof(recorder->more) / sizeof(recorder->more[0]))
+		return;
+	now = clew_programs_modules() | recorder->modules;
+	if (now == recorder->modules)
+		return;
+	recorder->modules = now;
+	recorder->more[recorder->more_count] = load_more(recorder);
+	if (recorder->more[recorder->more_count])
+		recorder->more_count++;
+}
+
+void clew_modules_close(struct clew_recorder *recorder)
+{
+	for (unsigned i = 0; i < recorder->more_count; i++)
+		clew_bpf__destroy(recorder->more[i]);
+	recorder->more_count = 0;
+}

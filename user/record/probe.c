@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Probes at instructions of user space. One link with all of a file's probes where
+ * the kernel has that: attaching one by one takes a grace period each, which comes
+ * to seconds. libbpf 1.1 does not know these links yet, so the call is made here.
+ */
+#include "probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define ATTACH_MULTI 48 /* the kernel's BPF_TRACE_UPROBE_MULTI */
+
+/* The kernel's union bpf_attr, as BPF_LINK_CREATE reads it for such a link. */
+struct link_create {
+	uint32_t program;
+	uint32_t target;
+	uint32_t attach_type;
+	uint32_t flags;
+	uint64_t path;
+	uint64_t offsets;
+	uint64_t semaphores;
+	uint64_t cookies;
+	uint32_t count;
+	uint32_t multi_flags;
+	uint32_t pid;
+	uint32_t reserved;
+};
+
+static int create_multi(int program, const char *path, const uint64_t *offsets, const uint64_t *semaphores, const uint64_t *cookies,
+			size_t count)
+{
+	struct link_create attributes = {
+		.program = (uint32_t)program,
+		.attach_type = ATTACH_MULTI,
+		.path = (uintptr_t)path,
+		.offsets = (uintptr_t)offsets,
+		.semaphores = (uintptr_t)semaphores,
+		.cookies = (uintptr_t)cookies,
+		.count = (uint32_t)count,
+	};
+	long result = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
+
+	return result < 0 ? -errno : (int)result;
+}
+
+/* A kernel that knows the link refuses a directory by a reason of its own. */
+bool clew_probe_multi(void)
+{
+	const struct bpf_insn instructions[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = (enum bpf_attach_type)ATTACH_MULTI);
+	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options), result;
+	uint64_t offset = 0;
+
+	if (program < 0)
+		return false;
+	result = create_multi(program, "/", &offset, NULL, NULL, 1);
+	close(program);
+	if (result >= 0)
+		close(result);
+	return result == -EBADF;
+}
+
+void clew_probe_prepare_multi(struct bpf_program *program)
+{
+	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)ATTACH_MULTI);
+}
+
+static int attach_multi(int program, const char *path, const struct clew_probe_place *places, size_t count, struct clew_probe_links *ret)
+{
+	uint64_t *numbers = calloc(3 * count, sizeof(*numbers));
+	bool semaphores = false;
+
+	if (!numbers)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		numbers[i] = places[i].offset;
+		numbers[count + i] = places[i].semaphore;
+		numbers[2 * count + i] = places[i].cookie;
+		semaphores |= places[i].semaphore != 0;
+	}
+	ret->multi = create_multi(program, path, numbers, semaphores ? numbers + count : NULL, numbers + 2 * count, count);
+	free(numbers);
+	return ret->multi < 0 ? ret->multi : 0;
+}
+
+static int attach_singly(struct bpf_program *program, const char *path, const struct clew_probe_place *places, size_t count,
+			 struct clew_probe_links *ret)
+{
+	ret->links = calloc(count, sizeof(*ret->links));
+	if (!ret->links)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = places[i].semaphore, .bpf_cookie = places[i].cookie);
+
+		ret->links[i] = bpf_program__attach_uprobe_opts(program, -1, path, places[i].offset, &options);
+		if (!ret->links[i])
+			return -errno;
+		ret->count++;
+	}
+	return 0;
+}
+
+int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor, const struct clew_probe_place *places, size_t count,
+		      struct clew_probe_links *ret)
+{
+	char path[64];
+	int r;
+
+	*ret = (struct clew_probe_links){.multi = -1};
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+	if (multi)
+		r = attach_multi(bpf_program__fd(program), path, places, count, ret);
+	else
+		r = attach_singly(program, path, places, count, ret);
+	if (r < 0)
+		clew_probe_detach(ret);
+	return r;
+}
+
+void clew_probe_detach(struct clew_probe_links *links)
+{
+	if (links->multi >= 0)
+		close(links->multi);
+	for (size_t i = 0; i < links->count; i++)
+		bpf_link__destroy(links->links[i]);
+	free(links->links);
+	*links = (struct clew_probe_links){.multi = -1};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Attaching a program to instructions of a file, in all processes that map it. */
+#ifndef CLEW_RECORD_PROBE_H
+#define CLEW_RECORD_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bpf_link;
+struct bpf_program;
+
+struct clew_probe_place {
+	uint64_t offset;    /* in the file */
+	uint64_t semaphore; /* of a counter that goes up while the probe is there, 0 none */
+	uint64_t cookie;
+};
+
+/* What keeps probes in place: one descriptor for all, or a link each. */
+struct clew_probe_links {
+	int multi; /* -1 none */
+	struct bpf_link **links;
+	size_t count;
+};
+
+/* Whether the kernel takes many probes in one link (since 6.6). */
+bool clew_probe_multi(void);
+/* Before the load, if it does: a program is for one way or the other. */
+void clew_probe_prepare_multi(struct bpf_program *program);
+/* 0 or -errno; then *ret holds nothing. `descriptor`: of the file. */
+int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor, const struct clew_probe_place *places, size_t count,
+		      struct clew_probe_links *ret);
+void clew_probe_detach(struct clew_probe_links *links);
+
+#endif

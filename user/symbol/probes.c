@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Probes in an ELF file. Every number in the file is checked before it is used: any
+ * process's mapping comes this way.
+ *
+ * A note's data: where the instruction is, where the linker put .stapsdt.base, where
+ * the counter of listeners is (addresses), then provider, name, arguments as texts.
+ */
+#include "probes.h"
+
+#include <asm/ptrace.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECTIONS_MOST 4096
+#define NAMES_MOST    (1 << 20)
+#define NOTES_MOST    (16 << 20)
+#define PROBE_NOTE    3
+
+struct file {
+	int descriptor;
+	Elf64_Ehdr header;
+	Elf64_Shdr *sections;
+	Elf64_Phdr *programs;
+	char *names;
+	size_t names_size;
+};
+
+static int read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
+{
+	ssize_t got = offset > INT64_MAX - size ? 0 : pread(descriptor, buffer, size, (off_t)offset);
+
+	return got < 0 ? -errno : (size_t)got == size ? 0 : -EBADMSG;
+}
+
+/* A part of the file in memory, with a NUL behind it. */
+static int read_part(int descriptor, uint64_t offset, size_t size, void *ret_part)
+{
+	char *part = malloc(size + 1);
+	int r = part ? read_at(descriptor, part, size, offset) : -ENOMEM;
+
+	if (r < 0) {
+		free(part);
+		part = NULL;
+	} else {
+		part[size] = '\0';
+	}
+	memcpy(ret_part, &part, sizeof(part));
+	return r;
+}
+
+static const Elf64_Shdr *find_section(const struct file *file, const char *name)
+{
+	for (unsigned i = 0; i < file->header.e_shnum; i++)
+		if (file->sections[i].sh_name < file->names_size && !strcmp(file->names + file->sections[i].sh_name, name))
+			return &file->sections[i];
+	return NULL;
+}
+
+static int read_sections(struct file *file)
+{
+	const Elf64_Ehdr *header = &file->header;
+	const Elf64_Shdr *names;
+	int r;
+
+	if (!header->e_shnum || header->e_shnum > SECTIONS_MOST || header->e_shentsize != sizeof(Elf64_Shdr) ||
+	    header->e_shstrndx >= header->e_shnum || !header->e_phnum || header->e_phentsize != sizeof(Elf64_Phdr))
+		return -EBADMSG;
+	r = read_part(file->descriptor, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr), &file->sections);
+	if (r < 0)
+		return r;
+	names = &file->sections[header->e_shstrndx];
+	if (names->sh_size > NAMES_MOST)
+		return -EBADMSG;
+	file->names_size = names->sh_size;
+	return read_part(file->descriptor, names->sh_offset, names->sh_size, &file->names);
+}
+
+/* Where in the file an address is, 0 if nowhere. */
+static uint64_t offset_of(const struct file *file, uint64_t address)
+{
+	for (unsigned i = 0; i < file->header.e_phnum; i++) {
+		const Elf64_Phdr *program = &file->programs[i];
+
+		if (program->p_type == PT_LOAD && address >= program->p_vaddr && address - program->p_vaddr < program->p_memsz)
+			return address - program->p_vaddr + program->p_offset;
+	}
+	return 0;
+}
+
+static const char *next_text(const char *text, const char *end)
+{
+	const char *nul = text < end ? memchr(text, 0, (size_t)(end - text)) : NULL;
+
+	return nul ? nul + 1 : NULL;
+}
+
+static int take_note(const struct file *file, const char *data, size_t size, uint64_t base,
+		     int (*found)(void *context, const struct clew_probe *probe), void *context)
+{
+	const char *end = data + size, *texts = data + 3 * sizeof(uint64_t);
+	uint64_t places[3], moved;
+	struct clew_probe probe;
+
+	if (size < sizeof(places))
+		return 0;
+	memcpy(places, data, sizeof(places));
+	/* The file may have been moved after it was linked, the note not. */
+	moved = base && places[1] ? base - places[1] : 0;
+	probe.provider = texts;
+	probe.name = next_text(probe.provider, end);
+	probe.arguments = probe.name ? next_text(probe.name, end) : NULL;
+	if (!probe.arguments || !next_text(probe.arguments, end))
+		return 0;
+	probe.offset = offset_of(file, places[0] + moved);
+	probe.semaphore = places[2] ? offset_of(file, places[2] + moved) : 0;
+	return probe.offset ? found(context, &probe) : 0;
+}
+
+static int walk_notes(const struct file *file, const char *notes, size_t size, uint64_t base,
+		      int (*found)(void *context, const struct clew_probe *probe), void *context)
+{
+	size_t at = 0;
+	int r = 0;
+
+	while (r >= 0 && size - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		size_t name, data;
+
+		memcpy(&note, notes + at, sizeof(note));
+		name = at + sizeof(note);
+		data = name + ((size_t)note.n_namesz + 3) / 4 * 4;
+		at = data + ((size_t)note.n_descsz + 3) / 4 * 4;
+		if (at > size || data > size)
+			return 0;
+		if (note.n_type == PROBE_NOTE && note.n_namesz == sizeof("stapsdt") && !memcmp(notes + name, "stapsdt", sizeof("stapsdt")))
+			r = take_note(file, notes + data, note.n_descsz, base, found, context);
+	}
+	return r;
+}
+
+int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe), void *context)
+{
+	struct file file = {.descriptor = descriptor};
+	const Elf64_Shdr *section, *base;
+	char *notes = NULL;
+	int r = read_at(descriptor, &file.header, sizeof(file.header), 0);
+
+	if (r == -EBADMSG || (r >= 0 && (memcmp(file.header.e_ident, ELFMAG, SELFMAG) || file.header.e_ident[EI_CLASS] != ELFCLASS64)))
+		return 0;
+	r = r < 0 ? r : read_sections(&file);
+	section = r < 0 ? NULL : find_section(&file, ".note.stapsdt");
+	if (section && section->sh_size <= NOTES_MOST) {
+		base = find_section(&file, ".stapsdt.base");
+		r = read_part(descriptor, file.header.e_phoff, file.header.e_phnum * sizeof(Elf64_Phdr), &file.programs);
+		if (r >= 0)
+			r = read_part(descriptor, section->sh_offset, section->sh_size, &notes);
+		if (r >= 0)
+			r = walk_notes(&file, notes, section->sh_size, base ? base->sh_addr : 0, found, context);
+	}
+	free(notes);
+	free(file.sections);
+	free(file.programs);
+	free(file.names);
+	return r == -EBADMSG ? 0 : r;
+}
+
+#ifdef __x86_64__
+
+/* Names of a register's 8, 4, 2 bytes and 1 byte. */
+static const struct {
+	const char *names[4];
+	uint16_t offset;
+} registers[] = {
+	{{"rax", "eax", "ax", "al"}, offsetof(struct pt_regs, rax)},	  {{"rbx", "ebx", "bx", "bl"}, offsetof(struct pt_regs, rbx)},
+	{{"rcx", "ecx", "cx", "cl"}, offsetof(struct pt_regs, rcx)},	  {{"rdx", "edx", "dx", "dl"}, offsetof(struct pt_regs, rdx)},
+	{{"rsi", "esi", "si", "sil"}, offsetof(struct pt_regs, rsi)},	  {{"rdi", "edi", "di", "dil"}, offsetof(struct pt_regs, rdi)},
+	{{"rbp", "ebp", "bp", "bpl"}, offsetof(struct pt_regs, rbp)},	  {{"rsp", "esp", "sp", "spl"}, offsetof(struct pt_regs, rsp)},
+	{{"r8", "r8d", "r8w", "r8b"}, offsetof(struct pt_regs, r8)},	  {{"r9", "r9d", "r9w", "r9b"}, offsetof(struct pt_regs, r9)},
+	{{"r10", "r10d", "r10w", "r10b"}, offsetof(struct pt_regs, r10)}, {{"r11", "r11d", "r11w", "r11b"}, offsetof(struct pt_regs, r11)},
+	{{"r12", "r12d", "r12w", "r12b"}, offsetof(struct pt_regs, r12)}, {{"r13", "r13d", "r13w", "r13b"}, offsetof(struct pt_regs, r13)},
+	{{"r14", "r14d", "r14w", "r14b"}, offsetof(struct pt_regs, r14)}, {{"r15", "r15d", "r15w", "r15b"}, offsetof(struct pt_regs, r15)},
+};
+
+static int find_register(const char *name, size_t length)
+{
+	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
+		for (size_t k = 0; k < 4; k++)
+			if (strlen(registers[i].names[k]) == length && !memcmp(registers[i].names[k], name, length))
+				return registers[i].offset;
+	return -1;
+}
+
+#else
+
+static int find_register(const char *name, size_t length)
+{
+	(void)name;
+	(void)length;
+	return -1;
+}
+
+#endif
+
+/* %REGISTER, up to a byte that no register's name has. Moves *at behind it. */
+static bool take_register(const char **at, struct clew_operand *place)
+{
+	size_t length;
+	int offset;
+
+	if (*(*at)++ != '%')
+		return false;
+	length = strspn(*at, "abcdefghijklmnopqrstuvwxyz0123456789");
+	offset = find_register(*at, length);
+	place->base = (uint16_t)offset;
+	*at += length;
+	return offset >= 0;
+}
+
+/* $CONSTANT, %REGISTER, DISPLACEMENT(%REGISTER) */
+static bool take_place(const char *at, struct clew_operand *place)
+{
+	char *end;
+
+	if (*at == '$') {
+		place->kind = CLEW_OPERAND_CONSTANT;
+		place->value = strtoll(at + 1, &end, 0);
+		at = end;
+	} else if (*at == '%') {
+		place->kind = CLEW_OPERAND_REGISTER;
+		if (!take_register(&at, place))
+			return false;
+	} else {
+		place->kind = CLEW_OPERAND_MEMORY;
+		place->value = strtoll(at, &end, 0);
+		at = end;
+		if (*at++ != '(' || !take_register(&at, place) || *at++ != ')')
+			return false;
+	}
+	return *at == '\0' || *at == ' ';
+}
+
+void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS])
+{
+	memset(ret_places, 0, CLEW_SITE_ARGUMENTS * sizeof(ret_places[0]));
+	for (unsigned i = 0; i < CLEW_SITE_ARGUMENTS && *text; i++) {
+		struct clew_operand *place = &ret_places[i];
+		char *end;
+		long size = strtol(text, &end, 10);
+		long bytes = size < 0 ? -size : size;
+
+		place->is_signed = size < 0;
+		place->shift = bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
+		if (*end != '@' || (bytes != 8 && !place->shift) || !take_place(end + 1, place))
+			place->kind = CLEW_OPERAND_NONE;
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+}
