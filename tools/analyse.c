@@ -202,6 +202,28 @@ static struct clew_model *full(const struct clew_model *arrays)
 	return model;
 }
 
+/* A quarter as many CPUs as spans: who runs when, and the new trace. */
+static int time_cpus(const struct clew_model *model)
+{
+	static const char text[] = "set cpus to 16;";
+	struct clew_query_error error = {.message = ""};
+	struct clew_program *program;
+	struct clew_what_if result;
+	struct clew_model *after;
+	double begin = now();
+	int r = clew_program_compile(text, sizeof(text) - 1, false, &program, &error);
+
+	if (r < 0)
+		return r;
+	r = clew_what_if(model, program, NULL, &after, &result, &error);
+	clew_program_free(program);
+	if (r < 0)
+		return r;
+	printf(",\"what_if_cpus\":{\"seconds\":%.6f}", now() - begin);
+	clew_model_free(after);
+	return 0;
+}
+
 /* Every span half as long; the new trace, too, is made. */
 static int time_what_if(const struct clew_model *arrays)
 {
@@ -225,6 +247,8 @@ static int time_what_if(const struct clew_model *arrays)
 	r = clew_what_if(model, program, NULL, NULL, &result, &error);
 	printf("},\"times_alone\":{\"seconds\":%.6f}", now() - begin);
 	clew_program_free(program);
+	if (r == 0)
+		r = time_cpus(model);
 	clew_model_free(model);
 	return r < 0 ? 3 : 0;
 }

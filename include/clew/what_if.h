@@ -10,7 +10,8 @@
  * applied to any number of them, in any number of threads. The trace is run again in order of
  * time: an ES starts when its predecessor has ended and its dependency has arrived, each
  * with the delay that was recorded; a gap that no dependency ends stays. Without statements
- * the trace stays as it is.
+ * the trace stays as it is. Who waited for a CPU, a lock or a device waits as long as recorded,
+ * unless the program has them queue up again.
  */
 #ifndef CLEW_WHAT_IF_H
 #define CLEW_WHAT_IF_H
@@ -44,6 +45,9 @@ struct clew_what_if {
 	clew_time before_start, before_end; /* first start and last end of all ESs */
 	clew_time after_start, after_end;
 	uint64_t backward_edges; /* of an effect before its cause: kept, and not followed */
+	uint32_t cpus;		 /* that the program says there are; 0: as recorded */
+	uint64_t lock_waits;	 /* that were in queues again; 0: as recorded */
+	uint64_t requests;
 };
 
 /*

@@ -112,6 +112,59 @@ CASES = [
      {"a": "0-10 20-40", "b": "5-8 8-15", "c": "15-19"}),
 ]
 
+# Two threads on one CPU, as it was: a sleeps, and the CPU takes a while to wake up.
+CROWD = """
+hierarchy processes cpus
+span a [0,60] in processes:p
+wait a 10..30 runqueue
+wait a 40..50 sleep runqueue=5
+span b [0,60] in processes:p
+wait b 0..10 runqueue
+wait b 30..60 sleep
+span cpu0 [0,60] in cpus:machine
+wait cpu0 40..50 idle
+split cpu0 10 30
+mark cpu0 a@0
+mark cpu0 b@10:1
+mark cpu0 a@30:1
+mark cpu0 a@50
+"""
+CONVOY = """
+span a [0,100]
+span b [0,100]
+wait b 10..60 futex object=futex:1 holder=a
+dep unlock a@60 -> b@60
+span c [0,100]
+wait c 20..80 futex object=futex:1 holder="a 20 60 exact,b 60 80 exact"
+dep unlock b@80 -> c@80
+"""
+DISK = """
+hierarchy devices
+span 8:0 [0,100] in devices:8:0
+span 8:0/a [0,40] no-call
+span 8:0/b [10,62] no-call
+wait 8:0/b 10..42 queued
+span 8:0/c [20,100] no-call
+wait 8:0/c 20..62 queued
+"""
+RESOURCES = [
+    ("slices", "span a [0,100]\nspan b [0,100]\nspan c [30,40]\n", "set cpus to 1 slice duration(40ns);",
+     {"a": "0-40 90-130 170-190", "b": "40-80 130-170 190-210", "c": "80-90"}),
+    ("a CPU each", "span a [0,50]\nspan b [0,40]\nspan c [0,30]\n", "set cpus to 2;", {"a": "0-50", "b": "0-40", "c": "40-70"}),
+    ("a CPU more", CROWD, "set cpus to 2;", {"a": "0-20 30-40", "b": "0-20 50-50", "cpu0": "0-10 10-30 30-40 50-60"}),
+    ("as many CPUs as there were", CROWD, "simulate cpus;", {"a": "0-10 30-40 50-60", "b": "0-0 10-30 60-60", "cpu0": "0-10 10-30 30-40 50-60"}),
+    ("CPUs for some", CROWD, "set cpus to 1 for spans(b);", {"a": "0-10 30-40 50-60", "b": "0-20 50-50", "cpu0": "0-10 10-30 30-40 50-60"}),
+    ("a thread has a CPU for what it calls", "span a [0,50]\nspan a/f [10,40]\nspan b [0,20]\nsimplify\n", "set cpus to 1;",
+     {"a": "0-10 40-50", "a/f": "10-40", "b": "50-70"}),
+    ("locks as they were", CONVOY, "simulate locks;", {"a": "0-60 60-100", "b": "0-10 60-80 80-100", "c": "0-20 80-100"}),
+    ("who comes first has it first", CONVOY, "scale spans(a) by 3; simulate locks;", {"a": "0-300", "b": "0-30 30-50", "c": "0-20 30-50"}),
+    ("without it the one who had it lets go", CONVOY, "scale spans(a) by 3;", {"a": "0-180 180-300", "b": "0-10 180-200 200-220", "c": "0-20 200-220"}),
+    ("a lock and a CPU", CONVOY, "set cpus to 1; simulate locks;", {"a": "0-100", "b": "100-150", "c": "150-190"}),
+    ("devices as they were", DISK, "simulate devices;", {"8:0": "0-100", "8:0/a": "0-40", "8:0/b": "10-10 42-62", "8:0/c": "20-20 62-100"}),
+    ("what is ahead at the device", DISK, "scale spans(8:0/a) by .5; simulate devices;",
+     {"8:0": "0-100", "8:0/a": "0-20", "8:0/b": "10-10 22-42", "8:0/c": "20-20 42-80"}),
+]
+
 PARTED = "span a [0,100]\nspan b [0,100]\ndep send a@20 -> b@20\n"
 # trace, program, where it is wrong (None: nowhere in the text), a word of what is said
 ERRORS = [
@@ -137,6 +190,17 @@ ERRORS = [
     (TRACE1, "apply concurrency(0) to spans(**);", 17, "number"),
     (TRACE1, "drop waits(nap) spans(**);", 11, "kind"),
     (TRACE1, "/* scale spans(a) by 2;", 0, "comment"),
+    (TRACE1, "set cpus to 0;", 12, "number of CPUs"),
+    (TRACE1, "set cpus to many;", 12, "number of CPUs"),
+    (TRACE1, "set cpus to 4294967295;", 12, "number of CPUs"),
+    (TRACE1, "set cores to 2;", 4, "cpus"),
+    (TRACE1, "set cpus to 2 slice duration(0ns);", 19, "slice"),
+    (TRACE1, "set cpus to 2 for spans(a @ 5%);", 23, "moment"),
+    (TRACE1, "set cpus to 2; set cpus to 3;", 15, "'set cpus to 2'"),
+    (TRACE1, "simulate;", 8, "resource"),
+    (TRACE1, "simulate locks, disks;", 16, "resource"),
+    (TRACE1, "simulate locks devices;", 15, "semicolon"),
+    (TRACE1, "simulate cpus;", 0, "no CPUs"),
     (TRACE1, "scale spans(s0.0.0) by 2; scale spans(**) by 3;", 26, "scale spans(s0.0.0) by 2"),
     (TRACE1, "cap spans(**) above duration(5ns); cap spans(**) below duration(6ns);", 35, "cap spans(**) above"),
     (TRACE1, "start spans(**) as early as possible; start spans(s0.1.0) as early as possible;", 38, "contradicts"),
@@ -181,6 +245,39 @@ def test_cases():
     tap.same("what is in it stays", [c["spans"] for c in answer["categories"]["structural"] if c["path"] == "p0/x\\/y/r0.0.0"], [["s0.0.0"]])
 
 
+def test_resources():
+    for name, trace, program, expected in RESOURCES:
+        tap.same(name, extents(what_if(trace, program)), expected)
+    answer = what_if(RESOURCES[0][1], RESOURCES[0][2])
+    tap.same("who waits for a CPU is in the run queue", [e["wait"] and e["wait"]["kind"] for e in answer["spans"][0]["elementary"]],
+             [None, "runqueue", "runqueue"])
+    answer = what_if(CROWD, "set cpus to 1;")
+    tap.same("how much of a wait is run queue", [e["wait"] for e in answer["spans"][0]["elementary"]], [None, {"kind": "runqueue"}, {"kind": "sleep", "runqueue": "5"}])
+    answer = what_if(CONVOY, "scale spans(a) by .5; simulate locks;")
+    tap.same("who had the lock", [e["wait"] for e in answer["spans"][2]["elementary"]],
+             [None, {"kind": "futex", "object": "futex:1", "holder": "a 20 30 observed,b 30 50 observed"}])
+    tap.same("and who gave it", [(d["origins"][0]["span"], d["destinations"][0]["span"]) for d in answer["dependencies"]], [("a", "b"), ("b", "c")])
+    answer = what_if(CONVOY, "scale spans(a) by 3; simulate locks;")
+    tap.same("another one gives it", [(d["type"], d["origins"][0]["span"], d["destinations"][0]["span"]) for d in answer["dependencies"]],
+             [("unlock", "b", "c")])
+    tap.same("how many were in queues", [answer[key] for key in ("cpus", "lock_waits", "requests")], [None, 2, 0])
+    answer = what_if(DISK, "simulate devices; set cpus to 3;")
+    tap.same("how many requests", [answer[key] for key in ("cpus", "lock_waits", "requests")], [3, 0, 3])
+    for options, program in ((["--cpus", "2"], "set cpus to 2;"), (["--resources", "cpus"], "simulate cpus;"), (["--resources=locks,cpus"], "simulate locks, cpus;")):
+        tap.same("as an option: " + program, extents(ask(CROWD, ["what-if"] + options)), extents(what_if(CROWD, program)))
+    status, out, err = run(CROWD, ["what-if", "--cpus", "2"])
+    tap.report("the answer says so", "" if status == 0 and not err and "2 CPUs, any for any thread" in out else repr((status, out, err)))
+    for options, word in ((["--cpus", "0"], "--cpus"), (["--cpus", "x"], "--cpus"), (["--resources", "disks"], "'disks'"), (["--resources", "locks,"], "''"),
+                          (["--resources", "locks,locks"], "twice"), (["--cpus", "2", "set cpus to 3;"], "contradicts"),
+                          (["--cpus", "2", "scale spans(a) by .5"], "semicolon")):
+        status, out, err = run(CROWD, ["what-if"] + options)
+        tap.report("refused: " + " ".join(options), "" if status == 2 and not out and word in err and err.startswith("clew: ") else repr((status, out, err)))
+    status, out, err = run(CONVOY, ["what-if", "--resources", "cpus"])
+    tap.report("refused: no CPUs to count", "" if status == 2 and not out and "how many" in err else repr((status, out, err)))
+    answer = ask(CONVOY, ["what-if", "--sweep", "scale spans(a) by 0.5..1.5", "--steps=2", "--resources", "locks"])
+    tap.same("a sweep with queues", [s["ns"] for s in answer["sweep"]] if isinstance(answer, dict) else answer, [70, 100, 165])
+
+
 def test_errors():
     for trace, program, offset, word in ERRORS:
         status, out, err = run(trace, ["what-if", program])
@@ -217,6 +314,6 @@ def test_text():
         tap.report("refused: %s" % " ".join(arguments), "" if status == 2 and not out and word in err else repr((status, out, err)))
 
 
-for test in (test_trace1, test_cases, test_errors, test_valid, test_text):
+for test in (test_trace1, test_cases, test_resources, test_errors, test_valid, test_text):
     test()
 sys.exit(tap.end())

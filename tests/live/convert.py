@@ -98,9 +98,16 @@ def check_places(name, trace):
     ok(named and not unknown, name + ": runs are named as their threads", unknown[:3])
 
 
+def asleep(span, at):
+    """Whether a thread waits at a moment."""
+    runs = span["elementary"]
+    return any(before["end"] < at <= after["start"] and after["wait"] and after["wait"]["kind"] != "runqueue" for before, after in zip(runs, runs[1:]))
+
+
 def check_fsync(trace, graph, whole):
     """An fsync over k requests waits in the end for all of them: one dependency with k origins."""
     spans = {span["path"]: span for span in trace["spans"]}
+    threads = {plain(path): span for path, span in spans.items()}
     names = {task["tid"]: f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
     several, wrong = [], []
     for rule in graph["rules"]:
@@ -111,7 +118,7 @@ def check_fsync(trace, graph, whole):
                  and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] - SLACK <= span["start"] <= rule["to"]
                  and any(low <= int(span["attributes"]["sector"]) < high for low, high in wanted)}
         ends = [d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]] and {o["span"] for o in d["origins"]} >= asked]
-        if len(asked) < 2:
+        if len(asked) < 2 or not asleep(threads[names[rule["tid"]]], max(spans[path]["end"] for path in asked)):
             continue
         several.append(len(asked))
         if len(ends) != 1:

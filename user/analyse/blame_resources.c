@@ -8,7 +8,6 @@
  */
 #include "blame_internal.h"
 
-#include <ctype.h>
 #include <string.h>
 
 struct resources {
@@ -25,54 +24,19 @@ static uint32_t root_named(const struct resources *resources, uint32_t string)
 
 /* ---- locks ---- */
 
-/* A word of a holder list, without its backslashes. What follows it stays at *at. */
-static size_t take_word(const char **at, char *word, size_t size)
-{
-	size_t length = 0;
-
-	while (**at == ' ')
-		(*at)++;
-	for (; **at && **at != ' ' && **at != ','; (*at)++) {
-		if (**at == '\\' && (*at)[1])
-			(*at)++;
-		if (length + 1 < size)
-			word[length++] = **at;
-	}
-	word[length] = 0;
-	return length;
-}
-
-/* "NAME", or rows of "NAME FROM TO EVIDENCE" in order of holding, a comma between them. */
 static int charge_holders(struct resources *resources, uint32_t victim, struct stretch wait, const char *holders, uint32_t kind,
 			  const char *object)
 {
-	const struct clew_model *model = resources->blame->model;
-	char word[512];
+	struct holder_row row;
+	int r = 0;
 
-	for (const char *at = holders; *at;) {
-		struct stretch held = wait;
-		uint32_t holder;
-		int r;
+	while (r == 0 && next_holder(&holders, wait.from, wait.to, &row)) {
+		uint32_t holder = root_named(resources, clew_model_find_string(resources->blame->model, row.name));
 
-		take_word(&at, word, sizeof(word));
-		holder = root_named(resources, clew_model_find_string(model, word));
-		if (take_word(&at, word, sizeof(word)) && isdigit((unsigned char)word[0])) {
-			held.from = (clew_time)strtoull(word, NULL, 10);
-			if (take_word(&at, word, sizeof(word)))
-				held.to = (clew_time)strtoull(word, NULL, 10);
-		}
-		while (*at && *at != ',')
-			take_word(&at, word, sizeof(word));
-		at += *at == ',';
-		if (holder == CLEW_NONE)
-			continue;
-		held.from = held.from < wait.from ? wait.from : held.from;
-		held.to = held.to > wait.to ? wait.to : held.to;
-		r = blame_charge(resources->blame, victim, holder, held.to - held.from, kind, object);
-		if (r < 0)
-			return r;
+		if (holder != CLEW_NONE)
+			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind, object);
 	}
-	return 0;
+	return r;
 }
 
 /* Rows of "START END LOCK TYPE HOLDER": the victim ran, but only went round and round. */
@@ -88,10 +52,10 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 		int r;
 
 		for (unsigned i = 0; i < 2; i++)
-			if (take_word(&at, word, sizeof(word)))
+			if (row_word(&at, word, sizeof(word)))
 				times[i] = (clew_time)strtoull(word, NULL, 10);
 		while (*at && *at != ',')
-			take_word(&at, word, sizeof(word));
+			row_word(&at, word, sizeof(word));
 		at += *at == ',';
 		holder = root_named(resources, clew_model_find_string(model, word));
 		if (holder == CLEW_NONE)

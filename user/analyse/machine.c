@@ -4,9 +4,48 @@
  * begins, and which hierarchy is which.
  */
 #include <clew/tokens.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "path_internal.h"
+
+size_t row_word(const char **at, char *word, size_t size)
+{
+	size_t length = 0;
+
+	while (**at == ' ')
+		(*at)++;
+	for (; **at && **at != ' ' && **at != ','; (*at)++) {
+		if (**at == '\\' && (*at)[1])
+			(*at)++;
+		if (length + 1 < size)
+			word[length++] = **at;
+	}
+	word[length] = 0;
+	return length;
+}
+
+bool next_holder(const char **at, clew_time from, clew_time to, struct holder_row *ret_row)
+{
+	char word[sizeof(ret_row->name)];
+
+	if (!**at)
+		return false;
+	row_word(at, ret_row->name, sizeof(ret_row->name));
+	ret_row->from = from;
+	ret_row->to = to;
+	if (row_word(at, word, sizeof(word)) && isdigit((unsigned char)word[0])) {
+		ret_row->from = (clew_time)strtoull(word, NULL, 10);
+		if (row_word(at, word, sizeof(word)))
+			ret_row->to = (clew_time)strtoull(word, NULL, 10);
+	}
+	while (**at && **at != ',')
+		row_word(at, word, sizeof(word));
+	*at += **at == ',';
+	ret_row->from = ret_row->from < from ? from : ret_row->from;
+	ret_row->to = ret_row->to > to ? to : ret_row->to;
+	return true;
+}
 
 clew_time gap_ready(const struct clew_model *model, uint32_t es)
 {

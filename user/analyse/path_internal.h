@@ -47,6 +47,21 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
  */
 clew_time gap_ready(const struct clew_model *model, uint32_t es);
 
+/* A word of an attribute of rows, without its backslashes; its length. What follows it stays at *at. */
+size_t row_word(const char **at, char *word, size_t size);
+
+/* A row of a wait's attribute `holder`: who had it, within the wait. */
+struct holder_row {
+	char name[512];
+	clew_time from, to;
+};
+
+/*
+ * The next row of "NAME", or of rows "NAME FROM TO EVIDENCE" in order of holding, a comma between
+ * them, of a wait from..to. False: there is none.
+ */
+bool next_holder(const char **at, clew_time from, clew_time to, struct holder_row *ret_row);
+
 /* CLEW_NONE: the trace has no hierarchy of this name. */
 uint32_t hierarchy_named(const struct clew_model *model, const char *name);
 

@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "whatif_internal.h"
+#include "whatif_cpus.h"
+#include "whatif_queues.h"
 
 void clew_program_free(struct clew_program *program)
 {
@@ -134,6 +135,11 @@ int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...)
 
 static void done(struct whatif *w)
 {
+	cpus_done(w);
+	queues_done(w);
+	free(w->on_cpus);
+	free(w->moved);
+	free(w->cut_before);
 	for (uint32_t i = 0; i < w->wait_count; i++)
 		free(w->waits[i].spans);
 	for (uint32_t i = 0; i < w->edge_count; i++) {
@@ -180,6 +186,8 @@ int clew_what_if(const struct clew_model *model, const struct clew_program *prog
 	if (w.options.matches)
 		memset(w.options.matches, 0, program->count * sizeof(*w.options.matches));
 	r = whatif_bind(&w);
+	if (r == 0)
+		r = whatif_sections(&w);
 	if (r == 0)
 		r = whatif_split(&w);
 	if (r == 0)

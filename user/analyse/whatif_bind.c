@@ -3,6 +3,7 @@
  * What the statements of a program mean in one trace: which spans, types and moments
  * they select. Two statements that cannot both hold are an error that names both.
  */
+#include "path_internal.h"
 #include "whatif_internal.h"
 
 /* What was said of the length and start of a span: numbers of statements + 1. */
@@ -339,6 +340,48 @@ static int bind_added(struct whatif *w, uint32_t number)
 	return r < 0 ? r : bind_positions(w, s, true);
 }
 
+/* ---- resources ---- */
+
+static int disagree(struct whatif *w, const struct statement *a, const struct statement *b)
+{
+	return whatif_fail(w, -EINVAL, b->offset, "'%.*s' contradicts '%.*s': leave out one", (int)(b->size < 46 ? b->size : 46),
+			   w->program->text + b->offset, (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset);
+}
+
+static int bind_resources(struct whatif *w, uint32_t number)
+{
+	const struct statement *s = &w->program->statements[number];
+
+	for (uint32_t i = 0; i < number && s->kind == STATEMENT_CPUS; i++)
+		if (w->program->statements[i].kind == STATEMENT_CPUS)
+			return disagree(w, &w->program->statements[i], s);
+	w->resources |= s->resources;
+	if (s->kind == STATEMENT_CPUS) {
+		w->cpu_count = (uint32_t)s->limit;
+		w->slice = s->duration ? s->duration : WHATIF_SLICE;
+	}
+	return s->spans ? select_spans(w, s, s->spans, true, &w->on_cpus) : 0;
+}
+
+/* As many CPUs as the trace has, where nothing else is said. */
+static int count_cpus(struct whatif *w)
+{
+	uint32_t cpus = hierarchy_named(w->model, "cpus");
+
+	if (!(w->resources & RESOURCE_CPUS) || w->cpu_count)
+		return 0;
+	w->slice = WHATIF_SLICE;
+	for (uint32_t root = w->model->first_root; root != CLEW_NONE && cpus != CLEW_NONE; root = w->model->spans[root].next_sibling)
+		w->cpu_count += clew_model_category_of(w->model, root, cpus) != CLEW_NONE;
+	for (uint32_t i = 0; i < w->program->count && !w->cpu_count; i++) {
+		const struct statement *s = &w->program->statements[i];
+
+		if (s->resources & RESOURCE_CPUS)
+			return whatif_fail(w, -EINVAL, s->offset, "the trace has no CPUs: say how many, as set cpus to 4");
+	}
+	return 0;
+}
+
 int whatif_bind(struct whatif *w)
 {
 	struct binding binding = {.w = w};
@@ -379,11 +422,17 @@ int whatif_bind(struct whatif *w)
 		case STATEMENT_ADD:
 			r = bind_added(w, i);
 			break;
+		case STATEMENT_CPUS:
+		case STATEMENT_SIMULATE:
+			r = bind_resources(w, i);
+			break;
 		case STATEMENT_RENAME_SPANS:
 		case STATEMENT_RENAME_CATEGORIES:
 			break;
 		}
 	}
+	if (r == 0)
+		r = count_cpus(w);
 	if (r == 0)
 		r = bind_rules(&binding);
 	free(binding.said);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A what-if program as it was written, and one application of it to a trace: what it
- * selects (bind), the trace divided where added dependencies land (split), its times
- * (simulate), and the model of that (result).
+ * selects (bind), who waited in which queue (sections), the trace divided where added
+ * dependencies land (split), its times (simulate, with cpus and queues), and the model of
+ * that (result, relink, waits).
  */
 #ifndef CLEW_ANALYSE_WHATIF_INTERNAL_H
 #define CLEW_ANALYSE_WHATIF_INTERNAL_H
@@ -27,7 +28,14 @@ enum statement_kind {
 	STATEMENT_SHRINK,
 	STATEMENT_REMOVE,
 	STATEMENT_ADD,
+	STATEMENT_CPUS,
+	STATEMENT_SIMULATE,
 };
+
+/* What is not kept as it was recorded. */
+enum { RESOURCE_CPUS = 1, RESOURCE_LOCKS = 2, RESOURCE_DEVICES = 4 };
+
+#define WHATIF_SLICE 1000000 /* ns */
 
 /* Exact; the denominator is positive. */
 struct factor {
@@ -46,8 +54,9 @@ struct statement {
 	uint64_t kinds;		     /* of waits, bit 63: untyped ones */
 	struct factor factor, factor_to;
 	bool sweeps;
-	clew_time duration;
-	uint64_t limit;
+	clew_time duration; /* or the slice of CPUs, 0: not said */
+	uint64_t limit;	    /* of concurrency, or how many CPUs */
+	uint32_t resources; /* RESOURCE_* to simulate */
 	char *name;
 };
 
@@ -90,10 +99,10 @@ struct gate {
 	size_t parked_first, parked_count, parked_capacity;
 };
 
-/* An end of an added dependency. */
+/* An end of an added dependency, or only a cut. */
 struct added_end {
 	uint32_t span;
-	uint32_t dependency; /* number among the added ones */
+	uint32_t dependency; /* number among the added ones; CLEW_NONE: a cut */
 	clew_time at;
 	bool destination;
 };
@@ -107,10 +116,26 @@ struct added {
 /* What becomes of one destination of a dependency. */
 enum fate { FATE_KEPT, FATE_REMOVED, FATE_BACKWARD, FATE_CHANGED };
 
+/* What happens at one moment happens in this order. */
+enum event_kind {
+	EVENT_END,
+	EVENT_START,
+	EVENT_GRANT,   /* of what a queue is for; `es` is the queue's number */
+	EVENT_YIELD,   /* an ES that was preempted starts */
+	EVENT_RELEASE, /* of a CPU, if nothing of its thread went on */
+	EVENT_SLICE,   /* somebody has waited long enough for a CPU */
+};
+
 struct event {
 	clew_time at;
 	uint32_t es;
-	uint32_t starts; /* else it ends, which comes first */
+	uint32_t kind;
+};
+
+/* An ES was off its CPU. */
+struct cut {
+	uint32_t es;
+	clew_time from, to;
 };
 
 struct whatif {
@@ -130,8 +155,11 @@ struct whatif {
 	uint32_t gate_count;
 	struct added *added;
 	struct added_end *ends;
-	uint32_t added_count, end_count;
+	uint32_t added_count, end_count, cut_count;
 	clew_time earliest;
+	uint32_t resources, cpu_count;
+	clew_time slice;
+	uint8_t *on_cpus; /* of each span: it is one of those that the CPUs are for; NULL: they are for all */
 
 	/* split: the trace with the added dependencies, at its recorded times */
 	struct clew_model base;
@@ -139,20 +167,25 @@ struct whatif {
 	struct clew_span *base_spans;
 	struct clew_dependency *base_dependencies;
 	uint32_t *base_origins, *base_destinations;
+	uint32_t *moved;     /* of each ES of the trace, and behind the last: where its first part is now; NULL: all are as they were */
+	uint8_t *cut_before; /* of each ES: it begins with a cut; NULL: there are none */
 
 	/* simulate */
+	struct whatif_cpus *cpus;     /* NULL: as recorded */
+	struct whatif_queues *queues; /* NULL: locks and devices are as recorded */
 	struct vector es_memory;
 	struct clew_es *es; /* in it */
-	uint8_t *state;
-	uint8_t *fate;	   /* of each destination; NULL: nothing is changed there */
-	uint32_t *changed; /* by which edge statement, where the fate is so */
-	uint32_t *left;	   /* origins that a dependency of several still waits for */
-	clew_time *latest; /* and the latest of those that came */
+	uint8_t *state;	    /* of each ES, STATE_* */
+	uint8_t *fate;	    /* of each destination; NULL: nothing is changed there */
+	uint32_t *changed;  /* by which edge statement, where the fate is so */
+	uint32_t *left;	    /* origins that a dependency of several still waits for */
+	clew_time *latest;  /* and the latest of those that came */
 	struct event *heap;
 	size_t heap_count, heap_capacity;
 	struct event held;
 	bool holds, ordered;
 	uint32_t unstarted;
+	clew_time now;
 	struct clew_what_if result;
 };
 
@@ -163,7 +196,26 @@ int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_pro
 /* The new length of an ES of a span with a rule. -EOVERFLOW. */
 int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count, clew_time *ret_length);
 
+/* What an ES waits for, and what is known of it. */
+enum {
+	STATE_PREDECESSOR = 1,
+	STATE_ARRIVAL = 2,
+	STATE_TOUCHED = 4,
+	STATE_BY_EDGE = 8, /* a recorded dependency ends the gap before it */
+	STATE_STARTED = 16,
+	STATE_ADMITTED = 32, /* its span has its slots */
+	STATE_PAUSED = 64,   /* it is off its CPU */
+	STATE_ENDED = 128,
+};
+
+/* Something is to happen at a moment; `es` as the kind says. 0 or -ENOMEM. */
+int whatif_plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind);
+/* An ES that has all that it needs runs from now on. */
+int whatif_run(struct whatif *w, uint32_t es, clew_time at);
+
 int whatif_bind(struct whatif *w);
+/* Adds the cuts that its sections need; nothing where neither locks nor devices are simulated. */
+int whatif_sections(struct whatif *w);
 int whatif_split(struct whatif *w);
 int whatif_simulate(struct whatif *w);
 int whatif_result(struct whatif *w, struct clew_model **ret_model);

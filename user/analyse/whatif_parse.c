@@ -344,12 +344,72 @@ static int parse_rename(struct parser *p, struct statement *s)
 	return r < 0 ? r : program_name(&p->t, "name", &s->name);
 }
 
+/* set cpus to N [for spans(P)] [slice duration(D)] */
+static int parse_set(struct parser *p, struct statement *s)
+{
+	struct program_text *t = &p->t;
+	size_t begin;
+	int r = program_want(t, "cpus");
+
+	if (r == 0)
+		r = program_want(t, "to");
+	if (r == 0)
+		r = program_skip(t);
+	if (r < 0)
+		return r;
+	s->kind = STATEMENT_CPUS;
+	s->resources = RESOURCE_CPUS;
+	for (begin = t->at; t->at < t->size && isdigit((unsigned char)t->text[t->at]); t->at++)
+		s->limit = s->limit <= UINT32_MAX ? s->limit * 10 + (uint64_t)(t->text[t->at] - '0') : s->limit;
+	if (s->limit == 0 || s->limit >= CLEW_NONE)
+		return program_fail(t, begin, "no number of CPUs: write a whole number from 1 on");
+	r = program_skip(t);
+	if (r == 0 && program_take(t, "for")) {
+		r = program_query(t, "spans", false, &s->spans, &s->spans_at);
+		if (r == 0)
+			r = program_skip(t);
+	}
+	if (r < 0 || !program_take(t, "slice"))
+		return r;
+	begin = t->at;
+	r = take_duration(p, false, &s->duration);
+	return r < 0 || s->duration ? r : program_fail(t, begin, "a slice of nothing: write a duration, as 1ms");
+}
+
+/* simulate cpus, locks, devices */
+static int parse_simulate(struct parser *p, struct statement *s)
+{
+	static const struct {
+		const char *word;
+		uint32_t resource;
+	} words[] = {{"cpus", RESOURCE_CPUS}, {"locks", RESOURCE_LOCKS}, {"devices", RESOURCE_DEVICES}};
+	struct program_text *t = &p->t;
+	int r;
+
+	s->kind = STATEMENT_SIMULATE;
+	do {
+		uint32_t resource = 0;
+
+		r = program_skip(t);
+		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && r == 0 && !resource; i++)
+			if (program_take(t, words[i].word))
+				resource = words[i].resource;
+		if (r == 0 && !resource)
+			r = program_fail(t, t->at, "no resource: write cpus, locks or devices");
+		s->resources |= resource;
+		if (r == 0)
+			r = program_skip(t);
+	} while (r == 0 && t->at < t->size && t->text[t->at] == ',' && t->at++);
+	return r;
+}
+
 static const struct {
 	const char *word;
 	int (*parse)(struct parser *p, struct statement *s);
 } statements[] = {
-	{"scale", parse_scale}, {"change", parse_change}, {"cap", parse_cap},	    {"start", parse_start}, {"apply", parse_apply},
-	{"drop", parse_drop},	{"rename", parse_rename}, {"shrink", parse_shrink}, {"add", parse_add},	    {"remove", parse_remove},
+	{"scale", parse_scale}, {"change", parse_change}, {"cap", parse_cap},	    {"start", parse_start},
+	{"apply", parse_apply}, {"drop", parse_drop},	  {"rename", parse_rename}, {"shrink", parse_shrink},
+	{"add", parse_add},	{"remove", parse_remove}, {"set", parse_set},	    {"simulate", parse_simulate},
 };
 
 static int parse_statement(struct parser *p)
@@ -367,8 +427,9 @@ static int parse_statement(struct parser *p)
 		if (program_take(&p->t, statements[i].word))
 			r = statements[i].parse(p, s);
 	if (r == -ENOENT)
-		return program_fail(&p->t, p->t.at,
-				    "no statement: begin with scale, change, cap, start, apply, drop, rename, shrink, add or remove");
+		return program_fail(
+			&p->t, p->t.at,
+			"no statement: begin with scale, change, cap, start, apply, drop, rename, shrink, add, remove, set or simulate");
 	s->size = p->t.at - s->offset;
 	return r < 0 ? r : program_end_statement(&p->t);
 }

@@ -6,18 +6,8 @@
  */
 #include <model/model_internal.h>
 
-#include "whatif_internal.h"
-
-struct result {
-	struct whatif *w;
-	struct clew_model out;
-	struct clew_span *spans;
-	struct clew_dependency *dependencies;
-	uint32_t *origins, *destinations;
-	struct clew_mark *marks;
-	uint32_t *number; /* of each dependency, CLEW_NONE: it is removed; NULL: as before */
-	uint32_t *moved;  /* of each ES; NULL: as before */
-};
+#include "whatif_cpus.h"
+#include "whatif_result.h"
 
 static bool is_link(const struct clew_es *before, const struct clew_es *behind)
 {
@@ -36,9 +26,20 @@ static void drop_waits(struct whatif *w)
 	}
 }
 
+/* When an ES has run so long. */
+static clew_time moment(const struct clew_es *es, clew_time ran, const struct cut *cuts, size_t count)
+{
+	clew_time at = es->start + ran;
+
+	for (size_t i = 0; i < count && at > cuts[i].from; i++)
+		at += cuts[i].to - cuts[i].from;
+	return at;
+}
+
 static int place_marks(struct result *result)
 {
 	struct whatif *w = result->w;
+	const struct cut *cuts = w->cpus ? w->cpus->cuts : NULL, *last = w->cpus ? cuts + w->cpus->cut_count : NULL;
 
 	if (!w->base.mark_count)
 		return 0;
@@ -48,16 +49,21 @@ static int place_marks(struct result *result)
 	for (uint32_t i = 0; i < w->base.es_count; i++) {
 		const struct clew_es *old = &w->base.es[i], *es = &w->es[i];
 		uint32_t end = i + 1 < w->base.es_count ? old[1].mark : w->base.mark_count;
-		clew_time length = old->end - old->start;
+		clew_time length = old->end - old->start, ran = es->end - es->start;
+		size_t count = 0;
+
+		for (; cuts + count < last && cuts[count].es == i; count++)
+			ran -= cuts[count].to - cuts[count].from;
 
 		for (uint32_t mark = old->mark; mark < end; mark++) {
 			clew_time from = w->base.marks[mark].at - old->start;
 
 			from = from < 0 ? 0 : from > length ? length : from;
-			if (length != es->end - es->start)
-				from = length ? (clew_time)((__int128)from * (es->end - es->start) / length) : 0;
-			result->marks[mark] = (struct clew_mark){.at = es->start + from, .label = w->base.marks[mark].label};
+			if (length != ran)
+				from = length ? (clew_time)((__int128)from * ran / length) : 0;
+			result->marks[mark] = (struct clew_mark){.at = moment(es, from, cuts, count), .label = w->base.marks[mark].label};
 		}
+		cuts += count;
 	}
 	return 0;
 }
@@ -146,6 +152,8 @@ static bool divided_no_more(const struct whatif *w, uint32_t es)
 
 	if (is_link(&new[-1], new) || new[-1].end != new->start)
 		return false;
+	if (w->cut_before && w->cut_before[es])
+		return true;
 	return is_link(&old[-1], old) || old[-1].end < old->start;
 }
 
@@ -212,11 +220,12 @@ static int rename_spans(struct whatif *w, const struct statement *s, uint64_t *m
 }
 
 /* Types that the trace did not have. */
-static int name_types(struct whatif *w, struct clew_model *model)
+static int name_types(const struct result *result, struct clew_model *model)
 {
+	struct whatif *w = result->w;
 	struct vector *types = model_column(model, COLUMN_TYPE);
 	struct clew_dependency *dependencies = model_column(model, COLUMN_DEPENDENCY)->data;
-	uint32_t first = model->dependency_count - w->added_count;
+	uint32_t first = model->dependency_count - result->linked_count - w->added_count;
 
 	for (uint32_t i = 0; i < w->added_count; i++) {
 		const struct statement *s = &w->program->statements[w->added[i].statement];
@@ -242,9 +251,10 @@ static int name_types(struct whatif *w, struct clew_model *model)
 	return 0;
 }
 
-static int name(struct whatif *w, struct clew_model *model)
+static int name(const struct result *result, struct clew_model *model)
 {
-	int r = name_types(w, model);
+	struct whatif *w = result->w;
+	int r = name_types(result, model);
 
 	for (uint32_t i = 0; i < w->program->count && r == 0; i++) {
 		const struct statement *s = &w->program->statements[i];
@@ -253,6 +263,26 @@ static int name(struct whatif *w, struct clew_model *model)
 			r = rename_spans(w, s, w->options.matches ? &w->options.matches[i] : NULL, model);
 	}
 	return r;
+}
+
+/* The arrays, one after the other, where what the program and the resources did made them other ones. */
+static int rearrange(struct result *result)
+{
+	struct whatif *w = result->w;
+	int r = place_marks(result);
+
+	if (r == 0)
+		r = whatif_type_waits(result);
+	if (r == 0)
+		r = whatif_choose_links(result);
+	/* Without statements about dependencies, waits or resources, and without several origins, they stay as they are. */
+	if (r == 0 && (w->fate || w->left || w->wait_count || w->cpus || w->queues))
+		r = join(result);
+	if (r == 0)
+		r = whatif_add_links(result);
+	if (r == 0 && (w->fate || w->wait_count || w->cpus || w->queues))
+		r = merge(result);
+	return r < 0 ? r : whatif_expand(result);
 }
 
 static int make(struct result *result, struct clew_model **ret_model)
@@ -268,12 +298,7 @@ static int make(struct result *result, struct clew_model **ret_model)
 	if (!result->spans)
 		return -ENOMEM;
 	memcpy(result->spans, w->base.spans, w->base.span_count * sizeof(*result->spans));
-	r = place_marks(result);
-	/* Without statements about dependencies or waits, and without several origins, they stay as they are. */
-	if (r == 0 && (w->fate || w->left || w->wait_count))
-		r = join(result);
-	if (r == 0 && (w->fate || w->wait_count))
-		r = merge(result);
+	r = rearrange(result);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < w->base.span_count; i++) {
@@ -285,14 +310,17 @@ static int make(struct result *result, struct clew_model **ret_model)
 	result->out.es = w->es;
 	result->out.spans = result->spans;
 	result->out.marks = result->marks;
-	result->out.waits = NULL;
+	result->out.waits = result->waits;
+	result->out.wait_count = w->base.wait_count + result->new_wait_count;
 	result->out.types = NULL;
 	result->out.attribute_lists = NULL;
 	result->out.categories = NULL;
 	r = model_from_arrays(w->model, &result->out, &w->es_memory, &model);
 	if (r < 0)
 		return r == -EINVAL ? -EBADMSG : r;
-	r = name(w, model);
+	r = whatif_describe_waits(result, model);
+	if (r == 0)
+		r = name(result, model);
 	if (r < 0)
 		clew_model_free(model);
 	else
@@ -312,5 +340,8 @@ int whatif_result(struct whatif *w, struct clew_model **ret_model)
 	free(result.marks);
 	free(result.number);
 	free(result.moved);
+	free(result.waits);
+	free(result.new_waits);
+	free(result.links);
 	return r;
 }

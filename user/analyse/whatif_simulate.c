@@ -3,21 +3,16 @@
  * Runs a trace again. ESs start in order of time, of equal times in order of the
  * trace, ends before starts, wherever that could make a difference. What an ES waits for arrives when it is known: its predecessor's
  * end with the gap between them, and its dependency; the later one starts it. Spans that a
- * gate holds back start in the order in which they could have.
+ * gate holds back start in the order in which they could have. Then an ES may have to wait in the queue
+ * of a lock or a device, and at last for a CPU.
  *
  * An ES that waits for itself in the recorded trace, as ESs without length can, is
  * let go at its recorded time.
  */
-#include "whatif_internal.h"
+#include <clew/tokens.h>
 
-/* What an ES waits for, and what is known of it. */
-enum {
-	STATE_PREDECESSOR = 1,
-	STATE_ARRIVAL = 2,
-	STATE_TOUCHED = 4,
-	STATE_BY_EDGE = 8, /* a recorded dependency ends the gap before it */
-	STATE_STARTED = 16,
-};
+#include "whatif_cpus.h"
+#include "whatif_queues.h"
 
 /* ---- the heap ---- */
 
@@ -25,7 +20,7 @@ static inline bool before(const struct event *a, const struct event *b)
 {
 	if (a->at != b->at)
 		return a->at < b->at;
-	return (((uint64_t)a->starts << 32) | a->es) < (((uint64_t)b->starts << 32) | b->es);
+	return (((uint64_t)a->kind << 32) | a->es) < (((uint64_t)b->kind << 32) | b->es);
 }
 
 static int push(struct whatif *w, struct event event)
@@ -64,9 +59,9 @@ static void replace(struct whatif *w, struct event event)
 }
 
 /* One is held outside of the heap: often it is the next. Where the order changes nothing the heap is a stack. */
-static int plan(struct whatif *w, clew_time at, uint32_t es, bool starts)
+static int plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
 {
-	struct event event = {.at = at, .es = es, .starts = starts};
+	struct event event = {.at = at, .es = es, .kind = kind};
 
 	if (w->holds && w->ordered)
 		return push(w, event);
@@ -75,6 +70,11 @@ static int plan(struct whatif *w, clew_time at, uint32_t es, bool starts)
 	w->held = event;
 	w->holds = true;
 	return 0;
+}
+
+int whatif_plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
+{
+	return plan(w, at, es, kind);
 }
 
 static bool next(struct whatif *w, struct event *ret_event)
@@ -98,6 +98,16 @@ static bool next(struct whatif *w, struct event *ret_event)
 
 /* ---- what reaches an ES ---- */
 
+/* It ran, and was off its CPU then only because others had that. */
+static bool was_preempted(const struct whatif *w, uint32_t es)
+{
+	uint32_t wait = w->base.es[es].wait;
+
+	return wait != CLEW_NONE && w->base.waits[wait].kind == CLEW_SEGMENT_RUNQUEUE && !(w->state[es] & STATE_BY_EDGE) &&
+	       cpus_uses(w, w->base.es[es].span) && es > w->base.spans[w->base.es[es].span].elementary.first &&
+	       w->base.es[es - 1].start < w->base.es[es - 1].end;
+}
+
 static int reach(struct whatif *w, uint32_t es, clew_time at, uint8_t what)
 {
 	uint8_t state = w->state[es];
@@ -106,7 +116,9 @@ static int reach(struct whatif *w, uint32_t es, clew_time at, uint8_t what)
 		w->es[es].start = at;
 	state = (uint8_t)((state & ~what) | STATE_TOUCHED);
 	w->state[es] = state;
-	return state & (STATE_PREDECESSOR | STATE_ARRIVAL) ? 0 : plan(w, w->es[es].start, es, true);
+	if (state & (STATE_PREDECESSOR | STATE_ARRIVAL))
+		return 0;
+	return plan(w, w->es[es].start, es, w->cpus && was_preempted(w, es) ? EVENT_YIELD : EVENT_START);
 }
 
 static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
@@ -127,6 +139,8 @@ static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
 		if (fate == FATE_REMOVED || fate == FATE_BACKWARD)
 			continue;
 		delay = added ? w->added[dependency - w->model->dependency_count].delay : w->base.es[es].start - trigger;
+		if (w->cpus && !added)
+			delay -= w->cpus->recorded[es].queued;
 		if (fate == FATE_CHANGED) {
 			const struct statement *s = &w->program->statements[w->edges[w->changed[i]].statement];
 			struct factor f = whatif_factor(w, s);
@@ -164,11 +178,18 @@ static int depart(struct whatif *w, uint32_t dependency, uint32_t es, clew_time 
 static int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
 {
 	const struct clew_es *behind = &w->base.es[es];
+	const struct section *section = queues_wait(w, es);
 	clew_time gap = behind->start - behind[-1].end;
 
 	*ret_gap = 0;
+	if (section) {
+		*ret_gap = section->shift;
+		return 0;
+	}
 	if (gap == 0 || w->state[es] & STATE_BY_EDGE)
 		return 0;
+	if (w->cpus)
+		gap -= w->cpus->recorded[es].queued;
 	for (uint32_t i = 0; i < w->wait_count; i++) {
 		const struct statement *s = &w->program->statements[w->waits[i].statement];
 		uint64_t kind = behind->wait == CLEW_NONE ? WHATIF_UNTYPED : UINT64_C(1) << w->base.waits[behind->wait].kind;
@@ -221,7 +242,7 @@ static bool is_gated(const struct whatif *w, uint32_t span)
 	return false;
 }
 
-static int start(struct whatif *w, uint32_t es, clew_time at);
+static int begin(struct whatif *w, uint32_t es, clew_time at, bool yields);
 
 static int leave(struct whatif *w, uint32_t span, clew_time at)
 {
@@ -239,7 +260,7 @@ static int leave(struct whatif *w, uint32_t span, clew_time at)
 			gate->parked_count--;
 			r = enter(w, es);
 			if (r > 0)
-				r = start(w, es, at);
+				r = begin(w, es, at, false);
 			if (r < 0)
 				return r;
 		}
@@ -249,31 +270,44 @@ static int leave(struct whatif *w, uint32_t span, clew_time at)
 
 /* ---- running ---- */
 
-static int start(struct whatif *w, uint32_t es, clew_time at)
+static int length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
 {
 	const struct clew_es *old = &w->base.es[es];
-	struct clew_es *new = &w->es[es];
 	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
-	bool last = es + 1 == w->base.es_count || old[1].span != old->span;
-	clew_time length = old->end - old->start, gap, end;
-	bool any = old->out != CLEW_NONE && w->base.dependencies[old->out].origins.count > 1;
+
+	*ret_length = old->end - old->start;
+	return rule ? whatif_length(&w->rules[rule - 1], *ret_length, w->base.spans[old->span].elementary.count, ret_length) : 0;
+}
+
+static bool is_last(const struct whatif *w, uint32_t es)
+{
+	return es + 1 == w->base.es_count || w->base.es[es + 1].span != w->base.es[es].span;
+}
+
+/* Of several origins any one is enough: which is first is known when they end. */
+static bool leads_to_any(const struct whatif *w, uint32_t es)
+{
+	uint32_t out = w->base.es[es].out;
+
+	return out != CLEW_NONE && w->base.dependencies[out].origins.count > 1 && w->base.dependencies[out].mode == CLEW_MODE_OR;
+}
+
+/* When it ends depends on what happens until then, or others wait for that moment. */
+static bool ends_later(const struct whatif *w, uint32_t es)
+{
+	return cpus_uses(w, w->base.es[es].span) || queues_releases(w, es);
+}
+
+/* What comes of the end of an ES. */
+static int finish(struct whatif *w, uint32_t es, clew_time end, bool any)
+{
+	const struct clew_es *old = &w->base.es[es];
+	clew_time gap;
 	int r = 0;
 
-	if (rule && whatif_length(&w->rules[rule - 1], length, w->base.spans[old->span].elementary.count, &length) < 0)
-		return -EOVERFLOW;
-	if (__builtin_add_overflow(at, length, &end))
-		return -EOVERFLOW;
-	*new = *old;
-	new->start = at;
-	new->end = end;
-	w->state[es] |= STATE_STARTED;
-	w->unstarted--;
-	any = any && w->base.dependencies[old->out].mode == CLEW_MODE_OR;
-	if (any || (last && w->gate_count && is_gated(w, old->span)))
-		r = plan(w, end, es, false);
-	if (r == 0 && old->out != CLEW_NONE && !any)
+	if (old->out != CLEW_NONE && !any)
 		r = depart(w, old->out, es, end);
-	if (r < 0 || last)
+	if (r < 0 || is_last(w, es))
 		return r;
 	r = gap_before(w, es + 1, &gap);
 	if (r < 0 || __builtin_add_overflow(end, gap, &end))
@@ -281,22 +315,103 @@ static int start(struct whatif *w, uint32_t es, clew_time at)
 	return reach(w, es + 1, end, STATE_PREDECESSOR);
 }
 
-static int happen(struct whatif *w, const struct event *event)
+static int run(struct whatif *w, uint32_t es, clew_time at)
 {
-	const struct clew_es *es = &w->base.es[event->es];
+	struct clew_es *new = &w->es[es];
+	clew_time length, end;
+	bool later = (w->cpus || w->queues) && ends_later(w, es), any = leads_to_any(w, es);
+	int r = 0;
+
+	if (length_of(w, es, &length) < 0 || __builtin_add_overflow(at, length, &end))
+		return -EOVERFLOW;
+	*new = w->base.es[es];
+	new->start = at;
+	new->end = end;
+	w->state[es] |= STATE_STARTED;
+	w->unstarted--;
+	if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
+		r = plan(w, end, es, EVENT_END);
+	return r < 0 || later ? r : finish(w, es, end, any);
+}
+
+int whatif_run(struct whatif *w, uint32_t es, clew_time at)
+{
+	return run(w, es, at);
+}
+
+/* An ES whose span has its slots; then what it needs besides. */
+static int begin(struct whatif *w, uint32_t es, clew_time at, bool yields)
+{
+	clew_time length;
 	int r = 1;
 
-	if (event->starts) {
-		if (w->gate_count && w->base.spans[es->span].elementary.first == event->es)
-			r = enter(w, event->es);
-		return r > 0 ? start(w, event->es, event->at) : r;
+	w->state[es] |= STATE_ADMITTED;
+	if (w->queues)
+		r = queues_enter(w, es, at);
+	if (r > 0 && w->cpus) {
+		w->cpus->ready[es] = at;
+		if (length_of(w, es, &length) < 0)
+			return -EOVERFLOW;
+		if (length && cpus_uses(w, w->base.es[es].span))
+			r = cpus_take(w, es, at, yields);
 	}
-	r = 0;
-	if (es->out != CLEW_NONE && w->base.dependencies[es->out].mode == CLEW_MODE_OR && w->base.dependencies[es->out].origins.count > 1)
-		r = depart(w, es->out, event->es, event->at);
-	if (r == 0 && w->gate_count && (event->es + 1 == w->base.es_count || es[1].span != es->span) && is_gated(w, es->span))
-		r = leave(w, es->span, event->at);
+	return r > 0 ? run(w, es, at) : r;
+}
+
+static int end(struct whatif *w, uint32_t es, clew_time at)
+{
+	int r = 0;
+
+	if ((w->cpus || w->queues) && ends_later(w, es)) {
+		/* It was off its CPU since then. */
+		if (w->state[es] & (STATE_PAUSED | STATE_ENDED) || w->es[es].end != at)
+			return 0;
+		w->state[es] |= STATE_ENDED;
+		if (w->cpus)
+			r = cpus_end(w, es, at);
+		if (r == 0 && w->queues)
+			r = queues_release(w, es, at);
+		if (r == 0)
+			r = finish(w, es, at, leads_to_any(w, es));
+	}
+	if (r == 0 && leads_to_any(w, es))
+		r = depart(w, w->base.es[es].out, es, at);
+	if (r == 0 && w->gate_count && is_last(w, es) && is_gated(w, w->base.es[es].span))
+		r = leave(w, w->base.es[es].span, at);
 	return r;
+}
+
+static int happen(struct whatif *w, const struct event *event)
+{
+	uint32_t es = event->es;
+	int r = 1;
+
+	/* Most traces are run with everything as recorded. */
+	if (event->kind == EVENT_START && !w->gate_count && !w->cpus && !w->queues)
+		return run(w, es, event->at);
+	w->now = event->at;
+	switch ((enum event_kind)event->kind) {
+	case EVENT_END:
+		return end(w, es, event->at);
+	case EVENT_START:
+	case EVENT_YIELD:
+		if (w->gate_count && w->base.spans[w->base.es[es].span].elementary.first == es && !(w->state[es] & STATE_ADMITTED))
+			r = enter(w, es);
+		return r > 0 ? begin(w, es, event->at, event->kind == EVENT_YIELD) : r;
+	case EVENT_GRANT:
+		return queues_grant(w, es, event->at);
+	case EVENT_RELEASE:
+		return cpus_release(w, es, event->at);
+	case EVENT_SLICE:
+		return cpus_slice(w, event->at);
+	}
+	return 0;
+}
+
+/* Who gets a resource now cannot have had it before. */
+static clew_time not_before_now(const struct whatif *w, clew_time at)
+{
+	return (w->cpus || w->queues) && at < w->now ? w->now : at;
 }
 
 /* Of the ESs that wait for nothing but a dependency the one that was recorded first is let go. */
@@ -324,9 +439,9 @@ static int break_cycle(struct whatif *w)
 	if (chosen == CLEW_NONE || !(w->state[chosen] & STATE_ARRIVAL))
 		return -EBADMSG;
 	if (!(w->state[chosen] & STATE_TOUCHED))
-		return reach(w, chosen, w->base.es[chosen].start, STATE_ARRIVAL);
+		return reach(w, chosen, not_before_now(w, w->base.es[chosen].start), STATE_ARRIVAL);
 	gap = w->base.es[chosen].start - w->base.es[chosen - 1].end;
-	return reach(w, chosen, w->es[chosen].start + gap, STATE_ARRIVAL);
+	return reach(w, chosen, not_before_now(w, w->es[chosen].start + gap), STATE_ARRIVAL);
 }
 
 static int stuck(struct whatif *w)
@@ -338,6 +453,10 @@ static int stuck(struct whatif *w)
 	if (parked)
 		return whatif_fail(w, -EDEADLK, 0, "%zu spans would wait for a slot forever: allow more at once, or choose other spans",
 				   parked);
+	if (w->queues && w->queues->waiting)
+		return whatif_fail(w, -EDEADLK, 0,
+				   "%u elementary spans would wait for a lock or a device forever: leave those as they were recorded",
+				   w->queues->waiting);
 	if (w->added_count)
 		return whatif_fail(w, -ELOOP, 0, "%u elementary spans would wait for themselves: add other dependencies", w->unstarted);
 	return break_cycle(w);
@@ -393,7 +512,7 @@ static int prepare_edges(struct whatif *w)
 	int r = 0;
 
 	/* Only slots and the first of several origins depend on what happens before what. */
-	w->ordered = w->gate_count > 0;
+	w->ordered = w->gate_count > 0 || w->cpus || w->queues;
 	if (w->edge_count) {
 		w->fate = calloc((size_t)w->base.destination_count + 1, sizeof(*w->fate));
 		w->changed = calloc((size_t)w->base.destination_count + 1, sizeof(*w->changed));
@@ -420,7 +539,7 @@ static int prepare_edges(struct whatif *w)
 				w->state[es] |= STATE_BY_EDGE;
 			if (w->edge_count)
 				r = choose_fate(w, i, slot, es, trigger);
-			if (follows && whatif_fate(w, slot) != FATE_REMOVED)
+			if (follows && whatif_fate(w, slot) != FATE_REMOVED && !queues_wait(w, es))
 				w->state[es] |= STATE_ARRIVAL;
 		}
 	}
@@ -435,17 +554,36 @@ static int prepare_edges(struct whatif *w)
 	return r;
 }
 
+/* With times as they are in the trace, which need not be in order yet. */
+static int prepare_resources(struct whatif *w)
+{
+	int r = w->resources & RESOURCE_CPUS ? cpus_prepare(w) : 0;
+
+	if (r == 0 && w->queues)
+		r = queues_prepare(w);
+	for (uint32_t i = 0; r == 0 && w->queues && w->cpus && i < w->queues->section_count; i++) {
+		struct section *section = &w->queues->sections[i];
+		clew_time queued = w->cpus->recorded[section->begin].queued;
+
+		section->delay -= section->waits ? (queued < section->delay ? queued : section->delay) : 0;
+	}
+	return r;
+}
+
 static int prepare(struct whatif *w)
 {
 	int r;
 
 	w->es_memory.item = sizeof(*w->es);
-	w->state = calloc((size_t)w->base.es_count + 1, 1);
+	w->state = calloc((size_t)w->base.es_count + 1, sizeof(*w->state));
 	if (!w->state || vector_reserve(&w->es_memory, (size_t)w->base.es_count + 1) < 0)
 		return -ENOMEM;
 	w->es = w->es_memory.data;
-	r = prepare_edges(w);
+	r = prepare_resources(w);
+	if (r == 0)
+		r = prepare_edges(w);
 	w->unstarted = w->base.es_count;
+	w->now = INT64_MIN;
 	w->result.before_start = w->base.es_count ? INT64_MAX : 0;
 	w->result.before_end = w->base.es_count ? INT64_MIN : 0;
 	for (uint32_t i = 0; i < w->base.span_count && r == 0; i++) {
@@ -485,6 +623,8 @@ int whatif_simulate(struct whatif *w)
 		if (r == 0 && w->unstarted)
 			r = stuck(w);
 	}
+	if (r == 0 && w->cpus)
+		r = cpus_sort_cuts(w);
 	if (r < 0)
 		return r;
 	w->result.after_start = w->base.es_count ? INT64_MAX : 0;

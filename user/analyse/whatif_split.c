@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Divides a trace at the ends of added dependencies, at its recorded times. An end
+ * Divides a trace at the ends of added dependencies, and at cuts, at its recorded times. An end
  * lands in the first ES that is not over by then, at its start if that is later;
  * incoming ones before outgoing ones, then in order of the statements. What the ES
  * waited for stays at its beginning, what it led to at its end.
@@ -11,7 +11,7 @@ struct splitter {
 	struct whatif *w;
 	struct clew_es *es;
 	uint32_t count;
-	uint32_t *moved; /* of each ES: where its first part is now */
+	uint32_t *moved; /* the same as of the application */
 	uint32_t *trigger, *arrivals;
 };
 
@@ -35,6 +35,8 @@ static struct clew_es *part(struct splitter *s, struct clew_es *es, clew_time at
 	struct clew_es *next = &s->es[s->count++];
 	uint32_t mark = es->mark, end = es->unused;
 
+	if (s->w->cut_before)
+		s->w->cut_before[next - s->es] = 0;
 	while (mark < end && model->marks[mark].at < at)
 		mark++;
 	*next = (struct clew_es){.start = at, .end = es->end, .span = es->span, .in = CLEW_NONE, .out = es->out, .wait = CLEW_NONE};
@@ -54,6 +56,8 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 	struct clew_range marks = clew_model_marks(w->model, number);
 	struct clew_es *es = &s->es[s->count];
 
+	if (w->cut_before)
+		w->cut_before[s->count] = 0;
 	s->moved[number] = s->count++;
 	*es = *old;
 	es->unused = marks.first + marks.count;
@@ -62,6 +66,13 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 		uint32_t dependency = w->model->dependency_count + e->dependency;
 		clew_time at = e->at > old->start ? e->at : old->start;
 
+		if (e->dependency == CLEW_NONE) {
+			if (es->start < at && at < es->end) {
+				es = part(s, es, at);
+				w->cut_before[es - s->es] = 1;
+			}
+			continue;
+		}
 		if (e->destination) {
 			if (es->start < at || es->in != CLEW_NONE)
 				es = part(s, es, at);
@@ -96,6 +107,7 @@ static int split_spans(struct splitter *s)
 			end = split_es(s, es, end);
 		w->base_spans[i].elementary.count = s->count - w->base_spans[i].elementary.first;
 	}
+	s->moved[w->model->es_count] = s->count;
 	for (uint32_t i = 0; i < s->count; i++)
 		s->es[i].unused = 0;
 	return end == w->end_count ? 0 : -EBADMSG;
@@ -149,7 +161,7 @@ int whatif_split(struct whatif *w)
 	int r = -ENOMEM;
 
 	w->base = *model;
-	if (w->added_count == 0)
+	if (w->end_count == 0)
 		return 0;
 	if (es_count >= CLEW_NONE - 1 || destinations >= CLEW_NONE - 1 || (size_t)model->dependency_count + w->added_count >= CLEW_NONE - 1)
 		return -E2BIG;
@@ -159,11 +171,12 @@ int whatif_split(struct whatif *w)
 	w->base_dependencies = calloc((size_t)model->dependency_count + w->added_count, sizeof(*w->base_dependencies));
 	w->base_origins = calloc((size_t)model->origin_count + w->added_count, sizeof(*w->base_origins));
 	w->base_destinations = calloc(destinations, sizeof(*w->base_destinations));
-	s.moved = calloc((size_t)model->es_count + 1, sizeof(*s.moved));
-	s.trigger = calloc(w->added_count, sizeof(*s.trigger));
+	w->moved = s.moved = calloc((size_t)model->es_count + 1, sizeof(*s.moved));
+	w->cut_before = w->cut_count ? calloc(es_count + 1, 1) : NULL;
+	s.trigger = calloc((size_t)w->added_count + 1, sizeof(*s.trigger));
 	s.arrivals = calloc(w->end_count, sizeof(*s.arrivals));
 	if (s.es && w->base_spans && w->base_dependencies && w->base_origins && w->base_destinations && s.moved && s.trigger &&
-	    s.arrivals) {
+	    s.arrivals && (w->cut_before || !w->cut_count)) {
 		memcpy(w->base_spans, model->spans, model->span_count * sizeof(*w->base_spans));
 		r = split_spans(&s);
 		if (r == 0)
@@ -177,8 +190,7 @@ int whatif_split(struct whatif *w)
 	w->base.origins = w->base_origins;
 	w->base.origin_count += w->added_count;
 	w->base.destinations = w->base_destinations;
-	w->base.destination_count = (uint32_t)(model->destination_count + w->end_count - w->added_count);
-	free(s.moved);
+	w->base.destination_count = (uint32_t)(model->destination_count + w->end_count - w->added_count - w->cut_count);
 	free(s.trigger);
 	free(s.arrivals);
 	return r;

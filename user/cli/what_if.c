@@ -19,6 +19,8 @@
 struct what_if_values {
 	const char *sweep;
 	const char *hierarchy;
+	const char *resources;
+	struct clew_number cpus;
 	struct clew_number steps;
 	struct clew_number top;
 	bool json;
@@ -28,6 +30,10 @@ const struct clew_option clew_what_if_options[] = {
 	{0, "sweep", "STATEMENT", "a statement whose factor is a range, as in 'scale spans(X) by 0..1': how long all takes for each",
 	 clew_take_string, offsetof(struct what_if_values, sweep)},
 	{0, "steps", "N", "of a sweep, beside its begin (10)", clew_take_number, offsetof(struct what_if_values, steps)},
+	{0, "cpus", "N", "so many CPUs, for which what ran queues up again (as recorded)", clew_take_number,
+	 offsetof(struct what_if_values, cpus)},
+	{0, "resources", "LIST", "queue up again for these: cpus, locks, devices (all is as recorded)", clew_take_string,
+	 offsetof(struct what_if_values, resources)},
 	{0, "top", "K", "the K spans that change most (20)", clew_take_number, offsetof(struct what_if_values, top)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct what_if_values, hierarchy)},
@@ -35,13 +41,14 @@ const struct clew_option clew_what_if_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* The program and the sweep are compiled as one text. */
+/* The program, the sweep and what options say are compiled as one text. */
 struct question {
 	const struct what_if_values *values;
 	const struct clew_model *model;
 	struct clew_program *program;
 	char *text;
-	size_t sweep_at; /* where the sweep begins in it */
+	size_t sweep_at;   /* where the sweep begins in it */
+	size_t options_at; /* and what comes of options */
 	struct clew_what_if_options options;
 	uint64_t *matches;
 };
@@ -58,6 +65,8 @@ static int fail_at(const struct question *question, const struct clew_query_erro
 	size_t offset = sweep ? error->offset - question->sweep_at : error->offset;
 	const char *line = text, *end;
 
+	if (error->offset >= question->options_at)
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s", question->values->cpus.given ? "--cpus" : "--resources", error->message);
 	for (size_t i = 0; i < offset && text[i]; i++)
 		line = text[i] == '\n' ? text + i + 1 : line;
 	end = strchrnul(line, '\n');
@@ -92,27 +101,77 @@ static int fail(const struct question *question, int r, const struct clew_query_
 	}
 }
 
+/* "cpus,locks" as a list of those words, each once. */
+static int check_resources(const char *list)
+{
+	static const char *const words[] = {"cpus", "locks", "devices"};
+	bool seen[3] = {false};
+
+	for (const char *at = list;; at++) {
+		size_t length = strcspn(at, ","), i = 0;
+
+		while (i < 3 && (strlen(words[i]) != length || memcmp(at, words[i], length)))
+			i++;
+		if (i == 3)
+			return clew_fail(CLEW_EXIT_INPUT, "--resources: '%.*s' is none: choose from cpus, locks, devices",
+					 (int)(length < 100 ? length : 100), at);
+		if (seen[i])
+			return clew_fail(CLEW_EXIT_INPUT, "--resources: %s twice: name it once", words[i]);
+		seen[i] = true;
+		at += length;
+		if (!*at)
+			return 0;
+	}
+}
+
+/* What options say, as statements. */
+static int write_options(const struct what_if_values *values, char *text, size_t size)
+{
+	int status = values->resources ? check_resources(values->resources) : 0;
+
+	text[0] = '\0';
+	if (status == 0 && values->cpus.given && values->cpus.value == 0)
+		return clew_fail(CLEW_EXIT_INPUT, "--cpus: no CPU cannot be: give a number from 1 on");
+	if (status == 0 && values->resources)
+		snprintf(text, size, "simulate %s;", values->resources);
+	if (status == 0 && values->cpus.given)
+		snprintf(text + strlen(text), size - strlen(text), "%sset cpus to %" PRIu32 ";", text[0] ? " " : "", values->cpus.value);
+	return status;
+}
+
 static int compile(struct question *question, const char *program)
 {
 	const char *sweep = question->values->sweep;
 	struct clew_query_error error = {0};
 	size_t size = program ? strlen(program) : 0;
-	int r;
+	char options[128];
+	int r = write_options(question->values, options, sizeof(options));
 
-	if (asprintf(&question->text, "%s\n%s%s", program ?: "", sweep ?: "", sweep && !strchr(sweep, ';') ? ";" : "") < 0) {
+	if (r)
+		return r;
+	if (asprintf(&question->text, "%s\n%s%s\n%s", program ?: "", sweep ?: "", sweep && !strchr(sweep, ';') ? ";" : "", options) < 0) {
 		question->text = NULL;
 		return clew_fail(CLEW_EXIT_SYSTEM, "what-if: out of memory: free some and try again");
 	}
 	question->sweep_at = sweep ? size + 1 : SIZE_MAX;
-	if (sweep) {
-		/* On its own it ends where it should. */
+	question->options_at = options[0] ? strlen(question->text) - strlen(options) : SIZE_MAX;
+	/* Each on its own ends where it should. */
+	if (sweep || options[0]) {
 		r = clew_program_compile(question->text, size, false, &question->program, &error);
 		if (r < 0)
 			return fail(question, r, &error);
 		clew_program_free(question->program);
 		question->program = NULL;
 	}
-	r = clew_program_compile(question->text, sweep ? strlen(question->text) : size, sweep != NULL, &question->program, &error);
+	if (sweep && options[0]) {
+		r = clew_program_compile(question->text, question->options_at, true, &question->program, &error);
+		if (r < 0)
+			return fail(question, r, &error);
+		clew_program_free(question->program);
+		question->program = NULL;
+	}
+	r = clew_program_compile(question->text, sweep || options[0] ? strlen(question->text) : size, sweep != NULL, &question->program,
+				 &error);
 	if (r < 0)
 		return fail(question, r, &error);
 	if (sweep && !clew_program_sweeps(question->program))
@@ -243,6 +302,17 @@ static void print_length(const char *title, clew_time before, clew_time after)
 	putchar('\n');
 }
 
+static void print_resources(const struct clew_what_if *result)
+{
+	if (result->cpus)
+		printf("%" PRIu32 " CPU%s, any for any thread: a trace does not tell who may run where\n", result->cpus,
+		       result->cpus == 1 ? "" : "s");
+	if (result->lock_waits)
+		printf("%" PRIu64 " waits for locks were in queues again\n", result->lock_waits);
+	if (result->requests)
+		printf("%" PRIu64 " requests were in queues again\n", result->requests);
+}
+
 static void print_statements(const struct question *question)
 {
 	for (uint32_t i = 0; i < clew_program_count(question->program); i++) {
@@ -274,6 +344,7 @@ static int print_text(const struct question *question, const struct clew_model *
 			order[changed++] = i;
 	qsort(order, changed, sizeof(*order), compare_changes);
 	print_statements(question);
+	print_resources(result);
 	printf("%-10s %12s  %12s %12s\n", "", "before", "after", "");
 	print_length("the whole", result->before_end - result->before_start, result->after_end - result->after_start);
 	if (changed)
@@ -306,6 +377,12 @@ static void print_json(const struct question *question, const struct clew_model 
 	json_range(&json, "before", result->before_start, result->before_end);
 	json_range(&json, "after", result->after_start, result->after_end);
 	clew_json_unsigned(&json, "backward_edges", result->backward_edges);
+	if (result->cpus)
+		clew_json_unsigned(&json, "cpus", result->cpus);
+	else
+		clew_json_null(&json, "cpus");
+	clew_json_unsigned(&json, "lock_waits", result->lock_waits);
+	clew_json_unsigned(&json, "requests", result->requests);
 	clew_json_array(&json, "statements");
 	for (uint32_t i = 0; i < clew_program_count(question->program); i++) {
 		size_t offset, size;
@@ -355,8 +432,8 @@ int clew_command_what_if(int argc, char **argv)
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
-	if (!operands[1] && !values.sweep)
-		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale spans(X) by .5;', or --sweep");
+	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)
+		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale spans(X) by .5;', or --sweep, or --cpus");
 	if (values.steps.given && !values.sweep)
 		return clew_fail(CLEW_EXIT_INPUT, "--steps: there is no sweep: add --sweep, or leave it out");
 	status = compile(&question, operands[1]);
