@@ -210,7 +210,7 @@ struct why_written {
 struct part {
 	struct file_range range;
 	uint32_t set; /* of a block of metadata: who touched it since it was last written */
-	uint32_t at; /* position in the bio, bytes */
+	uint32_t at;  /* position in the bio, bytes */
 };
 
 /* The pages of a bio on their way, until what is to be known of them is. */
@@ -229,7 +229,7 @@ struct flight {
 	struct why_written why;
 	bool write;
 	bool metadata; /* pages of a disk with a journal: who dirtied them says nothing */
-	bool direct; /* from or to the task's own memory */
+	bool direct;   /* from or to the task's own memory */
 };
 
 enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
@@ -290,8 +290,8 @@ struct writeback_table {
 };
 
 struct journal_table {
-	struct map systems; /* file system -> 1: it has one */
-	struct map touched; /* (4096 bytes of a disk, disk) -> the set of those that touched it since it was last written */
+	struct map systems;	 /* file system -> 1: it has one */
+	struct map touched;	 /* (4096 bytes of a disk, disk) -> the set of those that touched it since it was last written */
 	struct map transactions; /* (transaction, file system) -> struct transaction * */
 	struct transaction *first, *last;
 	size_t count;
