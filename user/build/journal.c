@@ -37,8 +37,7 @@ struct transaction {
 bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled)
 {
 	*ret_journaled = false;
-	if (CLEW_DEVICE_MAJOR(file_device) || inode > UINT32_MAX || CLEW_DEVICE_MAJOR((uint32_t)inode) != CLEW_DEVICE_MAJOR(disk) ||
-	    !CLEW_DEVICE_MAJOR(disk))
+	if (!clew_is_disk_inode(file_device, inode) || CLEW_DEVICE_MAJOR((uint32_t)inode) != CLEW_DEVICE_MAJOR(disk))
 		return false;
 	*ret_journaled = map_get(&builder->journals.systems, inode, 0);
 	return true;

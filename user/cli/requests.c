@@ -140,7 +140,7 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "index", (uint64_t)(request - listing->requests));
 	if (block->inode)
-		clew_trace_file(listing->trace, block->file_device, block->inode, &path);
+		path = clew_file_path(listing->trace, block->file_device, block->inode);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
 	describe_request(listing, request, &description);
 	clew_json_description(json, &description);

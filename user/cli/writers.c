@@ -21,11 +21,6 @@ static const struct clew_trace_request *request_at(const struct clew_trace *trac
 	return number < count ? &requests[number] : NULL;
 }
 
-bool clew_is_disk_inode(uint32_t device, uint64_t inode)
-{
-	return CLEW_DEVICE_MAJOR(device) == 0 && inode <= UINT32_MAX && CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
-}
-
 const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode)
 {
 	const char *path = NULL;

@@ -16,11 +16,6 @@
  */
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t request, uint32_t *tasks, size_t most);
 
-/*
- * Whether an inode is a disk's own, whose pages are metadata: it has no path, and its
- * number is the disk's.
- */
-bool clew_is_disk_inode(uint32_t device, uint64_t inode);
 /* What a file is called, safe to print: its path, "metadata of MAJ:MIN", or its number. */
 void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode);
 /* Its path; NULL: unknown, or it has none. */
