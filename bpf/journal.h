@@ -59,7 +59,7 @@ struct {
 	__type(value, struct touched);
 } clew_touched SEC(".maps");
 
-static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 block)
+static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 block, __u64 bytes)
 {
 	struct clew_journal told = {.header.flags = CLEW_JOURNAL_TOUCH};
 	__u32 slot = block & (TOUCHED_SLOTS - 1);
@@ -77,6 +77,7 @@ static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 bl
 	told.device = device;
 	told.transaction = transaction;
 	told.block = block;
+	told.value = bytes;
 	told.task = actor.task;
 	tell_journal(actor.cpu_state, actor.cpu, bpf_ktime_get_ns(), &told);
 }
@@ -196,7 +197,7 @@ int BPF_PROG(clew_cache_touch_buffer, struct buffer_head *buffer)
 	transaction = BPF_CORE_READ(handle, h_transaction);
 	if (!transaction || !device || BPF_CORE_READ(transaction, t_journal, j_fs_dev) != device)
 		return 0;
-	tell_block(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr);
+	tell_block(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr, buffer->b_size);
 	return 0;
 }
 
@@ -308,7 +309,7 @@ int BPF_PROG(clew_cache_xfs_block, struct xfs_buf_log_item *item)
 	mount = BPF_CORE_READ(buffer, b_mount);
 	if (mount)
 		tell_block(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence),
-			   BPF_CORE_READ(buffer, b_maps, bm_bn));
+			   BPF_CORE_READ(buffer, b_maps, bm_bn), 512);
 	return 0;
 }
 
@@ -331,7 +332,7 @@ int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buff
 	transaction = BPF_CORE_READ(handle, transid);
 	device = BPF_CORE_READ(root, fs_info, sb, s_dev);
 	tell_member(device, transaction, false);
-	tell_block(device, transaction, BPF_CORE_READ(block, start));
+	tell_block(device, transaction, BPF_CORE_READ(block, start), 1);
 	return 0;
 }
 

@@ -192,6 +192,15 @@ struct clew_page_extent {
 	bool known;	  /* who wrote it; of a read, nothing is to be known */
 };
 
+/*
+ * Whether an inode is a disk's own, whose pages are metadata: it has no path, and its
+ * number is the disk's.
+ */
+static inline bool clew_is_disk_inode(uint32_t device, uint64_t inode)
+{
+	return CLEW_DEVICE_MAJOR(device) == 0 && inode <= UINT32_MAX && CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
+}
+
 /* What a task did with a file in the page cache, from `begin` to `end`. */
 enum clew_touch_event {
 	CLEW_TOUCH_DIRTY = CLEW_EXTENT_DIRTY,

@@ -550,7 +550,7 @@ struct clew_journal {
 	struct clew_header header;
 	__u64 transaction; /* ext4: transaction, xfs: checkpoint, btrfs: transaction; 0 none */
 	__u64 inode;
-	__u64 block; /* TOUCH: number in the file system, in units of it */
+	__u64 block; /* TOUCH: number in the file system, in units of `value` bytes */
 	__u64 value;
 	__u32 device; /* of the file system */
 	__u32 task;

@@ -424,6 +424,40 @@ static void test_reasons(void **state)
 	synthetic_done(&s);
 }
 
+/* A journal's thread makes a disk's page dirty; those that touched its block in handles wrote it. */
+static void test_metadata(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	for (uint32_t task = 1; task <= 2; task++)
+		JOURNAL(&s, 2000 + task, CLEW_JOURNAL_TOUCH, .task = task, .transaction = 7, .device = SYSTEM, .block = 80, .value = 1024);
+	JOURNAL(&s, 2010, CLEW_JOURNAL_TOUCH, .task = 3, .transaction = 7, .device = SYSTEM, .block = 84, .value = 1024);
+	EXTENT(&s, 3000, CLEW_EXTENT_DIRTY, .begin = 3000, .inode = SYSTEM, .offset = 20 * PAGE, .bytes = 2 * PAGE, .device = 5, .task = 4);
+	for (unsigned pass = 0; pass < 2; pass++) {
+		uint64_t at = 10000 + pass * 10000;
+
+		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM, .index = 20, .file_device = 5, .bytes = 8192,
+		    .contiguous = 8192, .device = DISK, .operation = WRITE, .task = FLUSH);
+		issue(&s, at + 100, 0x101, 0x100, 800, 2);
+		complete(&s, at + 1000, 0x101, 800, 2);
+	}
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_METADATA);
+	assert_writers(trace, 0, 0, 20, 1, "1 2");
+	assert_int_equal(extent_of(trace, 0, 0)->evidence, CLEW_EVIDENCE_CANDIDATE);
+	assert_writers(trace, 0, 1, 21, 1, "3");
+	assert_int_equal(extent_of(trace, 0, 1)->evidence, CLEW_EVIDENCE_EXACT);
+	assert_non_null(edge_of(trace, CLEW_EDGE_WRITEBACK, 3, FLUSH));
+	assert_null(edge_of(trace, CLEW_EDGE_WRITEBACK, 4, FLUSH));
+	/* What nobody touched since has no writers that are known. */
+	assert_writers(trace, 1, 0, 20, 2, "?");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* Who is made to wait for what is dirty waits for the others that dirty, each by what it did. */
 static void test_throttle(void **state)
 {
@@ -536,20 +570,11 @@ static void test_awaited_commit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_writers),
-		cmocka_unit_test(test_on_its_way),
-		cmocka_unit_test(test_between_clean_and_bio),
-		cmocka_unit_test(test_row_across_bio),
-		cmocka_unit_test(test_told_late),
-		cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_large_folio),
-		cmocka_unit_test(test_many_files),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_twice_in_one_pass),
-		cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_read_ahead),
-		cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_all_writers),	  cmocka_unit_test(test_on_its_way), cmocka_unit_test(test_between_clean_and_bio),
+		cmocka_unit_test(test_row_across_bio),	  cmocka_unit_test(test_told_late),  cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_large_folio),	  cmocka_unit_test(test_many_files), cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_twice_in_one_pass), cmocka_unit_test(test_reasons),    cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_throttle),	  cmocka_unit_test(test_read_ahead), cmocka_unit_test(test_awaited_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

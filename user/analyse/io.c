@@ -106,7 +106,9 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 		file->stored_bytes += touch->bytes;
 		break;
 	case CLEW_TOUCH_DIRTY:
-		share->dirtied_bytes += touch->bytes;
+		/* A disk's own pages become dirty when a journal is through with them: that says nothing of who wrote. */
+		if (!clew_is_disk_inode(touch->device, touch->inode))
+			share->dirtied_bytes += touch->bytes;
 		file->dirtied_bytes += touch->bytes;
 		break;
 	case CLEW_TOUCH_UNUSED:

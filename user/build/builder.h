@@ -209,7 +209,8 @@ struct why_written {
 /* A stretch of a file in a bio. */
 struct part {
 	struct file_range range;
-	uint32_t at; /* position in the bio, bytes */
+	uint32_t set; /* of a block of metadata: who touched it since it was last written */
+	uint32_t at;  /* position in the bio, bytes */
 };
 
 /* The pages of a bio on their way, until what is to be known of them is. */
@@ -227,7 +228,8 @@ struct flight {
 	struct part *parts;
 	struct why_written why;
 	bool write;
-	bool direct; /* from or to the task's own memory */
+	bool metadata; /* pages of a disk with a journal: who dirtied them says nothing */
+	bool direct;   /* from or to the task's own memory */
 };
 
 enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
@@ -288,6 +290,8 @@ struct writeback_table {
 };
 
 struct journal_table {
+	struct map systems;	 /* file system -> 1: it has one */
+	struct map touched;	 /* (4096 bytes of a disk, disk) -> the set of those that touched it since it was last written */
 	struct map transactions; /* (transaction, file system) -> struct transaction * */
 	struct transaction *first, *last;
 	size_t count;
@@ -590,6 +594,13 @@ size_t build_writebacks_memory(const struct clew_builder *builder);
 /* ---- journal.c ---- */
 
 int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record);
+/*
+ * Whether a bio's pages are a disk's own, such as blocks of metadata; *ret_journaled: and
+ * a journal's, of which who makes them dirty says nothing.
+ */
+bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled);
+/* Who touched a page of metadata since this was last asked. */
+uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_t offset);
 /* The evidence of a wake of a waiter for a journal by who commits: exact if it ended the transaction awaited. */
 int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter, uint32_t waker);
 void build_journals_done(struct clew_builder *builder);

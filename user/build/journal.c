@@ -29,6 +29,50 @@ struct transaction {
 	uint32_t member_count, member_capacity;
 };
 
+/* Blocks that are touched and whose writing is awaited; more are given up, all at once. */
+#define TOUCHED_MOST 1048576u
+#define BLOCK_BYTES  4096u
+
+/* A disk's own inode has the disk's number. */
+bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled)
+{
+	*ret_journaled = false;
+	if (!clew_is_disk_inode(file_device, inode) || CLEW_DEVICE_MAJOR((uint32_t)inode) != CLEW_DEVICE_MAJOR(disk))
+		return false;
+	*ret_journaled = map_get(&builder->journals.systems, inode, 0);
+	return true;
+}
+
+static int feed_touch(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct journal_table *table = &builder->journals;
+	uint64_t bytes = record->value ? record->value : BLOCK_BYTES, page;
+	const uint64_t *known;
+	uint32_t set;
+
+	if (build_nobody(record->task) || __builtin_mul_overflow(record->block, bytes, &page))
+		return 0;
+	page >>= EPOCH_PAGE_BITS;
+	if (table->touched.count >= TOUCHED_MOST)
+		map_done(&table->touched);
+	known = map_get(&table->touched, page, record->device);
+	set = epoch_set_with(&builder->pages.epochs, known ? (uint32_t)*known : 0, record->task);
+	if (set == UINT32_MAX || map_set(&table->touched, page, record->device, set) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_t offset)
+{
+	struct journal_table *table = &builder->journals;
+	const uint64_t *known = map_get(&table->touched, offset >> EPOCH_PAGE_BITS, device);
+	uint32_t set = known ? (uint32_t)*known : 0;
+
+	if (known)
+		map_remove(&table->touched, offset >> EPOCH_PAGE_BITS, device);
+	return set;
+}
+
 static void transaction_done(struct journal_table *table, struct transaction *transaction)
 {
 	table->memory -=
@@ -172,9 +216,15 @@ static int feed_end(struct clew_builder *builder, const struct clew_journal *rec
 
 int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record)
 {
+	struct map *systems = &builder->journals.systems;
+
+	if (!map_get(systems, record->device, 0) && map_set(systems, record->device, 0, 1) < 0)
+		return -ENOMEM;
 	switch (record->header.flags) {
 	case CLEW_JOURNAL_HANDLE:
 		return feed_handle(builder, record);
+	case CLEW_JOURNAL_TOUCH:
+		return feed_touch(builder, record);
 	case CLEW_JOURNAL_AWAIT:
 		return build_awaits(builder, record->task, record->transaction, record->device);
 	case CLEW_JOURNAL_COMMIT_BEGIN:
@@ -205,9 +255,13 @@ void build_journals_done(struct clew_builder *builder)
 	while (builder->journals.first)
 		forget_oldest(&builder->journals);
 	map_done(&builder->journals.transactions);
+	map_done(&builder->journals.systems);
+	map_done(&builder->journals.touched);
 }
 
 size_t build_journals_memory(const struct clew_builder *builder)
 {
-	return builder->journals.memory + map_memory(&builder->journals.transactions);
+	const struct journal_table *table = &builder->journals;
+
+	return table->memory + map_memory(&table->transactions) + map_memory(&table->systems) + map_memory(&table->touched);
 }

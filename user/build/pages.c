@@ -109,6 +109,25 @@ static void free_flight(struct page_table *table, struct flight *flight)
 	table->free_flights = flight;
 }
 
+/* Of metadata page by page, as each block has those that touched it. */
+static int put_part(struct clew_builder *builder, struct flight *flight, const struct part *whole)
+{
+	int r = 0;
+
+	if (!flight->metadata)
+		return add_part(builder, flight, whole);
+	for (uint64_t done = 0; done < whole->range.bytes && r >= 0; done += 1u << EPOCH_PAGE_BITS) {
+		struct part part = *whole;
+
+		part.range.offset += done;
+		part.range.bytes = earlier(whole->range.bytes - done, 1u << EPOCH_PAGE_BITS);
+		part.at += (uint32_t)done;
+		part.set = build_touched_by(builder, (uint32_t)whole->range.inode, part.range.offset);
+		r = add_part(builder, flight, &part);
+	}
+	return r;
+}
+
 int build_flight_new(struct clew_builder *builder, const struct clew_bio *record, const struct why_written *why, struct flight **ret_flight)
 {
 	struct flight *flight;
@@ -128,9 +147,11 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->why = *why;
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 	flight->direct = record->index == UINT64_MAX;
+	if (flight->write && !flight->direct)
+		build_is_disk_page(builder, record->inode, record->file_device, record->device, &flight->metadata);
 	/* Of direct I/O the place in the file is told behind it. */
 	if (!flight->direct)
-		r = add_part(builder, flight,
+		r = put_part(builder, flight,
 			     &(struct part){.range = {.inode = record->inode,
 						      .device = record->file_device,
 						      .offset = record->index << EPOCH_PAGE_BITS,
@@ -150,7 +171,7 @@ int build_feed_pages(struct clew_builder *builder, const struct clew_pages *reco
 	}
 	if (!flight || record->at >= flight->bytes || record->bytes == 0)
 		return 0;
-	return add_part(builder, flight,
+	return put_part(builder, flight,
 			&(struct part){.at = record->at,
 				       .range = {.inode = record->inode,
 						 .device = record->device,
@@ -175,6 +196,7 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->why = whole->why;
 	front->write = whole->write;
 	front->direct = whole->direct;
+	front->metadata = whole->metadata;
 	for (uint32_t i = 0; i < whole->part_count; i++) {
 		struct part part = whole->parts[i];
 
@@ -225,6 +247,12 @@ static struct clew_object file_object(const struct file_range *range)
 	return (struct clew_object){.kind = CLEW_OBJECT_FILE, .number = range->inode, .device = range->device, .descriptor = -1};
 }
 
+/* One of several touched it so that it had to be written. */
+static enum clew_evidence evidence_of(const struct clew_builder *builder, uint32_t touchers)
+{
+	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE : CLEW_EVIDENCE_EXACT;
+}
+
 /* From a writer to the task whose pass over the file took its pages; once a pass. */
 static int send_edge(struct clew_builder *builder, const struct flight *flight, const struct part *part, uint32_t writer, uint64_t dirtied)
 {
@@ -236,7 +264,7 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight, 
 		.from = writer,
 		.to = flight->task,
 		.type = CLEW_EDGE_WRITEBACK,
-		.evidence = CLEW_EVIDENCE_EXACT,
+		.evidence = evidence_of(builder, part->set),
 		.context = CLEW_WAKE_TASK,
 		.object = file_object(&part->range),
 	};
@@ -249,6 +277,17 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight, 
 	if (map_set(&table->sent, key, writer, 1) < 0)
 		return -ENOMEM;
 	return build_send_edge(builder, &edge);
+}
+
+/* Those that touched a block of metadata, of which one or another changed it. */
+static int note_touchers(struct clew_builder *builder, const struct flight *flight, const struct part *part)
+{
+	const struct epoch_table *epochs = &builder->pages.epochs;
+	int r = 0;
+
+	for (uint32_t set = part->set; set && r >= 0; set = epochs->sets[set].parent)
+		r = send_edge(builder, flight, part, epochs->sets[set].task, flight->queued);
+	return r;
 }
 
 static int note_writers(void *pointer, const struct epoch_finding *finding)
@@ -279,7 +318,7 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 		.sector = context->flight->sector + ((part->at + finding->offset - part->range.offset) >> BLOCK_SECTOR_BITS),
 		.dirtied = finding->begin,
 		.request = context->flight->request,
-		.evidence = CLEW_EVIDENCE_EXACT,
+		.evidence = evidence_of(builder, part->set),
 		.known = finding->known,
 	};
 	uint32_t *tasks;
@@ -358,7 +397,9 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 	for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++) {
 		context.part = &flight->parts[i];
 		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight, flight->queued);
-		if (r >= 0 && builder->sink.edge)
+		if (r >= 0 && flight->metadata)
+			r = note_touchers(builder, flight, context.part);
+		else if (r >= 0 && builder->sink.edge)
 			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight, false, note_writers, &context);
 	}
 	return r;
@@ -429,8 +470,14 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 		if (flight->direct)
 			r = told ? send_direct(&context) : 0;
 		else if (flight->write)
-			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true, told ? send_extent : ignore_finding, &context);
-		else if (told)
+			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true,
+					 told && !flight->metadata ? send_extent : ignore_finding, &context);
+		if (r >= 0 && told && flight->metadata)
+			r = send_stretch(&context, &(struct epoch_finding){.offset = part->range.offset,
+									   .bytes = part->range.bytes,
+									   .set = part->set,
+									   .known = part->set});
+		if (r >= 0 && told && !flight->direct && !flight->write)
 			r = send_extent(&context, &(struct epoch_finding){.offset = part->range.offset, .bytes = part->range.bytes});
 	}
 	free_flight(&builder->pages, flight);

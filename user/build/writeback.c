@@ -281,6 +281,7 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	uint32_t operation = record->operation & BLOCK_OPERATION;
 	struct why_written why;
 	struct links links = {0};
+	bool disk_page, journaled;
 
 	if (record->index == UINT64_MAX && record->inode)
 		return (struct why_written){.reason = CLEW_REQUEST_REASON_DIRECT};
@@ -290,7 +291,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 		return (struct why_written){.reason = record->operation & BLOCK_READ_AHEAD ? CLEW_REQUEST_REASON_READAHEAD
 											   : CLEW_REQUEST_REASON_READ};
 	}
-	if (record->inode && record->file_device && record->file_device != record->device &&
+	disk_page = build_is_disk_page(builder, record->inode, record->file_device, record->device, &journaled);
+	if (!disk_page && record->inode && record->file_device && record->file_device != record->device &&
 	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
 		return (struct why_written){0};
 	why = why_in_task(builder, task, record);
@@ -298,7 +300,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && build_work_links(builder, task, builder->now, &links) &&
 	    links.count > 0 && !build_nobody(links.of[links.count - 1].task))
 		why = why_in_task(builder, build_task_find(builder, links.of[links.count - 1].task), record);
-	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && record->operation & BLOCK_META)
+	/* Whatever had it written, what it is says more. */
+	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
 		why.reason = CLEW_REQUEST_REASON_METADATA;
 	return why;
 }

@@ -128,7 +128,6 @@ static void print_link(FILE *out, const struct clew_trace *trace, const struct c
 static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_block_request *block = request_of(trace, segment);
-	const char *path = NULL;
 
 	if (!block) {
 		fputs("a request", out);
@@ -139,9 +138,10 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 	else
 		fprintf(out, "a %s on %u:%u", clew_request_operation_name(block->operation, block->bytes), CLEW_DEVICE_MAJOR(block->device),
 			CLEW_DEVICE_MINOR(block->device));
-	if (block->inode && clew_trace_file(trace, block->file_device, block->inode, &path) && path[0]) {
+	if (block->inode &&
+	    (clew_file_path(trace, block->file_device, block->inode) || clew_is_disk_inode(block->file_device, block->inode))) {
 		fputs(" for ", out);
-		clew_print_safe(out, path);
+		clew_print_file(out, trace, block->file_device, block->inode);
 	}
 	clew_print_other_writers(out, trace, segment->link->number);
 }

@@ -4,7 +4,6 @@
  * with --file one file's story from write() to the disk.
  */
 #include <clew/io.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "object.h"
 #include "report.h"
 #include "text.h"
+#include "writers.h"
 
 struct io_values {
 	const char *file;
@@ -42,10 +42,7 @@ struct process_share {
 
 static const char *path_of(const struct answer *answer, const struct clew_io_file *file)
 {
-	const char *path = NULL;
-
-	clew_trace_file(answer->trace, file->device, file->inode, &path);
-	return path && path[0] ? path : NULL;
+	return clew_file_path(answer->trace, file->device, file->inode);
 }
 
 static uint32_t pid_of(const struct answer *answer, uint32_t task)
@@ -341,7 +338,6 @@ static void print_tasks(const struct answer *answer, const struct clew_io_file *
 static int print_file(const struct answer *answer, const struct clew_io_file *file)
 {
 	enum { MOST_SHOWN = 4 };
-	const char *path = path_of(answer, file);
 	size_t count, shown = 0;
 	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
 
@@ -354,10 +350,7 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 	else
 		printf("%6s ", "-");
 	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
-	if (path)
-		clew_print_safe(stdout, path);
-	else
-		printf("inode %" PRIu64 " of %u:%u", file->inode, CLEW_DEVICE_MAJOR(file->device), CLEW_DEVICE_MINOR(file->device));
+	clew_print_file(stdout, answer->trace, file->device, file->inode);
 	putchar('\n');
 	for (size_t i = 0; i < count; i++) {
 		if (!wrote(&shares[i]) || shown++ >= MOST_SHOWN)

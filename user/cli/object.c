@@ -265,7 +265,9 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 				clew_request_operation_name(block->operation, block->bytes), block->bytes, block->sector,
 				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
 	if (block->inode)
-		clew_trace_file(trace, block->file_device, block->inode, &ret->path);
+		ret->path = clew_file_path(trace, block->file_device, block->inode);
+	if (clew_is_disk_inode(block->file_device, block->inode) && !ret->path)
+		snprintf(ret->name + used, sizeof(ret->name) - (size_t)used, " (metadata)");
 	if (ret->path && ret->path[0])
 		snprintf(ret->name + used, sizeof(ret->name) - (size_t)used, " (%s)", ret->path);
 }

@@ -13,6 +13,7 @@
 #include "object.h"
 #include "report.h"
 #include "text.h"
+#include "writers.h"
 
 #define ONE_PAGE 4096 /* bytes */
 
@@ -54,13 +55,11 @@ static void describe_writer(const struct listing *listing, const struct clew_pag
 static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written)
 {
 	struct clew_description description = {};
-	const char *path = NULL;
 	char device[32];
 
 	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device), CLEW_DEVICE_MINOR(extent->device));
-	clew_trace_file(listing->trace, extent->device, extent->inode, &path);
 	clew_json_object(json, NULL);
-	clew_json_string(json, "path", path && path[0] ? path : NULL);
+	clew_json_string(json, "path", clew_file_path(listing->trace, extent->device, extent->inode));
 	clew_json_string(json, "dev", device);
 	clew_json_unsigned(json, "ino", extent->inode);
 	clew_json_unsigned(json, "offset", extent->offset);
@@ -142,7 +141,7 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "index", (uint64_t)(request - listing->requests));
 	if (block->inode)
-		clew_trace_file(listing->trace, block->file_device, block->inode, &path);
+		path = clew_file_path(listing->trace, block->file_device, block->inode);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
 	describe_request(listing, request, &description);
 	clew_json_description(json, &description);
@@ -156,15 +155,9 @@ static void print_pages(const struct listing *listing, const struct clew_trace_r
 
 	for (uint32_t i = 0; i < request->page_count && i < MOST_SHOWN; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
-		const char *path = NULL;
 
-		clew_trace_file(listing->trace, extent->device, extent->inode, &path);
 		fputs("                 ", stdout);
-		if (path && path[0])
-			clew_print_safe(stdout, path);
-		else
-			printf("inode %llu of %u:%u", (unsigned long long)extent->inode, CLEW_DEVICE_MAJOR(extent->device),
-			       CLEW_DEVICE_MINOR(extent->device));
+		clew_print_file(stdout, listing->trace, extent->device, extent->inode);
 		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
 		for (uint32_t k = 0; k < extent->writer_count; k++) {
 			fputs(k ? ", " : ", written by ", stdout);

@@ -4,9 +4,11 @@
  */
 #include "writers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "object.h"
+#include "text.h"
 
 /* More of them would tell nobody anything. */
 #define WRITERS_SHOWN 8
@@ -17,6 +19,27 @@ static const struct clew_trace_request *request_at(const struct clew_trace *trac
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 
 	return number < count ? &requests[number] : NULL;
+}
+
+const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode)
+{
+	const char *path = NULL;
+
+	clew_trace_file(trace, device, inode, &path);
+	/* A disk's inode has no name; a file of a file system without a disk has one. */
+	return path && path[0] && !(clew_is_disk_inode(device, inode) && !strcmp(path, "/")) ? path : NULL;
+}
+
+void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode)
+{
+	const char *path = clew_file_path(trace, device, inode);
+
+	if (path)
+		clew_print_safe(out, path);
+	else if (clew_is_disk_inode(device, inode))
+		fprintf(out, "metadata of %u:%u", CLEW_DEVICE_MAJOR((uint32_t)inode), CLEW_DEVICE_MINOR((uint32_t)inode));
+	else
+		fprintf(out, "inode %" PRIu64 " of %u:%u", inode, CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 }
 
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks, size_t most)

@@ -16,6 +16,11 @@
  */
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t request, uint32_t *tasks, size_t most);
 
+/* What a file is called, safe to print: its path, "metadata of MAJ:MIN", or its number. */
+void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode);
+/* Its path; NULL: unknown, or it has none. */
+const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode);
+
 /* The fields "reason" and "writers" of the object that is open. */
 void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace, uint64_t request);
 /* ", written by A, B" of those that did not submit it; nothing where there are none. */
