@@ -205,7 +205,6 @@ enum {
 	STATE_STARTED = 16,
 	STATE_ADMITTED = 32, /* its span has its slots */
 	STATE_PAUSED = 64,   /* it is off its CPU */
-	STATE_ENDED = 128,
 };
 
 /* Something is to happen at a moment; `es` as the kind says. 0 or -ENOMEM. */

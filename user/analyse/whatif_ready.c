@@ -28,6 +28,7 @@ void cpus_done(struct whatif *w)
 	free(c->ready);
 	free(c->cuts);
 	free(c->cut_of);
+	free(c->ends);
 	free(c);
 }
 
@@ -170,11 +171,12 @@ int cpus_prepare(struct whatif *w)
 	c->thread_of = malloc(((size_t)spans + 1) * sizeof(*c->thread_of));
 	c->cpu_of = malloc(((size_t)spans + 1) * sizeof(*c->cpu_of));
 	c->held = malloc(((size_t)spans + 1) * sizeof(*c->held));
+	c->ends = calloc((size_t)spans + 1, 1);
 	c->cut_of = malloc(((size_t)spans + 1) * sizeof(*c->cut_of));
 	c->queue = malloc((size_t)c->queue_size * sizeof(*c->queue));
 	c->recorded = big_alloc(w->base.es_count, sizeof(*c->recorded));
 	c->ready = big_alloc(w->base.es_count, sizeof(*c->ready));
-	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->queue || !c->recorded || !c->ready)
+	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->ends || !c->queue || !c->recorded || !c->ready)
 		return -ENOMEM;
 	for (uint32_t span = 0; span < spans; span++)
 		c->cpu_of[span] = c->held[span] = CLEW_NONE;

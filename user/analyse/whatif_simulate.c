@@ -329,7 +329,9 @@ static int run(struct whatif *w, uint32_t es, clew_time at)
 	new->end = end;
 	w->state[es] |= STATE_STARTED;
 	w->unstarted--;
-	if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
+	if (later && cpus_uses(w, new->span))
+		r = cpus_plan_end(w, es);
+	else if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
 		r = plan(w, end, es, EVENT_END);
 	return r < 0 || later ? r : finish(w, es, end, any);
 }
@@ -363,10 +365,8 @@ static int end(struct whatif *w, uint32_t es, clew_time at)
 	int r = 0;
 
 	if ((w->cpus || w->queues) && ends_later(w, es)) {
-		/* It was off its CPU since then. */
-		if (w->state[es] & (STATE_PAUSED | STATE_ENDED) || w->es[es].end != at)
-			return 0;
-		w->state[es] |= STATE_ENDED;
+		if (cpus_uses(w, w->base.es[es].span) && !cpus_comes_to_end(w, es, at))
+			return w->state[es] & STATE_PAUSED ? 0 : cpus_plan_end(w, es);
 		if (w->cpus)
 			r = cpus_end(w, es, at);
 		if (r == 0 && w->queues)
