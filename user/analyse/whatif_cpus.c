@@ -7,8 +7,8 @@
 
 #include <model/sort.h>
 
-/* A quarter of an hour in turns of 1 ms fits whatever the trace, a second in turns of 1 ns does not. */
-enum { MOST_CUTS = 1 << 20, MOST_CUTS_AN_ES = 8 };
+/* Four minutes in turns of 1 ms fit whatever the trace, a second in turns of 1 ns does not. */
+enum { MOST_CUTS = 1 << 18, MOST_CUTS_AN_ES = 8 };
 
 /* ---- the list in order of since ---- */
 

@@ -219,6 +219,9 @@ int whatif_split(struct whatif *w);
 int whatif_simulate(struct whatif *w);
 int whatif_result(struct whatif *w, struct clew_model **ret_model);
 
+/* So many waits, requests or threads are what statements about a resource apply to. */
+void whatif_count(struct whatif *w, uint32_t resource, uint64_t count);
+
 /* Sets the error, returns `r`. */
 int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...) __attribute__((format(printf, 4, 5)));
 

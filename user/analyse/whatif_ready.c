@@ -139,7 +139,7 @@ static int read_recorded(struct whatif *w)
 /* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Those that the CPUs are not for stay as recorded. */
 static void find_threads(struct whatif *w)
 {
-	uint32_t cpus = hierarchy_named(w->model, "cpus"), devices = hierarchy_named(w->model, "devices");
+	uint32_t cpus = hierarchy_named(w->model, "cpus"), devices = hierarchy_named(w->model, "devices"), threads = 0;
 
 	for (uint32_t span = 0; span < w->base.span_count; span++) {
 		uint32_t parent = w->base.spans[span].parent, *thread = &w->cpus->thread_of[span];
@@ -151,7 +151,9 @@ static void find_threads(struct whatif *w)
 			*thread = CLEW_NONE;
 		else
 			*thread = w->on_cpus && !w->on_cpus[span] ? CLEW_NONE : span;
+		threads += *thread == span;
 	}
+	whatif_count(w, RESOURCE_CPUS, threads);
 }
 
 int cpus_prepare(struct whatif *w)
