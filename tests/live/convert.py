@@ -9,10 +9,12 @@ import os
 import re
 
 from _graph import SLACK
-from _live import WORKLOADS, answer, clew, finish, note, ok, scratch, skip
+from _live import GUEST, WORKLOADS, answer, clew, finish, note, ok, scratch, skip
 from _place import Place
 
 CASES = [("mutex", ""), ("pipe", "threads"), ("tree", ""), ("barrier", ""), ("epoll", ""), ("socket", "stream"), ("disk", "fsync-ext4")]
+# What converts is the same everywhere, only what was recorded differs, and an emulated CPU takes minutes for all.
+IN_GUEST = ["mutex", "disk"]
 MOST_THREADS = 12
 
 
@@ -180,7 +182,7 @@ def check(name, variant, place):
 
 def main():
     with Place() as place:
-        for name, variant in CASES:
+        for name, variant in (case for case in CASES if not GUEST or case[0] in IN_GUEST):
             check(name, variant, place)
     finish()
 
