@@ -38,7 +38,9 @@ double clew_program_factor(const struct clew_program *program, uint32_t step, ui
 struct clew_what_if_options {
 	uint32_t hierarchy;   /* whose categories patterns mean, CLEW_NONE: none */
 	uint32_t step, steps; /* of a sweep: each range from its begin (0) to its end (steps); steps 0 is the begin */
-	uint64_t *matches;    /* of each statement: how many spans, or of dependencies how many destinations it applies to; may be NULL */
+	/* Of each statement: how many spans, or destinations of dependencies, or waits and requests in queues it applies to; may be NULL.
+	 */
+	uint64_t *matches;
 };
 
 struct clew_what_if {

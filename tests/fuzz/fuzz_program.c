@@ -4,6 +4,7 @@
  * or what it says is done to a small trace, of which a trace comes that can be
  * dealt with again; no crash, no endless loop.
  */
+#include <clew/notation.h>
 #include <clew/what_if.h>
 
 #include "query.h"
@@ -22,9 +23,28 @@ static void check_result(const struct clew_model *before, const struct clew_mode
 	free(problems);
 }
 
-static void check_program(const char *text, size_t size, bool sweep)
+/* CPUs, a lock that is handed on, a disk with a queue. */
+static struct clew_model *busy_trace(void)
 {
-	static struct clew_model *model;
+	static const char text[] = "hierarchy processes cpus devices\n"
+				   "span a [0,100] in processes:p\nspan b [0,100] in processes:p\nspan c [0,100] in processes:p\n"
+				   "wait b 10..60 futex object=futex:1 holder=a runqueue=2\ndep unlock a@60 -> b@60\n"
+				   "wait c 20..80 futex object=futex:1 holder=\"a 20 60 exact,b 60 80 exact\"\ndep unlock b@80 -> c@80\n"
+				   "wait a 70..75 runqueue\nmark a m@90\n"
+				   "span cpu0 [0,100] in cpus:machine\nmark cpu0 a@0\n"
+				   "span 8:0 [0,90] in devices:8:0\nspan 8:0/a [0,40] no-call\nspan 8:0/b [10,62] no-call\n"
+				   "wait 8:0/b 10..42 queued\ndep request a@5 -> 8:0/a@5\n";
+	struct clew_model *model;
+	char message[256];
+
+	must(clew_notation_read(text, sizeof(text) - 1, NULL, &model, message, sizeof(message)) == 0);
+	return model;
+}
+
+static void check_program(const char *text, size_t size, bool sweep, bool busy)
+{
+	static struct clew_model *models[2];
+	struct clew_model *model;
 	struct clew_what_if_options options = {.hierarchy = 0, .step = sweep, .steps = 3};
 	struct clew_query_error error = {.message = ""};
 	struct clew_program *program;
@@ -32,8 +52,9 @@ static void check_program(const char *text, size_t size, bool sweep)
 	struct clew_model *after;
 	int r;
 
-	if (!model)
-		model = fuzz_trace();
+	if (!models[busy])
+		models[busy] = busy ? busy_trace() : fuzz_trace();
+	model = models[busy];
 	r = clew_program_compile(text, size, sweep, &program, &error);
 	must(r == 0 || r == -EINVAL);
 	if (r == 0) {
@@ -57,8 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(copy != NULL);
 	if (size)
 		memcpy(copy, data, size);
-	check_program(copy, size, false);
-	check_program(copy, size, true);
+	for (unsigned i = 0; i < 4; i++)
+		check_program(copy, size, i & 1, i & 2);
 	free(copy);
 	(void)check_text;
 	return 0;

@@ -262,6 +262,7 @@ def test_resources():
              [("unlock", "b", "c")])
     tap.same("how many were in queues", [answer[key] for key in ("cpus", "lock_waits", "requests")], [None, 2, 0])
     answer = what_if(DISK, "simulate devices; set cpus to 3;")
+    tap.same("what statements apply to", [s["times"] for s in answer["statements"]], [3, 0])
     tap.same("how many requests", [answer[key] for key in ("cpus", "lock_waits", "requests")], [3, 0, 3])
     for options, program in ((["--cpus", "2"], "set cpus to 2;"), (["--resources", "cpus"], "simulate cpus;"), (["--resources=locks,cpus"], "simulate locks, cpus;")):
         tap.same("as an option: " + program, extents(ask(CROWD, ["what-if"] + options)), extents(what_if(CROWD, program)))

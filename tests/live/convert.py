@@ -9,10 +9,12 @@ import os
 import re
 
 from _graph import SLACK
-from _live import WORKLOADS, answer, clew, finish, note, ok, scratch, skip
+from _live import GUEST, WORKLOADS, answer, clew, finish, note, ok, scratch, skip
 from _place import Place
 
 CASES = [("mutex", ""), ("pipe", "threads"), ("tree", ""), ("barrier", ""), ("epoll", ""), ("socket", "stream"), ("disk", "fsync-ext4")]
+# What converts is the same everywhere, only what was recorded differs, and an emulated CPU takes minutes for all.
+IN_GUEST = ["mutex", "disk"]
 MOST_THREADS = 12
 
 
@@ -105,7 +107,10 @@ def asleep(span, at):
 
 
 def check_fsync(trace, graph, whole):
-    """An fsync over k requests waits in the end for all of them: one dependency with k origins."""
+    """
+    An fsync over k requests waits in the end for all of them: one dependency with k origins. What else the call asks
+    for, its log or a flush, has them for origins, too.
+    """
     spans = {span["path"]: span for span in trace["spans"]}
     threads = {plain(path): span for path, span in spans.items()}
     names = {task["tid"]: f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
@@ -121,11 +126,14 @@ def check_fsync(trace, graph, whole):
         if len(asked) < 2 or not asleep(threads[names[rule["tid"]]], max(spans[path]["end"] for path in asked)):
             continue
         several.append(len(asked))
-        if len(ends) != 1:
-            wrong.append(f"{len(asked)} requests: {len(ends)} dependencies from all of them")
-        elif ends[0]["origins"][0]["span"] != max((o["span"] for o in ends[0]["origins"]), key=lambda path: spans[path]["end"]):
-            wrong.append(f"{len(asked)} requests: the last one does not trigger")
-    ok(several and not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
+        if not ends:
+            wrong.append(f"{len(asked)} requests: no dependency from all of them")
+        for end in ends:
+            last = max(spans[origin["span"]]["end"] for origin in end["origins"])
+            if spans[end["origins"][0]["span"]]["end"] != last:
+                wrong.append(f"{len(asked)} requests: the last one does not trigger")
+    # The last of them may be over before anyone sleeps, in a rare run for all: there is nothing to say then.
+    ok(not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
 
 
 def check_disk(trace, graph):
@@ -174,7 +182,7 @@ def check(name, variant, place):
 
 def main():
     with Place() as place:
-        for name, variant in CASES:
+        for name, variant in (case for case in CASES if not GUEST or case[0] in IN_GUEST):
             check(name, variant, place)
     finish()
 

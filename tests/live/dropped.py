@@ -8,12 +8,14 @@ import json
 import os
 
 from _graph import check_cover
-from _live import WORKLOADS, answer, clew, finish, note, ok, scratch
+from _live import GUEST, WORKLOADS, answer, clew, finish, note, ok, scratch
 
 # Workload and variant, and the types of edges its explanations go through.
 CASES = [("chain", "", "pipe"), ("chain", "", "unlock"), ("convoy", "", "unlock"), ("twospan", "", "unlock"), ("pipe", "threads", "pipe"),
          ("socket", "stream", "socket"), ("ipc", "messages", "ipc"), ("epoll", "", "eventfd"), ("barrier", "", "wake"), ("semaphore", "", "wake"),
          ("tree", "", "exit"), ("signal", "", "signal")]
+# The builder is the same everywhere, only what was recorded differs, and an emulated CPU takes minutes for all.
+IN_GUEST = ["chain", "convoy", "tree", "signal"]
 
 
 def plain(segment):
@@ -71,7 +73,7 @@ def record(program, variant, path):
 
 
 def main():
-    for program, variant, kind in CASES:
+    for program, variant, kind in (case for case in CASES if not GUEST or case[0] in IN_GUEST):
         path = scratch(f"{program}{variant}.clew")
         graph = record(program, variant, path)
         name = f"{program}{',' + variant if variant else ''} without {kind}"

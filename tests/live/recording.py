@@ -151,7 +151,10 @@ def loses_little():
     """What is missing at the end of a killed recording is at most a second."""
     path = scratch("late.clew")
     recording = subprocess.Popen([CLEW, "record", "-o", path, "--", "/bin/sh", "-c", "while :; do sleep 0.01; done"], stderr=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(10 if GUEST else 3.5)
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and clew("info", path).returncode != 0:
+        time.sleep(0.3)
+    time.sleep(4 if GUEST else 1.5)
     killed_at = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     recording.send_signal(signal.SIGKILL)
     recording.wait()

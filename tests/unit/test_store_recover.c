@@ -341,7 +341,7 @@ static void test_full_disk(void **state)
 	limit = before;
 	limit.rlim_cur = 300 << 10;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-	for (uint64_t number = 0; r == 0 && number < 3000000; number++) {
+	for (uint64_t number = 0; r == 0 && number < 100000000; number++) {
 		struct clew_life life = {
 			.header = {.time = 1000000 + number * 100, .kind = CLEW_KIND_EXIT}, .task = number * 7919, .value = number};
 

@@ -133,6 +133,13 @@ int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...)
 	return r;
 }
 
+void whatif_count(struct whatif *w, uint32_t resource, uint64_t count)
+{
+	for (uint32_t i = 0; i < w->program->count && w->options.matches; i++)
+		if (w->program->statements[i].resources & resource && !w->program->statements[i].spans)
+			w->options.matches[i] += count;
+}
+
 static void done(struct whatif *w)
 {
 	cpus_done(w);

@@ -7,8 +7,8 @@
 
 #include <model/sort.h>
 
-/* An hour in turns of 1 ms fits, a second in turns of 1 ns does not. */
-enum { MOST_CUTS = 4 << 20, MOST_CUTS_AN_ES = 8 };
+/* Four minutes in turns of 1 ms fit whatever the trace, a second in turns of 1 ns does not. */
+enum { MOST_CUTS = 1 << 18, MOST_CUTS_AN_ES = 8 };
 
 /* ---- the list in order of since ---- */
 
@@ -36,6 +36,23 @@ static void set_running(struct whatif *w, uint32_t cpu, uint32_t es)
 	w->cpus->cpu_of[w->base.es[es].span] = cpu;
 }
 
+/* One end of an ES at a time is planned: what comes too early is planned again then. */
+int cpus_plan_end(struct whatif *w, uint32_t es)
+{
+	uint8_t *planned = &w->cpus->ends[w->base.es[es].span];
+
+	if (*planned)
+		return 0;
+	*planned = 1;
+	return whatif_plan(w, w->es[es].end, es, EVENT_END);
+}
+
+bool cpus_comes_to_end(struct whatif *w, uint32_t es, clew_time at)
+{
+	w->cpus->ends[w->base.es[es].span] = 0;
+	return !(w->state[es] & STATE_PAUSED) && w->es[es].end == at;
+}
+
 /* An ES on a CPU that was free until now. */
 static int run_on(struct whatif *w, uint32_t cpu, uint32_t es, clew_time at)
 {
@@ -54,7 +71,7 @@ static int run_on(struct whatif *w, uint32_t cpu, uint32_t es, clew_time at)
 	c->cuts[c->cut_of[w->base.es[es].span]].to = at;
 	w->es[es].end = end;
 	w->state[es] &= (uint8_t)~STATE_PAUSED;
-	return whatif_plan(w, end, es, EVENT_END);
+	return cpus_plan_end(w, es);
 }
 
 static uint32_t free_cpu(struct whatif_cpus *c)

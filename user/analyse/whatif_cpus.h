@@ -42,6 +42,7 @@ struct whatif_cpus {
 	clew_time slice_end; /* the last one at which somebody went to the end of the queue */
 	struct cut *cuts;    /* in order of their begins; behind the run by ES and time */
 	size_t *cut_of;	     /* of each span: the last one */
+	uint8_t *ends;	     /* of each span: an end of its ES is planned, perhaps too early */
 	size_t cut_count, cut_capacity;
 };
 
@@ -49,6 +50,10 @@ int cpus_prepare(struct whatif *w);
 void cpus_done(struct whatif *w);
 /* 1: the ES runs now; 0: it queues up; or an error. */
 int cpus_take(struct whatif *w, uint32_t es, clew_time at, bool yields);
+/* Plans the end of an ES that runs. 0 or -ENOMEM. */
+int cpus_plan_end(struct whatif *w, uint32_t es);
+/* A planned end has come. False: the ES was off its CPU since then, and ends later. */
+bool cpus_comes_to_end(struct whatif *w, uint32_t es, clew_time at);
 /* The ES is over; its thread may go on at this moment. */
 int cpus_end(struct whatif *w, uint32_t es, clew_time at);
 /* What its thread did not go on with is free. */

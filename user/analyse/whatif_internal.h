@@ -205,7 +205,6 @@ enum {
 	STATE_STARTED = 16,
 	STATE_ADMITTED = 32, /* its span has its slots */
 	STATE_PAUSED = 64,   /* it is off its CPU */
-	STATE_ENDED = 128,
 };
 
 /* Something is to happen at a moment; `es` as the kind says. 0 or -ENOMEM. */
@@ -219,6 +218,9 @@ int whatif_sections(struct whatif *w);
 int whatif_split(struct whatif *w);
 int whatif_simulate(struct whatif *w);
 int whatif_result(struct whatif *w, struct clew_model **ret_model);
+
+/* So many waits, requests or threads are what statements about a resource apply to. */
+void whatif_count(struct whatif *w, uint32_t resource, uint64_t count);
 
 /* Sets the error, returns `r`. */
 int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...) __attribute__((format(printf, 4, 5)));

@@ -91,6 +91,8 @@ int whatif_sections(struct whatif *w)
 		w->result.lock_waits += lock && section->waits;
 		w->result.requests += !lock;
 	}
+	whatif_count(w, RESOURCE_LOCKS, w->result.lock_waits);
+	whatif_count(w, RESOURCE_DEVICES, w->result.requests);
 	return r;
 }
 

@@ -28,6 +28,7 @@ void cpus_done(struct whatif *w)
 	free(c->ready);
 	free(c->cuts);
 	free(c->cut_of);
+	free(c->ends);
 	free(c);
 }
 
@@ -138,7 +139,7 @@ static int read_recorded(struct whatif *w)
 /* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Those that the CPUs are not for stay as recorded. */
 static void find_threads(struct whatif *w)
 {
-	uint32_t cpus = hierarchy_named(w->model, "cpus"), devices = hierarchy_named(w->model, "devices");
+	uint32_t cpus = hierarchy_named(w->model, "cpus"), devices = hierarchy_named(w->model, "devices"), threads = 0;
 
 	for (uint32_t span = 0; span < w->base.span_count; span++) {
 		uint32_t parent = w->base.spans[span].parent, *thread = &w->cpus->thread_of[span];
@@ -150,7 +151,9 @@ static void find_threads(struct whatif *w)
 			*thread = CLEW_NONE;
 		else
 			*thread = w->on_cpus && !w->on_cpus[span] ? CLEW_NONE : span;
+		threads += *thread == span;
 	}
+	whatif_count(w, RESOURCE_CPUS, threads);
 }
 
 int cpus_prepare(struct whatif *w)
@@ -170,11 +173,12 @@ int cpus_prepare(struct whatif *w)
 	c->thread_of = malloc(((size_t)spans + 1) * sizeof(*c->thread_of));
 	c->cpu_of = malloc(((size_t)spans + 1) * sizeof(*c->cpu_of));
 	c->held = malloc(((size_t)spans + 1) * sizeof(*c->held));
+	c->ends = calloc((size_t)spans + 1, 1);
 	c->cut_of = malloc(((size_t)spans + 1) * sizeof(*c->cut_of));
 	c->queue = malloc((size_t)c->queue_size * sizeof(*c->queue));
 	c->recorded = big_alloc(w->base.es_count, sizeof(*c->recorded));
 	c->ready = big_alloc(w->base.es_count, sizeof(*c->ready));
-	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->queue || !c->recorded || !c->ready)
+	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->ends || !c->queue || !c->recorded || !c->ready)
 		return -ENOMEM;
 	for (uint32_t span = 0; span < spans; span++)
 		c->cpu_of[span] = c->held[span] = CLEW_NONE;

@@ -39,7 +39,7 @@ static clew_time moment(const struct clew_es *es, clew_time ran, const struct cu
 static int place_marks(struct result *result)
 {
 	struct whatif *w = result->w;
-	const struct cut *cuts = w->cpus ? w->cpus->cuts : NULL, *last = w->cpus ? cuts + w->cpus->cut_count : NULL;
+	size_t cut = 0, cut_count = w->cpus ? w->cpus->cut_count : 0;
 
 	if (!w->base.mark_count)
 		return 0;
@@ -50,10 +50,10 @@ static int place_marks(struct result *result)
 		const struct clew_es *old = &w->base.es[i], *es = &w->es[i];
 		uint32_t end = i + 1 < w->base.es_count ? old[1].mark : w->base.mark_count;
 		clew_time length = old->end - old->start, ran = es->end - es->start;
-		size_t count = 0;
+		size_t first = cut;
 
-		for (; cuts + count < last && cuts[count].es == i; count++)
-			ran -= cuts[count].to - cuts[count].from;
+		for (; cut < cut_count && w->cpus->cuts[cut].es == i; cut++)
+			ran -= w->cpus->cuts[cut].to - w->cpus->cuts[cut].from;
 
 		for (uint32_t mark = old->mark; mark < end; mark++) {
 			clew_time from = w->base.marks[mark].at - old->start;
@@ -61,9 +61,10 @@ static int place_marks(struct result *result)
 			from = from < 0 ? 0 : from > length ? length : from;
 			if (length != ran)
 				from = length ? (clew_time)((__int128)from * ran / length) : 0;
-			result->marks[mark] = (struct clew_mark){.at = moment(es, from, cuts, count), .label = w->base.marks[mark].label};
+			result->marks[mark] =
+				(struct clew_mark){.at = moment(es, from, cut > first ? &w->cpus->cuts[first] : NULL, cut - first),
+						   .label = w->base.marks[mark].label};
 		}
-		cuts += count;
 	}
 	return 0;
 }

@@ -59,7 +59,7 @@ static void replace(struct whatif *w, struct event event)
 }
 
 /* One is held outside of the heap: often it is the next. Where the order changes nothing the heap is a stack. */
-static int plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
+static inline int plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
 {
 	struct event event = {.at = at, .es = es, .kind = kind};
 
@@ -175,7 +175,7 @@ static int depart(struct whatif *w, uint32_t dependency, uint32_t es, clew_time 
 	return --w->left[dependency] ? 0 : arrive(w, dependency, w->latest[dependency]);
 }
 
-static int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
+static inline int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
 {
 	const struct clew_es *behind = &w->base.es[es];
 	const struct section *section = queues_wait(w, es);
@@ -270,7 +270,7 @@ static int leave(struct whatif *w, uint32_t span, clew_time at)
 
 /* ---- running ---- */
 
-static int length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
+static inline int length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
 {
 	const struct clew_es *old = &w->base.es[es];
 	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
@@ -279,13 +279,13 @@ static int length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
 	return rule ? whatif_length(&w->rules[rule - 1], *ret_length, w->base.spans[old->span].elementary.count, ret_length) : 0;
 }
 
-static bool is_last(const struct whatif *w, uint32_t es)
+static inline bool is_last(const struct whatif *w, uint32_t es)
 {
 	return es + 1 == w->base.es_count || w->base.es[es + 1].span != w->base.es[es].span;
 }
 
 /* Of several origins any one is enough: which is first is known when they end. */
-static bool leads_to_any(const struct whatif *w, uint32_t es)
+static inline bool leads_to_any(const struct whatif *w, uint32_t es)
 {
 	uint32_t out = w->base.es[es].out;
 
@@ -299,7 +299,7 @@ static bool ends_later(const struct whatif *w, uint32_t es)
 }
 
 /* What comes of the end of an ES. */
-static int finish(struct whatif *w, uint32_t es, clew_time end, bool any)
+static inline int finish(struct whatif *w, uint32_t es, clew_time end, bool any)
 {
 	const struct clew_es *old = &w->base.es[es];
 	clew_time gap;
@@ -329,7 +329,9 @@ static int run(struct whatif *w, uint32_t es, clew_time at)
 	new->end = end;
 	w->state[es] |= STATE_STARTED;
 	w->unstarted--;
-	if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
+	if (later && cpus_uses(w, new->span))
+		r = cpus_plan_end(w, es);
+	else if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
 		r = plan(w, end, es, EVENT_END);
 	return r < 0 || later ? r : finish(w, es, end, any);
 }
@@ -363,10 +365,8 @@ static int end(struct whatif *w, uint32_t es, clew_time at)
 	int r = 0;
 
 	if ((w->cpus || w->queues) && ends_later(w, es)) {
-		/* It was off its CPU since then. */
-		if (w->state[es] & (STATE_PAUSED | STATE_ENDED) || w->es[es].end != at)
-			return 0;
-		w->state[es] |= STATE_ENDED;
+		if (cpus_uses(w, w->base.es[es].span) && !cpus_comes_to_end(w, es, at))
+			return w->state[es] & STATE_PAUSED ? 0 : cpus_plan_end(w, es);
 		if (w->cpus)
 			r = cpus_end(w, es, at);
 		if (r == 0 && w->queues)

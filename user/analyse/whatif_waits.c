@@ -250,12 +250,13 @@ static int describe(const struct describer *d, const struct new_wait *wait, stru
 
 int whatif_describe_waits(const struct result *result, struct clew_model *model)
 {
-	struct clew_model_wait *rows = (struct clew_model_wait *)model_column(model, COLUMN_WAIT)->data + result->w->base.wait_count;
+	struct clew_model_wait *rows;
 	struct describer d = {.result = result, .model = model};
 	int r;
 
 	if (!result->new_wait_count)
 		return 0;
+	rows = (struct clew_model_wait *)model_column(model, COLUMN_WAIT)->data + result->w->base.wait_count;
 	r = strings_add(model_strings(model), "runqueue", &d.runqueue);
 	if (r == 0)
 		r = strings_add(model_strings(model), "holder", &d.holder);

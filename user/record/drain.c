@@ -29,7 +29,7 @@
 #define DRAIN_NICE     -15
 #define SHORTEST_SLEEP 1000000ULL /* ns */
 #define LONGEST_SLEEP  25000000ULL
-#define CHUNK_AGE      400000000ULL /* a chunk reaches the file at that age: a kill loses less than a second */
+#define CHUNK_AGE      300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
 static size_t turn_path(const char *components, size_t size, char *ret_path)

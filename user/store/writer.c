@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The writer: records collect in a buffer a stream, become chunks in the thread
- * that puts them, and are written by a thread of the writer's own.
+ * The writer: records collect in a buffer a stream, become chunks in the threads
+ * of encoding.c, and are written by a thread of the writer's own. Whoever puts
+ * records does nothing but copy them.
  *
  * A stream's chunk is final when it is full or old. Before that, what is new in
  * it goes out in provisional chunks, so that a kill loses little, while the
@@ -15,13 +16,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "encoding.h"
 #include "output.h"
 
 #define QUEUE_MAX     (64u << 20)  /* bytes not yet written; whoever has more waits */
 #define BUFFERS_MAX   (128u << 20) /* bytes of records in all streams' open chunks, about */
 #define BATCH_BYTES   (256u << 10) /* that many are written at once */
-#define BATCH_WAIT_NS 200000000ull /* or fewer after that time */
-#define ENCODER_MAX   64	   /* kept for use again */
+#define BATCH_WAIT_NS 150000000ull /* or fewer after that time */
+#define ENCODE_CPUS   8		   /* that share a thread which encodes */
+#define ENCODE_AGE    250000000ull /* ns that rows may wait for it before it hurries */
 
 struct stream {
 	uint8_t *records;
@@ -39,6 +42,7 @@ struct stream {
 struct clew_writer {
 	struct store_output *output;
 	struct store_schema *schema;
+	struct store_encoding *encoding;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
 	size_t chunk_bytes; /* of records, from which on a chunk is full */
@@ -57,9 +61,6 @@ struct clew_writer {
 	uint8_t *meta; /* pairs that are not in a chunk yet */
 	size_t meta_size;
 	struct store_index_total totals[CLEW_KIND_COUNT];
-	struct store_encoder *encoders[ENCODER_MAX];
-	unsigned encoder_count;
-
 	_Atomic int error;
 	_Atomic uint64_t bytes;
 };
@@ -182,6 +183,17 @@ static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
 	pthread_mutex_unlock(&writer->lock);
 }
 
+/* What a thread that encodes has made. */
+static void take_chunk(void *context, struct store_chunk *chunk, int error)
+{
+	struct clew_writer *writer = context;
+
+	if (chunk)
+		enqueue(writer, chunk);
+	else
+		set_error(writer, error);
+}
+
 /* ---- opening ---- */
 
 static int start_thread(struct clew_writer *writer)
@@ -201,8 +213,6 @@ static void writer_free(struct clew_writer *writer)
 {
 	for (unsigned i = 0; writer->streams && i <= writer->cpus; i++)
 		free(writer->streams[i].records);
-	for (unsigned i = 0; i < writer->encoder_count; i++)
-		store_encoder_free(writer->encoders[i]);
 	pthread_cond_destroy(&writer->filled);
 	pthread_cond_destroy(&writer->drained);
 	pthread_mutex_destroy(&writer->lock);
@@ -270,8 +280,12 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 	r = put_schema(writer);
 	if (r == 0)
+		r = store_encoding_new(writer->schema, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
+				       &writer->encoding);
+	if (r == 0)
 		r = start_thread(writer);
 	if (r < 0) {
+		store_encoding_free(writer->encoding);
 		store_output_close(writer->output);
 		writer_free(writer);
 		return r;
@@ -282,32 +296,6 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 /* ---- records ---- */
 
-static struct store_encoder *take_encoder(struct clew_writer *writer)
-{
-	struct store_encoder *encoder = NULL;
-	int r;
-
-	pthread_mutex_lock(&writer->lock);
-	if (writer->encoder_count)
-		encoder = writer->encoders[--writer->encoder_count];
-	pthread_mutex_unlock(&writer->lock);
-	if (encoder)
-		return encoder;
-	r = store_encoder_new(writer->schema, &encoder);
-	return r < 0 ? NULL : encoder;
-}
-
-static void give_encoder(struct clew_writer *writer, struct store_encoder *encoder)
-{
-	pthread_mutex_lock(&writer->lock);
-	if (writer->encoder_count < ENCODER_MAX) {
-		writer->encoders[writer->encoder_count++] = encoder;
-		encoder = NULL;
-	}
-	pthread_mutex_unlock(&writer->lock);
-	store_encoder_free(encoder);
-}
-
 /* Whether there is time to make the chunk as small as it gets. */
 static bool is_slow(const struct stream *stream)
 {
@@ -316,25 +304,40 @@ static bool is_slow(const struct stream *stream)
 	return stream->last_time - first->time >= stream->count * STORE_SLOW_NS;
 }
 
-/* Makes a chunk of the stream's records from `from` on and queues it. */
-static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, size_t from, size_t from_count, bool provisional)
+/* Has a final chunk made of all of the stream's records, or a provisional one of what is in none yet. */
+static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, bool provisional)
 {
-	struct store_encoder *encoder;
-	struct store_chunk *chunk;
+	size_t from = provisional ? stream->saved_used : 0, from_count = provisional ? stream->saved_count : 0;
+	struct store_job_rows job = {
+		.records = stream->records,
+		.capacity = stream->capacity,
+		.bytes = stream->used - from,
+		.rows = stream->count - from_count,
+		.row = stream->row + from_count,
+		.stream = number,
+		.provisional = provisional,
+		.dense = !provisional && is_slow(stream),
+	};
 	int r;
 
 	if (writer->error)
 		return writer->error;
-	encoder = take_encoder(writer);
-	if (!encoder)
-		return -ENOMEM;
-	r = store_encode(encoder, stream->records + from, stream->used - from, stream->count - from_count, number, stream->row + from_count,
-			 !provisional && is_slow(stream), &chunk);
-	give_encoder(writer, encoder);
-	if (r < 0)
+	if (provisional) {
+		job.records = store_encoding_buffer(writer->encoding, job.bytes, &job.capacity);
+		if (!job.records)
+			return -ENOMEM;
+		memcpy(job.records, stream->records + from, job.bytes);
+	}
+	r = store_encoding_put(writer->encoding, &job);
+	if (r < 0) {
+		if (provisional)
+			free(job.records);
 		return r;
-	chunk->provisional = provisional;
-	enqueue(writer, chunk);
+	}
+	if (!provisional) {
+		stream->records = NULL;
+		stream->capacity = 0;
+	}
 	return 0;
 }
 
@@ -343,7 +346,7 @@ static int finish_chunk(struct clew_writer *writer, struct stream *stream, unsig
 	int r = 0;
 
 	if (stream->count)
-		r = put_chunk(writer, stream, number, 0, 0, false);
+		r = put_chunk(writer, stream, number, false);
 	if (r < 0)
 		set_error(writer, r);
 	stream->row += stream->count;
@@ -358,13 +361,19 @@ static struct stream *find_stream(const struct clew_writer *writer, unsigned num
 	return number < writer->cpus ? &writer->streams[number] : NULL;
 }
 
-static int stream_reserve(struct stream *stream, size_t more)
+static int stream_reserve(struct clew_writer *writer, struct stream *stream, size_t more)
 {
 	size_t capacity = stream->capacity ? stream->capacity : 64u << 10;
 	uint8_t *bigger;
 
 	if (stream->used + more <= stream->capacity)
 		return 0;
+	if (!stream->records) {
+		while (capacity < more)
+			capacity *= 2;
+		stream->records = store_encoding_buffer(writer->encoding, capacity, &stream->capacity);
+		return stream->records ? 0 : -ENOMEM;
+	}
 	while (capacity < stream->used + more)
 		capacity *= 2;
 	bigger = realloc(stream->records, capacity);
@@ -386,7 +395,7 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 	if (!stream || !need)
 		return -EINVAL;
 	padded = (need + 7) & ~(size_t)7;
-	r = stream_reserve(stream, padded);
+	r = stream_reserve(writer, stream, padded);
 	if (r < 0)
 		return r;
 	header = (struct clew_header *)(stream->records + stream->used);
@@ -413,6 +422,7 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 
 	if (!stream)
 		return -EINVAL;
+	store_encoding_hurry(writer->encoding, number, ENCODE_AGE);
 	if (stream->count == stream->saved_count || (age && (now < age || stream->unsaved_time > now - age)))
 		return writer->error;
 	first = (const struct clew_header *)stream->records;
@@ -420,7 +430,7 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 		finish_chunk(writer, stream, number);
 		return writer->error;
 	}
-	r = put_chunk(writer, stream, number, stream->saved_used, stream->saved_count, true);
+	r = put_chunk(writer, stream, number, true);
 	if (r < 0)
 		set_error(writer, r);
 	stream->saved_used = stream->used;
@@ -515,6 +525,7 @@ int clew_writer_close(struct clew_writer *writer)
 	for (unsigned i = 0; i < writer->cpus; i++)
 		finish_chunk(writer, &writer->streams[i], i);
 	finish_chunk(writer, &writer->streams[writer->cpus], CLEW_STREAM_USER);
+	store_encoding_free(writer->encoding);
 
 	pthread_mutex_lock(&writer->lock);
 	append_meta(writer);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Encoding in the background. A thread that has the right to raise its priority
+ * again runs at the lowest one; without it all run as they were started.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "encoding.h"
+
+#define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
+#define WAITING_MIN (8u << 20)	/* but each thread may have so many */
+#define LAZY_NICE   19
+#define HURRY_NICE  (-15)
+#define BUFFERS	    16
+
+struct encoder_thread {
+	struct store_encoding *encoding;
+	struct store_encoder *encoder;
+	pthread_t thread;
+	bool started;
+	pid_t tid; /* 0: may not change its priority */
+	bool hurries;
+	struct store_job_rows *first; /* the one at work is no more in the list */
+	struct store_job_rows **end;
+	uint64_t given; /* of the job at work, 0 none */
+	size_t waiting; /* bytes, that of the job at work too */
+};
+
+struct store_encoding {
+	void (*deliver)(void *context, struct store_chunk *chunk, int error);
+	void *context;
+	pthread_mutex_t lock; /* of all below and of the threads' jobs */
+	pthread_cond_t given;
+	pthread_cond_t done;
+	bool closing;
+	struct {
+		uint8_t *bytes;
+		size_t capacity;
+	} buffers[BUFFERS];
+	size_t waiting_max; /* a thread */
+	unsigned count;
+	struct encoder_thread threads[];
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+static void encode(struct encoder_thread *self, const struct store_job_rows *job)
+{
+	struct store_encoding *encoding = self->encoding;
+	struct store_chunk *chunk = NULL;
+	int r;
+
+	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row, job->dense, &chunk);
+	if (r == 0)
+		chunk->provisional = job->provisional;
+	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
+}
+
+/* Keeps a buffer for the next one that needs some; with the lock held. */
+static void keep_buffer(struct store_encoding *encoding, uint8_t *bytes, size_t capacity)
+{
+	for (unsigned i = 0; i < BUFFERS; i++)
+		if (!encoding->buffers[i].bytes) {
+			encoding->buffers[i].bytes = bytes;
+			encoding->buffers[i].capacity = capacity;
+			return;
+		}
+	free(bytes);
+}
+
+/* With the lock held. */
+static void set_hurry(struct encoder_thread *thread, bool hurry)
+{
+	if (!thread->tid || thread->hurries == hurry)
+		return;
+	thread->hurries = hurry;
+	setpriority(PRIO_PROCESS, thread->tid, hurry ? HURRY_NICE : LAZY_NICE);
+}
+
+static void *encode_thread(void *context)
+{
+	struct encoder_thread *self = context;
+	struct store_encoding *encoding = self->encoding;
+	pid_t tid = gettid();
+	bool may;
+
+	pthread_setname_np(pthread_self(), "clew-encode");
+	/* Lowering it is for ever where raising it is not allowed. */
+	may = setpriority(PRIO_PROCESS, tid, HURRY_NICE) == 0 && setpriority(PRIO_PROCESS, tid, LAZY_NICE) == 0;
+
+	pthread_mutex_lock(&encoding->lock);
+	self->tid = may ? tid : 0;
+	set_hurry(self, encoding->closing);
+	for (;;) {
+		struct store_job_rows *job;
+
+		while (!self->first && !encoding->closing) {
+			set_hurry(self, false);
+			pthread_cond_wait(&encoding->given, &encoding->lock);
+		}
+		job = self->first;
+		if (!job)
+			break;
+		self->first = job->next;
+		if (!self->first)
+			self->end = &self->first;
+		self->given = job->given;
+		pthread_mutex_unlock(&encoding->lock);
+
+		encode(self, job);
+
+		pthread_mutex_lock(&encoding->lock);
+		self->given = 0;
+		self->waiting -= job->bytes;
+		keep_buffer(encoding, job->records, job->capacity);
+		free(job);
+		pthread_cond_broadcast(&encoding->done);
+	}
+	pthread_mutex_unlock(&encoding->lock);
+	return NULL;
+}
+
+int store_encoding_new(const struct store_schema *schema, unsigned threads,
+		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
+		       struct store_encoding **ret_encoding)
+{
+	struct store_encoding *encoding = calloc(1, sizeof(*encoding) + threads * sizeof(encoding->threads[0]));
+	sigset_t all, before;
+	int r = 0;
+
+	if (!encoding)
+		return -ENOMEM;
+	encoding->deliver = deliver;
+	encoding->context = context;
+	encoding->count = threads;
+	encoding->waiting_max = WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
+	pthread_mutex_init(&encoding->lock, NULL);
+	pthread_cond_init(&encoding->given, NULL);
+	pthread_cond_init(&encoding->done, NULL);
+	/* Signals are for the program's own threads. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (unsigned i = 0; i < threads && r == 0; i++) {
+		struct encoder_thread *thread = &encoding->threads[i];
+
+		thread->encoding = encoding;
+		thread->end = &thread->first;
+		r = store_encoder_new(schema, &thread->encoder);
+		if (r == 0)
+			r = -pthread_create(&thread->thread, NULL, encode_thread, thread);
+		thread->started = r == 0;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (r < 0) {
+		store_encoding_free(encoding);
+		return r;
+	}
+	*ret_encoding = encoding;
+	return 0;
+}
+
+uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, size_t *ret_capacity)
+{
+	uint8_t *found = NULL;
+
+	pthread_mutex_lock(&encoding->lock);
+	for (unsigned i = 0; i < BUFFERS && !found; i++)
+		if (encoding->buffers[i].bytes && encoding->buffers[i].capacity >= bytes) {
+			found = encoding->buffers[i].bytes;
+			*ret_capacity = encoding->buffers[i].capacity;
+			encoding->buffers[i].bytes = NULL;
+		}
+	pthread_mutex_unlock(&encoding->lock);
+	if (!found) {
+		found = malloc(bytes);
+		*ret_capacity = bytes;
+	}
+	return found;
+}
+
+int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *given)
+{
+	struct encoder_thread *thread = &encoding->threads[given->stream % encoding->count];
+	struct store_job_rows *job = malloc(sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	*job = *given;
+	job->next = NULL;
+	job->given = now();
+	pthread_mutex_lock(&encoding->lock);
+	while (thread->waiting > encoding->waiting_max) {
+		set_hurry(thread, true);
+		pthread_cond_wait(&encoding->done, &encoding->lock);
+	}
+	*thread->end = job;
+	thread->end = &job->next;
+	thread->waiting += job->bytes;
+	if (thread->waiting > encoding->waiting_max / 4)
+		set_hurry(thread, true);
+	pthread_cond_broadcast(&encoding->given);
+	pthread_mutex_unlock(&encoding->lock);
+	return 0;
+}
+
+void store_encoding_hurry(struct store_encoding *encoding, unsigned stream, uint64_t age)
+{
+	struct encoder_thread *thread = &encoding->threads[stream % encoding->count];
+	uint64_t oldest;
+
+	pthread_mutex_lock(&encoding->lock);
+	oldest = thread->given ? thread->given : thread->first ? thread->first->given : 0;
+	if (oldest && now() - oldest > age)
+		set_hurry(thread, true);
+	pthread_mutex_unlock(&encoding->lock);
+}
+
+void store_encoding_free(struct store_encoding *encoding)
+{
+	if (!encoding)
+		return;
+	pthread_mutex_lock(&encoding->lock);
+	encoding->closing = true;
+	for (unsigned i = 0; i < encoding->count; i++)
+		set_hurry(&encoding->threads[i], true);
+	pthread_cond_broadcast(&encoding->given);
+	pthread_mutex_unlock(&encoding->lock);
+	for (unsigned i = 0; i < encoding->count; i++) {
+		if (encoding->threads[i].started)
+			pthread_join(encoding->threads[i].thread, NULL);
+		store_encoder_free(encoding->threads[i].encoder);
+	}
+	for (unsigned i = 0; i < BUFFERS; i++)
+		free(encoding->buffers[i].bytes);
+	pthread_cond_destroy(&encoding->given);
+	pthread_cond_destroy(&encoding->done);
+	pthread_mutex_destroy(&encoding->lock);
+	free(encoding);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Encoding in the background: rows become chunks in threads that stay out of the
+ * way of what is traced, until the rows have waited so long that they hurry.
+ *
+ * The jobs of one stream are done in the order they were given.
+ */
+#ifndef CLEW_STORE_ENCODING_H
+#define CLEW_STORE_ENCODING_H
+
+#include "chunk.h"
+
+struct store_encoding;
+
+struct store_job_rows {
+	struct store_job_rows *next;
+	uint8_t *records; /* the job's own */
+	size_t capacity;  /* of that buffer */
+	size_t bytes;
+	size_t rows;
+	uint64_t row;	/* number of the first */
+	uint64_t given; /* ns, CLOCK_MONOTONIC: set by store_encoding_put() */
+	unsigned stream;
+	bool provisional;
+	bool dense; /* there is time to make it as small as it gets */
+};
+
+/*
+ * Starts `threads` threads. Each chunk goes to `deliver`, which owns it then; an
+ * error (-errno) comes as a NULL chunk. 0 or -errno.
+ */
+int store_encoding_new(const struct store_schema *schema, unsigned threads,
+		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
+		       struct store_encoding **ret_encoding);
+
+/* Room for `bytes` of records: a used buffer if there is one that large. NULL: no memory. *ret_capacity >= bytes. */
+uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, size_t *ret_capacity);
+
+/* Gives a job with malloc'ed records; it is the encoding's from then on. Waits while too much is waiting. -ENOMEM: not taken. */
+int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
+
+/* If a stream's thread has a job that waits for longer than `age` ns, it is given the CPU before others. */
+void store_encoding_hurry(struct store_encoding *encoding, unsigned stream, uint64_t age);
+
+/* Does what is left, ends the threads and frees all. NULL is nothing. */
+void store_encoding_free(struct store_encoding *encoding);
+
+#endif
