@@ -14,6 +14,7 @@ from _graph import SLACK
 
 PAGE = 4096
 NEVER = -1 << 62
+FOLIO = 64  # pages: no folio of these files is larger
 WRITES = ("write", "part", "store", "direct")
 DROPS = ("truncate", "punch", "delete")
 
@@ -107,6 +108,11 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             # One act after the other: a pass within a write is that write's own.
             begin = end = taken.issued
             certain = possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK}
+        # A store makes all of a large folio dirty, pages too that nobody touched.
+        near = {a["tid"] for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO and last_begin < a["before"] <= taken.queued + SLACK}
+        if not possible and taken.writers and taken.writers <= near:
+            tally.count["whole folio"] += 1
+            possible = certain = taken.writers
         if story.vague(taken.queued):
             certain = certain & taken.writers
             possible = possible | taken.writers & {w["tid"] for w in story.writes}
