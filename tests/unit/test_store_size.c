@@ -3,7 +3,7 @@
  * What a switch costs in the file and in time, on switches like those of a
  * parallel build: short tasks by the hundred on 2 CPUs, exponential times between
  * switches, log-normal wake delays. The bounds on bytes are the product's; times
- * are printed and bounded loosely, since a test shares its machine.
+ * are printed only, since a test shares its machine.
  */
 #include <math.h>
 #include <sys/stat.h>
