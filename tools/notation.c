@@ -9,28 +9,10 @@
 #include <clew/notation.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { THREADS = 256 };
-
-static uint64_t seed = 88172645463325252u;
-
-static unsigned pick(unsigned below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (unsigned)(seed >> 20) % below;
-}
-
-/* CPU time: what others do on the machine is no part of it. */
-static double now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
-}
 
 /* The moment of a thread is never the same twice, so each line can be taken. */
 static void make(FILE *out, unsigned lines)

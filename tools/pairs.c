@@ -11,27 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { WIDTH = 64, LOCKS = 1000, SPACING = 100 };
-
-static uint64_t seed = 88172645463325252u;
-
-static unsigned pick(unsigned below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (unsigned)(seed >> 20) % below;
-}
-
-static double now(void)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
-	return (double)at.tv_sec + (double)at.tv_nsec / 1e9;
-}
 
 static void check(int r, const char *what)
 {

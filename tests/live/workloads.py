@@ -51,7 +51,7 @@ def command(name, seed, directory, place):
 
 
 def record(names, seeds, directory, place, alone):
-    """One recording of all workloads with these seeds, side by side or one by one; returns the capture's path."""
+    """One recording of all workloads with these seeds, side by side or one by one: trace.clew in `directory`."""
     loud = names if alone else LOUD
     script = os.path.join(directory, "run.sh")
     with open(script, "w", encoding="ascii") as file:
@@ -68,7 +68,6 @@ def record(names, seeds, directory, place, alone):
     if done.returncode != 0:
         raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
     note(done.stderr.strip())
-    return path
 
 
 def load(name, seed, directory):

@@ -16,6 +16,8 @@
 #include <cmocka.h>
 // clang-format on
 #include <clew/model.h>
+#include <clew/model_make.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SPANS = 8, MOST_ES = 48, MOST_EDGES = 48 };
@@ -36,6 +38,23 @@ struct random_shape {
 	bool backwards; /* edges against time, too */
 	bool several;	/* origins */
 };
+
+/* What random traces take their names from: root spans s0 .. s7 and the type send. More may be added. */
+static __attribute__((unused)) struct clew_maker *random_names(void)
+{
+	struct clew_maker *maker;
+	uint32_t number;
+
+	assert_int_equal(clew_maker_new(&maker), 0);
+	for (unsigned i = 0; i < MOST_SPANS; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "s%u", i);
+		assert_int_equal(clew_maker_root(maker, name, 0, 1, &number), 0);
+	}
+	assert_int_equal(clew_maker_type(maker, "send", &number), 0);
+	return maker;
+}
 
 static __attribute__((unused)) unsigned pick(struct random_model *m, unsigned below)
 {

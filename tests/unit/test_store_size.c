@@ -3,7 +3,7 @@
  * What a switch costs in the file and in time, on switches like those of a
  * parallel build: short tasks by the hundred on 2 CPUs, exponential times between
  * switches, log-normal wake delays. The bounds on bytes are the product's; times
- * are printed and bounded loosely, since a test shares its machine.
+ * are printed only, since a test shares its machine.
  */
 #include <math.h>
 #include <sys/stat.h>
@@ -210,8 +210,6 @@ static void measure(const char *what, size_t count, uint64_t flush_ns, double mo
 		what, columns, file, put_ns, close_ns / 1e6, read_ns);
 	assert_true(columns <= most_columns);
 	assert_true(file <= most_file);
-	assert_true(put_ns < 2000);
-	assert_true(read_ns < 2000);
 }
 
 static void test_parallel_build(void **state)

@@ -19,18 +19,9 @@ static const struct random_shape shape = {.spans = 6, .es = 7, .gaps = true, .ba
 /* Root spans s0 .. s7 and the type send: what random traces take their names from. */
 static struct clew_model *names(void)
 {
-	struct clew_maker *maker;
+	struct clew_maker *maker = random_names();
 	struct clew_model *model;
-	uint32_t number;
 
-	assert_int_equal(clew_maker_new(&maker), 0);
-	for (unsigned i = 0; i < MOST_SPANS; i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "s%u", i);
-		assert_int_equal(clew_maker_root(maker, name, 0, 1, &number), 0);
-	}
-	assert_int_equal(clew_maker_type(maker, "send", &number), 0);
 	assert_int_equal(clew_maker_finish(maker, &model), 0);
 	clew_maker_free(maker);
 	return model;

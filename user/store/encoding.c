@@ -57,6 +57,18 @@ static uint64_t now(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
+int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
 static void encode(struct encoder_thread *self, const struct store_job_rows *job)
 {
 	struct store_encoding *encoding = self->encoding;
@@ -138,7 +150,6 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 		       struct store_encoding **ret_encoding)
 {
 	struct store_encoding *encoding = calloc(1, sizeof(*encoding) + threads * sizeof(encoding->threads[0]));
-	sigset_t all, before;
 	int r = 0;
 
 	if (!encoding)
@@ -150,9 +161,6 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 	pthread_mutex_init(&encoding->lock, NULL);
 	pthread_cond_init(&encoding->given, NULL);
 	pthread_cond_init(&encoding->done, NULL);
-	/* Signals are for the program's own threads. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (unsigned i = 0; i < threads && r == 0; i++) {
 		struct encoder_thread *thread = &encoding->threads[i];
 
@@ -160,10 +168,9 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 		thread->end = &thread->first;
 		r = store_encoder_new(schema, &thread->encoder);
 		if (r == 0)
-			r = -pthread_create(&thread->thread, NULL, encode_thread, thread);
+			r = store_thread_start(&thread->thread, encode_thread, thread);
 		thread->started = r == 0;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (r < 0) {
 		store_encoding_free(encoding);
 		return r;

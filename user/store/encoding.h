@@ -8,6 +8,8 @@
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
 
+#include <pthread.h>
+
 #include "chunk.h"
 
 struct store_encoding;
@@ -44,5 +46,8 @@ void store_encoding_hurry(struct store_encoding *encoding, unsigned stream, uint
 
 /* Does what is left, ends the threads and frees all. NULL is nothing. */
 void store_encoding_free(struct store_encoding *encoding);
+
+/* A thread that gets no signals: they are for the program's own threads, and a closed pipe is an error number. 0 or -errno. */
+int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
 #endif

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,19 +195,6 @@ static void take_chunk(void *context, struct store_chunk *chunk, int error)
 
 /* ---- opening ---- */
 
-static int start_thread(struct clew_writer *writer)
-{
-	sigset_t all, before;
-	int r;
-
-	/* Signals are for the program's own threads; a closed pipe is an error number. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(&writer->thread, NULL, write_thread, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
 static void writer_free(struct clew_writer *writer)
 {
 	for (unsigned i = 0; writer->streams && i <= writer->cpus; i++)
@@ -283,7 +269,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		r = store_encoding_new(writer->schema, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
 				       &writer->encoding);
 	if (r == 0)
-		r = start_thread(writer);
+		r = store_thread_start(&writer->thread, write_thread, writer);
 	if (r < 0) {
 		store_encoding_free(writer->encoding);
 		store_output_close(writer->output);
