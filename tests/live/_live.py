@@ -9,6 +9,7 @@ import atexit
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -105,19 +106,21 @@ def feature(name):
 
 
 def start_recording(path, *arguments, **options):
-    """Starts `clew record` and returns the process once it records."""
+    """Starts `clew record` and returns the process once it records, or has ended."""
     options.setdefault("stderr", subprocess.PIPE)
-    process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
-    deadline = time.monotonic() + PATIENCE
-    count, since = 0, time.monotonic()
-    while time.monotonic() < deadline and process.poll() is None:
-        links = _links_of(process.pid)
-        if links != count:
-            count, since = links, time.monotonic()
-        # All is attached when nothing more comes; then the tasks are gone through once.
-        if count > 3 and time.monotonic() - since > (0.4 if not GUEST else 4):
-            break
-        time.sleep(0.02)
+    address = f"\0clew-ready-{os.getpid()}-{time.monotonic_ns()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+        ready.bind(address)
+        ready.settimeout(0.1)
+        options["env"] = dict(options.get("env") or os.environ, NOTIFY_SOCKET="@" + address[1:])
+        process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                ready.recv(64)
+                break
+            except TimeoutError:
+                pass
     return process
 
 
@@ -127,20 +130,6 @@ def stop_recording(process, number=2):
         process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE)
     return process.returncode, said or ""
-
-
-def _links_of(pid):
-    """How many BPF programs a process has attached."""
-    count = 0
-    try:
-        for number in os.listdir(f"/proc/{pid}/fd"):
-            if not os.readlink(f"/proc/{pid}/fd/{number}").startswith("anon_inode:bpf"):
-                continue
-            with open(f"/proc/{pid}/fdinfo/{number}", encoding="ascii") as info:
-                count += any(line.startswith("link_type:") for line in info)
-    except OSError:
-        pass
-    return count
 
 
 def _programs_of(pid):

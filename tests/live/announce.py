@@ -26,7 +26,7 @@ drop usdt minidb:finalize stmt=arg0
 ENVIRONMENT = dict(os.environ, CLEW_TEST_JOB="job 7", CLEW_TEST_SECRET="not-in-any-file")
 
 
-WRITER = "import os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    while os.read(r, 1): pass\nos.close(r)\nwhile True:\n    os.write(w, b'x'); time.sleep(0.01)\n"
+WRITER = "import os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    os.close(w)\n    while os.read(r, 1): pass\n    os._exit(0)\nos.close(r)\nwhile True:\n    os.write(w, b'x'); time.sleep(0.01)\n"
 
 
 def record(variant, place, *options):

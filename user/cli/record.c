@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "layers.h"
+#include "ready.h"
 #include "record/command.h"
 #include "record/recorder.h"
 #include "text.h"
@@ -241,6 +242,8 @@ static int record(struct session *session, const struct record_values *values, c
 		return clew_fail(status_of(error), "%s", message.text);
 	}
 	error = clew_recorder_start(recorder, &message);
+	if (!error)
+		clew_tell_ready();
 	if (!error && session->has_child) {
 		exec_error = clew_child_run(&session->child);
 		running = exec_error == 0;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The protocol is one datagram to a Unix socket; a name that begins with @ is in
+ * the abstract namespace.
+ */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "ready.h"
+
+void clew_tell_ready(void)
+{
+	static const char ready[] = "READY=1";
+	const char *name = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t length = name ? strlen(name) : 0;
+	int descriptor;
+
+	if (length < 2 || length >= sizeof(address.sun_path))
+		return;
+	memcpy(address.sun_path, name, length);
+	if (name[0] == '@')
+		address.sun_path[0] = '\0';
+	descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (descriptor < 0)
+		return;
+	sendto(descriptor, ready, sizeof(ready) - 1, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address,
+	       offsetof(struct sockaddr_un, sun_path) + length);
+	close(descriptor);
+}
