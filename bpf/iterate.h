@@ -107,13 +107,11 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 				}
 			}
 		}
-		/* So that a restart or another wait in the same call is known as such. */
-		if (!state->has_wait && class != CLEW_CALL_RESTART) {
-			state->wait = *wait;
+		if (!state->call_after && class != CLEW_CALL_RESTART) {
+			remember_wait(state, wait, class);
 			state->first_argument = call.argument[0];
 			state->second_argument = call.argument[1];
 			state->class = class;
-			state->has_wait = 1;
 		}
 	}
 	bpf_seq_write(meta->seq, &record, sizeof(record));

@@ -235,7 +235,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 		where.cpu_state->running = state->serial;
 		where.cpu_state->running_pid = task->pid;
 	}
-	state->has_wait = 0;
+	state->call_after = 0;
 	state->fault_frame = 0;
 	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
 	if (!identifying)

@@ -129,7 +129,7 @@ static __always_inline bool out_of_quota(struct task_struct *task)
 	struct task_struct___throttled *since = (void *)task;
 
 	if (bpf_core_field_exists(since->throttled))
-		return BPF_CORE_READ(since, throttled);
+		return since->throttled;
 	return task->se.cfs_rq->throttle_count > 0;
 }
 

@@ -479,12 +479,12 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
 		return true;
 	}
-	if (unlikely(state->pause)) {
+	if (unlikely(state->flags & CLEW_TASK_STATE_PAUSED)) {
 		/* It was told to sleep a moment ago. In a call that must not wait it does not: then the next sleep is another. */
 		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE && (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
 
 		wait->argument = paused ? state->pause : wait->argument;
-		state->pause = 0;
+		state->flags &= ~CLEW_TASK_STATE_PAUSED;
 		if (paused) {
 			wait->reason = CLEW_REASON_DIRTY;
 			wait->object_kind = CLEW_OBJECT_DEVICE;
@@ -503,6 +503,19 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 		return true;
 	}
 	return false;
+}
+
+static __always_inline __u16 call_after(const struct clew_wait *wait)
+{
+	return wait->call == CLEW_NO_CALL ? CLEW_NO_CALL : wait->call + 1;
+}
+
+/* So that a restart or another wait in the same call is known as such. Calls on descriptors are never begun again. */
+static __always_inline void remember_wait(struct clew_task_state *state, const struct clew_wait *wait, __u8 class)
+{
+	state->call_after = call_after(wait);
+	if (class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_DESCRIPTOR2 && class != CLEW_CALL_EPOLL)
+		state->wait = *wait;
 }
 
 /*
@@ -540,7 +553,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	class = class_of(&call);
 	if (likely(class != CLEW_CALL_RESTART))
 		state->class = class;
-	if (unlikely(class == CLEW_CALL_RESTART) && state->has_wait) {
+	if (unlikely(class == CLEW_CALL_RESTART && state->call_after) && state->wait.call == state->call_after - 1) {
 		*wait = state->wait;
 		wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
 		wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
@@ -551,7 +564,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	describe_call(task, task_state_bits, &call, wait);
 	if (in_kernel_fault(context, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	if (state->has_wait && state->wait.call == wait->call && state->first_argument == call.argument[0] &&
+	if (state->call_after == call_after(wait) && state->call_after && state->first_argument == call.argument[0] &&
 	    state->second_argument == call.argument[1] && task->rseq && (task->thread_info.flags & notify_resume_mask))
 		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
 	state->first_argument = call.argument[0];
@@ -600,8 +613,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 				wait->reason = CLEW_REASON_FUNCTION;
 		}
 	}
-	state->wait = *wait;
-	state->has_wait = 1;
+	remember_wait(state, wait, class);
 }
 
 #endif

@@ -15,8 +15,12 @@
 
 static __always_inline bool signal_pending(struct task_struct *task, __u32 state)
 {
-	__u64 pending = task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0];
+	__u64 pending;
 
+	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory that is cold. */
+	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
+		return false;
+	pending = task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0];
 	if (likely(!pending))
 		return false;
 	pending &= ~task->blocked.sig[0];

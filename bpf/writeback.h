@@ -140,6 +140,7 @@ static __always_inline void throttled(struct bdi_writeback *wb, __s64 pause)
 		return;
 	state->pause = pause * jiffy;
 	state->pause_device = disk_of_writeback(wb);
+	state->flags |= CLEW_TASK_STATE_PAUSED;
 }
 
 SEC("?tp_btf/balance_dirty_pages")

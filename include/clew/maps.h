@@ -31,40 +31,47 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_PID    0x02 /* matches -p or -t, itself or by descent */
 #define CLEW_TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
 #define CLEW_TASK_STATE_NEW    0x08 /* was never on a CPU */
+#define CLEW_TASK_STATE_PAUSED 0x10 /* `pause` is set */
 
+/*
+ * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. In task storage 8 bytes of
+ * the kernel's come before this in its line: what each switch and wake touches is in that one, what waits for
+ * descriptors and futexes touch besides in the next.
+ */
 struct clew_task_state {
 	struct clew_wake_stamp wake;
-	struct clew_cause cause; /* of that wake, if it has one */
-	struct clew_wait wait;	 /* the last one */
-	__u64 request;		 /* the block request it is completing, 0 none */
-	__u64 lock;		 /* the kernel lock it waits for, 0 none */
-	__u64 lock_since;
-	__u32 lock_type;  /* CLEW_LOCK_* */
-	__u32 lock_owner; /* global tid, 0 unknown */
-	__u64 spin;	  /* the spinlock it waits for, 0 none */
-	__u64 spin_since;
-	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
-	__u64 pause;   /* ns: writers are slowed down, and it is about to sleep that long; 0 not */
-	__u32 pause_device;
-	__u32 reserved2;
-	__u8 reason;	 /* enum clew_wait_reason of what it is doing to memory */
-	__u8 lock_slept; /* it left the CPU while it waited for the lock */
-	__u8 reserved[6];
+	__u64 request; /* the block request it is completing, 0 none */
+	__u32 serial;
+	__u8 flags;
+	__u8 slept; /* the last switch-out was a sleep */
+	__u8 class; /* enum clew_call_class of the call of the last wait */
+	__u8 wakes; /* stamps since the last switch-out into a sleep, 2 for more than one */
+
+	__u64 lock;	      /* the kernel lock it waits for, 0 none */
 	__u64 first_argument; /* of the call of the last wait */
 	__u64 second_argument;
 	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
-	__u64 fault_ip;
-	__u64 file; /* what the fields below were read from */
+	__u64 file;	   /* what the fields below were read from */
 	__u64 inode;
 	__u64 object;
 	__u32 device;
-	__u32 serial;
+	__u16 call_after; /* of the last wait: the call's number and one more, CLEW_NO_CALL in no call; 0 no wait yet */
 	__u8 object_kind;
-	__u8 flags;
-	__u8 slept; /* the last switch-out was a sleep */
-	__u8 has_wait;
-	__u8 class; /* enum clew_call_class of the call of the last wait */
-	__u8 wakes; /* stamps since the last switch-out into a sleep, 2 for more than one */
+	__u8 reason; /* enum clew_wait_reason of what it is doing to memory */
+
+	struct clew_cause cause; /* of the last wake, if it has one */
+	__u64 pause;		 /* ns: writers are slowed down, and it is about to sleep that long */
+	__u32 pause_device;
+	__u32 lock_type;       /* CLEW_LOCK_* */
+	struct clew_wait wait; /* the last one in a call that may be begun again, for restart_syscall */
+	__u64 lock_since;
+	__u64 spin; /* the spinlock it waits for, 0 none */
+	__u64 spin_since;
+	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
+	__u64 fault_ip;
+	__u32 lock_owner; /* global tid, 0 unknown */
+	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
+	__u8 reserved[3];
 };
 
 struct clew_count_row {
@@ -203,6 +210,8 @@ struct clew_point {
 CLEW_ASSERT_SIZE(struct clew_operand, 16);
 CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
+CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
+CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1536);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1600);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
