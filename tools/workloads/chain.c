@@ -11,14 +11,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int reader, writer, holder, ends[2];
 static uint64_t asleep, work, worked, after;
 
-static uint64_t own_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 static void hold(int self)
 {
 	struct wl_act act;
@@ -43,9 +35,9 @@ static void write_after_lock(int self)
 	wl->tasks[self].before = wl_now();
 	atomic_store(&wl->numbers[LOCKING], 1);
 	pthread_mutex_lock(&mutex);
-	worked = own_time();
+	worked = wl_own_time();
 	wl_spin(work);
-	worked = own_time() - worked;
+	worked = wl_own_time() - worked;
 	act = wl_act(self, reader);
 	WL_CHECK(write(ends[1], "x", 1));
 	wl_acted(&act, "pipe", "pipe", "read", "pipe");

@@ -7,7 +7,7 @@
 #include "workload.h"
 
 static int spender;
-static uint64_t from, to, worked, kept_off;
+static uint64_t from, to, worked, kept_off, stolen;
 static long kept_off_count, over_high;
 
 /* A number in one of the group's files. */
@@ -34,14 +34,6 @@ static uint64_t kept_off_time(void)
 	return ns ? ns : group_number("cpu.stat", "throttled_usec") * 1000;
 }
 
-static uint64_t own_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 static void join_group(void)
 {
 	char path[64], text[16];
@@ -63,12 +55,14 @@ static void spend_time(int self)
 	(void)self;
 	kept_off = kept_off_time();
 	kept_off_count = group_number("cpu.stat", "nr_throttled");
+	stolen = wl_nobodys_time(-1);
 	from = wl_now();
-	worked = own_time();
-	while (own_time() - worked < enough)
+	worked = wl_own_time();
+	while (wl_own_time() - worked < enough)
 		;
-	worked = own_time() - worked;
+	worked = wl_own_time() - worked;
 	to = wl_now();
+	stolen = wl_nobodys_time(-1) - stolen;
 	/* The group's own numbers are brought up to date when it may run again. */
 	kept_off = kept_off_time() - kept_off;
 	kept_off_count = group_number("cpu.stat", "nr_throttled") - kept_off_count;
@@ -96,6 +90,7 @@ static void spend_memory(int self)
 static void spend(int self)
 {
 	struct wl_fact *fact;
+	uint64_t off;
 
 	join_group();
 	if (strcmp(wl->variant, "memory") == 0) {
@@ -115,10 +110,11 @@ static void spend(int self)
 		"\"object\":\"cgroup\"",
 		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)to, kept_off_count + 1);
 	fact = wl_fact(self, from, to);
-	wl_charge(fact, self, "running", worked * 9 / 10 - 1000000, worked * 11 / 10 + 1000000);
+	wl_charge(fact, self, "running", worked * 9 / 10 - 1000000, worked * 11 / 10 + 1000000 + stolen);
 	/* The group's own count is of each CPU; what the task was off besides it waited in queues. */
 	wl_charge(fact, self, "throttle", kept_off * 4 / 10, to - from - worked + 1000000);
-	wl_charge(fact, self, "throttle|runqueue", (to - from - worked) * 9 / 10 - 1000000, to - from - worked + 1000000);
+	off = (to - from - worked) * 9 / 10 - 1000000;
+	wl_charge(fact, self, "throttle|runqueue", off > stolen ? off - stolen : 0, to - from - worked + 1000000);
 }
 
 int main(int argc, char **argv)

@@ -9,14 +9,6 @@
 static int spinners[SPINNERS], chosen_cpu;
 static uint64_t from[SPINNERS], to[SPINNERS], worked[SPINNERS], length;
 
-static uint64_t own_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 static void spin(int self)
 {
 	int me = self - spinners[0];
@@ -27,26 +19,10 @@ static void spin(int self)
 	WL_CHECK(sched_setaffinity(0, sizeof(set), &set));
 	wl_await(&wl->numbers[0], 1);
 	from[me] = wl_now();
-	worked[me] = own_time();
+	worked[me] = wl_own_time();
 	wl_spin(length);
-	worked[me] = own_time() - worked[me];
+	worked[me] = wl_own_time() - worked[me];
 	to[me] = wl_now();
-}
-
-/* Time that was nobody's on the chosen CPU: interrupts and what the hypervisor took. A thread's own clock leaves it out. */
-static uint64_t nobodys_time(void)
-{
-	unsigned long long irq = 0, softirq = 0, steal = 0;
-	char line[512], name[16];
-	FILE *file = fopen("/proc/stat", "re");
-
-	snprintf(name, sizeof(name), "cpu%d ", chosen_cpu);
-	while (file && fgets(line, sizeof(line), file))
-		if (strncmp(line, name, strlen(name)) == 0)
-			sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %llu %llu %llu", &irq, &softirq, &steal);
-	if (file)
-		fclose(file);
-	return (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -68,11 +44,11 @@ int main(int argc, char **argv)
 	spinners[0] = self + 1;
 	for (int i = 0; i < SPINNERS; i++)
 		spinners[i] = wl_thread(self, spin);
-	stolen = nobodys_time();
+	stolen = wl_nobodys_time(chosen_cpu);
 	atomic_store(&wl->numbers[0], 1);
 	for (int i = 0; i < SPINNERS; i++)
 		wl_join(self, spinners[i]);
-	stolen = nobodys_time() - stolen;
+	stolen = wl_nobodys_time(chosen_cpu) - stolen;
 	for (int i = 0; i < SPINNERS; i++) {
 		uint64_t total = to[i] - from[i], delay = total - worked[i], slack = total / 25 + 1000000 + stolen, others = 0,
 			 apart = slack;

@@ -11,14 +11,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int first, second;
 static uint64_t from, to, worked;
 
-static uint64_t own_time(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
 static void lose(int self)
 {
 	wl_await(&wl->numbers[STARTED], 1);
@@ -41,9 +33,9 @@ static void win(int self)
 	atomic_store(&wl->numbers[LOCKED], 1);
 	wl_await(&wl->numbers[LOCKING], 1);
 	wl_await_blocked(first, SYS_futex, (unsigned long)&mutex);
-	start = own_time();
+	start = wl_own_time();
 	wl_spin(5000000);
-	worked = own_time() - start;
+	worked = wl_own_time() - start;
 	act = wl_act(self, first);
 	pthread_mutex_unlock(&mutex);
 	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min, wl_now());

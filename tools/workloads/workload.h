@@ -157,6 +157,32 @@ WL_FINE uint64_t wl_now(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
+/* What the calling thread has run, by its own clock: without interrupts and what the hypervisor took, on most kernels. */
+WL_FINE uint64_t wl_own_time(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000ull + time.tv_nsec;
+}
+
+/* What a thread's own clock leaves out, on one CPU or (-1) on all, since the machine's start: in steps of the clock's tick. */
+WL_FINE uint64_t wl_nobodys_time(int cpu)
+{
+	unsigned long long irq = 0, softirq = 0, steal = 0;
+	char line[512], name[16] = "cpu ";
+	FILE *file = fopen("/proc/stat", "re");
+
+	if (cpu >= 0)
+		snprintf(name, sizeof(name), "cpu%d ", cpu);
+	while (file && fgets(line, sizeof(line), file))
+		if (strncmp(line, name, strlen(name)) == 0)
+			sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %llu %llu %llu", &irq, &softirq, &steal);
+	if (file)
+		fclose(file);
+	return (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
+}
+
 __attribute__((noreturn, format(printf, 1, 2))) WL_FINE void wl_die(const char *format, ...)
 {
 	va_list arguments;
