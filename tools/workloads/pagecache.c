@@ -200,15 +200,8 @@ int main(int argc, char **argv)
 {
 	int self = wl_begin(argc, argv, "pagecache");
 	char what[32];
-	char *system;
 
-	wl_copy(what, sizeof(what), wl->variant);
-	system = strchr(what, '-');
-	if (!system)
-		wl_die("a variant is WHAT-FILESYSTEM");
-	*system++ = '\0';
-	page_open(system);
-	wl_print_more = page_print;
+	page_open_variant(what, sizeof(what));
 	if (strcmp(what, "mix") == 0)
 		mix(self);
 	else if (strcmp(what, "race") == 0)

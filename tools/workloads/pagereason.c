@@ -166,15 +166,8 @@ int main(int argc, char **argv)
 			{"memory", memory},	{"ahead", ahead},	    {"journal", journal}};
 	int self = wl_begin(argc, argv, "pagereason");
 	char what[32];
-	char *system;
 
-	wl_copy(what, sizeof(what), wl->variant);
-	system = strchr(what, '-');
-	if (!system)
-		wl_die("a variant is WHAT-FILESYSTEM");
-	*system++ = '\0';
-	page_open(system);
-	wl_print_more = page_print;
+	page_open_variant(what, sizeof(what));
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
 		if (strcmp(what, variants[i].name) == 0)
 			variants[i].run(self);

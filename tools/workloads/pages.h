@@ -611,4 +611,18 @@ WL_FINE void page_print(void)
 		unlink(pages->files[i].path);
 }
 
+/* Opens what a variant WHAT-FILESYSTEM names, and tells WHAT. */
+WL_FINE void page_open_variant(char *ret_what, size_t size)
+{
+	char *system;
+
+	wl_copy(ret_what, size, wl->variant);
+	system = strchr(ret_what, '-');
+	if (!system)
+		wl_die("a variant is WHAT-FILESYSTEM");
+	*system++ = '\0';
+	page_open(system);
+	wl_print_more = page_print;
+}
+
 #endif
