@@ -20,14 +20,18 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #define RING_PAGES 8
+/* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
+#define STORM_NS 5000000
 
 struct clew_mappings {
 	struct pollfd *polls; /* one a CPU, then `stop` */
 	struct perf_event_mmap_page **rings;
 	unsigned cpus;
+	struct timespec looked; /* the last time, CLOCK_MONOTONIC */
 };
 
 /* The kernel's record of a mapping. */
@@ -210,6 +214,20 @@ static bool drain_ring(struct perf_event_mmap_page *ring, void (*found)(void *co
 	return lost;
 }
 
+/* Until the storm's time since the last look is over. */
+static void await_more(struct clew_mappings *mappings)
+{
+	struct timespec next = mappings->looked;
+
+	next.tv_nsec += STORM_NS;
+	if (next.tv_nsec >= 1000000000) {
+		next.tv_nsec -= 1000000000;
+		next.tv_sec++;
+	}
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &mappings->looked);
+}
+
 int clew_mappings_wait(struct clew_mappings *mappings, int stop, void (*found)(void *context, const struct clew_mapping *mapping),
 		       void *context)
 {
@@ -220,6 +238,7 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, void (*found)(v
 		return errno == EINTR ? 0 : -errno;
 	if (mappings->polls[mappings->cpus].revents)
 		return -ECANCELED;
+	await_more(mappings);
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		if (mappings->polls[cpu].revents && mappings->rings[cpu])
 			lost |= drain_ring(mappings->rings[cpu], found, context);
