@@ -9,11 +9,13 @@
  * extents and bios of one file by their beginnings orders them right: when a bio
  * takes pages of a file along, or an extent of dirtied or dropped pages begins, the
  * file's generation changes, and an extent of an older one grows no more.
+ * A call that is told of before it copies is told only as far as it has.
  */
 #ifndef CLEW_EXTENT_H
 #define CLEW_EXTENT_H
 
 #include "identity.h"
+#include "kernel_fs.h"
 
 #define EXTENT_AGE	1000000 /* ns */
 #define EXTENT_LOOK	64	/* touches after which the age is looked at */
@@ -100,14 +102,68 @@ static __always_inline void tell_handle(struct clew_cpu_state *cpu_state, __u32 
 	handle->device = 0;
 }
 
-/* Tells what is open on this CPU and began `age` or longer before `now`. */
+/* How many bytes at its end a call has not copied; 0 also if it is over. */
+static __always_inline __u64 call_left(const struct clew_open_call *open)
+{
+	struct iov_iter *data = (void *)open->data;
+	struct kiocb *call = (void *)open->call;
+	__u64 left;
+
+	/* Its end moves the position; later, other things lie on that stack. */
+	if (!open->call || (__u64)BPF_CORE_READ(call, ki_filp) != open->file || (__u64)BPF_CORE_READ(call, ki_pos) != open->offset ||
+	    !BPF_CORE_READ(data, data_source))
+		return 0;
+	left = BPF_CORE_READ(data, count);
+	return left <= open->bytes ? left : 0;
+}
+
+/* The open extent of writes gives back what the call at its end has not copied yet. */
+static __always_inline __u64 call_cut(struct clew_cpu_state *cpu_state)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
+	struct clew_open_call *call = &cpu_state->call;
+	__u64 left = call_left(call);
+
+	if (left && open->inode == call->inode && open->device == call->device && open->offset + open->bytes == call->offset + call->bytes)
+		open->bytes -= left < open->bytes ? left : open->bytes;
+	return left;
+}
+
+/* A call goes on. */
+static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 now, __u64 left)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
+	struct clew_open_call *call = &cpu_state->call;
+
+	open->begin = now;
+	open->inode = call->inode;
+	open->offset = call->offset + call->bytes - left;
+	open->bytes = left;
+	open->device = call->device;
+	open->task = call->task;
+	open->generation = *(volatile __u32 *)&generation_of(call->inode)->value;
+	open->grown = 0;
+	open->written = 0;
+	cpu_state->open |= 1u << CLEW_EXTENT_WRITE;
+}
+
+/*
+ * Tells what is open on this CPU and began `age` or longer before `now`; age 0: the
+ * task leaves the CPU.
+ */
 __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	__u64 uncopied = 0;
 	__u32 left = 0, event;
 
 	if (!cpu_state)
 		return 0;
+	if (cpu_state->call.call && now - cpu_state->extents[CLEW_EXTENT_WRITE].begin >= age) {
+		uncopied = call_cut(cpu_state);
+		if (!uncopied)
+			cpu_state->call.call = 0;
+	}
 	for (event = 0; event < CLEW_EXTENT_EVENTS; event++) {
 		struct clew_open_extent *open = &cpu_state->extents[event];
 
@@ -121,7 +177,33 @@ __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 	if (cpu_state->open & HANDLE_OPEN)
 		tell_handle(cpu_state, cpu, now);
 	cpu_state->open = left;
+	if (uncopied && age)
+		call_resume(cpu_state, now, uncopied);
 	return 0;
+}
+
+/* The task goes in the middle of a call; what is left of that goes with it. */
+static __always_inline void call_leave(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+{
+	struct clew_open_call *call = &cpu_state->call;
+
+	/* One that waits for its turn at the file's lock has not begun: the call was another before. */
+	if (state && !(state->lock >= call->inode_address && state->lock - call->inode_address < bpf_core_type_size(struct inode))) {
+		state->call = *call;
+		state->flags |= CLEW_TASK_STATE_CALL;
+	}
+	call->call = 0;
+}
+
+static __always_inline void call_return(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+{
+	__u64 left = call_left(&state->call);
+
+	state->flags &= ~CLEW_TASK_STATE_CALL;
+	if (!left)
+		return;
+	cpu_state->call = state->call;
+	call_resume(cpu_state, bpf_ktime_get_ns(), left);
 }
 
 /* From an interrupt: a task that never sleeps must not keep what it did to itself. */

@@ -209,6 +209,7 @@ struct btrfs_bio___ordered { /* since 6.4 */
 };
 
 struct iov_iter {
+	bool data_source;
 	unsigned long count;
 };
 

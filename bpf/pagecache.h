@@ -116,13 +116,35 @@ int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset
 	return 0;
 }
 
-/* At the start of the call: the range may still be cut short. */
+/* At the start of the call: see struct clew_open_call. */
 SEC("?tp_btf/xfs_file_buffered_write")
 int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 {
+	struct clew_open_call *open;
+	struct inode *inode;
+	struct touch touch;
+	struct actor actor;
+
 	/* What a module gives the verifier takes for maybe NULL, here and below. */
-	if (call && data)
-		tell_write(call->ki_filp->f_inode, call->ki_pos, data->count, CLEW_EXTENT_WRITE);
+	if (!call || !data || !actor_here(&actor))
+		return 0;
+	inode = call->ki_filp->f_inode;
+	if (!inode || !touch_range(&touch, inode, call->ki_pos, data->count))
+		return 0;
+	touch.task = actor.task;
+	touch_begin(actor.cpu_state);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false, (__u64)inode);
+	open = &actor.cpu_state->call;
+	open->call = (__u64)call;
+	open->data = (__u64)data;
+	open->file = (__u64)call->ki_filp;
+	open->inode_address = (__u64)inode;
+	open->inode = touch.inode;
+	open->offset = touch.offset;
+	open->bytes = touch.bytes;
+	open->device = touch.device;
+	open->task = touch.task;
+	touch_end(actor.cpu_state);
 	return 0;
 }
 

@@ -192,8 +192,13 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		next_task = task_state(next);
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
-	if (unlikely(cpu_state->open))
+	if (unlikely(cpu_state->open)) {
 		tell_extents(cpu, bpf_ktime_get_ns(), 0);
+		if (cpu_state->call.call)
+			call_leave(cpu_state, task_state(prev));
+	}
+	if (next_task && unlikely(next_task->flags & CLEW_TASK_STATE_CALL))
+		call_return(cpu_state, next_task);
 	before = cpu_state->running;
 	/* A state with the task still runnable: a signal kept it from sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);

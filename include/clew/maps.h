@@ -32,6 +32,20 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
 #define CLEW_TASK_STATE_NEW    0x08 /* was never on a CPU */
 #define CLEW_TASK_STATE_PAUSED 0x10 /* `pause` is set */
+#define CLEW_TASK_STATE_CALL   0x20 /* left the CPU within `call` */
+
+/* A call that writes to a file by way of iomap, which tells of it before it copies anything. */
+struct clew_open_call {
+	__u64 call; /* address of the kernel's struct kiocb, 0: none */
+	__u64 data; /* and of its struct iov_iter */
+	__u64 file;
+	__u64 inode_address;
+	__u64 inode;
+	__u64 offset;
+	__u64 bytes;
+	__u32 device;
+	__u32 task;
+};
 
 /*
  * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. In task storage 8 bytes of
@@ -72,6 +86,7 @@ struct clew_task_state {
 	__u32 lock_owner; /* global tid, 0 unknown */
 	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
 	__u8 reserved[3];
+	struct clew_open_call call;
 };
 
 struct clew_count_row {
@@ -137,6 +152,7 @@ struct clew_cpu_state {
 	__u64 named;		     /* the inode whose path was looked at last */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;
+	struct clew_open_call call; /* the latest of the task that runs here; it may be over */
 	__u64 head __attribute__((aligned(64)));
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
@@ -212,8 +228,8 @@ CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1536);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1600);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1600);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1664);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

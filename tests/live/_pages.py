@@ -18,7 +18,7 @@ FOLIO = 64  # pages: no folio of these files is larger
 WRITES = ("write", "part", "store", "direct")
 DROPS = ("truncate", "punch", "delete")
 
-Pass = collections.namedtuple("Pass", "queued issued completed sector writers evidence reason submitter index")
+Pass = collections.namedtuple("Pass", "queued issued completed sector writers before evidence reason submitter index")  # before: writers but for those while it was on its way
 
 
 class Pages:
@@ -32,10 +32,11 @@ class Pages:
                 continue
             for stretch in request["pages"]:
                 writers = frozenset(w["tid"] for w in stretch["writers"])
+                before = frozenset(w["tid"] for w in stretch["writers"] if not w["in_flight"])
                 first = stretch["offset"] // PAGE
                 for i in range((stretch["bytes"] + PAGE - 1) // PAGE):
                     self.passes[(request["dev"], stretch["ino"])][first + i].append(
-                        Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + 8 * i, writers,
+                        Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + 8 * i, writers, before,
                              stretch["evidence"], request["reason"], (request["submitter"] or {}).get("tid"), index))
         for pages in self.passes.values():
             for passes in pages.values():
@@ -97,6 +98,7 @@ def flush_began(story, taken):
 def judge_page(tally, name, acts, inode, page, passes, racing):
     story = Story(acts, inode, page)
     last_end = last_begin = NEVER
+    halfway = set()  # writes that a pass by another fell into, and that were not in it
     for taken in passes:
         tally.count["passes"] += 1
         kept = [w for w in story.writes if not story.gone(w, taken.queued)]
@@ -105,9 +107,12 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             certain = {w["tid"] for w in kept if w["after"] < begin and w["before"] > last_end}
             possible = {w["tid"] for w in kept if w["before"] < end and w["after"] > last_begin}
         else:
-            # One act after the other: a pass within a write is that write's own.
+            # One act after the other: a pass within a write is that write's own. The flusher's comes before or after what it wrote.
             begin = end = taken.issued
-            certain = possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK}
+            during = {w["tid"] for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"} - {taken.submitter}
+            possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK} | halfway
+            certain = possible - during
+            halfway = during - taken.writers
         # A store makes all of a large folio dirty, pages too that nobody touched.
         near = {a["tid"] for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO and last_begin < a["before"] <= taken.queued + SLACK}
         if not possible and taken.writers and taken.writers <= near:

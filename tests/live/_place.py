@@ -108,6 +108,8 @@ class Loop:
                     time.sleep(0.05)
         if self.fd < 0:
             raise Lacking("no such loop device is free")
+        # What a killed test left over.
+        self.unlimit()
         self.direct = False
         if direct:
             try:
@@ -117,8 +119,16 @@ class Loop:
                 pass
 
     def number(self):
-        device = os.fstat(self.fd).st_rdev
+        device = os.stat(self.path).st_rdev
         return f"{os.major(device)}:{os.minor(device)}"
+
+    def unlimit(self):
+        """The limits of what may be dirty stay with the device when it is used anew."""
+        for name, value in (("strict_limit", 0), ("max_ratio", 100)):
+            try:
+                write(f"/sys/class/bdi/{self.number()}/{name}", value)
+            except OSError:
+                pass
 
     def release(self):
         if self.fd >= 0:
@@ -157,6 +167,7 @@ class Place:
 
     def __exit__(self, kind, value, trace):
         for loop in self.loops:
+            loop.unlimit()
             loop.release()
         remove(self.path, os.getpid())
 

@@ -13,8 +13,8 @@ def _own(graph):
     return {task["tid"] for task in graph["tasks"]}
 
 
-def check_writeback(tally, name, graph, edges):
-    """A sync's writeback is owed to just those who wrote since the last."""
+def check_writeback(tally, name, graph, capture, edges):
+    """A sync's writeback is owed to just those who wrote what it found dirty: the flusher may have been there before."""
     tids = _own(graph)
     found = {}
     for edge in edges:
@@ -24,13 +24,11 @@ def check_writeback(tally, name, graph, edges):
             for act in graph["acts"]:
                 if act["what"] == "sync" and act["tid"] == to["tid"] and _during(act, to["at"]):
                     found.setdefault(act["before"], set()).update(o["tid"] for o in edge["from"] if o["tid"] in tids)
-    acts = sorted(graph["acts"], key=lambda a: a["before"])
-    for index, act in enumerate(acts):
+    for act in graph["acts"]:
         if act["call"] != "fsync":
             continue
-        earlier = [a for a in acts[:index] if a["ino"] == act["ino"]]
-        last = max((a["after"] for a in earlier if a["what"] == "sync"), default=0)
-        writers = {a["tid"] for a in earlier if a["what"] == "write" and a["before"] > last}
+        passes = [p for file in graph["files"] if file["ino"] == act["ino"] for taken in capture.passes[(file["dev"], file["ino"])].values() for p in taken]
+        writers = {tid for p in passes if p.submitter == act["tid"] and _during(act, p.queued) for tid in p.before} & tids
         others = found.get(act["before"], set()) - {act["tid"]}
         if others == writers - {act["tid"]}:
             tally.count["writeback"] += 1
@@ -100,7 +98,7 @@ def check_memory(tally, name, graph, capture):
 def compare_waiting(tally, name, graph, capture, edges, waits):
     what = graph["variant"].partition("-")[0]
     if what == "pays":
-        check_writeback(tally, name, graph, edges)
+        check_writeback(tally, name, graph, capture, edges)
     elif what == "ahead":
         check_ahead(tally, name, graph, edges, waits)
     elif what == "journal" and graph["system"] != "btrfs":

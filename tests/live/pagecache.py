@@ -74,7 +74,7 @@ def images(place):
 
 
 def limit(place, system):
-    """Little of this file system may be dirty, whatever else is; it goes with the device. Returns why not."""
+    """Little of this file system may be dirty, whatever else is. Returns why not."""
     device = os.stat(os.path.join(place.path, system)).st_dev
     directory = f"/sys/class/bdi/{os.major(device)}:{os.minor(device)}"
     if system == "btrfs":
