@@ -17,7 +17,7 @@
 /* ns: a row of writes that touched a page is told of as a whole, with a margin. */
 #define ROW_MOST 2000000ull
 /* ns: an upper request ends so much after all that was made of it below. */
-#define UPPER_MOST 1000000000ull
+#define UPPER_MOST 3000000000ull
 
 static int put_event(struct clew_builder *builder, struct page_event event)
 {
