@@ -316,7 +316,14 @@ static int json_answer(const struct answer *answer, bool story)
 
 /* ---- text ---- */
 
-static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused)
+/* Parts of a line, each said behind what was said before. */
+static void print_part(bool *begun, const char *what)
+{
+	printf("%s%s", *begun ? "; " : "    ", what);
+	*begun = true;
+}
+
+static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused, bool *begun)
 {
 	enum { MOST_SHOWN = 4 };
 	unsigned shown = 0;
@@ -327,7 +334,10 @@ static void print_tasks(const struct answer *answer, const struct clew_io_file *
 
 		if (!ns || shown++ >= MOST_SHOWN)
 			continue;
-		fputs(shown > 1 ? ", " : caused ? "; because of " : "; waited: ", stdout);
+		if (shown > 1)
+			fputs(", ", stdout);
+		else
+			print_part(begun, caused ? "because of " : "waited: ");
 		clew_print_task(stdout, answer->trace, share->task, clew_trace_end(answer->trace));
 		printf(" %s", CLEW_DURATION(ns));
 	}
@@ -339,6 +349,7 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 {
 	enum { MOST_SHOWN = 4 };
 	size_t count, shown = 0;
+	bool begun = false;
 	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
 
 	if (!shares)
@@ -355,22 +366,27 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 	for (size_t i = 0; i < count; i++) {
 		if (!wrote(&shares[i]) || shown++ >= MOST_SHOWN)
 			continue;
-		fputs(shown > 1 ? ", " : "    by ", stdout);
+		if (shown > 1)
+			fputs(", ", stdout);
+		else
+			print_part(&begun, "by ");
 		clew_print_safe(stdout, comm_of(answer, shares[i].task));
 		printf("-%u %s", shares[i].pid, CLEW_BYTES(wrote(&shares[i])));
 	}
 	if (shown > MOST_SHOWN)
 		printf(" and %zu more", shown - MOST_SHOWN);
 	free(shares);
-	if (!shown && file->waited_ns)
-		fputs("    by nobody", stdout);
-	print_tasks(answer, file, false);
-	print_tasks(answer, file, true);
-	if (file->unknown_bytes)
-		printf("; %s by unknown writers", CLEW_BYTES(file->unknown_bytes));
-	if (file->unused_bytes)
-		printf("; %s read ahead for nobody", CLEW_BYTES(file->unused_bytes));
-	if (shown || file->waited_ns || file->unknown_bytes || file->unused_bytes)
+	print_tasks(answer, file, false, &begun);
+	print_tasks(answer, file, true, &begun);
+	if (file->unknown_bytes) {
+		print_part(&begun, "");
+		printf("%s by unknown writers", CLEW_BYTES(file->unknown_bytes));
+	}
+	if (file->unused_bytes) {
+		print_part(&begun, "");
+		printf("%s read ahead for nobody", CLEW_BYTES(file->unused_bytes));
+	}
+	if (begun)
 		putchar('\n');
 	return 0;
 }
