@@ -35,74 +35,117 @@ struct text_record {
  * once; hence they take kernel addresses as numbers.
  */
 
-/*
- * Appends one component; returns the new size, the same when it did not fit. The
- * mask gives every turn of a loop the same range, so that the verifier sees that
- * one turn is like the next.
- */
-static __always_inline __u32 path_append(char *path, __u32 size, const void *name)
+/* A walk from a place to the top; its turns are functions, which the verifier checks once and not once a turn. */
+struct path_walk {
+	__u64 at;    /* dentry or kernfs node */
+	__u64 mount; /* 0 none */
+	char *path;  /* CLEW_PATH_SIZE */
+	__u32 size;
+	__u32 ended;
+};
+
+/* Appends one component, unless it does not fit. */
+static __always_inline void path_append(struct path_walk *walk, const void *name)
 {
+	__u32 size = walk->size & (CLEW_PATH_SIZE - 1);
 	long got;
 
-	size &= CLEW_PATH_SIZE - 1;
 	if (size > CLEW_PATH_SIZE - PATH_COMPONENT_SIZE)
-		return size;
-	got = bpf_probe_read_kernel_str(path + size, PATH_COMPONENT_SIZE, name);
-	got = got < 0 ? 0 : got;
-	size = (size + (__u32)got) & (CLEW_PATH_SIZE - 1);
-	barrier_var(size);
-	return size;
+		return;
+	got = bpf_probe_read_kernel_str(walk->path + size, PATH_COMPONENT_SIZE, name);
+	if (got > 0)
+		walk->size = (size + (__u32)got) & (CLEW_PATH_SIZE - 1);
+}
+
+/* What is read is read into one variable: little is left of the stack. */
+static long path_step(__u32 turn, struct path_walk *walk)
+{
+	struct dentry *dentry = (void *)walk->at;
+	struct mount *mount = (void *)walk->mount;
+	__u64 parent, read = 0;
+
+	bpf_core_read(&parent, sizeof(parent), &dentry->d_parent);
+	if (mount)
+		bpf_core_read(&read, sizeof(read), &mount->mnt.mnt_root);
+	if ((__u64)dentry != parent && (__u64)dentry != read) {
+		bpf_core_read(&read, sizeof(read), &dentry->d_name.name);
+		path_append(walk, (void *)read);
+		walk->at = parent;
+		return 0;
+	}
+	read = 0;
+	if (mount)
+		bpf_core_read(&read, sizeof(read), &mount->mnt_parent);
+	if (!read || read == walk->mount) {
+		walk->ended = 1;
+		return 1;
+	}
+	bpf_core_read(&walk->at, sizeof(walk->at), &mount->mnt_mountpoint);
+	walk->mount = read;
+	return 0;
 }
 
 #define MOUNTS_MOST 32
+
+struct mount_walk {
+	__u64 at; /* mount, or link of the list of them */
+	__u64 end;
+	__u64 root;
+	__u64 found;
+};
+
+static long mount_step(__u32 turn, struct mount_walk *walk)
+{
+	struct mount *mount = (void *)walk->at;
+	struct list_head *link = (void *)walk->at;
+
+	if (!walk->at || walk->at == walk->end)
+		return 1;
+	if (bpf_core_field_exists(((struct super_block___chain *)0)->s_mounts)) {
+		/* The newest comes first. */
+		if ((__u64)BPF_CORE_READ(mount, mnt.mnt_root) == walk->root)
+			walk->found = (__u64)mount;
+		walk->at = (__u64)BPF_CORE_READ((struct mount___chain *)mount, mnt_next_for_sb);
+		return 0;
+	}
+	mount = (void *)link - bpf_core_field_offset(struct mount___list, mnt_instance);
+	walk->at = (__u64)BPF_CORE_READ(link, next);
+	if ((__u64)BPF_CORE_READ(mount, mnt.mnt_root) != walk->root)
+		return 0;
+	walk->found = (__u64)mount;
+	return 1;
+}
 
 /* The first place where all of a file system was mounted, NULL if it is not found. */
 static __always_inline struct mount *first_mount(struct super_block *file_system)
 {
 	struct super_block___chain *chain = (void *)file_system;
 	struct super_block___list *list = (void *)file_system;
-	struct dentry *root = BPF_CORE_READ(file_system, s_root);
-	struct mount *found = NULL;
-	int i;
+	struct mount_walk walk = {.root = (__u64)BPF_CORE_READ(file_system, s_root)};
 
 	if (bpf_core_field_exists(chain->s_mounts)) {
-		/* The newest comes first. */
-		struct mount___chain *mount = (void *)BPF_CORE_READ(chain, s_mounts);
-
-		for (i = 0; i < MOUNTS_MOST && mount; i++) {
-			if (BPF_CORE_READ((struct mount *)mount, mnt.mnt_root) == root)
-				found = (void *)mount;
-			mount = BPF_CORE_READ(mount, mnt_next_for_sb);
-		}
+		walk.at = (__u64)BPF_CORE_READ(chain, s_mounts);
 	} else if (bpf_core_field_exists(list->s_mounts)) {
-		struct list_head *at = BPF_CORE_READ(list, s_mounts.next);
-
-		for (i = 0; i < MOUNTS_MOST && at && !found; i++) {
-			struct mount *mount = (void *)at - bpf_core_field_offset(struct mount___list, mnt_instance);
-
-			if (at == (void *)list + bpf_core_field_offset(struct super_block___list, s_mounts))
-				break;
-			if (BPF_CORE_READ(mount, mnt.mnt_root) == root)
-				found = mount;
-			at = BPF_CORE_READ(at, next);
-		}
+		walk.at = (__u64)BPF_CORE_READ(list, s_mounts.next);
+		walk.end = (__u64)list + bpf_core_field_offset(struct super_block___list, s_mounts);
 	}
-	return found;
+	bpf_loop(MOUNTS_MOST, mount_step, &walk, 0);
+	return (struct mount *)walk.found;
 }
 
-/* Sends the path of an inode once; again when its name, its directory or its being deleted has changed. `mount` NULL: where its file system
- * was mounted first. */
-static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, __u32 cpu, __u64 time,
+/*
+ * Sends the path of an inode once; again when its name, its directory or its being deleted has changed. `first`: as seen
+ * where its file system was mounted first, in place of `mount`.
+ */
+static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, bool first, __u32 cpu, __u64 time,
 				      __u32 mount_namespace)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
-	struct dentry *parent, *root;
 	struct path_record *record;
-	struct mount *above;
+	struct path_walk walk = {};
 	struct sent *slot;
-	__u32 links, size = 0;
 	__u64 version;
-	int i;
+	__u32 links;
 
 	if (!cpu_state)
 		return;
@@ -115,7 +158,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_FILE, time, sizeof(*record));
 	if (!record)
 		return;
-	if (!mount)
+	if (first)
 		mount = first_mount(BPF_CORE_READ(inode, i_sb));
 
 	record->file.inode = BPF_CORE_READ(inode, i_ino);
@@ -127,23 +170,13 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
 
-	for (i = 0; i < PATH_COMPONENTS; i++) {
-		root = mount ? BPF_CORE_READ(mount, mnt.mnt_root) : NULL;
-		parent = BPF_CORE_READ(dentry, d_parent);
-		if (dentry == root || dentry == parent) {
-			above = mount ? BPF_CORE_READ(mount, mnt_parent) : NULL;
-			if (!above || above == mount)
-				break;
-			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-			mount = above;
-			continue;
-		}
-		size = path_append(record->path, size, BPF_CORE_READ(dentry, d_name.name));
-		dentry = parent;
-	}
-	if (i == PATH_COMPONENTS)
+	walk.at = (__u64)dentry;
+	walk.mount = (__u64)mount;
+	walk.path = record->path;
+	bpf_loop(PATH_COMPONENTS, path_step, &walk, 0);
+	if (!walk.ended)
 		record->file.header.flags |= CLEW_FILE_TRUNCATED;
-	record->file.path_size = size;
+	record->file.path_size = walk.size;
 	record_submit(record);
 	sent_mark(slot, (__u64)inode, version);
 }
@@ -154,7 +187,7 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	struct vfsmount *vfsmount = BPF_CORE_READ(file, f_path.mnt);
 
 	send_path(BPF_CORE_READ(file, f_inode), BPF_CORE_READ(file, f_path.dentry),
-		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), cpu, time, mount_namespace);
+		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), false, cpu, time, mount_namespace);
 	return 0;
 }
 
@@ -167,7 +200,7 @@ __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 	/* A block device's inode has no name. */
 	if (!name)
 		return 0;
-	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL, cpu, time, 0);
+	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL, true, cpu, time, 0);
 	return 0;
 }
 
@@ -183,6 +216,17 @@ static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *nod
 	if (bpf_core_field_exists(renamed->__parent))
 		return (void *)BPF_CORE_READ(renamed, __parent);
 	return BPF_CORE_READ(node, parent);
+}
+
+static long cgroup_step(__u32 turn, struct path_walk *walk)
+{
+	struct kernfs_node *node = (void *)walk->at, *parent = kernfs_parent(node);
+
+	if (!parent)
+		return 1;
+	path_append(walk, BPF_CORE_READ(node, name));
+	walk->at = (__u64)parent;
+	return 0;
 }
 
 /* The cgroup a task is in for a controller, by the controller's number in the running kernel. */
@@ -223,11 +267,10 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct cgroup *cgroup = (struct cgroup *)cgroup_address;
 	struct cgroup_path_record *record;
-	struct kernfs_node *node, *parent;
+	struct path_walk walk = {};
+	struct kernfs_node *node;
 	struct sent *slot;
-	__u32 size = 0;
 	__u64 id;
-	int i;
 
 	if (!cpu_state)
 		return 0;
@@ -244,16 +287,12 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	record->cgroup.id = id;
 	record->cgroup.hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
 	record->cgroup.reserved = 0;
-	for (i = 0; i < PATH_COMPONENTS; i++) {
-		parent = kernfs_parent(node);
-		if (!parent)
-			break;
-		size = path_append(record->path, size, BPF_CORE_READ(node, name));
-		node = parent;
-	}
-	record->cgroup.path_size = size;
+	walk.at = (__u64)node;
+	walk.path = record->path;
+	bpf_loop(PATH_COMPONENTS, cgroup_step, &walk, 0);
+	record->cgroup.path_size = walk.size;
 	record_submit(record);
-	sent_mark(slot, (__u64)BPF_CORE_READ(cgroup, kn), id);
+	sent_mark(slot, (__u64)node, id);
 	return id;
 }
 

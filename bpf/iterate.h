@@ -12,11 +12,13 @@
 
 #include "life.h"
 
+/* One task at a time is looked at, and little is left of the stack. */
+static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
+
 static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
 					     struct clew_task_state *state)
 {
 	struct clew_task_record record = {};
-	char command_line[CLEW_COMMAND_LINE_SIZE / 2] = {};
 	__u64 start, size = 0;
 
 	/* If it sleeps, the next switch-in shall bring the stamp; if it does not, that holds none yet. */
@@ -36,14 +38,14 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	if (task->mm) {
 		start = BPF_CORE_READ(task, mm, arg_start);
 		size = BPF_CORE_READ(task, mm, arg_end) - start;
-		if (size > sizeof(command_line))
-			size = sizeof(command_line);
-		if (!size || bpf_copy_from_user_task(command_line, size, (void *)start, task, 0))
+		if (size > sizeof(iterated_line))
+			size = sizeof(iterated_line);
+		if (!size || bpf_copy_from_user_task(iterated_line, size, (void *)start, task, 0))
 			size = 0;
 	}
 	record.command_line_size = size;
 	bpf_seq_write(meta->seq, &record, sizeof(record));
-	bpf_seq_write(meta->seq, command_line, sizeof(command_line));
+	bpf_seq_write(meta->seq, iterated_line, sizeof(iterated_line));
 }
 
 static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
