@@ -50,6 +50,7 @@ struct {
 } clew_direct SEC(".maps");
 
 #define LOOP_MAJOR 7
+#define MINOR_BITS 20
 
 #define OPERATION_BITS 0xff
 #define OPERATION_READ 0
@@ -235,7 +236,8 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 	record_submit(record);
 }
 
-static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u8 event)
+/* `disk`: disk_of its device, found first of all: pointers followed behind many branches take the verifier long. */
+static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u32 disk, __u8 event)
 {
 	struct clew_bio *record;
 
@@ -247,7 +249,7 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 	record->sector = bio->bi_iter.bi_sector;
 	record->bytes = bio->bi_iter.bi_size;
 	record->operation = bio->bi_opf;
-	record->device = disk_of(bio->bi_bdev);
+	record->device = disk;
 	record->task = place_serial(place);
 	record->from_sector = 0;
 	record->inode = 0;
@@ -266,9 +268,11 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	struct clew_bio *record;
 	struct walk walk = {};
 	struct place place;
+	__u32 disk;
 
 	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
 		return 0;
+	disk = disk_of(bio->bi_bdev);
 	walk.bio = (__u64)bio;
 	walk.cpu = place.cpu;
 	walk.left = bio->bi_iter.bi_size;
@@ -282,7 +286,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 		walk.reader = place.task->flags & PF_IO_WORKER ? submitter_of(place.task, place_serial(&place)) : place_serial(&place);
 	stretch_added(&walk);
 	tell_range(&place, bio, &walk);
-	record = bio_reserve(&place, bio, CLEW_BIO_QUEUE);
+	record = bio_reserve(&place, bio, disk, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
 	if (walk.stretch.inode) {
@@ -306,11 +310,15 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 {
 	struct clew_bio *record;
 	struct place place;
+	__u32 disk;
 
-	/* A partition's bio is moved within its disk: that is no other device. */
-	if (!enabled || disk_of(bio->bi_bdev) == device || !place_here(&place))
+	if (!enabled)
 		return 0;
-	record = bio_reserve(&place, bio, CLEW_BIO_REMAP);
+	disk = disk_of(bio->bi_bdev);
+	/* A partition's bio is moved within its disk: that is no other device. */
+	if (disk == device || !place_here(&place))
+		return 0;
+	record = bio_reserve(&place, bio, disk, CLEW_BIO_REMAP);
 	if (!record)
 		return 0;
 	record->from_device = device;
@@ -324,10 +332,14 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 {
 	struct clew_bio *record;
 	struct place place;
+	__u32 disk;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
 		return 0;
-	record = bio_reserve(&place, bio, CLEW_BIO_SPLIT);
+	disk = disk_of(bio->bi_bdev);
+	if (!place_here(&place))
+		return 0;
+	record = bio_reserve(&place, bio, disk, CLEW_BIO_SPLIT);
 	if (!record)
 		return 0;
 	record->parent = (__u64)bio->bi_private;
@@ -339,10 +351,14 @@ static __always_inline void bio_merged(struct bio *bio)
 {
 	struct clew_bio *record;
 	struct place place;
+	__u32 disk;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
 		return;
-	record = bio_reserve(&place, bio, CLEW_BIO_MERGE);
+	disk = disk_of(bio->bi_bdev);
+	if (!place_here(&place))
+		return;
+	record = bio_reserve(&place, bio, disk, CLEW_BIO_MERGE);
 	if (record)
 		record_submit(record);
 }
@@ -374,7 +390,7 @@ static __always_inline void window_open(struct place *place, __u64 request)
 	}
 }
 
-static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u8 event)
+static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u32 disk, __u8 event)
 {
 	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
 
@@ -386,7 +402,7 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->bio = (__u64)request->bio;
 	record->allocated = request->start_time_ns;
 	record->bytes = request->__data_len;
-	record->device = disk_of_request(request);
+	record->device = disk;
 	record->operation = request->cmd_flags;
 	record->task = place_serial(place);
 	record->tag = request->tag;
@@ -406,10 +422,14 @@ static __always_inline void request_event(struct request *request, __u8 event)
 {
 	struct clew_request *record;
 	struct place place;
+	__u32 disk;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
 		return;
-	record = request_reserve(&place, request, event);
+	disk = disk_of_request(request);
+	if (!place_here(&place))
+		return;
+	record = request_reserve(&place, request, disk, event);
 	if (record)
 		record_submit(record);
 }
@@ -420,8 +440,8 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 	struct clew_request *record;
 	struct direct *direct;
 	struct place place;
+	__u32 count = 0, disk;
 	struct bio *bio;
-	__u32 count = 0;
 
 	if (!enabled)
 		return 0;
@@ -431,11 +451,12 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 		direct->request = (__u64)request;
 		return 0;
 	}
+	disk = disk_of_request(request);
 	if (!place_here(&place))
 		return 0;
-	if (unlikely(request->q->disk->major == LOOP_MAJOR))
+	if (unlikely(disk >> MINOR_BITS == LOOP_MAJOR))
 		tell_backing(&place, request);
-	record = request_reserve(&place, request, CLEW_REQUEST_ISSUE);
+	record = request_reserve(&place, request, disk, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
 	bio = request->bio;
@@ -475,14 +496,18 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	struct clew_request *record;
 	struct direct *direct;
 	struct place place;
+	__u32 disk;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
+		return 0;
+	disk = disk_of_request(request);
+	direct = direct_of(request);
+	if (!place_here(&place))
 		return 0;
 	window_open(&place, (__u64)request);
-	direct = direct_of(request);
 	if (direct && (direct->request != (__u64)request || !direct->issued))
 		direct = NULL;
-	record = request_reserve(&place, request, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
+	record = request_reserve(&place, request, disk, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
 	if (direct) {
@@ -517,14 +542,16 @@ int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *b
 {
 	struct clew_bio *record;
 	struct place place;
+	__u32 disk;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled)
 		return 0;
-	record = bio_reserve(&place, bio, CLEW_BIO_COMPLETE);
-	if (!record)
+	disk = queue->disk->part0->bd_dev;
+	if (!place_here(&place))
 		return 0;
-	record->device = queue->disk->part0->bd_dev;
-	record_submit(record);
+	record = bio_reserve(&place, bio, disk, CLEW_BIO_COMPLETE);
+	if (record)
+		record_submit(record);
 	return 0;
 }
 

@@ -27,9 +27,9 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u
 	__u32 count = 0;
 
 	if (unlikely(!cpu_state->preempt_count)) {
-		struct rq *rq = current_task->se.cfs_rq->rq;
+		struct rq *rq = BPF_CORE_READ(current_task, se.cfs_rq, rq);
 
-		if (!preempt_count_offset || !rq || (__u32)rq->cpu != cpu)
+		if (!preempt_count_offset || !rq || (__u32)BPF_CORE_READ(rq, cpu) != cpu)
 			return LEVEL_UNKNOWN;
 		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
 	}

@@ -71,15 +71,20 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 {
 	struct touch touch;
 	struct actor actor;
+	struct inode *inode;
 	bool written;
 
-	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host))
+	if (!mapping || !enabled)
+		return 0;
+	/* Pointers are followed first: behind many branches that takes the verifier long. */
+	inode = mapping->host;
+	if (!touch_folio(&touch, folio, inode) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
 	/* The call's own word of it is this one's. */
 	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch);
-	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)mapping->host);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
 	touch_end(actor.cpu_state);
 	return 0;
 }
@@ -89,7 +94,7 @@ static __always_inline void tell_write(struct inode *inode, __u64 offset, __u64 
 	struct touch touch;
 	struct actor actor;
 
-	if (!inode || !actor_here(&actor) || !touch_range(&touch, inode, offset, bytes))
+	if (!enabled || !inode || !touch_range(&touch, inode, offset, bytes) || !actor_here(&actor))
 		return;
 	touch.task = actor.task;
 	tell_touch(&actor, event, &touch, inode);
@@ -307,7 +312,7 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	struct touch touch;
 	struct actor actor;
 
-	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host))
+	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
@@ -331,7 +336,7 @@ static __always_inline void tell_use(struct address_space *mapping, __u64 first,
 	generation = generation_of(mapping->host->i_ino);
 	if (generation->used >= generation->added * USES_EACH)
 		return;
-	if (!actor_here(&actor) || !touch_range(&touch, mapping->host, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT))
+	if (!touch_range(&touch, mapping->host, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) || !actor_here(&actor))
 		return;
 	touch.task = actor.task;
 	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);

@@ -94,6 +94,19 @@ static __always_inline struct file *file_of(struct task_struct *task, __s32 desc
 	return file;
 }
 
+/* The same where it is rarely asked: a global function that the verifier checks once. An address, 0 none. */
+__noinline __u64 find_file(__u64 task_address, __s32 descriptor)
+{
+	struct task_struct *task = (struct task_struct *)task_address;
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+	struct file *file = NULL;
+
+	if (!table || descriptor < 0 || (__u32)descriptor >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor);
+	return (__u64)file;
+}
+
 /* Eight characters as the word they are in memory. */
 #define WORD(a, b, c, d, e, f, g, h)                                                                                                       \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | (__u64)(f) << 40 | (__u64)(g) << 48 |     \

@@ -20,7 +20,7 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory that is cold. */
 	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
 		return false;
-	pending = task->pending.signal.sig[0] | task->signal->shared_pending.signal.sig[0];
+	pending = task->pending.signal.sig[0] | BPF_CORE_READ(task, signal, shared_pending.signal.sig[0]);
 	if (likely(!pending))
 		return false;
 	pending &= ~task->blocked.sig[0];
@@ -51,7 +51,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	__s32 descriptor = -1;
 
 	if (sleeper_class == CLEW_CALL_EPOLL) {
-		struct file *epoll_file = file_of(sleeper, sleeper_call->argument[0]);
+		struct file *epoll_file = (struct file *)find_file(number_of(sleeper), sleeper_call->argument[0]);
 
 		if (epoll_file)
 			file = epoll_ready(epoll_file, &descriptor);
@@ -61,9 +61,9 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 
 		descriptor = -1;
 		if (waker_class == CLEW_CALL_DESCRIPTOR)
-			file = file_of(waker, waker_call->argument[0]);
+			file = (struct file *)find_file(number_of(waker), waker_call->argument[0]);
 		else if (waker_class == CLEW_CALL_DESCRIPTOR2)
-			file = file_of(waker, waker_call->argument[2]);
+			file = (struct file *)find_file(number_of(waker), waker_call->argument[2]);
 		if (file && (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
 			/* The waker's end is not what the sleeper polls: its peer is. */
 			struct socket *socket = BPF_CORE_READ(file, private_data);
@@ -97,7 +97,8 @@ static __always_inline void stamp_completion(struct task_struct *waker, struct c
 	stamp->has_cause = 1;
 }
 
-static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
+/* `born`: it is the first wake of a new task, which was in no call yet. */
+static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -107,7 +108,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
 	enum level level;
-	__u8 context;
+	__u8 context, flags = 0;
 
 	if (!cpu_state)
 		return;
@@ -166,7 +167,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, __u8 flags)
 	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;
 	stamp->flags = flags;
 
-	if (!(flags & CLEW_WAKE_SIGNAL)) {
+	if (!born && !(flags & CLEW_WAKE_SIGNAL)) {
 		struct call sleeper_call;
 		__u8 class = state->class;
 
@@ -191,7 +192,7 @@ int BPF_PROG(clew_sched_waking, struct task_struct *task)
 {
 	if (!enabled)
 		return 0;
-	stamp_wake(task, 0);
+	stamp_wake(task, false);
 	return 0;
 }
 
@@ -200,7 +201,7 @@ int BPF_PROG(clew_sched_wakeup_new, struct task_struct *task)
 {
 	if (!enabled)
 		return 0;
-	stamp_wake(task, 0);
+	stamp_wake(task, true);
 	return 0;
 }
 
