@@ -97,14 +97,6 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	return count - queue;
 }
 
-bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name)
-{
-	char type[128];
-
-	snprintf(type, sizeof(type), "btf_trace_%s", name);
-	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0;
-}
-
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure)
 {
 	const struct btf_type *type;

@@ -19,13 +19,10 @@ struct btf *clew_kernel_btf(struct clew_message *message);
 /* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not tell. */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
-/* Whether BTF has a tracepoint of that name. */
-bool clew_kernel_has_tracepoint(const struct btf *btf, const char *name);
-
-/* How many CPUs there are, of which those with rings are numbered below the result. */
 /* Whether an argument of a tracepoint, counted from 0, is a pointer to that structure. */
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure);
 
+/* How many CPUs there are, of which those with rings are numbered below the result. */
 int clew_kernel_cpus(void);
 
 #endif

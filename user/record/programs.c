@@ -10,6 +10,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +26,8 @@ static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};
 struct types {
 	const struct btf *kernel;
 	struct btf *modules[MODULES];
+	const char **tracepoints; /* names, sorted */
+	size_t tracepoint_count;
 };
 
 /* Of programs for one tracepoint, the one that fits: whether its argument is such a structure. */
@@ -53,6 +56,43 @@ unsigned clew_programs_modules(void)
 	return found;
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All tracepoints at once: each search of its own would go through all types there are. */
+static void list_tracepoints(struct types *types)
+{
+	const char prefix[] = "btf_trace_";
+	size_t room = 0;
+
+	for (size_t i = 0; i <= MODULES; i++) {
+		const struct btf *btf = i == MODULES ? types->kernel : types->modules[i];
+
+		/* A module's types go on where the kernel's end. */
+		for (uint32_t id = btf && i < MODULES ? btf__type_cnt(types->kernel) : 1; btf && id < btf__type_cnt(btf); id++) {
+			const struct btf_type *type = btf__type_by_id(btf, id);
+			const char *name, **larger;
+
+			if (!btf_is_typedef(type))
+				continue;
+			name = btf__name_by_offset(btf, type->name_off);
+			if (strncmp(name, prefix, sizeof(prefix) - 1))
+				continue;
+			if (types->tracepoint_count == room) {
+				larger = reallocarray(types->tracepoints, room = room ? room * 2 : 4096, sizeof(*larger));
+				if (!larger)
+					return;
+				types->tracepoints = larger;
+			}
+			types->tracepoints[types->tracepoint_count++] = name + sizeof(prefix) - 1;
+		}
+	}
+	if (types->tracepoint_count)
+		qsort(types->tracepoints, types->tracepoint_count, sizeof(*types->tracepoints), by_name);
+}
+
 static void types_open(struct types *types, struct btf *kernel)
 {
 	unsigned found = clew_programs_modules();
@@ -61,28 +101,25 @@ static void types_open(struct types *types, struct btf *kernel)
 	for (size_t i = 0; i < MODULES; i++)
 		if (found & (1u << i))
 			types->modules[i] = btf__load_module_btf(modules[i], kernel);
+	list_tracepoints(types);
 }
 
 static void types_close(struct types *types)
 {
 	for (size_t i = 0; i < MODULES; i++)
 		btf__free(types->modules[i]);
+	free(types->tracepoints);
 }
 
 static bool has_tracepoint(const struct types *types, const char *name)
 {
-	if (clew_kernel_has_tracepoint(types->kernel, name))
-		return true;
-	for (size_t i = 0; i < MODULES; i++)
-		if (types->modules[i] && clew_kernel_has_tracepoint(types->modules[i], name))
-			return true;
-	return false;
+	return types->tracepoint_count && bsearch(&name, types->tracepoints, types->tracepoint_count, sizeof(name), by_name);
 }
 
-/* A member of an enumeration that has no name. */
-static bool find_member(const struct btf *btf, const char *name, uint32_t *ret_value)
+/* A member of an enumeration that has no name, among a file's types from `first` on. */
+static bool find_member(const struct btf *btf, uint32_t first, const char *name, uint32_t *ret_value)
 {
-	for (uint32_t id = 1; btf && id < btf__type_cnt(btf); id++) {
+	for (uint32_t id = first; btf && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);
 		const struct btf_enum *members;
 
@@ -107,10 +144,11 @@ static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
 		return;
 	for (size_t i = 0; i <= MODULES; i++) {
 		const struct btf *btf = i == MODULES ? types->kernel : types->modules[i];
+		uint32_t first = i == MODULES ? 1 : btf__type_cnt(types->kernel);
 
-		if (!bpf->rodata->btrfs_inode_tree && find_member(btf, tree, &value))
+		if (!bpf->rodata->btrfs_inode_tree && find_member(btf, first, tree, &value))
 			bpf->rodata->btrfs_inode_tree = value;
-		if (!bpf->rodata->btrfs_written && find_member(btf, written, &value))
+		if (!bpf->rodata->btrfs_written && find_member(btf, first, written, &value))
 			bpf->rodata->btrfs_written = value;
 	}
 	/* Before 6.2 it was no member of an enumeration. */
