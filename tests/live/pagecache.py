@@ -152,9 +152,7 @@ def main():
             names = [f"{program}-{system}" for system in SYSTEMS for program in programs if group != "memory" or system != "btrfs"]
             if GUEST:
                 # Emulated, each takes a minute: what differs between kernels is in these.
-                for name in [name for name in names if "mix-btrfs" in name]:
-                    skip(f"workload {name}", "of older kernels' btrfs neither direct I/O nor why it writes is told")
-                names = [name for name in names if ("mix" in name and "btrfs" not in name) or "journal" in name]
+                names = [name for name in names if "mix" in name or "journal" in name]
             if options.only:
                 names = [name for name in names if any(word in name for word in options.only.split(","))]
             for name in list(names):
