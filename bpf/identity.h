@@ -142,7 +142,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct path_record *record;
-	struct path_walk walk = {};
+	struct path_walk walk;
 	struct sent *slot;
 	__u64 version;
 	__u32 links;
@@ -170,9 +170,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
 
-	walk.at = (__u64)dentry;
-	walk.mount = (__u64)mount;
-	walk.path = record->path;
+	walk = (struct path_walk){.at = (__u64)dentry, .mount = (__u64)mount, .path = record->path};
 	bpf_loop(PATH_COMPONENTS, path_step, &walk, 0);
 	if (!walk.ended)
 		record->file.header.flags |= CLEW_FILE_TRUNCATED;
