@@ -259,7 +259,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		now = bpf_ktime_get_ns();
 	if (open->bytes)
 		tell_extent(cpu_state, cpu, event, now);
-	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP)
+	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR)
 		generation = generation_next(touch->inode);
 	open->begin = now;
 	open->inode = touch->inode;

@@ -319,6 +319,40 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	return 0;
 }
 
+/* A hole that ends within a folio: nobody dirties or drops that. */
+static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 bytes)
+{
+	struct address_space *mapping = folio->mapping;
+	struct touch touch;
+	struct actor actor;
+	__u64 end;
+
+	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes)
+		return;
+	end = (from + bytes) & ~(PAGE_SIZE - 1ULL);
+	from = (from + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1ULL);
+	if (end <= from)
+		return;
+	touch.task = actor.task;
+	touch.offset += from;
+	touch.bytes = end - from;
+	tell_touch(&actor, CLEW_EXTENT_CLEAR, &touch, NULL);
+}
+
+SEC("?tp_btf/ext4_invalidate_folio")
+int BPF_PROG(clew_cache_ext4_clear, struct folio *folio, unsigned long from, unsigned long bytes)
+{
+	tell_clear(folio, from, bytes);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_journalled_invalidate_folio")
+int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned long from, unsigned long bytes)
+{
+	tell_clear(folio, from, bytes);
+	return 0;
+}
+
 /*
  * Uses matter where something was read in, and the first ones most: of a file whose
  * pages were used so often each since they came, no more is told.

@@ -118,7 +118,7 @@ struct clew_open_extent {
 	__u8 reserved;
 };
 
-#define CLEW_EXTENT_EVENTS 6
+#define CLEW_EXTENT_EVENTS 7
 
 /* Handles of one transaction that a task had since it came on the CPU. See struct clew_journal. */
 struct clew_open_handle {
@@ -228,8 +228,8 @@ CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1600);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1664);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1664);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1728);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

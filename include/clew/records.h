@@ -464,6 +464,7 @@ enum clew_extent_event {
 	CLEW_EXTENT_DROP = 3,  /* it left the page cache: its open epochs end unwritten */
 	CLEW_EXTENT_ADD = 4,   /* it came into the page cache for a read that `task` asked for */
 	CLEW_EXTENT_USE = 5,   /* `task` used what was in the page cache */
+	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was written to it before is gone */
 };
 
 /*

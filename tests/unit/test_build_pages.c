@@ -227,6 +227,32 @@ static void test_dropped(void **state)
 	synthetic_done(&s);
 }
 
+/* A hole that ends within a large folio: what is there afterwards is of those who write it anew. */
+static void test_cleared(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 8);
+	touch(&s, 3000, 3010, CLEW_EXTENT_CLEAR, 2, FILE_A, 5, 3);
+	rewrites(&s, 4000, 3, FILE_A, 5, 1);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 6);
+	/* Dirty as a whole once more, while of the cleared pages none was on its way. */
+	touch(&s, 20000, 20020, CLEW_EXTENT_DIRTY, 4, FILE_A, 0, 8);
+	rewrites(&s, 20001, 4, FILE_A, 6, 1);
+	writes_out(&s, 30000, 0x100, FLUSH, 848, FILE_A, 6, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(page_count(trace, 0), 2);
+	assert_writers(trace, 0, 0, 0, 5, "1");
+	assert_writers(trace, 0, 1, 5, 1, "3");
+	assert_int_equal(page_count(trace, 1), 1);
+	assert_writers(trace, 1, 0, 6, 1, "4");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* A large folio becomes dirty as a whole, and only what was written of it goes to the disk. */
 static void test_large_folio(void **state)
 {
@@ -570,11 +596,22 @@ static void test_awaited_commit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_writers),	  cmocka_unit_test(test_on_its_way), cmocka_unit_test(test_between_clean_and_bio),
-		cmocka_unit_test(test_row_across_bio),	  cmocka_unit_test(test_told_late),  cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_large_folio),	  cmocka_unit_test(test_many_files), cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_twice_in_one_pass), cmocka_unit_test(test_reasons),    cmocka_unit_test(test_metadata),
-		cmocka_unit_test(test_throttle),	  cmocka_unit_test(test_read_ahead), cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_all_writers),
+		cmocka_unit_test(test_on_its_way),
+		cmocka_unit_test(test_between_clean_and_bio),
+		cmocka_unit_test(test_row_across_bio),
+		cmocka_unit_test(test_told_late),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_cleared),
+		cmocka_unit_test(test_large_folio),
+		cmocka_unit_test(test_many_files),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_twice_in_one_pass),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_awaited_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -461,6 +461,18 @@ static int drop_segment(struct epoch_table *table, struct segment *segment, uint
 	return unused(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
 }
 
+static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+{
+	(void)table;
+	(void)offset;
+	(void)visit;
+	for (struct epoch *epoch = *first_open(segment); epoch; epoch = epoch->next) {
+		epoch->set = epoch->set_before = 0;
+		epoch->movable = false;
+	}
+	return 0;
+}
+
 static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
 {
 	(void)table;
@@ -538,6 +550,13 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context)
 {
 	struct visit visit = {.range = range, .segment = drop_segment, .callback = (void *)unused, .context = context};
+
+	return visit_range(table, &visit);
+}
+
+int epoch_clear(struct epoch_table *table, const struct file_range *range)
+{
+	struct visit visit = {.range = range, .segment = clear_segment};
 
 	return visit_range(table, &visit);
 }

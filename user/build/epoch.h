@@ -72,6 +72,8 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 /* `unused` is called for what was asked for and never used, with who asked. */
 typedef int (*epoch_unused)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker);
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context);
+/* The pages are empty now, in folios that stay as dirty as they were. */
+int epoch_clear(struct epoch_table *table, const struct file_range *range);
 int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t at);
 /* `used` is called for what somebody asked for and nobody had used yet. */
 typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker, uint64_t asked_at);

@@ -29,7 +29,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 	struct page_table *table = &builder->pages;
 	struct clew_extent *extent = table->free_extents;
 
-	if (record->header.flags > CLEW_EXTENT_USE)
+	if (record->header.flags > CLEW_EXTENT_CLEAR)
 		return 0;
 	if (extent) {
 		table->free_extents = (struct clew_extent *)(uintptr_t)extent->inode;
@@ -585,6 +585,8 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	case CLEW_EXTENT_DROP:
 		r = epoch_drop(epochs, &range, send_unused, &context);
 		break;
+	case CLEW_EXTENT_CLEAR:
+		return epoch_clear(epochs, &range);
 	case CLEW_EXTENT_ADD:
 		if (extent->task != CLEW_NO_TASK)
 			r = epoch_ask(epochs, &range, extent->task, extent->begin);
