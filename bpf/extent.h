@@ -71,6 +71,7 @@ static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, _
 		record_submit(record);
 	}
 	open->bytes = 0;
+	open->inode = 0;
 	return 0;
 }
 
@@ -167,8 +168,12 @@ __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 	for (event = 0; event < CLEW_EXTENT_EVENTS; event++) {
 		struct clew_open_extent *open = &cpu_state->extents[event];
 
-		if (!(cpu_state->open & (1u << event)) || !open->bytes)
+		if (!(cpu_state->open & (1u << event)))
 			continue;
+		if (!open->bytes) {
+			open->inode = 0;
+			continue;
+		}
 		if (now - open->begin < age)
 			left |= 1u << event;
 		else
@@ -236,9 +241,10 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
 	__u64 now = 0;
 
-	if (open->bytes) {
-		bool grows = open->inode == touch->inode && open->offset + open->bytes == touch->offset && open->task == touch->task &&
-			     open->device == touch->device && open->generation == generation && open->written == written;
+	/* Also one that was taken back goes on: there is no need to look at the clock again. */
+	if (open->inode == touch->inode) {
+		bool grows = open->offset + open->bytes == touch->offset && open->task == touch->task && open->device == touch->device &&
+			     open->generation == generation && open->written == written;
 
 		if (unlikely(grows && ++open->grown >= EXTENT_LOOK)) {
 			now = bpf_ktime_get_ns();
@@ -250,9 +256,9 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 			return;
 		}
 		/* A folio's buffers are stored to one by one, and pages are used again and again. */
-		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->inode == touch->inode &&
-		    open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
-		    open->task == touch->task && open->device == touch->device && open->generation == generation)
+		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->offset <= touch->offset &&
+		    touch->offset + touch->bytes <= open->offset + open->bytes && open->task == touch->task &&
+		    open->device == touch->device && open->generation == generation)
 			return;
 	}
 	if (!now)
@@ -301,6 +307,8 @@ static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, _
 	    open->offset > touch->offset || open->task != touch->task || open->device != touch->device)
 		return false;
 	open->bytes -= touch->bytes;
+	if (!open->bytes)
+		open->offset += touch->bytes;
 	return true;
 }
 

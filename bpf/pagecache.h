@@ -45,6 +45,20 @@ static __always_inline void tell_touch(struct actor *actor, __u8 event, const st
 	touch_end(actor->cpu_state);
 }
 
+/* As folio_pages(), of one that the verifier knows. */
+static __always_inline __u32 known_folio_pages(struct folio *folio)
+{
+	struct folio___pages *pages = (void *)folio;
+	struct folio___long *before = (void *)folio;
+
+	/* The flags are a number or a structure with one, but first in any case. */
+	if (!(*(unsigned long *)folio & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
+		return 1;
+	if (bpf_core_field_exists(pages->_nr_pages))
+		return pages->_nr_pages;
+	return bpf_core_field_exists(before->_folio_nr_pages) ? before->_folio_nr_pages : 1;
+}
+
 /* What a folio is of a file. False: of none. */
 static __always_inline bool touch_folio(struct touch *touch, struct folio *folio, struct inode *inode)
 {
@@ -53,7 +67,7 @@ static __always_inline bool touch_folio(struct touch *touch, struct folio *folio
 	touch->inode = inode->i_ino;
 	touch->device = inode->i_sb->s_dev;
 	touch->offset = folio->index << PAGE_SHIFT;
-	touch->bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
+	touch->bytes = (__u64)known_folio_pages(folio) << PAGE_SHIFT;
 	return true;
 }
 
@@ -327,7 +341,8 @@ static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 by
 	struct actor actor;
 	__u64 end;
 
-	if (!mapping || !actor_here(&actor) || !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes)
+	if (!enabled || !mapping || bytes < PAGE_SIZE || !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
+	    !actor_here(&actor))
 		return;
 	end = (from + bytes) & ~(PAGE_SIZE - 1ULL);
 	from = (from + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1ULL);

@@ -107,9 +107,9 @@ struct clew_level {
 /* Touches of a file that have not been told yet: more of the same make it longer. See struct clew_extent. */
 struct clew_open_extent {
 	__u64 begin;
-	__u64 inode;
+	__u64 inode; /* 0: none */
 	__u64 offset;
-	__u64 bytes; /* 0: none */
+	__u64 bytes; /* 0: all of it was taken back, and what comes next goes on there */
 	__u32 device;
 	__u32 task;
 	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
