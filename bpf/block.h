@@ -58,6 +58,7 @@ struct {
 /* How btrfs ends its bios; 0 unknown. */
 const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
+const volatile __u64 btrfs_direct_end; /* and those of direct I/O */
 
 static __always_inline bool is_direct(struct bio *bio)
 {
@@ -145,20 +146,55 @@ static __always_inline __u64 request_above(struct bio *bio)
 	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
 }
 
-/* What btrfs compressed is in pages of no file; the bio's container tells. The stretch is of the file, and longer than the bio. */
-static __always_inline void compressed_stretch(struct bio *bio, struct walk *walk)
+/* The bio is in pages of no file: the container in which btrfs has it tells of which file it is. */
+static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *walk)
 {
-	struct btrfs_bio *of = (void *)(number_of(bio) - bpf_core_field_offset(struct btrfs_bio, bio));
+	struct inode *inode = NULL;
+
+	if (!btrfs_direct_end || !bpf_core_field_exists(of->end_io) || (__u64)BPF_CORE_READ(of, end_io) != btrfs_direct_end)
+		return false;
+	if (bpf_core_field_exists(of->inode)) {
+		inode = (void *)BPF_CORE_READ(of, inode);
+		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode) : NULL;
+	} else if (bpf_core_type_exists(struct btrfs_dio_private)) {
+		struct btrfs_dio_private *io = BPF_CORE_READ(of, private);
+
+		inode = BPF_CORE_READ(io, inode);
+	}
+	if (!inode)
+		return false;
+	walk->stretch.inode = BPF_CORE_READ(inode, i_ino);
+	walk->stretch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
+	walk->stretch.at = 0;
+	walk->direct = 1;
+	walk->left = 0;
+	return true;
+}
+
+/*
+ * Of direct I/O it is what the bio holds; else it was compressed, and the stretch of the file is longer. A global
+ * function, see identity.h.
+ */
+__noinline int contained_stretch(__u64 bio_address, struct walk *walk)
+{
+	struct bio *bio = (struct bio *)bio_address;
+	struct btrfs_bio *of = (void *)bio_address - bpf_core_field_offset(struct btrfs_bio, bio);
 	struct btrfs_bio___ordered *ordered = (void *)of;
-	__u64 end = (__u64)bio->bi_end_io;
+	__u64 end = (__u64)BPF_CORE_READ(bio, bi_end_io);
 	struct btrfs_inode *inode;
 
-	if (!(bio->bi_opf & 1) || (end != btrfs_end_io && end != btrfs_write_end_io) || !bpf_core_field_exists(of->inode) ||
-	    !bpf_core_field_exists(ordered->ordered))
-		return;
+	if (!walk || (end != btrfs_end_io && end != btrfs_write_end_io))
+		return 0;
+	if (is_btrfs_direct(of, walk)) {
+		walk->stretch.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+		return 0;
+	}
+	if (!(walk->operation & 1) || !bpf_core_field_exists(of->inode) || !bpf_core_field_exists(ordered->ordered))
+		return 0;
 	inode = BPF_CORE_READ(of, inode);
 	if (!inode)
-		return;
+		return 0;
 	walk->stretch.inode = BPF_CORE_READ(inode, vfs_inode.i_ino);
 	walk->stretch.device = BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev);
 	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
@@ -167,6 +203,7 @@ static __always_inline void compressed_stretch(struct bio *bio, struct walk *wal
 	walk->compressed = 1;
 	walk->left = 0;
 	generation_next(walk->stretch.inode);
+	return 0;
 }
 
 static __always_inline void direct_stretch(struct bio *bio, struct walk *walk)
@@ -276,13 +313,15 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	walk.bio = (__u64)bio;
 	walk.cpu = place.cpu;
 	walk.left = bio->bi_iter.bi_size;
-	if (is_direct(bio))
+	walk.direct = is_direct(bio);
+	if (walk.direct)
 		direct_stretch(bio, &walk);
 	else if (walk.left)
 		first_stretch(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
-		compressed_stretch(bio, &walk);
-	if (page_cache && walk.paged && (bio->bi_opf & OPERATION_BITS) == OPERATION_READ && (__u32)place.task->tgid != self_pid)
+		contained_stretch(number_of(bio), &walk);
+	if (page_cache && walk.paged && !walk.direct && (bio->bi_opf & OPERATION_BITS) == OPERATION_READ &&
+	    (__u32)place.task->tgid != self_pid)
 		walk.reader = place.task->flags & PF_IO_WORKER ? submitter_of(place.task, place_serial(&place)) : place_serial(&place);
 	stretch_added(&walk);
 	tell_range(&place, bio, &walk);
@@ -292,7 +331,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	if (walk.stretch.inode) {
 		record->inode = walk.stretch.inode;
 		record->file_device = walk.stretch.device;
-		record->index = is_direct(bio) ? ~0ULL : walk.stretch.offset >> PAGE_SHIFT;
+		record->index = walk.direct ? ~0ULL : walk.stretch.offset >> PAGE_SHIFT;
 		if (record->index != ~0ULL && !walk.compressed && !(walk.stretch.offset & (PAGE_SIZE - 1)))
 			record->contiguous = walk.stretch.bytes;
 	}

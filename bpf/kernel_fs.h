@@ -199,11 +199,16 @@ struct btrfs_ordered_extent {
 };
 
 struct btrfs_bio {
-	struct btrfs_inode *inode;
+	struct btrfs_inode *inode; /* since 6.2 or so */
 	__u64 file_offset;
+	void *end_io;
+	void *private;
 	struct bio bio;
 };
 
+struct btrfs_dio_private {
+	struct inode *inode; /* of direct I/O where the bio's own container has none */
+};
 struct btrfs_bio___ordered { /* since 6.4 */
 	struct btrfs_ordered_extent *ordered;
 };

@@ -63,8 +63,8 @@ struct walk {
 	__u32 tell;	 /* the stretch has to be told when it ends */
 	__u32 operation; /* of the bio */
 	__u32 compressed;
-	__u32 paged; /* its pages were looked at */
-	__u32 reserved;
+	__u32 direct;
+	__u32 paged;  /* its pages were looked at */
 	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0 it does not */
 };
 

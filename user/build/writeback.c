@@ -36,6 +36,13 @@ struct dirty_system {
 	struct dirtier dirtiers[BUILD_DIRTIERS];
 };
 
+/* A flusher's time with one order. */
+struct stint {
+	uint64_t began, ended; /* began 0: none; ended UINT64_MAX: it goes on */
+	struct why_written why;
+	uint32_t disk;
+};
+
 /* What a task writes. */
 struct flush {
 	uint64_t inode; /* of the pass over a file it is at, 0 none */
@@ -45,9 +52,7 @@ struct flush {
 	uint32_t device, sync_device;
 	uint32_t sync_call;
 	uint32_t pass, sync_pass;
-	struct why_written why; /* of the flusher's order it is at; reason UNKNOWN: at none */
-	uint32_t disk;		/* of that order */
-	bool ordered;
+	struct stint now, past; /* the flusher's orders it is or was at last, and before that */
 	bool syncs;
 	bool commits;
 };
@@ -152,9 +157,14 @@ static int feed_start(struct clew_builder *builder, const struct clew_writeback 
 
 	if (!flush)
 		return build_nobody(record->task) ? 0 : -ENOMEM;
-	flush->why = why_of_order(builder, record);
-	flush->disk = record->device;
-	flush->ordered = true;
+	flush->past = flush->now;
+	flush->past.ended = earlier(flush->past.ended, builder->now);
+	flush->now = (struct stint){
+		.began = builder->now,
+		.ended = UINT64_MAX,
+		.why = why_of_order(builder, record),
+		.disk = record->device,
+	};
 	return 0;
 }
 
@@ -166,7 +176,7 @@ static int feed_end(struct clew_builder *builder, const struct clew_writeback *r
 	if (known)
 		((struct order *)builder->writebacks.all_orders.data)[*known].at = 0;
 	if (task && task->flush)
-		task->flush->ordered = false;
+		task->flush->now.ended = earlier(task->flush->now.ended, builder->now);
 	return 0;
 }
 
@@ -244,12 +254,21 @@ static bool syncs_now(const struct task *task)
 	return task->flush && task->flush->syncs && task->call_id <= task->flush->sync_call + 1;
 }
 
-/* Pages of a file that are written, or what belongs to that. */
-static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record)
+static const struct stint *stint_at(const struct flush *flush, uint64_t at)
+{
+	if (flush->now.began && flush->now.began <= at)
+		return at < flush->now.ended ? &flush->now : NULL;
+	return flush->past.began && flush->past.began <= at && at < flush->past.ended ? &flush->past : NULL;
+}
+
+/* Pages of a file that are written, or what belongs to that; by what the task was at then, for one that works for it. */
+static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record,
+				      uint64_t at)
 {
 	const struct writeback_table *table = &builder->writebacks;
 	const struct flush *flush = task ? task->flush : NULL;
 	struct why_written why = {.reason = CLEW_REQUEST_REASON_UNKNOWN};
+	const struct stint *stint;
 
 	if (!flush)
 		return why;
@@ -257,12 +276,13 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 		return (struct why_written){.reason = CLEW_REQUEST_REASON_JOURNAL, .pass = flush->pass};
 	if (record->operation & BLOCK_META)
 		return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
-	if (flush->ordered) {
-		why = flush->why;
+	stint = stint_at(flush, at);
+	if (stint) {
+		why = stint->why;
 		why.pass = flush->pass;
 		/* Who had it begin may be made to wait only then. */
 		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
-			const struct background *background = known_entry(&table->wakes, &table->all_wakes, flush->disk);
+			const struct background *background = known_entry(&table->wakes, &table->all_wakes, stint->disk);
 
 			if (background && background->throttled && background->task == why.task)
 				why.reason = CLEW_REQUEST_REASON_THROTTLED;
@@ -295,11 +315,13 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	if (!disk_page && record->inode && record->file_device && record->file_device != record->device &&
 	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
 		return (struct why_written){0};
-	why = why_in_task(builder, task, record);
-	/* A worker writes for who queued its item. */
-	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && build_work_links(builder, task, builder->now, &links) &&
-	    links.count > 0 && !build_nobody(links.of[links.count - 1].task))
-		why = why_in_task(builder, build_task_find(builder, links.of[links.count - 1].task), record);
+	why = why_in_task(builder, task, record, builder->now);
+	/* A worker writes for who queued its item, and that one for who queued its own. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker)
+		build_work_links(builder, task, builder->now, &links);
+	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
+		if (!build_nobody(links.of[i].task))
+			why = why_in_task(builder, build_task_find(builder, links.of[i].task), record, links.of[i].at);
 	/* Whatever had it written, what it is says more. */
 	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
 		why.reason = CLEW_REQUEST_REASON_METADATA;

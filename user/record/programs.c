@@ -219,6 +219,8 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"lo_rw_aio_complete", &bpf->rodata->loop_complete, NULL},
 		{"btrfs_simple_end_io", &bpf->rodata->btrfs_end_io, NULL},
 		{"btrfs_orig_write_end_io", &bpf->rodata->btrfs_write_end_io, NULL},
+		{"btrfs_dio_end_io", &bpf->rodata->btrfs_direct_end, NULL},
+		{"btrfs_end_dio_bio", &bpf->rodata->btrfs_direct_end, NULL}, /* before 6.2 or so */
 		{"xlog_cil_push_work", &bpf->rodata->work_xfs_push, NULL},
 	};
 	uint64_t start, end;
