@@ -81,6 +81,14 @@ static void add(struct table *table, const char *name, const char *tier, bool av
 	snprintf(feature->reason, sizeof(feature->reason), "%s", available ? "" : reason);
 }
 
+/* Why a program cannot be had. */
+static const char *reason_of(int error)
+{
+	if (error == -ENOENT || error == -ESRCH)
+		return "its tracepoint is not in this kernel, or in a module that is not loaded";
+	return strerror(-error);
+}
+
 /* Loads one program alone, and attaches it where it has a tracepoint. 0 or -errno. */
 static int try_program(const char *name)
 {
@@ -207,17 +215,17 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	clew_kernel_symbols_free(symbols);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		error = privileged && btf ? try_one(all, programs[i].program) : -EPERM;
-		add(&table, programs[i].name, "base", !error, privileged && btf ? strerror(-error) : no, programs[i].costs);
+		add(&table, programs[i].name, "base", !error, privileged && btf ? reason_of(error) : no, programs[i].costs);
 	}
 	error = -ENOENT;
 	for (size_t i = 0; error && i < sizeof(throttle_programs) / sizeof(throttle_programs[0]); i++)
 		error = privileged && btf ? try_one(all, throttle_programs[i]) : -EPERM;
-	add(&table, "throttled writers", "base", !error, privileged && btf ? strerror(-error) : no,
+	add(&table, "throttled writers", "base", !error, privileged && btf ? reason_of(error) : no,
 	    "that a writer sleeps because too much is dirty");
 	error = -ENOENT;
 	for (size_t i = 0; error && i < sizeof(ring_programs) / sizeof(ring_programs[0]); i++)
 		error = privileged && btf ? try_one(all, ring_programs[i]) : -EPERM;
-	add(&table, "io_uring", "base", !error, privileged && btf ? strerror(-error) : no, "who submitted what a wait for a ring was for");
+	add(&table, "io_uring", "base", !error, privileged && btf ? reason_of(error) : no, "who submitted what a wait for a ring was for");
 	clew_bpf__destroy(all);
 	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
 	    btf ? "the place of the preempt count is not in BTF" : no,
