@@ -227,6 +227,11 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 		error = privileged && btf ? try_one(all, ring_programs[i]) : -EPERM;
 	add(&table, "io_uring", "base", !error, privileged && btf ? reason_of(error) : no, "who submitted what a wait for a ring was for");
 	clew_bpf__destroy(all);
+	add(&table, "compressed btrfs files", "base",
+	    btf && clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "inode") &&
+		    clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "ordered"),
+	    btf ? "btrfs does not tell of which file a compressed write is, or is not loaded" : no,
+	    "who wrote what such a request carries");
 	add(&table, "contexts", "base", btf && clew_kernel_preempt_count_offset(btf),
 	    btf ? "the place of the preempt count is not in BTF" : no,
 	    "whether a task or an interrupt ended a wait: all such waits are unknown");

@@ -117,6 +117,17 @@ bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsig
 	return type && btf_is_struct(type) && !strcmp(btf__name_by_offset(btf, type->name_off), structure);
 }
 
+bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure, const char *member)
+{
+	struct btf *own = btf__load_module_btf(module, btf);
+	const struct btf *all = own ? own : btf;
+	int id = btf__find_by_name_kind(all, structure, BTF_KIND_STRUCT);
+	bool has = id > 0 && member_offset(all, btf__type_by_id(all, id), member) >= 0;
+
+	btf__free(own);
+	return has;
+}
+
 int clew_kernel_cpus(void)
 {
 	return libbpf_num_possible_cpus();

@@ -22,6 +22,9 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 /* Whether an argument of a tracepoint, counted from 0, is a pointer to that structure. */
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure);
 
+/* Whether a structure has that member, in the kernel itself or in a module that is loaded. */
+bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure, const char *member);
+
 /* How many CPUs there are, of which those with rings are numbered below the result. */
 int clew_kernel_cpus(void);
 
