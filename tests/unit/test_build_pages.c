@@ -450,6 +450,37 @@ static void test_reasons(void **state)
 	synthetic_done(&s);
 }
 
+/* Workers write for a flusher that may be at something else by then. */
+static void test_late_workers(void **state)
+{
+	const uint32_t worker = 7, other = 8;
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 4);
+	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 3, .queued = 5001, .work = 0x10, .function = 1);
+	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2, .device = SYSTEM);
+	/* Queued meanwhile, run after the end. */
+	WRITEBACK(&s, 8000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x99, .device = SYSTEM);
+	WORK(&s, 9000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH, .queued = 7000, .work = 0x20, .function = 2);
+	writes_out(&s, 10000, 0x100, worker, 800, FILE_A, 0, 1);
+	/* The flusher is at its next order. */
+	WRITEBACK(&s, 12000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 3, .device = SYSTEM);
+	writes_out(&s, 13000, 0x100, worker, 816, FILE_A, 2, 1);
+	/* Queued between the orders. */
+	WORK(&s, 15000, .context = CLEW_WAKE_TASK, .worker = other, .queuer = FLUSH, .queued = 9000, .work = 0x30, .function = 2);
+	writes_out(&s, 16000, 0x100, other, 824, FILE_A, 3, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_SYNC);
+	assert_int_equal(reason_task_of(trace, 0), 3);
+	assert_int_equal(reason_of(trace, 1), CLEW_REQUEST_REASON_SYNC);
+	assert_int_equal(reason_of(trace, 2), CLEW_REQUEST_REASON_UNKNOWN);
+	clew_trace_free(trace);
+}
+
 /* A journal's thread makes a disk's page dirty; those that touched its block in handles wrote it. */
 static void test_metadata(void **state)
 {
@@ -608,6 +639,7 @@ int main(void)
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_twice_in_one_pass),
 		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_late_workers),
 		cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_read_ahead),
