@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The consistency check: every problem of a model, one check after the other. What
- * follows what is read off the spans' ranges alone, so that a model whose ESs name
- * other owners is checked too. Cycles are in check_cycle.c.
+ * The consistency check: every problem of a model, one check after the other, of
+ * those that can find any (check_quick.c). What follows what is read off the spans'
+ * ranges alone, so that a model whose ESs name other owners is checked too. Cycles are
+ * in check_cycle.c.
  */
 #include <model/check_internal.h>
 #include <stdarg.h>
@@ -231,16 +232,28 @@ static void check_negative_edges(struct check *check, bool warn)
 int clew_model_check(const struct clew_model *model, bool negative_edges_warn, struct clew_problem **ret_problems, size_t *ret_count)
 {
 	struct check check = {.model = model};
+	unsigned suspects;
 
-	check_order(&check);
-	check_overlap(&check);
-	check_length(&check);
-	check_cycles(&check);
-	check_ends(&check);
-	check_symmetry(&check);
-	check_trigger(&check);
-	check_negative_edges(&check, negative_edges_warn);
-	check_owner(&check);
+	check.r = check_quick(model, &suspects);
+	if (check.r < 0)
+		return check.r;
+	if (suspects & SUSPECT_TIMES) {
+		check_order(&check);
+		check_overlap(&check);
+		check_length(&check);
+	}
+	if (suspects & SUSPECT_CYCLES)
+		check_cycles(&check);
+	if (suspects & SUSPECT_ENDS)
+		check_ends(&check);
+	if (suspects & SUSPECT_SYMMETRY)
+		check_symmetry(&check);
+	if (suspects & SUSPECT_TRIGGER)
+		check_trigger(&check);
+	if (suspects & SUSPECT_NEGATIVE_EDGES)
+		check_negative_edges(&check, negative_edges_warn);
+	if (suspects & SUSPECT_TIMES)
+		check_owner(&check);
 	if (check.r < 0) {
 		free(check.problems);
 		return check.r;

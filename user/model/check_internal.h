@@ -22,4 +22,18 @@ const char *check_name(const struct check *check, uint32_t es);
 
 void check_cycles(struct check *check);
 
+/* What may be wrong. */
+enum {
+	SUSPECT_TIMES = 1, /* of ESs, and whose they are */
+	SUSPECT_CYCLES = 2,
+	SUSPECT_ENDS = 4,
+	SUSPECT_SYMMETRY = 8,
+	SUSPECT_TRIGGER = 16,
+	SUSPECT_NEGATIVE_EDGES = 32,
+	SUSPECT_ALL = 63,
+};
+
+/* What a check has to look at: bits SUSPECT_*. 0 or -ENOMEM. */
+int check_quick(const struct clew_model *model, unsigned *ret_suspects);
+
 #endif
