@@ -2,8 +2,6 @@
 /*
  * Critical paths: endpoints, and the choice of the strategy.
  */
-#include <string.h>
-
 #include "path_internal.h"
 
 static const char *const names[CLEW_STRATEGY_COUNT] = {
@@ -82,6 +80,7 @@ int clew_path_find(struct clew_path_finder *finder, const struct clew_position *
 		wanted.top = 1;
 	if (from->at > to->at)
 		return -ENOENT;
+	reach_forget(finder);
 	switch (wanted.strategy) {
 	case CLEW_STRATEGY_MOST_WORK:
 	case CLEW_STRATEGY_LEAST_WORK:

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <model/vector.h>
 #include <stdlib.h>
+#include <string.h>
 
 static inline clew_time es_length(const struct clew_model *model, uint32_t es)
 {
@@ -100,10 +101,10 @@ struct clew_path_finder {
 	uint32_t count;		/* ESs of the reach */
 };
 
-/* Finds the reach, and every ES's count of edges from within. -ENOENT: no path; -ENOMEM. To be followed by reach_done(), also on failure.
- */
+/* Finds the reach, and every ES's count of edges from within. -ENOENT: no path; -ENOMEM. The finder is new, or forgot the last one. */
 int reach_between(struct clew_path_finder *finder, uint32_t from, uint32_t to, bool all_origins);
-void reach_done(struct clew_path_finder *finder);
+/* Clears what the last search left behind, if it left anything. */
+void reach_forget(struct clew_path_finder *finder);
 
 static inline bool reach_has(const struct clew_path_finder *finder, uint32_t es)
 {
@@ -120,6 +121,18 @@ static inline int list_add(struct vector *list, uint32_t item)
 		return r;
 	((uint32_t *)list->data)[list->count++] = item;
 	return 0;
+}
+
+/* The first *taken items of a queue are done with: where they are most of it, they make room. */
+static inline void list_drop(struct vector *list, size_t *taken)
+{
+	uint32_t *items = list->data;
+
+	if (*taken < 4096 || *taken * 2 < list->count)
+		return;
+	memmove(items, items + *taken, sizeof(*items) * (list->count - *taken));
+	list->count -= *taken;
+	*taken = 0;
 }
 
 /* Adds a path, reading the ESs from the last to the first where `backwards`. Takes a copy. */

@@ -5,8 +5,6 @@
  * every ES is looked at once in each direction at most. Edges are counted on the way
  * back, and those that come from outside are taken off again in the end.
  */
-#include <string.h>
-
 #include "path_internal.h"
 
 /* ESs of a span that are looked at in a row. */
@@ -47,7 +45,7 @@ void clew_path_finder_free(struct clew_path_finder *finder)
 	free(finder);
 }
 
-void reach_done(struct clew_path_finder *finder)
+void reach_forget(struct clew_path_finder *finder)
 {
 	const uint32_t *touched = finder->touched.data;
 
@@ -75,17 +73,10 @@ static int look_at(struct clew_path_finder *finder, uint32_t number)
 /* The spans are taken in turns, so that what lies near in time is looked at together. NULL: none is left. */
 static struct span_reach *next_span(struct clew_path_finder *finder, uint32_t *ret_number)
 {
-	uint32_t *list = finder->worklist.data;
-
 	if (finder->taken == finder->worklist.count)
 		return NULL;
-	*ret_number = list[finder->taken++];
-	/* What was taken makes room. */
-	if (finder->taken >= 4096 && finder->taken * 2 >= finder->worklist.count) {
-		memmove(list, list + finder->taken, sizeof(*list) * (finder->worklist.count - finder->taken));
-		finder->worklist.count -= finder->taken;
-		finder->taken = 0;
-	}
+	*ret_number = ((uint32_t *)finder->worklist.data)[finder->taken++];
+	list_drop(&finder->worklist, &finder->taken);
 	finder->spans[*ret_number].waiting = false;
 	return &finder->spans[*ret_number];
 }

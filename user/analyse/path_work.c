@@ -11,6 +11,9 @@
 
 #include "path_internal.h"
 
+/* So many ESs further on, and so many nodes, memory is fetched. */
+enum { AHEAD = 6, AHEAD_NODES = 12 };
+
 struct heap_item {
 	clew_time work;
 	uint32_t es;
@@ -95,31 +98,21 @@ static bool in_cycle(const struct work *work, uint32_t es)
 
 /* ---- visiting ---- */
 
-/* How many edges an ES still waits for. */
-static uint32_t pending(const struct clew_path_finder *finder, uint32_t es, const struct span_reach *span)
-{
-	const struct path_node *node = &finder->nodes[es];
-	bool predecessor = es > span->first && finder->nodes[es - 1].edges != NODE_DONE;
-
-	return node->edges == NODE_DONE ? 0 : node->edges + predecessor;
-}
-
-static int propose(struct work *work, uint32_t from, uint32_t to, const struct span_reach *span)
+/* An ES leads to another one: `others`, whether that has a predecessor to wait for. */
+static inline int propose(struct work *work, uint32_t from, uint32_t to, bool others)
 {
 	struct clew_path_finder *finder = work->finder;
 	struct path_node *node = &finder->nodes[to];
-	clew_time total;
+	clew_time total = finder->nodes[from].work + es_length(finder->model, to);
+	bool cycle = in_cycle(work, to);
 
-	if (node->edges == NODE_DONE)
-		return 0;
-	total = finder->nodes[from].work + es_length(finder->model, to);
 	if (!node->from || better(work, total, node->work)) {
 		node->work = total;
 		node->from = from + 1;
-		if (in_cycle(work, to))
+		if (cycle)
 			return heap_add(work, to);
 	}
-	if (in_cycle(work, to) || pending(finder, to, span))
+	if (cycle || node->edges || others)
 		return 0;
 	return list_add(&finder->queue, to);
 }
@@ -128,28 +121,33 @@ static int visit(struct work *work, uint32_t es)
 {
 	struct clew_path_finder *finder = work->finder;
 	const struct clew_model *model = finder->model;
-	const struct span_reach *span = &finder->spans[model->es[es].span];
+	struct path_node *nodes = finder->nodes;
+	const struct clew_es *all = model->es;
+	const struct span_reach *span = &finder->spans[all[es].span];
 	uint32_t count;
 	const uint32_t *destinations = targets(model, es, work->all_origins, &count);
-	clew_time end = model->es[es].end;
+	clew_time end = all[es].end;
 	int r = 0;
 
-	finder->nodes[es].edges = NODE_DONE;
+	/* Spans take turns, and there are more of them than the processor sees coming. */
+	if (span->last - es > AHEAD_NODES) {
+		__builtin_prefetch(&all[es + AHEAD]);
+		__builtin_prefetch(&nodes[es + AHEAD_NODES], 1);
+	}
+	nodes[es].edges = NODE_DONE;
 	if (work->order)
 		work->order[es] = work->visited;
 	work->visited++;
-	if (es < span->last)
-		r = propose(work, es, es + 1, span);
+	if (es < span->last && nodes[es + 1].edges != NODE_DONE)
+		r = propose(work, es, es + 1, false);
 	for (uint32_t i = 0; i < count && r == 0; i++) {
-		const struct clew_es *destination = &model->es[destinations[i]];
-		const struct span_reach *reached = &finder->spans[destination->span];
-		struct path_node *node = &finder->nodes[destinations[i]];
+		uint32_t to = destinations[i];
+		const struct span_reach *reached = &finder->spans[all[to].span];
 
-		if (destination->start < end || reached->first == CLEW_NONE || destinations[i] > reached->last)
+		if (all[to].start < end || reached->first == CLEW_NONE || to > reached->last || nodes[to].edges == NODE_DONE)
 			continue;
-		if (node->edges != NODE_DONE)
-			node->edges--;
-		r = propose(work, es, destinations[i], reached);
+		nodes[to].edges--;
+		r = propose(work, es, to, to > reached->first && nodes[to - 1].edges != NODE_DONE);
 	}
 	return r;
 }
@@ -217,16 +215,18 @@ static int break_cycle(struct work *work)
 static int visit_all(struct work *work, uint32_t from)
 {
 	struct clew_path_finder *finder = work->finder;
+	struct vector *queue = &finder->queue;
 	size_t next = 0;
 	int r;
 
 	finder->nodes[from].work = es_length(finder->model, from);
 	r = visit(work, from);
 	while (r == 0 && work->visited < finder->count) {
-		if (next < finder->queue.count)
-			r = visit(work, ((uint32_t *)finder->queue.data)[next++]);
+		if (next < queue->count)
+			r = visit(work, ((uint32_t *)queue->data)[next++]);
 		else
 			r = break_cycle(work);
+		list_drop(queue, &next);
 	}
 	return r;
 }
@@ -329,7 +329,6 @@ int path_work(struct clew_path_finder *finder, uint32_t from, uint32_t to, const
 	} else if (r == 0) {
 		r = add_best(&work, from, to);
 	}
-	reach_done(finder);
 	free(work.order);
 	free(work.rest);
 	free(work.heap);
