@@ -2,7 +2,7 @@
 /*
  * A what-if program as it was written, and one application of it to a trace: what it
  * selects (bind), who waited in which queue (sections), the trace divided where added
- * dependencies land (split), its times (simulate, with cpus and queues), and the model of
+ * dependencies land (split), its times (simulate, with cpus and queues, or plain), and the model of
  * that (result, relink, waits).
  */
 #ifndef CLEW_ANALYSE_WHATIF_INTERNAL_H
@@ -183,7 +183,9 @@ struct whatif {
 	struct event *heap;
 	size_t heap_count, heap_capacity;
 	struct event held;
-	bool holds, ordered;
+	bool holds;
+	bool ordered; /* what happens first makes a difference */
+	bool several; /* there are dependencies of several origins */
 	uint32_t unstarted;
 	clew_time now;
 	struct clew_what_if result;
@@ -212,11 +214,16 @@ int whatif_plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kin
 /* An ES that has all that it needs runs from now on. */
 int whatif_run(struct whatif *w, uint32_t es, clew_time at);
 
+/* What is left of a gap that no dependency ends, by the statements about waits. -EOVERFLOW. */
+int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap);
+
 int whatif_bind(struct whatif *w);
 /* Adds the cuts that its sections need; nothing where neither locks nor devices are simulated. */
 int whatif_sections(struct whatif *w);
 int whatif_split(struct whatif *w);
 int whatif_simulate(struct whatif *w);
+/* The times, where nobody competes and all dependencies are as they were. 0 or an error. */
+int whatif_plain(struct whatif *w);
 int whatif_result(struct whatif *w, struct clew_model **ret_model);
 
 /* So many waits, requests or threads are what statements about a resource apply to. */

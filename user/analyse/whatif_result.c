@@ -277,7 +277,7 @@ static int rearrange(struct result *result)
 	if (r == 0)
 		r = whatif_choose_links(result);
 	/* Without statements about dependencies, waits or resources, and without several origins, they stay as they are. */
-	if (r == 0 && (w->fate || w->left || w->wait_count || w->cpus || w->queues))
+	if (r == 0 && (w->fate || w->several || w->wait_count || w->cpus || w->queues))
 		r = join(result);
 	if (r == 0)
 		r = whatif_add_links(result);

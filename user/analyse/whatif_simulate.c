@@ -175,6 +175,25 @@ static int depart(struct whatif *w, uint32_t dependency, uint32_t es, clew_time 
 	return --w->left[dependency] ? 0 : arrive(w, dependency, w->latest[dependency]);
 }
 
+int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap)
+{
+	const struct clew_es *behind = &w->base.es[es];
+
+	for (uint32_t i = 0; i < w->wait_count; i++) {
+		const struct statement *s = &w->program->statements[w->waits[i].statement];
+		uint64_t kind = behind->wait == CLEW_NONE ? WHATIF_UNTYPED : UINT64_C(1) << w->base.waits[behind->wait].kind;
+
+		if (w->waits[i].spans[behind->span] && s->kinds & kind) {
+			struct factor f = whatif_factor(w, s);
+
+			*ret_gap = 0;
+			return f.numerator > 0 ? whatif_multiply(gap, &f, ret_gap) : 0;
+		}
+	}
+	*ret_gap = gap;
+	return 0;
+}
+
 static inline int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
 {
 	const struct clew_es *behind = &w->base.es[es];
@@ -190,18 +209,7 @@ static inline int gap_before(const struct whatif *w, uint32_t es, clew_time *ret
 		return 0;
 	if (w->cpus)
 		gap -= w->cpus->recorded[es].queued;
-	for (uint32_t i = 0; i < w->wait_count; i++) {
-		const struct statement *s = &w->program->statements[w->waits[i].statement];
-		uint64_t kind = behind->wait == CLEW_NONE ? WHATIF_UNTYPED : UINT64_C(1) << w->base.waits[behind->wait].kind;
-
-		if (w->waits[i].spans[behind->span] && s->kinds & kind) {
-			struct factor f = whatif_factor(w, s);
-
-			return f.numerator > 0 ? whatif_multiply(gap, &f, ret_gap) : 0;
-		}
-	}
-	*ret_gap = gap;
-	return 0;
+	return whatif_gap(w, es, gap, ret_gap);
 }
 
 /* ---- gates ---- */
@@ -506,13 +514,22 @@ static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uin
 	return 0;
 }
 
+/* Only slots and the first of several origins depend on what happens before what. */
+static void look_at_dependencies(struct whatif *w)
+{
+	w->ordered = w->gate_count > 0 || w->cpus || w->queues;
+	for (uint32_t i = 0; i < w->base.dependency_count; i++) {
+		const struct clew_dependency *d = &w->base.dependencies[i];
+
+		w->several |= d->origins.count > 1;
+		w->ordered |= d->origins.count > 1 && d->mode == CLEW_MODE_OR;
+	}
+}
+
 static int prepare_edges(struct whatif *w)
 {
-	bool several = false;
 	int r = 0;
 
-	/* Only slots and the first of several origins depend on what happens before what. */
-	w->ordered = w->gate_count > 0 || w->cpus || w->queues;
 	if (w->edge_count) {
 		w->fate = calloc((size_t)w->base.destination_count + 1, sizeof(*w->fate));
 		w->changed = calloc((size_t)w->base.destination_count + 1, sizeof(*w->changed));
@@ -524,8 +541,6 @@ static int prepare_edges(struct whatif *w)
 		uint32_t trigger = d->origins.count ? w->base.origins[d->origins.first] : CLEW_NONE;
 		bool added = whatif_is_added(w, i);
 
-		several |= d->origins.count > 1;
-		w->ordered |= d->origins.count > 1 && d->mode == CLEW_MODE_OR;
 		for (uint32_t slot = d->destinations.first; slot < d->destinations.first + d->destinations.count && r == 0; slot++) {
 			uint32_t es = w->base.destinations[slot];
 			bool follows = trigger != CLEW_NONE && w->base.es[trigger].end <= w->base.es[es].start;
@@ -543,7 +558,7 @@ static int prepare_edges(struct whatif *w)
 				w->state[es] |= STATE_ARRIVAL;
 		}
 	}
-	if (r == 0 && several) {
+	if (r == 0 && w->several) {
 		w->left = malloc((size_t)w->base.dependency_count * sizeof(*w->left));
 		w->latest = malloc((size_t)w->base.dependency_count * sizeof(*w->latest));
 		if (!w->left || !w->latest)
@@ -570,25 +585,31 @@ static int prepare_resources(struct whatif *w)
 	return r;
 }
 
+/* Of all spans, as a program found them or left them. */
+static void find_bounds(const struct whatif *w, const struct clew_es *es, clew_time *ret_start, clew_time *ret_end)
+{
+	*ret_start = w->base.es_count ? INT64_MAX : 0;
+	*ret_end = w->base.es_count ? INT64_MIN : 0;
+	for (uint32_t i = 0; i < w->base.span_count; i++) {
+		struct clew_range range = w->base.spans[i].elementary;
+		clew_time start = es[range.first].start, end = es[range.first + range.count - 1].end;
+
+		*ret_start = start < *ret_start ? start : *ret_start;
+		*ret_end = end > *ret_end ? end : *ret_end;
+	}
+}
+
 static int prepare(struct whatif *w)
 {
 	int r;
 
-	w->es_memory.item = sizeof(*w->es);
 	w->state = calloc((size_t)w->base.es_count + 1, sizeof(*w->state));
-	if (!w->state || vector_reserve(&w->es_memory, (size_t)w->base.es_count + 1) < 0)
+	if (!w->state)
 		return -ENOMEM;
-	w->es = w->es_memory.data;
-	r = prepare_resources(w);
-	if (r == 0)
-		r = prepare_edges(w);
-	w->unstarted = w->base.es_count;
+	r = prepare_edges(w);
 	w->now = INT64_MIN;
-	w->result.before_start = w->base.es_count ? INT64_MAX : 0;
-	w->result.before_end = w->base.es_count ? INT64_MIN : 0;
 	for (uint32_t i = 0; i < w->base.span_count && r == 0; i++) {
-		const struct clew_span *span = &w->base.spans[i];
-		struct clew_range range = span->elementary;
+		struct clew_range range = w->base.spans[i].elementary;
 		const struct clew_es *es = &w->base.es[range.first];
 
 		for (uint32_t j = 0; j < range.count; j++) {
@@ -597,17 +618,14 @@ static int prepare(struct whatif *w)
 			if (j)
 				w->state[range.first + j] |= STATE_PREDECESSOR;
 		}
-		if (es[0].start < w->result.before_start)
-			w->result.before_start = es[0].start;
-		if (es[range.count - 1].end > w->result.before_end)
-			w->result.before_end = es[range.count - 1].end;
 		if (!(w->state[range.first] & STATE_ARRIVAL))
 			r = reach(w, range.first, w->early && w->early[i] ? w->earliest : es[0].start, 0);
 	}
 	return r;
 }
 
-int whatif_simulate(struct whatif *w)
+/* One event after the other. */
+static int run_events(struct whatif *w)
 {
 	struct event event;
 	int r = prepare(w);
@@ -623,19 +641,30 @@ int whatif_simulate(struct whatif *w)
 		if (r == 0 && w->unstarted)
 			r = stuck(w);
 	}
-	if (r == 0 && w->cpus)
-		r = cpus_sort_cuts(w);
+	return r;
+}
+
+int whatif_simulate(struct whatif *w)
+{
+	int r;
+
+	w->es_memory.item = sizeof(*w->es);
+	if (vector_reserve(&w->es_memory, (size_t)w->base.es_count + 1) < 0)
+		return -ENOMEM;
+	w->es = w->es_memory.data;
+	w->unstarted = w->base.es_count;
+	find_bounds(w, w->base.es, &w->result.before_start, &w->result.before_end);
+	r = prepare_resources(w);
 	if (r < 0)
 		return r;
-	w->result.after_start = w->base.es_count ? INT64_MAX : 0;
-	w->result.after_end = w->base.es_count ? INT64_MIN : 0;
-	for (uint32_t i = 0; i < w->base.span_count; i++) {
-		struct clew_range range = w->base.spans[i].elementary;
-
-		if (w->es[range.first].start < w->result.after_start)
-			w->result.after_start = w->es[range.first].start;
-		if (w->es[range.first + range.count - 1].end > w->result.after_end)
-			w->result.after_end = w->es[range.first + range.count - 1].end;
-	}
-	return 0;
+	look_at_dependencies(w);
+	if (w->ordered || w->edge_count || w->added_count || w->program->count == 0)
+		r = run_events(w);
+	else
+		r = whatif_plain(w);
+	if (r == 0 && w->cpus)
+		r = cpus_sort_cuts(w);
+	if (r == 0)
+		find_bounds(w, w->es, &w->result.after_start, &w->result.after_end);
+	return r;
 }
