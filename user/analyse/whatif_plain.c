@@ -8,7 +8,7 @@
 #include "whatif_internal.h"
 
 /* So many ESs, and so many whose dependencies are known then, before it is needed, memory is fetched. */
-enum { AHEAD = 8, AHEAD_DEPENDENCY = 4 };
+enum { AHEAD = 8, AHEAD_DEPENDENCY = 5, AHEAD_ORIGIN = 2 };
 
 struct runner {
 	clew_time end;	      /* of the ES that it ran last */
@@ -50,17 +50,26 @@ static void wake(struct plain *p, uint32_t waiter)
 	}
 }
 
+/* One step of the way from an ES to what it waits for at a time, each when the one before has come. */
 static inline void fetch_ahead(const struct whatif *w, uint32_t es)
 {
+	const struct clew_es *old = &w->base.es[es];
 	uint32_t in;
 
 	if (w->base.es_count - es <= AHEAD)
 		return;
-	__builtin_prefetch(&w->base.es[es + AHEAD]);
+	__builtin_prefetch(old + AHEAD);
 	__builtin_prefetch(&w->es[es + AHEAD], 1);
-	in = w->base.es[es + AHEAD_DEPENDENCY].in;
+	in = old[AHEAD_DEPENDENCY].in;
 	if (in != CLEW_NONE)
 		__builtin_prefetch(&w->base.dependencies[in]);
+	in = old[AHEAD_ORIGIN].in;
+	if (in != CLEW_NONE && w->base.dependencies[in].origins.count) {
+		uint32_t origin = w->base.origins[w->base.dependencies[in].origins.first];
+
+		__builtin_prefetch(&w->base.es[origin].end);
+		__builtin_prefetch(&w->es[origin].end, 1);
+	}
 }
 
 /* When all origins that count have ended. 1: that is known; 0: *ret_wanted has not run yet. */

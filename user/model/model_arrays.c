@@ -7,9 +7,10 @@
 #include <clew/tokens.h>
 #include <model/model_internal.h>
 
-static bool fits(uint32_t index, uint32_t count)
+/* Or it is none: the number behind that is 0. */
+static inline bool fits(uint32_t index, uint32_t count)
 {
-	return index == CLEW_NONE || index < count;
+	return index + 1 <= count;
 }
 
 static bool range_fits(struct clew_range range, uint32_t count)
@@ -43,16 +44,25 @@ static void choose(const struct clew_model *like, const struct clew_model *array
 	}
 }
 
-static bool do_times_fit(const struct clew_model *model)
+/* Nearly all do: the conditions are put together, not looked at one after the other. */
+static bool do_es_fit(const struct clew_model *model)
 {
+	bool wrong = false;
+
 	for (uint32_t i = 0; i < model->es_count; i++) {
 		const struct clew_es *es = &model->es[i];
-		uint32_t mark_end = i + 1 < model->es_count ? model->es[i + 1].mark : model->mark_count;
+		uint32_t mark_end = i + 1 < model->es_count ? es[1].mark : model->mark_count;
 
-		if (es->span >= model->span_count || !fits(es->in, model->dependency_count) || !fits(es->out, model->dependency_count) ||
-		    !fits(es->wait, model->wait_count) || es->mark > mark_end)
-			return false;
+		wrong |= (es->span >= model->span_count) | !fits(es->in, model->dependency_count) |
+			 !fits(es->out, model->dependency_count) | !fits(es->wait, model->wait_count) | (es->mark > mark_end);
 	}
+	return !wrong;
+}
+
+static bool do_times_fit(const struct clew_model *model)
+{
+	if (!do_es_fit(model))
+		return false;
 	for (uint32_t i = 0; i < model->dependency_count; i++) {
 		const struct clew_dependency *dependency = &model->dependencies[i];
 

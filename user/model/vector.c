@@ -11,7 +11,7 @@
 
 #define VECTOR_FIRST  1024u
 #define VECTOR_MAPPED (256u << 10) /* smaller ones are the heap's: thousands of them cost no system call */
-#define VECTOR_HUGE   (64u << 20)  /* from here on, ask for huge pages */
+#define VECTOR_HUGE   (4u << 20)   /* from here on, ask for huge pages: an access costs no walk through the page tables */
 #define ARENA_BLOCK   (64u << 10)
 
 static void *grow_heap(void *data, size_t bytes, size_t wanted)
