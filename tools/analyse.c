@@ -4,7 +4,7 @@
  * in 64 spans and says how much CPU time each analysis of the whole of it took, as one JSON
  * object.
  *
- * Usage: analyse ITEM COUNT     items: path slack blame what_if
+ * Usage: analyse ITEM COUNT     items: path slack blame what_if check
  */
 #include <clew/blame.h>
 #include <clew/model_make.h>
@@ -235,6 +235,23 @@ static int time_what_if(const struct clew_model *arrays)
 	return r < 0 ? 3 : 0;
 }
 
+static int time_check(const struct clew_model *arrays)
+{
+	struct clew_model *model = full(arrays);
+	struct clew_problem *problems = NULL;
+	double begin = now();
+	size_t count = 0;
+	int r = model ? clew_model_check(model, true, &problems, &count) : -ENOMEM;
+
+	if (r == 0)
+		printf(",\"check\":{\"seconds\":%.6f,\"problems\":%zu}", now() - begin, count);
+	else
+		fprintf(stderr, "analyse: check: %s\n", strerror(-r));
+	free(problems);
+	clew_model_free(model);
+	return r < 0 ? 3 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct clew_model model;
@@ -254,6 +271,8 @@ int main(int argc, char **argv)
 		status = time_blame(&model);
 	if (!strcmp(argv[1], "what_if"))
 		status = time_what_if(&model);
+	if (!strcmp(argv[1], "check"))
+		status = time_check(&model);
 	puts("}");
 	return status;
 }
