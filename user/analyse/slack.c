@@ -8,7 +8,8 @@
 #include "big.h"
 #include "slack_internal.h"
 
-enum { AHEAD = 16 }; /* so many steps before something is needed it is fetched from memory */
+/* So many steps before something is needed it is fetched from memory: a row, its ES, and the dependency of that. */
+enum { AHEAD = 32, AHEAD_ES = 20, AHEAD_DEPENDENCY = 10 };
 
 struct slack_work {
 	const struct clew_model *model;
@@ -108,14 +109,33 @@ static uint32_t moment_end(const struct slack_work *work, uint32_t at)
 	return end;
 }
 
+/* Of the rows from `at` on, in order of start or against it. `back`: what an ES leads to is looked at, not what leads to it. */
+static inline void fetch_ahead(const struct slack_work *work, uint32_t at, bool back)
+{
+	const struct clew_model *model = work->model;
+	const struct clew_slack_row *rows = work->slack.rows;
+	uint32_t left = back ? at + 1 : work->slack.count - at, step = back ? UINT32_MAX : 1, dependency;
+	const struct clew_es *es;
+
+	if (left <= AHEAD)
+		return;
+	__builtin_prefetch(&rows[work->by_start[at + step * AHEAD]], 1);
+	es = &model->es[rows[work->by_start[at + step * AHEAD_ES]].es];
+	__builtin_prefetch(es);
+	__builtin_prefetch(&es->out);
+	es = &model->es[rows[work->by_start[at + step * AHEAD_DEPENDENCY]].es];
+	dependency = back ? es->out : es->in;
+	if (dependency != CLEW_NONE)
+		__builtin_prefetch(&model->dependencies[dependency]);
+}
+
 static void solve(const struct slack_work *work)
 {
 	uint32_t count = work->slack.count, end;
 	bool changed;
 
 	for (uint32_t at = 0; at < count; at = end) {
-		if (count - at > AHEAD)
-			__builtin_prefetch(&work->slack.rows[work->by_start[at + AHEAD]], 1);
+		fetch_ahead(work, at, false);
 		end = moment_end(work, at);
 		do {
 			changed = false;
@@ -124,8 +144,7 @@ static void solve(const struct slack_work *work)
 		} while (changed && end - at > 1);
 	}
 	for (uint32_t next = count; next; next = end) {
-		if (next > AHEAD)
-			__builtin_prefetch(&work->slack.rows[work->by_start[next - 1 - AHEAD]], 1);
+		fetch_ahead(work, next - 1, true);
 		end = next - 1;
 		if (!length_of(work, work->by_start[end])) {
 			clew_time moment = work->model->es[work->slack.rows[work->by_start[end]].es].start;
@@ -183,7 +202,7 @@ static int analyse(struct slack_work *work)
 	if (r < 0)
 		return r;
 	keys = big_alloc(work->slack.count, sizeof(*keys));
-	spare = big_alloc(work->slack.count, sizeof(*spare));
+	spare = big_alloc(SLACK_SPARE(work->slack.count), sizeof(*spare));
 	if (keys && spare) {
 		/* Of what starts at one moment first what has no length; so stable sorting leaves neighbours in order. */
 		for (uint32_t i = 0; i < work->slack.count; i++) {

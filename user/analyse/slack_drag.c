@@ -3,8 +3,9 @@
  * Drag. Of an ES x it takes the least slack among the others a with
  * earliest_start(a) < end(x) and latest_finish(a) > start(x). The ESs are gone through
  * by start, the last one first, after all were entered whose latest finish lies behind
- * it; they are entered in order of their earliest start, of which those before end(x)
- * are a prefix. Least slacks of prefixes come from a tree of sixteens.
+ * it; in order of their earliest start, those before end(x) are a prefix. Least slacks of
+ * prefixes come from a tree of sixteens; x itself is always among them, so that the second
+ * least counts where the least may be its own.
  */
 #include "big.h"
 #include "slack_internal.h"
@@ -18,65 +19,74 @@ struct ranked {
 	uint32_t rank;
 };
 
-struct tree {
-	clew_time *levels[LEVELS]; /* [0]: by rank; above each the least of sixteen below */
-	unsigned count;
-	clew_time *memory;
+/* The two least slacks of what was entered; INT64_MAX: there is none. */
+struct two_least {
+	clew_time first, second;
 };
 
-static int tree_new(struct tree *tree, uint32_t count)
+/*
+ * Each item has those of its own place and of the places before it in its sixteen.
+ * The sixteens of a level are the places of the next one.
+ */
+struct tree {
+	struct two_least *levels[LEVELS];
+	unsigned count;
+};
+
+/* In memory that was there for something else. One place more than there are, so that the highest level is never asked for all of its own.
+ */
+static void tree_begin(struct tree *tree, struct sort_key *memory, uint32_t count)
 {
-	size_t total = 0, at = 0, sizes[LEVELS], size = count;
+	struct two_least *items = (struct two_least *)memory;
+	size_t at = 0, size = (size_t)count + 1;
 
 	tree->count = 0;
 	do {
 		size = (size + FAN - 1) / FAN * FAN;
-		sizes[tree->count++] = size;
-		total += size;
+		tree->levels[tree->count++] = items + at;
+		at += size;
 		size /= FAN;
 	} while (size > 1);
-	tree->memory = big_alloc(total, sizeof(*tree->memory));
-	if (!tree->memory)
-		return -ENOMEM;
-	for (size_t i = 0; i < total; i++)
-		tree->memory[i] = INT64_MAX;
-	for (unsigned level = 0; level < tree->count; level++) {
-		tree->levels[level] = tree->memory + at;
-		at += sizes[level];
-	}
-	return 0;
+	for (size_t i = 0; i < at; i++)
+		items[i] = (struct two_least){INT64_MAX, INT64_MAX};
 }
 
+static inline void take(struct two_least *least, clew_time slack)
+{
+	if (slack < least->first) {
+		least->second = least->first;
+		least->first = slack;
+	} else if (slack < least->second) {
+		least->second = slack;
+	}
+}
+
+/* Where it is not among the two least, it is not further on either. */
 static void tree_enter(struct tree *tree, uint32_t rank, clew_time slack)
 {
-	for (unsigned level = 0; level < tree->count && slack < tree->levels[level][rank]; level++, rank >>= FAN_BITS)
-		tree->levels[level][rank] = slack;
+	for (unsigned level = 0; level < tree->count; level++, rank >>= FAN_BITS) {
+		struct two_least *items = tree->levels[level];
+
+		for (uint32_t i = rank; i <= (rank | (FAN - 1)); i++) {
+			if (slack >= items[i].second)
+				return;
+			take(&items[i], slack);
+		}
+	}
 }
 
-static clew_time least_of(const clew_time *items, uint32_t first, uint32_t end, clew_time least)
+/* The two least of the ranks before `end`. */
+static inline struct two_least tree_least(const struct tree *tree, uint32_t end)
 {
-	for (uint32_t i = first; i < end; i++)
-		least = items[i] < least ? items[i] : least;
-	return least;
-}
+	struct two_least least = {INT64_MAX, INT64_MAX};
 
-/* The least of ranks first..end-1. */
-static clew_time tree_least(const struct tree *tree, uint32_t first, uint32_t end)
-{
-	clew_time least = INT64_MAX;
+	for (unsigned level = 0; end && level < tree->count; level++, end >>= FAN_BITS) {
+		const struct two_least *item = &tree->levels[level][end - 1];
 
-	for (unsigned level = 0; first < end; level++) {
-		const clew_time *items = tree->levels[level];
-		uint32_t above = (first + FAN - 1) >> FAN_BITS, above_end = end >> FAN_BITS;
-
-		if (above >= above_end)
-			return least_of(items, first, end, least);
-		least = least_of(items, first, above << FAN_BITS, least);
-		least = least_of(items, above_end << FAN_BITS, end, least);
-		first = above;
-		end = above_end;
-		if (level + 1 == tree->count)
-			return least_of(items, first << FAN_BITS, end << FAN_BITS, least);
+		if (!(end & (FAN - 1)))
+			continue;
+		take(&least, item->first);
+		take(&least, item->second);
 	}
 	return least;
 }
@@ -113,9 +123,9 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 	struct ranked *ranked = big_alloc(count, sizeof(*ranked));
 	clew_time *starts = big_alloc(count, sizeof(*starts));
 	struct clew_slack_row *rows = slack->rows;
-	struct tree tree = {.memory = NULL};
+	struct tree tree;
 
-	if (!ranked || !starts || tree_new(&tree, count + 1) < 0) {
+	if (!ranked || !starts) {
 		free(ranked);
 		free(starts);
 		return -ENOMEM;
@@ -134,39 +144,35 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 		ranked[i].slack = clew_slack_of(model, &rows[i]);
 	}
 	sort_keys(keys, spare, count);
+	tree_begin(&tree, spare, count);
 
 	for (uint32_t i = count; i--;) {
 		struct clew_slack_row *row = &rows[by_start[i]];
 		const struct clew_es *es = &model->es[row->es];
-		const struct ranked *own = &ranked[by_start[i]];
-		uint32_t end;
-		clew_time least;
+		struct two_least least;
+		clew_time drag;
 
-		if (i >= AHEAD) {
+		if (i >= 2 * AHEAD) {
 			__builtin_prefetch(&ranked[by_start[i - AHEAD]]);
-			__builtin_prefetch(&rows[by_start[i - AHEAD]], 1);
+			__builtin_prefetch(&rows[by_start[i - 2 * AHEAD]], 1);
+			__builtin_prefetch(&model->es[rows[by_start[i - AHEAD]].es]);
 		}
 		for (; entered && key_time(keys[entered - 1].key) > es->start; entered--) {
 			const struct ranked *other = &ranked[keys[entered - 1].index];
 
-			if (entered > AHEAD)
-				__builtin_prefetch(&ranked[keys[entered - 1 - AHEAD].index]);
-
+			if (entered > 2 * AHEAD) {
+				__builtin_prefetch(&ranked[keys[entered - 1 - 2 * AHEAD].index]);
+				__builtin_prefetch(&tree.levels[0][ranked[keys[entered - 1 - AHEAD].index].rank], 1);
+			}
 			tree_enter(&tree, other->rank, other->slack);
 		}
 		if (es->end == es->start)
 			continue;
-		end = near = count_before(starts, count, es->end, near);
-		least = tree_least(&tree, 0, end);
-		if (least == own->slack) {
-			clew_time above = own->rank < end ? tree_least(&tree, own->rank + 1, end) : INT64_MAX;
-
-			least = tree_least(&tree, 0, own->rank < end ? own->rank : end);
-			least = above < least ? above : least;
-		}
-		row->drag = least < es->end - es->start ? least : es->end - es->start;
+		near = count_before(starts, count, es->end, near);
+		least = tree_least(&tree, near);
+		drag = least.first == ranked[by_start[i]].slack ? least.second : least.first;
+		row->drag = drag < es->end - es->start ? drag : es->end - es->start;
 	}
-	free(tree.memory);
 	free(starts);
 	free(ranked);
 	return 0;
