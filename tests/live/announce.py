@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from _live import PATIENCE, WORKLOADS, answer, clew, feature, finish, ok, scratch, skip, skip_all, start_recording, stop_recording
+from _live import GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, ok, scratch, skip, skip_all, start_recording, stop_recording
 from _place import Lacking, Place
 
 DATABASE = os.path.join(WORKLOADS, "database")
@@ -82,7 +82,7 @@ def test_callers(place):
     capture, truth = record("announced", place)
     if capture:
         check_calls("an announced interface", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=False)
-    capture, truth = record("attribute", place)
+    capture, truth = (None, None) if GUEST else record("attribute", place)
     if capture:
         check_calls("an attribute", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=True)
 
@@ -194,7 +194,8 @@ def main():
             directory = os.path.join(place.path, "ext4")
             if not os.path.isdir(directory):
                 skip_all("no ext4: " + str(place.lacks))
-            for test in (test_callers, test_layers_between, test_window, test_nesting, test_described_layer, test_writeback, test_late):
+            # Emulated, each takes a while: what no kernel has a part in is left to the others.
+            for test in (test_callers, test_nesting, test_described_layer, test_writeback, test_late) + (() if GUEST else (test_layers_between, test_window)):
                 test(directory)
     except Lacking as lacking:
         skip_all(str(lacking))
