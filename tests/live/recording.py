@@ -168,13 +168,13 @@ def loses_little():
 def full_disk():
     place = scratch("full")
     os.makedirs(place)
-    if run("mount", "-t", "tmpfs", "-o", f"size={64 if GUEST else 128}k", "none", place).returncode != 0:
+    if run("mount", "-t", "tmpfs", "-o", "size=128k", "none", place).returncode != 0:
         skip("full disk", "a tmpfs cannot be mounted here")
         return
     try:
         path = os.path.join(place, "trace.clew")
         # The command is left to end by itself, whatever becomes of its recording.
-        script = f"for i in $(seq {25 if GUEST else 300}); do {WORKLOADS}/race --seed $i; done"
+        script = f"for i in $(seq 300); do {WORKLOADS}/race --seed $i; done"
         done = clew("record", "-o", path, "--", "/bin/sh", "-c", script, stdout=subprocess.DEVNULL)
         ok(done.returncode == 3 and done.stderr.startswith("clew: "), "a full disk is status 3 and said in one line", f"{done.returncode}: {done.stderr}")
         info = clew("info", path, "--json")
@@ -237,7 +237,9 @@ def main():
     open_at_both_ends()
     loses_little()
     killed()
-    full_disk()
+    if not GUEST:
+        # No kernel has a part in it, and an emulated one takes minutes to fill a disk.
+        full_disk()
     finish()
 
 
