@@ -227,6 +227,31 @@ static void test_dropped(void **state)
 	synthetic_done(&s);
 }
 
+/* A large folio is dirtied by one and the same again, soon after a bio took other pages of it: what he writes is of the second time. */
+static void test_dirty_again(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	rewrites(&s, 2000, 1, FILE_A, 8, 4);
+	touch(&s, 2001, 3000, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
+	writes_out(&s, 2500, 0x100, FLUSH, 864, FILE_A, 8, 4);
+	touch(&s, 2800, 3100, CLEW_EXTENT_WRITE, 1, FILE_A, 5, 1);
+	touch(&s, 2801, 3200, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
+	rewrites(&s, 4000, 1, FILE_A, 5, 1);
+	writes_out(&s, 10000, 0x200, FLUSH, 840, FILE_A, 5, 1);
+	writes(&s, 20000, 2, FILE_A, 5, 1);
+	writes_out(&s, 30000, 0x100, FLUSH, 840, FILE_A, 5, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 8, 4, "1");
+	assert_writers(trace, 1, 0, 5, 1, "1");
+	assert_writers(trace, 2, 0, 5, 1, "2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* A hole that ends within a large folio: what is there afterwards is of those who write it anew. */
 static void test_cleared(void **state)
 {
@@ -627,23 +652,12 @@ static void test_awaited_commit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_writers),
-		cmocka_unit_test(test_on_its_way),
-		cmocka_unit_test(test_between_clean_and_bio),
-		cmocka_unit_test(test_row_across_bio),
-		cmocka_unit_test(test_told_late),
-		cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_cleared),
-		cmocka_unit_test(test_large_folio),
-		cmocka_unit_test(test_many_files),
-		cmocka_unit_test(test_loss),
-		cmocka_unit_test(test_twice_in_one_pass),
-		cmocka_unit_test(test_reasons),
-		cmocka_unit_test(test_late_workers),
-		cmocka_unit_test(test_metadata),
-		cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_read_ahead),
-		cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_all_writers),    cmocka_unit_test(test_on_its_way),   cmocka_unit_test(test_between_clean_and_bio),
+		cmocka_unit_test(test_row_across_bio), cmocka_unit_test(test_told_late),    cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_cleared),	       cmocka_unit_test(test_dirty_again),  cmocka_unit_test(test_large_folio),
+		cmocka_unit_test(test_many_files),     cmocka_unit_test(test_loss),	    cmocka_unit_test(test_twice_in_one_pass),
+		cmocka_unit_test(test_reasons),	       cmocka_unit_test(test_late_workers), cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_throttle),       cmocka_unit_test(test_read_ahead),   cmocka_unit_test(test_awaited_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

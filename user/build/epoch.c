@@ -156,10 +156,15 @@ static int file_number(struct epoch_table *table, const struct file_range *range
 	if (file >= table->file_capacity) {
 		size_t capacity = table->file_capacity ? table->file_capacity * 2 : 256;
 		uint32_t *chunks = realloc(table->file_chunks, capacity * sizeof(*chunks));
+		uint64_t *taken;
 
 		if (!chunks)
 			return -ENOMEM;
 		table->file_chunks = chunks;
+		taken = realloc(table->file_taken, capacity * sizeof(*taken));
+		if (!taken)
+			return -ENOMEM;
+		table->file_taken = taken;
 		table->file_capacity = capacity;
 	}
 	if (map_set(&table->files, range->inode, range->device, file) < 0)
@@ -169,6 +174,7 @@ static int file_number(struct epoch_table *table, const struct file_range *range
 	else
 		table->file_count++;
 	table->file_chunks[file] = 0;
+	table->file_taken[file] = 0;
 	*ret_file = file;
 	return 0;
 }
@@ -312,6 +318,7 @@ struct visit {
 	bool make; /* segments where there are none */
 	uint32_t task;
 	uint64_t begin, told;
+	uint64_t taken; /* when pages of the file last went on their way */
 	const struct flight *flight;
 	void *callback, *context;
 };
@@ -437,8 +444,8 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	set = epoch_set_with(table, last->set, visit->task);
 	if (set == UINT32_MAX)
 		return -ENOMEM;
-	/* What made it dirty is its own. */
-	last->movable = last->opened && !(last->opener == visit->task && visit->begin <= last->told);
+	/* What made it dirty is its own; but no row of a file goes on behind a bio of it. */
+	last->movable = last->opened && !(last->opener == visit->task && visit->begin <= last->told && visit->taken <= last->begin);
 	last->set_before = last->set;
 	last->set = set;
 	last->writer = visit->task;
@@ -539,11 +546,14 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint3
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
 {
 	struct visit visit = {.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told};
+	uint32_t file;
 
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
 	if (!map_get(&table->hooked, range->device, 0) && map_set(&table->hooked, range->device, 0, 1) < 0)
 		return -ENOMEM;
+	if (file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+		visit.taken = table->file_taken[file];
 	return visit_range(table, &visit);
 }
 
@@ -578,7 +588,10 @@ int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_u
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at)
 {
 	struct visit visit = {.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
+	uint32_t file;
 
+	if (file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+		table->file_taken[file] = at;
 	return visit_range(table, &visit);
 }
 
@@ -764,6 +777,7 @@ void epoch_done(struct epoch_table *table)
 	}
 	free(table->free_files);
 	free(table->file_chunks);
+	free(table->file_taken);
 	free(table->sets);
 	map_done(&table->hooked);
 	map_done(&table->set_nodes);
@@ -775,5 +789,5 @@ size_t epoch_memory(const struct epoch_table *table)
 {
 	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) + map_memory(&table->set_nodes) +
 	       map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
-	       table->file_capacity * sizeof(*table->file_chunks);
+	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken));
 }

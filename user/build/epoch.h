@@ -42,6 +42,7 @@ struct epoch_table {
 	struct map chunks; /* (index of 64 pages, file) -> struct chunk * */
 	uint32_t *free_files;
 	uint32_t file_count, free_file_count, free_file_capacity;
+	uint64_t *file_taken;  /* by file: when pages of it last went on their way */
 	uint32_t *file_chunks; /* by file: how many of its chunks there are */
 	size_t file_capacity;
 	struct map hooked;    /* device -> 1: each write to a file of it is told of */
