@@ -236,10 +236,12 @@ static void test_dirty_again(void **state)
 	(void)state;
 	threads(&s, 9);
 	rewrites(&s, 2000, 1, FILE_A, 8, 4);
-	touch(&s, 2001, 3000, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
-	writes_out(&s, 2500, 0x100, FLUSH, 864, FILE_A, 8, 4);
+	bio(&s, 2500, 0x100, FLUSH, 864, FILE_A, 8, 4);
+	issue(&s, 2600, 0x101, 0x100, 864, 4);
+	touch(&s, 2001, 2900, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
 	touch(&s, 2800, 3100, CLEW_EXTENT_WRITE, 1, FILE_A, 5, 1);
-	touch(&s, 2801, 3200, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
+	complete(&s, 3200, 0x101, 864, 4);
+	touch(&s, 2801, 3300, CLEW_EXTENT_DIRTY, 1, FILE_A, 0, 16);
 	rewrites(&s, 4000, 1, FILE_A, 5, 1);
 	writes_out(&s, 10000, 0x200, FLUSH, 840, FILE_A, 5, 1);
 	writes(&s, 20000, 2, FILE_A, 5, 1);
