@@ -107,9 +107,10 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             certain = {w["tid"] for w in kept if w["after"] < begin and w["before"] > last_end}
             possible = {w["tid"] for w in kept if w["before"] < end and w["after"] > last_begin}
         else:
-            # One act after the other: a pass within a write is that write's own. The flusher's comes before or after what it wrote.
+            # One act after the other: a pass within a write that syncs is that write's own. Any other comes before or after what is written.
             begin = end = taken.issued
-            during = {w["tid"] for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"} - {taken.submitter}
+            during = {w["tid"] for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"}
+            during -= {s["tid"] for s in story.syncs if s["what"] == "range" and s["before"] <= taken.queued < s["after"]}
             possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK} | halfway
             certain = possible - during
             halfway = during - taken.writers

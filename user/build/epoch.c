@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BITS  6u
-#define CHUNK_PAGES (1u << CHUNK_BITS)
-#define PAGE_BYTES  (1ull << EPOCH_PAGE_BITS)
-#define EPOCHS_MOST (1u << 25)
+#define CHUNK_BITS   6u
+#define CHUNK_PAGES  (1u << CHUNK_BITS)
+#define PAGE_BYTES   (1ull << EPOCH_PAGE_BITS)
+#define EPOCHS_MOST  (1u << 25)
+#define WRITERS_MOST 1048576u
 /* ns: from the moment at which a page counts as clean to the queueing of its bio. */
 #define PASS_NEAR 10000000ull
 /* Bytes of one event: more cannot happen in the time that one takes. */
@@ -318,7 +319,8 @@ struct visit {
 	bool make; /* segments where there are none */
 	uint32_t task;
 	uint64_t begin, told;
-	uint64_t taken; /* when pages of the file last went on their way */
+	uint64_t taken;	  /* when pages of the file last went on their way */
+	uint64_t written; /* when the task last began to write to any file */
 	const struct flight *flight;
 	void *callback, *context;
 };
@@ -372,13 +374,14 @@ static int visit_range(struct epoch_table *table, struct visit *visit)
 
 /* ---- what happens to pages ---- */
 
-/* A write that was taken for an epoch's was what made the page dirty anew, if it may have happened so late. */
-static void move_write(struct epoch *from, uint32_t task, uint64_t begin)
+/*
+ * Whether a write that was taken for an epoch's was what made the page dirty anew: if it
+ * may have happened so late, and the task has not written elsewhere since.
+ */
+static bool moves_write(const struct epoch *from, const struct visit *visit)
 {
-	if (!from || !from->movable || from->writer != task || from->write_told < begin)
-		return;
-	from->set = from->set_before;
-	from->movable = false;
+	return from && from->movable && from->writer == visit->task && from->write_told >= visit->begin &&
+	       from->write_begin >= visit->written;
 }
 
 static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
@@ -399,9 +402,10 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		last->movable = false;
 		return 0;
 	}
-	wrote = last && last->movable && last->writer == visit->task && last->write_told >= visit->begin;
-	move_write(last, visit->task, visit->begin);
+	wrote = moves_write(last, visit);
 	if (wrote) {
+		last->set = last->set_before;
+		last->movable = false;
 		set = epoch_set_with(table, 0, visit->task);
 		if (set == UINT32_MAX)
 			return -ENOMEM;
@@ -534,10 +538,12 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 	return 0;
 }
 
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
+int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own)
 {
 	struct visit visit = {.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told};
+	const uint64_t *written = map_get(&table->written, task, 0);
 
+	visit.written = own ? UINT64_MAX : written ? *written : 0;
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
 	return visit_range(table, &visit);
@@ -554,6 +560,10 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 		return -ENOMEM;
 	if (file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
 		visit.taken = table->file_taken[file];
+	if (table->written.count >= WRITERS_MOST)
+		map_done(&table->written);
+	if (map_set(&table->written, task, 0, begin) < 0)
+		return -ENOMEM;
 	return visit_range(table, &visit);
 }
 
@@ -780,6 +790,7 @@ void epoch_done(struct epoch_table *table)
 	free(table->file_taken);
 	free(table->sets);
 	map_done(&table->hooked);
+	map_done(&table->written);
 	map_done(&table->set_nodes);
 	map_done(&table->set_sums);
 	*table = (struct epoch_table){0};
@@ -787,7 +798,7 @@ void epoch_done(struct epoch_table *table)
 
 size_t epoch_memory(const struct epoch_table *table)
 {
-	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) + map_memory(&table->set_nodes) +
-	       map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
+	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) + map_memory(&table->written) +
+	       map_memory(&table->set_nodes) + map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
 	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken));
 }

@@ -45,6 +45,7 @@ struct epoch_table {
 	uint64_t *file_taken;  /* by file: when pages of it last went on their way */
 	uint32_t *file_chunks; /* by file: how many of its chunks there are */
 	size_t file_capacity;
+	struct map written;   /* task -> when its last write began */
 	struct map hooked;    /* device -> 1: each write to a file of it is told of */
 	struct map set_nodes; /* (parent, task) -> set */
 	struct map set_sums;  /* (set, task) -> the set with the task */
@@ -68,7 +69,8 @@ struct epoch_finding {
 };
 
 /* All return 0 or -ENOMEM. `begin`..`told`: the event's time. */
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told);
+/* `own`: by writes that are told apart, and no other. */
+int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own);
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told);
 /* `unused` is called for what was asked for and never used, with who asked. */
 typedef int (*epoch_unused)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker);

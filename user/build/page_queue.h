@@ -44,6 +44,13 @@ struct page_queue {
 int page_queue_put(struct page_queue *queue, struct page_event event);
 /* The next one that happened at least a slot before `until`; false: there is none. */
 bool page_queue_take(struct page_queue *queue, uint64_t until, struct page_event *ret_event);
+/* What is taken after what was taken last, if both are at the same time; else NULL. */
+static inline const struct page_event *page_queue_twin(const struct page_queue *queue)
+{
+	uint32_t at = queue->row_at;
+
+	return at > 0 && at < queue->row.count && queue->row.events[at].at == queue->row.events[at - 1].at ? &queue->row.events[at] : NULL;
+}
 static inline bool page_queue_empty(const struct page_queue *queue)
 {
 	return queue->count == 0 && queue->row_at == queue->row.count;

@@ -567,6 +567,15 @@ static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t as
 	return build_send_edge(context->builder, &edge);
 }
 
+/* Whether a DIRTY extent is one that calls wrote all of: then that is told next. */
+static bool is_written(const struct clew_extent *extent, const struct page_event *next)
+{
+	const struct clew_extent *write = next ? next->extent : NULL;
+
+	return write && write->header.flags == CLEW_EXTENT_WRITE && write->task == extent->task && write->inode == extent->inode &&
+	       write->device == extent->device && write->offset == extent->offset && write->bytes == extent->bytes;
+}
+
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 {
 	struct epoch_table *epochs = &builder->pages.epochs;
@@ -576,7 +585,8 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 
 	switch (extent->header.flags) {
 	case CLEW_EXTENT_DIRTY:
-		r = epoch_dirty(epochs, &range, extent->task, extent->begin, extent->header.time);
+		r = epoch_dirty(epochs, &range, extent->task, extent->begin, extent->header.time,
+				is_written(extent, page_queue_twin(&builder->pages.queue)));
 		break;
 	case CLEW_EXTENT_WRITE:
 	case CLEW_EXTENT_STORE:
