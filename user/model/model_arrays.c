@@ -53,8 +53,11 @@ static bool do_es_fit(const struct clew_model *model)
 		const struct clew_es *es = &model->es[i];
 		uint32_t mark_end = i + 1 < model->es_count ? es[1].mark : model->mark_count;
 
-		wrong |= (es->span >= model->span_count) | !fits(es->in, model->dependency_count) |
-			 !fits(es->out, model->dependency_count) | !fits(es->wait, model->wait_count) | (es->mark > mark_end);
+		wrong |= es->span >= model->span_count;
+		wrong |= !fits(es->in, model->dependency_count);
+		wrong |= !fits(es->out, model->dependency_count);
+		wrong |= !fits(es->wait, model->wait_count);
+		wrong |= es->mark > mark_end;
 	}
 	return !wrong;
 }
