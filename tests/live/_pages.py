@@ -98,7 +98,7 @@ def flush_began(story, taken):
 def judge_page(tally, name, acts, inode, page, passes, racing):
     story = Story(acts, inode, page)
     last_end = last_begin = NEVER
-    halfway = set()  # writes that a pass by another fell into, and that were not in it
+    halfway, before = set(), set()  # writers that the pass before fell into the writes of, and its own
     for taken in passes:
         tally.count["passes"] += 1
         kept = [w for w in story.writes if not story.gone(w, taken.queued)]
@@ -111,9 +111,10 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             begin = end = taken.issued
             during = {w["tid"] for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"}
             during -= {s["tid"] for s in story.syncs if s["what"] == "range" and s["before"] <= taken.queued < s["after"]}
-            possible = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK} | halfway
-            certain = possible - during
-            halfway = during - taken.writers
+            certain = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK}
+            possible = certain | halfway
+            certain = certain - during | halfway - before
+            halfway, before = during, taken.writers
         # A store makes all of a large folio dirty, pages too that nobody touched.
         near = {a["tid"] for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO and last_begin < a["before"] <= taken.queued + SLACK}
         if not possible and taken.writers and taken.writers <= near:
