@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commit.h"
 #include "link.h"
 #include "object.h"
 #include "text.h"
@@ -128,18 +129,20 @@ static void print_link(FILE *out, const struct clew_trace *trace, const struct c
 static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_block_request *block = request_of(trace, segment);
+	bool is_journal, on_disk;
 
 	if (!block) {
 		fputs("a request", out);
 		return;
 	}
+	is_journal = block->reason == CLEW_REQUEST_REASON_JOURNAL;
 	if (block->bytes == 0)
 		fprintf(out, "a cache flush of %u:%u", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
 	else
-		fprintf(out, "a %s on %u:%u", clew_request_operation_name(block->operation, block->bytes), CLEW_DEVICE_MAJOR(block->device),
-			CLEW_DEVICE_MINOR(block->device));
-	if (block->inode &&
-	    (clew_file_path(trace, block->file_device, block->inode) || clew_is_disk_inode(block->file_device, block->inode))) {
+		fprintf(out, "a %s%s on %u:%u", clew_request_operation_name(block->operation, block->bytes),
+			is_journal ? " to the journal" : "", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	on_disk = clew_is_disk_inode(block->file_device, block->inode);
+	if (block->inode && !(is_journal && on_disk) && (on_disk || clew_file_path(trace, block->file_device, block->inode))) {
 		fputs(" for ", out);
 		clew_print_file(out, trace, block->file_device, block->inode);
 	}
@@ -259,6 +262,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 {
 	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
 	uint32_t waiter = waiter_of(segment);
+	struct clew_commit commit;
 
 	if (holds(sleep, segment)) {
 		fputs(" held the lock (", out);
@@ -302,6 +306,13 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	case CLEW_EDGE_SIGNAL:
 		fputs("signalled ", out);
 		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_JOURNAL:
+		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter, &commit);
+		fputs("committed the journal, as ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		clew_print_commit(out, trace, &commit, segment->start);
 		break;
 	default:
 		fputs("woke ", out);
@@ -349,6 +360,7 @@ struct cause_key {
 	uint32_t device;
 	uint32_t awaited_device;
 	uint32_t writers[8]; /* of a request */
+	struct clew_commit commit;
 	uint64_t object;
 	uint64_t awaited;
 };
@@ -378,6 +390,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->by = segment->by;
 		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece) ? piece.cpu : UINT16_MAX;
 	}
+	if (segment->via_type == CLEW_EDGE_JOURNAL)
+		clew_commit_find(trace, segment->task, awaiting ? awaiting->end : segment->end, key->waiter, &key->commit);
 	if (awaiting) {
 		key->awaited_kind = awaiting->object.kind;
 		key->awaited_device = awaiting->object.device;
@@ -395,6 +409,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->by = block->file_device;
 		key->call = block->operation & 0xff;
 		key->end = block->bytes == 0;
+		key->step = block->reason == CLEW_REQUEST_REASON_JOURNAL;
 		clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;
