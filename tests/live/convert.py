@@ -42,7 +42,7 @@ def commands(graph):
 def differences(capture, notation, graph):
     wrong, bytes_compared = [], 0
     for command in commands(graph):
-        for form in ([], ["--json"]):
+        for form in (["--json"],) if GUEST else ([], ["--json"]):
             first, second = (clew(command[0], path, *command[1:], *form) for path in (capture, notation))
             bytes_compared += len(first.stdout)
             if (first.returncode, first.stdout) != (second.returncode, second.stdout):
@@ -171,8 +171,10 @@ def check(name, variant, place):
     check_places(label, trace)
     wrong, compared = differences(capture, notation, graph)
     ok(not wrong, label + ": notation answers as the capture", wrong[:3])
-    wrong, found = path_differences(capture, notation, trace)
-    ok(not wrong and (found or not trace["dependencies"]), label + ": and leads along the same paths", wrong[:3] or "no path at all")
+    found = 0
+    if not GUEST:
+        wrong, found = path_differences(capture, notation, trace)
+        ok(not wrong and (found or not trace["dependencies"]), label + ": and leads along the same paths", wrong[:3] or "no path at all")
     note(f"{label}: {len(trace['spans'])} spans, {len(trace['dependencies'])} dependencies, {compared} bytes of answers compared, {found} paths")
     if name == "barrier":
         check_barrier(trace, graph)
@@ -181,7 +183,7 @@ def check(name, variant, place):
 
 
 def main():
-    with Place() as place:
+    with Place(["ext4"]) as place:
         for name, variant in (case for case in CASES if not GUEST or case[0] in IN_GUEST):
             check(name, variant, place)
     finish()
