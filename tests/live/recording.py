@@ -121,7 +121,7 @@ def killed():
     """SIGKILL at random moments: every file opens up to its last whole chunk."""
     dice = random.Random(1)
     wrong, stayed, states = [], [], {True: 0, False: 0, None: 0}
-    load = subprocess.Popen(["/bin/sh", "-c", f"while :; do {WORKLOADS}/pipe >/dev/null; done"], start_new_session=True, stdout=subprocess.DEVNULL)
+    load = subprocess.Popen(["/bin/sh", "-c", f"while :; do {WORKLOADS}/pipe >/dev/null; sleep {1 if GUEST else 0}; done"], start_new_session=True, stdout=subprocess.DEVNULL)
     for first in range(0, KILLS, TOGETHER):
         paths = [scratch(f"killed{turn}.clew") for turn in range(first, first + TOGETHER)]
         delays = [dice.uniform(0, 10 if GUEST else 2.5) for _ in paths]
