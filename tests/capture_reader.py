@@ -18,7 +18,7 @@ FILE_MAGIC = b"\x89CLEW\r\n\x1a"
 CHUNK_MAGIC = b"\xc1chk"
 END_MAGIC = b"CLEWEND\n"
 SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING = range(1, 8)
-PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR = range(13)
+PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR, NEXT = range(14)
 NONE = 0xFF
 BITS = {1: 8, 2: 16, 3: 32, 4: 64, 5: 32}
 USER = 0xFFFF
@@ -196,19 +196,27 @@ def decode_numbers(column, number, residuals, present, decoded, chunk):
             if third is not None:
                 residual = retreat(residual, fold(column, third[row] - prediction))
             value = prediction + unfold(residual)
+        elif column.coding == NEXT:
+            key = other[row] if second is None else (other[row], second[row])
+            prediction = by_key.get(key, last if second is None else by_second.get(second[row], last))
+            value = prediction + unfold(residual)
         elif column.coding == NEAR:
             alternative = by_second.get(second[row], 0) if second is not None else 0
+            if third is not None:
+                alternative = third[row - 1] if row else 0
             value = other[row] + unfold(retreat(residual, fold(column, alternative - other[row])))
         elif column.coding == OFFSET:
             value = other[row] + offset + unfold(residual)
             offset = value - other[row]
         value = column.wrap(value)
         previous = last = value
-        if column.coding == KEYED:
+        values.append(value)
+        if column.coding == NEXT:
+            last = value = value + third[row]
+        if column.coding in (KEYED, NEXT):
             by_key[key] = value
         if second is not None:
             by_second[second[row]] = value
-        values.append(value)
     return values
 
 
@@ -255,7 +263,7 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
     if stream:
         stream.begin_kind(rows)
     for number, column in enumerate(columns):
-        known = column.coding <= NEAR and 1 <= column.type <= 6
+        known = column.coding <= NEXT and 1 <= column.type <= 6
         length = next(lengths)
         data = bool(length) if stream and known else source.take(length)
         present = range(rows)
@@ -382,8 +390,8 @@ def read_ledger(raw):
 
 class Capture:
     def __init__(self, data):
-        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 1:
-            raise Malformed("no capture of format 1")
+        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 2:
+            raise Malformed("no capture of format 2")
         chunks, self.complete, self.damaged = find_chunks(data)
         self.schema, self.meta, self.clocks, self.ledger = None, {}, [], None
         streams, version = {}, -1

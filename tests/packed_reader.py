@@ -111,8 +111,9 @@ class Stream:
         self.find_lines(1 + high)
         length = (high << 3 | self.decide_bits((self.column, 1), 3)) + 1
         value, left = 1, length - 1
-        shown = left if length <= 13 else 4
-        left -= shown
+        low = 5 if length > 8 else 0
+        shown = min(left if length <= 13 else 4, left - low)
+        left -= shown + low
         while shown:
             bits = min(shown, 4)
             shown -= bits
@@ -122,6 +123,10 @@ class Stream:
             bits = min(left, 8)
             left -= bits
             value = value << bits | self.plain(bits)
+        if low:
+            self.find_lines(1 << 30)
+            value = value << 1 | self.decide((self.column, 3), 0)
+            value = value << 4 | self.decide_bits((self.column, 3), 4)
         return value
 
     def begin_kind(self, rows):
@@ -134,11 +139,13 @@ class Stream:
         reference = None if column.reference in (NONE, number) else decoded.get(column.reference)
         residuals, new, before, before_that = [], [], 0, 0
         for row in present:
+            left = class_of(self.left[row])
+            behind = context[row - 1] if context and row else 0
             contexts = [
                 0,
                 before << 16 | before_that,
-                reference[row] if reference else 0,
-                ((context[row] if context else 0) << 16 | class_of(self.left[row])) & WORD,
+                reference[row] if reference else (behind << 48 | before << 32 | left << 16) & WORD,
+                ((context[row] if context else 0) << 16 | left) & WORD,
             ]
             residual = self.number(contexts)
             if column.coding == RECENT and residual == 0:

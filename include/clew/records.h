@@ -467,11 +467,7 @@ enum clew_extent_event {
 	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was written to it before is gone */
 };
 
-/*
- * Not in the file: calls wrote all of a DIRTY extent. The drain makes a WRITE
- * extent of the same range after it.
- */
-#define CLEW_EXTENT_WRITTEN 0x80
+#define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote all of it; a WRITE extent with the same fields follows from it */
 
 /*
  * Touches of one file by one task, of one kind and each where the one before

@@ -179,15 +179,15 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->extent, device);
 		NUMBER(&any->extent, task);
 		NUMBER(&any->extent, begin);
-		NUMBER(&any->extent, offset);
 		NUMBER(&any->extent, bytes);
+		NUMBER(&any->extent, offset);
 		break;
 	case CLEW_KIND_PAGES:
 		NUMBER(&any->pages, bio);
 		NUMBER(&any->pages, inode);
 		NUMBER(&any->pages, device);
-		NUMBER(&any->pages, offset);
 		NUMBER(&any->pages, bytes);
+		NUMBER(&any->pages, offset);
 		NUMBER(&any->pages, at);
 		break;
 	case CLEW_KIND_WRITEBACK:

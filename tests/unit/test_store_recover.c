@@ -302,7 +302,7 @@ static void test_foreign(void **state)
 	memcpy(bytes, STORE_MAGIC "\x07\x00\x00\x00", STORE_MAGIC_SIZE + 4);
 	write_file(path, bytes, sizeof(bytes));
 	refuse(path, -EINVAL, "format 7.0");
-	bytes[STORE_MAGIC_SIZE] = 1;
+	bytes[STORE_MAGIC_SIZE] = STORE_VERSION_MAJOR;
 	write_file(path, bytes, sizeof(bytes));
 	refuse(path, -ENODATA, "not one whole chunk");
 	unlink(path);

@@ -24,13 +24,11 @@ static int put_event(struct clew_builder *builder, struct page_event event)
 	return page_queue_put(&builder->pages.queue, event);
 }
 
-int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record)
+static int put_extent(struct clew_builder *builder, const struct clew_extent *record, uint8_t event)
 {
 	struct page_table *table = &builder->pages;
 	struct clew_extent *extent = table->free_extents;
 
-	if (record->header.flags > CLEW_EXTENT_CLEAR)
-		return 0;
 	if (extent) {
 		table->free_extents = (struct clew_extent *)(uintptr_t)extent->inode;
 	} else {
@@ -40,11 +38,27 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 		table->memory += sizeof(*extent);
 	}
 	*extent = *record;
+	extent->header.flags = event;
 	extent->begin = earlier(record->begin, builder->now);
 	extent->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
-	if (record->header.flags == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
+	if (event == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
 		return -ENOMEM;
 	return put_event(builder, (struct page_event){.at = extent->begin, .extent = extent});
+}
+
+int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record)
+{
+	uint8_t event = record->header.flags;
+	int r;
+
+	/* What calls wrote wholly is dirtied first. */
+	if (event == (CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN)) {
+		r = put_extent(builder, record, CLEW_EXTENT_DIRTY);
+		if (r < 0)
+			return r;
+		event = CLEW_EXTENT_WRITE;
+	}
+	return event <= CLEW_EXTENT_CLEAR ? put_extent(builder, record, event) : 0;
 }
 
 int build_pages_lost(struct clew_builder *builder)

@@ -139,20 +139,6 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	stream->made[CLEW_KIND_TEXT]++;
 }
 
-/* A DIRTY extent that calls wrote wholly is two extents in the file. */
-static void put_extent(struct stream *stream, const struct clew_extent *extent)
-{
-	struct clew_extent record = *extent;
-
-	record.header.flags &= ~CLEW_EXTENT_WRITTEN;
-	put(stream, &record, sizeof(record));
-	if (!(extent->header.flags & CLEW_EXTENT_WRITTEN))
-		return;
-	record.header.flags = CLEW_EXTENT_WRITE;
-	put(stream, &record, sizeof(record));
-	stream->made[CLEW_KIND_EXTENT]++;
-}
-
 static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
 {
 	if (cause->kind == CLEW_CAUSE_TIMER)
@@ -183,9 +169,6 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		break;
 	case CLEW_KIND_TASK:
 		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
-		break;
-	case CLEW_KIND_EXTENT:
-		put_extent(stream, data);
 		break;
 	case CLEW_KIND_ANNOUNCE:
 		put_announce(stream, data);

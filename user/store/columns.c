@@ -318,10 +318,12 @@ static inline uint64_t retreat(uint64_t residual, uint64_t other)
  * KEYED looks up what the column had with this row's key. A pair that is new is
  * predicted by its second key, and what is new altogether by the third column or
  * the row before. The third column's value is the next best guess in any case.
+ * NEXT is the same for what goes on where it ended: the third column is its length.
  */
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
-	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
+	const uint64_t *given = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
+	const uint64_t *third = job->column->coding == STORE_NEXT ? NULL : given;
 	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, *last_second, previous = 0;
 	uint64_t mask = UINT64_MAX >> shift;
 	uint8_t *used = (uint8_t *)work->hash, *used_second;
@@ -351,16 +353,20 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 		else
 			values[i] = (prediction + unfold(retreat(residuals[i], other))) & mask;
 		used[slot] = used_second[slot_second] = 1;
-		last[slot] = last_second[slot_second] = previous = values[i];
+		previous = values[i];
+		if (job->column->coding == STORE_NEXT)
+			previous += given[row];
+		last[slot] = last_second[slot_second] = previous;
 	}
 	return 0;
 }
 
-/* NEAR: close to the reference's value, unless it is what the key had last (without a key, 0). */
+/* NEAR: close to the reference's value, unless it is what the key had last, or the third column in the row before (without either, 0). */
 static int near(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
 	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
 	const uint64_t *reference = reference_of(work, job);
+	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
 	struct store_slots *slots = NULL;
 	int r;
 
@@ -373,7 +379,8 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t row = job->present[i];
 		uint64_t *last = slots ? &work->last[slots->slots[row]] : NULL;
-		uint64_t other = fold((last ? *last : 0) - reference[row], shift);
+		uint64_t guess = third ? (row ? third[row - 1] : 0) : last ? *last : 0;
+		uint64_t other = fold(guess - reference[row], shift);
 
 		if (forward)
 			residuals[i] = advance(fold(values[i] - reference[row], shift), other);
@@ -494,6 +501,8 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 			return 0;
 		}
 		return keyed(work, job, shift, true);
+	case STORE_NEXT:
+		return keyed(work, job, shift, true);
 	case STORE_NEAR:
 		return near(work, job, shift, true);
 	case STORE_RECENT:
@@ -555,6 +564,8 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 			memset(values, 0, job->count * sizeof(*values));
 			return 0;
 		}
+		return keyed(work, job, shift, false);
+	case STORE_NEXT:
 		return keyed(work, job, shift, false);
 	case STORE_NEAR:
 		return near(work, job, shift, false);

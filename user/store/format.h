@@ -17,7 +17,7 @@
 	"\x89"                                                                                                                             \
 	"CLEW\r\n\x1a"
 #define STORE_MAGIC_SIZE    8
-#define STORE_VERSION_MAJOR 1
+#define STORE_VERSION_MAJOR 2
 #define STORE_VERSION_MINOR 0
 #define STORE_CHUNK_MAGIC   0x6b6863c1u /* bytes c1 63 68 6b: "?chk" */
 #define STORE_END_MAGIC	    "CLEWEND\n"
@@ -26,14 +26,16 @@
 /* What a writer keeps to. */
 #define STORE_CHUNK_ROWS  16384
 #define STORE_CHUNK_BYTES (2u << 20) /* of records as they came */
-#define STORE_CHUNK_AGE	  30000000000ull
-#define STORE_SLOW_NS	  250000 /* a record, and more: a slow stream, whose final chunks are packed */
+#define STORE_CHUNK_AGE	  120000000000ull
+#define STORE_SLOW_NS	  250000 /* a record, and more: a slow stream, whose final chunks are packed .. */
+#define STORE_SLOW_ROWS	  49152	 /* .. and larger, for the model learns as it goes */
+#define STORE_SLOW_BYTES  (6u << 20)
 
 /* What a reader believes. */
 #define STORE_PAYLOAD_MAX     (64u << 20)
 #define STORE_ROWS_MAX	      (1u << 20)
 #define STORE_PACKED_ROWS_MAX (1u << 16)
-#define STORE_PACKED_TEXT_MAX (4u << 20)
+#define STORE_PACKED_TEXT_MAX (8u << 20)
 
 struct store_file_header {
 	uint8_t magic[STORE_MAGIC_SIZE];

@@ -22,6 +22,9 @@
 #define COUNT_MAX     60
 #define SHOWN_BITS    12 /* of a short number that are modelled */
 #define SHOWN_LONG    4	 /* of a long one, below the highest */
+#define EXACT_BITS    8	 /* numbers of so many are seen as a whole */
+#define LOW_BITS      5	 /* of others, the lowest, are modelled by themselves */
+#define LOW_LINE      0x40000000u
 #define SEEN_BITS     14
 #define MATCH_BYTES   4 /* of text that are looked for in what came before */
 #define MATCH_LONG    31
@@ -37,7 +40,7 @@ struct mixer {
 
 struct store_pack {
 	struct slot slots[1 << SLOT_BITS]; /* 16 are a line of the cache */
-	struct mixer mixers[3];		   /* of the column at hand */
+	struct mixer mixers[4];		   /* of the column at hand */
 	struct mixer text_mixers[3];
 	unsigned line_shift;
 	struct slot *lines[STORE_CONTEXTS];
@@ -112,9 +115,9 @@ void store_pack_free(struct store_pack *pack)
 	free(pack);
 }
 
-static void begin_mixers(struct mixer mixers[3])
+static void begin_mixers(struct mixer *mixers, unsigned count)
 {
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < count; i++)
 		for (unsigned j = 0; j < STORE_CONTEXTS; j++)
 			mixers[i].weights[j] = WEIGHT;
 }
@@ -128,7 +131,7 @@ static void begin(struct store_pack *pack, size_t rows)
 	for (size_t i = 0; i < (size_t)1 << bits; i++)
 		pack->slots[i] = (struct slot){32768, 0};
 	pack->line_shift = 32 - (bits - 4);
-	begin_mixers(pack->text_mixers);
+	begin_mixers(pack->text_mixers, 3);
 	pack->column = 0;
 	pack->text_size = 1;
 	memset(pack->seen, 0, sizeof(pack->seen));
@@ -304,7 +307,7 @@ static inline unsigned decide_bits(struct store_pack *pack, bool reading, unsign
 void store_pack_column(struct store_pack *pack)
 {
 	pack->column++;
-	begin_mixers(pack->mixers);
+	begin_mixers(pack->mixers, 4);
 }
 
 static void look(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS])
@@ -318,7 +321,7 @@ static void look(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS
 
 static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t value)
 {
-	unsigned length = value ? 64 - __builtin_clzll(value) : 0, high, shown, left;
+	unsigned length = value ? 64 - __builtin_clzll(value) : 0, high, shown, left, low;
 
 	find_lines(pack, 0);
 	if (decide(pack, reading, !length, &pack->mixers[0], 0))
@@ -328,6 +331,9 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 	length = (high << 3 | decide_bits(pack, reading, (length - 1) & 7, 3, &pack->mixers[1])) + 1;
 	left = length - 1;
 	shown = length <= SHOWN_BITS + 1 ? left : SHOWN_LONG;
+	low = length > EXACT_BITS ? LOW_BITS : 0;
+	if (shown + low > left)
+		shown = left - low;
 	if (reading)
 		value = (uint64_t)1 << left;
 	while (shown > 0) {
@@ -338,14 +344,20 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 		shown -= bits;
 		value |= (uint64_t)decide_bits(pack, reading, value >> left & ((1u << bits) - 1), bits, &pack->mixers[2]) << left;
 	}
-	while (left > 0) {
-		unsigned bits = left < 8 ? left : 8;
+	while (left > low) {
+		unsigned bits = left - low < 8 ? left - low : 8;
 
 		left -= bits;
 		if (reading)
 			value |= (uint64_t)get_plain(pack, bits) << left;
 		else
 			put_plain(pack, value >> left & ((1u << bits) - 1), bits);
+	}
+	/* Steps of the clock and of addresses show in the lowest ones. */
+	if (low) {
+		find_lines(pack, LOW_LINE);
+		value |= (uint64_t)decide(pack, reading, value >> (LOW_BITS - 1) & 1, &pack->mixers[3], 0) << (LOW_BITS - 1);
+		value |= decide_bits(pack, reading, value & ((1u << (LOW_BITS - 1)) - 1), LOW_BITS - 1, &pack->mixers[3]);
 	}
 	return value;
 }

@@ -34,14 +34,11 @@ static inline uint64_t class_of(uint64_t residual)
 static inline void contexts_of(const struct store_work *work, const struct view *view, uint32_t row, uint64_t contexts[STORE_CONTEXTS])
 {
 	uint64_t left = class_of(work->left[row]), context = view->context ? view->context[row] : 0;
+	uint64_t context_before = view->context && row ? view->context[row - 1] : 0;
 
-	uint64_t ref = view->reference ? view->reference[row] : 0;
-	(void)left;
-	(void)context;
-	(void)ref;
 	contexts[0] = 0;
 	contexts[1] = view->before << 16 | view->before_that;
-	contexts[2] = ref;
+	contexts[2] = view->reference ? view->reference[row] : context_before << 48 | view->before << 32 | left << 16;
 	contexts[3] = context << 16 | left;
 }
 

@@ -100,6 +100,12 @@ static const struct table_column common_columns[] = {
 		AT_CODED(#member_, type_, member_, 0, STORE_KEYED, reference_, 0), .second = (second_)                                     \
 	}
 
+/* A place in a file, after `bytes`. */
+#define STRETCH(type_, member_, reference_, second_)                                                                                       \
+	{                                                                                                                                  \
+		AT_CODED(#member_, type_, member_, 0, STORE_NEXT, reference_, 0), .second = (second_), .third = "bytes"                    \
+	}
+
 #define CAUSE_AT(member_, base_, coding_, reference_, second_, mask_)                                                                      \
 	{                                                                                                                                  \
 		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_, reference_, mask_), .second = (second_)            \
@@ -343,9 +349,9 @@ static const struct table_column extent_columns[] = {
 	EXTENT(inode, STORE_RECENT, "inode"),
 	EXTENT(device, STORE_KEYED, "inode"),
 	EXTENT(task, STORE_RECENT, "task"),
-	EXTENT(begin, STORE_BEFORE, "time"),
-	BY(struct clew_extent, offset, "inode", "flags"),
+	{AT_CODED("begin", struct clew_extent, begin, 0, STORE_NEAR, "time", 0), .third = "time"},
 	BY(struct clew_extent, bytes, "inode", "flags"),
+	STRETCH(struct clew_extent, offset, "inode", "flags"),
 };
 
 #define PAGES(member, coding, reference) AT(#member, struct clew_pages, member, 0, coding, reference, 0)
@@ -355,8 +361,8 @@ static const struct table_column pages_columns[] = {
 	PAGES(bio, STORE_SAME, "last_bio"),
 	PAGES(inode, STORE_RECENT, "inode"),
 	PAGES(device, STORE_KEYED, "inode"),
-	PAGES(offset, STORE_KEYED, "inode"),
 	PAGES(bytes, STORE_KEYED, "inode"),
+	STRETCH(struct clew_pages, offset, "inode", "flags"),
 	PAGES(at, STORE_PREVIOUS, "at"),
 };
 

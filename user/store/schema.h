@@ -39,7 +39,8 @@ enum store_coding {
 	STORE_LATEST = 10,  /* no value of its own: what a column of another kind had last */
 	STORE_OFFSET = 11,  /* difference to another column, less what that was in the row before */
 	STORE_NEAR = 12,    /* difference to another column, but for what the column had last with the same key, or 0 */
-	STORE_CODING_COUNT = 13,
+	STORE_NEXT = 13,    /* KEYED, for stretches that go on where the last one ended: the third column is the length */
+	STORE_CODING_COUNT = 14,
 };
 
 #define STORE_NONE	   0xff

@@ -151,7 +151,9 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	    ((column->reference & STORE_COMMON) || target->condition != column->condition || target->mask != column->mask))
 		return false;
 	target->referenced = true;
-	if ((column->coding != STORE_KEYED && column->coding != STORE_NEAR) || column->second == STORE_NONE)
+	if (column->coding == STORE_NEXT && column->third == STORE_NONE)
+		return false;
+	if ((column->coding != STORE_KEYED && column->coding != STORE_NEAR && column->coding != STORE_NEXT) || column->second == STORE_NONE)
 		return true;
 	target = column_target(schema, kind, number, column->second);
 	if (target)

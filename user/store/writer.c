@@ -44,7 +44,8 @@ struct clew_writer {
 	struct store_encoding *encoding;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
-	size_t chunk_bytes; /* of records, from which on a chunk is full */
+	size_t chunk_bytes; /* of records, from which on a chunk is full .. */
+	size_t slow_bytes;  /* .. and one of a slow stream */
 	bool sync;
 	bool provisional;
 	pthread_t thread;
@@ -230,6 +231,11 @@ static int put_schema(struct clew_writer *writer)
 	return r;
 }
 
+static size_t between(size_t value, size_t low, size_t high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer)
 {
 	struct clew_writer *writer;
@@ -251,11 +257,8 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->cpus = options->cpus;
 	writer->sync = options->sync;
 	/* Many CPUs share what a few may have each. */
-	writer->chunk_bytes = BUFFERS_MAX / options->cpus;
-	if (writer->chunk_bytes > STORE_CHUNK_BYTES)
-		writer->chunk_bytes = STORE_CHUNK_BYTES;
-	else if (writer->chunk_bytes < STORE_CHUNK_BYTES / 8)
-		writer->chunk_bytes = STORE_CHUNK_BYTES / 8;
+	writer->chunk_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
+	writer->slow_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_SLOW_BYTES);
 	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
 	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
 	if (r < 0) {
@@ -288,6 +291,13 @@ static bool is_slow(const struct stream *stream)
 	const struct clew_header *first = (const struct clew_header *)stream->records;
 
 	return stream->last_time - first->time >= stream->count * STORE_SLOW_NS;
+}
+
+static bool is_full(const struct clew_writer *writer, const struct stream *stream)
+{
+	if (stream->count < STORE_CHUNK_ROWS && stream->used < writer->chunk_bytes)
+		return false;
+	return !is_slow(stream) || stream->count >= STORE_SLOW_ROWS || stream->used >= writer->slow_bytes;
 }
 
 /* Has a final chunk made of all of the stream's records, or a provisional one of what is in none yet. */
@@ -395,7 +405,7 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 	stream->count++;
 	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	if (stream->count >= STORE_CHUNK_ROWS || stream->used >= writer->chunk_bytes)
+	if (is_full(writer, stream))
 		finish_chunk(writer, stream, number);
 	return atomic_load_explicit(&writer->error, memory_order_relaxed);
 }
