@@ -23,6 +23,7 @@
 #define BATCH_BYTES   (256u << 10) /* that many are written at once */
 #define BATCH_WAIT_NS 150000000ull /* or fewer after that time */
 #define ENCODE_CPUS   8		   /* that share a thread which encodes */
+#define SLOW_CPUS     8		   /* from so many on slow chunks are no larger: a thread would be at them for too long */
 #define ENCODE_AGE    250000000ull /* ns that rows may wait for it before it hurries */
 
 struct stream {
@@ -45,7 +46,8 @@ struct clew_writer {
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
 	size_t chunk_bytes; /* of records, from which on a chunk is full .. */
-	size_t slow_bytes;  /* .. and one of a slow stream */
+	size_t slow_rows;   /* .. and one of a slow stream */
+	size_t slow_bytes;
 	bool sync;
 	bool provisional;
 	pthread_t thread;
@@ -258,6 +260,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->sync = options->sync;
 	/* Many CPUs share what a few may have each. */
 	writer->chunk_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
+	writer->slow_rows = between(SLOW_CPUS * STORE_CHUNK_ROWS / options->cpus, STORE_CHUNK_ROWS, STORE_SLOW_ROWS);
 	writer->slow_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_SLOW_BYTES);
 	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
 	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
@@ -297,7 +300,7 @@ static bool is_full(const struct clew_writer *writer, const struct stream *strea
 {
 	if (stream->count < STORE_CHUNK_ROWS && stream->used < writer->chunk_bytes)
 		return false;
-	return !is_slow(stream) || stream->count >= STORE_SLOW_ROWS || stream->used >= writer->slow_bytes;
+	return !is_slow(stream) || stream->count >= writer->slow_rows || stream->used >= writer->slow_bytes;
 }
 
 /* Has a final chunk made of all of the stream's records, or a provisional one of what is in none yet. */
