@@ -506,6 +506,7 @@ static void test_late_workers(void **state)
 	assert_int_equal(reason_of(trace, 1), CLEW_REQUEST_REASON_SYNC);
 	assert_int_equal(reason_of(trace, 2), CLEW_REQUEST_REASON_UNKNOWN);
 	clew_trace_free(trace);
+	synthetic_done(&s);
 }
 
 /* A journal's thread makes a disk's page dirty; those that touched its block in handles wrote it. */
