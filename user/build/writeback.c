@@ -287,7 +287,8 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 			if (background && background->throttled && background->task == why.task)
 				why.reason = CLEW_REQUEST_REASON_THROTTLED;
 		}
-	} else if (flush->syncs && record->inode == flush->sync_inode && record->file_device == flush->sync_device) {
+	} else if (flush->syncs && at == builder->now && record->inode == flush->sync_inode && record->file_device == flush->sync_device) {
+		/* Of another, whom it works for, that is not enough: it may be at its next call by now. */
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
 	} else if (syncs_now(task)) {
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
