@@ -200,7 +200,8 @@ def matters(problem, tally):
 
 
 def are_few(tally):
-    return (tally.count["writer too many"] + tally.count["writer missing"]) * (200 if GUEST else tally.count["writer"] + 1) <= tally.count["writer"]
+    wrong = tally.count["writer too many"] + tally.count["writer missing"]
+    return wrong * 200 <= tally.count["writer"] if GUEST else not wrong
 
 
 def report(top):
