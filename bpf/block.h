@@ -564,14 +564,20 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	return 0;
 }
 
-/* After the bios; not every kernel tells, and not of every request. */
+/*
+ * After the bios; not every kernel tells, and not of every request. Who is woken from
+ * here on by the same interrupt may have waited for the place that this one leaves.
+ */
 SEC("?tp_btf/block_io_done")
 int BPF_PROG(clew_block_io_done, struct request *request)
 {
 	struct place place;
 
-	if (enabled && place_here(&place))
-		window_open(&place, 0);
+	if (!enabled || !place_here(&place))
+		return 0;
+	window_open(&place, 0);
+	if (place.level <= LEVEL_SOFT)
+		place.cpu_state->levels[place.level & 1].outer.expires = (__u64)request;
 	return 0;
 }
 

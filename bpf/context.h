@@ -181,6 +181,7 @@ static __always_inline void level_enter(enum level level, __u8 kind, __u64 objec
 	here->outer.kind = kind;
 	here->outer.object = object;
 	here->outer.time = time;
+	here->outer.expires = 0;
 	here->inner.kind = 0;
 	here->request = 0;
 }

@@ -216,7 +216,8 @@ enum clew_cause_kind {
 struct clew_cause {
 	__u64 time;
 	__u64 object;
-	__u64 expires; /* TIMER: when it was due, CLOCK_MONOTONIC; 0 unknown or in another unit */
+	__u64 expires; /* TIMER: when it was due, CLOCK_MONOTONIC; 0 unknown or in another unit. IRQ, SOFTIRQ: the request that ended last
+			  in it, 0 none */
 	__u32 task;
 	__u8 kind; /* enum clew_cause_kind */
 	__u8 reserved[3];

@@ -96,6 +96,40 @@ static void a_request(void **state)
 	synthetic_done(&s);
 }
 
+/* All places at the device are taken: who waits for one is woken by the interrupt, after another's request has ended in it. */
+static void a_place_at_the_device(void **state)
+{
+	const struct clew_cause after = {.kind = CLEW_CAUSE_SOFTIRQ, .object = 4, .expires = ADDRESS};
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_sleep *sleep;
+	struct clew_wait wait = wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55);
+
+	(void)state;
+	threads(&s, 2);
+	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+	asks(&s, 2000, 2, 0xb2, ADDRESS, 800, WRITES);
+	wait.flags |= CLEW_WAIT_FLAG_IOWAIT;
+	sleeps(&s, 2100, 0, 1, wait);
+	completes(&s, 3000, ADDRESS, 2001, 4096);
+	comes(&s, 3100, 0, 1, interrupted(3010, CLEW_WAKE_SOFTIRQ, after));
+	/* Not asleep for I/O: the softirq is all that is known. */
+	wait.flags &= ~CLEW_WAIT_FLAG_IOWAIT;
+	sleeps(&s, 3200, 0, 1, wait);
+	comes(&s, 3400, 0, 1, interrupted(3300, CLEW_WAKE_SOFTIRQ, after));
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	sleep = check_origin(t, 1, 0, CLEW_EDGE_REQUEST, 2, 2000);
+	assert_int_equal(sleep->edge_evidence, CLEW_EVIDENCE_OBSERVED);
+	assert_int_equal(sleep->link_count, 1);
+	assert_int_equal(sleep->links[0].kind, CLEW_LINK_REQUEST);
+	assert_int_equal(sleep->links[0].evidence, CLEW_EVIDENCE_OBSERVED);
+	sleep = check_origin(t, 1, 1, -1, 0, 0);
+	assert_int_equal(sleep->links[0].kind, CLEW_LINK_SOFTIRQ);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* Merged before it goes to the device: one request, of who queued the first bio. Split: two. Queued again: still one. */
 static void merged_split_and_again(void **state)
 {
@@ -645,6 +679,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request),
+		cmocka_unit_test(a_place_at_the_device),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),
 		cmocka_unit_test(over_in_parts),

@@ -130,7 +130,10 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 		if (link->at < cause->until)
 			cause->until = link->at;
 	}
-	if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
+	/* Before the request whose place was awaited there were others. */
+	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT) {
+		cause->kind = sleep->kind;
+	} else if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
 		cause->task = last->task;
 		cause->edge_type = (uint8_t)sleep->edge_type;
 		cause->evidence = sleep->edge_evidence;

@@ -283,6 +283,26 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
 }
 
+/*
+ * Who sleeps for I/O and is woken by the interrupt that ended a request, but after that
+ * end, waited for no data: all places at the device were taken, and this one left its own.
+ */
+static void take_place(struct clew_builder *builder, const struct clew_wait *wait, const struct wake *wake, struct links *links)
+{
+	const struct clew_cause *cause = &wake->cause;
+	const struct request *request;
+
+	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || !cause->expires ||
+	    (cause->kind != CLEW_CAUSE_IRQ && cause->kind != CLEW_CAUSE_SOFTIRQ))
+		return;
+	request = build_request_at(builder, cause->expires, wake->time);
+	if (!request)
+		return;
+	links->of[0] = build_request_link(request, wake->time);
+	links->of[0].evidence = CLEW_EVIDENCE_OBSERVED;
+	links->count = 1;
+}
+
 /* Whether steps beside the waking task count. */
 static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links)
 {
@@ -311,6 +331,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 	sleep->context = wake->context;
 	sleep->operation = wake->operation;
 	build_links(builder, wake, &links);
+	take_place(builder, wait, wake, &links);
 	reconsider_kind(sleep, wait, task->sleep_state, &links);
 	origin = in_task = origin_in_task(sleep, wait, task->sleep_state, wake);
 	if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {

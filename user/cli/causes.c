@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "commit.h"
 #include "link.h"
 #include "object.h"
@@ -295,7 +296,8 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_REQUEST:
-		fputs("had its request done, as ", out);
+		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT ? "had its request done, as " : "left a place at the full device, as ",
+		      out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" awaited", out);
 		break;
@@ -323,7 +325,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	fputs(", ", out);
 }
 
-static char *cause_text(const struct clew_trace *trace, const struct clew_segment *segment)
+static char *cause_text(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_beside *beside)
 {
 	char *text = NULL;
 	size_t size;
@@ -337,6 +339,7 @@ static char *cause_text(const struct clew_trace *trace, const struct clew_segmen
 	else
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
 	clew_print_activity(out, trace, segment);
+	clew_print_beside(out, trace, beside);
 	return fclose(out) == 0 ? text : NULL;
 }
 
@@ -350,6 +353,7 @@ struct cause_key {
 	uint8_t kind;
 	uint8_t unknown_kind;
 	int8_t via_type;
+	uint8_t via_evidence; /* of a request */
 	bool cycle;
 	bool holds;
 	bool late;
@@ -384,6 +388,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 	key->cycle = segment->cycle;
 	key->late = segment->late;
 	key->via_type = segment->via_type;
+	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = waiter_of(segment);
 	key->holds = holds(awaiting, segment);
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
@@ -446,33 +451,42 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why,
 {
 	struct keyed_segment *keyed = calloc(why->segment_count + 1, sizeof(*keyed));
 	struct clew_why_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
+	const struct clew_segment **same = calloc(why->segment_count + 1, sizeof(*same));
 	size_t count = 0;
 
-	if (!keyed || !causes)
+	if (!keyed || !causes || !same)
 		goto no_memory;
 	for (size_t i = 0; i < why->segment_count; i++) {
 		keyed[i].segment = &why->segments[i];
 		make_key(trace, keyed[i].segment, &keyed[i].key);
 	}
 	qsort(keyed, why->segment_count, sizeof(*keyed), compare_keys);
-	for (size_t i = 0; i < why->segment_count; i++) {
-		if (!i || memcmp(&keyed[i].key, &keyed[i - 1].key, sizeof(keyed[i].key)))
-			causes[count++].first = keyed[i].segment;
-		causes[count - 1].ns += keyed[i].segment->end - keyed[i].segment->start;
-		causes[count - 1].segments++;
-	}
-	qsort(causes, count, sizeof(*causes), compare_causes);
-	for (size_t i = 0; i < count; i++) {
-		causes[i].text = cause_text(trace, causes[i].first);
-		if (!causes[i].text)
+	for (size_t i = 0; i < why->segment_count; i++)
+		same[i] = keyed[i].segment;
+	for (size_t from = 0, to; from < why->segment_count; from = to) {
+		struct clew_why_cause *cause = &causes[count++];
+		struct clew_beside beside;
+
+		cause->first = same[from];
+		for (to = from; to < why->segment_count && !memcmp(&keyed[to].key, &keyed[from].key, sizeof(keyed[to].key)); to++) {
+			cause->ns += same[to]->end - same[to]->start;
+			cause->segments++;
+		}
+		if (clew_beside_find(trace, same + from, to - from, &beside) < 0)
+			goto no_memory;
+		cause->text = cause_text(trace, cause->first, &beside);
+		if (!cause->text)
 			goto no_memory;
 	}
+	qsort(causes, count, sizeof(*causes), compare_causes);
+	free(same);
 	free(keyed);
 	*ret_causes = causes;
 	*ret_count = count;
 	return 0;
 
 no_memory:
+	free(same);
 	free(keyed);
 	clew_causes_free(causes, count);
 	return -ENOMEM;

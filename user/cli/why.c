@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "beside.h"
 #include "causes.h"
 #include "commands.h"
 #include "link.h"
@@ -133,6 +134,8 @@ static void json_segment_object(struct clew_json *json, const struct clew_trace 
 
 static void json_segment(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
 {
+	struct clew_beside beside;
+
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "start", segment->start);
 	clew_json_unsigned(json, "end", segment->end);
@@ -162,6 +165,9 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	if (segment->late)
 		clew_json_bool(json, "late", true);
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
+	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
+	    !clew_beside_find(trace, &segment, 1, &beside))
+		clew_json_beside(json, trace, &beside);
 	clew_json_object_end(json);
 }
 

@@ -83,18 +83,38 @@ void clew_json_request_writers(struct clew_json *json, const struct clew_trace *
 	clew_json_array_end(json);
 }
 
-void clew_print_other_writers(FILE *out, const struct clew_trace *trace, uint64_t number)
+/* All but `except`, after a word. Returns how many. */
+static size_t print_tasks(FILE *out, const struct clew_trace *trace, const char *word, uint64_t number, uint32_t except)
 {
 	const struct clew_trace_request *request = request_at(trace, number);
 	uint32_t tasks[WRITERS_SHOWN];
 	size_t count = clew_request_writers(trace, number, tasks, WRITERS_SHOWN), shown = 0;
 
 	for (size_t i = 0; i < count && i < WRITERS_SHOWN; i++) {
-		if (tasks[i] == request->block.submitter)
+		if (tasks[i] == except)
 			continue;
-		fputs(shown++ ? ", " : ", written by ", out);
+		fputs(shown++ ? ", " : word, out);
 		clew_print_task(out, trace, tasks[i], request->block.queued);
 	}
 	if (count > WRITERS_SHOWN)
 		fputs(" and more", out);
+	return shown;
+}
+
+void clew_print_writers(FILE *out, const struct clew_trace *trace, uint64_t number)
+{
+	const struct clew_trace_request *request = request_at(trace, number);
+
+	if (!request || print_tasks(out, trace, " by ", number, CLEW_NO_TASK) || request->block.submitter == CLEW_NO_TASK)
+		return;
+	fputs(" by ", out);
+	clew_print_task(out, trace, request->block.submitter, request->block.queued);
+}
+
+void clew_print_other_writers(FILE *out, const struct clew_trace *trace, uint64_t number)
+{
+	const struct clew_trace_request *request = request_at(trace, number);
+
+	if (request)
+		print_tasks(out, trace, ", written by ", number, request->block.submitter);
 }

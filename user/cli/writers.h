@@ -23,6 +23,8 @@ const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint
 
 /* The fields "reason" and "writers" of the object that is open. */
 void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace, uint64_t request);
+/* " by A, B": who wrote it, else who submitted it; nothing where neither is known. */
+void clew_print_writers(FILE *out, const struct clew_trace *trace, uint64_t request);
 /* ", written by A, B" of those that did not submit it; nothing where there are none. */
 void clew_print_other_writers(FILE *out, const struct clew_trace *trace, uint64_t request);
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What else a disk had in hand. See beside.h.
+ *
+ * Requests lie in order of when they were queued, and are with their disk for a short
+ * time: of those queued before, so many are looked at and no more.
+ */
+#include "beside.h"
+
+#include <clew/tokens.h>
+#include <errno.h>
+#include <model/map.h>
+#include <model/vector.h>
+#include <string.h>
+
+#include "object.h"
+#include "text.h"
+#include "writers.h"
+
+#define LOOKED_AT 4096
+
+struct found {
+	struct map seen;  /* requests by place */
+	struct map files; /* file -> place in `sums` */
+	struct vector sums;
+};
+
+static int add(struct found *found, const struct clew_block_request *block, uint32_t place, struct clew_beside *beside)
+{
+	const uint64_t *known = map_get(&found->files, block->inode, block->file_device);
+	struct clew_beside_file *sums;
+	size_t at = known ? *known : found->sums.count;
+	int r = map_set(&found->seen, place, 0, 1);
+
+	if (r >= 0 && !known) {
+		r = vector_reserve(&found->sums, at + 1);
+		if (r >= 0)
+			r = map_set(&found->files, block->inode, block->file_device, at);
+		if (r >= 0) {
+			sums = found->sums.data;
+			sums[at] = (struct clew_beside_file){.inode = block->inode, .file_device = block->file_device, .example = place};
+			found->sums.count++;
+		}
+	}
+	if (r < 0)
+		return r;
+	sums = (struct clew_beside_file *)found->sums.data + at;
+	sums->bytes += block->bytes;
+	sums->requests++;
+	beside->bytes += block->bytes;
+	beside->requests++;
+	return 0;
+}
+
+static int look_before(const struct clew_trace *trace, const struct clew_segment *segment, struct found *found, struct clew_beside *beside)
+{
+	const struct clew_block_request *own;
+	uint64_t before;
+	size_t count, low = 0, high;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+	int r = 0;
+
+	if (!segment->link || segment->link->kind != CLEW_LINK_REQUEST || segment->link->number >= count)
+		return 0;
+	own = &requests[segment->link->number].block;
+	before = segment->kind == CLEW_SEGMENT_DEVICE && own->issued ? own->issued : segment->end;
+	for (high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+
+		if (requests[middle].block.queued < before)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
+		const struct clew_block_request *block = &requests[i].block;
+
+		if (block->device != own->device || i == segment->link->number || !block->issued || block->issued >= before ||
+		    block->completed <= segment->start || block->bytes == 0 || map_get(&found->seen, i, 0))
+			continue;
+		r = add(found, block, (uint32_t)i, beside);
+	}
+	return r;
+}
+
+static void keep_largest(const struct found *found, struct clew_beside *beside)
+{
+	const struct clew_beside_file *sums = found->sums.data;
+
+	for (size_t i = 0; i < found->sums.count; i++) {
+		uint32_t at = beside->file_count;
+
+		while (at > 0 && beside->files[at - 1].bytes < sums[i].bytes)
+			at--;
+		if (at == CLEW_BESIDE_SHOWN)
+			continue;
+		if (beside->file_count < CLEW_BESIDE_SHOWN)
+			beside->file_count++;
+		memmove(&beside->files[at + 1], &beside->files[at], (beside->file_count - at - 1) * sizeof(beside->files[0]));
+		beside->files[at] = sums[i];
+	}
+}
+
+int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments, size_t count,
+		     struct clew_beside *ret_beside)
+{
+	struct found found = {.sums = {.item = sizeof(struct clew_beside_file)}};
+	struct clew_beside beside = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++)
+		r = look_before(trace, segments[i], &found, &beside);
+	keep_largest(&found, &beside);
+	map_done(&found.seen);
+	map_done(&found.files);
+	vector_done(&found.sums);
+	if (r < 0)
+		return r;
+	*ret_beside = beside;
+	return 0;
+}
+
+void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside)
+{
+	uint64_t told = 0;
+
+	if (!beside->requests)
+		return;
+	fprintf(out, ", behind %u other request%s there: ", beside->requests, beside->requests == 1 ? "" : "s");
+	for (uint32_t i = 0; i < beside->file_count; i++) {
+		const struct clew_beside_file *file = &beside->files[i];
+
+		/* Little is not worth the room. */
+		if (i && file->bytes < beside->bytes / 8)
+			break;
+		fprintf(out, "%s%s for ", i ? "; " : "", CLEW_BYTES(file->bytes));
+		if (file->inode)
+			clew_print_file(out, trace, file->file_device, file->inode);
+		else
+			fputs("no file", out);
+		clew_print_writers(out, trace, file->example);
+		told += file->bytes;
+	}
+	if (told < beside->bytes)
+		fprintf(out, "; %s for others", CLEW_BYTES(beside->bytes - told));
+}
+
+void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, const struct clew_beside *beside)
+{
+	clew_json_object(json, "beside");
+	clew_json_unsigned(json, "requests", beside->requests);
+	clew_json_unsigned(json, "bytes", beside->bytes);
+	clew_json_array(json, "files");
+	for (uint32_t i = 0; i < beside->file_count; i++) {
+		const struct clew_beside_file *file = &beside->files[i];
+		char device[32];
+
+		clew_json_object(json, NULL);
+		clew_json_string(json, "path", clew_file_path(trace, file->file_device, file->inode));
+		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device), CLEW_DEVICE_MINOR(file->file_device));
+		clew_json_string(json, "dev", device);
+		clew_json_unsigned(json, "ino", file->inode);
+		clew_json_unsigned(json, "requests", file->requests);
+		clew_json_unsigned(json, "bytes", file->bytes);
+		clew_json_request_writers(json, trace, file->example);
+		clew_json_object_end(json);
+	}
+	clew_json_array_end(json);
+	clew_json_object_end(json);
+}
