@@ -59,10 +59,20 @@ struct {
 const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
 const volatile __u64 btrfs_direct_end; /* and those of direct I/O */
+/* And how swapping does; 0 unknown. */
+const volatile __u64 swap_in_end;
+const volatile __u64 swap_out_end;
 
 static __always_inline bool is_direct(struct bio *bio)
 {
 	return direct_end_io && (__u64)bio->bi_end_io == direct_end_io;
+}
+
+static __always_inline bool is_swap(struct bio *bio)
+{
+	__u64 end = (__u64)bio->bi_end_io;
+
+	return end && (end == swap_in_end || end == swap_out_end);
 }
 
 /* The file that a bio of direct I/O is on. */
@@ -328,6 +338,8 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	record = bio_reserve(&place, bio, disk, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
+	if (unlikely(is_swap(bio)))
+		record->header.flags |= CLEW_BIO_SWAP;
 	if (walk.stretch.inode) {
 		record->inode = walk.stretch.inode;
 		record->file_device = walk.stretch.device;

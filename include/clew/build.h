@@ -63,6 +63,7 @@ enum clew_link_kind {
 
 #define CLEW_LINK_RESCUER 0x01 /* WORK: a rescuer ran it: there was no memory for a worker */
 #define CLEW_LINK_BARRIER 0x02 /* WORK: a flusher waited for this item and those before it */
+#define CLEW_LINK_SWAP_IN 0x04 /* REQUEST: it swapped pages in */
 
 struct clew_link {
 	uint64_t at; /* 0 unknown */
@@ -71,8 +72,9 @@ struct clew_link {
 	uint64_t number;
 	uint32_t task; /* CLEW_NO_TASK none or unknown */
 	uint32_t worker;
-	uint8_t kind;  /* enum clew_link_kind */
-	uint8_t flags; /* CLEW_LINK_* */
+	uint32_t device; /* of a REQUEST */
+	uint8_t kind;	 /* enum clew_link_kind */
+	uint8_t flags;	 /* CLEW_LINK_* */
 	uint8_t evidence;
 };
 
@@ -170,6 +172,7 @@ struct clew_block_request {
 	uint32_t submitter;   /* who queued it, CLEW_NO_TASK unknown */
 	uint32_t reason_task; /* who made it necessary: who asked for the sync, or dirtied too much; CLEW_NO_TASK none or unknown */
 	uint8_t reason;	      /* enum clew_request_reason */
+	bool swap;	      /* it swaps pages in or out */
 };
 
 /*

@@ -212,6 +212,8 @@ enum clew_cause_kind {
 #define CLEW_TEXT_ENVIRONMENT 0x2000000000000ULL
 /* | uid: the name of a user of the machine */
 #define CLEW_TEXT_USER 0x3000000000000ULL
+/* | device: what the kernel calls a disk or a part of one, and in brackets what a mapping's maker did */
+#define CLEW_TEXT_DISK 0x4000000000000ULL
 
 struct clew_cause {
 	__u64 time;
@@ -374,6 +376,8 @@ enum clew_bio_event {
 	CLEW_BIO_COMPLETE = 3, /* only of devices without requests */
 	CLEW_BIO_MERGE = 4,    /* it became part of a waiting request */
 };
+
+#define CLEW_BIO_SWAP 0x80 /* with QUEUE: pages are swapped in or out with it */
 
 /* Devices are whole disks, sectors of 512 bytes count from their start. */
 struct clew_bio {

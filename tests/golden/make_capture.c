@@ -57,6 +57,8 @@ static const struct {
 	{"timerfd", CLEW_OBJECT_TIMERFD},
 	{"type_mutex", CLEW_LOCK_MUTEX},
 	{"queue", CLEW_BIO_QUEUE},
+	{"swap", CLEW_BIO_SWAP},
+	{"fault", CLEW_WAIT_FLAG_FAULT},
 	{"issue", CLEW_REQUEST_ISSUE},
 	{"complete", CLEW_REQUEST_COMPLETE},
 	{"dirty", CLEW_EXTENT_DIRTY},

@@ -3,12 +3,13 @@
 
 Small file systems on loop devices (ext4 on one that passes its requests on directly, xfs on one
 that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
-veth pair, a group with a CPU quota and one with a memory limit; on demand btrfs and a group with
-a hard limit. What this kernel has not is in `lacks`, with the reason. All of it goes when the place
+veth pair, a group with a CPU quota and one with a memory limit, a swap device with a group that has
+to use it; on demand btrfs and a group with a hard limit. What this kernel has not is in `lacks`, with the reason. All of it goes when the place
 is left, also what a killed test left over.
 """
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import shutil
@@ -24,6 +25,7 @@ LOOP_CONFIGURE = 0x4C0A
 LOOP_SET_DIRECT_IO = 0x4C08
 LO_FLAGS_AUTOCLEAR = 4
 FITHAW = 0xC0045878
+SWAP_PREFER = 0x8000 | 0x7fff  # before all others
 MAPPED_FROM = 2048  # sectors
 ON_DEMAND = ("btrfs", "limit")
 
@@ -152,7 +154,7 @@ class Place:
         os.makedirs(self.path)
         try:
             for make, names in ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net-a", "net-b"]),
-                                (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"])):
+                                (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._swap, ["swap"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"])):
                 if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
                     continue
                 try:
@@ -187,6 +189,8 @@ class Place:
             needed = ["ext4"]
         elif workload == "work,loop":
             needed = ["loop"]
+        elif workload == "swap":
+            needed = ["swap"]
         return next((self.lacks[name] for name in needed if name in self.lacks), None)
 
     def _system(self, name, kind, device, *options):
@@ -244,8 +248,9 @@ class Place:
             command("ip", "-n", namespace(os.getpid(), end), "link", "set", f"clew-{end}", "up")
             os.symlink(f"/run/netns/{namespace(os.getpid(), end)}", os.path.join(self.path, f"net-{end}"))
 
-    def _group(self, name):
-        directory, unified = controller(name)
+    def _group(self, control, name=None):
+        name = name or control
+        directory, unified = controller(control)
         group = os.path.join(directory, f"{PREFIX}{os.getpid()}-{name}")
         os.makedirs(group)
         return group, unified
@@ -266,10 +271,29 @@ class Place:
         write(f"{group}/memory.high", 6 * MEGABYTE)
         os.symlink(group, os.path.join(self.path, "memory"))
 
+    def _swap(self):
+        group, unified = self._group("memory", "swap")
+        write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 16 * MEGABYTE)
+        if not os.path.exists(f"{group}/memory.swap.max" if unified else f"{group}/memory.swappiness"):
+            raise Lacking("no such part of the kernel: swapping in groups")
+        loop = self._loop("swap", 64, True)
+        pages = 64 * MEGABYTE // 4096
+        header = bytearray(4096)
+        struct.pack_into("<III", header, 1024, 1, pages - 1, 0)
+        header[-10:] = b"SWAPSPACE2"
+        with open(loop.path, "r+b") as device:
+            device.write(header)
+            os.fsync(device.fileno())
+        # The device goes when its last user does: the swap is one, and remove() ends it.
+        if swap_call("swapon", loop.path, SWAP_PREFER):
+            raise Lacking(f"swapon is refused: {os.strerror(ctypes.get_errno())}")
+        write(os.path.join(self.path, "swap.device"), loop.path)
+        write(os.path.join(self.path, "swap.disk"), f"{loop.number()} 0\n")
+        loop.release()
+        os.symlink(group, os.path.join(self.path, "swap"))
+
     def _limit(self):
-        directory, unified = controller("memory")
-        group = os.path.join(directory, f"{PREFIX}{os.getpid()}-limit")
-        os.makedirs(group)
+        group, unified = self._group("memory", "limit")
         write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 10 * MEGABYTE)
         os.symlink(group, os.path.join(self.path, "limit"))
 
@@ -278,8 +302,18 @@ def namespace(pid, end):
     return f"clew-live-{pid}-{end}"
 
 
+def swap_call(name, path, *arguments):
+    """swapon(2) and swapoff(2)."""
+    return getattr(ctypes.CDLL(None, use_errno=True), name)(path.encode(), *arguments)
+
+
 def remove(path, pid):
     """Undoes a place; what is not there is no error."""
+    try:
+        with open(os.path.join(path, "swap.device"), encoding="ascii") as file:
+            swap_call("swapoff", file.read())
+    except (FileNotFoundError, NotADirectoryError):
+        pass
     for _ in range(50):
         mounted = [directory for _, directory, _, _ in mounts() if directory.startswith(path + "/")]
         if not mounted:
@@ -301,7 +335,7 @@ def remove(path, pid):
     for end in "ab":
         if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
             quietly("ip", "netns", "del", namespace(pid, end))
-    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory")):
+    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"), ("swap", "memory")):
         try:
             group = os.path.join(controller(controlled)[0], f"{PREFIX}{pid}-{name}")
         except (Lacking, OSError):

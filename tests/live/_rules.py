@@ -5,7 +5,7 @@ Rules are printed by the workloads, each with its name in `rule`:
 
 waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge of a type ended each
 locks     every wait for a kernel lock of some tasks is for one and the same, ended by one of them
-requests  exactly these sectors were asked for by a task, each once
+requests  exactly these sectors were asked for by a task, each once (and for this reason)
 items     so many work items were queued by a task, and a worker ran each
 disk      as many requests and sectors as the disk itself counted
 """
@@ -97,6 +97,8 @@ def check_requests(rule, graph, capture):
     elif _merge(asked) != wanted:
         return f"{asked[:8]}, not {rule['sectors'][:8]}"
     for request in chosen:
+        if request["reason"] != rule.get("reason", request["reason"]):
+            return f"request at {request['sector']}: reason {request['reason']}, not {rule['reason']}"
         if not request["queued"] <= (request["issued"] or 0) <= (request["completed"] or 0) <= rule["to"] + SLACK:
             return f"request at {request['sector']}: queued {request['queued']}, issued {request['issued']}, completed {request['completed']}"
     if capture.passes_on.get(rule["dev"]):

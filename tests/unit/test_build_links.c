@@ -130,6 +130,55 @@ static void a_place_at_the_device(void **state)
 	synthetic_done(&s);
 }
 
+/* Whatever the call: a wait that the end of a swap-in ends is one for memory, from the swap device. */
+static void a_swap_in(void **state)
+{
+	static const struct {
+		unsigned flags, operation, kind;
+		uint8_t bio;
+	} cases[] = {
+		{CLEW_WAIT_FLAG_FAULT, READS, CLEW_WAIT_MEMORY, CLEW_BIO_SWAP},
+		{CLEW_WAIT_FLAG_IOWAIT, READS, CLEW_WAIT_MEMORY, CLEW_BIO_SWAP},
+		{CLEW_WAIT_FLAG_FAULT, READS, CLEW_WAIT_FAULT, 0},
+		{CLEW_WAIT_FLAG_FAULT, WRITES, CLEW_WAIT_FAULT, CLEW_BIO_SWAP},
+		{0, READS, CLEW_WAIT_READ, CLEW_BIO_SWAP},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct synthetic s = {0};
+		struct clew_wait wait = wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55);
+		const struct clew_sleep *sleep;
+		const struct clew_trace_request *requests;
+		struct clew_trace *t;
+		size_t count;
+
+		wait.flags |= (uint8_t)cases[i].flags;
+		threads(&s, 1);
+		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+		BIO(&s, 2000, CLEW_BIO_QUEUE | cases[i].bio, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK,
+		    .operation = cases[i].operation, .task = 1);
+		REQUEST(&s, 2010, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK,
+			.operation = cases[i].operation, .allocated = 2001, .task = 1);
+		sleeps(&s, 2100, 0, 1, wait);
+		completes(&s, 3000, ADDRESS, 2001, 4096);
+		comes(&s, 3100, 0, 1, interrupted(3010, CLEW_WAKE_IRQ, COMPLETES));
+		t = synthetic_trace(&s, 5000, 0);
+		sleep = check_origin(t, 1, 0, CLEW_EDGE_REQUEST, 1, 2000);
+		assert_int_equal(sleep->kind, cases[i].kind);
+		if (cases[i].kind == CLEW_WAIT_MEMORY) {
+			assert_int_equal(sleep->object.kind, CLEW_OBJECT_DEVICE);
+			assert_int_equal(sleep->object.device, DISK);
+		}
+		requests = clew_trace_requests(t, &count);
+		assert_int_equal(count, 1);
+		assert_int_equal(requests[0].block.swap, cases[i].bio != 0);
+		assert_int_equal(requests[0].block.reason == CLEW_REQUEST_REASON_MEMORY, cases[i].bio != 0);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 /* Merged before it goes to the device: one request, of who queued the first bio. Split: two. Queued again: still one. */
 static void merged_split_and_again(void **state)
 {
@@ -200,7 +249,8 @@ static void issued_before_queued(void **state)
 	synthetic_done(&s);
 }
 
-/* An empty flush never goes to the device itself; the flush that does is its submitter's too. A write that is flushed ends twice. */
+/* An empty flush never goes to the device itself; the flush that does is its submitter's too. A write that is flushed ends twice.
+ */
 static void flushes(void **state)
 {
 	struct synthetic s = {0};
@@ -353,7 +403,8 @@ static void devices_upon_devices(void **state)
 	synthetic_done(&s);
 }
 
-/* A worker wakes in the name of who queued the item, also after it has begun the next; and of the request at whose end it was queued. */
+/* A worker wakes in the name of who queued the item, also after it has begun the next; and of the request at whose end it was
+ * queued. */
 static void work_items(void **state)
 {
 	struct synthetic s = {0};
@@ -680,6 +731,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request),
 		cmocka_unit_test(a_place_at_the_device),
+		cmocka_unit_test(a_swap_in),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),
 		cmocka_unit_test(over_in_parts),

@@ -136,6 +136,7 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 		.task = build_nobody(record->task) ? CLEW_NO_TASK : record->task,
 		.upper = CLEW_NO_NUMBER,
 		.number = CLEW_NO_NUMBER,
+		.swap = record->header.flags & CLEW_BIO_SWAP,
 	};
 	if (map_set(&table->bios, bio->address, 0, (uintptr_t)bio) < 0 || add_place(table, bio) < 0) {
 		map_remove(&table->bios, bio->address, 0);
@@ -244,6 +245,7 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 		return -ENOMEM;
 	if (upper) {
 		bio->upper = upper->number;
+		bio->swap = upper->swap;
 		if (bio->inode == 0) {
 			bio->inode = upper->inode;
 			bio->index = upper->index;
@@ -272,6 +274,7 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	part->file_device = whole->file_device;
 	part->upper = whole->upper;
 	part->why = whole->why;
+	part->swap = whole->swap;
 	if (whole->flight && build_flight_split(builder, whole->flight, record->bytes, &part->flight) < 0)
 		return -ENOMEM;
 	remove_place(table, whole);
@@ -306,6 +309,7 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 		.submitter = bio->task,
 		.reason = bio->why.reason,
 		.reason_task = bio->why.task,
+		.swap = bio->swap,
 	};
 	if (bio->flight) {
 		bio->flight->request = block.number;
@@ -323,7 +327,7 @@ int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)
 {
 	if (record->bio == 0)
 		return 0;
-	switch (record->header.flags) {
+	switch (record->header.flags & ~CLEW_BIO_SWAP) {
 	case CLEW_BIO_QUEUE:
 		return feed_queue(builder, record);
 	case CLEW_BIO_REMAP:

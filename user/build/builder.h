@@ -315,6 +315,7 @@ struct bio {
 	struct why_written why;
 	struct bio *next;  /* the next one at this sector of this device, or in the free list */
 	bool queued_again; /* the rest of a bio that was split */
+	bool swap;	   /* pages are swapped in or out with it */
 };
 
 /* A request, by its address: the latest there, and behind it those before. */

@@ -45,6 +45,8 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 		.begin = issued,
 		.end = earlier(later(block->completed, request->first_completed), at),
 		.task = block->submitter,
+		.device = block->device,
+		.flags = block->swap && (block->operation & BLOCK_OPERATION) == BLOCK_READ ? CLEW_LINK_SWAP_IN : 0,
 	};
 }
 
@@ -128,6 +130,7 @@ static void take_bio(struct clew_block_request *block, const struct bio *bio)
 	block->file_device = bio->file_device;
 	block->reason = bio->why.reason;
 	block->reason_task = bio->why.task;
+	block->swap = bio->swap;
 }
 
 /* Its pages go with the request. */

@@ -157,6 +157,9 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 	    wake->object_kind != CLEW_OBJECT_FUTEX)
 		return (struct clew_object){
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
+	/* What the call is on, memory is not. */
+	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
+		return (struct clew_object){.descriptor = -1};
 	return (struct clew_object){
 		.number = wait->object,
 		.device = wait->device,
@@ -276,11 +279,27 @@ static int keep_links(struct clew_builder *builder, const struct task *task, str
 	return 0;
 }
 
-/* A completion is not what a wait is for if a request was behind it: its call says more. */
+/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that was swapped out. */
+static bool may_swap_in(unsigned kind, const struct clew_wait *wait)
+{
+	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) && kind != CLEW_WAIT_LOCK && kind != CLEW_WAIT_JOURNAL &&
+	       kind != CLEW_WAIT_THROTTLE && kind != CLEW_WAIT_STOPPED;
+}
+
+/* What ended it tells of some sleeps what they were for. */
 static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct links *links)
 {
-	if (sleep->kind == CLEW_WAIT_WORK && links->count > 0 && links->of[links->count - 1].kind == CLEW_LINK_REQUEST)
+	const struct clew_link *last = &links->of[links->count - 1];
+
+	if (links->count == 0 || last->kind != CLEW_LINK_REQUEST)
+		return;
+	/* A completion is not what a wait is for if a request was behind it: its call says more. */
+	if (sleep->kind == CLEW_WAIT_WORK)
 		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
+	if (last->flags & CLEW_LINK_SWAP_IN && last->evidence == CLEW_EVIDENCE_EXACT && !sleep->blind && may_swap_in(sleep->kind, wait)) {
+		sleep->kind = CLEW_WAIT_MEMORY;
+		sleep->object = (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
+	}
 }
 
 /*

@@ -304,6 +304,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	struct links links = {0};
 	bool disk_page, journaled;
 
+	if (record->header.flags & CLEW_BIO_SWAP)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_MEMORY};
 	if (record->index == UINT64_MAX && record->inode)
 		return (struct why_written){.reason = CLEW_REQUEST_REASON_DIRECT};
 	if (operation == BLOCK_READ) {

@@ -137,11 +137,17 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 		return;
 	}
 	is_journal = block->reason == CLEW_REQUEST_REASON_JOURNAL;
+	if (block->swap && block->bytes) {
+		bool out_of = strcmp(clew_request_operation_name(block->operation, block->bytes), "read") != 0;
+
+		fprintf(out, "a swap-%s %s", out_of ? "out to" : "in from", CLEW_DISK(trace, block->device));
+		return;
+	}
 	if (block->bytes == 0)
-		fprintf(out, "a cache flush of %u:%u", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+		fprintf(out, "a cache flush of %s", CLEW_DISK(trace, block->device));
 	else
-		fprintf(out, "a %s%s on %u:%u", clew_request_operation_name(block->operation, block->bytes),
-			is_journal ? " to the journal" : "", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+		fprintf(out, "a %s%s on %s", clew_request_operation_name(block->operation, block->bytes),
+			is_journal ? " to the journal" : "", CLEW_DISK(trace, block->device));
 	on_disk = clew_is_disk_inode(block->file_device, block->inode);
 	if (block->inode && !(is_journal && on_disk) && (on_disk || clew_file_path(trace, block->file_device, block->inode))) {
 		fputs(" for ", out);
@@ -414,7 +420,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 		key->by = block->file_device;
 		key->call = block->operation & 0xff;
 		key->end = block->bytes == 0;
-		key->step = block->reason == CLEW_REQUEST_REASON_JOURNAL;
+		key->step = block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
 		clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;

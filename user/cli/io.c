@@ -423,7 +423,7 @@ static void print_devices(const struct answer *answer)
 			printf("%6.2f", amplification(device->written_bytes, device->file_bytes));
 		else
 			printf("%6s", "-");
-		printf("  %u:%u", CLEW_DEVICE_MAJOR(device->device), CLEW_DEVICE_MINOR(device->device));
+		printf("  %s", CLEW_DISK(answer->trace, device->device));
 		for (unsigned k = 0, shown = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
 			if (device->reason_bytes[k])
 				printf("%s %s %s", shown++ ? "," : ":", clew_request_reason_name(k), CLEW_BYTES(device->reason_bytes[k]));

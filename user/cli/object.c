@@ -69,6 +69,20 @@ void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial,
 	}
 }
 
+const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer, size_t size)
+{
+	const char *name = clew_trace_text(trace, CLEW_TEXT_DISK | device);
+	bool plain = name && name[0];
+
+	for (const char *at = name; plain && *at; at++)
+		plain = *at >= ' ' && *at <= '~';
+	if (plain)
+		snprintf(buffer, size, "%s", name);
+	else
+		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	return buffer;
+}
+
 static const char *object_kind_name(unsigned kind)
 {
 	static const char *const names[CLEW_OBJECT_KIND_COUNT] = {
@@ -172,8 +186,7 @@ static void describe_file(const struct clew_trace *trace, const struct clew_obje
 	if (ret->path && ret->path[0])
 		snprintf(ret->name, sizeof(ret->name), "%s%s", ret->path, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
 	else
-		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %u:%u", object->number, CLEW_DEVICE_MAJOR(object->device),
-			 CLEW_DEVICE_MINOR(object->device));
+		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number, CLEW_DISK(trace, object->device));
 }
 
 /* The pid namespace that pids in answers belong to: that of the capture's first process. */
@@ -208,11 +221,16 @@ static void describe_child(const struct clew_trace *trace, const struct clew_obj
 	}
 }
 
-static void describe_device(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+static void describe_device(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
+			    struct description *ret)
 {
 	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
 	if (ret->path && ret->path[0])
 		snprintf(ret->name, sizeof(ret->name), "%s", ret->path);
+	else if (sleep && sleep->kind == CLEW_WAIT_THROTTLE)
+		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->kind, CLEW_DISK(trace, object->device));
+	else if (sleep && sleep->kind == CLEW_WAIT_MEMORY)
+		snprintf(ret->name, sizeof(ret->name), "swap-in from %s", CLEW_DISK(trace, object->device));
 	else
 		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind, CLEW_DEVICE_MAJOR(object->device),
 			 CLEW_DEVICE_MINOR(object->device));
@@ -253,17 +271,19 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 		return;
 	}
 	block = ret->request = &requests[object->number].block;
-	if (block->sector == UINT64_MAX)
-		used = snprintf(ret->name, sizeof(ret->name), "flush of %u:%u", CLEW_DEVICE_MAJOR(block->device),
-				CLEW_DEVICE_MINOR(block->device));
+	if (block->swap && block->bytes)
+		used = snprintf(ret->name, sizeof(ret->name), "swap-%s of %u bytes at sector %" PRIu64 " of %s",
+				strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "out" : "in", block->bytes,
+				block->sector, CLEW_DISK(trace, block->device));
+	else if (block->sector == UINT64_MAX)
+		used = snprintf(ret->name, sizeof(ret->name), "flush of %s", CLEW_DISK(trace, block->device));
 	else if (block->bytes == 0)
-		used = snprintf(ret->name, sizeof(ret->name), "empty %s of %u:%u",
-				clew_request_operation_name(block->operation, block->bytes), CLEW_DEVICE_MAJOR(block->device),
-				CLEW_DEVICE_MINOR(block->device));
+		used = snprintf(ret->name, sizeof(ret->name), "empty %s of %s", clew_request_operation_name(block->operation, block->bytes),
+				CLEW_DISK(trace, block->device));
 	else
-		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %u:%u",
+		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %s",
 				clew_request_operation_name(block->operation, block->bytes), block->bytes, block->sector,
-				CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+				CLEW_DISK(trace, block->device));
 	if (block->inode)
 		ret->path = clew_file_path(trace, block->file_device, block->inode);
 	if (clew_is_disk_inode(block->file_device, block->inode) && !ret->path)
@@ -363,7 +383,7 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 		break;
 	case CLEW_OBJECT_TTY:
 	case CLEW_OBJECT_DEVICE:
-		describe_device(trace, object, ret);
+		describe_device(trace, object, sleep, ret);
 		break;
 	case CLEW_OBJECT_TIMERFD:
 	case CLEW_OBJECT_TIMER:

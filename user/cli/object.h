@@ -16,6 +16,11 @@ void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trac
 /* COMM-TID, safe to print. Serial 0 is "the idle task". */
 void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial, uint64_t at);
 
+/* What a disk is called, safe to print: its name, or MAJOR:MINOR if the capture has none such. Returns buffer. */
+const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer, size_t size);
+/* The above with a buffer of its own, as an argument. */
+#define CLEW_DISK(trace, device) clew_disk_name(trace, device, (char[CLEW_TEXT_SIZE]){0}, CLEW_TEXT_SIZE)
+
 /* What sort of kernel lock CLEW_LOCK_* are. */
 const char *clew_lock_type_name(uint32_t type);
 /* The field "sector": null where a request has none. */

@@ -37,9 +37,9 @@ void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device,
 	if (path)
 		clew_print_safe(out, path);
 	else if (clew_is_disk_inode(device, inode))
-		fprintf(out, "metadata of %u:%u", CLEW_DEVICE_MAJOR((uint32_t)inode), CLEW_DEVICE_MINOR((uint32_t)inode));
+		fprintf(out, "metadata of %s", CLEW_DISK(trace, (uint32_t)inode));
 	else
-		fprintf(out, "inode %" PRIu64 " of %u:%u", inode, CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+		fprintf(out, "inode %" PRIu64 " of %s", inode, CLEW_DISK(trace, device));
 }
 
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks, size_t most)

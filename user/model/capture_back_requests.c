@@ -66,6 +66,7 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		block.submitter = back_serial(back, values->of[CAPTURE_SUBMITTER]);
 	if (values->of[CAPTURE_REASON_BY])
 		block.reason_task = back_serial(back, values->of[CAPTURE_REASON_BY]);
+	block.swap = values->of[CAPTURE_SWAP] != NULL;
 	if (values->of[CAPTURE_REASON]) {
 		int reason = clew_request_reason_from_name(values->of[CAPTURE_REASON]);
 

@@ -71,6 +71,7 @@
 	KEY(BYTES, "bytes")                                                                                                                \
 	KEY(FILE, "file")                                                                                                                  \
 	KEY(REASON, "reason")                                                                                                              \
+	KEY(SWAP, "swap")                                                                                                                  \
 	KEY(REASON_BY, "reason_by")                                                                                                        \
 	KEY(PAGES, "pages")                                                                                                                \
 	KEY(ANNOUNCED, "announced")                                                                                                        \

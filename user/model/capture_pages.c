@@ -16,6 +16,8 @@ void capture_describe_pages(struct conversion *conversion, const struct clew_tra
 
 	if (request->block.reason)
 		pairs_add(pairs, CAPTURE_REASON, clew_request_reason_name(request->block.reason));
+	if (request->block.swap)
+		pairs_add_number(pairs, CAPTURE_SWAP, 1);
 	if (request->block.reason_task)
 		pairs_add(pairs, CAPTURE_REASON_BY, capture_name_of(conversion, request->block.reason_task));
 	for (uint32_t i = 0; i < request->page_count; i++) {

@@ -39,18 +39,6 @@ int clew_environment_prepare(struct clew_bpf *bpf, const char *names, struct cle
 	return 0;
 }
 
-static int put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)
-{
-	struct {
-		struct clew_text_record text;
-		char bytes[CLEW_TEXT_SIZE];
-	} record = {.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT}, .hash = hash}};
-
-	record.text.text_size = (uint16_t)strnlen(value, CLEW_TEXT_SIZE - 1);
-	memcpy(record.bytes, value, record.text.text_size);
-	return clew_put_user(recorder, &record, sizeof(record.text) + record.text.text_size);
-}
-
 int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t serial, uint64_t time)
 {
 	const uint32_t count = recorder->bpf->rodata->environment_count;
@@ -70,7 +58,8 @@ int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t
 			uint32_t length = recorder->bpf->rodata->environment_lengths[i];
 
 			if (!strncmp(variable, (const char *)recorder->bpf->rodata->environment_names[i], length))
-				error = put_text(recorder, CLEW_TEXT_ENVIRONMENT | (uint64_t)i << 32 | serial, variable + length, time);
+				error = clew_put_text(recorder, CLEW_TEXT_ENVIRONMENT | (uint64_t)i << 32 | serial, variable + length,
+						      time);
 		}
 	free(variable);
 	fclose(file);
@@ -85,7 +74,7 @@ int clew_environment_users(struct clew_recorder *recorder, uint64_t time)
 	int error = 0;
 
 	for (unsigned i = 0; file && !error && i < USERS_MOST && (user = fgetpwent(file)); i++)
-		error = put_text(recorder, CLEW_TEXT_USER | (uint32_t)user->pw_uid, user->pw_name, time);
+		error = clew_put_text(recorder, CLEW_TEXT_USER | (uint32_t)user->pw_uid, user->pw_name, time);
 	if (file)
 		fclose(file);
 	return error;

@@ -114,6 +114,11 @@ int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, 
 
 /* iterate.c: a record for the user stream */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
+/* iterate.c: the text behind a hash, cut to what a record takes */
+int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *text, uint64_t time);
+
+/* disks.c: names of the machine's disks, told with that time; the file's error */
+int clew_disks_read(struct clew_recorder *recorder, uint64_t time);
 
 /* filter.c: before load, then after it */
 int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);

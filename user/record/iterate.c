@@ -94,6 +94,18 @@ int clew_put_user(struct clew_recorder *recorder, const void *record, size_t siz
 	return clew_writer_put(recorder->writer, CLEW_STREAM_USER, record, size);
 }
 
+int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)
+{
+	struct {
+		struct clew_text_record text;
+		char bytes[CLEW_TEXT_SIZE];
+	} record = {.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT}, .hash = hash}};
+
+	record.text.text_size = (uint16_t)strnlen(value, CLEW_TEXT_SIZE - 1);
+	memcpy(record.bytes, value, record.text.text_size);
+	return clew_put_user(recorder, &record, sizeof(record.text) + record.text.text_size);
+}
+
 static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
 {
 	struct identified **sorted = malloc(count * sizeof(*sorted));
@@ -106,6 +118,8 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 	qsort(sorted, count, sizeof(*sorted), by_tid);
 	if (count)
 		error = clew_environment_users(recorder, tasks[0].task.header.time);
+	if (count && !error)
+		error = clew_disks_read(recorder, tasks[0].task.header.time);
 	for (size_t i = 0; i < count && !error; i++) {
 		struct clew_task_record *task = &tasks[i].task;
 

@@ -297,6 +297,7 @@ static int finish(struct clew_recorder *recorder, uint64_t end, struct clew_reco
 {
 	int error = clew_iterate_tasks(recorder, CLEW_PASS_STOP, message), result;
 
+	clew_disks_read(recorder, end);
 	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
 	ret_summary->duration = end - recorder->start;
 	write_number(recorder, "end", end);
