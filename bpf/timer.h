@@ -69,7 +69,8 @@ int BPF_PROG(clew_timer_start, struct timer_list *timer)
 	return 0;
 }
 
-static __always_inline void expire(__u64 timer, __u64 function, __u64 due, bool may_be_armed)
+/* `slack`: by how much it may be late, ns. */
+static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64 slack, bool may_be_armed)
 {
 	struct clew_level *here;
 	struct armed *armed;
@@ -83,7 +84,7 @@ static __always_inline void expire(__u64 timer, __u64 function, __u64 due, bool 
 	here->inner.object = function;
 	here->inner.expires = due;
 	here->inner.task = 0;
-	here->inner.time = 0;
+	here->inner.time = slack;
 	if (!may_be_armed)
 		return;
 	armed = bpf_map_lookup_elem(&clew_armed, &timer);
@@ -109,7 +110,7 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	expire((__u64)timer, function, timer->_softexpires,
+	expire((__u64)timer, function, timer->_softexpires, timer->node.expires - timer->_softexpires,
 	       function == timer_timerfd || function == timer_posix || function == timer_interval);
 	return 0;
 }
@@ -160,7 +161,7 @@ int BPF_PROG(clew_timer_expire_entry, struct timer_list *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	expire((__u64)timer, function, 0, timer_delayed && function == timer_delayed);
+	expire((__u64)timer, function, 0, 0, timer_delayed && function == timer_delayed);
 	return 0;
 }
 

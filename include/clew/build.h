@@ -54,7 +54,8 @@ enum clew_link_kind {
 	CLEW_LINK_NONE = CLEW_CAUSE_NONE,
 	CLEW_LINK_IRQ = CLEW_CAUSE_IRQ,		/* number: of the interrupt */
 	CLEW_LINK_SOFTIRQ = CLEW_CAUSE_SOFTIRQ, /* number: its vector */
-	CLEW_LINK_TIMER = CLEW_CAUSE_TIMER,	/* number: callback; task armed it at `at`; begin: when it was due, 0 unknown */
+	CLEW_LINK_TIMER =
+		CLEW_CAUSE_TIMER, /* number: callback; task armed it at `at`; begin: when it was due, 0 unknown; end: at the latest */
 	CLEW_LINK_IPI = CLEW_CAUSE_IPI,
 	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`; begin: issued, 0 never; end: completed */
 	CLEW_LINK_PACKET = CLEW_CAUSE_PACKET,	/* task sent it at `at` */

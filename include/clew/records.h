@@ -200,7 +200,7 @@ enum clew_cause_kind {
 	CLEW_CAUSE_NONE = 0,
 	CLEW_CAUSE_IRQ = 1,	/* object: number of the interrupt; TEXT CLEW_TEXT_IRQ | number has its driver's name */
 	CLEW_CAUSE_SOFTIRQ = 2, /* object: its vector, as in the kernel's enum */
-	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`, 0 unknown */
+	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`; task 0: by so much it might be late, ns */
 	CLEW_CAUSE_IPI = 4,
 	CLEW_CAUSE_REQUEST = 5, /* object: the request that is being completed */
 	CLEW_CAUSE_PACKET = 6,	/* task sent at `time` what is being received; object: address of the packet */

@@ -12,6 +12,13 @@
 
 #include <clew/trace.h>
 
+/* Why a sleep goes on whose time is over: its timer has not fired yet. */
+enum clew_late {
+	CLEW_LATE_NOT,
+	CLEW_LATE_SLACK,     /* the sleeper's timer may be so late */
+	CLEW_LATE_INTERRUPT, /* it may not: its interrupt is late, as interrupts are off or the CPU is not there */
+};
+
 struct clew_segment {
 	uint64_t start;
 	uint64_t end;
@@ -19,7 +26,7 @@ struct clew_segment {
 	uint8_t kind;	      /* enum clew_wait_kind, CLEW_SEGMENT_* included */
 	uint8_t unknown_kind; /* of an UNKNOWN segment: the wait's kind, CLEW_WAIT_UNKNOWN none */
 	bool cycle;
-	bool late;	 /* of a SLEEP: it was over, but its timer had not fired yet */
+	uint8_t late;	 /* enum clew_late */
 	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
 	uint32_t by;			/* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */

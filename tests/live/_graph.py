@@ -260,12 +260,33 @@ def check_cover(why):
     return "" if unknown == why["unknown_ns"] else f"unknown_ns {why['unknown_ns']}, not {unknown}"
 
 
+def compare_late(fact, why, capture):
+    """How long sleeps went on past their time, by slack and by late interrupts; '' if as it must be."""
+    wanted, found = collections.Counter(), collections.Counter()
+    for wait in capture.by_tid.get(fact["tid"], ()):
+        due = (wait["object"] or {}).get("expires")
+        if wait["kind"] != "sleep" or not due or wait["start"] < fact["from"] or wait["end"] is None or wait["end"] > fact["to"]:
+            continue
+        late = max(wait["end"] - due, 0)
+        wanted["slack"] += min(late, fact["slack"])
+        wanted["interrupt"] += max(late - fact["slack"], 0)
+    for segment in why["segments"]:
+        if segment["tid"] == fact["tid"] and segment["chain"] == [fact["tid"]] and segment.get("late"):
+            found[segment["late_by"]] += segment["ns"]
+    if not wanted["slack"] or any(wanted[name] != found[name] for name in ("slack", "interrupt")):
+        return f"late by {dict(found)}, not {dict(wanted)}"
+    return ""
+
+
 def compare_why(fact, why, capture, loose=1.0):
     """What is wrong with one why answer. `loose`: by which factor amounts may be off."""
     wrong = []
     problem = check_cover(why)
     if problem:
         wrong.append(problem)
+    problem = compare_late(fact, why, capture) if fact["slack"] else ""
+    if problem:
+        wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
     for charge in fact["charges"]:
         sum_ns = 0
         for segment in why["segments"]:

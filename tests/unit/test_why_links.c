@@ -129,7 +129,7 @@ static void packets_and_timers(void **state)
 {
 	const struct clew_cause sent = {.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 2600};
 	const struct clew_cause armed = {.kind = CLEW_CAUSE_TIMER, .object = FUNCTION, .task = 2, .time = 3200, .expires = 3500};
-	const struct clew_cause own = {.kind = CLEW_CAUSE_TIMER, .object = FUNCTION, .expires = 4300};
+	const struct clew_cause own = {.kind = CLEW_CAUSE_TIMER, .object = FUNCTION, .expires = 4300, .time = 60};
 	const struct clew_cause outside = {.kind = CLEW_CAUSE_IRQ, .object = 4};
 	struct synthetic s = {0};
 	struct clew_trace *t;
@@ -151,12 +151,14 @@ static void packets_and_timers(void **state)
 		    {CLEW_SEGMENT_RUNQUEUE, 1, 2800, 0, -1}, {CLEW_SEGMENT_RUNNING, 1, 3000, 0, -1},
 		    {CLEW_SEGMENT_RUNNING, 2, 3200, 1, CLEW_EDGE_TIMER}, {CLEW_WAIT_SLEEP, 1, 3500, 1, -1},
 		    {CLEW_WAIT_SLEEP, 1, 3600, 1, -1}, {CLEW_SEGMENT_RUNQUEUE, 1, 3700, 0, -1}, {CLEW_SEGMENT_RUNNING, 1, 4000, 0, -1},
-		    {CLEW_WAIT_SLEEP, 1, 4300, 1, -1}, {CLEW_WAIT_SLEEP, 1, 4400, 1, -1}, {CLEW_SEGMENT_RUNQUEUE, 1, 4500, 0, -1},
-		    {CLEW_SEGMENT_RUNNING, 1, 4600, 0, -1}, {CLEW_WAIT_SOCKET, 1, 4800, 1, -1});
-	assert_false(why.segments[5].late);
-	assert_true(why.segments[6].late);
-	assert_false(why.segments[9].late);
-	assert_true(why.segments[10].late);
+		    {CLEW_WAIT_SLEEP, 1, 4300, 1, -1}, {CLEW_WAIT_SLEEP, 1, 4360, 1, -1}, {CLEW_WAIT_SLEEP, 1, 4400, 1, -1},
+		    {CLEW_SEGMENT_RUNQUEUE, 1, 4500, 0, -1}, {CLEW_SEGMENT_RUNNING, 1, 4600, 0, -1}, {CLEW_WAIT_SOCKET, 1, 4800, 1, -1});
+	/* Another's timer has no slack; its own may be late by 60. */
+	assert_int_equal(why.segments[5].late, CLEW_LATE_NOT);
+	assert_int_equal(why.segments[6].late, CLEW_LATE_INTERRUPT);
+	assert_int_equal(why.segments[9].late, CLEW_LATE_NOT);
+	assert_int_equal(why.segments[10].late, CLEW_LATE_SLACK);
+	assert_int_equal(why.segments[11].late, CLEW_LATE_INTERRUPT);
 	assert_int_equal(why.unknown_ns, 0);
 	clew_why_done(&why);
 	clew_trace_free(t);

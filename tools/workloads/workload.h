@@ -122,6 +122,7 @@ struct wl_fact {
 	uint64_t to;
 	struct wl_charge charges[WL_CHARGES];
 	int charge_count;
+	uint64_t slack; /* ns by which its sleeps may last too long without an interrupt being late; 0: not checked */
 };
 
 struct wl_log {
@@ -752,7 +753,8 @@ WL_FINE void wl_print_wait(const struct wl_wait *wait)
 WL_FINE void wl_print_fact(const struct wl_fact *fact)
 {
 	wl_print_tid("tid", fact->task);
-	printf("\"from\":%llu,\"to\":%llu,\"charges\":[", (unsigned long long)fact->from, (unsigned long long)fact->to);
+	printf("\"from\":%llu,\"to\":%llu,\"slack\":%llu,\"charges\":[", (unsigned long long)fact->from, (unsigned long long)fact->to,
+	       (unsigned long long)fact->slack);
 	for (int i = 0; i < fact->charge_count; i++) {
 		const struct wl_charge *charge = &fact->charges[i];
 

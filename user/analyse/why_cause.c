@@ -83,10 +83,14 @@ static void cause_in_request(const struct clew_link *link, uint64_t from, struct
 static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
 {
 	cause->kind = link == sleep->links ? sleep->kind : CLEW_WAIT_WORK;
-	if (link->begin && from >= link->begin)
-		cause->late = true;
-	else if (link->begin && link->begin < cause->until)
+	if (!link->begin)
+		return;
+	if (from >= link->begin)
+		cause->late = from < link->end ? CLEW_LATE_SLACK : CLEW_LATE_INTERRUPT;
+	if (from < link->begin && link->begin < cause->until)
 		cause->until = link->begin;
+	else if (cause->late == CLEW_LATE_SLACK && link->end < cause->until)
+		cause->until = link->end;
 }
 
 /* The part of a wait that begins after a step was set off, and before the next one. */

@@ -32,6 +32,7 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 					.kind = CLEW_LINK_TIMER,
 					.number = cause->object,
 					.begin = cause->expires,
+					.end = cause->expires + (cause->expires && build_nobody(cause->task) ? cause->time : 0),
 					.at = build_nobody(cause->task) ? 0 : cause->time,
 					.task = build_nobody(cause->task) || cause->time == 0 ? CLEW_NO_TASK : cause->task,
 				});

@@ -186,7 +186,9 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		return true;
 	}
 	if (segment->late) {
-		fputs("slept on past its time, as the timer fired late", out);
+		fputs(segment->late == CLEW_LATE_SLACK ? "slept on past its time, within its timer's slack"
+						       : "slept on past its time, as the timer's interrupt came late",
+		      out);
 		return true;
 	}
 	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
@@ -362,7 +364,7 @@ struct cause_key {
 	uint8_t via_evidence; /* of a request */
 	bool cycle;
 	bool holds;
-	bool late;
+	uint8_t late;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
 	uint8_t end;  /* how an unknown wait ended */
@@ -471,16 +473,20 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why,
 		same[i] = keyed[i].segment;
 	for (size_t from = 0, to; from < why->segment_count; from = to) {
 		struct clew_why_cause *cause = &causes[count++];
+		const struct clew_segment *longest = same[from];
 		struct clew_beside beside;
 
 		cause->first = same[from];
 		for (to = from; to < why->segment_count && !memcmp(&keyed[to].key, &keyed[from].key, sizeof(keyed[to].key)); to++) {
 			cause->ns += same[to]->end - same[to]->start;
 			cause->segments++;
+			/* Of several names that a task had, the one it had longest. */
+			if (same[to]->end - same[to]->start > longest->end - longest->start)
+				longest = same[to];
 		}
 		if (clew_beside_find(trace, same + from, to - from, &beside) < 0)
 			goto no_memory;
-		cause->text = cause_text(trace, cause->first, &beside);
+		cause->text = cause_text(trace, longest, &beside);
 		if (!cause->text)
 			goto no_memory;
 	}

@@ -162,8 +162,10 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_null(json, "via");
 	}
 	clew_json_bool(json, "cycle", segment->cycle);
-	if (segment->late)
+	if (segment->late) {
 		clew_json_bool(json, "late", true);
+		clew_json_string(json, "late_by", segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
+	}
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
