@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "model_text.h"
 
 #define TRACES	     15000
@@ -22,16 +23,6 @@
 #define MAX_ENDS     24
 #define MAX_STEPS    36
 #define FLAGS_EITHER (CLEW_PLACE_EARLY | CLEW_PLACE_LATE)
-
-static uint64_t random_state;
-
-static unsigned draw(unsigned count)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (unsigned)(random_state >> 33) % count;
-}
 
 /* ---- the oracle ---- */
 

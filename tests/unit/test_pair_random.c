@@ -12,19 +12,10 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "model_text.h"
 
 enum { SETS = 20000, MOST_EVENTS = 14, SPANS = 3, TYPES = 2, IDS = 3, KEYS = TYPES * IDS, MOMENTS = 7 };
-
-static uint64_t random_state;
-
-static unsigned draw(unsigned count)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (unsigned)(random_state >> 33) % count;
-}
 
 struct event {
 	unsigned key;

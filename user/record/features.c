@@ -170,8 +170,7 @@ static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbo
 	if (!bpf)
 		return NULL;
 	clew_programs_addresses(bpf, symbols);
-	clew_programs_choose(bpf, btf, &choice);
-	if (!clew_bpf__load(bpf))
+	if (!clew_programs_choose(bpf, btf, &choice) && !clew_bpf__load(bpf))
 		return bpf;
 	clew_bpf__destroy(bpf);
 	return NULL;

@@ -40,6 +40,7 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 	struct clew_message ignored;
 	unsigned more = 0;
 	struct btf *btf;
+	int error;
 
 	btf = bpf ? clew_kernel_btf(&ignored) : NULL;
 	if (!btf)
@@ -48,8 +49,10 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 	clew_kernel_symbols_load(&symbols);
 	clew_programs_addresses(bpf, symbols);
 	clew_kernel_symbols_free(symbols);
-	clew_programs_choose(bpf, btf, &choice);
+	error = clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
+	if (error)
+		goto fail;
 	bpf_object__for_each_program(program, bpf->obj)
 	{
 		first = bpf_object__find_program_by_name(recorder->bpf->obj, bpf_program__name(program));

@@ -9,6 +9,7 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* All tracepoints at once: each search of its own would go through all types there are. */
-static void list_tracepoints(struct types *types)
+static int list_tracepoints(struct types *types)
 {
 	const char prefix[] = "btf_trace_";
 	size_t room = 0;
@@ -83,7 +84,7 @@ static void list_tracepoints(struct types *types)
 			if (types->tracepoint_count == room) {
 				larger = reallocarray(types->tracepoints, room = room ? room * 2 : 4096, sizeof(*larger));
 				if (!larger)
-					return;
+					return -ENOMEM;
 				types->tracepoints = larger;
 			}
 			types->tracepoints[types->tracepoint_count++] = name + sizeof(prefix) - 1;
@@ -91,9 +92,10 @@ static void list_tracepoints(struct types *types)
 	}
 	if (types->tracepoint_count)
 		qsort(types->tracepoints, types->tracepoint_count, sizeof(*types->tracepoints), by_name);
+	return 0;
 }
 
-static void types_open(struct types *types, struct btf *kernel)
+static int types_open(struct types *types, struct btf *kernel)
 {
 	unsigned found = clew_programs_modules();
 
@@ -101,7 +103,7 @@ static void types_open(struct types *types, struct btf *kernel)
 	for (size_t i = 0; i < MODULES; i++)
 		if (found & (1u << i))
 			types->modules[i] = btf__load_module_btf(modules[i], kernel);
-	list_tracepoints(types);
+	return list_tracepoints(types);
 }
 
 static void types_close(struct types *types)
@@ -182,13 +184,17 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf, con
 	return true;
 }
 
-void clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct clew_program_choice *choice)
+int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct clew_program_choice *choice)
 {
 	struct bpf_program *program;
 	struct timespec tick = {};
 	struct types types;
+	int r = types_open(&types, btf);
 
-	types_open(&types, btf);
+	if (r < 0) {
+		types_close(&types);
+		return r;
+	}
 	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
 	find_btrfs(&types, bpf);
 	types_close(&types);
@@ -196,6 +202,7 @@ void clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct cl
 	/* The coarse clock goes by the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	bpf->rodata->jiffy = tick.tv_nsec;
+	return 0;
 }
 
 /* Without symbols the kernel side does without: faults in calls, functions, armers and quotas are not told. */

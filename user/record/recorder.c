@@ -92,8 +92,10 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	if (!recorder->symbols)
 		clew_kernel_symbols_load(&recorder->symbols);
 	clew_programs_addresses(bpf, recorder->symbols);
-	clew_programs_choose(bpf, btf, &choice);
+	error = clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
+	if (error)
+		return clew_say(message, error, "the kernel's tracepoints cannot be listed: %s: free some memory", strerror(-error));
 
 	bpf->rodata->self_pid = getpid();
 	error = clew_call_classes(bpf->rodata->call_class);
