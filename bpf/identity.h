@@ -152,7 +152,8 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	links = BPF_CORE_READ(inode, i_nlink);
 	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^
 		  (__u64)BPF_CORE_READ(dentry, d_parent);
-	slot = sent_slot((__u64)inode, version);
+	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
+	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)
 		return;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_FILE, time, sizeof(*record));
@@ -176,7 +177,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		record->file.header.flags |= CLEW_FILE_TRUNCATED;
 	record->file.path_size = walk.size;
 	record_submit(record);
-	sent_mark(slot, (__u64)inode, version);
+	sent_mark(slot, (__u64)inode + first, version);
 }
 
 __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)

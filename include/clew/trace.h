@@ -128,6 +128,8 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 
 /* Identities. NULL or false: unknown. */
 const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);
+/* Inode number of the mount namespace of the machine itself, 0 unknown. */
+uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);

@@ -237,6 +237,22 @@ def test_record(directory):
     fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "command")
 
 
+def test_no_types(directory):
+    """A kernel that does not tell its types, as seen from where they are hidden."""
+    hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"", os.path.abspath(CLEW)]
+
+    def run_hidden(arguments):
+        return subprocess.run(hidden + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+
+    if os.geteuid() != 0 or run_hidden(["--version"]).returncode != 0 or os.path.exists("/boot/vmlinux-" + os.uname().release):
+        skip("without the kernel's types", "they cannot be hidden here")
+        return
+    where = os.path.join(directory, "t.clew")
+    report("record: no BTF", problem_of(run_hidden(["record", "-o", where, "-d", "10ms"]), 3, ["BTF"]) or ("a file was made" if os.path.exists(where) else ""))
+    done = run_hidden(["doctor", "--json"])
+    report("doctor: no BTF", "" if done.returncode == 0 and not done.stderr and b'{"name":"BTF","tier":"base","available":false' in done.stdout else repr(done))
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         capture = os.path.join(directory, "good.clew")
@@ -249,6 +265,7 @@ def main():
         test_output(capture)
         test_privileges(directory, capture)
         test_record(directory)
+        test_no_types(directory)
     print("1..%d" % len(results))
     return 0 if all(results) else 1
 

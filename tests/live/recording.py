@@ -6,11 +6,13 @@ After any of these the file opens and nothing stays attached.
 """
 
 import concurrent.futures
+import ctypes
 import json
 import os
 import random
 import signal
 import subprocess
+import tempfile
 import time
 
 from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
@@ -229,12 +231,75 @@ def open_at_both_ends():
     ok(cycle == why["total_ns"], "why ends in the cycle", [(s["kind"], s["ns"], s.get("cycle")) for s in why["segments"]][:5])
 
 
+CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 1 << 18
+
+
+def read_cold(path, remove=False):
+    """Waits for the disk in a file of its own: once for its writing, once for its reading."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+    os.write(fd, bytes(1 << 20))
+    os.fsync(fd)
+    if remove:
+        os.unlink(path)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.pread(fd, 4096, 500000)
+    os.close(fd)
+
+
+def use_files(directory):
+    """In a child: a file that has another path in its mount namespace, and one that is deleted while it is open."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    there, here = os.path.join(directory, "there"), os.path.join(directory, "here")
+    if libc.unshare(CLONE_NEWNS) or libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None):
+        return 2
+    if libc.mount(there.encode(), here.encode(), None, MS_BIND, None):
+        return 2
+    write_all(os.path.join(directory, "namespace"), str(os.stat("/proc/self/ns/mnt").st_ino))
+    read_cold(os.path.join(here, "file"))
+    read_cold(os.path.join(directory, "gone"), True)
+    return 0
+
+
+def write_all(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def files_told():
+    path = scratch("files.clew")
+    with tempfile.TemporaryDirectory(prefix="clew-live-files-", dir="/var/tmp") as directory:
+        for name in ("there", "here"):
+            os.mkdir(os.path.join(directory, name))
+        recording = start_recording(path)
+        child = os.fork()
+        if not child:
+            status = 3
+            try:
+                status = use_files(directory)
+            finally:
+                os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        stop_recording(recording)
+        if status == 2:
+            skip("files of a mount namespace, and deleted ones", "mount namespaces are refused")
+            return
+        with open(os.path.join(directory, "namespace"), encoding="ascii") as file:
+            namespace = int(file.read())
+        files = [w["object"] for w in answer("waits", path)["waits"] if w["tid"] == child and w["kind"] == "read" and w["call"] == "pread64"]
+        inside = [f for f in files if f["path"] == os.path.join(directory, "here", "file")]
+        ok(bool(inside) and all(f["mount_namespace"] == namespace and not f["deleted"] and f"namespace {namespace}" in f["name"] for f in inside),
+           "a file in a mount namespace has the path that is seen there, and says so", files)
+        gone = [f for f in files if f["path"] == os.path.join(directory, "gone")]
+        ok(bool(gone) and all(f["deleted"] and f["name"].endswith("(deleted)") for f in gone), "a file that was deleted while it was open says so", files)
+
+
 def main():
     random.seed(1)
     command_mode()
     ended_by_signals()
     tiny_ring()
     open_at_both_ends()
+    files_told()
     loses_little()
     killed()
     if not GUEST:

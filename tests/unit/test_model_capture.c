@@ -455,7 +455,7 @@ static void test_identities(void **state)
 	struct clew_wait wait = wait_on(SYS_fsync, CLEW_OBJECT_FILE, 1234);
 	char bytes[sizeof(struct clew_file_record) + 64] = {0};
 	struct clew_file_record *file = (struct clew_file_record *)bytes;
-	const char path[] = "/var/a b,c\\d=\"#\n";
+	const char path[] = "/var/a b,c\\d=\"#\n", elsewhere[] = "/mnt/var/a b,c\\d=\"#\n", renamed[] = "/mnt/var/other";
 	struct clew_trace *t, *back;
 	struct clew_model *model;
 	const char *found;
@@ -489,6 +489,24 @@ static void test_identities(void **state)
 	assert_int_equal(clew_trace_file(back, 8 << 20 | 1, 1234, NULL)->mount_namespace, 77);
 	clew_trace_free(back);
 	clew_model_free(model);
+	clew_trace_free(t);
+	/* What is known of the inode alone leaves the opener's view, but tells whether it is deleted; a new name is told as it is. */
+	file->header.flags = 0;
+	file->mount_namespace = 0;
+	file->path_size = sizeof(elsewhere);
+	memcpy(file + 1, elsewhere, sizeof(elsewhere));
+	synthetic_put(&s, file, sizeof(*file) + sizeof(elsewhere));
+	t = synthetic_trace(&s, 3000, 0);
+	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, &found)->header.flags, 0);
+	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, NULL)->mount_namespace, 77);
+	assert_string_equal(found, path);
+	clew_trace_free(t);
+	file->path_size = sizeof(renamed);
+	memcpy(file + 1, renamed, sizeof(renamed));
+	synthetic_put(&s, file, sizeof(*file) + sizeof(renamed));
+	t = synthetic_trace(&s, 3000, 0);
+	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, &found)->mount_namespace, 0);
+	assert_string_equal(found, renamed);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }

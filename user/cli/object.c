@@ -180,11 +180,22 @@ static void describe_socket(const struct clew_trace *trace, const struct clew_ob
 		snprintf(ret->name, sizeof(ret->name), "%s socket:[%" PRIu64 "]", socket_family_name(socket->family), object->number);
 }
 
+/* With what a reader has to know who would look for it. */
+static void print_path(const struct clew_trace *trace, struct description *ret)
+{
+	uint32_t mounts = ret->file->mount_namespace, own = clew_trace_mount_namespace(trace);
+	char where[48] = "";
+
+	if (mounts && own && mounts != own)
+		snprintf(where, sizeof(where), " (in mount namespace %" PRIu32 ")", mounts);
+	snprintf(ret->name, sizeof(ret->name), "%s%s%s", ret->path, where, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
+}
+
 static void describe_file(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
 {
 	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
 	if (ret->path && ret->path[0])
-		snprintf(ret->name, sizeof(ret->name), "%s%s", ret->path, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
+		print_path(trace, ret);
 	else
 		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number, CLEW_DISK(trace, object->device));
 }

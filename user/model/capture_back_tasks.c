@@ -107,6 +107,7 @@ static int take_numbers(struct back *back, const struct values *values, struct t
 	to->cgroup = cgroup;
 	to->pid_namespace = (uint32_t)pids;
 	to->mount_namespace = (uint32_t)mounts;
+	trace_note_mounts(back->trace, to);
 	to->birth = birth;
 	to->death = death;
 	return 0;

@@ -104,6 +104,7 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	task->task.flags = record->task_flags;
 	task->task.pid_namespace = record->pid_namespace;
 	task->task.mount_namespace = record->mount_namespace;
+	trace_note_mounts(trace, &task->task);
 	task->task.cgroup = record->cgroup;
 	task->start_time = record->start_time;
 	task->executable_inode = record->executable;
@@ -116,15 +117,47 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, uint32_t part, const void *record, size_t size)
 {
 	const size_t head = sizeof(struct clew_header);
-	const uint64_t *known = map_get(map, key, part);
+	const uint64_t *place = map_get(map, key, part);
+	const struct clew_header *known = place ? (const struct clew_header *)(uintptr_t)*place : NULL;
 	void *copy;
 
-	if (known && !memcmp((const char *)(uintptr_t)*known + head, (const char *)record + head, size - head))
+	if (known && known->flags == ((const struct clew_header *)record)->flags &&
+	    !memcmp((const char *)known + head, (const char *)record + head, size - head))
 		return 0;
 	copy = arena_copy(&trace->arena, record, size);
 	if (!copy)
 		return -ENOMEM;
 	return map_set(map, key, part, (uintptr_t)copy);
+}
+
+/* The last component of a file's path; a record that is not stored yet has no NUL behind it. */
+static bool same_last_component(const struct clew_file_record *a, const struct clew_file_record *b)
+{
+	const char *one = (const char *)(a + 1), *other = (const char *)(b + 1);
+	const char *one_slash = memrchr(one, '/', a->path_size), *other_slash = memrchr(other, '/', b->path_size);
+	size_t one_size = a->path_size - (one_slash ? (size_t)(one_slash - one) : 0);
+	size_t other_size = b->path_size - (other_slash ? (size_t)(other_slash - other) : 0);
+
+	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
+}
+
+/* What the opener of a file sees stays, until it has another name; what is known of the inode alone says if it was deleted. */
+static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
+{
+	const uint64_t *place = map_get(&trace->files, record->inode, record->device);
+	const struct clew_file_record *known = place ? (const struct clew_file_record *)(uintptr_t)*place : NULL;
+	struct clew_file_record *copy;
+
+	if (!known || !known->mount_namespace || record->mount_namespace || known->generation != record->generation ||
+	    !same_last_component(known, record))
+		return take_record(trace, &trace->files, record->inode, record->device, record, sizeof(*record) + record->path_size);
+	if (!((known->header.flags ^ record->header.flags) & CLEW_FILE_DELETED))
+		return 0;
+	copy = arena_copy(&trace->arena, known, sizeof(*known) + known->path_size);
+	if (!copy)
+		return -ENOMEM;
+	copy->header.flags ^= CLEW_FILE_DELETED;
+	return map_set(&trace->files, record->inode, record->device, (uintptr_t)copy);
 }
 
 static int take_gap(struct clew_trace *trace, const struct clew_gap *gap)
@@ -197,7 +230,7 @@ int trace_identity(void *context, const struct clew_header *header)
 	case CLEW_KIND_EXIT:
 		return take_life(trace, (const struct clew_life *)header);
 	case CLEW_KIND_FILE:
-		return take_record(trace, &trace->files, file->inode, file->device, file, sizeof(*file) + file->path_size);
+		return take_file(trace, file);
 	case CLEW_KIND_SOCKET:
 		return take_record(trace, &trace->sockets, socket->inode, 0, socket, sizeof(*socket));
 	case CLEW_KIND_CGROUP:
@@ -339,6 +372,11 @@ const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, u
 	if (ret_path)
 		*ret_path = file ? (const char *)(file + 1) : "";
 	return file;
+}
+
+uint32_t clew_trace_mount_namespace(const struct clew_trace *trace)
+{
+	return trace->mount_namespace;
 }
 
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode)

@@ -64,6 +64,7 @@ struct clew_trace {
 	struct vector metas;		/* const char *: key, value, key, value; likewise */
 	struct vector own_types;	/* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
 	uint64_t start, end;
+	uint32_t mount_namespace; /* the machine's own, 0 unknown */
 	int error;
 
 	struct vector runs, sleeps, readies;
@@ -104,6 +105,13 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end);
 struct clew_sink trace_sink(struct clew_trace *trace);
 /* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its task's timeline, which has room for all. */
 int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
+/* The first process, and what makes the kernel's threads, see the machine's own mounts. */
+static inline void trace_note_mounts(struct clew_trace *trace, const struct clew_trace_task *task)
+{
+	if ((task->tid == 1 || task->tid == 2) && task->mount_namespace)
+		trace->mount_namespace = task->mount_namespace;
+}
+
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start);
 
 /* ---- trace_identity.c ---- */

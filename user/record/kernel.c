@@ -26,9 +26,12 @@ bool clew_kernel_privileged(void)
 
 struct btf *clew_kernel_btf(struct clew_message *message)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
 	struct utsname name;
+	struct btf *btf;
 
+	/* What is wrong is said in one line, by us. */
+	libbpf_set_print(NULL);
+	btf = btf__load_vmlinux_btf();
 	if (btf)
 		return btf;
 	uname(&name);
