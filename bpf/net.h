@@ -69,29 +69,36 @@ static __always_inline bool stays_here(struct net_device *device)
 	return device && ((device->flags & IFF_LOOPBACK) || device->rtnl_link_ops);
 }
 
+/* As number_of(), without a call: packets are sent and received with softirqs off, so that no other program comes between. */
+static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, void *pointer)
+{
+	volatile struct clew_cpu_state *state = cpu_state;
+
+	state->packet = (__u64)pointer;
+	return state->packet;
+}
+
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 {
 	struct place place;
-	__u64 now, socket;
-	__u32 task = 0;
+	__u64 now, socket, before;
+	__u32 task = 0, last;
 
 	if (!enabled || !stays_here(packet->dev) || !place_here(&place))
 		return 0;
 	now = bpf_ktime_get_ns();
-	socket = number_of(packet->sk);
+	socket = number_of_packet(place.cpu_state, packet->sk);
 	if (place.level == LEVEL_TASK) {
 		task = serial_of_current(place.cpu_state, place.task);
-		if (socket)
+		if (socket && (!sender_get(socket, &before, &last) || last != task))
 			sender_put(socket, now, task);
 	} else if (socket) {
-		__u64 before;
-
 		/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket last. */
 		if (!sender_get(socket, &before, &task))
 			task = 0;
 	}
-	sender_put(number_of(packet), now, task);
+	sender_put(number_of_packet(place.cpu_state, packet), now, task);
 	return 0;
 }
 
@@ -118,7 +125,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		}
 		return 0;
 	}
-	if (!sender_get(number_of(packet), &time, &task) || !task)
+	if (!sender_get(number_of_packet(place.cpu_state, packet), &time, &task) || !task)
 		return 0;
 	here->inner.kind = CLEW_CAUSE_PACKET;
 	here->inner.object = (__u64)packet;

@@ -143,6 +143,7 @@ struct clew_cpu_state {
 	__u32 interrupted;	     /* `levels` may hold something */
 	__u32 last_interrupt;	     /* its number */
 	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
+	__u64 packet;		     /* see number_of_packet() */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */

@@ -303,6 +303,12 @@ static bool is_full(const struct clew_writer *writer, const struct stream *strea
 	return !is_slow(stream) || stream->count >= writer->slow_rows || stream->used >= writer->slow_bytes;
 }
 
+/* Whether the records are many enough for a final chunk, and come too fast to have most of them encoded twice. */
+static bool is_worth(const struct stream *stream)
+{
+	return stream->count >= STORE_CHUNK_ROWS / 4 && stream->saved_count < stream->count / 2 && !is_slow(stream);
+}
+
 /* Has a final chunk made of all of the stream's records, or a provisional one of what is in none yet. */
 static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, bool provisional)
 {
@@ -425,7 +431,7 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 	if (stream->count == stream->saved_count || (age && (now < age || stream->unsaved_time > now - age)))
 		return writer->error;
 	first = (const struct clew_header *)stream->records;
-	if (!writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE)) {
+	if (!writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE) || is_worth(stream)) {
 		finish_chunk(writer, stream, number);
 		return writer->error;
 	}
