@@ -267,6 +267,9 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		tell_extent(cpu_state, cpu, event, now);
 	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR)
 		generation = generation_next(touch->inode);
+	/* The file may be on its way out, and another one then take its number and its address. */
+	if (event == CLEW_EXTENT_DROP)
+		cpu_state->named = 0;
 	open->begin = now;
 	open->inode = touch->inode;
 	open->offset = touch->offset;

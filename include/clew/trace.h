@@ -128,6 +128,9 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 
 /* Identities. NULL or false: unknown. */
 const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);
+/* The file that had this number then: clew_trace_file() gives the last one that had it. */
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						  const char **ret_path);
 /* Inode number of the mount namespace of the machine itself, 0 unknown. */
 uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);

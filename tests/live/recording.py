@@ -256,7 +256,9 @@ def use_files(directory):
         return 2
     write_all(os.path.join(directory, "namespace"), str(os.stat("/proc/self/ns/mnt").st_ino))
     read_cold(os.path.join(here, "file"))
-    read_cold(os.path.join(directory, "gone"), True)
+    # Each may get the inode that the one before had.
+    for name in ("gone", "next", "last"):
+        read_cold(os.path.join(directory, name), True)
     return 0
 
 
@@ -289,8 +291,11 @@ def files_told():
         inside = [f for f in files if f["path"] == os.path.join(directory, "here", "file")]
         ok(bool(inside) and all(f["mount_namespace"] == namespace and not f["deleted"] and f"namespace {namespace}" in f["name"] for f in inside),
            "a file in a mount namespace has the path that is seen there, and says so", files)
-        gone = [f for f in files if f["path"] == os.path.join(directory, "gone")]
+        gone = [f for f in files if f not in inside]
         ok(bool(gone) and all(f["deleted"] and f["name"].endswith("(deleted)") for f in gone), "a file that was deleted while it was open says so", files)
+        names = [os.path.basename(f["path"] or "") for f in gone]
+        ok(list(dict.fromkeys(names)) == ["gone", "next", "last"],
+           f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes", files)
 
 
 def main():

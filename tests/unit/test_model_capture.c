@@ -508,6 +508,29 @@ static void test_identities(void **state)
 	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, &found)->mount_namespace, 0);
 	assert_string_equal(found, renamed);
 	clew_trace_free(t);
+	/* Another file has its number from 2000 on. */
+	file->header.time = 2000;
+	file->generation++;
+	file->path_size = sizeof("/var/next");
+	memcpy(file + 1, "/var/next", sizeof("/var/next"));
+	synthetic_put(&s, file, sizeof(*file) + sizeof("/var/next"));
+	t = synthetic_trace(&s, 3000, 0);
+	goes_round(t);
+	model = model_of(t);
+	back = trace_of(model);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct clew_trace *either = i ? back : t;
+
+		clew_trace_file_at(either, 8 << 20 | 1, 1234, 1999, &found);
+		assert_string_equal(found, renamed);
+		clew_trace_file_at(either, 8 << 20 | 1, 1234, 2000, &found);
+		assert_string_equal(found, "/var/next");
+		clew_trace_file(either, 8 << 20 | 1, 1234, &found);
+		assert_string_equal(found, "/var/next");
+	}
+	clew_trace_free(back);
+	clew_model_free(model);
+	clew_trace_free(t);
 	synthetic_done(&s);
 }
 

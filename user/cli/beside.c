@@ -120,6 +120,14 @@ int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *
 	return 0;
 }
 
+static uint64_t queued_at(const struct clew_trace *trace, const struct clew_beside_file *file)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	return file->example < count ? requests[file->example].block.queued : CLEW_TIME_OPEN;
+}
+
 void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside)
 {
 	uint64_t told = 0;
@@ -135,7 +143,7 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 			break;
 		fprintf(out, "%s%s for ", i ? "; " : "", CLEW_BYTES(file->bytes));
 		if (file->inode)
-			clew_print_file(out, trace, file->file_device, file->inode);
+			clew_print_file(out, trace, file->file_device, file->inode, queued_at(trace, file));
 		else
 			fputs("no file", out);
 		clew_print_writers(out, trace, file->example);
@@ -156,7 +164,7 @@ void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, co
 		char device[32];
 
 		clew_json_object(json, NULL);
-		clew_json_string(json, "path", clew_file_path(trace, file->file_device, file->inode));
+		clew_json_string(json, "path", clew_file_path(trace, file->file_device, file->inode, queued_at(trace, file)));
 		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device), CLEW_DEVICE_MINOR(file->file_device));
 		clew_json_string(json, "dev", device);
 		clew_json_unsigned(json, "ino", file->inode);

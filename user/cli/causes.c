@@ -149,9 +149,10 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 		fprintf(out, "a %s%s on %s", clew_request_operation_name(block->operation, block->bytes),
 			is_journal ? " to the journal" : "", CLEW_DISK(trace, block->device));
 	on_disk = clew_is_disk_inode(block->file_device, block->inode);
-	if (block->inode && !(is_journal && on_disk) && (on_disk || clew_file_path(trace, block->file_device, block->inode))) {
+	if (block->inode && !(is_journal && on_disk) &&
+	    (on_disk || clew_file_path(trace, block->file_device, block->inode, block->queued))) {
 		fputs(" for ", out);
-		clew_print_file(out, trace, block->file_device, block->inode);
+		clew_print_file(out, trace, block->file_device, block->inode, block->queued);
 	}
 	clew_print_other_writers(out, trace, segment->link->number);
 }

@@ -18,7 +18,8 @@ int clew_open_relations(const struct clew_trace *trace, uint64_t match_window, s
 			 strerror(-r));
 }
 
-void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, struct clew_description *description)
+void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, uint64_t at,
+			  struct clew_description *description)
 {
 	uint64_t inode = object->number;
 	uint32_t device = object->device;
@@ -32,11 +33,12 @@ void clew_describe_object(const struct clew_trace *trace, const struct clew_obje
 			return;
 		inode = requests[object->number].block.inode;
 		device = requests[object->number].block.file_device;
+		at = requests[object->number].block.queued;
 	} else if (object->kind != CLEW_OBJECT_FILE) {
 		return;
 	}
 	if (inode)
-		clew_trace_file(trace, device, inode, &path);
+		clew_trace_file_at(trace, device, inode, at, &path);
 	clew_description_add(description, "path", path);
 }
 

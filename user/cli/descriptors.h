@@ -11,8 +11,9 @@
 /* What programs announced in a trace; 0 or an exit status after clew_fail(). */
 int clew_open_relations(const struct clew_trace *trace, uint64_t match_window, struct clew_relations **ret_relations);
 
-/* The path of a file object, or of the file that a request is for, as word "path". */
-void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, struct clew_description *description);
+/* The path of the file that an object was then, or that a request is for, as word "path". */
+void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, uint64_t at,
+			  struct clew_description *description);
 
 /* "descriptors" of the object that is open. */
 void clew_json_description(struct clew_json *json, const struct clew_description *description);

@@ -115,6 +115,7 @@ static struct clew_sleep ended_sleep(const struct clew_edge *edge)
 {
 	return (struct clew_sleep){
 		.task = edge->to,
+		.start = edge->to_at,
 		.ended_by = edge->from,
 		.edge_type = (int8_t)edge->type,
 		.call = CLEW_NO_CALL,
@@ -182,7 +183,7 @@ static void json_edge(struct listing *listing, const struct group *group)
 	struct clew_object object = object_of(first);
 	struct clew_description description = {};
 
-	clew_describe_object(trace, &object, &description);
+	clew_describe_object(trace, &object, first->to_at, &description);
 	clew_relations_describe(listing->relations, first->from, first->from_at, &description);
 	clew_relations_describe(listing->relations, first->to, first->to_at, &description);
 	clew_json_object(json, NULL);

@@ -191,9 +191,10 @@ static void print_path(const struct clew_trace *trace, struct description *ret)
 	snprintf(ret->name, sizeof(ret->name), "%s%s%s", ret->path, where, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
 }
 
-static void describe_file(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+static void describe_file(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
+			  struct description *ret)
 {
-	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
+	ret->file = clew_trace_file_at(trace, object->device, object->number, sleep ? sleep->start : CLEW_TIME_OPEN, &ret->path);
 	if (ret->path && ret->path[0])
 		print_path(trace, ret);
 	else
@@ -296,7 +297,7 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 				clew_request_operation_name(block->operation, block->bytes), block->bytes, block->sector,
 				CLEW_DISK(trace, block->device));
 	if (block->inode)
-		ret->path = clew_file_path(trace, block->file_device, block->inode);
+		ret->path = clew_file_path(trace, block->file_device, block->inode, block->queued);
 	if (clew_is_disk_inode(block->file_device, block->inode) && !ret->path)
 		snprintf(ret->name + used, sizeof(ret->name) - (size_t)used, " (metadata)");
 	if (ret->path && ret->path[0])
@@ -359,7 +360,7 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 		return false;
 	switch (object->kind) {
 	case CLEW_OBJECT_FILE:
-		describe_file(trace, object, ret);
+		describe_file(trace, object, sleep, ret);
 		break;
 	case CLEW_OBJECT_PATH:
 		ret->path = clew_trace_text(trace, object->number);

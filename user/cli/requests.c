@@ -52,14 +52,16 @@ static void describe_writer(const struct listing *listing, const struct clew_pag
 }
 
 /* A stretch of a file in it, and who wrote that. */
-static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written)
+/* `at`: when the request was queued. */
+static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written,
+			uint64_t at)
 {
 	struct clew_description description = {};
 	char device[32];
 
 	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device), CLEW_DEVICE_MINOR(extent->device));
 	clew_json_object(json, NULL);
-	clew_json_string(json, "path", clew_file_path(listing->trace, extent->device, extent->inode));
+	clew_json_string(json, "path", clew_file_path(listing->trace, extent->device, extent->inode, at));
 	clew_json_string(json, "dev", device);
 	clew_json_unsigned(json, "ino", extent->inode);
 	clew_json_unsigned(json, "offset", extent->offset);
@@ -97,7 +99,7 @@ static void describe_request(const struct listing *listing, const struct clew_tr
 {
 	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests)};
 
-	clew_describe_object(listing->trace, &object, description);
+	clew_describe_object(listing->trace, &object, request->block.queued, description);
 	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued, description);
 }
 
@@ -130,7 +132,7 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_object_end(json);
 	clew_json_array(json, "pages");
 	for (uint32_t i = 0; i < request->page_count; i++)
-		json_extent(json, listing, &request->pages[i], is_write(block));
+		json_extent(json, listing, &request->pages[i], is_write(block), block->queued);
 	clew_json_array_end(json);
 	clew_json_array(json, "woke");
 	for (uint32_t i = 0; i < request->woke_count; i++) {
@@ -141,7 +143,7 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "index", (uint64_t)(request - listing->requests));
 	if (block->inode)
-		path = clew_file_path(listing->trace, block->file_device, block->inode);
+		path = clew_file_path(listing->trace, block->file_device, block->inode, block->queued);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
 	describe_request(listing, request, &description);
 	clew_json_description(json, &description);
@@ -157,7 +159,7 @@ static void print_pages(const struct listing *listing, const struct clew_trace_r
 		const struct clew_page_extent *extent = &request->pages[i];
 
 		fputs("                 ", stdout);
-		clew_print_file(stdout, listing->trace, extent->device, extent->inode);
+		clew_print_file(stdout, listing->trace, extent->device, extent->inode, request->block.queued);
 		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
 		for (uint32_t k = 0; k < extent->writer_count; k++) {
 			fputs(k ? ", " : ", written by ", stdout);

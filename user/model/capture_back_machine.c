@@ -218,16 +218,17 @@ static int take_known_file(struct back *back, const char *key, const char *value
 	const char *name = strchr(key, '.') + 1, *at = value;
 	struct clew_file_record record = {.header.kind = CLEW_KIND_FILE};
 	char path[CLEW_PATH_SIZE + 1] = "";
-	uint64_t inode, numbers[3];
+	uint64_t inode, numbers[4];
 
 	if (!scan_value_device(&name, &record.device) || *name++ != '.' || !scan_value_number(&name, &inode) ||
-	    !take_numbers(&at, numbers, 3))
+	    !take_numbers(&at, numbers, 4))
 		return fail_row(back, key, value);
 	scan_value_word(&at, path, sizeof(path));
 	record.inode = inode;
 	record.header.flags = (uint8_t)numbers[0];
 	record.mount_namespace = (uint32_t)numbers[1];
 	record.generation = (uint32_t)numbers[2];
+	record.header.time = numbers[3];
 	record.path_size = (uint16_t)(strlen(path) + 1);
 	return send_with_text(back, &record, sizeof(record), path, strlen(path));
 }

@@ -175,16 +175,27 @@ static int compare_slots(const void *left, const void *right)
 	return a->part < b->part ? -1 : a->part > b->part;
 }
 
+/* The oldest first. Returns how many there are up to this one. */
+static unsigned describe_version(struct pairs *pairs, const struct map_slot *slot, const struct trace_file *file)
+{
+	unsigned number = file->older ? describe_version(pairs, slot, file->older) : 0;
+	const struct clew_file_record *record = &file->record;
+	char key[80];
+	int used;
+
+	used = snprintf(key, sizeof(key), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part), CLEW_DEVICE_MINOR(slot->part), slot->key);
+	if (number)
+		snprintf(key + used, sizeof(key) - (size_t)used, ".%u", number);
+	pairs_begin(pairs, key);
+	ROW(pairs, true, record->header.flags, record->mount_namespace, record->generation, number ? file->since : 0);
+	pairs_byte(pairs, ' ');
+	pairs_word(pairs, (const char *)(record + 1));
+	return number + 1;
+}
+
 static void describe_file(struct pairs *pairs, const struct map_slot *slot)
 {
-	const struct clew_file_record *file = (const void *)(uintptr_t)slot->value;
-	char key[64];
-
-	snprintf(key, sizeof(key), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part), CLEW_DEVICE_MINOR(slot->part), slot->key);
-	pairs_begin(pairs, key);
-	ROW(pairs, true, file->header.flags, file->mount_namespace, file->generation);
-	pairs_byte(pairs, ' ');
-	pairs_word(pairs, (const char *)(file + 1));
+	describe_version(pairs, slot, (const struct trace_file *)(uintptr_t)slot->value);
 }
 
 static void add_hex(struct pairs *pairs, const void *bytes, size_t size)

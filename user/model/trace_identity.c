@@ -141,23 +141,43 @@ static bool same_last_component(const struct clew_file_record *a, const struct c
 	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
 }
 
-/* What the opener of a file sees stays, until it has another name; what is known of the inode alone says if it was deleted. */
+/*
+ * Stores a file. What its opener sees stays, until it has another name; what is known of the inode alone says if it was
+ * deleted. Its number may be another's later: each generation is kept.
+ */
 static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
 {
 	const uint64_t *place = map_get(&trace->files, record->inode, record->device);
-	const struct clew_file_record *known = place ? (const struct clew_file_record *)(uintptr_t)*place : NULL;
-	struct clew_file_record *copy;
+	struct trace_file *known = place ? (struct trace_file *)(uintptr_t)*place : NULL, *newest;
+	const struct clew_file_record *kept = record;
+	size_t size;
+	uint8_t flags = record->header.flags;
+	char *bytes;
 
-	if (!known || !known->mount_namespace || record->mount_namespace || known->generation != record->generation ||
-	    !same_last_component(known, record))
-		return take_record(trace, &trace->files, record->inode, record->device, record, sizeof(*record) + record->path_size);
-	if (!((known->header.flags ^ record->header.flags) & CLEW_FILE_DELETED))
-		return 0;
-	copy = arena_copy(&trace->arena, known, sizeof(*known) + known->path_size);
-	if (!copy)
+	if (known && known->record.generation == record->generation) {
+		if (known->record.mount_namespace && !record->mount_namespace && same_last_component(&known->record, record)) {
+			flags = (known->record.header.flags & ~CLEW_FILE_DELETED) | (flags & CLEW_FILE_DELETED);
+			kept = &known->record;
+		}
+		if (flags == known->record.header.flags && kept->path_size == known->record.path_size &&
+		    kept->mount_namespace == known->record.mount_namespace && !memcmp(kept + 1, &known->record + 1, kept->path_size))
+			return 0;
+	}
+	size = sizeof(*kept) + kept->path_size;
+	newest = arena_take(&trace->arena, offsetof(struct trace_file, record) + size + 1);
+	if (!newest)
 		return -ENOMEM;
-	copy->header.flags ^= CLEW_FILE_DELETED;
-	return map_set(&trace->files, record->inode, record->device, (uintptr_t)copy);
+	newest->since = record->header.time;
+	newest->older = known;
+	if (known && known->record.generation == record->generation) {
+		newest->since = known->since;
+		newest->older = known->older;
+	}
+	bytes = (char *)newest + offsetof(struct trace_file, record);
+	memcpy(bytes, kept, size);
+	bytes[size] = 0;
+	newest->record.header.flags = flags;
+	return map_set(&trace->files, record->inode, record->device, (uintptr_t)newest);
 }
 
 static int take_gap(struct clew_trace *trace, const struct clew_gap *gap)
@@ -365,13 +385,21 @@ static const void *look_up(const struct map *map, uint64_t key, uint32_t part)
 	return value ? (const void *)(uintptr_t)*value : NULL;
 }
 
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						  const char **ret_path)
+{
+	const struct trace_file *file = look_up(&trace->files, inode, device);
+
+	while (file && file->older && file->since > at)
+		file = file->older;
+	if (ret_path)
+		*ret_path = file ? (const char *)(&file->record + 1) : "";
+	return file ? &file->record : NULL;
+}
+
 const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path)
 {
-	const struct clew_file_record *file = look_up(&trace->files, inode, device);
-
-	if (ret_path)
-		*ret_path = file ? (const char *)(file + 1) : "";
-	return file;
+	return clew_trace_file_at(trace, device, inode, CLEW_TIME_OPEN, ret_path);
 }
 
 uint32_t clew_trace_mount_namespace(const struct clew_trace *trace)

@@ -57,6 +57,13 @@ struct trace_page {
 	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
 };
 
+/* A file; `older`: those that had its number before. */
+struct trace_file {
+	struct trace_file *older;
+	uint64_t since; /* when it was told first */
+	struct clew_file_record record;
+};
+
 struct clew_trace {
 	struct clew_builder *builder;
 	struct clew_reader *reader;
