@@ -110,7 +110,7 @@ static int replay_trace(const char *path)
 	if (r < 0)
 		return fail("operations", r, "");
 	if (count > 0) {
-		r = clew_why_explain(trace, operations[0].task, operations[0].from, operations[0].to, &why);
+		r = clew_why_explain(trace, NULL, operations[0].task, operations[0].from, operations[0].to, &why);
 		if (r < 0)
 			return fail("why", r, "");
 		segments = why.segment_count;

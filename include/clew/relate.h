@@ -28,6 +28,7 @@ struct clew_activity {
 	uint16_t descriptor_count;
 	uint16_t attribute_count;
 	bool is_async; /* its thread does other things meanwhile: it is nobody's `parent` */
+	uint64_t name; /* hash of the next two */
 	const char *interface;
 	const char *operation;
 	const char *calls;			   /* interface that it said it would call, NULL none */
@@ -60,8 +61,42 @@ const struct clew_activity *clew_relations_activities(const struct clew_relation
 /* In order of the lower one's begin. */
 const struct clew_relation *clew_relations_list(const struct clew_relations *relations, size_t *ret_count);
 
+/* The ends of a relation. */
+const struct clew_activity *clew_relations_lower(const struct clew_relations *relations, const struct clew_relation *relation);
+const struct clew_activity *clew_relations_upper(const struct clew_relations *relations, const struct clew_relation *relation,
+						 uint32_t number);
+
 /* The innermost activity of a task at a moment, or NULL. */
 const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at);
+
+/*
+ * Whose call in another task is open while `serial` is in the call that it is for: the
+ * one of the innermost call, of several the best proven, then the one that ends last.
+ * What is asynchronous is nobody's wait and has no thread's time. Until *ret_until, at
+ * most `to`, that stays so. `perhaps`: of those that several may have called, none of
+ * which is anybody's for certain; else of all others. NULL: none.
+ */
+const struct clew_relation *clew_relations_called(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t to,
+						  bool perhaps, uint64_t *ret_until);
+
+/*
+ * A relation between two tasks as a dependency. A call: from where its upper one's thread
+ * began the wait in which the lower one begins, or else from the upper one's begin. A
+ * return: from the lower one's end, to when who waited for it ran again, where only the
+ * relation tells that it did; that may be a task between the two that announces nothing.
+ */
+struct clew_call_dependency {
+	uint64_t from_at, to_at;
+	uint32_t from, to; /* tasks */
+	const struct clew_relation *relation;
+	bool is_return;
+};
+
+/*
+ * In order of the lower one's begin, a call before its return; of relations with one
+ * upper end alone, as else none is known. The array is the caller's to free. 0 or -ENOMEM.
+ */
+int clew_relations_dependencies(const struct clew_relations *relations, struct clew_call_dependency **ret_dependencies, size_t *ret_count);
 
 #define CLEW_DESCRIPTORS_MOST 64
 

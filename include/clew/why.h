@@ -4,13 +4,14 @@
  *
  * Goes backwards through the task's timeline and replaces each wait by what its
  * cause did meanwhile, to any depth: a task, or a request in its queue or its device,
- * which is its submitter's time. Segments are in order of time, cover the
+ * which is its submitter's time; and where no record says what a wait in an announced
+ * call was for, by the call in another task that was open for that one. Segments are in order of time, cover the
  * interval exactly and do not overlap.
  */
 #ifndef CLEW_WHY_H
 #define CLEW_WHY_H
 
-#include <clew/trace.h>
+#include <clew/relate.h>
 
 /* Why a sleep goes on whose time is over: its timer has not fired yet. */
 enum clew_late {
@@ -33,7 +34,11 @@ struct clew_segment {
 	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
 	const struct clew_link *link;	/* DEVICE, QUEUED: the request; WORK: the item that no worker had begun; else NULL */
 	const struct clew_spin *spin;	/* LOCK: waited for without leaving the CPU; else NULL */
-	const uint32_t *chain;		/* tasks asleep because of the next one, the asked task first */
+	/* via_type CALL: whose call is for whose; it has one upper end. Else NULL. */
+	const struct clew_relation *called;
+	/* A leaf in an announced call: one that may be for it, or for another of the upper ends; NULL none. */
+	const struct clew_relation *perhaps;
+	const uint32_t *chain; /* tasks asleep because of the next one, the asked task first */
 	uint32_t chain_length;
 };
 
@@ -48,7 +53,9 @@ struct clew_why {
 	void *memory;
 };
 
-int clew_why_explain(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
+/* `relations` NULL: calls are not followed. They have to live as long as the result. -ESRCH, -EINVAL, -ENOMEM. */
+int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations, uint32_t task, uint64_t from, uint64_t to,
+		     struct clew_why *ret_why);
 void clew_why_done(struct clew_why *why);
 
 /* A stretch of a thread between two idle waits. */

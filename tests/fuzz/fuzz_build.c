@@ -34,7 +34,7 @@ static void explain(const struct clew_trace *trace, uint32_t serial)
 	struct clew_why why;
 	uint64_t at;
 
-	if (!task || task->begin >= task->end || clew_why_explain(trace, serial, task->begin, task->end, &why) < 0)
+	if (!task || task->begin >= task->end || clew_why_explain(trace, NULL, serial, task->begin, task->end, &why) < 0)
 		return;
 	at = task->begin;
 	for (size_t i = 0; i < why.segment_count; i++) {

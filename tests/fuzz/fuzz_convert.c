@@ -25,7 +25,7 @@ static void go_through(const struct clew_trace *trace)
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 		struct clew_why why;
 
-		if (clew_why_explain(trace, task->serial, clew_trace_start(trace), clew_trace_end(trace), &why) < 0)
+		if (clew_why_explain(trace, NULL, task->serial, clew_trace_start(trace), clew_trace_end(trace), &why) < 0)
 			abort();
 		clew_why_done(&why);
 	}

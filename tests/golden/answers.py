@@ -50,6 +50,12 @@ CASES = [
     ("pages", "why", ["why", "--tid", "90"]),
     ("pages", "io", ["io"]),
     ("pages", "io-file", ["io", "--file", "/data/copy"]),
+    ("calls", "edges", ["edges"]),
+    ("calls", "why", ["why", "--tid", "10"]),
+    ("calls", "why-without-call", ["why", "--tid", "10", "--without", "call"]),
+    ("calls", "path", ["path", "--from", "client-10 @ 0%", "--to", "client-10 @ 100%"]),
+    ("calls", "path-there", ["path", "--from", "client-10 @ 0%", "--to", "server-20 @ 100%", "--strategy", "causal"]),
+    ("calls", "check", ["check"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
 
@@ -124,7 +130,7 @@ def main():
                 report(label, problem_of(os.path.join(EXPECTED, "%s.%s.%s" % (capture, answer, extension)), text, write))
                 if extension == "json":
                     document = json.loads(text)
-                    whys = document.get("operations", [document] if "segments" in document else [])
+                    whys = document.get("operations", [document]) if arguments[0] == "why" else []
                     problem = next(filter(None, map(check_cover, whys)), "")
                     if whys:
                         report(label + ": every ns once", problem)

@@ -228,6 +228,8 @@ static const struct field journal_fields[] = {
 	FIELD(clew_journal, task),
 	{NULL, 0, 0},
 };
+static const struct field announce_fields[] = {
+	FIELD(clew_announce, task), FIELD(clew_announce, token), FIELD(clew_announce, event), {NULL, 0, 0}};
 static const struct field refill_fields[] = {FIELD(clew_refill, cgroup), {NULL, 0, 0}};
 
 static const struct shape {
@@ -254,6 +256,7 @@ static const struct shape {
 	{"request", CLEW_KIND_REQUEST, request_fields, sizeof(struct clew_request)},
 	{"lock", CLEW_KIND_LOCK, lock_fields, sizeof(struct clew_lock)},
 	{"refill", CLEW_KIND_REFILL, refill_fields, sizeof(struct clew_refill)},
+	{"announce", CLEW_KIND_ANNOUNCE, announce_fields, sizeof(struct clew_announce)},
 	{"extent", CLEW_KIND_EXTENT, extent_fields, sizeof(struct clew_extent)},
 	{"pages", CLEW_KIND_PAGES, pages_fields, sizeof(struct clew_pages)},
 	{"writeback", CLEW_KIND_WRITEBACK, writeback_fields, sizeof(struct clew_writeback)},
@@ -350,6 +353,13 @@ static size_t set_text(char *record, const struct shape *shape, size_t size, con
 		return append(record, size, offsetof(struct clew_text_record, text_size), text, strlen(text));
 	if (!strcmp(name, "command"))
 		return append(record, size, offsetof(struct clew_task_record, command_line_size), text, strlen(text) + 1);
+	/* With a blank after each word. */
+	if (!strcmp(name, "words")) {
+		size = append(record, size, offsetof(struct clew_announce, size), text, strlen(text));
+		for (char *at = record + size - strlen(text); at < record + size; at++)
+			*at = *at == ' ' ? '\0' : *at;
+		return size;
+	}
 	fail("no text field", name);
 }
 

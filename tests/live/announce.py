@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What programs announce: whom a call is for, descriptors that reach the disk request, layers that a file describes,
+"""What programs announce: whom a call is for, what that explains, descriptors that reach the disk request, layers that a file describes,
 environment variables on a list, and programs that come during the recording.
 """
 
@@ -79,12 +79,101 @@ def test_callers(place):
         both = sorted([truth["first"], truth["second"]])
         check_calls("two equal callers", calls(capture, truth), truth, "server", candidates=both, evidence="candidate", bridged=True)
         check_requests("two equal callers", capture, truth)
+        check_equal(capture, truth)
     capture, truth = record("announced", place)
     if capture:
         check_calls("an announced interface", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=False)
     capture, truth = (None, None) if GUEST else record("attribute", place)
     if capture:
         check_calls("an attribute", calls(capture, truth), truth, "server", origin=[truth["first"]], candidates=[], evidence="exact", bridged=True)
+
+
+def explain(capture, tid, *options):
+    """A why, every ns of it in one segment."""
+    why = answer("why", capture, "--tid", tid, *options)
+    ends = [why["from"]] + [s["end"] for s in why["segments"]]
+    if [s["start"] for s in why["segments"]] + [why["to"]] != ends or sum(s["ns"] for s in why["segments"]) != why["total_ns"]:
+        ok(False, f"why {' '.join(map(str, options))}: every ns in one segment", ends[:4])
+    return why
+
+
+def through(segment):
+    return segment["via"] if segment["via"] and segment["via"]["type"] == "call" else None
+
+
+def check_why(name, capture, truth, to, expected):
+    """While a call to that process is open, whoever else sleeps for the caller is not told, but what that process does."""
+    edges = sorted((e for e in calls(capture, truth) if e["to"][0]["tid"] == truth[to]), key=lambda e: e["call"]["begin"])
+    wrong, seen = [], set()
+    for edge in edges:
+        begin, end = edge["call"]["begin"], edge["call"]["end"]
+        for segment in explain(capture, truth["first"], "--from", begin, "--to", end)["segments"]:
+            via = through(segment)
+            if via:
+                seen.add(via["descriptors"]["kv/key"])
+                said = {key: via[key] for key in expected}
+                if segment["tid"] != truth[to] or said != expected or via["descriptors"]["kv/key"] != edge["descriptors"]["kv/key"]:
+                    wrong.append(f"{segment['tid']} {said} {via['descriptors']}")
+            elif segment["kind"] == "sleep" and not segment.get("late"):
+                wrong.append(f"{segment['comm']} slept {segment['ns']} ns")
+    ok(not wrong and seen == set(map(str, truth["keys"])), f"{name}: why goes on with what the {to} did", "; ".join(wrong[:4]) or seen)
+    why = explain(capture, truth["first"])
+    outside = [s for s in why["segments"] if through(s) and not any(e["call"]["begin"] <= s["start"] and s["end"] <= e["call"]["end"] for e in edges)]
+    ok(not outside, f"{name}: why goes through calls only while they are open", outside[:1])
+    ok(any("whose call" in c["text"] for c in why["causes"]), f"{name}: why says so in words", why["causes"][:1])
+    ok(not any(map(through, explain(capture, truth["first"], "--without", "call")["segments"])), f"{name}: why without calls")
+
+
+def check_path(name, capture, truth, to, evidence):
+    first, last = f"db-first-{truth['first']}", f"db-{to}-{truth[to]}"
+    notation, without = scratch(name.replace(" ", "-") + ".ctrace"), scratch(name.replace(" ", "-") + "-without.ctrace")
+    clew("convert", capture, "-o", notation)
+    with open(notation, encoding="utf-8") as file, open(without, "w", encoding="utf-8") as out:
+        lines = file.readlines()
+        out.writelines(line for line in lines if not line.startswith(("dep call", "dep return")))
+    # Not to its end: it is killed after the caller's.
+    start = answer("info", capture)["start"]
+    end = max(e["call"]["end"] for e in calls(capture, truth) if e["to"][0]["tid"] == truth[to])
+    there = ["--from", first + " @ 0%", "--to", f"{last} @ duration({end - start}ns)"]
+    path = answer("path", capture, *there)
+    ok(clew("path", without, *there).returncode == 1, f"{name}: only the calls lead from the caller to the {to}")
+    vias = [e["via"] for e in path["elements"] if "via" in e and e["via"]["type"] == "call"]
+    ok(vias and all(v["evidence"] == evidence and v["descriptors"]["kv/key"] in map(str, truth["keys"]) for v in vias), f"{name}: path goes along a call", vias)
+    path = answer("path", capture, "--from", first + " @ 0%", "--to", first + " @ 100%")
+    back = [e["via"]["type"] for e in path["elements"] if "via" in e]
+    ok("call" in back and "return" in back, f"{name}: path goes to the {to} and back", back)
+    ok(sum(s["ns"] for s in path["segments"]) == path["end"] - path["start"], f"{name}: path has every ns once")
+    ok(clew("check", capture).returncode == 0, f"{name}: the causal trace is consistent")
+    for command in (["edges"], ["why", "--tid", str(truth["first"])], ["path", "--from", first + " @ 0%", "--to", first + " @ 100%"]):
+        ok(clew(*command, capture, "--json").stdout == clew(*command, notation, "--json").stdout, f"{name}: as notation the capture has the same {command[0]}")
+
+
+def test_polled(place):
+    """Nobody wakes anybody: that one waited for another is known from what they announced alone."""
+    capture, truth = record("polled", place)
+    if capture:
+        check_calls("polled memory", calls(capture, truth), truth, "server", origin=[truth["first"]], evidence="exact", bridged=False)
+        check_why("polled memory", capture, truth, "server", {"evidence": "exact", "bridged": False, "candidates": []})
+        check_path("polled memory", capture, truth, "server", "exact")
+    capture, truth = record("polled-bridge", place)
+    if capture:
+        check_calls("polled by a silent one", calls(capture, truth), truth, "store", origin=[truth["first"]], evidence="observed", bridged=True)
+        check_why("polled by a silent one", capture, truth, "store", {"evidence": "observed", "bridged": True, "candidates": []})
+        check_path("polled by a silent one", capture, truth, "store", "observed")
+
+
+def check_equal(capture, truth):
+    """The server's calls may be for either caller: nothing is told of the second one's waits but that."""
+    both = sorted([truth["first"], truth["second"]])
+    why = explain(capture, truth["second"])
+    ok(not any(map(through, why["segments"])), "two equal callers: why takes neither for certain", [s for s in why["segments"] if through(s)][:1])
+    perhaps = [s["perhaps"] for s in why["segments"] if "perhaps" in s]
+    ok(perhaps and all(tids(p["candidates"]) == both and p["tid"] == truth["server"] and p["evidence"] == "candidate" for p in perhaps),
+       "two equal callers: why says whom it may have waited for", perhaps[:1])
+    notation = scratch("equal.ctrace")
+    clew("convert", capture, "-o", notation)
+    with open(notation, encoding="utf-8") as file:
+        ok(not any(line.startswith(("dep call", "dep return")) for line in file), "two equal callers: no dependency of the causal trace is a guess")
 
 
 def test_layers_between(place):
@@ -195,7 +284,7 @@ def main():
             if not os.path.isdir(directory):
                 skip_all("no ext4: " + str(place.lacks))
             # Emulated, each takes a while: what no kernel has a part in is left to the others.
-            for test in (test_callers, test_nesting, test_described_layer, test_writeback, test_late) + (() if GUEST else (test_layers_between, test_window)):
+            for test in (test_callers, test_nesting, test_described_layer, test_writeback, test_late) + (() if GUEST else (test_layers_between, test_window, test_polled)):
                 test(directory)
     except Lacking as lacking:
         skip_all(str(lacking))

@@ -325,6 +325,34 @@ static UNUSED void stop_asleep(struct synthetic *s, uint64_t at, uint32_t task, 
 		   (struct switched){.at = at, .prev = task, .next = task, .wait = &wait, .flags = CLEW_STATE_STOP, .woken = woken});
 }
 
+/* ---- announcements ---- */
+
+/* One announcement; words have blanks between them here. */
+static UNUSED void announce(struct synthetic *s, uint64_t at, uint32_t task, bool end, uint64_t token, const char *words)
+{
+	struct {
+		struct clew_announce announce;
+		char text[300];
+	} record = {.announce = {.header = {.time = at, .kind = CLEW_KIND_ANNOUNCE}, .task = task, .token = token, .event = end}};
+
+	record.announce.size = (uint16_t)(*words ? strlen(words) + 1 : 0);
+	memcpy(record.text, words, record.announce.size);
+	for (unsigned i = 0; i < record.announce.size; i++)
+		if (record.text[i] == ' ')
+			record.text[i] = '\0';
+	synthetic_put(s, &record, sizeof(record.announce) + record.announce.size);
+}
+
+static UNUSED void begins(struct synthetic *s, uint64_t at, uint32_t task, uint64_t token, const char *words)
+{
+	announce(s, at, task, false, token, words);
+}
+
+static UNUSED void ends(struct synthetic *s, uint64_t at, uint32_t task, uint64_t token)
+{
+	announce(s, at, task, true, token, "");
+}
+
 /* ---- devices, work, locks ---- */
 
 static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const char *words)

@@ -8,10 +8,15 @@
 #include <clew/model_capture.h>
 #include <clew/model_make.h>
 #include <clew/notation.h>
+#include <clew/relate.h>
+#include <clew/why.h>
 #include <errno.h>
 #include <stdio.h>
 
 /* ---- two traces are the same ---- */
+
+/* Segments of a why that a call led to. */
+static unsigned followed;
 
 /* Serials differ between the two, their order does not. */
 static void same_task(const struct clew_trace *a, uint32_t serial_a, const struct clew_trace *b, uint32_t serial_b)
@@ -172,6 +177,62 @@ static void same_timelines(const struct clew_trace *a, const struct clew_trace *
 		}
 }
 
+/* What programs announced: who calls whom, what of it are dependencies, and every thread's why that goes through it. */
+static void same_calls(const struct clew_trace *a, const struct clew_trace *b)
+{
+	struct clew_relations *x, *y;
+	struct clew_call_dependency *calls, *others;
+	size_t count, other;
+
+	clew_trace_announcements(a, &count);
+	clew_trace_announcements(b, &other);
+	assert_int_equal(count, other);
+	if (!count)
+		return;
+	assert_int_equal(clew_relations_new(a, NULL, &x), 0);
+	assert_int_equal(clew_relations_new(b, NULL, &y), 0);
+	assert_int_equal(clew_relations_dependencies(x, &calls, &count), 0);
+	assert_int_equal(clew_relations_dependencies(y, &others, &other), 0);
+	assert_int_equal(count, other);
+	for (size_t i = 0; i < count; i++) {
+		same_task(a, calls[i].from, b, others[i].from);
+		same_task(a, calls[i].to, b, others[i].to);
+		assert_int_equal(calls[i].from_at, others[i].from_at);
+		assert_int_equal(calls[i].to_at, others[i].to_at);
+		assert_int_equal(calls[i].is_return, others[i].is_return);
+		assert_int_equal(calls[i].relation->evidence, others[i].relation->evidence);
+	}
+	for (size_t i = 0; i < clew_trace_task_count(a); i++) {
+		const struct trace_task *p = trace_task_at(a, i), *q = trace_task_at(b, i);
+		struct clew_why why, again;
+		uint64_t at = p->begin;
+
+		assert_int_equal(clew_why_explain(a, x, p->task.serial, p->begin, p->end, &why), 0);
+		assert_int_equal(clew_why_explain(b, y, q->task.serial, q->begin, q->end, &again), 0);
+		assert_int_equal(why.segment_count, again.segment_count);
+		for (size_t k = 0; k < why.segment_count; k++) {
+			const struct clew_segment *m = &why.segments[k], *n = &again.segments[k];
+
+			assert_int_equal(m->start, at);
+			at = m->end;
+			assert_int_equal(m->end, n->end);
+			assert_int_equal(m->kind, n->kind);
+			assert_int_equal(m->via_type, n->via_type);
+			assert_int_equal(m->called != NULL, n->called != NULL);
+			assert_int_equal(m->perhaps != NULL, n->perhaps != NULL);
+			same_task(a, m->task, b, n->task);
+			followed += m->called != NULL;
+		}
+		assert_int_equal(at, p->end);
+		clew_why_done(&why);
+		clew_why_done(&again);
+	}
+	free(calls);
+	free(others);
+	clew_relations_free(x);
+	clew_relations_free(y);
+}
+
 static void same(const struct clew_trace *a, const struct clew_trace *b)
 {
 	assert_int_equal(a->start, b->start);
@@ -181,6 +242,7 @@ static void same(const struct clew_trace *a, const struct clew_trace *b)
 	same_sleeps(a, b);
 	same_edges(a, b);
 	same_timelines(a, b);
+	same_calls(a, b);
 	assert_sane(b);
 }
 
@@ -632,6 +694,101 @@ static void test_dropped(void **state)
 	synthetic_done(&s);
 }
 
+static uint32_t dependency_of(const struct clew_model *model, uint32_t type)
+{
+	uint32_t found = CLEW_NONE;
+
+	for (uint32_t i = 0; i < model->dependency_count; i++)
+		if (model->dependencies[i].type == type) {
+			assert_int_equal(found, CLEW_NONE);
+			found = i;
+		}
+	return found;
+}
+
+static void assert_end(const struct clew_model *model, const uint32_t *ends, struct clew_range range, const char *span, clew_time at,
+		       bool end)
+{
+	const struct clew_es *es = &model->es[ends[range.first]];
+
+	assert_int_equal(range.count, 1);
+	assert_int_equal(es->span, span_named(model, span));
+	assert_int_equal(end ? es->end : es->start, at);
+}
+
+static void assert_attribute(const struct clew_model *model, uint32_t dependency, const char *key, const char *value)
+{
+	const char *has = clew_model_attribute(model, model->dependencies[dependency].attributes, key);
+
+	assert_int_equal(value != NULL, has != NULL);
+	if (value)
+		assert_string_equal(has, value);
+}
+
+/* 1 calls 2, and looks now and then whether that is done; `words` are 1's. 3 has the same call open. */
+static struct clew_trace *polled(struct synthetic *s, const char *words, const char *third)
+{
+	threads(s, 3);
+	SWITCH(s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
+	SWITCH(s, .at = 1100, .cpu = 1, .prev = IDLE, .next = 2);
+	SWITCH(s, .at = 1100, .cpu = 2, .prev = IDLE, .next = 3);
+	begins(s, 1200, 1, 1, words);
+	begins(s, 1250, 3, 3, third);
+	sleeps(s, 1300, 0, 1, wait_in(SYS_nanosleep));
+	begins(s, 1400, 2, 2, "kv get key=1 table=a\\b");
+	ends(s, 1600, 2, 2);
+	comes(s, 1710, 0, 1, (struct woken){.at = 1700, .context = CLEW_WAKE_TIMER});
+	ends(s, 1800, 1, 1);
+	ends(s, 1850, 3, 3);
+	return synthetic_trace(s, 2000, 0);
+}
+
+static void test_calls(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t = polled(&s, "app load kv/key=1 calls=kv", "app other x=1");
+	struct clew_model *model = model_of(t);
+	uint32_t call = dependency_of(model, CLEW_DEPENDENCY_CALL), back = dependency_of(model, CLEW_DEPENDENCY_RETURN);
+	const struct clew_dependency *d = model->dependencies;
+
+	(void)state;
+	assert_int_not_equal(call, CLEW_NONE);
+	assert_end(model, model->origins, d[call].origins, "task-101", 1300, true);
+	assert_end(model, model->destinations, d[call].destinations, "task-102", 1400, false);
+	assert_attribute(model, call, "evidence", "exact");
+	assert_attribute(model, call, "bridged", NULL);
+	assert_attribute(model, call, "called", "kv.get");
+	assert_attribute(model, call, "caller", "app.load");
+	assert_attribute(model, call, "descriptors", "kv/key=1 kv/table=a\\\\b");
+	assert_int_not_equal(back, CLEW_NONE);
+	assert_end(model, model->origins, d[back].origins, "task-102", 1600, true);
+	assert_end(model, model->destinations, d[back].destinations, "task-101", 1710, false);
+	clew_model_free(model);
+	goes_round(t);
+	clew_trace_free(t);
+	synthetic_done(&s);
+
+	t = polled(&s, "app load kv/key=1", "app other x=1");
+	model = model_of(t);
+	call = dependency_of(model, CLEW_DEPENDENCY_CALL);
+	assert_attribute(model, call, "evidence", "observed");
+	assert_attribute(model, call, "bridged", "yes");
+	clew_model_free(model);
+	goes_round(t);
+	clew_trace_free(t);
+	synthetic_done(&s);
+
+	/* One of two: neither is a fact. */
+	t = polled(&s, "app load kv/key=1 calls=kv", "app load kv/key=1 calls=kv");
+	model = model_of(t);
+	assert_int_equal(dependency_of(model, CLEW_DEPENDENCY_CALL), CLEW_NONE);
+	assert_int_equal(dependency_of(model, CLEW_DEPENDENCY_RETURN), CLEW_NONE);
+	clew_model_free(model);
+	goes_round(t);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* ---- at random, contradictions and losses included ---- */
 
 enum { TASKS = 9, CPUS = 3, RECORDS = 120, TRACES = 1500 };
@@ -726,6 +883,18 @@ static void any_record(struct synthetic *s, uint64_t now, uint32_t *running)
 	}
 }
 
+static const char *const any_words[] = {
+	"app load kv/key=1 calls=kv", "app load kv/key=2", "kv get key=1", "kv get key=2 async", "store read kv/key=1", "app idle", "",
+};
+
+static void any_announcement(struct synthetic *s, uint64_t now, unsigned number)
+{
+	const unsigned random = number * 2654435761u >> 8;
+
+	announce(s, now, 1 + random % TASKS, random / 16 % 4 == 0, random / 64 % 3,
+		 any_words[random / 256 % (sizeof(any_words) / sizeof(any_words[0]))]);
+}
+
 static void test_random(void **state)
 {
 	(void)state;
@@ -749,6 +918,8 @@ static void test_random(void **state)
 		for (unsigned i = pick(RECORDS); i > 0; i--) {
 			now += 1 + pick(3) * pick(20);
 			any_record(&s, now, running);
+			if (round % 2)
+				any_announcement(&s, now, round * RECORDS + i);
 		}
 		now += pick(50);
 		for (unsigned task = 1; task <= TASKS; task++)
@@ -759,6 +930,7 @@ static void test_random(void **state)
 		clew_trace_free(t);
 		synthetic_done(&s);
 	}
+	assert_true(followed > 50);
 }
 
 int main(void)
@@ -766,7 +938,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wake),	cmocka_unit_test(test_places),	   cmocka_unit_test(test_broadcast),
 		cmocka_unit_test(test_lost),	cmocka_unit_test(test_identities), cmocka_unit_test(test_handwritten),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_dropped),	   cmocka_unit_test(test_random),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_dropped),	   cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests_name("model_capture", tests, NULL, NULL);

@@ -15,7 +15,7 @@ static struct clew_why explain(const struct clew_trace *t, uint32_t task, uint64
 	struct clew_why why;
 	uint64_t at = from, unknown = 0;
 
-	assert_int_equal(clew_why_explain(t, task, from, to, &why), 0);
+	assert_int_equal(clew_why_explain(t, NULL, task, from, to, &why), 0);
 	for (size_t i = 0; i < why.segment_count; i++) {
 		const struct clew_segment *segment = &why.segments[i];
 
@@ -104,8 +104,8 @@ static void holders_in_turn(void **state)
 	why = explain(t, 3, 2200, 2200);
 	assert_int_equal(why.segment_count, 0);
 	clew_why_done(&why);
-	assert_int_equal(clew_why_explain(t, 99, 1000, 2000, &why), -ESRCH);
-	assert_int_equal(clew_why_explain(t, 1, 3000, 2000, &why), -EINVAL);
+	assert_int_equal(clew_why_explain(t, NULL, 99, 1000, 2000, &why), -ESRCH);
+	assert_int_equal(clew_why_explain(t, NULL, 1, 3000, 2000, &why), -EINVAL);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }

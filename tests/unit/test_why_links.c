@@ -24,7 +24,7 @@ static struct clew_why check(const struct clew_trace *t, uint32_t task, uint64_t
 	struct clew_why why;
 	uint64_t at = from;
 
-	assert_int_equal(clew_why_explain(t, task, from, expected[count - 1].end, &why), 0);
+	assert_int_equal(clew_why_explain(t, NULL, task, from, expected[count - 1].end, &why), 0);
 	for (size_t i = 0; i < why.segment_count; i++) {
 		const struct clew_segment *segment = &why.segments[i];
 

@@ -438,9 +438,9 @@ static void random_machines(void **state)
 			for (uint32_t task = 1; task <= m.task_count; task++) {
 				struct clew_why whole, less, again;
 
-				assert_int_equal(clew_why_explain(t, task, START, m.now, &whole), 0);
-				assert_int_equal(clew_why_explain(t, task, START, m.now, &again), 0);
-				assert_int_equal(clew_why_explain(dropped, task, START, m.now, &less), 0);
+				assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &whole), 0);
+				assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &again), 0);
+				assert_int_equal(clew_why_explain(dropped, NULL, task, START, m.now, &less), 0);
 				assert_cover(&whole);
 				assert_cover(&less);
 				assert_int_equal(whole.segment_count, again.segment_count);
@@ -508,7 +508,7 @@ static void with_records_missing(void **state)
 		for (uint32_t task = 1; task <= m.task_count; task++) {
 			struct clew_why why;
 
-			assert_int_equal(clew_why_explain(t, task, START, m.now, &why), 0);
+			assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &why), 0);
 			assert_cover(&why);
 			clew_why_done(&why);
 		}

@@ -12,6 +12,8 @@
  *	attribute	both an id of theirs, and the server that of the one it serves
  *	bridge		one client; what serves it announces nothing, the store behind that does
  *	middle		the same, and the server announces its call too
+ *	polled		one client, and the server looks at shared memory now and then, as the client does: nobody wakes anybody
+ *	polled-bridge	as bridge, and what serves the client waits for the store in this way
  *	window		one client, whose call is over before the server's begins
  *	lazy		one client puts values, which nobody but the kernel writes to the disk
  *	nested		calls in calls of one thread, one of them left without an end
@@ -40,10 +42,21 @@
 #define FIRST_KEY 17
 #define ROUNDS	  4
 
+#define POLL 2000000 /* ns between two looks at shared memory */
+#define WORK 8000000 /* ns that what is asked for so takes */
+
+struct request {
+	int key;
+	int client; /* pid */
+};
+
 /* What all processes see. */
 struct shared {
 	_Atomic int begun; /* clients in this round whose call is open */
 	_Atomic int over;  /* rounds that are */
+	/* Requests in memory: so many there were, and so many are done. */
+	_Atomic int asked, answered;
+	struct request request;
 };
 
 static struct shared *shared;
@@ -67,10 +80,23 @@ static void nap(long ns)
 	nanosleep(&time, NULL);
 }
 
-static void await(_Atomic int *word, int value)
+static void await_slowly(_Atomic int *word, int value, long pause)
 {
 	while (atomic_load(word) < value)
-		nap(200000);
+		nap(pause);
+}
+
+static void await(_Atomic int *word, int value)
+{
+	await_slowly(word, value, 200000);
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 static int file_of(const char *path, int flags)
@@ -120,11 +146,6 @@ static void put(const char *path, int key)
 	close(file);
 }
 
-struct request {
-	int key;
-	int client; /* pid */
-};
-
 static void receive(int from, void *what, size_t size)
 {
 	if (recv(from, what, size, MSG_WAITALL) != (ssize_t)size)
@@ -137,17 +158,60 @@ static void pass(int to, const void *what, size_t size)
 		_exit(0);
 }
 
+/* A descriptor that is none: requests are in memory. */
+#define IN_MEMORY (-2)
+
+static void take_request(int from, struct request *request)
+{
+	static int taken;
+
+	if (from != IN_MEMORY) {
+		receive(from, request, sizeof(*request));
+		return;
+	}
+	await_slowly(&shared->asked, ++taken, POLL);
+	*request = shared->request;
+}
+
+static void reply_to(int from)
+{
+	if (from == IN_MEMORY)
+		atomic_fetch_add(&shared->answered, 1);
+	else
+		pass(from, "", 1);
+}
+
+static void send_request(int to, const struct request *request)
+{
+	if (to != IN_MEMORY) {
+		pass(to, request, sizeof(*request));
+		return;
+	}
+	shared->request = *request;
+	atomic_fetch_add(&shared->asked, 1);
+}
+
+static void await_reply(int from)
+{
+	char reply;
+
+	if (from == IN_MEMORY)
+		await_slowly(&shared->answered, atomic_load(&shared->asked), POLL);
+	else
+		receive(from, &reply, 1);
+}
+
 /* Serves `from`; gives what is asked on to `store` where there is one. */
 static void serve(const char *name, const char *path, int from, int store)
 {
 	struct request request;
 	bool behind = !strcmp(name, "db-store");
-	bool silent = !behind && is("bridge");
-	char key[32], client[32], reply = 1;
+	bool silent = !behind && (is("bridge") || is("polled-bridge"));
+	char key[32], client[32];
 
 	prctl(PR_SET_NAME, name);
 	for (;;) {
-		receive(from, &request, sizeof(request));
+		take_request(from, &request);
 		if (is("window"))
 			nap(5000000);
 		snprintf(key, sizeof(key), behind ? "kv/key=%d" : "key=%d", request.key);
@@ -157,10 +221,12 @@ static void serve(const char *name, const char *path, int from, int store)
 		else if (is("attribute"))
 			clew_announce_call(1, "kv", "get", "table=orders", key, client);
 		else if (!silent)
-			clew_announce_call(1, "kv", is("lazy") ? "put" : "get", "table=orders", key, store >= 0 ? "calls=store" : "");
-		if (store >= 0) {
-			pass(store, &request, sizeof(request));
-			receive(store, &reply, sizeof(reply));
+			clew_announce_call(1, "kv", is("lazy") ? "put" : "get", "table=orders", key, store != -1 ? "calls=store" : "");
+		for (uint64_t begin = now(); from == IN_MEMORY && now() - begin < WORK;)
+			;
+		if (store != -1) {
+			send_request(store, &request);
+			await_reply(store);
 		} else if (is("lazy")) {
 			put(path, request.key);
 		} else {
@@ -168,7 +234,7 @@ static void serve(const char *name, const char *path, int from, int store)
 		}
 		if (!silent)
 			clew_announce_done(1);
-		pass(from, &reply, sizeof(reply));
+		reply_to(from);
 	}
 }
 
@@ -176,7 +242,7 @@ static void serve(const char *name, const char *path, int from, int store)
 static void ask(int number, int clients, int server)
 {
 	struct request request = {.client = getpid()};
-	char key[32], id[32], reply;
+	char key[32], id[32];
 
 	prctl(PR_SET_NAME, number ? "db-second" : "db-first");
 	snprintf(id, sizeof(id), "@client=%d", getpid());
@@ -185,7 +251,7 @@ static void ask(int number, int clients, int server)
 		request.key = FIRST_KEY + 2 * round;
 		snprintf(key, sizeof(key), "kv/key=%d", request.key);
 		clew_announce_call(7, number ? "report" : "app", "load", "kv/table=orders", key, is("attribute") ? id : "",
-				   (is("announced") && !number) || is("middle") ? "calls=kv" : "");
+				   (is("announced") && !number) || is("middle") || is("polled") ? "calls=kv" : "");
 		atomic_fetch_add(&shared->begun, 1);
 		await(&shared->begun, clients * (round + 1));
 		if (number) {
@@ -193,10 +259,10 @@ static void ask(int number, int clients, int server)
 			clew_announce_done(7);
 			continue;
 		}
-		pass(server, &request, sizeof(request));
+		send_request(server, &request);
 		if (is("window"))
 			clew_announce_done(7);
-		receive(server, &reply, sizeof(reply));
+		await_reply(server);
 		if (!is("window"))
 			clew_announce_done(7);
 		atomic_store(&shared->over, round + 1);
@@ -335,10 +401,14 @@ int main(int argc, char **argv)
 	if (shared == MAP_FAILED)
 		die("mmap");
 	fill(path);
-	two_layers = is("bridge") || is("middle");
+	two_layers = is("bridge") || is("middle") || is("polled-bridge");
 	clients = is("equal") || is("announced") || is("attribute") ? 2 : 1;
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, above) || (two_layers && socketpair(AF_UNIX, SOCK_STREAM, 0, below)))
 		die("socketpair");
+	if (is("polled"))
+		above[0] = above[1] = IN_MEMORY;
+	if (is("polled-bridge"))
+		below[0] = below[1] = IN_MEMORY;
 	if (is("nested") || is("layer")) {
 		first = start(run_part, &(struct part){.path = path});
 	} else {

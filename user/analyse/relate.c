@@ -407,6 +407,7 @@ int clew_relations_new(const struct clew_trace *trace, const struct clew_relatio
 	r = r < 0 ? r : relate_make_activities(relations);
 	r = r < 0 ? r : order_by_task(relations);
 	r = r < 0 ? r : join_all(relations);
+	r = r < 0 ? r : relate_order_calls(relations);
 	map_done(&relations->open);
 	map_done(&relations->last);
 	if (r < 0) {
@@ -430,6 +431,8 @@ void clew_relations_free(struct clew_relations *relations)
 	map_done(&relations->last);
 	arena_done(&relations->arena);
 	free(relations->by_task);
+	free(relations->calls);
+	free(relations->calls_of);
 	free(relations);
 }
 

@@ -244,6 +244,7 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 		.interface = words.operation ? words.interface : "",
 		.operation = words.operation ? words.operation : "",
 	};
+	activity->name = relate_hash(relate_hash(RELATE_SEED, activity->interface), activity->operation);
 	relations->activities.count++;
 	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
 	r = take_words(relations, activity, &words, layer, process);

@@ -32,6 +32,14 @@ struct clew_relations {
 	struct arena arena;
 	uint32_t *by_task; /* places of activities in order of task, then begin; without those that are async */
 	size_t by_task_count;
+	struct call *calls; /* in order of who is above, then of begin */
+	uint32_t *calls_of; /* by activity, where its calls begin; and an end */
+};
+
+/* A relation between two tasks, seen from one that is above. */
+struct call {
+	uint32_t relation; /* number in the list */
+	uint64_t latest;   /* end of any of that one's calls up to this one */
 };
 
 /* FNV-1a over a text and what separates it from the next; `seed`: of what came before. */
@@ -55,6 +63,9 @@ static inline struct clew_activity *relate_activity(const struct clew_relations 
 
 /* relate_activities.c: from the trace's announcements. 0 or -errno. */
 int relate_make_activities(struct clew_relations *relations);
+
+/* relate_called.c: when all are joined. 0 or -ENOMEM. */
+int relate_order_calls(struct clew_relations *relations);
 
 /* relate_handles.c: what descriptions of layers say of handles. */
 const struct clew_layer_call *relate_layer_call(const struct clew_relations *relations, const char *interface, const char *operation,

@@ -243,4 +243,14 @@ static inline enum fate whatif_fate(const struct whatif *w, uint32_t destination
 	return w->fate ? w->fate[destination] : FATE_KEPT;
 }
 
+/*
+ * A call, or a return, on which nothing waited: its effect may not be before its cause,
+ * and that is all. What passed between the two, others say.
+ */
+static inline bool whatif_is_free(const struct whatif *w, const struct clew_dependency *d, uint32_t es)
+{
+	return d->type <= CLEW_DEPENDENCY_RETURN && w->base.spans[w->base.es[es].span].elementary.first != es &&
+	       w->base.es[es - 1].end == w->base.es[es].start;
+}
+
 #endif

@@ -106,7 +106,7 @@ static inline int start_of(struct plain *p, uint32_t es, bool first, clew_time b
 		if (trigger <= old->start) {
 			if (!ended(p, d, &at, ret_wanted))
 				return 0;
-			if (__builtin_add_overflow(at, old->start - trigger, &at))
+			if (!whatif_is_free(w, d, es) && __builtin_add_overflow(at, old->start - trigger, &at))
 				return -EOVERFLOW;
 			*ret_start = first || at > before ? at : before;
 			return 1;

@@ -139,7 +139,9 @@ static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
 		if (fate == FATE_REMOVED || fate == FATE_BACKWARD)
 			continue;
 		delay = added ? w->added[dependency - w->model->dependency_count].delay : w->base.es[es].start - trigger;
-		if (w->cpus && !added)
+		if (fate == FATE_KEPT && !added && whatif_is_free(w, d, es))
+			delay = 0;
+		else if (w->cpus && !added)
 			delay -= w->cpus->recorded[es].queued;
 		if (fate == FATE_CHANGED) {
 			const struct statement *s = &w->program->statements[w->edges[w->changed[i]].statement];

@@ -9,6 +9,10 @@
  * of the one above it is in that frame's chain: it is asleep over the whole stretch.
  * A task that turns up in its own chain therefore closes a cycle, and the stack is
  * never deeper than there are tasks.
+ *
+ * A wait that no record explains, in an announced call or of a task that is waited for
+ * in one and announces nothing itself, goes on with the call in another task that is
+ * for that one.
  */
 #include <analyse/why_internal.h>
 #include <errno.h>
@@ -36,12 +40,14 @@ struct frame {
 	struct chain sleeping; /* with it; block NULL: not made yet */
 	int8_t via_type;
 	uint8_t via_evidence;
-	const struct clew_sleep *waited; /* the wait that led here, of the frame below; NULL: none */
-	const struct clew_link *link;	 /* the work item that the task is followed for, or NULL */
+	const struct clew_sleep *waited;    /* the wait that led here, of the frame below; NULL: none */
+	const struct clew_link *link;	    /* the work item that the task is followed for, or NULL */
+	const struct clew_relation *called; /* via CALL */
 };
 
-struct search {
+struct why_search {
 	const struct clew_trace *trace;
+	const struct clew_relations *relations; /* NULL: calls are not followed */
 	struct clew_why *why;
 	struct arena *arena;
 	struct frame *frames;
@@ -50,7 +56,7 @@ struct search {
 	struct vector hints; /* by task: where the task's last piece was found */
 };
 
-static int extend_chain(struct search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
+static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
 {
 	struct chain_block *block = chain->block;
 
@@ -87,12 +93,12 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
 	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
-	       a->sleep == b->sleep && a->link == b->link && a->spin == b->spin && a->late == b->late &&
-	       a->chain_length == b->chain_length &&
+	       a->sleep == b->sleep && a->link == b->link && a->spin == b->spin && a->late == b->late && a->called == b->called &&
+	       a->perhaps == b->perhaps && a->chain_length == b->chain_length &&
 	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
-static int add_segment(struct search *search, struct clew_segment segment)
+static int add_segment(struct why_search *search, struct clew_segment segment)
 {
 	struct clew_why *why = search->why;
 
@@ -127,12 +133,13 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 		.unknown_kind = CLEW_WAIT_UNKNOWN,
 		.via_type = frame->via_type,
 		.via_evidence = frame->via_evidence,
+		.called = frame->called,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
 		.chain_length = frame->chain.length,
 	};
 }
 
-static int push(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
+static int push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
 		unsigned evidence, const struct clew_sleep *waited)
 {
 	if (search->depth == search->frame_capacity) {
@@ -157,7 +164,7 @@ static int push(struct search *search, const struct trace_task *task, uint64_t f
 }
 
 /* On a CPU; what was spun away for a lock is waiting all the same. One piece at a time. */
-static int explain_running(struct search *search, struct frame *frame, uint64_t end)
+static int explain_running(struct why_search *search, struct frame *frame, uint64_t end)
 {
 	const struct clew_spin *spin = clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
 	struct clew_segment segment = segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
@@ -174,7 +181,7 @@ static int explain_running(struct search *search, struct frame *frame, uint64_t 
 }
 
 /* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed to have one. */
-static int explain_run_queue(struct search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
+static int explain_run_queue(struct why_search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
 {
 	uint64_t at = frame->cursor, until;
 	int r = 0;
@@ -193,7 +200,7 @@ static int explain_run_queue(struct search *search, const struct frame *frame, c
 }
 
 /* The task did not exist: before it was made, its maker's time counts. */
-static int explain_absence(struct search *search, struct frame *frame)
+static int explain_absence(struct why_search *search, struct frame *frame)
 {
 	const struct trace_task *task = frame->task, *maker;
 	const struct clew_edge *origin = trace_origin_of(search->trace, task);
@@ -218,7 +225,7 @@ static int explain_absence(struct search *search, struct frame *frame)
  * idleness but for what gave it the work, and no record tells that. A wait for the
  * disk stays one, as its end may be deferred to a kernel thread.
  */
-static int explain_idle_helper(struct search *search, struct frame *frame, uint64_t end)
+static int explain_idle_helper(struct why_search *search, struct frame *frame, uint64_t end)
 {
 	const struct frame *waiter = &search->frames[search->depth - 2];
 	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
@@ -238,11 +245,63 @@ static int explain_idle_helper(struct search *search, struct frame *frame, uint6
 	return add_segment(search, segment);
 }
 
-static int explain_sleep(struct search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
+/*
+ * The call in another task, not asleep here itself, that the top frame's wait may be for;
+ * a task without an open call is what lies between who waits for it and that call.
+ * *until: as long as that holds.
+ */
+static const struct clew_relation *find_call(const struct why_search *search, uint64_t at, bool perhaps, uint64_t *until)
+{
+	const struct frame *top = &search->frames[search->depth - 1];
+
+	for (size_t i = search->depth; search->relations && i-- > 0;) {
+		uint32_t task = search->frames[i].task->task.serial;
+		uint64_t changes = *until;
+		const struct clew_relation *found = clew_relations_called(search->relations, task, at, *until, perhaps, &changes);
+
+		*until = changes;
+		if (found && !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
+			return found;
+		if (found || clew_relations_at(search->relations, task, at))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* A wait that leads to nobody, by the records. *ret_found: followed, by a call. */
+static int follow_call(struct why_search *search, const struct clew_sleep *sleep, struct why_cause *cause, uint64_t from,
+		       const struct clew_relation **ret_perhaps, bool *ret_found)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	const struct clew_relation *called;
+	const struct trace_task *task;
+	int r;
+
+	*ret_found = false;
+	*ret_perhaps = NULL;
+	if (!search->relations || !why_may_be_for_call(sleep, cause))
+		return 0;
+	called = find_call(search, from, false, &cause->until);
+	frame->cursor = cause->until;
+	task = called ? trace_task_find(search->trace, clew_relations_lower(search->relations, called)->task) : NULL;
+	if (!task) {
+		*ret_perhaps = find_call(search, from, true, &cause->until);
+		frame->cursor = cause->until;
+		return 0;
+	}
+	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL, called->evidence, sleep);
+	if (r >= 0)
+		search->frames[search->depth - 1].called = called;
+	*ret_found = r >= 0;
+	return r;
+}
+
+static int explain_sleep(struct why_search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
 {
 	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
 	struct clew_segment segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
 	const struct trace_task *task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
+	bool followed;
 	int r;
 
 	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
@@ -265,6 +324,12 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 		segment.kind = sleep->kind;
 		segment.cycle = true;
 	}
+	if (!segment.cycle) {
+		r = follow_call(search, sleep, &cause, segment.start, &segment.perhaps, &followed);
+		if (r < 0 || followed)
+			return r;
+		segment.end = cause.until;
+	}
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		segment.unknown_kind = sleep->kind;
 	segment.late = cause.late;
@@ -274,6 +339,7 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 			segment.task = cause.submitter;
 			segment.via_type = CLEW_EDGE_REQUEST;
 			segment.via_evidence = cause.link->evidence;
+			segment.called = NULL;
 		}
 	}
 	segment.sleep = sleep;
@@ -282,7 +348,7 @@ static int explain_sleep(struct search *search, struct frame *frame, const struc
 	return add_segment(search, segment);
 }
 
-static int step(struct search *search)
+static int step(struct why_search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
 	uint32_t *hint = (uint32_t *)search->hints.data + frame->task->index;
@@ -309,7 +375,7 @@ static int step(struct search *search)
 	}
 }
 
-static int search_all(struct search *search, const struct trace_task *task, uint64_t from, uint64_t to)
+static int search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to)
 {
 	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
 
@@ -324,11 +390,86 @@ static int search_all(struct search *search, const struct trace_task *task, uint
 	return r;
 }
 
-int clew_why_explain(const struct clew_trace *trace, uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why)
+int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search)
+{
+	struct why_search *search = calloc(1, sizeof(*search));
+
+	if (!search)
+		return -ENOMEM;
+	search->trace = trace;
+	search->relations = relations;
+	search->hints.item = sizeof(uint32_t);
+	if (vector_reserve(&search->hints, trace->tasks.count) < 0) {
+		free(search);
+		return -ENOMEM;
+	}
+	*ret_search = search;
+	return 0;
+}
+
+void why_search_free(struct why_search *search)
+{
+	if (!search)
+		return;
+	vector_done(&search->hints);
+	free(search->frames);
+	free(search);
+}
+
+/* The sleep that is followed to `relation`, where a segment tells of it. Else *ret_before: what the segment's task was ready after, 0
+ * nothing. */
+static const struct clew_sleep *sleep_for(const struct why_search *search, const struct clew_segment *segment,
+					  const struct clew_relation *relation, uint64_t *ret_before)
+{
+	struct clew_piece piece;
+
+	*ret_before = 0;
+	if (segment->called == relation) {
+		if (!clew_trace_piece(search->trace, segment->chain[segment->chain_length - 1], segment->start, false, &piece))
+			return NULL;
+		return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
+	}
+	if (segment->late && segment->sleep)
+		*ret_before = segment->sleep->links[0].begin;
+	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE && clew_trace_piece(search->trace, segment->task, segment->start, false, &piece))
+		*ret_before = piece.start;
+	return NULL;
+}
+
+int why_search_waiter(struct why_search *search, const struct clew_relation *relation, const struct clew_sleep **ret_sleep)
+{
+	const struct clew_activity *lower = clew_relations_lower(search->relations, relation);
+	const struct trace_task *asked = trace_task_find(search->trace, clew_relations_upper(search->relations, relation, 0)->task);
+	uint64_t at = lower->end, before;
+	int r = 0;
+
+	*ret_sleep = NULL;
+	/* Who is ready, or whose timer is late, waited for it until then. */
+	for (unsigned turn = 0; r >= 0 && asked && at > lower->begin && turn < 4; turn++) {
+		struct clew_why why = {0};
+		struct arena arena = {0};
+
+		search->why = &why;
+		search->arena = &arena;
+		search->segment_capacity = 0;
+		search->depth = 0;
+		r = search_all(search, asked, at - 1, at);
+		before = 0;
+		if (r >= 0 && why.segment_count)
+			*ret_sleep = sleep_for(search, &why.segments[0], relation, &before);
+		free(why.segments);
+		arena_done(&arena);
+		at = before < at ? before : 0;
+	}
+	return r;
+}
+
+int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations, uint32_t task, uint64_t from, uint64_t to,
+		     struct clew_why *ret_why)
 {
 	const struct trace_task *asked = trace_task_find(trace, task);
 	struct clew_why why = {.from = from, .to = to, .task = task};
-	struct search search = {.trace = trace, .why = &why, .hints = {.item = sizeof(uint32_t)}};
+	struct why_search search = {.trace = trace, .relations = relations, .why = &why, .hints = {.item = sizeof(uint32_t)}};
 	int r;
 
 	if (!asked)

@@ -38,6 +38,31 @@ bool why_waits_for_disk(unsigned kind)
 	}
 }
 
+/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or throttled. */
+bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause)
+{
+	/* A timer that is late, and what is on its way in the kernel, is not what the call is about. */
+	if (cause->late || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
+		return false;
+	if (sleep->link_count && (sleep->links[0].kind == CLEW_LINK_PACKET || sleep->links[0].kind == CLEW_LINK_REQUEST ||
+				  sleep->links[0].kind == CLEW_LINK_WORK))
+		return false;
+	switch (sleep->kind) {
+	case CLEW_WAIT_FUTEX:
+	case CLEW_WAIT_PIPE:
+	case CLEW_WAIT_SOCKET:
+	case CLEW_WAIT_EVENTFD:
+	case CLEW_WAIT_IPC:
+	case CLEW_WAIT_POLL:
+	case CLEW_WAIT_SLEEP:
+	case CLEW_WAIT_SIGNAL:
+	case CLEW_WAIT_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static unsigned leaf_kind(const struct clew_sleep *sleep)
 {
 	bool interrupt = sleep->context != CLEW_WAKE_UNKNOWN && sleep->context != CLEW_WAKE_TASK;

@@ -30,7 +30,20 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
 		   const struct clew_sleep **ret_sleep, uint64_t *ret_until);
 
+/* Whether a wait of which no record says what it was for may have been for what a call in another task did. */
+bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause);
+
 /* Whether a wait of this kind is one that a disk's interrupt ends. */
 bool why_waits_for_disk(unsigned kind);
+
+/* Many questions of one trace. */
+struct why_search;
+int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search);
+void why_search_free(struct why_search *search);
+/*
+ * The sleep that is followed to the lower one of a relation until that ends, if its upper
+ * one's task waits for that then; NULL: it does not. 0 or -ENOMEM.
+ */
+int why_search_waiter(struct why_search *search, const struct clew_relation *relation, const struct clew_sleep **ret_sleep);
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "beside.h"
+#include "called.h"
 #include "commit.h"
 #include "link.h"
 #include "object.h"
@@ -334,7 +335,8 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	fputs(", ", out);
 }
 
-static char *cause_text(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_beside *beside)
+static char *cause_text(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
+			const struct clew_beside *beside)
 {
 	char *text = NULL;
 	size_t size;
@@ -343,11 +345,14 @@ static char *cause_text(const struct clew_trace *trace, const struct clew_segmen
 	if (!out)
 		return NULL;
 	clew_print_task(out, trace, segment->task, segment->end - 1);
-	if (waiter_of(segment) != CLEW_NO_TASK)
+	if (segment->called)
+		clew_print_called(out, trace, relations, segment->called);
+	else if (waiter_of(segment) != CLEW_NO_TASK)
 		print_relation(out, trace, segment);
 	else
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
 	clew_print_activity(out, trace, segment);
+	clew_print_perhaps(out, trace, relations, segment);
 	clew_print_beside(out, trace, beside);
 	return fclose(out) == 0 ? text : NULL;
 }
@@ -376,6 +381,7 @@ struct cause_key {
 	struct clew_commit commit;
 	uint64_t object;
 	uint64_t awaited;
+	struct clew_call_key called, perhaps;
 };
 
 struct keyed_segment {
@@ -383,7 +389,8 @@ struct keyed_segment {
 	const struct clew_segment *segment;
 };
 
-static void make_key(const struct clew_trace *trace, const struct clew_segment *segment, struct cause_key *key)
+static void make_key(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
+		     struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = awaiting_sleep(trace, segment);
 	const struct clew_block_request *block = request_of(trace, segment);
@@ -400,6 +407,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_segment *
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = waiter_of(segment);
 	key->holds = holds(awaiting, segment);
+	clew_call_key(relations, segment->called, &key->called);
+	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		key->by = segment->by;
 		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece) ? piece.cpu : UINT16_MAX;
@@ -456,7 +465,8 @@ static int compare_causes(const void *a, const void *b)
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_why_cause **ret_causes, size_t *ret_count)
+int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
+		     struct clew_why_cause **ret_causes, size_t *ret_count)
 {
 	struct keyed_segment *keyed = calloc(why->segment_count + 1, sizeof(*keyed));
 	struct clew_why_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
@@ -467,7 +477,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why,
 		goto no_memory;
 	for (size_t i = 0; i < why->segment_count; i++) {
 		keyed[i].segment = &why->segments[i];
-		make_key(trace, keyed[i].segment, &keyed[i].key);
+		make_key(trace, relations, keyed[i].segment, &keyed[i].key);
 	}
 	qsort(keyed, why->segment_count, sizeof(*keyed), compare_keys);
 	for (size_t i = 0; i < why->segment_count; i++)
@@ -487,7 +497,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_why *why,
 		}
 		if (clew_beside_find(trace, same + from, to - from, &beside) < 0)
 			goto no_memory;
-		cause->text = cause_text(trace, longest, &beside);
+		cause->text = cause_text(trace, relations, longest, &beside);
 		if (!cause->text)
 			goto no_memory;
 	}

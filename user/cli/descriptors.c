@@ -50,6 +50,31 @@ void clew_json_description(struct clew_json *json, const struct clew_description
 	clew_json_object_end(json);
 }
 
+void clew_json_call(struct clew_json *json, const struct clew_relations *relations, const struct clew_relation *relation)
+{
+	const struct clew_activity *lower = clew_relations_lower(relations, relation),
+				   *upper = clew_relations_upper(relations, relation, 0);
+
+	clew_json_object(json, "call");
+	clew_json_string(json, "interface", lower->interface);
+	clew_json_string(json, "operation", lower->operation);
+	clew_json_unsigned(json, "begin", lower->begin);
+	if (lower->end == CLEW_TIME_OPEN)
+		clew_json_null(json, "end");
+	else
+		clew_json_unsigned(json, "end", lower->end);
+	clew_json_string(json, "from_interface", upper->interface);
+	clew_json_string(json, "from_operation", upper->operation);
+	clew_json_object_end(json);
+}
+
+void clew_print_call(FILE *out, const struct clew_activity *activity)
+{
+	clew_print_safe(out, activity->interface);
+	fputc('.', out);
+	clew_print_safe(out, activity->operation);
+}
+
 void clew_print_description(FILE *out, const struct clew_description *description)
 {
 	bool any = false;

@@ -18,6 +18,11 @@ void clew_describe_object(const struct clew_trace *trace, const struct clew_obje
 /* "descriptors" of the object that is open. */
 void clew_json_description(struct clew_json *json, const struct clew_description *description);
 
+/* "call" of the object that is open: the call that a relation is of, and by what it was called. */
+void clew_json_call(struct clew_json *json, const struct clew_relations *relations, const struct clew_relation *relation);
+/* "kv.get", safe to print. */
+void clew_print_call(FILE *out, const struct clew_activity *activity);
+
 /* Those that programs announced, as " [TYPE=VALUE ...]"; nothing if there is none. */
 void clew_print_description(FILE *out, const struct clew_description *description);
 

@@ -298,7 +298,6 @@ static void json_uppers(struct listing *listing, const struct clew_relation *rel
 static void json_relation(struct listing *listing, const struct clew_relation *relation, const struct clew_description *description)
 {
 	struct clew_json *json = &listing->json;
-	const struct clew_activity *lower = &listing->activities[relation->lower], *upper = &listing->activities[relation->uppers[0]];
 	struct end end = activity_end(listing, relation, relation->lower);
 
 	clew_json_object(json, NULL);
@@ -314,17 +313,7 @@ static void json_relation(struct listing *listing, const struct clew_relation *r
 	clew_json_null(json, "object");
 	json_uppers(listing, relation, "candidates", relation->upper_count > 1);
 	clew_json_description(json, description);
-	clew_json_object(json, "call");
-	clew_json_string(json, "interface", lower->interface);
-	clew_json_string(json, "operation", lower->operation);
-	clew_json_unsigned(json, "begin", lower->begin);
-	if (lower->end == CLEW_TIME_OPEN)
-		clew_json_null(json, "end");
-	else
-		clew_json_unsigned(json, "end", lower->end);
-	clew_json_string(json, "from_interface", upper->interface);
-	clew_json_string(json, "from_operation", upper->operation);
-	clew_json_object_end(json);
+	clew_json_call(json, listing->relations, relation);
 	clew_json_object_end(json);
 }
 
@@ -347,9 +336,7 @@ static void print_relation(const struct listing *listing, const struct clew_rela
 
 	print_end(listing->trace, &end);
 	fputs("  by ", stdout);
-	clew_print_safe(stdout, lower->interface);
-	putchar('.');
-	clew_print_safe(stdout, lower->operation);
+	clew_print_call(stdout, lower);
 	clew_print_description(stdout, description);
 	printf("  (%s%s)\n", clew_evidence_name(relation->evidence), relation->bridged ? ", bridged" : "");
 }

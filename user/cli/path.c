@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "es.h"
+#include "path_via.h"
 #include "query.h"
 #include "report.h"
 #include "text.h"
@@ -206,6 +207,7 @@ static void json_elements(struct clew_json *json, struct answer *answer, const s
 		clew_json_es_fields(json, &answer->names, found->path.es[i]);
 		clew_json_signed(json, "start", es->start);
 		clew_json_signed(json, "end", es->end);
+		clew_json_via_dependency(json, answer->model, &found->path, i);
 		clew_json_object_end(json);
 	}
 }
@@ -383,7 +385,8 @@ static void print_totals(struct answer *answer, clew_time whole)
 	}
 }
 
-static void print_segment(struct answer *answer, const struct clew_path *path, const struct clew_path_segment *segment)
+/* `element`: where the path's elements were at the last segment. */
+static void print_segment(struct answer *answer, const struct clew_path *path, const struct clew_path_segment *segment, uint32_t *element)
 {
 	const struct clew_model *model = answer->model;
 	const char *object = clew_path_segment_object(model, segment);
@@ -405,6 +408,11 @@ static void print_segment(struct answer *answer, const struct clew_path *path, c
 	}
 	if (segment->kind == CLEW_SEGMENT_RUNNING && !segment->on_path)
 		fputs(", not on the path", stdout);
+	if (segment->on_path) {
+		while (path->es[*element] != segment->es && *element + 1 < path->count)
+			++*element;
+		clew_print_via_call(stdout, model, path, *element);
+	}
 	putchar('\n');
 }
 
@@ -447,6 +455,7 @@ static void print_text(struct answer *answer)
 	}
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct found *found = &answer->found[i];
+		uint32_t element = 0;
 
 		whole = found->path.end - found->path.start;
 		if (answer->count > 1)
@@ -454,7 +463,7 @@ static void print_text(struct answer *answer)
 		printf("%s: %s, %" PRIu32 " elements", strategy, CLEW_DURATION((uint64_t)whole), found->path.count);
 		printf(" with %s of work\n", CLEW_DURATION((uint64_t)found->path.work));
 		for (size_t j = 0; j < found->segment_count; j++)
-			print_segment(answer, &found->path, &found->segments[j]);
+			print_segment(answer, &found->path, &found->segments[j], &element);
 		print_marks(answer, found);
 		if (i == 0)
 			print_totals(answer, whole);

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "beside.h"
+#include "called.h"
 #include "causes.h"
 #include "commands.h"
+#include "descriptors.h"
 #include "link.h"
 #include "object.h"
 #include "position.h"
@@ -132,7 +134,8 @@ static void json_segment_object(struct clew_json *json, const struct clew_trace 
 		clew_json_null(json, "object");
 }
 
-static void json_segment(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+static void json_segment(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
+			 const struct clew_segment *segment)
 {
 	struct clew_beside beside;
 
@@ -153,14 +156,9 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	json_segment_object(json, trace, segment);
 	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE)
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
-	if (segment->via_type >= 0) {
-		clew_json_object(json, "via");
-		clew_json_string(json, "type", clew_trace_type_name(trace, (unsigned)segment->via_type));
-		clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
-		clew_json_object_end(json);
-	} else {
-		clew_json_null(json, "via");
-	}
+	clew_json_via(json, trace, relations, segment);
+	if (segment->perhaps)
+		clew_json_perhaps(json, trace, relations, segment->perhaps);
 	clew_json_bool(json, "cycle", segment->cycle);
 	if (segment->late) {
 		clew_json_bool(json, "late", true);
@@ -187,8 +185,8 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 }
 
 /* The fields of one why in the object that is open. */
-static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
-		     const struct clew_why_cause *causes, size_t cause_count)
+static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
+		     const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count)
 {
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
@@ -197,7 +195,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_task_fields(json, trace, why->task, why->to);
 	clew_json_array(json, "segments");
 	for (size_t i = 0; i < why->segment_count; i++)
-		json_segment(json, trace, &why->segments[i]);
+		json_segment(json, trace, relations, &why->segments[i]);
 	clew_json_array_end(json);
 	clew_json_array(json, "causes");
 	for (size_t i = 0; i < cause_count; i++)
@@ -207,34 +205,35 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 }
 
 /* Explains one interval; `json` NULL: in words. */
-static int explain(const struct clew_trace *trace, const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
-		   struct clew_json *json)
+static int explain(const struct clew_trace *trace, const struct clew_relations *relations, const struct why_values *values, uint32_t task,
+		   uint64_t from, uint64_t to, struct clew_json *json)
 {
 	struct clew_why_cause *causes = NULL;
 	size_t cause_count = 0;
 	struct clew_why why;
-	int r = clew_why_explain(trace, task, from, to, &why);
+	int r = clew_why_explain(trace, relations, task, from, to, &why);
 
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
-	r = clew_causes_make(trace, &why, &causes, &cause_count);
+	r = clew_causes_make(trace, relations, &why, &causes, &cause_count);
 	if (r < 0) {
 		clew_why_done(&why);
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
 	}
 	if (json) {
 		clew_json_object(json, NULL);
-		json_why(json, trace, &why, causes, cause_count);
+		json_why(json, trace, relations, &why, causes, cause_count);
 		clew_json_object_end(json);
 	} else {
-		clew_why_print(trace, &why, causes, cause_count, values->all);
+		clew_why_print(trace, relations, &why, causes, cause_count, values->all);
 	}
 	clew_causes_free(causes, cause_count);
 	clew_why_done(&why);
 	return 0;
 }
 
-static int explain_slowest(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to)
+static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations, struct why_values *values, uint64_t from,
+			   uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
 	struct clew_operation *operations = NULL;
@@ -253,7 +252,8 @@ static int explain_slowest(const struct clew_trace *trace, struct why_values *va
 	for (size_t i = 0; !status && i < count; i++) {
 		if (!values->json)
 			printf("%s== operation %zu of the %zu slowest, of %zu in all ==\n", i ? "\n" : "", i + 1, count, total);
-		status = explain(trace, values, operations[i].task, operations[i].from, operations[i].to, values->json ? &json : NULL);
+		status = explain(trace, relations, values, operations[i].task, operations[i].from, operations[i].to,
+				 values->json ? &json : NULL);
 	}
 	free(operations);
 	if (values->json) {
@@ -307,7 +307,8 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 	return 0;
 }
 
-static int explain_one(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to)
+static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations, struct why_values *values, uint64_t from,
+		       uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
 	const struct clew_trace_task *task = NULL;
@@ -320,7 +321,7 @@ static int explain_one(const struct clew_trace *trace, struct why_values *values
 		from = task->birth;
 	if (to > task->death)
 		to = task->death;
-	status = explain(trace, values, task->serial, from, to, values->json ? &json : NULL);
+	status = explain(trace, relations, values, task->serial, from, to, values->json ? &json : NULL);
 	if (!status && values->json)
 		clew_json_end(&json);
 	else if (!status)
@@ -350,6 +351,7 @@ static int take_moment(const struct clew_trace *trace, const char *option, const
 static int answer(const struct clew_trace *trace, struct why_values *values)
 {
 	uint64_t from = clew_trace_start(trace), to = clew_trace_end(trace);
+	struct clew_relations *relations = NULL;
 	int status = take_moment(trace, "from", values->from, &from);
 
 	if (!status)
@@ -360,7 +362,15 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 		status = clew_selection_check(&values->selection, trace);
 	if (status)
 		return status;
-	return values->slowest.given ? explain_slowest(trace, values, from, to) : explain_one(trace, values, from, to);
+	/* Without calls nothing that was announced is needed. */
+	if (!(values->without >> CLEW_EDGE_CALL & 1))
+		status = clew_open_relations(trace, 0, &relations);
+	if (!status && values->slowest.given)
+		status = explain_slowest(trace, relations, values, from, to);
+	else if (!status)
+		status = explain_one(trace, relations, values, from, to);
+	clew_relations_free(relations);
+	return status;
 }
 
 int clew_command_why(int argc, char **argv)

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 
+#include "called.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
@@ -81,7 +82,8 @@ static size_t count_lines(const struct clew_why *why, uint64_t threshold)
 	return lines;
 }
 
-static void print_segment(const struct clew_trace *trace, const struct clew_why *why, const struct clew_segment *segment)
+static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
+			  const struct clew_segment *segment)
 {
 	printf("  +%-12s %9s  ", CLEW_OFFSET(segment->start - why->from, why->to - why->from), CLEW_DURATION(length_of(segment)));
 	for (uint32_t i = 0; i < segment->chain_length && segment->chain[i] != segment->task; i++) {
@@ -91,7 +93,10 @@ static void print_segment(const struct clew_trace *trace, const struct clew_why 
 	clew_print_task(stdout, trace, segment->task, segment->end - 1);
 	putchar(' ');
 	clew_print_activity(stdout, trace, segment);
-	if (segment->via_type >= 0)
+	clew_print_perhaps(stdout, trace, relations, segment);
+	if (segment->called)
+		clew_print_call_step(stdout, trace, relations, segment->called);
+	else if (segment->via_type >= 0)
 		printf("  [%s, %s]", clew_trace_type_name(trace, (unsigned)segment->via_type), clew_evidence_name(segment->via_evidence));
 	if (segment->sleep && segment->sleep->blind)
 		fputs("  [records lost here]", stdout);
@@ -118,7 +123,7 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 	putchar('\n');
 }
 
-static void print_timeline(const struct clew_trace *trace, const struct clew_why *why, bool all)
+static void print_timeline(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why, bool all)
 {
 	uint64_t threshold = 0;
 
@@ -134,7 +139,7 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_why
 		if (n > 1)
 			print_short_ones(why, i, n);
 		else
-			print_segment(trace, why, &why->segments[i]);
+			print_segment(trace, relations, why, &why->segments[i]);
 		i += n ? n : 1;
 	}
 	if (threshold)
@@ -142,12 +147,12 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_why
 		       why->segment_count);
 }
 
-void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count,
-		    bool all)
+void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
+		    const struct clew_why_cause *causes, size_t cause_count, bool all)
 {
 	print_header(trace, why);
 	print_causes(why, causes, cause_count, all);
-	print_timeline(trace, why, all);
+	print_timeline(trace, relations, why, all);
 	putchar('\n');
 	clew_print_ledger(stdout, trace, why->from, why->to);
 }

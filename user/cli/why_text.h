@@ -8,7 +8,7 @@
 #include "causes.h"
 
 /* `all`: print each cause and each segment, whatever their number. */
-void clew_why_print(const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count,
-		    bool all);
+void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
+		    const struct clew_why_cause *causes, size_t cause_count, bool all);
 
 #endif

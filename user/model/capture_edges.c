@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Edges as dependencies: one release that woke several is one with several
- * destinations; a request lies between who submitted it and who waited for it.
+ * destinations; a request lies between who submitted it and who waited for it. Behind
+ * them what the trace has besides: submissions of requests, then announced calls.
  *
  * A destination is where its task came on the CPU, at the end of the gap; an origin
  * is in an ES of its task. Where the records tell otherwise (clocks differ, something
@@ -157,7 +158,8 @@ static bool has_submitter(const struct clew_trace_request *request)
 static void put_submissions(struct conversion *conversion, const struct edges *edges, enum pass pass, uint32_t *next)
 {
 	uint32_t dependency = (uint32_t)edges->group_count;
-	uint32_t origin = (uint32_t)(conversion->origins.count - conversion->submission_count), destination = (uint32_t)edges->count;
+	uint32_t origin = (uint32_t)(conversion->origins.count - conversion->call_count - conversion->submission_count);
+	uint32_t destination = (uint32_t)edges->count;
 
 	for (uint32_t i = 0; i < conversion->request_count; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
@@ -177,6 +179,26 @@ static void put_submissions(struct conversion *conversion, const struct edges *e
 	}
 }
 
+/* Of what programs announced: behind submissions. */
+static void put_calls(struct conversion *conversion, const struct edges *edges, bool origins, uint32_t *next)
+{
+	for (uint32_t i = 0; i < conversion->call_count; i++) {
+		const struct clew_call_dependency *call = &conversion->calls[i];
+		const uint32_t dependency = (uint32_t)(edges->group_count + conversion->submission_count) + i;
+		const uint32_t origin = (uint32_t)(conversion->origins.count - conversion->call_count) + i;
+		const uint32_t destination = (uint32_t)(edges->count + conversion->submission_count) + i;
+
+		if (origins)
+			put_endpoint(
+				conversion, next, capture_span_of(conversion, call->from),
+				(struct endpoint){.at = call->from_at, .slot = origin, .dependency = dependency, .rank = EVENT_RANK_OUT});
+		else
+			put_endpoint(
+				conversion, next, capture_span_of(conversion, call->to),
+				(struct endpoint){.at = call->to_at, .slot = destination, .dependency = dependency, .rank = EVENT_RANK_IN});
+	}
+}
+
 static void put_all(struct conversion *conversion, const struct edges *edges, uint32_t *next)
 {
 	for (enum pass pass = 0; pass < PASS_COUNT; pass++) {
@@ -188,6 +210,8 @@ static void put_all(struct conversion *conversion, const struct edges *edges, ui
 		}
 		if (pass == PASS_ORIGINS || pass == PASS_SLEEP_ENDS)
 			put_submissions(conversion, edges, pass, next);
+		if (pass == PASS_ORIGINS || pass == PASS_OTHER_ENDS)
+			put_calls(conversion, edges, pass == PASS_ORIGINS, next);
 	}
 }
 
@@ -206,7 +230,7 @@ static int type_of(struct conversion *conversion, unsigned type, uint32_t *ret_t
 static int make_dependencies(struct conversion *conversion, const struct edges *edges)
 {
 	struct vector *out = &conversion->dependencies;
-	size_t submissions, origins = 0;
+	size_t submissions, further, origins = 0;
 	uint32_t type, span, task;
 	uint64_t at;
 	int r = 0;
@@ -214,12 +238,13 @@ static int make_dependencies(struct conversion *conversion, const struct edges *
 	for (size_t i = 0; i < conversion->request_count; i++)
 		conversion->submission_count += has_submitter(&conversion->requests[i]);
 	submissions = conversion->submission_count;
-	if (edges->count + submissions > CLEW_NONE / 2)
+	further = submissions + conversion->call_count;
+	if (edges->count + further > CLEW_NONE / 2)
 		return -E2BIG;
-	if (vector_reserve(out, edges->group_count + submissions) < 0 ||
-	    vector_reserve(&conversion->destinations, edges->count + submissions) < 0 ||
+	if (vector_reserve(out, edges->group_count + further) < 0 ||
+	    vector_reserve(&conversion->destinations, edges->count + further) < 0 ||
 	    vector_reserve(&conversion->told_by_mark, edges->group_count) < 0 ||
-	    vector_reserve(&conversion->triggers, edges->group_count + submissions) < 0)
+	    vector_reserve(&conversion->triggers, edges->group_count + further) < 0)
 		return -ENOMEM;
 	for (size_t group = 0; group < edges->group_count && r == 0; group++) {
 		const struct clew_edge *edge = first_of(edges, group);
@@ -253,11 +278,21 @@ static int make_dependencies(struct conversion *conversion, const struct edges *
 			.destinations = {(uint32_t)(edges->count + i), 1},
 		};
 	}
-	if (r < 0 || vector_reserve(&conversion->origins, origins + submissions) < 0)
+	for (size_t i = 0; i < conversion->call_count && r == 0; i++) {
+		struct clew_dependency *dependency = (struct clew_dependency *)out->data + out->count++;
+
+		*dependency = (struct clew_dependency){
+			.type = conversion->calls[i].is_return ? CLEW_DEPENDENCY_RETURN : CLEW_DEPENDENCY_CALL,
+			.attributes = CLEW_NONE,
+			.origins = {(uint32_t)(origins + submissions + i), 1},
+			.destinations = {(uint32_t)(edges->count + submissions + i), 1},
+		};
+	}
+	if (r < 0 || vector_reserve(&conversion->origins, origins + further) < 0)
 		return r < 0 ? r : -ENOMEM;
 	conversion->triggers.count = out->count;
-	conversion->origins.count = origins + submissions;
-	conversion->destinations.count = edges->count + submissions;
+	conversion->origins.count = origins + further;
+	conversion->destinations.count = edges->count + further;
 	for (size_t group = 0; group < edges->group_count; group++)
 		for (uint32_t i = edges->begin[group]; i < edges->begin[group + 1]; i++) {
 			uint32_t sleep = conversion->trace->edge_sleeps[edges->order[i]];
@@ -504,7 +539,8 @@ static int describe_edge(struct conversion *conversion, const struct clew_edge *
 int capture_finish_edges(struct conversion *conversion)
 {
 	struct clew_dependency *dependencies = conversion->dependencies.data;
-	size_t edge_count, group_count = conversion->dependencies.count - conversion->submission_count;
+	size_t edge_count, calls = conversion->dependencies.count - conversion->call_count;
+	size_t group_count = calls - conversion->submission_count;
 	const struct clew_edge *edges = clew_trace_edges(conversion->trace, &edge_count);
 	uint32_t of_submission;
 	int r = 0;
@@ -514,11 +550,13 @@ int capture_finish_edges(struct conversion *conversion)
 
 		r = describe_edge(conversion, &edges[edge], conversion->trace->edge_sleeps[edge], i, &dependencies[i].attributes);
 	}
+	for (size_t i = 0; i < conversion->call_count && r == 0; i++)
+		r = capture_describe_call(conversion, &conversion->calls[i], &dependencies[calls + i].attributes);
 	if (r < 0 || conversion->submission_count == 0)
 		return r;
 	pairs_add(&conversion->pairs, CAPTURE_EVIDENCE, clew_evidence_name(CLEW_EVIDENCE_EXACT));
 	r = pairs_make(&conversion->pairs, conversion->maker, &of_submission);
-	for (size_t i = group_count; i < conversion->dependencies.count; i++)
+	for (size_t i = group_count; i < calls; i++)
 		dependencies[i].attributes = of_submission;
 	return r;
 }

@@ -11,6 +11,7 @@
 
 #include <clew/model_capture.h>
 #include <clew/model_make.h>
+#include <clew/relate.h>
 #include <model/map.h>
 #include <model/trace_internal.h>
 #include <model/vector.h>
@@ -79,7 +80,11 @@
 	KEY(TOUCHES, "touches")                                                                                                            \
 	KEY(CHOICE, "choice")                                                                                                              \
 	KEY(WEIGHT, "weight")                                                                                                              \
-	KEY(SPINS, "spins")
+	KEY(SPINS, "spins")                                                                                                                \
+	KEY(BRIDGED, "bridged")                                                                                                            \
+	KEY(CALLED, "called")                                                                                                              \
+	KEY(CALLER, "caller")                                                                                                              \
+	KEY(DESCRIPTORS, "descriptors")
 
 enum capture_key {
 #define CAPTURE_KEY_ENUM(name, word) CAPTURE_##name,
@@ -199,15 +204,18 @@ struct conversion {
 	struct vector triggers;	    /* struct trigger, by dependency */
 	const struct clew_trace_request *requests;
 	size_t request_count, submission_count; /* those whose submitter is known */
-	struct endpoint *endpoints;		/* by span, in order of time */
-	uint32_t *endpoint_begin;		/* by span, and an end */
-	uint32_t *sleep_dependency;		/* by sleep, CLEW_NONE none */
-	uint32_t *dependency_edge;		/* the first edge of each dependency */
-	struct vector device_extents;		/* by device span */
-	struct sort_key *touches;		/* by task, once ordered */
-	struct sort_key *announcements;		/* likewise */
-	struct map wait_index;			/* (attributes, kind) -> wait */
-	uint32_t types[32];			/* of edges, own ones included */
+	struct clew_relations *relations;	/* NULL: nothing was announced */
+	struct clew_call_dependency *calls;
+	size_t call_count;
+	struct endpoint *endpoints;	/* by span, in order of time */
+	uint32_t *endpoint_begin;	/* by span, and an end */
+	uint32_t *sleep_dependency;	/* by sleep, CLEW_NONE none */
+	uint32_t *dependency_edge;	/* the first edge of each dependency */
+	struct vector device_extents;	/* by device span */
+	struct sort_key *touches;	/* by task, once ordered */
+	struct sort_key *announcements; /* likewise */
+	struct map wait_index;		/* (attributes, kind) -> wait */
+	uint32_t types[32];		/* of edges, own ones included */
 
 	struct shape_cache wait_shapes, edge_shapes;
 	uint32_t last_call_id; /* of the thread's last sleep */
@@ -238,6 +246,10 @@ int capture_describe_announcements(struct conversion *conversion, uint32_t seria
 void capture_describe_environment(struct conversion *conversion, uint32_t serial);
 /* Whether a text is told by a process's span. */
 bool capture_is_environment(uint64_t hash);
+/* capture_calls.c */
+int capture_find_calls(struct conversion *conversion);
+void capture_calls_done(struct conversion *conversion);
+int capture_describe_call(struct conversion *conversion, const struct clew_call_dependency *call, uint32_t *ret_attributes);
 /* capture_edges.c */
 int capture_make_edges(struct conversion *conversion);
 int capture_finish_edges(struct conversion *conversion);

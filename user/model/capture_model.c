@@ -81,6 +81,7 @@ static void done(struct conversion *conversion)
 	free(conversion->endpoint_begin);
 	free(conversion->sleep_dependency);
 	free(conversion->dependency_edge);
+	capture_calls_done(conversion);
 }
 
 static int make_names(struct conversion *conversion)
@@ -161,6 +162,8 @@ int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **re
 		r = make_names(&conversion);
 	if (r == 0)
 		r = make_unknown_wait(&conversion);
+	if (r == 0)
+		r = capture_find_calls(&conversion);
 	if (r == 0)
 		r = capture_make_edges(&conversion);
 	if (r == 0)

@@ -194,7 +194,9 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 {
 	void *copy = arena_copy(&trace->arena, announce, sizeof(*announce) + announce->size);
 
-	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0)
+	/* Whoever said something was there, even if all else of it is lost. */
+	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0 ||
+	    (!trace_nobody(announce->task) && !trace_task_get(trace, announce->task)))
 		return -ENOMEM;
 	((const struct clew_announce **)trace->announcements.data)[trace->announcements.count++] = copy;
 	return 0;

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * why through announced calls: what a wait that no record explains goes on with, what
+ * stays as it is, that one of several is never taken for the one; and a what-if that
+ * such a dependency must not hold up.
+ */
+#include "synthetic.h"
+#include <clew/model_capture.h>
+#include <clew/relate.h>
+#include <clew/what_if.h>
+#include <clew/why.h>
+#include <stdio.h>
+
+enum { CLIENT = 1, SERVER, OTHER, TASKS = 4 };
+
+/* Tasks 1..4, each a process with a CPU of its own; 1 calls 2. Records come in order of time, so a case puts its own in between. */
+struct scene {
+	struct synthetic s;
+	struct clew_trace *t;
+	struct clew_relations *relations;
+	struct clew_why why;
+};
+
+static void begin(struct scene *scene)
+{
+	*scene = (struct scene){};
+	for (unsigned task = 1; task <= TASKS; task++)
+		identify(&scene->s, (struct identity){.task = task});
+	for (unsigned task = 1; task <= TASKS; task++)
+		SWITCH(&scene->s, .at = 1100 + task, .cpu = task, .prev = IDLE, .next = task);
+}
+
+static void naps(struct scene *scene, uint64_t at, uint32_t task)
+{
+	sleeps(&scene->s, at, task, task, wait_in(SYS_nanosleep));
+}
+
+static void rings(struct scene *scene, uint64_t at, uint32_t task)
+{
+	comes(&scene->s, at + 10, task, task, (struct woken){.at = at, .context = CLEW_WAKE_TIMER});
+}
+
+static void explain(struct scene *scene, uint32_t task, uint64_t from, uint64_t to)
+{
+	uint64_t at = from, unknown = 0;
+
+	scene->t = synthetic_trace(&scene->s, 5000, 0);
+	assert_sane(scene->t);
+	assert_int_equal(clew_relations_new(scene->t, NULL, &scene->relations), 0);
+	assert_int_equal(clew_why_explain(scene->t, scene->relations, task, from, to, &scene->why), 0);
+	for (size_t i = 0; i < scene->why.segment_count; i++) {
+		const struct clew_segment *segment = &scene->why.segments[i];
+
+		assert_int_equal(segment->start, at);
+		assert_true(segment->end > at);
+		at = segment->end;
+		unknown += segment->kind == CLEW_WAIT_UNKNOWN ? segment->end - segment->start : 0;
+		assert_int_equal(segment->called != NULL, segment->via_type == CLEW_EDGE_CALL);
+		if (segment->called) {
+			assert_int_equal(segment->called->upper_count, 1);
+			assert_int_equal(segment->via_evidence, segment->called->evidence);
+			assert_int_not_equal(segment->via_evidence, CLEW_EVIDENCE_CANDIDATE);
+		}
+		if (segment->perhaps)
+			assert_true(segment->perhaps->upper_count > 1);
+	}
+	assert_int_equal(at, to);
+	assert_int_equal(unknown, scene->why.unknown_ns);
+}
+
+static void done(struct scene *scene)
+{
+	clew_why_done(&scene->why);
+	clew_relations_free(scene->relations);
+	clew_trace_free(scene->t);
+	synthetic_done(&scene->s);
+}
+
+/* Segment i as words: "KIND TASK END CHAIN", behind it "call" and the caller where a call led there, "perhaps" where one may be meant. */
+static void assert_segment(const struct scene *scene, size_t i, const char *expected)
+{
+	const struct clew_segment *segment = &scene->why.segments[i];
+	char text[200];
+	int size;
+
+	if (i >= scene->why.segment_count)
+		fail_msg("no segment %zu: %s", i, expected);
+	size = snprintf(text, sizeof(text), "%s %u %llu", clew_wait_kind_name(segment->kind), segment->task,
+			(unsigned long long)segment->end);
+	for (uint32_t k = 0; k < segment->chain_length; k++)
+		size += snprintf(text + size, sizeof(text) - (size_t)size, " %u", segment->chain[k]);
+	if (segment->called)
+		size += snprintf(text + size, sizeof(text) - (size_t)size, " call of %u %s%s",
+				 clew_relations_upper(scene->relations, segment->called, 0)->task,
+				 clew_evidence_name(segment->called->evidence), segment->called->bridged ? " bridged" : "");
+	if (segment->perhaps)
+		snprintf(text + size, sizeof(text) - (size_t)size, " perhaps %u",
+			 clew_relations_lower(scene->relations, segment->perhaps)->task);
+	assert_string_equal(text, expected);
+}
+
+static void assert_segments(const struct scene *scene, const char *const *expected, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		assert_segment(scene, i, expected[i]);
+	assert_int_equal(scene->why.segment_count, count);
+}
+
+#define SEGMENTS(scene, ...)                                                                                                               \
+	assert_segments(scene, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/* Nobody wakes anybody: both look at memory now and then. */
+static void announced(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1 calls=kv");
+	naps(&scene, 2000, CLIENT);
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	naps(&scene, 2300, SERVER);
+	rings(&scene, 2400, SERVER);
+	ends(&scene.s, 2600, SERVER, 1);
+	rings(&scene, 3000, CLIENT);
+	ends(&scene.s, 3100, CLIENT, 1);
+	naps(&scene, 3200, CLIENT);
+	rings(&scene, 3400, CLIENT);
+	explain(&scene, CLIENT, 1950, 3420);
+	SEGMENTS(&scene, "running 1 2000", "sleep 1 2100 1", "running 2 2300 1 call of 1 exact", "sleep 2 2400 1 2 call of 1 exact",
+		 "runqueue 2 2410 1 call of 1 exact", "running 2 2600 1 call of 1 exact", "sleep 1 3000 1", "runqueue 1 3010",
+		 "running 1 3200", "sleep 1 3400 1", "runqueue 1 3410", "running 1 3420");
+	done(&scene);
+}
+
+/* One of two callers: neither has waited for it for certain. */
+static void candidates(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1 calls=kv");
+	begins(&scene.s, 1910, OTHER, 1, "app load kv/key=1 calls=kv");
+	naps(&scene, 2000, CLIENT);
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	ends(&scene.s, 2600, SERVER, 1);
+	rings(&scene, 3000, CLIENT);
+	explain(&scene, CLIENT, 1950, 3020);
+	SEGMENTS(&scene, "running 1 2000", "sleep 1 2100 1", "sleep 1 2600 1 perhaps 2", "sleep 1 3000 1", "runqueue 1 3010",
+		 "running 1 3020");
+	assert_int_equal(scene.why.segments[2].via_type, -1);
+	done(&scene);
+}
+
+/* 3 passes on what 1 asks of it, and announces nothing: its waits for 2 are 1's call of it. */
+static void bridged(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1");
+	sleeps(&scene.s, 2000, CLIENT, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7));
+	naps(&scene, 2050, OTHER);
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	ends(&scene.s, 2600, SERVER, 1);
+	rings(&scene, 2700, OTHER);
+	comes(&scene.s, 2810, CLIENT, CLIENT, (struct woken){.at = 2800, .by = OTHER, .object_kind = CLEW_OBJECT_PIPE, .object = 7});
+	ends(&scene.s, 2900, CLIENT, 1);
+	explain(&scene, CLIENT, 2000, 2820);
+	SEGMENTS(&scene, "running 3 2050 1", "sleep 3 2100 1 3", "running 2 2600 1 3 call of 1 observed bridged", "sleep 3 2700 1 3",
+		 "runqueue 3 2710 1", "running 3 2800 1", "runqueue 1 2810", "running 1 2820");
+	done(&scene);
+}
+
+/* 3 is a layer of its own, and calls nobody: 1's other call is nothing to its waits. */
+static void recorded_layer(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1");
+	sleeps(&scene.s, 2000, CLIENT, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7));
+	begins(&scene.s, 2020, OTHER, 1, "cache look x=1");
+	naps(&scene, 2050, OTHER);
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	ends(&scene.s, 2600, SERVER, 1);
+	rings(&scene, 2700, OTHER);
+	ends(&scene.s, 2750, OTHER, 1);
+	comes(&scene.s, 2810, CLIENT, CLIENT, (struct woken){.at = 2800, .by = OTHER, .object_kind = CLEW_OBJECT_PIPE, .object = 7});
+	explain(&scene, CLIENT, 2000, 2820);
+	SEGMENTS(&scene, "running 3 2050 1", "sleep 3 2700 1 3", "runqueue 3 2710 1", "running 3 2800 1", "runqueue 1 2810",
+		 "running 1 2820");
+	done(&scene);
+}
+
+/* What a wake tells needs no call; what the capture's end cut off does. */
+static void wakes_first(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1 calls=kv");
+	sleeps(&scene.s, 2000, CLIENT, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7));
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	ends(&scene.s, 2600, SERVER, 1);
+	comes(&scene.s, 2810, CLIENT, CLIENT, (struct woken){.at = 2800, .by = SERVER, .object_kind = CLEW_OBJECT_PIPE, .object = 7});
+	ends(&scene.s, 2900, CLIENT, 1);
+	begins(&scene.s, 3000, CLIENT, 1, "app load kv/key=2 calls=kv");
+	sleeps(&scene.s, 3100, CLIENT, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7));
+	begins(&scene.s, 3200, SERVER, 1, "kv get key=2");
+	stop_asleep(&scene.s, 5000, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7), (struct woken){0});
+	explain(&scene, CLIENT, 2000, 5000);
+	SEGMENTS(&scene, "running 2 2800 1", "runqueue 1 2810", "running 1 3100", "unknown 1 3200 1", "running 2 5000 1 call of 1 exact");
+	assert_int_equal(scene.why.unknown_ns, 100);
+	done(&scene);
+}
+
+/* Of two calls the one that ends last is what is waited for; asynchronous ones are nobody's time; the disk is not a call. */
+static void which(void **state)
+{
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1 calls=kv");
+	naps(&scene, 2000, CLIENT);
+	begins(&scene.s, 2100, SERVER, 1, "kv get key=1");
+	begins(&scene.s, 2200, OTHER, 1, "kv get key=1 shard=2");
+	begins(&scene.s, 2250, 4, 1, "kv get key=1 shard=3 async");
+	ends(&scene.s, 2400, SERVER, 1);
+	ends(&scene.s, 2600, OTHER, 1);
+	ends(&scene.s, 2700, 4, 1);
+	rings(&scene, 2800, CLIENT);
+	sleeps(&scene.s, 2900, CLIENT, CLIENT, wait_on(SYS_fsync, CLEW_OBJECT_FILE, 8));
+	begins(&scene.s, 2950, SERVER, 1, "kv get key=1");
+	comes(&scene.s, 3010, CLIENT, CLIENT, (struct woken){.at = 3000, .context = CLEW_WAKE_IRQ});
+	ends(&scene.s, 3100, CLIENT, 1);
+	begins(&scene.s, 3150, CLIENT, 2, "app load kv/key=1 calls=kv async");
+	naps(&scene, 3200, CLIENT);
+	begins(&scene.s, 3250, SERVER, 1, "kv get key=1");
+	rings(&scene, 3400, CLIENT);
+	explain(&scene, CLIENT, 2000, 3420);
+	SEGMENTS(&scene, "sleep 1 2100 1", "running 2 2200 1 call of 1 exact", "running 3 2600 1 call of 1 exact", "sleep 1 2800 1",
+		 "runqueue 1 2810", "running 1 2900", "fsync 1 3000 1", "runqueue 1 3010", "running 1 3200", "sleep 1 3400 1",
+		 "runqueue 1 3410", "running 1 3420");
+	done(&scene);
+}
+
+/* When what was called begins, were the trace run again with a program. */
+static clew_time begin_with(const struct clew_model *model, const char *text)
+{
+	struct clew_query_error error = {0};
+	struct clew_program *program;
+	struct clew_model *after;
+	struct clew_what_if result;
+	clew_time at = -1;
+
+	assert_int_equal(clew_program_compile(text, strlen(text), false, &program, &error), 0);
+	if (clew_what_if(model, program, NULL, &after, &result, &error) < 0)
+		fail_msg("%s: %s", text, error.message);
+	assert_int_equal(result.backward_edges, 0);
+	for (uint32_t i = 0; i < after->dependency_count; i++)
+		if (after->dependencies[i].type == CLEW_DEPENDENCY_CALL)
+			at = after->es[after->destinations[after->dependencies[i].destinations.first]].start;
+	clew_model_free(after);
+	clew_program_free(program);
+	return at;
+}
+
+/* Who is called begins when it comes to it, but not before its caller has called. The last two programs have it run in order of time. */
+static void run_again(void **state)
+{
+	struct clew_model *model;
+	struct scene scene;
+
+	(void)state;
+	begin(&scene);
+	begins(&scene.s, 1900, CLIENT, 1, "app load kv/key=1 calls=kv");
+	naps(&scene, 2001, CLIENT);
+	begins(&scene.s, 2102, SERVER, 1, "kv get key=1");
+	ends(&scene.s, 2602, SERVER, 1);
+	rings(&scene, 3000, CLIENT);
+	explain(&scene, CLIENT, 2000, 3000);
+	assert_int_equal(clew_model_from_trace(scene.t, &model), 0);
+	assert_int_equal(begin_with(model, ""), 2102);
+	assert_int_equal(begin_with(model, "scale spans(task-102) by .95;"), 2052);
+	assert_int_equal(begin_with(model, "scale spans(task-102) by .5;"), 2001);
+	assert_int_equal(begin_with(model, "scale spans(task-101) by 2;"), 2901);
+	assert_int_equal(begin_with(model, "scale spans(task-102) by .95; apply concurrency(1) to spans(nobody);"), 2052);
+	assert_int_equal(begin_with(model, "scale spans(task-102) by .5; scale dependencies(call) from spans(**) to spans(**) by 1;"),
+			 2102);
+	clew_model_free(model);
+	done(&scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(announced),   cmocka_unit_test(candidates), cmocka_unit_test(bridged),	  cmocka_unit_test(recorded_layer),
+		cmocka_unit_test(wakes_first), cmocka_unit_test(which),	     cmocka_unit_test(run_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
