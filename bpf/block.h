@@ -100,6 +100,15 @@ static __always_inline bool is_plain(struct place *place, struct bio *bio)
 	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
 
+/* Who does direct I/O need not wait for it: that its file has a name is told here, for the first of a row of bios. */
+static __always_inline void direct_name(struct place *place, struct inode *inode)
+{
+	if (!page_cache || place->cpu_state->named == (__u64)inode)
+		return;
+	place->cpu_state->named = (__u64)inode;
+	send_inode((__u64)inode, place->cpu, bpf_ktime_get_ns());
+}
+
 /* Keeps what a bio of direct I/O is about. False: its own record has to tell. */
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
@@ -117,6 +126,7 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 		return false;
 	}
 	inode = direct_inode(bio);
+	direct_name(place, inode);
 	direct.queued = bpf_ktime_get_ns();
 	direct.task = serial_of_current(place->cpu_state, place->task);
 	direct.inode = BPF_CORE_READ(inode, i_ino);
@@ -216,11 +226,12 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 	return 0;
 }
 
-static __always_inline void direct_stretch(struct bio *bio, struct walk *walk)
+static __always_inline void direct_stretch(struct place *place, struct bio *bio, struct walk *walk)
 {
 	struct inode *inode = direct_inode(bio);
 	__u64 offset = direct_offset(bio);
 
+	direct_name(place, inode);
 	walk->stretch.inode = BPF_CORE_READ(inode, i_ino);
 	walk->stretch.device = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (offset != CLEW_NO_OFFSET) {
@@ -325,7 +336,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	walk.left = bio->bi_iter.bi_size;
 	walk.direct = is_direct(bio);
 	if (walk.direct)
-		direct_stretch(bio, &walk);
+		direct_stretch(&place, bio, &walk);
 	else if (walk.left)
 		first_stretch(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)

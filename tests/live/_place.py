@@ -269,6 +269,9 @@ class Place:
         if not unified:
             raise Lacking("no such limit in cgroup v1: memory.high")
         write(f"{group}/memory.high", 6 * MEGABYTE)
+        # What could be swapped out would not be waited for.
+        if os.path.exists(f"{group}/memory.swap.max"):
+            write(f"{group}/memory.swap.max", 0)
         os.symlink(group, os.path.join(self.path, "memory"))
 
     def _swap(self):

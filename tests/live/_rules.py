@@ -88,6 +88,9 @@ def check_requests(rule, graph, capture):
     # A file system's own, its log say, may be asked for in the same call.
     chosen = [r for r in chosen if any(first < r["sector"] + r["bytes"] // 512 and r["sector"] < first + count for first, count in rule["file"])]
     asked = [(r["sector"], r["bytes"] // 512) for r in chosen]
+    nameless = [r["sector"] for r in chosen if not r["path"] and "reason" not in rule]
+    if nameless:
+        return f"requests without their file's path: {nameless[:4]}"
     if sum(count for _, count in asked) != sum(end - first for first, end in _merge(asked)):
         return f"some sector more than once: {asked[:8]}"
     wanted = _merge(rule["sectors"])

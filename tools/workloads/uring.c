@@ -22,8 +22,8 @@ static aio_context_t context;
 static char *buffer;
 static bool is_aio;
 
-/* Submits a read of a random block; it need not have ended when this returns. */
-static void submit_read(int lap)
+/* Submits a read of a random block, whose place it returns; it need not have ended when this does. */
+static uint64_t submit_read(int lap)
 {
 	uint64_t offset = wl_random(0, BLOCKS - 1) * DISK_BLOCK;
 	struct iocb block = {.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = file.fd, .aio_buf = (unsigned long)buffer};
@@ -36,10 +36,11 @@ static void submit_read(int lap)
 	if (is_aio) {
 		if (WL_CHECK(syscall(SYS_io_submit, context, 1L, blocks)) != 1)
 			wl_die("io_submit took none");
-		return;
+		return offset;
 	}
 	ring_prepare(&ring, IORING_OP_READ, file.fd, offset, buffer, DISK_BLOCK, worker ? IOSQE_ASYNC : 0, lap);
 	ring_enter(&ring, 1, 0);
+	return offset;
 }
 
 static void await_read(int lap)
@@ -59,23 +60,33 @@ static void await_read(int lap)
 static void read_alone(int self)
 {
 	for (int lap = 0; lap < laps; lap++) {
-		uint64_t at_min = wl_now(), at_max, before;
+		uint64_t at_min, at_max, before, after, offset;
 		struct wl_wait *wait;
 		struct wl_edge *edge;
+		char sectors[256];
 		long switches;
 
-		submit_read(lap);
+		at_min = wl_now();
+		offset = submit_read(lap);
 		at_max = wl_now();
 		switches = wl_voluntary_switches();
 		before = wl_now();
 		await_read(lap);
-		if (wl_voluntary_switches() != switches + 1)
+		after = wl_now();
+		switches = wl_voluntary_switches() - switches;
+		if (strncmp(wl->variant, "worker", 6) != 0) {
+			disk_sectors(&file, offset, DISK_BLOCK, sectors, sizeof(sectors));
+			disk_asked(&file, self, "read", at_min, after, sectors, false);
+			/* Clocks differ by a little: the next one's request is not this one's. */
+			wl_spin(30000);
+		}
+		if (switches != 1)
 			continue;
 		edge = wl_edge("io_uring", self, self, at_min, "");
 		edge->at_max = at_max;
-		edge->until = wl_now();
+		edge->until = after;
 		wait = wl_wait(self, "io_uring", is_aio ? "io_getevents" : "io_uring_enter", is_aio ? "aio" : "io_uring");
-		wl_wait_times(wait, before, before, wl_now());
+		wl_wait_times(wait, before, before, after);
 		wait->start_max = wait->end_max;
 		wait->holder_count = WL_UNCHECKED;
 	}
