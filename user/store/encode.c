@@ -15,7 +15,7 @@
 #include "chunk.h"
 #include "columns.h"
 
-#define LEVEL	    3
+#define LEVEL	    1
 #define LEVEL_DENSE 19
 #define SMALL	    65536 /* bytes that are worth that level in any case */
 #define CUT_MIN	    1024  /* a plane of so many bytes is worth its own block */
