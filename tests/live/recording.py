@@ -66,7 +66,8 @@ def own_file(path):
     """The capture is written past the page cache: nobody waits for its file but clew, and yet it has a name."""
     pages = [p for r in answer("requests", path)["requests"] if r["reason"] == "direct" and r["submitter"]["comm"] == "clew" for p in r["pages"]]
     if pages:
-        ok(all(p["path"] == os.path.realpath(path) for p in pages), "requests of direct I/O have their file's path", pages[:1])
+        # Somebody else may be recording, too.
+        ok(all(p["path"] for p in pages) and any(p["path"] == os.path.realpath(path) for p in pages), "requests of direct I/O have their file's path", pages[:1])
     else:
         skip("requests of direct I/O have their file's path", "the capture is on no disk")
 
