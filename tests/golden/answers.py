@@ -41,6 +41,7 @@ CASES = [
     ("devices", "requests-chosen", ["requests", "--dev", "254:0"]),
     ("devices", "why", ["why", "--tid", "70"]),
     ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
+    ("slices", "why", ["why", "--tid", "70"]),
     ("swap", "waits", ["waits"]),
     ("swap", "requests", ["requests"]),
     ("swap", "why", ["why", "--tid", "70"]),

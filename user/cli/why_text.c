@@ -2,8 +2,8 @@
 /*
  * A why as an explanation that a colleague would give.
  *
- * A long timeline is abbreviated: neighbours too short to matter become one line,
- * with a threshold that doubles until the rest is few enough.
+ * A long timeline is abbreviated: of neighbours that are not among the longest
+ * segments becomes one line, and as many of the longest are shown as there is room for.
  */
 #include "why_text.h"
 
@@ -82,6 +82,28 @@ static size_t count_lines(const struct clew_why *why, uint64_t threshold)
 	return lines;
 }
 
+/* The length from which on segments have a line of their own, so that there are not too many lines. */
+static uint64_t choose_threshold(const struct clew_why *why)
+{
+	uint64_t longest[MOST_LINES + 1] = {0}; /* in order, the last one the shortest */
+	size_t count = 0;
+
+	for (size_t i = 0; i < why->segment_count; i++) {
+		uint64_t length = length_of(&why->segments[i]);
+		size_t at = count;
+
+		if (count == MOST_LINES && length <= longest[count - 1])
+			continue;
+		for (; at > 0 && longest[at - 1] < length; at--)
+			longest[at] = longest[at - 1];
+		longest[at] = length;
+		count += count < MOST_LINES;
+	}
+	while (count > 0 && count_lines(why, longest[count - 1]) > MOST_LINES)
+		count--;
+	return count ? longest[count - 1] : longest[0] + 1;
+}
+
 static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
 			  const struct clew_segment *segment)
 {
@@ -112,7 +134,7 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 	for (size_t k = i; k < i + n; k++)
 		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
 			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
-	printf("  +%-12s %9s  ... %zu short segments: ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
+	printf("  +%-12s %9s  ... %zu shorter segments: ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
 	       CLEW_DURATION(last->end - first->start), n);
 	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
 		if (!by_kind[kind])
@@ -125,13 +147,8 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 
 static void print_timeline(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why, bool all)
 {
-	uint64_t threshold = 0;
+	uint64_t threshold = all || why->segment_count <= MOST_LINES ? 0 : choose_threshold(why);
 
-	if (!all && why->segment_count > MOST_LINES) {
-		threshold = (why->to - why->from) / 4096 + 1;
-		while (count_lines(why, threshold) > MOST_LINES)
-			threshold *= 2;
-	}
 	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its evidence]):");
 	for (size_t i = 0; i < why->segment_count;) {
 		size_t n = short_ones(why, i, threshold);
