@@ -242,7 +242,7 @@ def open_at_both_ends():
     ok(cycle == why["total_ns"], "why ends in the cycle", [(s["kind"], s["ns"], s.get("cycle")) for s in why["segments"]][:5])
 
 
-CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x1000, 0x4000, 1 << 18
+CLONE_NEWNS, CLONE_NEWPID, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x20000000, 0x1000, 0x4000, 1 << 18
 
 
 def read_cold(path, remove=False):
@@ -309,6 +309,24 @@ def files_told():
            f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes", files)
 
 
+def in_a_pid_namespace():
+    """What runs in it is recorded all the same, and what is unknown is said."""
+    path, libc = scratch("namespace.clew"), ctypes.CDLL(None, use_errno=True)
+    child = os.fork()
+    if not child:
+        if libc.unshare(CLONE_NEWPID):
+            os._exit(9)
+        done = clew("record", "-o", path, "--", "/bin/sh", "-c", "sleep 0.1; exit 3")
+        os._exit(3 if done.returncode == 3 and "clew: in a PID namespace of its own" in done.stderr else 4)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status == 9:
+        skip("in a PID namespace", "PID namespaces are refused")
+        return
+    ok(status == 3, "in a PID namespace: what is unknown there is said, the command's status returned", status)
+    waits = [wait for wait in answer("waits", path)["waits"] if wait["kind"] == "child" and (wait["end"] or 0) - wait["start"] > 90_000_000]
+    ok(waits, "in a PID namespace: a command's waits are there", "no wait for a child of 0.1 s")
+
+
 def main():
     random.seed(1)
     command_mode()
@@ -316,6 +334,7 @@ def main():
     tiny_ring()
     open_at_both_ends()
     files_told()
+    in_a_pid_namespace()
     loses_little()
     killed()
     if not GUEST:

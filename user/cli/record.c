@@ -17,6 +17,7 @@
 #include "layers.h"
 #include "ready.h"
 #include "record/command.h"
+#include "record/kernel.h"
 #include "record/recorder.h"
 #include "text.h"
 
@@ -241,6 +242,10 @@ static int record(struct session *session, const struct record_values *values, c
 		session->has_child = false;
 		return clew_fail(status_of(error), "%s", message.text);
 	}
+	if (!clew_kernel_shows_all_tasks())
+		fprintf(stderr,
+			"clew: in a PID namespace of its own, other tasks from before the start are unknown: start it in the machine's "
+			"(nsenter -t 1 -p, docker --pid=host)\n");
 	error = clew_recorder_start(recorder, &message);
 	if (!error)
 		clew_tell_ready();

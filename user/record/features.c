@@ -216,6 +216,9 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 		error = privileged && btf ? try_one(all, programs[i].program) : -EPERM;
 		add(&table, programs[i].name, "base", !error, privileged && btf ? reason_of(error) : no, programs[i].costs);
 	}
+	add(&table, "all tasks", "base", clew_kernel_shows_all_tasks(),
+	    "in a PID namespace of its own: start clew in the machine's (nsenter -t 1 -p, docker --pid=host)",
+	    "tasks from before the start that are not in this namespace, and what they do");
 	error = -ENOENT;
 	for (size_t i = 0; error && i < sizeof(throttle_programs) / sizeof(throttle_programs[0]); i++)
 		error = privileged && btf ? try_one(all, throttle_programs[i]) : -EPERM;

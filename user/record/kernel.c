@@ -8,9 +8,12 @@
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+
+#define MACHINE_PID_NAMESPACE 0xeffffffc /* the first one's inode, in all kernels */
 
 #define CAPABILITY(data, number) ((data)[(number) / 32].effective & (1u << ((number) % 32)))
 
@@ -22,6 +25,13 @@ bool clew_kernel_privileged(void)
 	if (syscall(SYS_capget, &header, data))
 		return false;
 	return CAPABILITY(data, CAP_SYS_ADMIN) || (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
+}
+
+bool clew_kernel_shows_all_tasks(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) || status.st_ino == MACHINE_PID_NAMESPACE;
 }
 
 struct btf *clew_kernel_btf(struct clew_message *message)
