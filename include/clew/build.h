@@ -147,6 +147,7 @@ struct clew_edge {
 	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
 	uint32_t choice;   /* of edges of type throttle: those with the same number are candidates for one cause; 0 none */
 	uint64_t weight;   /* of a candidate: what speaks for it, bytes */
+	uint64_t own;	   /* of one: what speaks for `to` itself, which is no candidate */
 	struct clew_object object;
 	const struct clew_link *links; /* as of the sleep; the further requests are further origins, AND */
 	uint16_t link_count;

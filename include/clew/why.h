@@ -33,7 +33,9 @@ struct clew_segment {
 	uint32_t by;			/* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
 	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
 	const struct clew_link *link;	/* DEVICE, QUEUED: the request; WORK: the item that no worker had begun; else NULL */
-	const struct clew_spin *spin;	/* LOCK: waited for without leaving the CPU; else NULL */
+	/* DEVICE, QUEUED: where `link` goes by way of another disk, the request there that it is about; else NULL */
+	const struct clew_link *below;
+	const struct clew_spin *spin; /* LOCK: waited for without leaving the CPU; else NULL */
 	/* via_type CALL: whose call is for whose; it has one upper end. Else NULL. */
 	const struct clew_relation *called;
 	/* A leaf in an announced call: one that may be for it, or for another of the upper ends; NULL none. */

@@ -141,9 +141,10 @@ class Loop:
 class Place:
     """Use with `with`; `path` is the directory, `lacks` what is not in it: {name: reason}."""
 
-    def __init__(self, only=None):
-        """`only`: names of the parts to make; all but those on demand."""
+    def __init__(self, only=None, megabytes=0):
+        """`only`: names of the parts to make; all but those on demand. `megabytes`: how large the file systems are at least."""
         self.only = only
+        self.megabytes = megabytes
         self.path = os.path.join(TOP, f"{PREFIX}{os.getpid()}")
         self.lacks = {}
         self.loops = []
@@ -202,7 +203,7 @@ class Place:
 
     def _loop(self, name, megabytes, direct):
         module("loop")
-        loop = Loop(os.path.join(self.path, name + ".image"), megabytes, direct)
+        loop = Loop(os.path.join(self.path, name + ".image"), max(megabytes, self.megabytes), direct)
         self.loops.append(loop)
         self.direct[loop.number()] = loop.direct
         return loop

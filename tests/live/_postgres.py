@@ -24,14 +24,14 @@ def programs():
 
 
 class Cluster:
-    """Use with `with`; `server` is its first process. Filled for pgbench at this scale; raises Refused."""
+    """Use with `with`; `server` is its first process. Filled for pgbench at this scale, in a directory below `top`; raises Refused."""
 
-    def __init__(self, scale, *settings):
+    def __init__(self, scale, *settings, top="/var/tmp"):
         self.programs = programs()
         self.scale = scale
         self.settings = [word for setting in settings for word in ("-c", setting)]
         self.server = None
-        self.place = tempfile.mkdtemp(prefix="clew-live-pg-", dir="/var/tmp")
+        self.place = tempfile.mkdtemp(prefix="clew-live-pg-", dir=top)
         shutil.chown(self.place, "postgres", "postgres")
         self.user = {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": self.place,
                      "env": {"PATH": self.programs + ":/usr/bin:/bin", "LC_ALL": "C"}}

@@ -139,6 +139,7 @@ struct identity {
 	uint32_t own_tid; /* in the namespace `pid_namespace` if it is not the initial one */
 	const char *comm, *command_line;
 	uint64_t at, start_time;
+	uint32_t flags; /* CLEW_TASK_* */
 };
 
 static UNUSED void identify(struct synthetic *s, struct identity id)
@@ -153,6 +154,7 @@ static UNUSED void identify(struct synthetic *s, struct identity id)
 	record->tid = id.tid ? id.tid : 100 + id.task;
 	record->pid = id.pid ? id.pid : 100 + record->process;
 	record->parent = id.parent;
+	record->task_flags = id.flags;
 	record->start_time = id.start_time ? id.start_time : 1;
 	record->pid_namespace = id.pid_namespace ? id.pid_namespace : 1;
 	record->nspid[0] = record->tid;

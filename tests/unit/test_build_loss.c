@@ -185,6 +185,34 @@ static void told_late(void **state)
 	clew_trace_free(t);
 	synthetic_done(&s);
 
+	/* So does a request of its own that ended just before, if it sleeps for one. */
+	for (unsigned waits = 0; waits < 2; waits++) {
+		struct clew_wait wait = {.call = SYS_fsync, .descriptor = -1, .flags = waits ? CLEW_WAIT_FLAG_IOWAIT : 0};
+
+		threads(&s, 3);
+		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+		BIO(&s, 1800, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20, .operation = 1, .task = 1);
+		REQUEST(&s, 1810, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20,
+			.operation = 1);
+		sleeps(&s, 2000, 0, 1, wait);
+		REQUEST(&s, 2990, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096, .device = 254u << 20);
+		put_switch(&s, CLEW_KIND_STATE,
+			   (struct switched){.at = 4000,
+					     .cpu = 0,
+					     .prev = 1,
+					     .next = 1,
+					     .flags = CLEW_STATE_LATE,
+					     .woken = {.at = 3000, .context = CLEW_WAKE_SOFTIRQ}});
+		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
+		t = synthetic_trace(&s, 6000, 0);
+		assert_int_equal(sleep_of(t, 1, 0)->blind, !waits);
+		assert_int_equal(sleep_of(t, 1, 0)->link_count, waits);
+		if (waits)
+			assert_int_equal(sleep_of(t, 1, 0)->edge_evidence, CLEW_EVIDENCE_OBSERVED);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+
 	/* One that was ready was so at least until the last one came on that CPU. */
 	threads(&s, 3);
 	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);

@@ -579,6 +579,7 @@ static void test_throttle(void **state)
 	assert_int_equal(large->evidence, CLEW_EVIDENCE_CANDIDATE);
 	assert_int_equal(large->choice, small->choice);
 	assert_true(large->choice != 0 && large->weight == 10 * small->weight);
+	assert_int_equal(large->own, small->weight);
 	assert_int_equal(reason_of(trace, 1), CLEW_REQUEST_REASON_THROTTLED);
 	assert_int_equal(reason_task_of(trace, 1), 1);
 	clew_trace_free(trace);

@@ -65,6 +65,50 @@ static void completed(struct synthetic *s, uint64_t at)
 
 static const struct clew_cause done = {.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS};
 
+/* 1 waits for a loop device: for its worker, for the disk below, and until that is told. */
+static void disk_below_a_disk(void **state)
+{
+	const uint32_t loop = 7u << 20;
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_why why;
+
+	(void)state;
+	threads(&s, 2);
+	identify(&s, (struct identity){.task = 5, .comm = "kworker/u8:1", .flags = CLEW_TASK_KTHREAD});
+	SWITCH(&s, .at = 1100, .cpu = 2, .prev = IDLE, .next = 1);
+	SWITCH(&s, .at = 1200, .cpu = 3, .prev = 5, .next = IDLE,
+	       .wait = &(struct clew_wait){.call = CLEW_NO_CALL, .flags = CLEW_WAIT_FLAG_KTHREAD});
+	SWITCH(&s, .at = 1300, .cpu = 3, .prev = IDLE, .next = 2, .flags = CLEW_SWITCH_NEXT_NEW);
+	text(&s, 1400, FUNCTION, "loop_workfn");
+	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 8, .bytes = 4096, .device = loop, .operation = 1, .task = 1);
+	REQUEST(&s, 2010, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .bio = 0xb3, .sector = 8, .bytes = 4096, .device = loop,
+		.operation = 1, .task = 1);
+	sleeps(&s, 2100, 2, 1, wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55));
+	/* Woken, the worker waits for a CPU. */
+	SWITCH(&s, .at = 2500, .cpu = 3, .prev = 2, .next = 5, .flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_NEXT_SLEPT,
+	       .woken = {.at = 2050, .by = 1, .context = CLEW_WAKE_TASK});
+	WORK(&s, 2510, .work = 0x77, .function = FUNCTION, .queued = 2012, .worker = 5, .queuer = 1, .context = CLEW_WAKE_TASK);
+	BIO(&s, 2600, CLEW_BIO_QUEUE, .bio = 0xb4, .sector = 5000, .bytes = 4096, .device = DISK, .operation = 1, .task = 5);
+	REQUEST(&s, 2700, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb4, .sector = 5000, .bytes = 4096, .device = DISK,
+		.operation = 1);
+	REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = ADDRESS, .bytes = 4096, .device = DISK);
+	REQUEST(&s, 3200, CLEW_REQUEST_COMPLETE, .request = ADDRESS + 8, .bytes = 4096, .device = loop);
+	comes(&s, 3300, 2, 1, interrupted(3210, CLEW_WAKE_SOFTIRQ, (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS + 8}));
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	why = CHECK(t, 1, 2000, {CLEW_SEGMENT_RUNNING, 1, 2100, 0, -1}, {CLEW_SEGMENT_RUNQUEUE, 5, 2500, 1, CLEW_EDGE_WORK},
+		    {CLEW_SEGMENT_RUNNING, 5, 2600, 1, CLEW_EDGE_WORK}, {CLEW_SEGMENT_QUEUED, 1, 2700, 1, -1},
+		    {CLEW_SEGMENT_DEVICE, 1, 3000, 1, -1}, {CLEW_SEGMENT_DEVICE, 1, 3210, 1, -1}, {CLEW_SEGMENT_RUNQUEUE, 1, 3300, 0, -1});
+	assert_non_null(why.segments[3].below);
+	assert_int_equal(why.segments[4].below->begin, 2700);
+	assert_int_equal(why.segments[4].link->number, 0);
+	assert_null(why.segments[5].below);
+	clew_why_done(&why);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* 1 waits for a page that 2 asks for after a while; its end is a work item's. */
 static void request_and_work(void **state)
 {
@@ -244,10 +288,8 @@ static void spins_and_quotas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(request_and_work),
-		cmocka_unit_test(a_busy_worker),
-		cmocka_unit_test(packets_and_timers),
-		cmocka_unit_test(spins_and_quotas),
+		cmocka_unit_test(request_and_work),   cmocka_unit_test(disk_below_a_disk), cmocka_unit_test(a_busy_worker),
+		cmocka_unit_test(packets_and_timers), cmocka_unit_test(spins_and_quotas),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

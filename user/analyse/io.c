@@ -316,7 +316,7 @@ static int find_origins(struct sums *sums)
 	return 0;
 }
 
-/* Those behind edges to a task in a stretch of time, by their weights. */
+/* Those behind edges to a task in a stretch of time, by their weights; what it brought upon itself is nobody else's. */
 static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sleep *sleep, uint32_t to, uint64_t from, uint64_t until,
 			 double ns)
 {
@@ -335,6 +335,8 @@ static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sle
 	}
 	for (end = low; end < sums->origin_count && sums->origins[end]->to == to && sums->origins[end]->to_at <= until; end++)
 		all += sums->origins[end]->weight ? (double)sums->origins[end]->weight : 1;
+	if (low < end)
+		all += (double)sums->origins[low]->own;
 	for (; low < end && r >= 0; low++)
 		r = blame(sums, file, sleep->task, sums->origins[low]->from,
 			  ns * (sums->origins[low]->weight ? (double)sums->origins[low]->weight : 1) / all);

@@ -93,8 +93,8 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
 	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
-	       a->sleep == b->sleep && a->link == b->link && a->spin == b->spin && a->late == b->late && a->called == b->called &&
-	       a->perhaps == b->perhaps && a->chain_length == b->chain_length &&
+	       a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin && a->late == b->late &&
+	       a->called == b->called && a->perhaps == b->perhaps && a->chain_length == b->chain_length &&
 	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
@@ -230,8 +230,11 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 	const struct frame *waiter = &search->frames[search->depth - 2];
 	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
 
-	/* Its item was queued and no worker was there to begin it. */
-	if (frame->link && frame->link->at && frame->link->at <= frame->cursor) {
+	/* The request it was to do, or its item, was queued, and no worker was there to begin it. */
+	if (frame->link && frame->link->kind == CLEW_LINK_REQUEST) {
+		segment.kind = CLEW_SEGMENT_DEVICE;
+		segment.link = frame->link;
+	} else if (frame->link && frame->link->at && frame->link->at <= frame->cursor) {
 		segment.kind = CLEW_WAIT_WORK;
 		segment.link = frame->link;
 	} else if (why_waits_for_disk(frame->waited->kind))
@@ -299,11 +302,15 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 static int explain_sleep(struct why_search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
 {
 	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
-	struct clew_segment segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
-	const struct trace_task *task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
+	struct clew_segment segment;
+	const struct trace_task *task;
 	bool followed;
-	int r;
+	int r = cause.kind == CLEW_SEGMENT_DEVICE ? why_below(search->trace, search->arena, frame->cursor, &cause) : 0;
 
+	if (r < 0)
+		return r;
+	segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
+	task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
 	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
 		return explain_idle_helper(search, frame, cause.until);
 	if (!frame->sleeping.block) {
@@ -318,7 +325,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame, const s
 			search->frames[search->depth - 1].link = cause.link;
 		return r;
 	}
-	if (cause.task)
+	if (cause.task && cause.kind != CLEW_SEGMENT_DEVICE)
 		segment.kind = CLEW_WAIT_UNKNOWN;
 	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK)) {
 		segment.kind = sleep->kind;
@@ -335,6 +342,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame, const s
 	segment.late = cause.late;
 	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED) {
 		segment.link = cause.link;
+		segment.below = cause.below;
 		if (cause.submitter != CLEW_NO_TASK && cause.submitter != segment.task) {
 			segment.task = cause.submitter;
 			segment.via_type = CLEW_EDGE_REQUEST;

@@ -6,6 +6,7 @@
  * capture fails to tell, the leaf is unknown.
  */
 #include <analyse/why_internal.h>
+#include <errno.h>
 #include <string.h>
 
 /* Waits for what no task has to give. */
@@ -160,7 +161,7 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 			cause->until = link->at;
 	}
 	/* Before the request whose place was awaited there were others. */
-	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT) {
+	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT && last->task != sleep->task) {
 		cause->kind = sleep->kind;
 	} else if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
 		cause->task = last->task;
@@ -169,6 +170,81 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 	} else if (last->task == CLEW_NO_TASK) {
 		cause->kind = CLEW_WAIT_UNKNOWN;
 	}
+}
+
+/* Of what was asked for below a request: what is not over at a moment, and for longest, else what is asked for next. */
+static const struct clew_block_request *lower_at(const struct clew_trace_request *upper, const struct clew_trace_request *requests,
+						 size_t count, uint64_t at, uint32_t *ret_place)
+{
+	const struct clew_block_request *last = NULL, *next = NULL;
+	uint32_t last_place = 0, next_place = 0;
+
+	for (uint32_t i = 0; i < upper->lower_count; i++) {
+		const struct clew_block_request *lower = upper->lower[i] < count ? &requests[upper->lower[i]].block : NULL;
+
+		if (!lower || !lower->queued || !lower->issued || lower->completed <= at)
+			continue;
+		if (lower->queued <= at && (!last || lower->completed > last->completed)) {
+			last = lower;
+			last_place = upper->lower[i];
+		} else if (lower->queued > at && (!next || lower->queued < next->queued)) {
+			next = lower;
+			next_place = upper->lower[i];
+		}
+	}
+	*ret_place = last ? last_place : next_place;
+	return last ? last : next;
+}
+
+/* Devices made of devices are a few layers high; deeper is only what nobody recorded. */
+enum { MOST_LEVELS = 16 };
+
+int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from, struct why_cause *cause)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	for (unsigned level = 0; level < MOST_LEVELS && cause->kind == CLEW_SEGMENT_DEVICE && cause->link->number < count; level++) {
+		const struct clew_block_request *lower;
+		const struct clew_trace_task *worker;
+		struct clew_link *link;
+		const struct clew_link *upper = cause->below ? cause->below : cause->link;
+		uint32_t place;
+
+		lower = lower_at(&requests[upper->number], requests, count, from, &place);
+		if (!lower)
+			return 0;
+		if (lower->queued > from) {
+			/* A loop device's worker has not come to it yet. */
+			worker = clew_trace_task(trace, lower->submitter);
+			cause->until = lower->queued < cause->until ? lower->queued : cause->until;
+			if (worker && worker->flags & CLEW_TASK_KTHREAD) {
+				cause->task = lower->submitter;
+				cause->edge_type = CLEW_EDGE_WORK;
+				cause->evidence = CLEW_EVIDENCE_EXACT;
+			}
+			return 0;
+		}
+		link = arena_take(arena, sizeof(*link));
+		if (!link)
+			return -ENOMEM;
+		*link = (struct clew_link){
+			.kind = CLEW_LINK_REQUEST,
+			.evidence = upper->evidence,
+			.number = place,
+			.at = lower->queued,
+			.begin = lower->issued,
+			.end = lower->completed,
+			.task = lower->submitter,
+		};
+		cause->below = link;
+		cause->until = lower->completed < cause->until ? lower->completed : cause->until;
+		if (from < lower->issued) {
+			cause->kind = CLEW_SEGMENT_QUEUED;
+			cause->until = lower->issued < cause->until ? lower->issued : cause->until;
+		}
+	}
+	return 0;
 }
 
 static bool same_or_below(const char *path, const char *group)

@@ -17,11 +17,18 @@ struct why_cause {
 	uint8_t late;	    /* enum clew_late */
 	uint8_t edge_type;  /* enum clew_edge_type */
 	uint8_t evidence;
-	const struct clew_link *link; /* the step that this part is of, or NULL */
+	const struct clew_link *link;  /* the step that this part is of, or NULL */
+	const struct clew_link *below; /* of a request: the one on a disk below, or NULL */
 };
 
 /* The cause of the part of a wait that begins at `from`; it ends at `to` at the latest. */
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
+
+/*
+ * Of a part that is a request's in its device from `from` on: if that device asks others
+ * below, what is behind that moment there. A link made for it is of the arena. 0 or -ENOMEM.
+ */
+int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from, struct why_cause *cause);
 
 /*
  * Whether `task`, ready at `at` for a CPU, was kept off it as its group's quota was

@@ -50,6 +50,7 @@ struct wake {
 	uint8_t operation;
 	uint8_t object_kind;
 	struct clew_cause cause;
+	const struct clew_link *own; /* the sleeper's request that ended just before, where no cause is told; NULL none */
 };
 
 struct futex_wait;

@@ -52,7 +52,11 @@ void build_links(struct clew_builder *builder, const struct wake *wake, struct l
 	ret_links->count = 0;
 	if (wake->time == 0)
 		return;
-	if (wake->cause.kind != CLEW_CAUSE_NONE) {
+	if (wake->own) {
+		ret_links->of[0] = *wake->own;
+		ret_links->of[0].evidence = CLEW_EVIDENCE_OBSERVED;
+		ret_links->count = 1;
+	} else if (wake->cause.kind != CLEW_CAUSE_NONE) {
 		build_cause_links(builder, &wake->cause, wake->time, ret_links);
 	} else if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {
 		const struct task *waker = build_task_find(builder, wake->waker);

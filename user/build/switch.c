@@ -345,6 +345,24 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	return 0;
 }
 
+/* A request of its own, for which it sleeps, that ended as it was woken: that is what woke it, although no cause is told. */
+static const struct clew_link *ended_as_woken(const struct task *task, const struct wake *wake)
+{
+	const uint64_t near = 100000; /* ns: from a request's end to the last wake of its interrupt */
+	const struct clew_link *last = NULL;
+
+	if (wake->context == CLEW_WAKE_TASK || !task->has_wait || !(task->wait.flags & CLEW_WAIT_FLAG_IOWAIT))
+		return NULL;
+	for (uint32_t i = 0; i < task->ended_count; i++) {
+		const struct clew_link *link = &task->ended[i];
+
+		if (link->end >= task->since && link->end <= wake->time && wake->time - link->end <= near &&
+		    (!last || link->end > last->end))
+			last = link;
+	}
+	return last;
+}
+
 /*
  * A task came on the CPU some time since its last record, and nothing tells when:
  * its wake is known, where it was from then until now is not.
@@ -361,7 +379,9 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struc
 		struct wake wake = build_wake_of(builder, task, record);
 
 		/* Such a record does not say what was behind an interrupt. */
-		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure), wake.context != CLEW_WAKE_TASK)
+		wake.own = ended_as_woken(task, &wake);
+		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure),
+						wake.context != CLEW_WAKE_TASK && !wake.own)
 			      : lose_sleep(builder, task, sure);
 	} else {
 		r = lose_task(builder, task, sure);

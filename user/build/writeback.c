@@ -325,6 +325,10 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
 		if (!build_nobody(links.of[i].task))
 			why = why_in_task(builder, build_task_find(builder, links.of[i].task), record, links.of[i].at);
+	/* Not the flusher, and no sync: a call that writes a file out by the way, as ext4's close and rename of what replaces another. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker && !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) &&
+	    !task->kworker && record->inode && !disk_page && builder->loss_to == 0)
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL, .task = task->serial};
 	/* Whatever had it written, what it is says more. */
 	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
 		why.reason = CLEW_REQUEST_REASON_METADATA;
@@ -408,8 +412,17 @@ int build_dirtied(struct clew_builder *builder, const struct clew_extent *record
 	return 0;
 }
 
+/* What a task itself has dirtied lately. */
+static uint64_t own_weight(const struct clew_builder *builder, const struct task *task, const struct dirty_system *system)
+{
+	for (unsigned i = 0; i < BUILD_DIRTIERS; i++)
+		if (system->dirtiers[i].task == task->serial)
+			return faded(&system->dirtiers[i], builder->now);
+	return 0;
+}
+
 /* The others that dirty the disk, each with what it has dirtied lately. */
-static int send_candidates(struct clew_builder *builder, const struct task *task, const struct dirty_system *system)
+static int send_candidates(struct clew_builder *builder, const struct task *task, const struct dirty_system *system, uint64_t own)
 {
 	int r = 0;
 
@@ -426,6 +439,7 @@ static int send_candidates(struct clew_builder *builder, const struct task *task
 			.object = {.kind = CLEW_OBJECT_DEVICE, .device = task->wait.device, .descriptor = -1},
 			.choice = builder->writebacks.choices,
 			.weight = faded(dirtier, builder->now),
+			.own = own,
 		};
 
 		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial && edge.weight > 0)
@@ -453,11 +467,19 @@ static const struct dirty_system *last_dirtied(const struct writeback_table *tab
 	return last;
 }
 
+/* Of the map of what is dirty by file system. */
+static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot, uint32_t disk)
+{
+	return slot->used && build_disk_of(builder, (uint32_t)slot->key) == disk;
+}
+
 int build_throttled(struct clew_builder *builder, const struct task *task)
 {
 	struct writeback_table *table = &builder->writebacks;
 	const struct background *known = known_entry(&table->wakes, &table->all_wakes, task->wait.device);
 	struct background *background = (struct background *)(uintptr_t)known;
+	const struct dirty_system *all = table->all_systems.data;
+	uint64_t own = 0;
 	int r = 0;
 
 	if (background && background->task == task->serial && background->at + WAKE_NEAR >= builder->now)
@@ -469,14 +491,14 @@ int build_throttled(struct clew_builder *builder, const struct task *task)
 	if (!task->wait.device) {
 		const struct dirty_system *system = last_dirtied(table, task);
 
-		return system ? send_candidates(builder, task, system) : 0;
+		return system ? send_candidates(builder, task, system, own_weight(builder, task, system)) : 0;
 	}
-	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++) {
-		const struct map_slot *slot = &table->systems.slots[i];
-
-		if (slot->used && build_disk_of(builder, (uint32_t)slot->key) == task->wait.device)
-			r = send_candidates(builder, task, (const struct dirty_system *)table->all_systems.data + slot->value);
-	}
+	for (size_t i = 0; i < table->systems.capacity; i++)
+		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
+			own += own_weight(builder, task, &all[table->systems.slots[i].value]);
+	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++)
+		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
+			r = send_candidates(builder, task, &all[table->systems.slots[i].value], own);
 	return r;
 }
 

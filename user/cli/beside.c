@@ -52,7 +52,8 @@ static int add(struct found *found, const struct clew_block_request *block, uint
 	return 0;
 }
 
-static int look_before(const struct clew_trace *trace, const struct clew_segment *segment, struct found *found, struct clew_beside *beside)
+static int look_before(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_link *link,
+		       struct found *found, struct clew_beside *beside)
 {
 	const struct clew_block_request *own;
 	uint64_t before;
@@ -60,9 +61,9 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 	int r = 0;
 
-	if (!segment->link || segment->link->kind != CLEW_LINK_REQUEST || segment->link->number >= count)
+	if (!link || link->kind != CLEW_LINK_REQUEST || link->number >= count)
 		return 0;
-	own = &requests[segment->link->number].block;
+	own = &requests[link->number].block;
 	before = segment->kind == CLEW_SEGMENT_DEVICE && own->issued ? own->issued : segment->end;
 	for (high = count; low < high;) {
 		size_t middle = low + (high - low) / 2;
@@ -75,7 +76,7 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
 		const struct clew_block_request *block = &requests[i].block;
 
-		if (block->device != own->device || i == segment->link->number || !block->issued || block->issued >= before ||
+		if (block->device != own->device || i == link->number || !block->issued || block->issued >= before ||
 		    block->completed <= segment->start || block->bytes == 0 || map_get(&found->seen, i, 0))
 			continue;
 		r = add(found, block, (uint32_t)i, beside);
@@ -109,7 +110,10 @@ int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *
 	int r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++)
-		r = look_before(trace, segments[i], &found, &beside);
+		r = look_before(trace, segments[i], segments[i]->link, &found, &beside);
+	/* The names that people know are those of the disk that was asked; only where nobody else asked it, of what is below. */
+	for (size_t i = 0; i < count && r >= 0 && !beside.requests; i++)
+		r = look_before(trace, segments[i], segments[i]->below, &found, &beside);
 	keep_largest(&found, &beside);
 	map_done(&found.seen);
 	map_done(&found.files);
@@ -145,7 +149,7 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 		if (file->inode)
 			clew_print_file(out, trace, file->file_device, file->inode, queued_at(trace, file));
 		else
-			fputs("no file", out);
+			fputs("an unknown file", out);
 		clew_print_writers(out, trace, file->example);
 		told += file->bytes;
 	}

@@ -20,15 +20,31 @@
 #include "text.h"
 #include "writers.h"
 
-static const struct clew_block_request *request_of(const struct clew_trace *trace, const struct clew_segment *segment)
+static const struct clew_trace_request *request_of(const struct clew_trace *trace, const struct clew_link *link)
 {
 	const struct clew_trace_request *requests;
 	size_t count;
 
-	if (!segment->link || segment->link->kind != CLEW_LINK_REQUEST)
+	if (!link || link->kind != CLEW_LINK_REQUEST)
 		return NULL;
 	requests = clew_trace_requests(trace, &count);
-	return segment->link->number < count ? &requests[segment->link->number].block : NULL;
+	return link->number < count ? &requests[link->number] : NULL;
+}
+
+/* Whether all that was asked for below a segment's request was over by then. */
+static bool is_done_below(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_trace_request *upper = request_of(trace, segment->link), *requests;
+	size_t count;
+
+	if (segment->kind != CLEW_SEGMENT_DEVICE || segment->below || !upper || !upper->lower_count)
+		return false;
+	requests = clew_trace_requests(trace, &count);
+	for (uint32_t i = 0; i < upper->lower_count; i++)
+		if (upper->lower[i] < count &&
+		    (!requests[upper->lower[i]].block.completed || requests[upper->lower[i]].block.completed > segment->start))
+			return false;
+	return true;
 }
 
 /* The task that waits for the segment's, CLEW_NO_TASK where there is none. A task that sleeps is the last of the chain itself. */
@@ -128,9 +144,10 @@ static void print_link(FILE *out, const struct clew_trace *trace, const struct c
 }
 
 /* What a request is about, without its place: many of one kind are one cause. */
-static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
 {
-	const struct clew_block_request *block = request_of(trace, segment);
+	const struct clew_trace_request *request = request_of(trace, link);
+	const struct clew_block_request *block = request ? &request->block : NULL;
 	bool is_journal, on_disk;
 
 	if (!block) {
@@ -155,7 +172,7 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 		fputs(" for ", out);
 		clew_print_file(out, trace, block->file_device, block->inode, block->queued);
 	}
-	clew_print_other_writers(out, trace, segment->link->number);
+	clew_print_other_writers(out, trace, link->number);
 }
 
 /* Waits that have a step or a lock of their own to tell of. True: told. */
@@ -177,7 +194,13 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 	}
 	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
 		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with " : "had, not yet issued to the device, ", out);
-		print_request(out, trace, segment);
+		print_request(out, trace, segment->link);
+		if (segment->below) {
+			fputs(", by way of ", out);
+			print_request(out, trace, segment->below);
+		} else if (is_done_below(trace, segment)) {
+			fputs(", done on the disk below and not yet told", out);
+		}
 		return true;
 	}
 	if (segment->kind == CLEW_WAIT_WORK && segment->link) {
@@ -378,6 +401,12 @@ struct cause_key {
 	uint32_t device;
 	uint32_t awaited_device;
 	uint32_t writers[8]; /* of a request */
+	uint32_t below_writers[8];
+	uint32_t below_device;
+	uint8_t below_operation;
+	bool below_flush;
+	bool done_below;
+	uint64_t below;
 	struct clew_commit commit;
 	uint64_t object;
 	uint64_t awaited;
@@ -393,7 +422,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		     struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = awaiting_sleep(trace, segment);
-	const struct clew_block_request *block = request_of(trace, segment);
+	const struct clew_trace_request *request = request_of(trace, segment->link), *below = request_of(trace, segment->below);
+	const struct clew_block_request *block = request ? &request->block : NULL;
 	const struct clew_sleep *sleep = segment->sleep;
 	struct clew_piece piece;
 
@@ -433,6 +463,15 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->call = block->operation & 0xff;
 		key->end = block->bytes == 0;
 		key->step = block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
+		key->done_below = is_done_below(trace, segment);
+		if (below) {
+			key->below_device = below->block.device;
+			key->below_flush = below->block.bytes == 0;
+			key->below_operation = below->block.operation & 0xff;
+			key->below = below->block.inode;
+			clew_request_writers(trace, segment->below->number, key->below_writers,
+					     sizeof(key->below_writers) / sizeof(key->below_writers[0]));
+		}
 		clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;

@@ -165,6 +165,11 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_string(json, "late_by", segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
 	}
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
+	if (segment->below) {
+		struct clew_object object = clew_link_object(segment->below);
+
+		clew_json_object_of(json, "below", trace, &object, NULL);
+	}
 	if ((segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) &&
 	    !clew_beside_find(trace, &segment, 1, &beside))
 		clew_json_beside(json, trace, &beside);

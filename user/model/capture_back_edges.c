@@ -61,6 +61,8 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 		r = back_number(back, "choice", values->of[CAPTURE_CHOICE], &choice);
 	if (r == 0 && values->of[CAPTURE_WEIGHT])
 		r = back_number(back, "weight", values->of[CAPTURE_WEIGHT], &edge.weight);
+	if (r == 0 && values->of[CAPTURE_OWN])
+		r = back_number(back, "own", values->of[CAPTURE_OWN], &edge.own);
 	if (r < 0)
 		return r;
 	edge.choice = (uint32_t)choice;

@@ -487,6 +487,8 @@ static void describe_lone(struct conversion *conversion, const struct clew_edge 
 	if (edge->choice) {
 		pairs_add_number(pairs, CAPTURE_CHOICE, edge->choice);
 		pairs_add_number(pairs, CAPTURE_WEIGHT, edge->weight);
+		if (edge->own)
+			pairs_add_number(pairs, CAPTURE_OWN, edge->own);
 	}
 	add_comm(conversion, CAPTURE_FROM_COMM, edge->from_comm, edge->from, edge->from_at);
 	add_comm(conversion, CAPTURE_TO_COMM, edge->to_comm, edge->to, edge->to_at);

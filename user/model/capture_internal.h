@@ -80,6 +80,7 @@
 	KEY(TOUCHES, "touches")                                                                                                            \
 	KEY(CHOICE, "choice")                                                                                                              \
 	KEY(WEIGHT, "weight")                                                                                                              \
+	KEY(OWN, "own")                                                                                                                    \
 	KEY(SPINS, "spins")                                                                                                                \
 	KEY(BRIDGED, "bridged")                                                                                                            \
 	KEY(CALLED, "called")                                                                                                              \

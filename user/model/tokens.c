@@ -72,6 +72,7 @@ static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
 	[CLEW_REQUEST_REASON_THROTTLED] = "throttled", [CLEW_REQUEST_REASON_DIRECT] = "direct",
 	[CLEW_REQUEST_REASON_JOURNAL] = "journal",     [CLEW_REQUEST_REASON_METADATA] = "metadata",
 	[CLEW_REQUEST_REASON_READAHEAD] = "readahead", [CLEW_REQUEST_REASON_READ] = "read",
+	[CLEW_REQUEST_REASON_CALL] = "call",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
