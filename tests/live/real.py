@@ -91,13 +91,13 @@ def check_explained(name, capture, operations, wanted=1):
     segments = [segment for operation in operations for segment in operation["segments"]]
     total = max(1, length(segments))
     unknown = [s for s in segments if s["kind"] == "unknown"]
-    hidden = [s for s in unknown if s["blind"]]
+    hidden = [s for s in unknown if s["blind"] or s["object"]["wait"] == "unknown"]
     leaves = [s for s in segments if s["kind"] in DISK_KINDS]
     for operation in operations[:2]:
         for cause in operation["causes"][:3]:
             note(f"{name}: {operation['total_ns'] / 1e6:.1f} ms: {100 * cause['share']:.0f} % {shorter(cause['text'], capture.top)}")
     if hidden:
-        note(f"{name}: {100 * length(hidden) / total:.2f} % more are waits whose end this machine hid")
+        note(f"{name}: {100 * length(hidden) / total:.2f} % more this machine hides")
     ok(len(operations) >= wanted and length(unknown) - length(hidden) < UNKNOWN_MOST * total and length(hidden) < HIDDEN_MOST * total,
        f"{name}: of {total / 1e6:.1f} ms of the {len(operations)} slowest {100 * (length(unknown) - length(hidden)) / total:.2f} % are unknown", unknown[:2])
     ok(length(leaves) < 0.05 * total, f"{name}: {100 * length(leaves) / total:.2f} % end at a wait for the disk without a request", leaves[:2])

@@ -117,8 +117,15 @@ static void a_place_at_the_device(void **state)
 	wait.flags &= ~CLEW_WAIT_FLAG_IOWAIT;
 	sleeps(&s, 3200, 0, 1, wait);
 	comes(&s, 3400, 0, 1, interrupted(3300, CLEW_WAKE_SOFTIRQ, after));
+	/* The disk's own limit, and its timer. */
+	text(&s, 3450, FUNCTION, "blk_stat_timer_fn");
+	wait.flags |= CLEW_WAIT_FLAG_IOWAIT;
+	sleeps(&s, 3500, 0, 1, wait);
+	comes(&s, 3700, 0, 1, interrupted(3600, CLEW_WAKE_TIMER, (struct clew_cause){.kind = CLEW_CAUSE_TIMER, .object = FUNCTION}));
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
+	assert_int_equal(sleep_of(t, 1, 1)->kind, CLEW_WAIT_FSYNC);
+	assert_int_equal(sleep_of(t, 1, 2)->kind, CLEW_WAIT_THROTTLE);
 	sleep = check_origin(t, 1, 0, CLEW_EDGE_REQUEST, 2, 2000);
 	assert_int_equal(sleep->edge_evidence, CLEW_EVIDENCE_OBSERVED);
 	assert_int_equal(sleep->link_count, 1);

@@ -321,6 +321,7 @@ static const struct {
 	{"wait_for_completion*", CLEW_WAIT_WORK},
 	{"__wait_for_common", CLEW_WAIT_WORK},
 	{"rq_qos_wait", CLEW_WAIT_THROTTLE},
+	{"blk_stat_timer_fn", CLEW_WAIT_THROTTLE}, /* lets those go on who wait in it */
 	{"mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
 	{"__mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
 	{"balance_dirty_pages*", CLEW_WAIT_THROTTLE},

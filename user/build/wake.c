@@ -322,6 +322,17 @@ static void take_place(struct clew_builder *builder, const struct clew_wait *wai
 	links->count = 1;
 }
 
+/* Who sleeps for I/O and is woken by the timer of a disk's limit on writes was kept waiting on purpose. */
+static bool limited(const struct clew_builder *builder, const struct clew_wait *wait, const struct links *links)
+{
+	const uint64_t *kind;
+
+	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || links->count == 0 || links->of[0].kind != CLEW_LINK_TIMER)
+		return false;
+	kind = map_get(&builder->function_kinds, links->of[0].number, 0);
+	return kind && *kind == CLEW_WAIT_THROTTLE;
+}
+
 /* Whether steps beside the waking task count. */
 static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links)
 {
@@ -351,6 +362,8 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 	sleep->operation = wake->operation;
 	build_links(builder, wake, &links);
 	take_place(builder, wait, wake, &links);
+	if (limited(builder, wait, &links))
+		sleep->kind = CLEW_WAIT_THROTTLE;
 	reconsider_kind(sleep, wait, task->sleep_state, &links);
 	origin = in_task = origin_in_task(sleep, wait, task->sleep_state, wake);
 	if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {

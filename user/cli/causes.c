@@ -263,9 +263,23 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 	case CLEW_WAIT_STOPPED:
 		fputs("was stopped", out);
 		break;
+	case CLEW_WAIT_THROTTLE:
+		if (sleep && sleep->object.kind == CLEW_OBJECT_DEVICE) {
+			fprintf(out, "was slowed down in %s, as too much is dirty for %s", call ?: "the kernel",
+				CLEW_DISK(trace, sleep->object.device));
+			break;
+		}
+		if (sleep && sleep->flags & CLEW_WAIT_FLAG_IOWAIT) {
+			fprintf(out, "was held back in %s", call ?: "the kernel");
+			print_with_object(out, "of", trace, sleep);
+			fputs(", as its disk has enough to write", out);
+			break;
+		}
+		print_wait(out, trace, sleep, segment->kind);
+		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
-		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER && segment->kind != CLEW_WAIT_THROTTLE)
+		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER)
 			fputs(", until its timeout", out);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
 			fputs(", a packet being on its way", out);
