@@ -3,7 +3,8 @@
 
 Rules are printed by the workloads, each with its name in `rule`:
 
-waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge of a type ended each
+waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge of a type ended each (and in such a
+          context, by this task or none)
 locks     every wait for a kernel lock of some tasks is for one and the same, ended by one of them
 requests  exactly these sectors were asked for by a task, each once (and for this reason)
 items     so many work items were queued by a task, and a worker ran each
@@ -37,6 +38,11 @@ def check_waits(rule, graph, capture):
             return f"kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
         if wait["kind"] in FOLLOWED and wait["kind"] != rule["kinds"]:
             continue
+        ended = wait["ended_by"] or {}
+        if "contexts" in rule and ended.get("context") not in _words(rule["contexts"]):
+            return f"the wait at {wait['start']} was ended in context {ended.get('context')}, not {rule['contexts']}: {ended}"
+        if "ended_by" in rule and [ended["tid"]] * (ended["tid"] is not None) != rule["ended_by"]:
+            return f"the wait at {wait['start']} was ended by {ended}, not {rule['ended_by']}"
         if not object_agrees(rule["object"], wait["object"]):
             return f"object {wait['object']}, not {rule['object']}"
         if not rule["edge"]:

@@ -428,12 +428,12 @@ static void work_items(void **state)
 	WORK(&s, 2000, .work = 0x71, .function = FUNCTION, .queued = 1900, .worker = 5, .queuer = 2, .context = CLEW_WAKE_TASK);
 	WORK(&s, 2050, .work = 0x72, .function = FUNCTION + 8, .queued = 1950, .worker = 5, .queuer = 3, .context = CLEW_WAKE_TASK);
 	comes(&s, 2100, 1, 1, (struct woken){.at = 2040, .by = 5});
-	/* The end of a request is a work item's. */
+	/* The end of a request is a work item's, and a rescuer's at that. */
 	asks(&s, 2200, 1, 0xb1, ADDRESS, 800, WRITES);
 	sleeps(&s, 2300, 1, 1, wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55));
 	completes(&s, 2400, ADDRESS, 2201, 4096);
 	WORK(&s, 2500, .work = 0x73, .function = FUNCTION + 16, .queued = 2410, .worker = 5, .context = CLEW_WAKE_SOFTIRQ,
-	     .cause = COMPLETES);
+	     .cause = COMPLETES, .header.flags = CLEW_WORK_RESCUER);
 	comes(&s, 2600, 1, 1, (struct woken){.at = 2550, .by = 5});
 	/* Delayed work is of who armed its timer. */
 	sleeps(&s, 2700, 1, 1, wait_on(SYS_read, CLEW_OBJECT_PIPE, 3));
@@ -445,10 +445,12 @@ static void work_items(void **state)
 	assert_int_equal(sleep->ended_by, 2);
 	assert_int_equal(sleep->context, CLEW_WAKE_WORK);
 	assert_int_equal(sleep->links[0].worker, 5);
+	assert_int_equal(sleep->links[0].flags, 0);
 	sleep = check_origin(t, 1, 1, CLEW_EDGE_REQUEST, 1, 2200);
 	assert_int_equal(sleep->ended_by, CLEW_NO_TASK);
 	assert_int_equal(sleep->context, CLEW_WAKE_WORK);
 	assert_int_equal(sleep->link_count, 2);
+	assert_int_equal(sleep->links[0].flags, CLEW_LINK_RESCUER);
 	check_origin(t, 1, 2, CLEW_EDGE_WORK, 3, 2450);
 	/* Each item that was queued by a task is an edge to its run. */
 	edge = edge_to(t, 5, 0);
