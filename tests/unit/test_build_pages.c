@@ -145,6 +145,48 @@ static void test_on_its_way(void **state)
 	synthetic_done(&s);
 }
 
+/* A row of writes begins before the landing and is told after it: of its first page alone it is known that it was on its way. */
+static void test_row_across_landing(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	for (uint64_t at = 10000, told = 10900; at <= 70000; at += 20000, told += 20500) {
+		const uint64_t page = at / 1000 * 64 - 2;
+
+		writes(&s, at - 8000, 1, FILE_A, page, 4);
+		bio(&s, at, 0x100, FLUSH, 800, FILE_A, page, 4);
+		issue(&s, at + 100, 0x101, 0x100, 800, 4);
+		complete(&s, at + 1000, 0x101, 800, 4);
+		/* Two writers, the first one's row is told in time. */
+		touch(&s, at + 300, at + 310, CLEW_EXTENT_WRITE, 3, FILE_A, page + 2, 1);
+		touch(&s, at + 301, at + 311, CLEW_EXTENT_DIRTY, 3, FILE_A, page + 2, 1);
+		touch(&s, at + 500, told, CLEW_EXTENT_WRITE, 2, FILE_A, page, 4);
+		touch(&s, at + 501, told + 1, CLEW_EXTENT_DIRTY, 2, FILE_A, page, 2);
+		touch(&s, at + 502, told + 2, CLEW_EXTENT_DIRTY, 2, FILE_A, page + 3, 1);
+		writes_out(&s, at + 5000, 0x200, FLUSH, 800, FILE_A, page, 4);
+	}
+	trace = synthetic_trace(&s, 100000, 0);
+	assert_writers(trace, 0, 0, 638, 2, "1 2!");
+	assert_writers(trace, 0, 1, 640, 1, "1 2! 3!");
+	assert_writers(trace, 0, 2, 641, 1, "1 2!");
+	for (unsigned lap = 1; lap < 4; lap++) {
+		const uint64_t page = (10 + lap * 20) * 64 - 2;
+
+		assert_writers(trace, 2 * lap, 0, page, 1, "1 2!");
+		assert_writers(trace, 2 * lap, 1, page + 1, 1, "1");
+		assert_writers(trace, 2 * lap, 2, page + 2, 1, "1 3!");
+		assert_writers(trace, 2 * lap, 3, page + 3, 1, "1");
+		assert_writers(trace, 2 * lap + 1, 0, page, 2, "2");
+		assert_writers(trace, 2 * lap + 1, 1, page + 2, 1, "2 3");
+		assert_writers(trace, 2 * lap + 1, 2, page + 3, 1, "2");
+	}
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* The page counts as clean some time before its bio is queued. */
 static void test_between_clean_and_bio(void **state)
 {
@@ -656,12 +698,25 @@ static void test_awaited_commit(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_writers),    cmocka_unit_test(test_on_its_way),   cmocka_unit_test(test_between_clean_and_bio),
-		cmocka_unit_test(test_row_across_bio), cmocka_unit_test(test_told_late),    cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_cleared),	       cmocka_unit_test(test_dirty_again),  cmocka_unit_test(test_large_folio),
-		cmocka_unit_test(test_many_files),     cmocka_unit_test(test_loss),	    cmocka_unit_test(test_twice_in_one_pass),
-		cmocka_unit_test(test_reasons),	       cmocka_unit_test(test_late_workers), cmocka_unit_test(test_metadata),
-		cmocka_unit_test(test_throttle),       cmocka_unit_test(test_read_ahead),   cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_all_writers),
+		cmocka_unit_test(test_on_its_way),
+		cmocka_unit_test(test_row_across_landing),
+		cmocka_unit_test(test_between_clean_and_bio),
+		cmocka_unit_test(test_row_across_bio),
+		cmocka_unit_test(test_told_late),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_cleared),
+		cmocka_unit_test(test_dirty_again),
+		cmocka_unit_test(test_large_folio),
+		cmocka_unit_test(test_many_files),
+		cmocka_unit_test(test_loss),
+		cmocka_unit_test(test_twice_in_one_pass),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_late_workers),
+		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_read_ahead),
+		cmocka_unit_test(test_awaited_commit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,6 +41,7 @@ struct epoch {
 	bool opened;	     /* it was seen to become dirty */
 	bool landed;	     /* what carried it has arrived */
 	bool movable;	     /* the latest write may turn out to be the next epoch's */
+	bool began;	     /* the latest event, a write if there is one, began on this page: that moment is its own */
 };
 
 struct segment {
@@ -316,11 +317,13 @@ static void drop_empty(struct epoch_table *table, const struct file_range *range
 struct visit {
 	const struct file_range *range;
 	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit);
-	bool make; /* segments where there are none */
+	bool make;  /* segments where there are none */
+	bool parts; /* the range's first page from the others, where something is on its way */
 	uint32_t task;
 	uint64_t begin, told;
 	uint64_t taken;	  /* when pages of the file last went on their way */
 	uint64_t written; /* when the task last began to write to any file */
+	uint64_t landed;  /* UINT64_MAX: not in the capture */
 	const struct flight *flight;
 	void *callback, *context;
 };
@@ -333,6 +336,29 @@ static uint64_t page_end(const struct file_range *range)
 	if (range->bytes == 0 || range->offset > UINT64_MAX - 2 * RANGE_MOST)
 		return 0;
 	return (range->offset + bytes + PAGE_BYTES - 1) >> EPOCH_PAGE_BITS;
+}
+
+/* Something of the segment is on its way. */
+static bool is_flying(const struct segment *segment)
+{
+	for (const struct epoch *epoch = segment->epochs; epoch; epoch = epoch->next)
+		if (epoch->flight && !epoch->landed)
+			return true;
+	return false;
+}
+
+static int part_first(struct epoch_table *table, struct chunk *chunk, unsigned first)
+{
+	for (unsigned i = 0; i < chunk->count; i++)
+		if (chunk->segments[i].first == first)
+			return is_flying(&chunk->segments[i]) ? cut(table, chunk, first + 1) : 0;
+	return 0;
+}
+
+/* Whether a segment is the page on which the event began. */
+static bool begins_on(const struct segment *segment, uint64_t offset, const struct visit *visit)
+{
+	return segment->end - segment->first == 1 && offset >> EPOCH_PAGE_BITS == visit->range->offset >> EPOCH_PAGE_BITS;
 }
 
 static int visit_range(struct epoch_table *table, struct visit *visit)
@@ -361,6 +387,8 @@ static int visit_range(struct epoch_table *table, struct visit *visit)
 			r = cut(table, chunk, last);
 		if (r >= 0 && visit->make)
 			r = fill(table, chunk, first, last);
+		if (r >= 0 && visit->parts && first == (visit->range->offset >> EPOCH_PAGE_BITS) - (index << CHUNK_BITS))
+			r = part_first(table, chunk, first);
 		for (unsigned i = 0; i < chunk->count && r >= 0; i++)
 			if (chunk->segments[i].first >= first && chunk->segments[i].end <= last)
 				r = visit->segment(table, &chunk->segments[i],
@@ -390,7 +418,6 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	uint32_t set = 0;
 	bool wrote;
 
-	(void)offset;
 	/* Written to when it was clean. */
 	if (last && !last->opened && !last->flight) {
 		if (last->write_told + WRITE_NEAR < visit->begin)
@@ -424,6 +451,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		.writer = wrote ? visit->task : 0,
 		.set = set,
 		.opened = true,
+		.began = begins_on(segment, offset, visit),
 	};
 	last = last_of(segment);
 	*(last ? &last->next : &segment->epochs) = epoch;
@@ -436,7 +464,6 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	struct epoch *last = last_of(segment);
 	uint32_t set;
 
-	(void)offset;
 	if (!last || last->flight) {
 		struct epoch *epoch = epoch_new(table);
 
@@ -455,6 +482,7 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	last->writer = visit->task;
 	last->write_begin = visit->begin;
 	last->write_told = visit->told;
+	last->began = begins_on(segment, offset, visit);
 	return 0;
 }
 
@@ -540,7 +568,8 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own)
 {
-	struct visit visit = {.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told};
+	struct visit visit = {
+		.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
 	const uint64_t *written = map_get(&table->written, task, 0);
 
 	visit.written = own ? UINT64_MAX : written ? *written : 0;
@@ -551,7 +580,8 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint3
 
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
 {
-	struct visit visit = {.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told};
+	struct visit visit = {
+		.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
 	uint32_t file;
 
 	if (table->epochs >= EPOCHS_MOST)
@@ -621,25 +651,46 @@ static struct epoch **carried_by(struct segment *segment, const struct flight *f
 	return place;
 }
 
+/*
+ * Who had written to a page when it landed. A row has one begin: of pages behind its first
+ * one it is known only once it was told, and a page that was written after the landing
+ * has nothing in it of that.
+ */
+static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch, const struct visit *visit, bool hooked)
+{
+	const bool written = epoch->writer != 0;
+	const bool sure = epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
+
+	if (written && !sure)
+		return epoch->set_before;
+	if (epoch->set || hooked)
+		return epoch->set;
+	/* Who made its folio dirty need not have written to the page. */
+	return sure ? writers_of(table, epoch) : 0;
+}
+
 /* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
 static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
 {
 	struct epoch *epoch = *carried_by(segment, visit->flight);
-	/* Who made its folio dirty need not have written to the page. */
 	bool hooked = map_get(&table->hooked, visit->range->device, 0);
 
 	(void)offset;
 	if (epoch)
 		epoch->landed = true;
-	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next)
-		if (!next->flight)
-			epoch->later = epoch_set_union(table, epoch->later, hooked ? next->set : writers_of(table, next));
-	return epoch && epoch->later == UINT32_MAX ? -ENOMEM : 0;
+	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next) {
+		uint32_t set = next->flight ? 0 : written_by(table, next, visit, hooked);
+
+		epoch->later = set == UINT32_MAX ? set : epoch_set_union(table, epoch->later, set);
+		if (epoch->later == UINT32_MAX)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight)
+int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at)
 {
-	struct visit visit = {.range = range, .segment = land_segment, .flight = flight};
+	struct visit visit = {.range = range, .segment = land_segment, .flight = flight, .landed = at};
 
 	return visit_range(table, &visit);
 }

@@ -83,8 +83,8 @@ typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32
 int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used, void *context);
 /* A bio with these pages is on its way: the oldest open epoch of each is its. */
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at);
-/* They have arrived: what was written meanwhile may be in them. */
-int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight);
+/* They arrived at `at`, UINT64_MAX never: what was written before may be in them. */
+int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at);
 /* What of an epoch is on its way in `flight`, in order of place, all of it; `over`: it is forgotten then. */
 typedef int (*epoch_found)(void *context, const struct epoch_finding *finding);
 int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,

@@ -514,7 +514,7 @@ static int advance(struct clew_builder *builder, struct flight *flight, enum fli
 		return take_off(builder, flight);
 	case FLIGHT_LANDS:
 		for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++)
-			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight);
+			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight, flight->landed);
 		/* A write that seemed to be before its bio may prove to have been behind it. */
 		if (r >= 0)
 			r = put_event(builder, (struct page_event){
