@@ -37,6 +37,36 @@ static void print_header(const struct clew_trace *trace, const struct clew_why *
 	}
 }
 
+static uint64_t length_of(const struct clew_segment *segment)
+{
+	return segment->end - segment->start;
+}
+
+/* What all causes, those not shown too, come to: the kinds of time, largest first. */
+static void print_kinds(const struct clew_why *why)
+{
+	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
+	const char *separator = "In all: ";
+
+	for (size_t i = 0; i < why->segment_count; i++)
+		if (why->segments[i].kind < CLEW_SEGMENT_KIND_COUNT)
+			by_kind[why->segments[i].kind] += length_of(&why->segments[i]);
+	for (;;) {
+		unsigned largest = 0;
+
+		for (unsigned kind = 1; kind < CLEW_SEGMENT_KIND_COUNT; kind++)
+			if (by_kind[kind] > by_kind[largest])
+				largest = kind;
+		/* Down to a tenth of a percent. */
+		if (by_kind[largest] * 2000 < why->to - why->from || !by_kind[largest])
+			break;
+		printf("%s%s %.1f %%", separator, clew_wait_kind_name(largest), percent(by_kind[largest], why->to - why->from));
+		separator = ", ";
+		by_kind[largest] = 0;
+	}
+	putchar('\n');
+}
+
 static void print_causes(const struct clew_why *why, const struct clew_why_cause *causes, size_t count, bool all)
 {
 	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
@@ -47,17 +77,14 @@ static void print_causes(const struct clew_why *why, const struct clew_why_cause
 		printf("  %5.1f %%  %9s  %s\n", percent(causes[i].ns, why->to - why->from), CLEW_DURATION(causes[i].ns), causes[i].text);
 	for (size_t i = shown; i < count; i++)
 		rest += causes[i].ns;
-	if (shown < count)
+	if (shown < count) {
 		printf("  %5.1f %%  %9s  %zu more causes (--all shows them)\n", percent(rest, why->to - why->from), CLEW_DURATION(rest),
 		       count - shown);
+		print_kinds(why);
+	}
 	if (why->unknown_ns)
 		printf("%s of it (%.1f %%) cannot be followed in this capture.\n", CLEW_DURATION(why->unknown_ns),
 		       percent(why->unknown_ns, why->to - why->from));
-}
-
-static uint64_t length_of(const struct clew_segment *segment)
-{
-	return segment->end - segment->start;
 }
 
 /* How many segments from `i` on are shorter than the threshold. */
