@@ -132,9 +132,12 @@ def check_path(name, capture, truth, to, evidence):
         lines = file.readlines()
         out.writelines(line for line in lines if not line.startswith(("dep call", "dep return")))
     # Not to its end: it is killed after the caller's.
-    start = answer("info", capture)["start"]
-    end = max(e["call"]["end"] for e in calls(capture, truth) if e["to"][0]["tid"] == truth[to])
-    there = ["--from", first + " @ 0%", "--to", f"{last} @ duration({end - start}ns)"]
+    ran = [s for s in explain(capture, truth["first"])["segments"] if through(s) and s["kind"] == "running"]
+    if not ok(ran, f"{name}: the {to} ran in its calls"):
+        return
+    # The causal trace begins with requests that were on their way before the capture.
+    moment = (ran[-1]["start"] + ran[-1]["end"]) // 2 - answer("what-if", capture, "")["before"]["start"]
+    there = ["--from", first + " @ 0%", "--to", f"{last} @ duration({moment}ns)"]
     path = answer("path", capture, *there)
     ok(clew("path", without, *there).returncode == 1, f"{name}: only the calls lead from the caller to the {to}")
     vias = [e["via"] for e in path["elements"] if "via" in e and e["via"]["type"] == "call"]
