@@ -189,7 +189,7 @@ WL_FINE void page_write_ring(int fd, unsigned first, size_t bytes)
 {
 	static _Thread_local struct ring ring;
 
-	if (!ring.entries && !ring_open(&ring)) {
+	if (!ring.entries && !ring_open(&ring, 0)) {
 		page_whole(pwrite(fd, page_buffer, bytes, (off_t)first * DISK_BLOCK), bytes, "pwrite");
 		return;
 	}

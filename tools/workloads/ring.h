@@ -17,10 +17,10 @@ struct ring {
 	struct io_uring_cqe *completions;
 };
 
-/* Whether there is one now; errno says why not. */
-WL_FINE bool ring_open(struct ring *ring)
+/* Whether there is one now; errno says why not. `flags`: IORING_SETUP_*. */
+WL_FINE bool ring_open(struct ring *ring, unsigned flags)
 {
-	struct io_uring_params parameters = {0};
+	struct io_uring_params parameters = {.flags = flags};
 	char *submit, *complete;
 
 	ring->fd = syscall(SYS_io_uring_setup, 8, &parameters);

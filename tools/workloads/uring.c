@@ -3,8 +3,8 @@
  * Completions of io_uring and libaio, by their system calls alone. Variants: pipe
  * (another task's write completes a read of the ring), other (another task submits
  * what one waits for), file-ext4, file-xfs (a disk completes it), worker-ext4 (a
- * worker of the ring does it); aio-ext4, aio-xfs (libaio, one's own), aio-other-ext4
- * (another task submits).
+ * worker of the ring does it), polled (the submitter looks itself whether the disk is
+ * done); aio-ext4, aio-xfs (libaio, one's own), aio-other-ext4 (another task submits).
  */
 #include <linux/aio_abi.h>
 
@@ -92,6 +92,56 @@ static void read_alone(int self)
 	}
 }
 
+/* A file on a disk that lets its requests be polled, if the place is on such a one. */
+static void create_polled(void)
+{
+	char path[64], answer = '0';
+	int fd;
+
+	disk_create(&file, ".", BLOCKS, O_DIRECT, true);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", file.disk.major, file.disk.minor);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, &answer, 1) != 1 || answer != '1')
+		wl_skip("polling is refused by the disk");
+	close(fd);
+}
+
+/* Sees by itself that its reads are over, and then wakes the other. That is not the request's doing. */
+static void poll_reads(int self)
+{
+	for (int lap = 0; lap < laps; lap++) {
+		uint64_t at_min, after, offset;
+		char sectors[256];
+		struct wl_act act;
+
+		wl_await_blocked(waiter, SYS_read, ends[0]);
+		wl_spin(30000);
+		at_min = wl_now();
+		offset = submit_read(lap);
+		await_read(lap);
+		act = wl_act(self, waiter);
+		WL_CHECK(write(ends[1], "x", 1));
+		wl_acted(&act, "pipe", "pipe", "read", "");
+		after = wl_now();
+		disk_sectors(&file, offset, DISK_BLOCK, sectors, sizeof(sectors));
+		disk_asked(&file, self, "read", at_min, after, sectors, false);
+		wl_await(&wl->tasks[waiter].step, 1);
+		atomic_store(&wl->tasks[waiter].step, 0);
+	}
+}
+
+static void await_poller(int self)
+{
+	char byte;
+
+	for (int lap = 0; lap < laps; lap++) {
+		wl->tasks[self].before = wl_now();
+		WL_CHECK(read(ends[0], &byte, 1));
+		atomic_store(&wl->tasks[self].step, 1);
+		wl_await(&wl->tasks[self].step, 0);
+	}
+}
+
 static void wait_for_other(int self)
 {
 	for (int lap = 0; lap < laps; lap++) {
@@ -167,7 +217,7 @@ int main(int argc, char **argv)
 {
 	int self = wl_begin(argc, argv, "uring");
 	const char *variant = wl->variant, *system = strrchr(variant, '-');
-	bool alone = system && strncmp(variant, "aio-other", 9) != 0;
+	bool polled = strcmp(variant, "polled") == 0, alone = system && strncmp(variant, "aio-other", 9) != 0;
 
 	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake io_uring");
 	is_aio = strncmp(variant, "aio", 3) == 0;
@@ -177,15 +227,20 @@ int main(int argc, char **argv)
 	buffer = mmap(NULL, DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
-	if (system)
+	if (polled)
+		create_polled();
+	else if (system)
 		disk_create(&file, system + 1, BLOCKS, O_DIRECT, true);
 	if (!is_aio) {
-		if (!ring_open(&ring))
+		if (!ring_open(&ring, polled ? IORING_SETUP_IOPOLL : 0))
 			wl_skip(errno == ENOSYS ? "no such call: io_uring" : "io_uring is refused");
 	} else if (syscall(SYS_io_setup, 8, &context) < 0)
 		wl_skip("libaio's calls are refused");
 	WL_CHECK(pipe(ends));
-	if (alone) {
+	if (polled) {
+		wl_thread(self, await_poller);
+		wl_thread(self, poll_reads);
+	} else if (alone) {
 		wl_thread(self, read_alone);
 	} else {
 		wl_thread(self, strcmp(variant, "pipe") == 0 ? read_pipe : wait_for_other);
