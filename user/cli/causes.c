@@ -93,8 +93,10 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace, const stru
 
 	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
 		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
-	if (segment->by == UINT32_MAX) {
+	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX) {
 		fputs("was ready but had no CPU", out);
+	} else if (segment->by == UINT32_MAX) {
+		fprintf(out, "was ready, but who had %s is unknown", cpu);
 	} else if (segment->by == CLEW_NO_TASK) {
 		fprintf(out, "was ready and %s idle, on its way to run", cpu);
 	} else if (segment->by == segment->task) {
