@@ -69,6 +69,9 @@ const struct clew_activity *clew_relations_upper(const struct clew_relations *re
 /* The innermost activity of a task at a moment, or NULL. */
 const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at);
 
+/* The innermost activity of a task from a moment on, or NULL; until *ret_until that stays so. */
+const struct clew_activity *clew_relations_from(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t *ret_until);
+
 /*
  * Whose call in another task is open while `serial` is in the call that it is for: the
  * one of the innermost call, of several the best proven, then the one that ends last.

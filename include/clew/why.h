@@ -36,6 +36,8 @@ struct clew_segment {
 	/* DEVICE, QUEUED: where `link` goes by way of another disk, the request there that it is about; else NULL */
 	const struct clew_link *below;
 	const struct clew_spin *spin; /* LOCK: waited for without leaving the CPU; else NULL */
+	/* The call that `task` is in, of a request the one that it was made in; NULL none. A segment is in one alone. */
+	const struct clew_activity *activity;
 	/* via_type CALL: whose call is for whose; it has one upper end. Else NULL. */
 	const struct clew_relation *called;
 	/* A leaf in an announced call: one that may be for it, or for another of the upper ends; NULL none. */

@@ -76,7 +76,10 @@ static void done(struct scene *scene)
 	synthetic_done(&scene->s);
 }
 
-/* Segment i as words: "KIND TASK END CHAIN", behind it "call" and the caller where a call led there, "perhaps" where one may be meant. */
+/*
+ * Segment i as words: "KIND TASK END CHAIN", behind it "call" and the caller where a call led there, "perhaps" where one may
+ * be meant, and in which call its task is.
+ */
 static void assert_segment(const struct scene *scene, size_t i, const char *expected)
 {
 	const struct clew_segment *segment = &scene->why.segments[i];
@@ -94,8 +97,10 @@ static void assert_segment(const struct scene *scene, size_t i, const char *expe
 				 clew_relations_upper(scene->relations, segment->called, 0)->task,
 				 clew_evidence_name(segment->called->evidence), segment->called->bridged ? " bridged" : "");
 	if (segment->perhaps)
-		snprintf(text + size, sizeof(text) - (size_t)size, " perhaps %u",
-			 clew_relations_lower(scene->relations, segment->perhaps)->task);
+		size += snprintf(text + size, sizeof(text) - (size_t)size, " perhaps %u",
+				 clew_relations_lower(scene->relations, segment->perhaps)->task);
+	if (segment->activity)
+		snprintf(text + size, sizeof(text) - (size_t)size, " in %s", segment->activity->operation);
 	assert_string_equal(text, expected);
 }
 
@@ -127,8 +132,9 @@ static void announced(void **state)
 	naps(&scene, 3200, CLIENT);
 	rings(&scene, 3400, CLIENT);
 	explain(&scene, CLIENT, 1950, 3420);
-	SEGMENTS(&scene, "running 1 2000", "sleep 1 2100 1", "running 2 2300 1 call of 1 exact", "sleep 2 2400 1 2 call of 1 exact",
-		 "runqueue 2 2410 1 call of 1 exact", "running 2 2600 1 call of 1 exact", "sleep 1 3000 1", "runqueue 1 3010",
+	SEGMENTS(&scene, "running 1 2000 in load", "sleep 1 2100 1 in load", "running 2 2300 1 call of 1 exact in get",
+		 "sleep 2 2400 1 2 call of 1 exact in get", "runqueue 2 2410 1 call of 1 exact in get",
+		 "running 2 2600 1 call of 1 exact in get", "sleep 1 3000 1 in load", "runqueue 1 3010 in load", "running 1 3100 in load",
 		 "running 1 3200", "sleep 1 3400 1", "runqueue 1 3410", "running 1 3420");
 	done(&scene);
 }
@@ -147,8 +153,8 @@ static void candidates(void **state)
 	ends(&scene.s, 2600, SERVER, 1);
 	rings(&scene, 3000, CLIENT);
 	explain(&scene, CLIENT, 1950, 3020);
-	SEGMENTS(&scene, "running 1 2000", "sleep 1 2100 1", "sleep 1 2600 1 perhaps 2", "sleep 1 3000 1", "runqueue 1 3010",
-		 "running 1 3020");
+	SEGMENTS(&scene, "running 1 2000 in load", "sleep 1 2100 1 in load", "sleep 1 2600 1 perhaps 2 in load", "sleep 1 3000 1 in load",
+		 "runqueue 1 3010 in load", "running 1 3020 in load");
 	assert_int_equal(scene.why.segments[2].via_type, -1);
 	done(&scene);
 }
@@ -169,8 +175,8 @@ static void bridged(void **state)
 	comes(&scene.s, 2810, CLIENT, CLIENT, (struct woken){.at = 2800, .by = OTHER, .object_kind = CLEW_OBJECT_PIPE, .object = 7});
 	ends(&scene.s, 2900, CLIENT, 1);
 	explain(&scene, CLIENT, 2000, 2820);
-	SEGMENTS(&scene, "running 3 2050 1", "sleep 3 2100 1 3", "running 2 2600 1 3 call of 1 observed bridged", "sleep 3 2700 1 3",
-		 "runqueue 3 2710 1", "running 3 2800 1", "runqueue 1 2810", "running 1 2820");
+	SEGMENTS(&scene, "running 3 2050 1", "sleep 3 2100 1 3", "running 2 2600 1 3 call of 1 observed bridged in get", "sleep 3 2700 1 3",
+		 "runqueue 3 2710 1", "running 3 2800 1", "runqueue 1 2810 in load", "running 1 2820 in load");
 	done(&scene);
 }
 
@@ -191,8 +197,8 @@ static void recorded_layer(void **state)
 	ends(&scene.s, 2750, OTHER, 1);
 	comes(&scene.s, 2810, CLIENT, CLIENT, (struct woken){.at = 2800, .by = OTHER, .object_kind = CLEW_OBJECT_PIPE, .object = 7});
 	explain(&scene, CLIENT, 2000, 2820);
-	SEGMENTS(&scene, "running 3 2050 1", "sleep 3 2700 1 3", "runqueue 3 2710 1", "running 3 2800 1", "runqueue 1 2810",
-		 "running 1 2820");
+	SEGMENTS(&scene, "running 3 2020 1", "running 3 2050 1 in look", "sleep 3 2700 1 3 in look", "runqueue 3 2710 1 in look",
+		 "running 3 2750 1 in look", "running 3 2800 1", "runqueue 1 2810 in load", "running 1 2820 in load");
 	done(&scene);
 }
 
@@ -214,7 +220,9 @@ static void wakes_first(void **state)
 	begins(&scene.s, 3200, SERVER, 1, "kv get key=2");
 	stop_asleep(&scene.s, 5000, CLIENT, wait_on(SYS_read, CLEW_OBJECT_PIPE, 7), (struct woken){0});
 	explain(&scene, CLIENT, 2000, 5000);
-	SEGMENTS(&scene, "running 2 2800 1", "runqueue 1 2810", "running 1 3100", "unknown 1 3200 1", "running 2 5000 1 call of 1 exact");
+	SEGMENTS(&scene, "running 2 2100 1", "running 2 2600 1 in get", "running 2 2800 1", "runqueue 1 2810 in load",
+		 "running 1 2900 in load", "running 1 3000", "running 1 3100 in load", "unknown 1 3200 1 in load",
+		 "running 2 5000 1 call of 1 exact in get");
 	assert_int_equal(scene.why.unknown_ns, 100);
 	done(&scene);
 }
@@ -244,9 +252,10 @@ static void which(void **state)
 	begins(&scene.s, 3250, SERVER, 1, "kv get key=1");
 	rings(&scene, 3400, CLIENT);
 	explain(&scene, CLIENT, 2000, 3420);
-	SEGMENTS(&scene, "sleep 1 2100 1", "running 2 2200 1 call of 1 exact", "running 3 2600 1 call of 1 exact", "sleep 1 2800 1",
-		 "runqueue 1 2810", "running 1 2900", "fsync 1 3000 1", "runqueue 1 3010", "running 1 3200", "sleep 1 3400 1",
-		 "runqueue 1 3410", "running 1 3420");
+	SEGMENTS(&scene, "sleep 1 2100 1 in load", "running 2 2200 1 call of 1 exact in get", "running 3 2600 1 call of 1 exact in get",
+		 "sleep 1 2800 1 in load", "runqueue 1 2810 in load", "running 1 2900 in load", "fsync 1 3000 1 in load",
+		 "runqueue 1 3010 in load", "running 1 3100 in load", "running 1 3200", "sleep 1 3400 1", "runqueue 1 3410",
+		 "running 1 3420");
 	done(&scene);
 }
 

@@ -9,32 +9,54 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at)
+/* The place in by_task behind the last activity of a task that begins up to a moment. */
+static size_t find_behind(const struct clew_relations *relations, uint32_t serial, uint64_t at)
 {
 	size_t low = 0, high = relations->by_task_count;
-	const struct clew_activity *activity;
 
-	/* The first that is another task's or begins later. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const struct clew_activity *activity = relate_activity(relations, relations->by_task[middle]);
 
-		activity = relate_activity(relations, relations->by_task[middle]);
 		if (activity->task < serial || (activity->task == serial && activity->begin <= at))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == 0)
+	return low;
+}
+
+/* The innermost activity of those that began before a place in by_task, and end at `least` at the earliest. */
+static const struct clew_activity *find_open(const struct clew_relations *relations, uint32_t serial, size_t behind, uint64_t least)
+{
+	const struct clew_activity *activity = behind ? relate_activity(relations, relations->by_task[behind - 1]) : NULL;
+
+	if (!activity || activity->task != serial)
 		return NULL;
-	activity = relate_activity(relations, relations->by_task[low - 1]);
-	if (activity->task != serial)
-		return NULL;
-	for (unsigned depth = 0; activity->end < at && depth < RELATE_DEPTH; depth++) {
+	for (unsigned depth = 0; activity->end < least && depth < RELATE_DEPTH; depth++) {
 		if (activity->parent == CLEW_NO_NUMBER)
 			return NULL;
 		activity = relate_activity(relations, activity->parent);
 	}
-	return activity->end >= at ? activity : NULL;
+	return activity->end >= least ? activity : NULL;
+}
+
+const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at)
+{
+	return find_open(relations, serial, find_behind(relations, serial, at), at);
+}
+
+const struct clew_activity *clew_relations_from(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t *ret_until)
+{
+	size_t behind = find_behind(relations, serial, at);
+	const struct clew_activity *open = find_open(relations, serial, behind, at + 1);
+	const struct clew_activity *next =
+		behind < relations->by_task_count ? relate_activity(relations, relations->by_task[behind]) : NULL;
+
+	*ret_until = open ? open->end : CLEW_TIME_OPEN;
+	if (next && next->task == serial && next->begin < *ret_until)
+		*ret_until = next->begin;
+	return open;
 }
 
 static bool has_name(const struct clew_description *description, const char *name)

@@ -94,11 +94,11 @@ static bool same_segment(const struct clew_segment *a, const struct clew_segment
 	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
 	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
 	       a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin && a->late == b->late &&
-	       a->called == b->called && a->perhaps == b->perhaps && a->chain_length == b->chain_length &&
+	       a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity && a->chain_length == b->chain_length &&
 	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
-static int add_segment(struct why_search *search, struct clew_segment segment)
+static int put_segment(struct why_search *search, struct clew_segment segment)
 {
 	struct clew_why *why = search->why;
 
@@ -121,6 +121,26 @@ static int add_segment(struct why_search *search, struct clew_segment segment)
 	}
 	why->segments[why->segment_count++] = segment;
 	return 0;
+}
+
+/* One for each call that the task was in meanwhile. */
+static int add_segment(struct why_search *search, struct clew_segment segment)
+{
+	uint64_t end = segment.end, until;
+	int r = 0;
+
+	if (!search->relations)
+		return put_segment(search, segment);
+	if (segment.link && segment.link->kind == CLEW_LINK_REQUEST) {
+		segment.activity = clew_relations_from(search->relations, segment.task, segment.link->at ?: segment.start, &until);
+		return put_segment(search, segment);
+	}
+	for (; segment.start < end && r >= 0; segment.start = segment.end) {
+		segment.activity = clew_relations_from(search->relations, segment.task, segment.start, &until);
+		segment.end = until < end ? until : end;
+		r = put_segment(search, segment);
+	}
+	return r;
 }
 
 static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end, unsigned kind)

@@ -76,6 +76,30 @@ void clew_print_call_step(FILE *out, const struct clew_trace *trace, const struc
 	clew_print_description(out, &description);
 }
 
+/* Whether the call that led to a segment is not the one that its task is in. */
+static bool is_in_other(const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	return segment->activity && !(segment->called && clew_relations_lower(relations, segment->called) == segment->activity);
+}
+
+void clew_print_activity_call(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	if (!is_in_other(relations, segment))
+		return;
+	fputs(", in ", out);
+	clew_print_call(out, segment->activity);
+}
+
+void clew_print_activity_words(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	struct clew_description description = {};
+
+	if (!is_in_other(relations, segment))
+		return;
+	clew_relations_describe(relations, segment->task, segment->activity->begin, &description);
+	clew_print_description(out, &description);
+}
+
 void clew_call_key(const struct clew_relations *relations, const struct clew_relation *relation, struct clew_call_key *key)
 {
 	const struct clew_activity *lower;
@@ -133,6 +157,19 @@ void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const
 	if (segment->called)
 		json_call(json, trace, relations, segment->called);
 	clew_json_object_end(json);
+}
+
+void clew_json_activity(struct clew_json *json, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	struct clew_description description = {};
+
+	clew_json_object(json, "activity");
+	clew_json_string(json, "interface", segment->activity->interface);
+	clew_json_string(json, "operation", segment->activity->operation);
+	clew_json_unsigned(json, "begin", segment->activity->begin);
+	clew_json_object_end(json);
+	clew_relations_describe(relations, segment->task, segment->activity->begin, &description);
+	clew_json_description(json, &description);
 }
 
 void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,

@@ -391,6 +391,7 @@ static char *cause_text(const struct clew_trace *trace, const struct clew_relati
 	else
 		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
 	clew_print_activity(out, trace, segment);
+	clew_print_activity_call(out, relations, segment);
 	clew_print_perhaps(out, trace, relations, segment);
 	clew_print_beside(out, trace, beside);
 	return fclose(out) == 0 ? text : NULL;
@@ -427,6 +428,7 @@ struct cause_key {
 	uint64_t object;
 	uint64_t awaited;
 	struct clew_call_key called, perhaps;
+	uint64_t activity; /* name of the call */
 };
 
 struct keyed_segment {
@@ -455,6 +457,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->holds = holds(awaiting, segment);
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
+	key->activity = segment->activity ? segment->activity->name : 0;
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		key->by = segment->by;
 		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece) ? piece.cpu : UINT16_MAX;

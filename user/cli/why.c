@@ -157,6 +157,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE)
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
 	clew_json_via(json, trace, relations, segment);
+	if (segment->activity)
+		clew_json_activity(json, relations, segment);
 	if (segment->perhaps)
 		clew_json_perhaps(json, trace, relations, segment->perhaps);
 	clew_json_bool(json, "cycle", segment->cycle);

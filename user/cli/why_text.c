@@ -142,11 +142,13 @@ static void print_segment(const struct clew_trace *trace, const struct clew_rela
 	clew_print_task(stdout, trace, segment->task, segment->end - 1);
 	putchar(' ');
 	clew_print_activity(stdout, trace, segment);
+	clew_print_activity_call(stdout, relations, segment);
 	clew_print_perhaps(stdout, trace, relations, segment);
 	if (segment->called)
 		clew_print_call_step(stdout, trace, relations, segment->called);
 	else if (segment->via_type >= 0)
 		printf("  [%s, %s]", clew_trace_type_name(trace, (unsigned)segment->via_type), clew_evidence_name(segment->via_evidence));
+	clew_print_activity_words(stdout, relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fputs("  [records lost here]", stdout);
 	putchar('\n');
