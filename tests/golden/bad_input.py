@@ -104,7 +104,7 @@ def test_arguments(capture):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
-    for arguments in (["-d", "soon"], ["-d", "-1s"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
+    for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
         fails("record " + " ".join(arguments), ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 
 

@@ -82,9 +82,26 @@ static int take_bytes(const struct clew_option *option, const char *argument, vo
 	return 0;
 }
 
+static int take_length(const struct clew_option *option, const char *argument, void *value)
+{
+	int status = clew_take_seconds(option, argument, value);
+
+	if (!status && !*(uint64_t *)value)
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no time at all: leave it out, and end the recording with Ctrl-C",
+				 option->name, argument);
+	return status;
+}
+
+static int take_output(const struct clew_option *option, const char *argument, void *value)
+{
+	if (!strcmp(argument, "-"))
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '-': a capture cannot go to standard output: name a file", option->name);
+	return clew_take_string(option, argument, value);
+}
+
 const struct clew_option clew_record_options[] = {
-	{'o', "output", "FILE", "write the capture there (trace.clew)", clew_take_string, offsetof(struct record_values, output)},
-	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds, offsetof(struct record_values, duration)},
+	{'o', "output", "FILE", "write the capture there (trace.clew)", take_output, offsetof(struct record_values, output)},
+	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", take_length, offsetof(struct record_values, duration)},
 	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children", take_pids,
 	 offsetof(struct record_values, pids)},
 	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children", take_pids,
