@@ -131,7 +131,8 @@ enum clew_object_kind {
 	CLEW_OBJECT_REQUEST = 21,   /* object: address of the request; only where a wake names it */
 	CLEW_OBJECT_TIMER = 22,	    /* object: its callback's address */
 	CLEW_OBJECT_WORK = 23,	    /* object: its function's address */
-	CLEW_OBJECT_KIND_COUNT = 24,
+	CLEW_OBJECT_MEMORY = 24,    /* object: the wait's reason, RECLAIM or COMPACTION; made by the builder, never by BPF */
+	CLEW_OBJECT_KIND_COUNT = 25,
 };
 
 /* Why the kernel lets a task wait, where that says more than its call: clew_wait.reason */

@@ -51,6 +51,7 @@ static const struct {
 	{"by_request", CLEW_CAUSE_REQUEST},
 	{"by_packet", CLEW_CAUSE_PACKET},
 	{"reason_lock", CLEW_REASON_LOCK},
+	{"reason_reclaim", CLEW_REASON_RECLAIM},
 	{"reason_quota", CLEW_REASON_QUOTA},
 	{"lock", CLEW_OBJECT_LOCK},
 	{"cgroup", CLEW_OBJECT_CGROUP},

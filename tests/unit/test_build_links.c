@@ -137,6 +137,42 @@ static void a_place_at_the_device(void **state)
 	synthetic_done(&s);
 }
 
+/* Of a wait for memory what the call is on is not the object: whose limit it is, or what is done for it. */
+static void memory(void **state)
+{
+	static const struct {
+		uint8_t reason, given, kind;
+		uint64_t number;
+	} cases[] = {
+		{CLEW_REASON_RECLAIM, CLEW_OBJECT_FILE, CLEW_OBJECT_MEMORY, CLEW_REASON_RECLAIM},
+		{CLEW_REASON_COMPACTION, CLEW_OBJECT_NONE, CLEW_OBJECT_MEMORY, CLEW_REASON_COMPACTION},
+		{CLEW_REASON_GROUP_RECLAIM, CLEW_OBJECT_CGROUP, CLEW_OBJECT_CGROUP, 55},
+		{CLEW_REASON_NONE, CLEW_OBJECT_FILE, CLEW_OBJECT_FILE, 55},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct synthetic s = {0};
+		struct clew_wait wait = wait_on(SYS_write, cases[i].given, 55);
+		const struct clew_sleep *sleep;
+		struct clew_trace *t;
+
+		wait.reason = cases[i].reason;
+		threads(&s, 1);
+		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
+		sleeps(&s, 2100, 0, 1, wait);
+		comes(&s, 3100, 0, 1, (struct woken){.at = 3010, .context = CLEW_WAKE_TIMER});
+		t = synthetic_trace(&s, 5000, 0);
+		sleep = sleep_of(t, 1, 0);
+		assert_non_null(sleep);
+		assert_int_equal(sleep->kind, cases[i].reason ? CLEW_WAIT_MEMORY : CLEW_WAIT_WRITE);
+		assert_int_equal(sleep->object.kind, cases[i].kind);
+		assert_int_equal(sleep->object.number, cases[i].number);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 /* Whatever the call: a wait that the end of a swap-in ends is one for memory, from the swap device. */
 static void a_swap_in(void **state)
 {
@@ -741,6 +777,7 @@ int main(void)
 		cmocka_unit_test(a_request),
 		cmocka_unit_test(a_place_at_the_device),
 		cmocka_unit_test(a_swap_in),
+		cmocka_unit_test(memory),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),
 		cmocka_unit_test(over_in_parts),

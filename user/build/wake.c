@@ -159,7 +159,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
 	/* What the call is on, memory is not. */
 	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
-		return (struct clew_object){.descriptor = -1};
+		return (struct clew_object){.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};
 	return (struct clew_object){
 		.number = wait->object,
 		.device = wait->device,

@@ -213,9 +213,8 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		return true;
 	}
 	if (segment->late) {
-		fputs(segment->late == CLEW_LATE_SLACK ? "slept on past its time, within its timer's slack"
-						       : "slept on past its time, as the timer's interrupt came late",
-		      out);
+		fputs(segment->kind == CLEW_WAIT_SLEEP ? "slept on past its time, " : "waited on past its timeout, ", out);
+		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack" : "as the timer's interrupt came late", out);
 		return true;
 	}
 	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {

@@ -93,7 +93,7 @@ static const char *object_kind_name(unsigned kind)
 		[CLEW_OBJECT_ANONYMOUS] = "anonymous", [CLEW_OBJECT_FUTEX] = "futex",	    [CLEW_OBJECT_PATH] = "file",
 		[CLEW_OBJECT_CHILD] = "child",	       [CLEW_OBJECT_FUNCTION] = "function", [CLEW_OBJECT_IPC] = "ipc",
 		[CLEW_OBJECT_LOCK] = "lock",	       [CLEW_OBJECT_CGROUP] = "cgroup",	    [CLEW_OBJECT_REQUEST] = "request",
-		[CLEW_OBJECT_TIMER] = "timer",	       [CLEW_OBJECT_WORK] = "work",
+		[CLEW_OBJECT_TIMER] = "timer",	       [CLEW_OBJECT_WORK] = "work",	    [CLEW_OBJECT_MEMORY] = "memory",
 	};
 
 	return kind < CLEW_OBJECT_KIND_COUNT && names[kind] ? names[kind] : "unknown";
@@ -414,6 +414,9 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 	case CLEW_OBJECT_CGROUP:
 		ret->path = clew_trace_cgroup(trace, object->number);
 		snprintf(ret->name, sizeof(ret->name), "cgroup %s", ret->path ?: "unknown");
+		break;
+	case CLEW_OBJECT_MEMORY:
+		snprintf(ret->name, sizeof(ret->name), object->number == CLEW_REASON_COMPACTION ? "memory compaction" : "memory reclaim");
 		break;
 	case CLEW_OBJECT_ANONYMOUS:
 		snprintf(ret->name, sizeof(ret->name), "anonymous descriptor");

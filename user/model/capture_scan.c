@@ -14,6 +14,7 @@ static const char *const object_words[CLEW_OBJECT_KIND_COUNT] = {
 	[CLEW_OBJECT_PATH] = "path",	     [CLEW_OBJECT_CHILD] = "child",	    [CLEW_OBJECT_FUNCTION] = "function",
 	[CLEW_OBJECT_IPC] = "ipc",	     [CLEW_OBJECT_LOCK] = "lock",	    [CLEW_OBJECT_CGROUP] = "cgroup",
 	[CLEW_OBJECT_REQUEST] = "request",   [CLEW_OBJECT_TIMER] = "timer",	    [CLEW_OBJECT_WORK] = "work",
+	[CLEW_OBJECT_MEMORY] = "memory",
 };
 
 const char *capture_object_word(unsigned kind)
