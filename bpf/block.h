@@ -316,7 +316,7 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 	record->from_device = 0;
 	record->file_device = 0;
 	record->contiguous = 0;
-	record->reserved = 0;
+	record->call = event == CLEW_BIO_QUEUE ? place_call(place) : 0;
 	return record;
 }
 

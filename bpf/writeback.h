@@ -124,6 +124,7 @@ static __always_inline bool tell_sync(struct place *place, struct inode *inode, 
 	record->inode = BPF_CORE_READ(inode, i_ino);
 	record->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	record->sync = data_only;
+	record->call = place_call(place);
 	record_submit(record);
 	send_inode(number_of(inode), place->cpu, bpf_ktime_get_ns());
 	return true;

@@ -396,7 +396,7 @@ struct clew_bio {
 	__u32 operation;  /* as in the kernel: low 8 bits what, above them flags */
 	__u32 task;	  /* serial, 0 none (an interrupt) */
 	__u32 contiguous; /* so many of its bytes, from the first, are one stretch of the file from `index`; 0 unknown */
-	__u32 reserved;
+	__u32 call;	  /* number of the system call that `task` is in, and 1; 0 none, or of 32 bits */
 };
 
 /* clew_header.flags of REQUEST */
@@ -531,7 +531,7 @@ struct clew_writeback {
 	__u16 reason; /* enum wb_reason of the kernel: 0 background, 1 memory, 2 sync, 3 periodic, ... */
 	__u8 sync;    /* it waits for what it writes; SYNC_ENTER: data only */
 	__u8 for_sync;
-	__u32 reserved;
+	__u32 call; /* of SYNC_ENTER, as clew_bio.call */
 };
 
 /* clew_header.flags of JOURNAL */

@@ -10,6 +10,7 @@ writer of each page is the one in the stamp on the disk.
 
 import collections
 
+from _flusher import ORDERS
 from _graph import SLACK
 
 PAGE = 4096
@@ -18,7 +19,7 @@ FOLIO = 64  # pages: no folio of these files is larger
 WRITES = ("write", "part", "store", "direct")
 DROPS = ("truncate", "punch", "delete")
 
-Pass = collections.namedtuple("Pass", "queued issued completed sector writers before evidence reason submitter index")  # before: writers but for those while it was on its way
+Pass = collections.namedtuple("Pass", "queued issued completed sector writers before evidence reason by submitter index")  # before: writers but for those while it was on its way
 
 
 class Pages:
@@ -37,7 +38,7 @@ class Pages:
                 for i in range((stretch["bytes"] + PAGE - 1) // PAGE):
                     self.passes[(request["dev"], stretch["ino"])][first + i].append(
                         Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + 8 * i, writers, before,
-                             stretch["evidence"], request["reason"], (request["submitter"] or {}).get("tid"), index))
+                             stretch["evidence"], request["reason"], request["reason_by"].get("tid"), request["submitter"].get("tid"), index))
         for pages in self.passes.values():
             for passes in pages.values():
                 passes.sort()
@@ -147,24 +148,58 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
     return story
 
 
-def judge_reason(tally, name, system, acts, inode, passes):
-    """Why requests were made while one act alone was going on."""
+def judge_order(tally, where, taken, flushers):
+    """Of what a flusher writes the kernel itself says why. False: it was none who wrote."""
+    said = flushers.words(taken.submitter, taken.queued)
+    if said is None:
+        # btrfs has workers write for a flusher.
+        if taken.submitter in flushers.stints and taken.reason in ORDERS - flushers.lately(taken.queued):
+            tally.count["reason wrong"] += 1
+            tally.note("reason", f"{where}: reason {taken.reason}, but that flusher is at no order")
+        return False
+    if taken.reason not in said:
+        tally.count["reason wrong"] += 1
+        tally.note("reason", f"{where}: reason {taken.reason}, the kernel says {sorted(said)}")
+        return True
+    tally.count[f"reason {taken.reason}"] += 1
+    if taken.reason in ("background", "throttled") and taken.by is not None:
+        by = flushers.woken_by(taken.submitter, taken.queued)
+        tally.count["woken"] += 1
+        if taken.by not in by:
+            tally.note("reason", f"{where}: woken by {taken.by}, the kernel says {sorted(by)}")
+    return True
+
+
+def words_of(act, taken, system):
+    """Why pages may be written while that act alone is going on; None: anything goes."""
+    if act["what"] == "direct":
+        # btrfs takes it through the page cache, and nothing says why it then writes.
+        return ["direct", "fsync"] + (["unknown"] if system == "btrfs" else [])
+    if act["call"] == "syncfs":
+        return ["sync", "journal"]
+    if act["call"] == "rest":
+        return ["journal"]
+    if act["what"] in ("truncate", "punch") and act["tid"] == taken.submitter:
+        # Some file systems write before they drop: nobody's word for that.
+        return ["unknown"]
+    if act["what"] in ("sync", "range"):
+        return ["fsync"] if act["tid"] == taken.submitter else ["fsync", "journal"]
+    return None
+
+
+def judge_reason(tally, name, system, acts, inode, passes, flushers):
+    """Why requests were made: by the kernel's word where a flusher made them, else while one act alone was going on."""
     for taken in passes:
+        if judge_order(tally, f"{name}: request {taken.index} at {taken.queued} by {taken.submitter}", taken, flushers):
+            continue
         during = [a for a in acts if a["before"] - SLACK <= taken.queued <= a["after"] + SLACK and a["ino"] in (0, inode) and a["what"] not in WRITES[:3]]
-        if len(during) != 1:
+        words = words_of(during[0], taken, system) if len(during) == 1 else None
+        if words is None:
             continue
         act = during[0]
-        if act["what"] == "direct":
-            # btrfs takes it through the page cache, and nothing says why it then writes.
-            words = ["direct", "fsync"] + (["unknown"] if system == "btrfs" else [])
-        elif act["call"] == "syncfs":
-            words = ["sync", "journal"]
-        elif act["what"] == "rest" or act["call"] == "periodic":
-            words = act["call"].split("|")
-        elif act["what"] in ("sync", "range"):
-            words = ["fsync"] if act["tid"] == taken.submitter else ["fsync", "journal"]
-        else:
-            continue
+        # A worker writes for a flusher that may be at its next order by now.
+        if taken.submitter != act["tid"]:
+            words = set(words) | flushers.lately(taken.queued)
         if taken.reason in words:
             tally.count["reason"] += 1
         elif system == "btrfs" and taken.reason == "unknown" and taken.submitter != act["tid"]:
@@ -172,7 +207,7 @@ def judge_reason(tally, name, system, acts, inode, passes):
             tally.count["reason unknown"] += 1
         else:
             tally.count["reason wrong"] += 1
-            tally.note("reason", f"{name}: request {taken.index} during {act['call']} of {act['tid']}, by {taken.submitter}: reason {taken.reason}, not {words}")
+            tally.note("reason", f"{name}: request {taken.index} during {act['call']} of {act['tid']}, by {taken.submitter}: reason {taken.reason}, not {sorted(words)}")
 
 
 def judge_disk(tally, name, graph, file, stories, pages, racing):
@@ -206,8 +241,8 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
             tally.note("stamp", f"{name}: inode {file['ino']} page {page}: the disk has {tid}'s, clew says {[sorted(writers) for writers in since]}")
 
 
-def compare(tally, name, graph, capture):
-    """Judges one run of a workload; `capture` is a Pages."""
+def compare(tally, name, graph, capture, flushers):
+    """Judges one run of a workload; `capture` is a Pages, `flushers` what the kernel says of them."""
     racing = name.startswith("race") or name.startswith("throttle") or name.startswith("memory") or name.startswith("background")
     acts = sorted((a for a in graph["acts"]), key=lambda a: a["before"])
     files = {file["ino"]: file for file in graph["files"]}
@@ -221,7 +256,7 @@ def compare(tally, name, graph, capture):
         for page in sorted(wanted | set(found)):
             stories[page] = judge_page(tally, name, own, inode, page, found.get(page, []), racing)
         if not name.startswith("race"):
-            judge_reason(tally, name, graph["system"], own, inode, {p.index: p for passes in found.values() for p in passes}.values())
+            judge_reason(tally, name, graph["system"], own, inode, {p.index: p for passes in found.values() for p in passes}.values(), flushers)
         if inode in files:
             judge_disk(tally, name, graph, files[inode], stories, found, racing)
 

@@ -2,7 +2,6 @@
 """Edges and waits of workloads on the page cache: who pays for whose write, read-ahead, commits, and pauses."""
 
 from _graph import SLACK
-from _live import GUEST
 
 
 def _during(act, at):
@@ -63,39 +62,34 @@ def check_journal(tally, name, graph, edges, waits):
             tally.count["journal"] += 1
         else:
             tally.note("journal", f"{name}: fsync of {act['tid']} at {act['before']}: in the commit {sorted(found)}, not {sorted(members)}")
-        if graph["system"] == "ext4" and not any(w["kind"] == "journal" and w["tid"] == act["tid"] and _during(act, w["start"]) for w in waits):
-            near = [(w["kind"], w["call"]) for w in waits if w["tid"] == act["tid"] and _during(act, w["start"])]
+        # Who loses its CPU for long enough sleeps for the pages alone: the commit is over by then.
+        near = [w for w in waits if w["tid"] == act["tid"] and _during(act, w["start"])]
+        for_pages = [w for w in near if any(part["kind"] == "request" for part in w["ended_by"]["through"])]
+        near = [(w["kind"], w["call"]) for w in near]
+        if graph["system"] == "ext4" and act["slept"] > len(for_pages) and not any(kind == "journal" for kind, _ in near):
             tally.note("journal", f"{name}: fsync of {act['tid']} at {act['before']} has no wait for the journal: {near}")
 
 
-def check_throttle(tally, name, graph, edges, waits):
-    """Two that write more than the limit allows pause, and each may be the other's reason."""
-    writers = {a["tid"] for a in graph["acts"] if a["what"] == "write"}
-    for tid in writers:
-        pauses = [w for w in waits if w["tid"] == tid and w["kind"] == "throttle" and graph["start"] <= w["start"] <= graph["end"]]
-        if not pauses:
-            tally.note("throttle", f"{name}: {tid} has no wait of kind throttle")
+def check_throttle(tally, name, graph, edges, waits, flushers):
+    """Two that write more than the limit allows pause as often as the kernel says, and each may be the other's reason."""
+    writes = [a for a in graph["acts"] if a["what"] == "write"]
+    for tid in {a["tid"] for a in writes}:
+        pauses = [at for at in flushers.pauses.get(tid, ()) if graph["start"] <= at <= graph["end"]]
+        found = [w for w in waits if w["tid"] == tid and w["kind"] == "throttle" and graph["start"] <= w["start"] <= graph["end"]]
+        tally.count["pause"] += len(found)
+        if len(found) != len(pauses):
+            tally.note("throttle", f"{name}: {tid} has {len(found)} waits of kind throttle, the kernel says {len(pauses)}")
             continue
-        tally.count["pause"] += len(pauses)
+        others = {a["tid"] for a in writes if a["tid"] != tid and pauses and a["after"] < pauses[-1]}
         named = {p["tid"] for e in edges if e["type"] == "throttle" for to in e["to"] if to["tid"] == tid and graph["start"] <= to["at"] <= graph["end"]
                  for p in e["from"] + e["candidates"]}
-        if named & (writers - {tid}):
-            tally.count["throttle"] += 1
+        if others <= named:
+            tally.count["throttle"] += len(others)
         else:
-            tally.note("throttle", f"{name}: {tid} paused {len(pauses)} times, because of {sorted(named)}, not of {sorted(writers - {tid})}")
+            tally.note("throttle", f"{name}: {tid} paused {len(pauses)} times, because of {sorted(named)}, not of {sorted(others)}")
 
 
-def check_memory(tally, name, graph, capture):
-    """A writer in a group without room has the flusher write for that reason."""
-    reasons = {p.reason for file in graph["files"] for passes in capture.passes[(file["dev"], file["ino"])].values() for p in passes}
-    if "memory" in reasons:
-        tally.count["memory"] += 1
-    elif not GUEST:
-        # With the unified hierarchy a group may have its own limit of dirty pages.
-        tally.note("memory", f"{name}: reasons {sorted(reasons)}")
-
-
-def compare_waiting(tally, name, graph, capture, edges, waits):
+def compare_waiting(tally, name, graph, capture, edges, waits, flushers):
     what = graph["variant"].partition("-")[0]
     if what == "pays":
         check_writeback(tally, name, graph, capture, edges)
@@ -104,7 +98,5 @@ def compare_waiting(tally, name, graph, capture, edges, waits):
     elif what == "journal" and graph["system"] != "btrfs":
         # There an fsync writes a log of its own, and waits for no commit.
         check_journal(tally, name, graph, edges, waits)
-    elif what == "memory":
-        check_memory(tally, name, graph, capture)
     elif what == "throttle":
-        check_throttle(tally, name, graph, edges, waits)
+        check_throttle(tally, name, graph, edges, waits, flushers)

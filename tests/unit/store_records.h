@@ -208,6 +208,7 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->bio.operation = random_value(random);
 		any->bio.task = random_value(random);
 		any->bio.contiguous = random_value(random);
+		any->bio.call = random_value(random);
 		return sizeof(any->bio);
 	case CLEW_KIND_REQUEST:
 		any->request.request = random_value(random);
@@ -272,6 +273,7 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->writeback.reason = random_value(random);
 		any->writeback.sync = random_value(random);
 		any->writeback.for_sync = random_value(random);
+		any->writeback.call = random_value(random);
 		return sizeof(any->writeback);
 	case CLEW_KIND_JOURNAL:
 		any->journal.device = random_value(random);

@@ -468,6 +468,7 @@ static void test_reasons(void **state)
 	writes(&s, 3000, 2, FILE_B, 0, 4);
 	/* Background, begun for a dirtier. */
 	WRITEBACK(&s, 5000, CLEW_WRITEBACK_WAKE, .task = 2, .device = DISK);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5001, .work = 0x10, .function = 1);
 	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
 	WRITEBACK(&s, 6001, CLEW_WRITEBACK_INODE_BEGIN, .task = FLUSH, .inode = FILE_A, .device = SYSTEM);
 	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
@@ -515,6 +516,73 @@ static void test_reasons(void **state)
 	assert_int_equal(edge->from_at, 40002);
 	assert_int_equal(edge->to_at, 41000);
 	assert_non_null(edge_of(trace, CLEW_EDGE_JOURNAL, 2, 5));
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+static void stint(struct synthetic *s, uint64_t at, uint64_t work, unsigned reason, uint32_t device, unsigned page)
+{
+	WRITEBACK(s, at, CLEW_WRITEBACK_START, .task = FLUSH, .work = work, .reason = reason, .device = device);
+	writes_out(s, at + 100, 0x100, FLUSH, 800 + 8 * page, FILE_A, page, 1);
+	WRITEBACK(s, at + 1900, CLEW_WRITEBACK_END, .task = FLUSH, .work = work, .reason = reason, .device = device);
+}
+
+/* In a call of task 4. */
+static void writes_in(struct synthetic *s, uint64_t at, unsigned call, unsigned page)
+{
+	BIO(s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800 + 8 * page, .inode = FILE_A, .index = page, .file_device = SYSTEM,
+	    .bytes = 4096, .contiguous = 4096, .device = DISK, .operation = WRITE, .task = 4, .call = call + 1);
+	issue(s, at + 100, 0x101, 0x100, 800 + 8 * page, 1);
+	complete(s, at + 200, 0x101, 800 + 8 * page, 1);
+}
+
+static void assert_reason(const struct clew_trace *trace, unsigned request, unsigned reason, uint32_t task)
+{
+	assert_int_equal(reason_of(trace, request), reason);
+	assert_int_equal(reason_task_of(trace, request), task);
+}
+
+/* A flusher comes back to an order for more pages; who had it begin is who queued the flusher's item, and nobody else. */
+static void test_orders(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 0, 10);
+	/* A sync in two pieces, then a background pass that the wake was for, in two as well. */
+	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WRITEBACK(&s, 5100, CLEW_WRITEBACK_WAKE, .task = 2, .device = DISK);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5101, .work = 0x10, .function = 1);
+	stint(&s, 6000, 0x99, 2, SYSTEM, 0);
+	stint(&s, 8000, 0x99, 2, SYSTEM, 1);
+	stint(&s, 10000, 0x77, 0, DISK, 2);
+	stint(&s, 12000, 0x77, 0, DISK, 3);
+	/* At its next item, which a timer queued, nobody has woken it; and an order's address is used again. */
+	WORK(&s, 20000, .context = CLEW_WAKE_TIMER, .worker = FLUSH, .queuer = 1, .queued = 19000, .work = 0x10, .function = 1);
+	stint(&s, 21000, 0x77, 0, DISK, 4);
+	stint(&s, 23000, 0x99, 3, DISK, 5);
+	/* For free space: no reason that has a name. */
+	WRITEBACK(&s, 30000, CLEW_WRITEBACK_QUEUE, .task = 4, .work = 0x98, .reason = 5, .device = SYSTEM);
+	WORK(&s, 30500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 4, .queued = 30001, .work = 0x10, .function = 1);
+	WRITEBACK(&s, 30600, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_A, .device = SYSTEM, .call = SYS_fsync + 1);
+	stint(&s, 31000, 0x98, 5, SYSTEM, 6);
+	/* In its sync a task writes for that, in another call it does not; and one call tells nothing of itself. */
+	writes_in(&s, 41000, SYS_fsync, 7);
+	writes_in(&s, 42000, SYS_fallocate, 8);
+	writes_in(&s, 43000, SYS_sync_file_range, 9);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_reason(trace, 0, CLEW_REQUEST_REASON_SYNC, 3);
+	assert_reason(trace, 1, CLEW_REQUEST_REASON_SYNC, 3);
+	assert_reason(trace, 2, CLEW_REQUEST_REASON_BACKGROUND, 2);
+	assert_reason(trace, 3, CLEW_REQUEST_REASON_BACKGROUND, 2);
+	assert_reason(trace, 4, CLEW_REQUEST_REASON_BACKGROUND, CLEW_NO_TASK);
+	assert_reason(trace, 5, CLEW_REQUEST_REASON_PERIODIC, CLEW_NO_TASK);
+	assert_reason(trace, 6, CLEW_REQUEST_REASON_UNKNOWN, 4);
+	assert_reason(trace, 7, CLEW_REQUEST_REASON_FSYNC, 4);
+	assert_reason(trace, 8, CLEW_REQUEST_REASON_UNKNOWN, CLEW_NO_TASK);
+	assert_reason(trace, 9, CLEW_REQUEST_REASON_FSYNC, 4);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
@@ -607,6 +675,7 @@ static void test_throttle(void **state)
 	/* From there the file system's disk is known. */
 	writes_out(&s, 5000, 0x100, FLUSH, 800, FILE_A, 0, 1);
 	WRITEBACK(&s, 10000, CLEW_WRITEBACK_WAKE, .task = 1, .device = DISK);
+	WORK(&s, 10500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 1, .queued = 10001, .work = 0x10, .function = 1);
 	WRITEBACK(&s, 11000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
 	sleeps(&s, 12000, 0, 1, wait);
 	writes_out(&s, 13000, 0x100, FLUSH, 808, FILE_A, 1, 1);
@@ -712,6 +781,7 @@ int main(void)
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_twice_in_one_pass),
 		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_late_workers),
 		cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_throttle),

@@ -135,6 +135,7 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->bio, index);
 		NUMBER(&any->bio, parent);
 		NUMBER(&any->bio, contiguous);
+		NUMBER(&any->bio, call);
 		break;
 	case CLEW_KIND_REQUEST:
 		NUMBER(&any->request, request);
@@ -199,6 +200,7 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->writeback, reason);
 		NUMBER(&any->writeback, sync);
 		NUMBER(&any->writeback, for_sync);
+		NUMBER(&any->writeback, call);
 		break;
 	case CLEW_KIND_JOURNAL:
 		NUMBER(&any->journal, device);

@@ -10,11 +10,12 @@
 #include <build/block.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 
 /* What the flusher is asked for, as the kernel numbers it. */
 enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
 
-/* ns: a dirtier that had the background pass begun and is made to wait sleeps at once. */
+/* ns: a dirtier that has the background pass begun queues the flusher's work item at once, and sleeps if it is made to wait. */
 #define WAKE_NEAR 10000000ull
 /* ns in which what was dirtied counts half. */
 #define DIRTY_FADE  1000000000ull
@@ -36,11 +37,13 @@ struct dirty_system {
 	struct dirtier dirtiers[BUILD_DIRTIERS];
 };
 
-/* A flusher's time with one order. */
+/* A flusher's time with one order, or a part of it. */
 struct stint {
 	uint64_t began, ended; /* began 0: none; ended UINT64_MAX: it goes on */
+	uint64_t work;
 	struct why_written why;
 	uint32_t disk;
+	uint16_t asked;
 };
 
 /* What a task writes. */
@@ -50,11 +53,13 @@ struct flush {
 	uint64_t awaited;
 	uint32_t awaited_device;
 	uint32_t device, sync_device;
-	uint32_t sync_call;
+	uint32_t sync_call; /* its number among the task's own */
+	uint32_t sync_in;   /* and which one it is */
 	uint32_t pass, sync_pass;
 	struct stint now, past; /* the flusher's orders it is or was at last, and before that */
 	bool syncs;
 	bool commits;
+	bool next; /* it is at its next work item */
 };
 
 static struct flush *flush_get(struct clew_builder *builder, uint32_t serial)
@@ -70,8 +75,10 @@ static struct flush *flush_get(struct clew_builder *builder, uint32_t serial)
 
 void build_flush_next(struct task *task)
 {
-	if (task->flush)
-		task->flush->commits = task->flush->syncs = false;
+	if (!task->flush)
+		return;
+	task->flush->commits = task->flush->syncs = false;
+	task->flush->next = true;
 }
 
 void build_flush_done(struct clew_builder *builder, struct task *task)
@@ -125,13 +132,35 @@ static int feed_queue(struct clew_builder *builder, const struct clew_writeback 
 	return 0;
 }
 
-static struct why_written why_of_order(const struct clew_builder *builder, const struct clew_writeback *record)
+/* Who had the flusher's work item queued for the background pass, if that is the item it is at. */
+static uint32_t waker_of(const struct clew_builder *builder, const struct task *task, const struct background *background)
+{
+	const struct clew_link *queued;
+	struct links links = {0};
+
+	if (!background || background->task == CLEW_NO_TASK || !build_work_links(builder, task, builder->now, &links) || !links.count)
+		return CLEW_NO_TASK;
+	queued = &links.of[0];
+	return queued->task == background->task && queued->at >= background->at && queued->at - background->at < WAKE_NEAR
+		       ? background->task
+		       : CLEW_NO_TASK;
+}
+
+/* An order is told once: a flusher that comes back to it for more pages tells where it was only. */
+static struct why_written why_of_order(const struct clew_builder *builder, const struct task *task, const struct clew_writeback *record)
 {
 	const struct writeback_table *table = &builder->writebacks;
-	const struct order *order = record->work ? known_entry(&table->orders, &table->all_orders, record->work) : NULL;
-	const struct background *background = known_entry(&table->wakes, &table->all_wakes, record->device);
-	struct why_written why = {.task = order && order->at ? order->task : CLEW_NO_TASK};
+	const uint64_t *known = record->work ? map_get(&table->orders, record->work, 0) : NULL;
+	struct order *order = known ? (struct order *)table->all_orders.data + *known : NULL;
+	const struct flush *flush = task->flush;
+	struct why_written why = {.task = CLEW_NO_TASK};
 
+	if (order && order->at) {
+		why.task = order->task;
+		order->at = 0;
+	} else if (!flush->next && flush->now.began && flush->now.work == record->work && flush->now.asked == record->reason) {
+		return flush->now.why;
+	}
 	switch (record->reason) {
 	case ASKED_MEMORY:
 		why.reason = CLEW_REQUEST_REASON_MEMORY;
@@ -142,11 +171,13 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 	case ASKED_PERIODIC:
 		why.reason = CLEW_REQUEST_REASON_PERIODIC;
 		break;
-	default:
+	case ASKED_BACKGROUND:
 		why.reason = CLEW_REQUEST_REASON_BACKGROUND;
-		if (why.task == CLEW_NO_TASK && background)
-			why.task = background->task;
+		if (why.task == CLEW_NO_TASK)
+			why.task = waker_of(builder, task, known_entry(&table->wakes, &table->all_wakes, record->device));
 		break;
+	default: /* for free space, say: nobody's word for it */
+		why.reason = CLEW_REQUEST_REASON_UNKNOWN;
 	}
 	return why;
 }
@@ -154,27 +185,28 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 static int feed_start(struct clew_builder *builder, const struct clew_writeback *record)
 {
 	struct flush *flush = flush_get(builder, record->task);
+	struct stint stint = {
+		.began = builder->now,
+		.ended = UINT64_MAX,
+		.work = record->work,
+		.disk = record->device,
+		.asked = record->reason,
+	};
 
 	if (!flush)
 		return build_nobody(record->task) ? 0 : -ENOMEM;
+	stint.why = why_of_order(builder, build_task_find(builder, record->task), record);
 	flush->past = flush->now;
 	flush->past.ended = earlier(flush->past.ended, builder->now);
-	flush->now = (struct stint){
-		.began = builder->now,
-		.ended = UINT64_MAX,
-		.why = why_of_order(builder, record),
-		.disk = record->device,
-	};
+	flush->now = stint;
+	flush->next = false;
 	return 0;
 }
 
 static int feed_end(struct clew_builder *builder, const struct clew_writeback *record)
 {
 	struct task *task = build_task_find(builder, record->task);
-	const uint64_t *known = map_get(&builder->writebacks.orders, record->work, 0);
 
-	if (known)
-		((struct order *)builder->writebacks.all_orders.data)[*known].at = 0;
 	if (task && task->flush)
 		task->flush->now.ended = earlier(task->flush->now.ended, builder->now);
 	return 0;
@@ -222,6 +254,7 @@ static int feed_sync(struct clew_builder *builder, const struct clew_writeback *
 	flush->sync_inode = record->inode;
 	flush->sync_device = record->device;
 	flush->sync_call = task->call_id;
+	flush->sync_in = record->call;
 	flush->sync_pass = ++builder->writebacks.passes;
 	return builder->sink.touch ? builder->sink.touch(builder->sink.context, &touch) : 0;
 }
@@ -249,9 +282,17 @@ int build_feed_writeback(struct clew_builder *builder, const struct clew_writeba
 
 /* ---- why a bio is queued ---- */
 
-static bool syncs_now(const struct task *task)
+/* Whether a task syncs, and writes that for it. Of another, whom it works for, it may be at its next call by now. */
+static bool syncs_for(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record, uint64_t at)
 {
-	return task->flush && task->flush->syncs && task->call_id <= task->flush->sync_call + 1;
+	const struct flush *flush = task->flush;
+	bool own = at == builder->now;
+
+	/* Some calls write before they drop pages, and are no sync. */
+	if (!flush->syncs || (own && record->call != flush->sync_in))
+		return false;
+	return task->call_id <= flush->sync_call + 1 ||
+	       (own && record->inode == flush->sync_inode && record->file_device == flush->sync_device);
 }
 
 static const struct stint *stint_at(const struct flush *flush, uint64_t at)
@@ -270,6 +311,9 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 	struct why_written why = {.reason = CLEW_REQUEST_REASON_UNKNOWN};
 	const struct stint *stint;
 
+	/* Nothing else tells of this one. */
+	if (task && at == builder->now && record->call == SYS_sync_file_range + 1)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial};
 	if (!flush)
 		return why;
 	if (flush->commits)
@@ -287,10 +331,7 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 			if (background && background->throttled && background->task == why.task)
 				why.reason = CLEW_REQUEST_REASON_THROTTLED;
 		}
-	} else if (flush->syncs && at == builder->now && record->inode == flush->sync_inode && record->file_device == flush->sync_device) {
-		/* Of another, whom it works for, that is not enough: it may be at its next call by now. */
-		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
-	} else if (syncs_now(task)) {
+	} else if (syncs_for(builder, task, record, at)) {
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
 	}
 	return why;
@@ -319,8 +360,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
 		return (struct why_written){0};
 	why = why_in_task(builder, task, record, builder->now);
-	/* A worker writes for who queued its item, and that one for who queued its own. */
-	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker)
+	/* A worker writes for who queued its item, and that one for who queued its own; not a flusher at an order. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && !(task->flush && stint_at(task->flush, builder->now)))
 		build_work_links(builder, task, builder->now, &links);
 	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
 		if (!build_nobody(links.of[i].task))

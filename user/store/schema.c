@@ -295,6 +295,7 @@ static const struct table_column bio_columns[] = {
 	BIO(index, STORE_KEYED, "inode"),
 	BIO(parent, STORE_PLAIN, NULL),
 	BIO(contiguous, STORE_SAME, "bytes"),
+	BIO_BY(call, "task", "flags"),
 };
 
 #define REQUEST(member, coding, reference) AT(#member, struct clew_request, member, 0, coding, reference, 0)
@@ -377,6 +378,7 @@ static const struct table_column writeback_columns[] = {
 	BY(struct clew_writeback, reason, "task", "flags"),
 	BY(struct clew_writeback, sync, "task", "flags"),
 	BY(struct clew_writeback, for_sync, "task", "flags"),
+	BY(struct clew_writeback, call, "task", "flags"),
 };
 
 #define JOURNAL(member, coding, reference) AT(#member, struct clew_journal, member, 0, coding, reference, 0)
