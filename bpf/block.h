@@ -275,12 +275,9 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 static __always_inline void tell_range(struct place *place, struct bio *bio, struct walk *walk)
 {
 	struct clew_writeback *record;
-	struct call call;
+	__u32 call = place_call(place);
 
-	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || place->level != LEVEL_TASK || (place->task->flags & PF_KTHREAD))
-		return;
-	read_call(place->task, &call);
-	if (call.number != CALL_SYNC_FILE_RANGE)
+	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || call != CALL_SYNC_FILE_RANGE + 1)
 		return;
 	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, bpf_ktime_get_ns(), sizeof(*record));
 	if (!record)
@@ -291,6 +288,7 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 	record->device = walk->stretch.device;
 	record->task = place_serial(place);
 	record->sync = 1;
+	record->call = call;
 	record_submit(record);
 }
 

@@ -77,17 +77,6 @@ static __always_inline __u32 place_serial(const struct place *place)
 	return place->level == LEVEL_TASK ? serial_of_current(place->cpu_state, place->task) : 0;
 }
 
-/* The number of the system call that the task here is in, and 1; 0 none, or one of 32 bits. */
-static __always_inline __u32 place_call(const struct place *place)
-{
-	struct pt_regs *regs;
-
-	if (place->level != LEVEL_TASK || place->task->flags & PF_KTHREAD || place->task->thread_info.status & TS_COMPAT)
-		return 0;
-	regs = (struct pt_regs *)bpf_task_pt_regs(place->task);
-	return regs->orig_ax + 1;
-}
-
 static __always_inline __u8 place_context(const struct place *place)
 {
 	switch (place->level) {

@@ -71,6 +71,17 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 	ret_call->number = number;
 }
 
+/* Which one the task here is in, as clew_bio.call. */
+static __always_inline __u32 place_call(const struct place *place)
+{
+	struct call call;
+
+	if (place->level != LEVEL_TASK || place->task->flags & PF_KTHREAD)
+		return 0;
+	read_call(place->task, &call);
+	return call.number + 1;
+}
+
 static __always_inline __u8 class_of(const struct call *call)
 {
 	if (call->number < 0 || call->number >= CLEW_CALL_COUNT)

@@ -396,7 +396,7 @@ struct clew_bio {
 	__u32 operation;  /* as in the kernel: low 8 bits what, above them flags */
 	__u32 task;	  /* serial, 0 none (an interrupt) */
 	__u32 contiguous; /* so many of its bytes, from the first, are one stretch of the file from `index`; 0 unknown */
-	__u32 call;	  /* number of the system call that `task` is in, and 1; 0 none, or of 32 bits */
+	__u32 call;	  /* number of the system call that `task` is in, and 1; 0 none */
 };
 
 /* clew_header.flags of REQUEST */

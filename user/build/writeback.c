@@ -10,7 +10,6 @@
 #include <build/block.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 
 /* What the flusher is asked for, as the kernel numbers it. */
 enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
@@ -311,9 +310,6 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 	struct why_written why = {.reason = CLEW_REQUEST_REASON_UNKNOWN};
 	const struct stint *stint;
 
-	/* Nothing else tells of this one. */
-	if (task && at == builder->now && record->call == SYS_sync_file_range + 1)
-		return (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial};
 	if (!flush)
 		return why;
 	if (flush->commits)
