@@ -6,6 +6,7 @@ pass happens: it has the reason that the kernel gave it, whatever the test meant
 """
 
 import collections
+import glob
 import os
 import re
 
@@ -21,12 +22,16 @@ LINE = re.compile(r"^ *.*-(\d+) +\[\d+\] .{4,6} +([0-9.]+): (\w+): bdi ([^ ]+):?
 LATE = 10**9  # ns
 ROUND = 1000  # ns: its times are in us
 
-Stint = collections.namedtuple("Stint", "began ended reason disk")
+Stint = collections.namedtuple("Stint", "began ended reason disk left pages")
 
 
 def _write(path, text):
     with open(path, "w", encoding="ascii") as file:
         file.write(text)
+
+
+def _left(text):
+    return int(re.search(r"nr_pages=(-?\d+)", text)[1])
 
 
 class Watch:
@@ -40,7 +45,8 @@ class Watch:
         try:
             os.mkdir(self.path)
             _write(f"{self.path}/trace_clock", "mono")
-            _write(f"{self.path}/buffer_size_kb", "1024")
+            _write(f"{self.path}/buffer_size_kb", "4096")
+            _write(f"{self.path}/events/writeback/balance_dirty_pages/filter", "pause > 0")
             for event in EVENTS:
                 _write(f"{self.path}/events/writeback/{event}/enable", "1")
         except OSError:
@@ -54,8 +60,16 @@ class Watch:
         for event in EVENTS:
             _write(f"{self.path}/events/writeback/{event}/enable", "0")
         with open(f"{self.path}/trace", encoding="utf-8", errors="replace") as file:
-            self.lines = [line.rstrip("\n") for line in file if not line.startswith("#")]
+            lines = [line.rstrip("\n") for line in file if not line.startswith("#")]
+        # With a part of it missing it says something that was not so.
+        if not any(self._overruns()):
+            self.lines = lines
         self._remove()
+
+    def _overruns(self):
+        for path in glob.glob(f"{self.path}/per_cpu/cpu*/stats"):
+            with open(path, encoding="ascii") as file:
+                yield int(re.search(r"^overrun: (\d+)", file.read(), re.MULTILINE)[1])
 
     def _remove(self):
         try:
@@ -68,19 +82,20 @@ class Flushers:
     """Stints of flushers, in order: each from when it begins with some pages of an order until these are written."""
 
     def __init__(self, lines):
+        self.known = lines is not None
         self.stints = collections.defaultdict(list)
         self.wakes = collections.defaultdict(list)
         self.pauses = collections.defaultdict(list)  # of who dirties too much
-        for line in lines:
+        for line in lines or ():
             match = LINE.match(line)
             if not match:
                 continue
             tid, at, event, disk = int(match[1]), round(float(match[2]) * 1e6) * 1000, match[3], match[4].rstrip(":")
             stints = self.stints.get(tid)
             if event == "writeback_start":
-                self.stints[tid].append(Stint(at - ROUND, None, re.search(r"reason=(\w+)", match[5])[1], disk))
+                self.stints[tid].append(Stint(at - ROUND, None, re.search(r"reason=(\w+)", match[5])[1], disk, _left(match[5]), 0))
             elif event == "writeback_written" and stints and stints[-1].ended is None:
-                stints[-1] = stints[-1]._replace(ended=at + ROUND)
+                stints[-1] = stints[-1]._replace(ended=at + ROUND, pages=stints[-1].left - _left(match[5]))
             elif event == "balance_dirty_pages" and int(re.search(r" pause=(-?\d+)", match[5])[1]) > 0:
                 self.pauses[tid].append(at)
             elif event == "writeback_wake_background":
@@ -104,6 +119,7 @@ class Flushers:
         return {word for stints in self.stints.values() for s in stints if s.began - SLACK <= at and (s.ended is None or at <= s.ended + LATE)
                 for word in WORDS.get(s.reason, ())}
 
-    def says(self, words):
-        """Whether any of them had something to do for a reason that may be called so."""
-        return any(set(words) & set(WORDS.get(s.reason, ())) for stints in self.stints.values() for s in stints)
+    def says(self, words, disks):
+        """Whether any of them wrote pages of these disks for a reason that may be called so."""
+        return any(s.pages > 0 and (s.disk in disks or s.disk.startswith("btrfs")) and set(words) & set(WORDS.get(s.reason, ()))
+                   for stints in self.stints.values() for s in stints)

@@ -31,13 +31,15 @@ class Pages:
         for index, request in enumerate(requests):
             if request["op"] != "write":
                 continue
+            # Compressed pages are more than the request's bytes, and all lie where it begins.
+            step = 0 if sum(stretch["bytes"] for stretch in request["pages"]) > request["bytes"] else 8
             for stretch in request["pages"]:
                 writers = frozenset(w["tid"] for w in stretch["writers"])
                 before = frozenset(w["tid"] for w in stretch["writers"] if not w["in_flight"])
                 first = stretch["offset"] // PAGE
                 for i in range((stretch["bytes"] + PAGE - 1) // PAGE):
                     self.passes[(request["dev"], stretch["ino"])][first + i].append(
-                        Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + 8 * i, writers, before,
+                        Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + step * i, writers, before,
                              stretch["evidence"], request["reason"], request["reason_by"].get("tid"), request["submitter"].get("tid"), index))
         for pages in self.passes.values():
             for passes in pages.values():
@@ -197,6 +199,8 @@ def judge_reason(tally, name, system, acts, inode, passes, flushers):
         if words is None:
             continue
         act = during[0]
+        if taken.submitter != act["tid"] and not flushers.known:
+            continue
         # A worker writes for a flusher that may be at its next order by now.
         if taken.submitter != act["tid"]:
             words = set(words) | flushers.lately(taken.queued)
@@ -278,6 +282,21 @@ def compare_sums(tally, system, graphs, files):
             tally.note("io", f"{system}: inode {inode}: {found} bytes asked, not {count}")
         else:
             tally.count["io"] += 1
+
+
+def compare_unused(tally, system, graphs, files):
+    """Pages that were read ahead for nobody, of files whose number no other workload of the recording had."""
+    of = collections.Counter(file["ino"] for graph in graphs for file in graph["files"])
+    for graph in graphs:
+        acts = [a for a in graph["acts"] if a["what"] == "unused" and of[a["ino"]] == 1]
+        for inode in {a["ino"] for a in acts}:
+            count = sum(a["count"] for a in acts if a["ino"] == inode)
+            path = next(file["path"] for file in graph["files"] if file["ino"] == inode)
+            found = sum(f["unused_bytes"] for f in files if f["path"] == path) // PAGE
+            if found == count:
+                tally.count["unused"] += count
+            else:
+                tally.note("unused", f"{system}: inode {inode}: {found} pages were read ahead for nobody, not {count}")
 
 
 def below(tally, graphs, capture, images):

@@ -73,6 +73,8 @@ def check_journal(tally, name, graph, edges, waits):
 def check_throttle(tally, name, graph, edges, waits, flushers):
     """Two that write more than the limit allows pause as often as the kernel says, and each may be the other's reason."""
     writes = [a for a in graph["acts"] if a["what"] == "write"]
+    if not flushers.known:
+        return
     for tid in {a["tid"] for a in writes}:
         pauses = [at for at in flushers.pauses.get(tid, ()) if graph["start"] <= at <= graph["end"]]
         found = [w for w in waits if w["tid"] == tid and w["kind"] == "throttle" and graph["start"] <= w["start"] <= graph["end"]]

@@ -19,7 +19,7 @@ import os
 
 from _flusher import Flushers, Watch
 from _live import CLEW, GUEST, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip
-from _pages import Pages, Tally, below, compare, compare_sums
+from _pages import Pages, Tally, below, compare, compare_sums, compare_unused
 from _place import Place, settings, write
 from _waiting import compare_waiting
 from workloads import command, load
@@ -28,7 +28,8 @@ SYSTEMS = ("ext4", "xfs", "btrfs")
 VM = "/proc/sys/vm/"
 # Name, programs and variants, settings.
 GROUPS = [
-    ("pages", ["pagecache,mix", "pagecache,race", "pagecache,many", "pagecache,pays", "pagereason,ahead", "pagereason,journal"], {}),
+    ("pages", ["pagecache,mix", "pagecache,race", "pagecache,many", "pagecache,pays", "pagecache,squeeze", "pagecache,contain",
+               "pagereason,ahead", "pagereason,journal"], {}),
     ("periodic", ["pagereason,periodic"], {VM + "dirty_expire_centisecs": 20, VM + "dirty_writeback_centisecs": 10}),
     ("memory", ["pagereason,memory"], {}),
     # The last: its limits stay.
@@ -150,6 +151,8 @@ def check_group(verdicts, directory, group):
         # btrfs tells its writes in whole blocks, and those to what is dirty once.
         own = [graph for graph in graphs if graph["system"] == system]
         compare_sums(verdicts.tallies[system], system, own, [f for f in files if f["dev"] == group["numbers"].get(system)])
+    for system in SYSTEMS:
+        compare_unused(verdicts.tallies[system], system, [graph for graph in graphs if graph["system"] == system], files)
     lower = Tally()
     below(lower, graphs, capture, group["images"])
     return lower
@@ -164,6 +167,7 @@ def choose(options, programs, left_out):
         names = [name for name in names if "mix" in name or "journal" in name or name in wanted]
     if options.only:
         names = [name for name in names if any(word in name for word in options.only.split(","))]
+    names = [name for name in names if "squeeze" not in name or name.endswith("-btrfs")]
     uses, reason = feature("use of cached pages")
     for name in [name for name in names if "ahead" in name and not uses]:
         names.remove(name)
@@ -192,7 +196,7 @@ def take_down(top, options):
             with settings(place, values), Watch() as watch:
                 record(names, seeds, directory, place)
             numbers = {system: number_of(os.path.join(place.path, system)) for system in SYSTEMS if system not in place.lacks}
-            about["groups"].append({"name": group, "names": names, "seeds": seeds, "numbers": numbers, "images": images(place), "flushers": watch.lines or []})
+            about["groups"].append({"name": group, "names": names, "seeds": seeds, "numbers": numbers, "images": images(place), "flushers": watch.lines})
     with open(os.path.join(top, "about.json"), "w", encoding="ascii") as file:
         json.dump(about, file)
 
@@ -202,7 +206,7 @@ def report_orders(verdicts, groups):
     for group in groups:
         words = MEANT.get(group["name"], ())
         count = sum(tally.count[f"reason {word}"] for tally in verdicts.tallies.values() for word in words)
-        if words and Flushers(group["flushers"]).says(words):
+        if words and Flushers(group["flushers"]).says(words, group["numbers"].values()):
             ok(count, f"{group['name']}: {count} requests of flushers are for that reason, as the kernel says", "none")
         elif words:
             skip(f"{group['name']}: why flushers write", "the kernel has written for no such reason, or says nothing of it")
@@ -235,6 +239,8 @@ def report(top):
     for system, tally in verdicts.tallies.items():
         if tally.count["passes"] and system != "btrfs":
             ok(not tally.wrong["io"], f"{system}: bytes asked of {tally.count['io']} files", tally.wrong["io"][:2])
+        if tally.count["unused"] or tally.wrong["unused"]:
+            ok(not tally.wrong["unused"], f"{system}: {tally.count['unused']} pages were read ahead for nobody", tally.wrong["unused"][:2])
         if tally.count["passes"]:
             ok(not tally.count["sector wrong"], f"{system}: {tally.count['sector']} pages at the sectors that FIEMAP gives", tally.count["sector wrong"])
             ok(not tally.count["unwritten"], f"{system}: {tally.count['written']} dirty pages are in a request", tally.count["unwritten"])

@@ -8,13 +8,14 @@
  */
 #include "pages.h"
 
-#define TASKS	   3
+#define TASKS	   4
 #define AHEAD	   256u
 #define GREEDY	   2048u /* pages that each throttled writer writes */
 #define CHUNK	   16u
 #define REST	   400000000ull
 #define REST_MOST  50
 #define REST_BLIND 4
+#define SETTLED	   20000000ull
 
 static int tasks[TASKS];
 
@@ -134,8 +135,8 @@ static void memory(int self)
 	}
 }
 
-/* How many pages from the first on are in memory. */
-static unsigned in_memory(const struct page_file *file, unsigned pages_count)
+/* How many pages from the first on are in memory; of all, or up to the first that is not. */
+static unsigned in_memory_now(const struct page_file *file, unsigned pages_count, bool all)
 {
 	unsigned char there[AHEAD];
 	unsigned count = 0;
@@ -144,28 +145,58 @@ static unsigned in_memory(const struct page_file *file, unsigned pages_count)
 	if (memory == MAP_FAILED || mincore(memory, pages_count * DISK_BLOCK, there) < 0)
 		wl_die("mincore: %s", strerror(errno));
 	munmap(memory, pages_count * DISK_BLOCK);
-	while (count < pages_count && there[count] & 1)
-		count++;
+	for (unsigned i = 0; i < pages_count && (all || there[i] & 1); i++)
+		count += there[i] & 1;
 	return count;
+}
+
+/* The same once no page is still being read. */
+static unsigned in_memory(const struct page_file *file, unsigned pages_count, bool all)
+{
+	unsigned before, count = in_memory_now(file, pages_count, all);
+
+	do {
+		before = count;
+		wl_sleep(SETTLED);
+		count = in_memory_now(file, pages_count, all);
+	} while (count != before);
+	return count;
+}
+
+/* So many pages were read ahead for nobody. */
+static void unused(int self, unsigned count)
+{
+	struct page_step step = page_begin();
+
+	page_end(self, &step, "unused", "", pages->files[0].disk.inode, 0, count);
 }
 
 static void ahead(int self)
 {
+	unsigned left = 0;
+	bool known = true;
+
 	page_new_file();
 	start(self);
 	page_tell(tasks[2], ACT_WRITE, 0, 0, AHEAD);
 	for (int lap = 0; lap < 3; lap++) {
-		unsigned there;
+		unsigned there, part;
 
 		page_tell(tasks[2], ACT_FORGET, 0, 0, 0);
+		known &= in_memory(&pages->files[0], AHEAD, true) == 0;
 		for (unsigned at = 0; at < 16; at += 4)
 			page_tell(tasks[0], ACT_READ, 0, at, 4);
-		there = in_memory(&pages->files[0], AHEAD);
-		if (there <= 20)
-			continue;
-		/* Read ahead for the first, used by the second; the rest by nobody. */
-		page_tell(tasks[1], ACT_READ_AHEAD, 0, 16, (there - 16) / 2);
+		there = in_memory(&pages->files[0], AHEAD, false);
+		part = there > 20 ? (there - 16) / 3 : 0;
+		/* Read ahead for the first, used by two more; the rest by nobody. */
+		if (part > 0) {
+			page_tell(tasks[1], ACT_READ_AHEAD, 0, 16, part);
+			page_tell(tasks[3], ACT_READ_AHEAD, 0, 16 + part, part);
+		}
+		left += in_memory(&pages->files[0], AHEAD, true) - 16 - 2 * part;
 	}
+	if (known)
+		unused(self, left);
 	end(self);
 }
 

@@ -487,20 +487,25 @@ WL_FINE void page_tell(int task, enum page_act act, unsigned file, unsigned firs
 
 /* ---- files ---- */
 
-WL_FINE unsigned page_new_file(void)
+WL_FINE unsigned page_new_file_in(const char *directory)
 {
 	struct page_file *file = &pages->files[pages->file_count];
 	struct stat status;
 
 	if (pages->file_count >= PAGES_FILES)
 		wl_die("too many files");
-	snprintf(file->path, sizeof(file->path), "%s/pages-%d-XXXXXX", wl_place(pages->system), (int)wl->seed);
+	snprintf(file->path, sizeof(file->path), "%s/pages-%d-XXXXXX", directory, (int)wl->seed);
 	file->disk.fd = WL_CHECK(mkostemp(file->path, O_CLOEXEC));
 	file->direct = WL_CHECK(open(file->path, O_RDWR | O_CLOEXEC | O_DIRECT));
 	WL_CHECK(fstat(file->disk.fd, &status));
 	file->disk.inode = status.st_ino;
 	file->disk.disk = disk_below(status.st_dev, disk_told(pages->system));
 	return pages->file_count++;
+}
+
+WL_FINE unsigned page_new_file(void)
+{
+	return page_new_file_in(wl_place(pages->system));
 }
 
 /* A name for a thing in the place's file system. */
@@ -536,7 +541,7 @@ WL_FINE void page_print_sectors(const struct page_file *file)
 	for (unsigned i = 0; i < file->disk.extent_count; i++) {
 		const struct fiemap_extent *extent = &file->disk.extents[i];
 
-		if (extent->fe_flags & PAGES_UNSEEN)
+		if (extent->fe_flags & (PAGES_UNSEEN | FIEMAP_EXTENT_ENCODED))
 			continue;
 		printf("%s[%llu,%llu,%llu]", next, (unsigned long long)extent->fe_logical / DISK_BLOCK,
 		       (unsigned long long)extent->fe_length / DISK_BLOCK,

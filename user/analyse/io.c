@@ -132,25 +132,26 @@ static bool is_direct(const struct clew_block_request *block)
 	return block->reason == CLEW_REQUEST_REASON_DIRECT;
 }
 
-static int add_extent(struct sums *sums, const struct clew_trace_request *request, const struct clew_page_extent *extent)
+/* `bytes`: what the extent takes on the disk. */
+static int add_extent(struct sums *sums, const struct clew_trace_request *request, const struct clew_page_extent *extent, uint64_t bytes)
 {
 	uint32_t number;
 
 	if (file_of(sums, extent->inode, extent->device, &number) < 0)
 		return -ENOMEM;
 	if (!is_write(&request->block)) {
-		file_at(sums, number)->read_bytes += extent->bytes;
+		file_at(sums, number)->read_bytes += bytes;
 		return 0;
 	}
-	file_at(sums, number)->written_bytes += extent->bytes;
+	file_at(sums, number)->written_bytes += bytes;
 	if (extent->writer_count == 0)
-		file_at(sums, number)->unknown_bytes += extent->bytes;
+		file_at(sums, number)->unknown_bytes += bytes;
 	for (uint32_t i = 0; i < extent->writer_count; i++) {
 		struct clew_io_share *share = share_of(sums, number, extent->writers[i]);
 
 		if (!share)
 			return -ENOMEM;
-		share->written_bytes += extent->bytes / extent->writer_count;
+		share->written_bytes += bytes / extent->writer_count;
 	}
 	return 0;
 }
@@ -159,10 +160,13 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 {
 	const struct clew_block_request *block = &request->block;
 	struct clew_io_device *device = device_of(sums, block->device);
-	uint64_t of_files = 0;
+	uint64_t of_files = 0, all = 0;
 	uint32_t number = NO_FILE;
 	int r = 0;
 
+	/* Compressed pages are more than what is written of them. */
+	for (uint32_t i = 0; i < request->page_count; i++)
+		all += request->pages[i].bytes;
 	if (!device)
 		return -ENOMEM;
 	device->requests++;
@@ -171,10 +175,11 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		device->reason_bytes[block->reason] += block->bytes;
 	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
+		uint64_t bytes = all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
 		const uint64_t *counted;
 
-		of_files += extent->bytes;
-		r = add_extent(sums, request, extent);
+		of_files += bytes;
+		r = add_extent(sums, request, extent, bytes);
 		if (r < 0 || file_of(sums, extent->inode, extent->device, &number) < 0)
 			return -ENOMEM;
 		counted = map_get(&sums->counted, number, 0);

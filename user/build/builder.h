@@ -231,6 +231,7 @@ struct flight {
 	bool write;
 	bool metadata; /* pages of a disk with a journal: who dirtied them says nothing */
 	bool direct;   /* from or to the task's own memory */
+	bool squeezed; /* its pages are more than its bytes: compressed, and all of them lie where it begins */
 };
 
 enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };

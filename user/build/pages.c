@@ -148,7 +148,7 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	int r;
 
 	*ret_flight = NULL;
-	if (record->inode == 0 || record->bytes == 0 || (record->index != UINT64_MAX && record->contiguous == 0))
+	if (record->inode == 0 || record->bytes == 0)
 		return 0;
 	r = new_flight(builder, &flight);
 	if (r < 0)
@@ -163,8 +163,8 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->direct = record->index == UINT64_MAX;
 	if (flight->write && !flight->direct)
 		build_is_disk_page(builder, record->inode, record->file_device, record->device, &flight->metadata);
-	/* Of direct I/O the place in the file is told behind it. */
-	if (!flight->direct)
+	/* Of direct I/O, and of what is compressed, the place in the file is told behind it. */
+	if (!flight->direct && record->contiguous)
 		r = put_part(builder, flight,
 			     &(struct part){.range = {.inode = record->inode,
 						      .device = record->file_device,
@@ -185,12 +185,15 @@ int build_feed_pages(struct clew_builder *builder, const struct clew_pages *reco
 	}
 	if (!flight || record->at >= flight->bytes || record->bytes == 0)
 		return 0;
-	return put_part(builder, flight,
-			&(struct part){.at = record->at,
-				       .range = {.inode = record->inode,
-						 .device = record->device,
-						 .offset = record->offset,
-						 .bytes = earlier(record->bytes, flight->bytes - record->at)}});
+	if (record->at == 0 && flight->part_count == 0 && record->bytes > flight->bytes)
+		flight->squeezed = true;
+	return put_part(
+		builder, flight,
+		&(struct part){.at = record->at,
+			       .range = {.inode = record->inode,
+					 .device = record->device,
+					 .offset = record->offset,
+					 .bytes = flight->squeezed ? record->bytes : earlier(record->bytes, flight->bytes - record->at)}});
 }
 
 int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes, struct flight **ret_front)
@@ -211,7 +214,8 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->write = whole->write;
 	front->direct = whole->direct;
 	front->metadata = whole->metadata;
-	for (uint32_t i = 0; i < whole->part_count; i++) {
+	/* Compressed pages are on the disk when all of it is. */
+	for (uint32_t i = 0; i < whole->part_count && !whole->squeezed; i++) {
 		struct part part = whole->parts[i];
 
 		if (part.at < bytes) {
@@ -231,7 +235,7 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 		part.at -= bytes;
 		whole->parts[kept++] = part;
 	}
-	whole->part_count = kept;
+	whole->part_count = whole->squeezed ? whole->part_count : kept;
 	whole->bytes -= (uint32_t)earlier(bytes, whole->bytes);
 	whole->sector += bytes >> BLOCK_SECTOR_BITS;
 	*ret_front = front;
@@ -323,13 +327,14 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 	const struct part *part = context->part;
 	struct vector *writers = &builder->pages.writers;
 	uint32_t count = finding->set ? epochs->sets[finding->set].count : 0;
+	bool squeezed = context->flight->squeezed;
 	uint32_t later_most = finding->later ? epochs->sets[finding->later].count : 0, later_count = 0;
 	struct clew_page_extent extent = {
 		.inode = part->range.inode,
 		.device = part->range.device,
 		.offset = finding->offset,
 		.bytes = finding->bytes,
-		.sector = context->flight->sector + ((part->at + finding->offset - part->range.offset) >> BLOCK_SECTOR_BITS),
+		.sector = context->flight->sector + (squeezed ? 0 : (part->at + finding->offset - part->range.offset) >> BLOCK_SECTOR_BITS),
 		.dirtied = finding->begin,
 		.request = context->flight->request,
 		.evidence = evidence_of(builder, part->set),
@@ -350,7 +355,7 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 	extent.later_count = later_count;
 	if (context->flight->write && extent.writer_count && build_is_backed(context->flight->disk)) {
 		struct build_origin origin = {.sector = extent.sector,
-					      .bytes = extent.bytes,
+					      .bytes = squeezed ? context->flight->bytes : extent.bytes,
 					      .queued = context->flight->queued,
 					      .landed = context->flight->landed,
 					      .set = epoch_set_union(&builder->pages.epochs, finding->set, finding->later)};
