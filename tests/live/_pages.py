@@ -175,15 +175,15 @@ def judge_order(tally, where, taken, flushers):
 def words_of(act, taken, system):
     """Why pages may be written while that act alone is going on; None: anything goes."""
     if act["what"] == "direct":
-        # btrfs takes it through the page cache, and nothing says why it then writes.
-        return ["direct", "fsync"] + (["unknown"] if system == "btrfs" else [])
+        # btrfs takes it through the page cache, and writes by the way.
+        return ["direct", "fsync"] + (["unknown", "call"] if system == "btrfs" else [])
     if act["call"] == "syncfs":
         return ["sync", "journal"]
     if act["call"] == "rest":
         return ["journal"]
     if act["what"] in ("truncate", "punch") and act["tid"] == taken.submitter:
-        # Some file systems write before they drop: nobody's word for that.
-        return ["unknown"]
+        # Some file systems write before they drop.
+        return ["call"]
     if act["what"] in ("sync", "range"):
         return ["fsync"] if act["tid"] == taken.submitter else ["fsync", "journal"]
     return None

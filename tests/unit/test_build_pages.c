@@ -580,7 +580,7 @@ static void test_orders(void **state)
 	assert_reason(trace, 5, CLEW_REQUEST_REASON_PERIODIC, CLEW_NO_TASK);
 	assert_reason(trace, 6, CLEW_REQUEST_REASON_UNKNOWN, 4);
 	assert_reason(trace, 7, CLEW_REQUEST_REASON_FSYNC, 4);
-	assert_reason(trace, 8, CLEW_REQUEST_REASON_UNKNOWN, CLEW_NO_TASK);
+	assert_reason(trace, 8, CLEW_REQUEST_REASON_CALL, 4);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
