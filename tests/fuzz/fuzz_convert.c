@@ -6,6 +6,7 @@
  */
 #include <clew/model_capture.h>
 #include <clew/notation.h>
+#include <clew/relate.h>
 #include <clew/why.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -14,21 +15,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void go_through(const struct clew_trace *trace)
 {
+	struct clew_relations *relations = NULL;
 	uint32_t *order, *begin;
 	size_t count;
+	int r;
 
 	if (clew_trace_edge_groups(trace, &order, &begin, &count) < 0)
 		abort();
 	free(order);
 	free(begin);
+	r = clew_relations_new(trace, NULL, &relations);
+	if (r < 0 && r != -EINVAL)
+		abort();
 	for (size_t i = 0; i < clew_trace_task_count(trace); i++) {
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 		struct clew_why why;
 
-		if (clew_why_explain(trace, NULL, task->serial, clew_trace_start(trace), clew_trace_end(trace), &why) < 0)
+		if (clew_why_explain(trace, relations, task->serial, clew_trace_start(trace), clew_trace_end(trace), &why) < 0)
 			abort();
 		clew_why_done(&why);
 	}
+	clew_relations_free(relations);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
