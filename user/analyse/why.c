@@ -19,43 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Chains are arrays that share their beginnings: one may be longer than another in
- * the same memory. `used` is how much of a block has been given out.
- */
-struct chain_block {
-	uint32_t used, capacity;
-	uint32_t tasks[];
-};
-
-struct chain {
-	struct chain_block *block;
-	uint32_t length;
-};
-
-struct frame {
-	const struct trace_task *task;
-	uint64_t cursor, to;
-	struct chain chain;    /* without the task itself */
-	struct chain sleeping; /* with it; block NULL: not made yet */
-	int8_t via_type;
-	uint8_t via_evidence;
-	const struct clew_sleep *waited;    /* the wait that led here, of the frame below; NULL: none */
-	const struct clew_link *link;	    /* the work item that the task is followed for, or NULL */
-	const struct clew_relation *called; /* via CALL */
-};
-
-struct why_search {
-	const struct clew_trace *trace;
-	const struct clew_relations *relations; /* NULL: calls are not followed */
-	struct clew_why *why;
-	struct arena *arena;
-	struct frame *frames;
-	size_t depth, frame_capacity;
-	size_t segment_capacity;
-	struct vector hints; /* by task: where the task's last piece was found */
-};
-
 static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
 {
 	struct chain_block *block = chain->block;
@@ -403,7 +366,7 @@ static int step(struct why_search *search)
 	}
 }
 
-static int search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to)
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to)
 {
 	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
 
@@ -414,80 +377,6 @@ static int search_all(struct why_search *search, const struct trace_task *task, 
 			r = step(search);
 		else
 			search->depth--;
-	}
-	return r;
-}
-
-int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search)
-{
-	struct why_search *search = calloc(1, sizeof(*search));
-
-	if (!search)
-		return -ENOMEM;
-	search->trace = trace;
-	search->relations = relations;
-	search->hints.item = sizeof(uint32_t);
-	if (vector_reserve(&search->hints, trace->tasks.count) < 0) {
-		free(search);
-		return -ENOMEM;
-	}
-	*ret_search = search;
-	return 0;
-}
-
-void why_search_free(struct why_search *search)
-{
-	if (!search)
-		return;
-	vector_done(&search->hints);
-	free(search->frames);
-	free(search);
-}
-
-/* The sleep that is followed to `relation`, where a segment tells of it. Else *ret_before: what the segment's task was ready after, 0
- * nothing. */
-static const struct clew_sleep *sleep_for(const struct why_search *search, const struct clew_segment *segment,
-					  const struct clew_relation *relation, uint64_t *ret_before)
-{
-	struct clew_piece piece;
-
-	*ret_before = 0;
-	if (segment->called == relation) {
-		if (!clew_trace_piece(search->trace, segment->chain[segment->chain_length - 1], segment->start, false, &piece))
-			return NULL;
-		return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
-	}
-	if (segment->late && segment->sleep)
-		*ret_before = segment->sleep->links[0].begin;
-	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE && clew_trace_piece(search->trace, segment->task, segment->start, false, &piece))
-		*ret_before = piece.start;
-	return NULL;
-}
-
-int why_search_waiter(struct why_search *search, const struct clew_relation *relation, const struct clew_sleep **ret_sleep)
-{
-	const struct clew_activity *lower = clew_relations_lower(search->relations, relation);
-	const struct trace_task *asked = trace_task_find(search->trace, clew_relations_upper(search->relations, relation, 0)->task);
-	uint64_t at = lower->end, before;
-	int r = 0;
-
-	*ret_sleep = NULL;
-	/* Who is ready, or whose timer is late, waited for it until then. */
-	for (unsigned turn = 0; r >= 0 && asked && at > lower->begin && turn < 4; turn++) {
-		struct clew_why why = {0};
-		struct arena arena = {0};
-
-		search->why = &why;
-		search->arena = &arena;
-		search->segment_capacity = 0;
-		search->depth = 0;
-		r = search_all(search, asked, at - 1, at);
-		before = 0;
-		if (r >= 0 && why.segment_count)
-			*ret_sleep = sleep_for(search, &why.segments[0], relation, &before);
-		free(why.segments);
-		arena_done(&arena);
-		at = before < at ? before : 0;
 	}
 	return r;
 }
@@ -510,7 +399,7 @@ int clew_why_explain(const struct clew_trace *trace, const struct clew_relations
 	why.memory = search.arena;
 	r = vector_reserve(&search.hints, trace->tasks.count);
 	if (r >= 0)
-		r = search_all(&search, asked, from, to);
+		r = why_search_all(&search, asked, from, to);
 	why.gap_count = clew_trace_gaps(trace, from, to, NULL);
 	vector_done(&search.hints);
 	free(search.frames);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What a wait leads to.
- */
+/* What a wait leads to, and the search that goes there. */
 #ifndef CLEW_ANALYSE_WHY_INTERNAL_H
 #define CLEW_ANALYSE_WHY_INTERNAL_H
 
@@ -43,8 +41,50 @@ bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause 
 /* Whether a wait of this kind is one that a disk's interrupt ends. */
 bool why_waits_for_disk(unsigned kind);
 
-/* Many questions of one trace. */
-struct why_search;
+/* ---- the search itself ---- */
+
+/*
+ * Chains are arrays that share their beginnings: one may be longer than another in
+ * the same memory. `used` is how much of a block has been given out.
+ */
+struct chain_block {
+	uint32_t used, capacity;
+	uint32_t tasks[];
+};
+
+struct chain {
+	struct chain_block *block;
+	uint32_t length;
+};
+
+/* A task and the stretch of its time that is still to be explained. */
+struct frame {
+	const struct trace_task *task;
+	uint64_t cursor, to;
+	struct chain chain;    /* without the task itself */
+	struct chain sleeping; /* with it; block NULL: not made yet */
+	int8_t via_type;
+	uint8_t via_evidence;
+	const struct clew_sleep *waited;    /* the wait that led here, of the frame below; NULL: none */
+	const struct clew_link *link;	    /* the work item that the task is followed for, or NULL */
+	const struct clew_relation *called; /* via CALL */
+};
+
+struct why_search {
+	const struct clew_trace *trace;
+	const struct clew_relations *relations; /* NULL: calls are not followed */
+	struct clew_why *why;
+	struct arena *arena;
+	struct frame *frames;
+	size_t depth, frame_capacity;
+	size_t segment_capacity;
+	struct vector hints; /* by task: where the task's last piece was found */
+};
+
+/* Explains from..to of a task's time into search->why, with memory of search->arena. 0 or -ENOMEM. */
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to);
+
+/* For many questions of one trace. */
 int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search);
 void why_search_free(struct why_search *search);
 /*
