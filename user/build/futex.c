@@ -32,6 +32,7 @@ static bool lost_race(const struct futex *futex, const struct release *release)
 }
 
 struct holders {
+	uint64_t start; /* of the wait */
 	struct futex_table *table;
 	uint32_t count;
 	int error;
@@ -41,6 +42,8 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 {
 	struct futex_table *table = holders->table;
 
+	/* Contradicting records may have the wait begin later than it was seen to. */
+	from = later(from, holders->start);
 	if (task == CLEW_NO_TASK || from >= to || holders->error < 0)
 		return;
 	if (holders->count == table->holder_capacity) {
@@ -86,7 +89,7 @@ static bool woke(const struct release *group, const struct release *last, uint32
 
 static int find_holders(struct clew_builder *builder, const struct futex_wait *wait)
 {
-	struct holders holders = {.table = &builder->futexes};
+	struct holders holders = {.table = &builder->futexes, .start = wait->sleep.start};
 	const struct clew_sleep *sleep = &wait->sleep;
 	const struct futex *futex = wait->futex;
 	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
