@@ -118,6 +118,7 @@ fuzz: deps
 soak: deps
 	@$(MAKE_ALL) tools
 	@tests/live/soak
+	@for system in ext4 xfs btrfs; do tests/live/real.py --system $$system --seconds 20 || exit 1; done
 
 install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew

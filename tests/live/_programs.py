@@ -122,8 +122,10 @@ class Redis:
                 found[int(tid)] = file.read().strip()
         return found
 
-    def bench(self, seconds):
-        with subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", "set", "-n", "100000000", "-d", "1024", "-r", "10000", "-c", "8", "-q"],
+    def bench(self, seconds, megabytes):
+        """For so long, or until it has written so many megabytes a second."""
+        count = str(int(900 * megabytes * seconds))
+        with subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", "set", "-n", count, "-d", "1024", "-r", "10000", "-c", "8", "-q"],
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
             time.sleep(seconds)
             clients.kill()

@@ -100,6 +100,7 @@ def record(clew, directory, capture, seconds, tap):
     for line in said.splitlines():
         print("# " + line)
     tap.check(early is None and recorder.returncode == 0, "rewriting: the recorder runs to the end and stops when asked", "status %s" % recorder.returncode)
+    print("# resident MB: " + " ".join(str(kilobytes // 1024) for kilobytes in memory[::max(1, len(memory) // 30)]))
     before, after = settled(memory)
     tap.check(after <= before * 1.05 + 1024, "rewriting: memory stays flat", "%d kB at most in the first half, %d kB in the second" % (before, after))
     for name in sorted(maps[0]) if maps else []:

@@ -13,6 +13,7 @@
 #define BLOCK_WRITE	  1u
 #define BLOCK_FLUSH	  2u
 #define BLOCK_META	  (1u << 12)
+#define BLOCK_IDLE	  (1u << 15) /* more comes at once: of metadata, only what goes to a journal */
 #define BLOCK_FUA	  (1u << 17)
 #define BLOCK_PREFLUSH	  (1u << 18)
 #define BLOCK_READ_AHEAD  (1u << 19)

@@ -368,7 +368,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL, .task = task->serial};
 	/* Whatever had it written, what it is says more. */
 	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
-		why.reason = CLEW_REQUEST_REASON_METADATA;
+		why.reason = (record->operation & (BLOCK_META | BLOCK_IDLE)) == (BLOCK_META | BLOCK_IDLE) ? CLEW_REQUEST_REASON_JOURNAL
+													  : CLEW_REQUEST_REASON_METADATA;
 	return why;
 }
 
