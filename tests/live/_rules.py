@@ -35,7 +35,7 @@ def check_waits(rule, graph, capture):
         return f"{len(waits)} waits, not {rule['count']}: {found[:6]}"
     for wait in waits:
         if wait["kind"] not in _words(rule["kinds"]):
-            return f"kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
+            return f"kind {wait['kind']} (call {wait['call']}, object {wait['object']}, ended by {wait['ended_by']})"
         if wait["kind"] in FOLLOWED and wait["kind"] != rule["kinds"]:
             continue
         ended = wait["ended_by"] or {}

@@ -243,7 +243,7 @@ def report(about, results, second):
     for problem in results.blind[:20]:
         note("blind: " + problem)
     ok(not results.requests_differ, "requests of one device are the same among all", results.requests_differ[:2])
-    total = sum(results.score.right.values()) + sum(results.waits.values())
+    total = sum(results.score.right.values()) + sum(results.waits.values()) + sum(results.rules.values())
     ok(len(results.blind) <= total / 500, f"clew is blind in {len(results.blind)} of {total} cases", "more than 0.2 %")
     for name in about["names"]:
         runs = about["runs"]

@@ -173,8 +173,8 @@ static void memory(void **state)
 	}
 }
 
-/* Whatever the call: a wait that the end of a swap-in ends is one for memory, from the swap device. */
-static void a_swap_in(void **state)
+/* Whatever the call: a wait that ends with a request of swapping is one for memory, and the swap device its object. */
+static void swapping(void **state)
 {
 	static const struct {
 		unsigned flags, operation, kind;
@@ -183,7 +183,7 @@ static void a_swap_in(void **state)
 		{CLEW_WAIT_FLAG_FAULT, READS, CLEW_WAIT_MEMORY, CLEW_BIO_SWAP},
 		{CLEW_WAIT_FLAG_IOWAIT, READS, CLEW_WAIT_MEMORY, CLEW_BIO_SWAP},
 		{CLEW_WAIT_FLAG_FAULT, READS, CLEW_WAIT_FAULT, 0},
-		{CLEW_WAIT_FLAG_FAULT, WRITES, CLEW_WAIT_FAULT, CLEW_BIO_SWAP},
+		{CLEW_WAIT_FLAG_FAULT, WRITES, CLEW_WAIT_MEMORY, CLEW_BIO_SWAP},
 		{0, READS, CLEW_WAIT_READ, CLEW_BIO_SWAP},
 	};
 
@@ -776,7 +776,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request),
 		cmocka_unit_test(a_place_at_the_device),
-		cmocka_unit_test(a_swap_in),
+		cmocka_unit_test(swapping),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(merged_split_and_again),
 		cmocka_unit_test(flushes),

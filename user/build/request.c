@@ -46,7 +46,7 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 		.end = earlier(later(block->completed, request->first_completed), at),
 		.task = block->submitter,
 		.device = block->device,
-		.flags = block->swap && (block->operation & BLOCK_OPERATION) == BLOCK_READ ? CLEW_LINK_SWAP_IN : 0,
+		.flags = block->swap ? CLEW_LINK_SWAP : 0,
 	};
 }
 

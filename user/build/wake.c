@@ -279,8 +279,8 @@ static int keep_links(struct clew_builder *builder, const struct task *task, str
 	return 0;
 }
 
-/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that was swapped out. */
-static bool may_swap_in(unsigned kind, const struct clew_wait *wait)
+/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that is swapped out, or on its way there. */
+static bool may_swap(unsigned kind, const struct clew_wait *wait)
 {
 	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) && kind != CLEW_WAIT_LOCK && kind != CLEW_WAIT_JOURNAL &&
 	       kind != CLEW_WAIT_THROTTLE && kind != CLEW_WAIT_STOPPED;
@@ -296,7 +296,9 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 	/* A completion is not what a wait is for if a request was behind it: its call says more. */
 	if (sleep->kind == CLEW_WAIT_WORK)
 		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
-	if (last->flags & CLEW_LINK_SWAP_IN && last->evidence == CLEW_EVIDENCE_EXACT && !sleep->blind && may_swap_in(sleep->kind, wait)) {
+	/* Another's request that was merely there when it was woken says nothing of what it waited for. */
+	if (last->flags & CLEW_LINK_SWAP && (last->evidence == CLEW_EVIDENCE_EXACT || last->task == sleep->task) && !sleep->blind &&
+	    may_swap(sleep->kind, wait)) {
 		sleep->kind = CLEW_WAIT_MEMORY;
 		sleep->object = (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
 	}

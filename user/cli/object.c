@@ -242,7 +242,7 @@ static void describe_device(const struct clew_trace *trace, const struct clew_ob
 	else if (sleep && sleep->kind == CLEW_WAIT_THROTTLE)
 		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->kind, CLEW_DISK(trace, object->device));
 	else if (sleep && sleep->kind == CLEW_WAIT_MEMORY)
-		snprintf(ret->name, sizeof(ret->name), "swap-in from %s", CLEW_DISK(trace, object->device));
+		snprintf(ret->name, sizeof(ret->name), "swap on %s", CLEW_DISK(trace, object->device));
 	else
 		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind, CLEW_DEVICE_MAJOR(object->device),
 			 CLEW_DEVICE_MINOR(object->device));
