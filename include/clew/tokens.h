@@ -91,7 +91,8 @@ enum clew_request_reason {
 	CLEW_REQUEST_REASON_METADATA,
 	CLEW_REQUEST_REASON_READAHEAD,
 	CLEW_REQUEST_REASON_READ,
-	CLEW_REQUEST_REASON_CALL, /* a call of its own that is no sync: a close, a rename, a truncation */
+	CLEW_REQUEST_REASON_CALL, /* a call of its own, by the way: a close, a rename, a truncation; a sync where the file system tells of
+				     none */
 	CLEW_REQUEST_REASON_COUNT,
 };
 

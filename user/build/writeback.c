@@ -362,7 +362,7 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
 		if (!build_nobody(links.of[i].task))
 			why = why_in_task(builder, build_task_find(builder, links.of[i].task), record, links.of[i].at);
-	/* Not the flusher, and no sync: a call that writes a file out by the way, as ext4's close and rename of what replaces another. */
+	/* Not the flusher, and no sync that was told: a call writes the file out by the way, as ext4's close of what replaces another. */
 	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker && !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) &&
 	    !task->kworker && record->inode && !disk_page && builder->loss_to == 0)
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL, .task = task->serial};
