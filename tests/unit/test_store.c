@@ -265,9 +265,7 @@ static void test_schema_covers_records(void **state)
 		case CLEW_KIND_WORK:
 			reserved = 3 + 7;
 			break;
-		case CLEW_KIND_BIO:
 		case CLEW_KIND_PAGES:
-		case CLEW_KIND_WRITEBACK:
 		case CLEW_KIND_REQUEST:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_TASK:
