@@ -570,7 +570,30 @@ static void test_identities(void **state)
 	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, &found)->mount_namespace, 0);
 	assert_string_equal(found, renamed);
 	clew_trace_free(t);
-	/* Another file has its number from 2000 on. */
+	/* Many files have its number one after the other, and the last one from 2000 on. */
+	for (unsigned i = 1; i < 300; i++) {
+		char many[32];
+
+		file->header.time = 1000 + i * 2;
+		file->generation++;
+		file->path_size = (uint16_t)(snprintf(many, sizeof(many), "/var/n%u", i) + 1);
+		memcpy(file + 1, many, file->path_size);
+		synthetic_put(&s, file, sizeof(*file) + file->path_size);
+	}
+	t = synthetic_trace(&s, 3000, 0);
+	for (unsigned i = 1; i < 300; i++) {
+		char many[32];
+
+		snprintf(many, sizeof(many), "/var/n%u", i);
+		for (unsigned k = 0; k < 2; k++) {
+			clew_trace_file_at(t, 8 << 20 | 1, 1234, 1000 + i * 2 + k, &found);
+			assert_string_equal(found, many);
+		}
+	}
+	clew_trace_file_at(t, 8 << 20 | 1, 1234, 1001, &found);
+	assert_string_equal(found, renamed);
+	goes_round(t);
+	clew_trace_free(t);
 	file->header.time = 2000;
 	file->generation++;
 	file->path_size = sizeof("/var/next");
@@ -584,7 +607,7 @@ static void test_identities(void **state)
 		const struct clew_trace *either = i ? back : t;
 
 		clew_trace_file_at(either, 8 << 20 | 1, 1234, 1999, &found);
-		assert_string_equal(found, renamed);
+		assert_string_equal(found, "/var/n299");
 		clew_trace_file_at(either, 8 << 20 | 1, 1234, 2000, &found);
 		assert_string_equal(found, "/var/next");
 		clew_trace_file(either, 8 << 20 | 1, 1234, &found);

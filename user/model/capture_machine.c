@@ -175,10 +175,9 @@ static int compare_slots(const void *left, const void *right)
 	return a->part < b->part ? -1 : a->part > b->part;
 }
 
-/* The oldest first. Returns how many there are up to this one. */
-static unsigned describe_version(struct pairs *pairs, const struct map_slot *slot, const struct trace_file *file)
+/* `number`: of those that had its number, from 0. */
+static void describe_version(struct pairs *pairs, const struct map_slot *slot, const struct trace_file *file, unsigned number)
 {
-	unsigned number = file->older ? describe_version(pairs, slot, file->older) : 0;
 	const struct clew_file_record *record = &file->record;
 	char key[80];
 	int used;
@@ -190,12 +189,22 @@ static unsigned describe_version(struct pairs *pairs, const struct map_slot *slo
 	ROW(pairs, true, record->header.flags, record->mount_namespace, record->generation, number ? file->since : 0);
 	pairs_byte(pairs, ' ');
 	pairs_word(pairs, (const char *)(record + 1));
-	return number + 1;
 }
 
 static void describe_file(struct pairs *pairs, const struct map_slot *slot)
 {
-	describe_version(pairs, slot, (const struct trace_file *)(uintptr_t)slot->value);
+	const struct trace_file *newest = (const struct trace_file *)(uintptr_t)slot->value;
+	const struct trace_file **files = malloc((newest->depth + 1ul) * sizeof(*files));
+
+	if (!files) {
+		pairs->failed = true;
+		return;
+	}
+	for (const struct trace_file *file = newest; file; file = file->older)
+		files[file->depth] = file;
+	for (unsigned i = 0; i <= newest->depth; i++)
+		describe_version(pairs, slot, files[i], i);
+	free(files);
 }
 
 static void add_hex(struct pairs *pairs, const void *bytes, size_t size)

@@ -173,6 +173,14 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 		newest->since = known->since;
 		newest->older = known->older;
 	}
+	newest->depth = 0;
+	newest->jump = newest;
+	if (newest->older) {
+		struct trace_file *older = newest->older, *far = older->jump;
+
+		newest->depth = older->depth + 1;
+		newest->jump = older->depth - far->depth == far->depth - far->jump->depth ? far->jump : older;
+	}
 	bytes = (char *)newest + offsetof(struct trace_file, record);
 	memcpy(bytes, kept, size);
 	bytes[size] = 0;
@@ -393,7 +401,7 @@ const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace
 	const struct trace_file *file = look_up(&trace->files, inode, device);
 
 	while (file && file->older && file->since > at)
-		file = file->older;
+		file = file->jump->since > at ? file->jump : file->older;
 	if (ret_path)
 		*ret_path = file ? (const char *)(&file->record + 1) : "";
 	return file ? &file->record : NULL;

@@ -57,10 +57,14 @@ struct trace_page {
 	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
 };
 
-/* A file; `older`: those that had its number before. */
+/*
+ * A file; `older`: who had its number before, NULL none; `jump`: one of those, so far
+ * back that a search takes few steps; the first has itself. `depth`: how many they are.
+ */
 struct trace_file {
-	struct trace_file *older;
+	struct trace_file *older, *jump;
 	uint64_t since; /* when it was told first */
+	uint32_t depth;
 	struct clew_file_record record;
 };
 
