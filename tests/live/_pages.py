@@ -199,20 +199,7 @@ def judge_reason(tally, name, system, acts, inode, passes, flushers):
         if words is None:
             continue
         act = during[0]
-<<<<<<< HEAD
         if taken.submitter != act["tid"] and not flushers.known:
-=======
-        if act["what"] == "direct":
-            # btrfs takes it through the page cache, and then writes in the same call.
-            words = ["direct", "fsync"] + (["call", "unknown"] if system == "btrfs" else [])
-        elif act["call"] == "syncfs":
-            words = ["sync", "journal"]
-        elif act["what"] == "rest" or act["call"] == "periodic":
-            words = act["call"].split("|")
-        elif act["what"] in ("sync", "range"):
-            words = ["fsync"] if act["tid"] == taken.submitter else ["fsync", "journal"]
-        else:
->>>>>>> 18dbc4c (Reason call: what it may be is said plainly)
             continue
         # A worker writes for a flusher that may be at its next order by now.
         if taken.submitter != act["tid"]:
