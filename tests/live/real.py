@@ -10,6 +10,7 @@ Usage: real.py [--only NAME,..] [--system ext4|xfs|btrfs] [--seconds N]
 """
 
 import argparse
+import bisect
 import collections
 import contextlib
 import os
@@ -191,7 +192,8 @@ def slowest(capture, *arguments):
 def check_copy(name, capture, segments, copy, tid):
     """The copy is named, with its program, where commits stood behind it; and it is what the requests say."""
     named, wrong = 0, []
-    by_place = {(r["sector"], r["issued"]): r for r in capture.of_disk()}
+    issued = sorted((r for r in capture.of_disk() if r["issued"] and r["completed"]), key=lambda r: r["issued"])
+    starts = [r["issued"] for r in issued]
     for segment in segments:
         if segment["kind"] not in ("device", "queued"):
             continue
@@ -206,10 +208,11 @@ def check_copy(name, capture, segments, copy, tid):
     for segment in segments:
         if segment["kind"] != "device" or segment["object"]["dev"] != capture.disk_number or segment["object"]["sector"] is None:
             continue
-        own = [r for (sector, _), r in by_place.items() if sector == segment["object"]["sector"] and r["issued"] and r["issued"] <= segment["start"] and (r["completed"] or 0) >= segment["end"]]
+        near = issued[max(0, bisect.bisect(starts, segment["start"]) - 4096):bisect.bisect(starts, segment["start"])]
+        own = [r for r in near if r["sector"] == segment["object"]["sector"] and r["completed"] >= segment["end"]]
         if len(own) != 1:
             continue
-        ahead = [r for r in capture.of_disk() if r["bytes"] and r["issued"] and r["issued"] < own[0]["issued"] and (r["completed"] or 0) > segment["start"] and r is not own[0]]
+        ahead = [r for r in near if r["bytes"] and r["issued"] < own[0]["issued"] and r["completed"] > segment["start"]]
         if "below" in segment and not ahead:
             continue  # then it is what the disk below had
         checked += 1
@@ -269,7 +272,7 @@ def sqlite(place, top, disk, seconds):
     tids = set(done["tids"])
     note(f"sqlite: {done['transactions']} transactions by {len(tids)} processes")
     # SQLite sleeps for a while and tries again where another writes: of that the slowest are made.
-    found = capture.why("--comm", "clew-sqlite", "--slowest", "1000")["operations"]
+    found = capture.why("--comm", "clew-sqlite", "--slowest", "400")["operations"]
     check_explained("sqlite", capture, found[:20], 20)
     check_explained("sqlite's commits", capture, [o for o in found if not any(s["kind"] == "sleep" for s in o["segments"])][:20], 5)
     check_own("sqlite", capture, tids, done["log"])
@@ -325,7 +328,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--system", default="ext4")
-    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
     options = parser.parse_args()
     with Place(only=[options.system], megabytes=MEGABYTES + int(MEGABYTES_A_SECOND * options.seconds)) as place:
         if options.system in place.lacks:
