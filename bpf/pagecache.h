@@ -258,13 +258,20 @@ static long find_store(struct task_struct *task, struct vm_area_struct *area, st
 static __always_inline void tell_store(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct clew_task_state *state;
 	struct store store = {};
 	struct actor actor;
 
-	if (!actor_here(&actor) || actor.cpu_state->fault_task != (__u32)task->pid)
+	if (!actor_here(&actor))
 		return;
-	store.address = actor.cpu_state->fault_address;
-	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
+	if (likely(actor.cpu_state->fault_task == (__u32)task->pid)) {
+		store.address = actor.cpu_state->fault_address;
+	} else {
+		/* It lost its CPU on the way. */
+		state = task_state(task);
+		store.address = state ? state->stored_at : 0;
+	}
+	if (!store.address || bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
 		return;
 	store.touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, NULL);

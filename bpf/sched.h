@@ -171,6 +171,14 @@ static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, 
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
+/* Where it stores goes with a task: it may come on at another CPU, where another address of its is the last. */
+static __always_inline void fault_leave(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+{
+	if (state)
+		state->stored_at = cpu_state->fault_address;
+	cpu_state->fault_task = 0;
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -199,6 +207,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	}
 	if (next_task && unlikely(next_task->flags & CLEW_TASK_STATE_CALL))
 		call_return(cpu_state, next_task);
+	if (unlikely(cpu_state->fault_task && cpu_state->fault_task == (__u32)prev->pid))
+		fault_leave(cpu_state, task_state(prev));
 	before = cpu_state->running;
 	/* A state with the task still runnable: a signal kept it from sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);

@@ -87,6 +87,7 @@ struct clew_task_state {
 	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
 	__u8 reserved[3];
 	struct clew_open_call call;
+	__u64 stored_at; /* the last address that it faulted to store to, as of when it last left a CPU */
 };
 
 struct clew_count_row {

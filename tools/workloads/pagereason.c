@@ -10,8 +10,9 @@
 
 #define TASKS	   4
 #define AHEAD	   256u
-#define GREEDY	   2048u /* pages that each throttled writer writes */
-#define CHUNK	   16u
+#define LARGE	   2048u /* pages that one in a group without room writes */
+#define GREEDY	   768u	 /* pages that each throttled writer writes: it may come to a fifth of a second for a few of them */
+#define CHUNK	   64u
 #define REST	   400000000ull
 #define REST_MOST  50
 #define REST_BLIND 4
@@ -91,11 +92,9 @@ static void background(int self)
 	page_new_file();
 	page_new_file();
 	start(self);
-	for (int lap = 0; lap < 2; lap++) {
-		for (unsigned at = 0; at < PAGES_BULK; at += CHUNK)
-			page_tell(tasks[at / CHUNK % 2], ACT_WRITE, at / CHUNK % 2, at, CHUNK);
-		rest(self, false);
-	}
+	for (unsigned at = 0; at < PAGES_BULK; at += CHUNK)
+		page_tell(tasks[at / CHUNK % 2], ACT_WRITE, at / CHUNK % 2, at, CHUNK);
+	rest(self, false);
 	page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
 	end(self);
 }
@@ -125,7 +124,7 @@ static void memory(int self)
 	group = fopen(path, "we");
 	if (!group || fprintf(group, "%d", wl->tasks[tasks[0]].pid) < 0 || fclose(group))
 		wl_skip("a group is refused");
-	page_tell(tasks[0], ACT_STREAM, 0, GREEDY, GREEDY);
+	page_tell(tasks[0], ACT_STREAM, 0, LARGE, LARGE);
 	page_tell(tasks[1], ACT_SYNCFS, 0, 0, 0);
 	page_start(tasks[0], (struct page_order){.act = ACT_LEAVE});
 	wl_reap(self, tasks[0]);

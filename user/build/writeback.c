@@ -10,6 +10,7 @@
 #include <build/block.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the flusher is asked for, as the kernel numbers it. */
 enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
@@ -45,6 +46,9 @@ struct stint {
 	uint16_t asked;
 };
 
+/* Workers that write for a flusher may be late. */
+#define STINTS_PAST 15u
+
 /* What a task writes. */
 struct flush {
 	uint64_t inode; /* of the pass over a file it is at, 0 none */
@@ -55,7 +59,7 @@ struct flush {
 	uint32_t sync_call; /* its number among the task's own */
 	uint32_t sync_in;   /* and which one it is */
 	uint32_t pass, sync_pass;
-	struct stint now, past; /* the flusher's orders it is or was at last, and before that */
+	struct stint now, past[STINTS_PAST]; /* the flusher's orders it is or was at last, and before that, the latest first */
 	bool syncs;
 	bool commits;
 	bool next; /* it is at its next work item */
@@ -195,8 +199,9 @@ static int feed_start(struct clew_builder *builder, const struct clew_writeback 
 	if (!flush)
 		return build_nobody(record->task) ? 0 : -ENOMEM;
 	stint.why = why_of_order(builder, build_task_find(builder, record->task), record);
-	flush->past = flush->now;
-	flush->past.ended = earlier(flush->past.ended, builder->now);
+	memmove(&flush->past[1], &flush->past[0], sizeof(flush->past) - sizeof(flush->past[0]));
+	flush->past[0] = flush->now;
+	flush->past[0].ended = earlier(flush->now.ended, builder->now);
 	flush->now = stint;
 	flush->next = false;
 	return 0;
@@ -298,7 +303,10 @@ static const struct stint *stint_at(const struct flush *flush, uint64_t at)
 {
 	if (flush->now.began && flush->now.began <= at)
 		return at < flush->now.ended ? &flush->now : NULL;
-	return flush->past.began && flush->past.began <= at && at < flush->past.ended ? &flush->past : NULL;
+	for (unsigned i = 0; i < STINTS_PAST && flush->past[i].began; i++)
+		if (flush->past[i].began <= at)
+			return at < flush->past[i].ended ? &flush->past[i] : NULL;
+	return NULL;
 }
 
 /* Pages of a file that are written, or what belongs to that; by what the task was at then, for one that works for it. */
