@@ -608,11 +608,19 @@ static void test_late_workers(void **state)
 	/* Queued between the orders. */
 	WORK(&s, 15000, .context = CLEW_WAKE_TASK, .worker = other, .queuer = FLUSH, .queued = 9000, .work = 0x30, .function = 2);
 	writes_out(&s, 16000, 0x100, other, 824, FILE_A, 3, 1);
+	/* Some orders later. */
+	for (unsigned i = 0; i < 4; i++) {
+		WRITEBACK(&s, 17000 + i * 100, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x77, .device = SYSTEM);
+		WRITEBACK(&s, 17050 + i * 100, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 3, .device = SYSTEM);
+	}
+	WORK(&s, 18000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH, .queued = 7100, .work = 0x20, .function = 2);
+	writes_out(&s, 19000, 0x100, worker, 808, FILE_A, 1, 1);
 	trace = synthetic_trace(&s, 50000, 0);
 	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_SYNC);
 	assert_int_equal(reason_task_of(trace, 0), 3);
 	assert_int_equal(reason_of(trace, 1), CLEW_REQUEST_REASON_SYNC);
 	assert_int_equal(reason_of(trace, 2), CLEW_REQUEST_REASON_UNKNOWN);
+	assert_int_equal(reason_of(trace, 3), CLEW_REQUEST_REASON_SYNC);
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
