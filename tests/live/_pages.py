@@ -175,7 +175,7 @@ def judge_order(tally, where, taken, flushers):
 def words_of(act, taken, system):
     """Why pages may be written while that act alone is going on; None: anything goes."""
     if act["what"] == "direct":
-        # btrfs takes it through the page cache, and writes by the way.
+        # btrfs takes it through the page cache, and then writes in the same call.
         return ["direct", "fsync"] + (["unknown", "call"] if system == "btrfs" else [])
     if act["call"] == "syncfs":
         return ["sync", "journal"]
