@@ -218,8 +218,10 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
     """Sectors by FIEMAP, the last writer by the stamp."""
     sectors = {first + i: sector + 8 * i for first, count, sector in file["sectors"] for i in range(count)}
     moves = graph["system"] == "btrfs"
+    stamped = {page for page, _, _ in file["stamps"]}
     for page, passes in pages.items():
-        if page not in sectors:
+        # There FIEMAP gives addresses of the file system's own: they are the disk's where the stamp is found.
+        if page not in sectors or (moves and page not in stamped):
             continue
         dropped = max([d["after"] for d in stories[page].drops], default=NEVER)
         for taken in passes[-1:] if moves else passes:
@@ -231,9 +233,9 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
                 tally.count["sector wrong"] += 1
                 tally.note("sector", f"{name}: inode {file['ino']} page {page} request {taken.index}: sector {taken.sector}, FIEMAP says {sectors[page]}")
     for page, tid, sequence in file["stamps"]:
-        stamped = [w for w in stories[page].writes if w["what"] != "part"] if page in stories else []
-        write = next((w for w in stamped if w["sequence"] == sequence), None)
-        if not write or (not racing and max(stamped, key=lambda w: w["before"]) is not write):
+        whole = [w for w in stories[page].writes if w["what"] != "part"] if page in stories else []
+        write = next((w for w in whole if w["sequence"] == sequence), None)
+        if not write or (not racing and max(whole, key=lambda w: w["before"]) is not write):
             tally.note("workload", f"{name}: inode {file['ino']} page {page}: the disk has {sequence} of {tid}")
             continue
         # A part of the page may have been written once more since, by another.
