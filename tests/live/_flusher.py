@@ -34,6 +34,14 @@ def _left(text):
     return int(re.search(r"nr_pages=(-?\d+)", text)[1])
 
 
+def _remove_killed():
+    """Instances of tests that were killed."""
+    for path in glob.glob(f"{TRACING}/instances/clew-live-*"):
+        pid = path.rpartition("-")[2]
+        if pid == str(os.getpid()) or not os.path.exists(f"/proc/{pid}"):
+            os.rmdir(path)
+
+
 class Watch:
     """Keeps what happens within it; `lines` afterwards, None where the kernel has no tracefs for us."""
 
@@ -43,6 +51,7 @@ class Watch:
 
     def __enter__(self):
         try:
+            _remove_killed()
             os.mkdir(self.path)
             _write(f"{self.path}/trace_clock", "mono")
             _write(f"{self.path}/buffer_size_kb", "4096")

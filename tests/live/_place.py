@@ -10,6 +10,7 @@ is left, also what a killed test left over.
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import os
 import shutil
@@ -288,10 +289,10 @@ class Place:
         with open(loop.path, "r+b") as device:
             device.write(header)
             os.fsync(device.fileno())
-        # The device goes when its last user does: the swap is one, and remove() ends it.
+        # The device goes when its last user does: the swap is one, and remove() ends it, also after a kill that comes now.
+        write(os.path.join(self.path, "swap.device"), loop.path)
         if swap_call("swapon", loop.path, SWAP_PREFER):
             raise Lacking(f"swapon is refused: {os.strerror(ctypes.get_errno())}")
-        write(os.path.join(self.path, "swap.device"), loop.path)
         write(os.path.join(self.path, "swap.disk"), f"{loop.number()} 0\n")
         loop.release()
         os.symlink(group, os.path.join(self.path, "swap"))
@@ -315,7 +316,15 @@ def remove(path, pid):
     """Undoes a place; what is not there is no error."""
     try:
         with open(os.path.join(path, "swap.device"), encoding="ascii") as file:
-            swap_call("swapoff", file.read())
+            device = file.read()
+        for _ in range(20):
+            # EINVAL: it is no swap. Memory may lack for what is in it, and signals come between.
+            if not swap_call("swapoff", device) or ctypes.get_errno() == errno.EINVAL:
+                break
+            time.sleep(0.1)
+        else:
+            # Whoever comes next tries again.
+            return
     except (FileNotFoundError, NotADirectoryError):
         pass
     for _ in range(50):

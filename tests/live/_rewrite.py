@@ -3,6 +3,7 @@
 
 What may be dirty is lowered meanwhile, so that the file need not be large.
 """
+import contextlib
 import json
 import os
 import re
@@ -58,7 +59,8 @@ def filled(pid):
 
 def resident(pid):
     with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+        # Who has ended has none.
+        return next((int(line.split()[1]) for line in status if line.startswith("VmRSS:")), 0)
 
 
 def ask(clew, capture, command):
@@ -82,19 +84,29 @@ def settled(looks):
     return max(looks[:half]), max(looks[half:])
 
 
+def watch(recorder, writer, seconds, memory, maps):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and recorder.poll() is None and writer.poll() is None:
+        time.sleep(max(0.5, seconds / 120))
+        memory.append(resident(recorder.pid))
+        if len(memory) % 10 == 0:
+            maps.append(filled(recorder.pid))
+
+
 def record(clew, directory, capture, seconds, tap):
     path = os.path.join(directory, "rewritten")
     memory, maps = [], []
-    with subprocess.Popen([clew, "record", "-o", capture], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder:
+    with subprocess.Popen([clew, "record", "-o", capture], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as recorder, \
+            contextlib.ExitStack() as ends:
+        # Whatever goes wrong: nobody is waited for who goes on for ever.
+        ends.callback(recorder.kill)
         time.sleep(2)
         with subprocess.Popen([sys.executable, "-c", WRITER, path, str(2 * LIMIT)], stdout=subprocess.PIPE, text=True) as writer:
-            end = time.monotonic() + seconds
-            while time.monotonic() < end and recorder.poll() is None:
-                time.sleep(max(0.5, seconds / 120))
-                memory.append(resident(recorder.pid))
-                if len(memory) % 10 == 0:
-                    maps.append(filled(recorder.pid))
-            writer.send_signal(signal.SIGTERM)
+            ends.callback(writer.kill)
+            try:
+                watch(recorder, writer, seconds, memory, maps)
+            finally:
+                writer.send_signal(signal.SIGTERM)
             written, passes = map(int, writer.communicate()[0].split())
         os.sync()
         early = recorder.poll()

@@ -351,7 +351,9 @@ static const struct clew_link *ended_as_woken(const struct task *task, const str
 	const uint64_t near = 100000; /* ns: from a request's end to the last wake of its interrupt */
 	const struct clew_link *last = NULL;
 
-	if (wake->context == CLEW_WAKE_TASK || !task->has_wait || !(task->wait.flags & CLEW_WAIT_FLAG_IOWAIT))
+	if (wake->context != CLEW_WAKE_IRQ && wake->context != CLEW_WAKE_SOFTIRQ && wake->context != CLEW_WAKE_IPI)
+		return NULL;
+	if (!task->has_wait || !(task->wait.flags & CLEW_WAIT_FLAG_IOWAIT))
 		return NULL;
 	for (uint32_t i = 0; i < task->ended_count; i++) {
 		const struct clew_link *link = &task->ended[i];

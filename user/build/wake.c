@@ -289,9 +289,9 @@ static bool may_swap(unsigned kind, const struct clew_wait *wait)
 /* What ended it tells of some sleeps what they were for. */
 static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct links *links)
 {
-	const struct clew_link *last = &links->of[links->count - 1];
+	const struct clew_link *last = links->count ? &links->of[links->count - 1] : NULL;
 
-	if (links->count == 0 || last->kind != CLEW_LINK_REQUEST)
+	if (!last || last->kind != CLEW_LINK_REQUEST)
 		return;
 	/* A completion is not what a wait is for if a request was behind it: its call says more. */
 	if (sleep->kind == CLEW_WAIT_WORK)
