@@ -2,6 +2,7 @@
 """Real programs that write files, each in a directory of its own, and what they say themselves of their work."""
 
 import array
+import contextlib
 import fcntl
 import os
 import random
@@ -48,22 +49,57 @@ def sector_at(extents, offset):
     return None
 
 
+SYNCS = """
+import os, select
+done = 0
+print("begun", flush=True)
+while done < 2 or not select.select([0], [], [], 0)[0]:
+    pid = os.fork()
+    if not pid:
+        os.sync()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print(pid, flush=True)
+    done += 1
+"""
+
+
 class Syncing:
-    """Syncs the whole system again and again, by processes of their own; `tids` are theirs, after the end."""
+    """Syncs the whole system again and again, twice at least, by processes of their own; `tids` are theirs, after the end."""
 
     def __init__(self):
         self.tids = []
 
     def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", "import os, sys\nwhile True:\n"
-                                         " pid = os.fork()\n if not pid: os.sync(); os._exit(0)\n print(pid, flush=True)\n os.waitpid(pid, 0)"],
-                                        stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-c", SYNCS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
         return self
 
     def __exit__(self, kind, value, trace):
-        self.process.send_signal(signal.SIGTERM)
         self.tids += [int(line) for line in self.process.communicate()[0].split()]
+
+
+@contextlib.contextmanager
+def stopped(pid):
+    """A process and its children do nothing meanwhile: what is counted stays so."""
+    pids = [pid]
+    os.kill(pid, signal.SIGSTOP)
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == pid:
+                    os.kill(int(entry), signal.SIGSTOP)
+                    pids.append(int(entry))
+        except (OSError, ValueError):
+            pass
+    try:
+        yield
+    finally:
+        for one in pids:
+            try:
+                os.kill(one, signal.SIGCONT)
+            except OSError:
+                pass
 
 
 def bench_beside_copy(place, server, top, seconds):
@@ -100,11 +136,12 @@ class Redis:
             self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.place, "--appendonly", "yes",
                                              "--appendfsync", "everysec", "--save", "", "--auto-aof-rewrite-percentage", "0"],
                                             executable=redis_program(), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-        for _ in range(100):
+        for _ in range(600):
             if os.path.exists(self.socket) and os.path.exists(self.log):
-                break
+                return self
             time.sleep(0.05)
-        return self
+        self.__exit__(None, None, None)
+        raise RuntimeError("redis-server has not begun after 30 s")
 
     def __exit__(self, kind, value, trace):
         self.process.kill()
@@ -219,7 +256,7 @@ def under_sync(directory, *command):
             said = process.communicate()[1]
         if process.returncode:
             raise RuntimeError(f"{command[0]}: status {process.returncode}: {said}")
-    return {"tid": process.pid, "syncs": syncing.tids[1:-1], "files": files_below(directory)}
+    return {"tid": process.pid, "syncs": syncing.tids, "files": files_below(directory)}
 
 
 def package(directory):

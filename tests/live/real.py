@@ -226,8 +226,9 @@ def postgres(place, top, disk, seconds):
         return skip("postgres", "PostgreSQL is not installed")
     captures = []
     with _postgres.Cluster(2, "shared_buffers=64MB", top=top) as cluster:
-        with recorded("postgres", top, disk, captures):
+        with contextlib.ExitStack() as after, recorded("postgres", top, disk, captures):
             copy, tid, begun, ended = _programs.bench_beside_copy(place, cluster, top, seconds)
+            after.enter_context(_programs.stopped(cluster.server.pid))
     capture = captures[0]
     check_explained("postgres", capture, slowest(capture, "--comm", "postgres"), 20)
     beside = slowest(capture, "--comm", "postgres", "--from", begun, "--to", ended)
@@ -244,9 +245,10 @@ def redis(place, top, disk, seconds):
         return skip("redis", "Redis is not installed")
     captures = []
     with _programs.Redis(top) as server:
-        with recorded("redis", top, disk, captures):
+        with contextlib.ExitStack() as after, recorded("redis", top, disk, captures):
             before = os.stat(server.log).st_size
             server.bench(seconds, MEGABYTES_A_SECOND)
+            after.enter_context(_programs.stopped(server.pid))
             grown = os.stat(server.log).st_size - before
         tids = server.tids()
         capture = captures[0]
