@@ -185,9 +185,10 @@ static void told_late(void **state)
 	clew_trace_free(t);
 	synthetic_done(&s);
 
-	/* So does a request of its own that ended just before, if it sleeps for one. */
-	for (unsigned waits = 0; waits < 2; waits++) {
-		struct clew_wait wait = {.call = SYS_fsync, .descriptor = -1, .flags = waits ? CLEW_WAIT_FLAG_IOWAIT : 0};
+	/* So does a request of its own that ended just before, if it sleeps for one and no timer woke it. */
+	for (unsigned i = 0; i < 3; i++) {
+		struct clew_wait wait = {.call = SYS_fsync, .descriptor = -1, .flags = i ? CLEW_WAIT_FLAG_IOWAIT : 0};
+		bool waits = i == 1;
 
 		threads(&s, 3);
 		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
@@ -202,7 +203,7 @@ static void told_late(void **state)
 					     .prev = 1,
 					     .next = 1,
 					     .flags = CLEW_STATE_LATE,
-					     .woken = {.at = 3000, .context = CLEW_WAKE_SOFTIRQ}});
+					     .woken = {.at = 3000, .context = i == 2 ? CLEW_WAKE_TIMER : CLEW_WAKE_SOFTIRQ}});
 		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
 		t = synthetic_trace(&s, 6000, 0);
 		assert_int_equal(sleep_of(t, 1, 0)->blind, !waits);
