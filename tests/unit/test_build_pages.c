@@ -187,6 +187,36 @@ static void test_row_across_landing(void **state)
 	synthetic_done(&s);
 }
 
+/* Two such rows, and one between that is told in time: who is not known to have written in time is in no set, whoever wrote last. */
+static void test_rows_across_landing(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	writes(&s, 2000, 1, FILE_A, 640, 4);
+	bio(&s, 10000, 0x100, FLUSH, 800, FILE_A, 640, 4);
+	issue(&s, 10100, 0x101, 0x100, 800, 4);
+	complete(&s, 11000, 0x101, 800, 4);
+	touch(&s, 10300, 11300, CLEW_EXTENT_WRITE, 2, FILE_A, 640, 4);
+	touch(&s, 10301, 11301, CLEW_EXTENT_DIRTY, 2, FILE_A, 640, 4);
+	touch(&s, 10500, 11500, CLEW_EXTENT_WRITE, 3, FILE_A, 640, 3);
+	touch(&s, 10700, 10710, CLEW_EXTENT_WRITE, 4, FILE_A, 642, 1);
+	/* Who had written already stays. */
+	touch(&s, 10800, 10810, CLEW_EXTENT_WRITE, 4, FILE_A, 641, 1);
+	touch(&s, 10900, 11900, CLEW_EXTENT_WRITE, 4, FILE_A, 640, 2);
+	writes_out(&s, 15000, 0x200, FLUSH, 800, FILE_A, 640, 4);
+	trace = synthetic_trace(&s, 100000, 0);
+	assert_writers(trace, 0, 0, 640, 1, "1 2! 3! 4!");
+	assert_writers(trace, 0, 1, 641, 2, "1 4!");
+	assert_writers(trace, 0, 2, 643, 1, "1");
+	assert_writers(trace, 1, 0, 640, 3, "2 3 4");
+	assert_writers(trace, 1, 1, 643, 1, "2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* The page counts as clean some time before its bio is queued. */
 static void test_between_clean_and_bio(void **state)
 {
@@ -776,6 +806,7 @@ int main(void)
 		cmocka_unit_test(test_all_writers),
 		cmocka_unit_test(test_on_its_way),
 		cmocka_unit_test(test_row_across_landing),
+		cmocka_unit_test(test_rows_across_landing),
 		cmocka_unit_test(test_between_clean_and_bio),
 		cmocka_unit_test(test_row_across_bio),
 		cmocka_unit_test(test_told_late),

@@ -37,11 +37,13 @@ struct epoch {
 	uint32_t set;	     /* who wrote to the page in it */
 	uint32_t set_before; /* the same without the latest write */
 	uint32_t writer;     /* whose that is */
-	uint32_t later;	     /* who wrote to the page while it was carried */
-	bool opened;	     /* it was seen to become dirty */
-	bool landed;	     /* what carried it has arrived */
-	bool movable;	     /* the latest write may turn out to be the next epoch's */
-	bool began;	     /* the latest event, a write if there is one, began on this page: that moment is its own */
+	uint32_t doubtful;   /* of set_before: of whose writes it is not known before `doubtful_told` that they were on this page */
+	uint64_t doubtful_told;
+	uint32_t later; /* who wrote to the page while it was carried */
+	bool opened;	/* it was seen to become dirty */
+	bool landed;	/* what carried it has arrived */
+	bool movable;	/* the latest write may turn out to be the next epoch's */
+	bool began;	/* the latest event, a write if there is one, began on this page: that moment is its own */
 };
 
 struct segment {
@@ -421,7 +423,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	/* Written to when it was clean. */
 	if (last && !last->opened && !last->flight) {
 		if (last->write_told + WRITE_NEAR < visit->begin)
-			last->set = 0;
+			last->set = last->doubtful = 0;
 		last->opened = true;
 		last->begin = visit->begin;
 		last->told = visit->told;
@@ -459,6 +461,19 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
+/* Before another write becomes the latest: when it is known that the one before was on this page. */
+static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const struct visit *visit)
+{
+	if (epoch->doubtful_told <= visit->begin)
+		epoch->doubtful = 0;
+	if (!epoch->writer || epoch->began || epoch->write_told <= visit->begin || epoch_set_has(table, epoch->set_before, epoch->writer))
+		return 0;
+	if (!epoch->doubtful || epoch->doubtful_told < epoch->write_told)
+		epoch->doubtful_told = epoch->write_told;
+	epoch->doubtful = epoch_set_with(table, epoch->doubtful, epoch->writer);
+	return epoch->doubtful == UINT32_MAX ? -ENOMEM : 0;
+}
+
 static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
 {
 	struct epoch *last = last_of(segment);
@@ -474,6 +489,8 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	}
 	set = epoch_set_with(table, last->set, visit->task);
 	if (set == UINT32_MAX)
+		return -ENOMEM;
+	if (keep_doubt(table, last, visit) < 0)
 		return -ENOMEM;
 	/* What made it dirty is its own; but no row of a file goes on behind a bio of it. */
 	last->movable = last->opened && !(last->opener == visit->task && visit->begin <= last->told && visit->taken <= last->begin);
@@ -506,7 +523,7 @@ static int clear_segment(struct epoch_table *table, struct segment *segment, uin
 	(void)offset;
 	(void)visit;
 	for (struct epoch *epoch = *first_open(segment); epoch; epoch = epoch->next) {
-		epoch->set = epoch->set_before = 0;
+		epoch->set = epoch->set_before = epoch->doubtful = 0;
 		epoch->movable = false;
 	}
 	return 0;
@@ -661,6 +678,11 @@ static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 	const bool written = epoch->writer != 0;
 	const bool sure = epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
 
+	if (epoch->doubtful && epoch->doubtful_told > visit->landed) {
+		uint32_t set = epoch_set_without(table, epoch->set_before, epoch->doubtful);
+
+		return sure && set != UINT32_MAX ? epoch_set_with(table, set, epoch->writer) : set;
+	}
 	if (written && !sure)
 		return epoch->set_before;
 	if (epoch->set || hooked)

@@ -97,9 +97,10 @@ void epoch_forget(struct epoch_table *table);
 void epoch_done(struct epoch_table *table);
 size_t epoch_memory(const struct epoch_table *table);
 
-/* The set and one more task, or one more set. UINT32_MAX: no memory. */
+/* The set and one more task, or one more set, or without what is in another. UINT32_MAX: no memory. */
 uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task);
 uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other);
+uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other);
 bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task);
 /* Its tasks in order; `tasks` has room for sets[set].count. */
 uint32_t epoch_set_tasks(const struct epoch_table *table, uint32_t set, uint32_t *tasks);

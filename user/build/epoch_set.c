@@ -83,6 +83,16 @@ uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task)
 	return sum;
 }
 
+uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other)
+{
+	uint32_t rest = 0;
+
+	for (; set && rest != UINT32_MAX; set = table->sets[set].parent)
+		if (!epoch_set_has(table, other, table->sets[set].task))
+			rest = epoch_set_with(table, rest, table->sets[set].task);
+	return rest;
+}
+
 uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other)
 {
 	for (; other && set != UINT32_MAX; other = table->sets[other].parent)
