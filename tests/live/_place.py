@@ -281,6 +281,12 @@ class Place:
         write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 16 * MEGABYTE)
         if not os.path.exists(f"{group}/memory.swap.max" if unified else f"{group}/memory.swappiness"):
             raise Lacking("no such part of the kernel: swapping in groups")
+        try:
+            with open("/sys/module/zswap/parameters/enabled", encoding="ascii") as file:
+                if file.read().strip() == "Y":
+                    raise Lacking("what is swapped out stays in memory: zswap is on")
+        except FileNotFoundError:
+            pass
         loop = self._loop("swap", 64, True)
         pages = 64 * MEGABYTE // 4096
         header = bytearray(4096)
