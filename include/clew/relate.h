@@ -76,11 +76,12 @@ const struct clew_activity *clew_relations_from(const struct clew_relations *rel
  * Whose call in another task is open while `serial` is in the call that it is for: the
  * one of the innermost call, of several the best proven, then the one that ends last.
  * What is asynchronous is nobody's wait and has no thread's time. Until *ret_until, at
- * most `to`, that stays so. `perhaps`: of those that several may have called, none of
- * which is anybody's for certain; else of all others. NULL: none.
+ * most `to`, that stays so. Only of calls that end at `over` (CLEW_TIME_OPEN: ever) or
+ * before. `perhaps`: of those that several may have called, none of which is anybody's
+ * for certain; else of all others. NULL: none.
  */
 const struct clew_relation *clew_relations_called(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t to,
-						  bool perhaps, uint64_t *ret_until);
+						  uint64_t over, bool perhaps, uint64_t *ret_until);
 
 /*
  * A relation between two tasks as a dependency. A call: from where its upper one's thread

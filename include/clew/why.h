@@ -38,7 +38,10 @@ struct clew_segment {
 	const struct clew_spin *spin; /* LOCK: waited for without leaving the CPU; else NULL */
 	/* The call that `task` is in, of a request the one that it was made in; NULL none. A segment is in one alone. */
 	const struct clew_activity *activity;
-	/* via_type CALL: whose call is for whose; it has one upper end. Else NULL. */
+	/*
+	 * via_type CALL: whose call is for whose, of an evidence of its own; it has one upper end. Else NULL.
+	 * via_evidence is OBSERVED: the task slept while the call was open, and nothing proves that it slept for it.
+	 */
 	const struct clew_relation *called;
 	/* A leaf in an announced call: one that may be for it, or for another of the upper ends; NULL none. */
 	const struct clew_relation *perhaps;

@@ -57,6 +57,8 @@ CASES = [
     ("calls", "path", ["path", "--from", "client-10 @ 0%", "--to", "client-10 @ 100%"]),
     ("calls", "path-there", ["path", "--from", "client-10 @ 0%", "--to", "server-20 @ 100%", "--strategy", "causal"]),
     ("calls", "check", ["check"]),
+    ("doubt", "why", ["why", "--tid", "10"]),
+    ("doubt", "check", ["check"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
 

@@ -120,6 +120,17 @@ def test_layers(directory):
         fails("record: a layer's file with %r" % text[:20], ["record", "-o", where, "--layer", description], 2, description + place, words)
 
 
+def test_described(directory):
+    """Of a capture whose description of layers cannot be read, why says what it can."""
+    capture = os.path.join(directory, "described.clew")
+    with open(os.path.join(HERE, "calls.records"), "rb") as file:
+        records = file.read().replace(b"\nmeta end", b"\nmeta layers garbage\nmeta end", 1)
+    subprocess.run([_capture.MAKE_CAPTURE, capture], input=records, check=True, timeout=60)
+    done, without = run(["why", "--tid", "10", capture]), run(["why", "--tid", "10", "--without", "call", capture])
+    report("why: a description of layers that cannot be read", "" if done.returncode == 0 and done.stdout and done.stdout == without.stdout and LINE.match(done.stderr.decode()) and b"layers" in done.stderr else repr(done))
+    fails("edges: a description of layers that cannot be read", ["edges", capture], 2, "layers", "clew why")
+
+
 def test_files(directory, capture):
     with open(capture, "rb") as file:
         good = file.read()
@@ -260,6 +271,7 @@ def main():
         test_usage()
         test_arguments(capture)
         test_layers(directory)
+        test_described(directory)
         test_files(directory, capture)
         test_positions(capture)
         test_output(capture)

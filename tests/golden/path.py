@@ -154,6 +154,22 @@ def test_operations():
         tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
 
 
+def test_called():
+    """What was announced of a call has no backslashes, and all of its length."""
+    long = "v" * 700
+    trace = ('span a [0,100]\nspan b [0,100]\n'
+             'dep call a@20 -> b@50 evidence=exact called="kv.get\\\\,it" caller="app.load\\\\ all" descriptors="kv/key=a\\\\,b kv/text=a\\\\ =%s kv/none="\n' % long)
+    arguments = ["path", "--from", "a @ 0%", "--to", "b @ 100%", "--strategy", "causal"]
+    answer = ask(trace, arguments)
+    vias = answer if isinstance(answer, str) else [e["via"] for e in answer["elements"] if "via" in e]
+    tap.same("what was announced of a call", vias,
+             [{"dep": 1, "type": "call", "evidence": "exact", "bridged": False, "called": "kv.get,it", "caller": "app.load all",
+               "descriptors": {"kv/key": "a,b", "kv/text": "a =" + long, "kv/none": ""}}])
+    status, out, err = run(trace, arguments)
+    words = ", call kv.get,it for app.load all (exact)  [kv/key=a,b kv/text=a =%s kv/none=]\n" % long
+    tap.report("and as text", "" if status == 0 and not err and words in out else repr((status, out, err)))
+
+
 def test_top():
     answer = ask(TRACE1, WHOLE + ["--top", "20"])
     works = [path["work"] for path in answer["paths"]]
@@ -209,6 +225,7 @@ def test_text():
     tap.report("text of instances", "" if status == 0 and not err and "over 5 instances" in out else repr(out))
 
 
-for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_top, test_marks, test_all, test_errors, test_text):
+for test in (test_trace1, test_ties, test_several_origins, test_waits, test_operations, test_called, test_top, test_marks, test_all, test_errors,
+             test_text):
     test()
 sys.exit(tap.end())

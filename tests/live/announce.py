@@ -164,7 +164,7 @@ def test_polled(place):
     capture, truth = record("polled", place)
     if capture:
         check_calls("polled memory", calls(capture, truth), truth, "server", origin=[truth["first"]], evidence="exact", bridged=False)
-        check_why("polled memory", capture, truth, "server", {"evidence": "exact", "bridged": False, "candidates": []})
+        check_why("polled memory", capture, truth, "server", {"evidence": "observed", "bridged": False, "candidates": [], "candidate_count": 0})
         check_path("polled memory", capture, truth, "server", "exact")
     capture, truth = record("polled-bridge", place)
     if capture:

@@ -39,7 +39,7 @@ struct clew_relations {
 /* A relation between two tasks, seen from one that is above. */
 struct call {
 	uint32_t relation; /* number in the list */
-	uint64_t latest;   /* end of any of that one's calls up to this one */
+	uint32_t longer;   /* place of that one's nearest call before this one that ends later, CLEW_NO_NUMBER none */
 };
 
 /* FNV-1a over a text and what separates it from the next; `seed`: of what came before. */

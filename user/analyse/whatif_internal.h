@@ -244,13 +244,13 @@ static inline enum fate whatif_fate(const struct whatif *w, uint32_t destination
 }
 
 /*
- * A call, or a return, on which nothing waited: its effect may not be before its cause,
- * and that is all. What passed between the two, others say.
+ * A call that was announced, or its return, on which nothing waited: its effect may not
+ * be before its cause, and that is all. What passed between the two, others say.
  */
 static inline bool whatif_is_free(const struct whatif *w, const struct clew_dependency *d, uint32_t es)
 {
 	return d->type <= CLEW_DEPENDENCY_RETURN && w->base.spans[w->base.es[es].span].elementary.first != es &&
-	       w->base.es[es - 1].end == w->base.es[es].start;
+	       w->base.es[es - 1].end == w->base.es[es].start && clew_model_attribute(&w->base, d->attributes, "called");
 }
 
 #endif

@@ -10,9 +10,9 @@
  * A task that turns up in its own chain therefore closes a cycle, and the stack is
  * never deeper than there are tasks.
  *
- * A wait that no record explains, in an announced call or of a task that is waited for
- * in one and announces nothing itself, goes on with the call in another task that is
- * for that one.
+ * A wait that no record explains, in an announced call or of a task whose message is
+ * waited for in one and that announces nothing itself, goes on with the call in another
+ * task that is for that one.
  */
 #include <analyse/why_internal.h>
 #include <errno.h>
@@ -231,25 +231,44 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 	return add_segment(search, segment);
 }
 
+/* Whether who ended a wait so had something to tell: only such a one may have been asked for it. */
+static bool is_message(int type)
+{
+	switch (type) {
+	case CLEW_EDGE_PIPE:
+	case CLEW_EDGE_SOCKET:
+	case CLEW_EDGE_EVENTFD:
+	case CLEW_EDGE_IPC:
+	case CLEW_EDGE_SIGNAL:
+	case CLEW_EDGE_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /*
  * The call in another task, not asleep here itself, that the top frame's wait may be for;
- * a task without an open call is what lies between who waits for it and that call.
- * *until: as long as that holds.
+ * a task without an open call, whose message is waited for, is what lies between who waits
+ * and that call, which then was over before the wait was. *until: as long as that holds.
  */
 static const struct clew_relation *find_call(const struct why_search *search, uint64_t at, bool perhaps, uint64_t *until)
 {
 	const struct frame *top = &search->frames[search->depth - 1];
+	uint64_t over = CLEW_TIME_OPEN;
 
 	for (size_t i = search->depth; search->relations && i-- > 0;) {
-		uint32_t task = search->frames[i].task->task.serial;
+		const struct frame *frame = &search->frames[i];
+		uint32_t task = frame->task->task.serial;
 		uint64_t changes = *until;
-		const struct clew_relation *found = clew_relations_called(search->relations, task, at, *until, perhaps, &changes);
+		const struct clew_relation *found = clew_relations_called(search->relations, task, at, *until, over, perhaps, &changes);
 
 		*until = changes;
 		if (found && !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
 			return found;
-		if (found || clew_relations_at(search->relations, task, at))
+		if (found || clew_relations_at(search->relations, task, at) || !is_message(frame->via_type) || !frame->waited)
 			return NULL;
+		over = frame->waited->end < over ? frame->waited->end : over;
 	}
 	return NULL;
 }
@@ -275,7 +294,8 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 		frame->cursor = cause->until;
 		return 0;
 	}
-	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL, called->evidence, sleep);
+	/* However certain it is who called whom: that the wait was for the call is not. */
+	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL, CLEW_EVIDENCE_OBSERVED, sleep);
 	if (r >= 0)
 		search->frames[search->depth - 1].called = called;
 	*ret_found = r >= 0;

@@ -39,15 +39,20 @@ bool why_waits_for_disk(unsigned kind)
 	}
 }
 
-/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or throttled. */
+/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or throttled; of what was lost nothing is
+ * known. */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause)
 {
 	/* A timer that is late, and what is on its way in the kernel, is not what the call is about. */
-	if (cause->late || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
+	if (sleep->blind || cause->late || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return false;
 	if (sleep->link_count && (sleep->links[0].kind == CLEW_LINK_PACKET || sleep->links[0].kind == CLEW_LINK_REQUEST ||
 				  sleep->links[0].kind == CLEW_LINK_WORK))
 		return false;
+	/* A device's interrupt ended it: what came in is from outside. */
+	for (uint32_t i = 0; i < sleep->link_count; i++)
+		if (sleep->links[i].kind == CLEW_LINK_IRQ)
+			return false;
 	switch (sleep->kind) {
 	case CLEW_WAIT_FUTEX:
 	case CLEW_WAIT_PIPE:

@@ -77,7 +77,7 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 		const struct clew_block_request *block = &requests[i].block;
 
 		if (block->device != own->device || i == link->number || !block->issued || block->issued >= before ||
-		    block->completed <= segment->start || block->bytes == 0 || map_get(&found->seen, i, 0))
+		    (block->completed && block->completed <= segment->start) || block->bytes == 0 || map_get(&found->seen, i, 0))
 			continue;
 		r = add(found, block, (uint32_t)i, beside);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Announced calls in a why, in JSON and in words. Of a call that several may have made
- * all are told, and that it is not known.
+ * some are told and how many they are, and that it is not known.
  */
 #include "called.h"
 
@@ -11,11 +11,13 @@
 #include "object.h"
 #include "report.h"
 
+/* Of those that may have called: so many are named in words, and listed in JSON. */
+enum { SAID_MOST = 3, LISTED_MOST = 16 };
+
 /* " (observed, bridged)": what is not certain of a call. */
-static void print_doubt(FILE *out, const struct clew_relation *relation)
+static void print_doubt(FILE *out, unsigned evidence, bool bridged)
 {
-	if (relation->evidence != CLEW_EVIDENCE_EXACT || relation->bridged)
-		fprintf(out, " (%s%s)", clew_evidence_name(relation->evidence), relation->bridged ? ", bridged" : "");
+	fprintf(out, " (%s%s)", clew_evidence_name(evidence), bridged ? ", bridged" : "");
 }
 
 void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
@@ -31,7 +33,7 @@ void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct 
 	clew_print_call(out, lower);
 	fputs(" of ", out);
 	clew_print_task(out, trace, lower->task, lower->begin);
-	for (uint32_t i = 0; i < relation->upper_count; i++) {
+	for (uint32_t i = 0; i < relation->upper_count && i < SAID_MOST; i++) {
 		const struct clew_activity *upper = clew_relations_upper(relations, relation, i);
 
 		fputs(i ? " or " : ", which was for ", out);
@@ -39,7 +41,9 @@ void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct 
 		fputs(" of ", out);
 		clew_print_task(out, trace, upper->task, upper->begin);
 	}
-	print_doubt(out, relation);
+	if (relation->upper_count > SAID_MOST)
+		fprintf(out, " or %u more", relation->upper_count - SAID_MOST);
+	print_doubt(out, relation->evidence, relation->bridged);
 }
 
 void clew_print_called(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
@@ -53,7 +57,7 @@ void clew_print_called(FILE *out, const struct clew_trace *trace, const struct c
 	clew_print_call(out, upper);
 	fputs(" of ", out);
 	clew_print_task(out, trace, upper->task, upper->begin);
-	print_doubt(out, relation);
+	print_doubt(out, CLEW_EVIDENCE_OBSERVED, relation->bridged);
 	fputs(", ", out);
 }
 
@@ -64,7 +68,7 @@ void clew_print_call_step(FILE *out, const struct clew_trace *trace, const struc
 				   *upper = clew_relations_upper(relations, relation, 0);
 	struct clew_description description = {};
 
-	fprintf(out, "  [%s, %s%s: ", clew_edge_type_name(CLEW_EDGE_CALL), clew_evidence_name(relation->evidence),
+	fprintf(out, "  [%s, %s%s: ", clew_edge_type_name(CLEW_EDGE_CALL), clew_evidence_name(CLEW_EVIDENCE_OBSERVED),
 		relation->bridged ? ", bridged" : "");
 	clew_print_call(out, lower);
 	fputs(" for ", out);
@@ -137,9 +141,10 @@ static void json_call(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_bool(json, "bridged", relation->bridged);
 	clew_json_call(json, relations, relation);
 	clew_json_array(json, "candidates");
-	for (uint32_t i = 0; relation->upper_count > 1 && i < relation->upper_count; i++)
+	for (uint32_t i = 0; relation->upper_count > 1 && i < relation->upper_count && i < LISTED_MOST; i++)
 		json_caller(json, trace, clew_relations_upper(relations, relation, i));
 	clew_json_array_end(json);
+	clew_json_unsigned(json, "candidate_count", relation->upper_count > 1 ? relation->upper_count : 0);
 	clew_relations_describe(relations, lower->task, lower->begin, &description);
 	clew_json_description(json, &description);
 }

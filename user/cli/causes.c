@@ -419,7 +419,9 @@ struct cause_key {
 	uint32_t writers[8]; /* of a request */
 	uint32_t below_writers[8];
 	uint32_t below_device;
+	uint32_t below_file_device;
 	uint8_t below_operation;
+	uint8_t below_step;
 	bool below_flush;
 	bool done_below;
 	uint64_t below;
@@ -434,6 +436,12 @@ struct keyed_segment {
 	struct cause_key key;
 	const struct clew_segment *segment;
 };
+
+/* What print_request() says of a request's reason. */
+static uint8_t step_of(const struct clew_block_request *block)
+{
+	return block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
+}
 
 static void make_key(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
 		     struct cause_key *key)
@@ -480,12 +488,14 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->by = block->file_device;
 		key->call = block->operation & 0xff;
 		key->end = block->bytes == 0;
-		key->step = block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
+		key->step = step_of(block);
 		key->done_below = is_done_below(trace, segment);
 		if (below) {
 			key->below_device = below->block.device;
 			key->below_flush = below->block.bytes == 0;
 			key->below_operation = below->block.operation & 0xff;
+			key->below_step = step_of(&below->block);
+			key->below_file_device = below->block.file_device;
 			key->below = below->block.inode;
 			clew_request_writers(trace, segment->below->number, key->below_writers,
 					     sizeof(key->below_writers) / sizeof(key->below_writers[0]));

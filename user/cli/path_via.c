@@ -2,6 +2,7 @@
 /* The dependencies that a path goes along. See path_via.h. */
 #include "path_via.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -16,38 +17,77 @@ static uint32_t dependency_to(const struct clew_model *model, const struct clew_
 	return in;
 }
 
-/* The next word TYPE=VALUE of a list, both without their backslashes; false: there is none. */
-static bool next_word(const char **at, char *type, char *value, size_t size)
+/* The next word of a list, or its next TYPE=VALUE, without backslashes: what was there is written over. false: there is none. */
+static bool next_word(char **at, char **ret_type, char **ret_value)
 {
-	char *to = type;
-	size_t used = 0;
+	char *from = *at, *to;
 
-	*type = *value = '\0';
-	while (**at == ' ')
-		(*at)++;
-	if (!**at)
+	while (*from == ' ')
+		from++;
+	if (!*from)
 		return false;
-	for (; **at && **at != ' '; (*at)++) {
-		if (**at == '=' && to == type) {
-			to = value;
-			used = 0;
+	*ret_type = to = from;
+	*ret_value = NULL;
+	for (; *from && *from != ' '; from++) {
+		if (*from == '=' && !*ret_value) {
+			*to++ = '\0';
+			*ret_value = to;
 			continue;
 		}
-		if (**at == '\\' && (*at)[1])
-			(*at)++;
-		if (used + 1 < size) {
-			to[used++] = **at;
-			to[used] = '\0';
-		}
+		if (*from == '\\' && from[1])
+			from++;
+		*to++ = *from;
 	}
+	*at = *from ? from + 1 : from;
+	*to = '\0';
+	if (!*ret_value)
+		*ret_value = to;
 	return true;
+}
+
+/* An attribute for next_word(), which the caller frees; NULL: it is not there. */
+static char *copy_attribute(const struct clew_model *model, uint32_t list, const char *key)
+{
+	const char *text = clew_model_attribute(model, list, key);
+
+	return text ? strdup(text) : NULL;
+}
+
+/* An attribute that is one word, without its backslashes. */
+static char *copy_word(const struct clew_model *model, uint32_t list, const char *key)
+{
+	char *text = copy_attribute(model, list, key), *from, *to;
+
+	for (from = to = text; from && *from; from++) {
+		if (*from == '\\' && from[1])
+			from++;
+		*to++ = *from;
+	}
+	if (to)
+		*to = '\0';
+	return text;
+}
+
+static void json_call(struct clew_json *json, const struct clew_model *model, uint32_t list)
+{
+	char *called = copy_word(model, list, "called"), *caller = copy_word(model, list, "caller");
+	char *words = copy_attribute(model, list, "descriptors"), *at = words, *type, *value;
+
+	clew_json_bool(json, "bridged", clew_model_attribute(model, list, "bridged") != NULL);
+	clew_json_string(json, "called", called);
+	clew_json_string(json, "caller", caller);
+	clew_json_object(json, "descriptors");
+	while (at && next_word(&at, &type, &value))
+		clew_json_string(json, type, value);
+	clew_json_object_end(json);
+	free(called);
+	free(caller);
+	free(words);
 }
 
 void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model, const struct clew_path *path, uint32_t number)
 {
 	uint32_t dependency = dependency_to(model, path, number), list;
-	const char *called, *words;
-	char type[512], value[512];
 
 	if (dependency == CLEW_NONE)
 		return;
@@ -56,44 +96,44 @@ void clew_json_via_dependency(struct clew_json *json, const struct clew_model *m
 	clew_json_unsigned(json, "dep", dependency + 1);
 	clew_json_string(json, "type", clew_model_string(model, model->types[model->dependencies[dependency].type]));
 	clew_json_string(json, "evidence", clew_model_attribute(model, list, "evidence"));
-	called = clew_model_attribute(model, list, "called");
-	if (called) {
-		clew_json_bool(json, "bridged", clew_model_attribute(model, list, "bridged") != NULL);
-		clew_json_string(json, "called", called);
-		clew_json_string(json, "caller", clew_model_attribute(model, list, "caller"));
-		clew_json_object(json, "descriptors");
-		words = clew_model_attribute(model, list, "descriptors");
-		while (words && next_word(&words, type, value, sizeof(value)))
-			clew_json_string(json, type, value);
-		clew_json_object_end(json);
-	}
+	if (clew_model_attribute(model, list, "called"))
+		json_call(json, model, list);
 	clew_json_object_end(json);
 }
 
 void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path, uint32_t number)
 {
 	uint32_t dependency = dependency_to(model, path, number), list;
-	const char *called, *caller, *evidence, *words;
+	char *called, *caller, *words, *at, *type, *value;
+	const char *evidence;
+	bool any = false;
 
 	if (dependency == CLEW_NONE)
 		return;
 	list = model->dependencies[dependency].attributes;
-	called = clew_model_attribute(model, list, "called");
-	if (!called)
+	if (!clew_model_attribute(model, list, "called"))
 		return;
-	caller = clew_model_attribute(model, list, "caller");
+	called = copy_word(model, list, "called");
+	caller = copy_word(model, list, "caller");
 	evidence = clew_model_attribute(model, list, "evidence");
-	words = clew_model_attribute(model, list, "descriptors");
+	at = words = copy_attribute(model, list, "descriptors");
 	fprintf(out, ", %s ", clew_model_string(model, model->types[model->dependencies[dependency].type]));
-	clew_print_safe(out, called);
+	clew_print_safe(out, called ?: "?");
 	fputs(" for ", out);
 	clew_print_safe(out, caller ?: "?");
 	fputs(" (", out);
 	clew_print_safe(out, evidence ?: "?");
 	fputs(clew_model_attribute(model, list, "bridged") ? ", bridged)" : ")", out);
-	if (words) {
-		fputs("  [", out);
-		clew_print_safe(out, words);
-		fputc(']', out);
+	while (at && next_word(&at, &type, &value)) {
+		fputs(any ? " " : "  [", out);
+		any = true;
+		clew_print_safe(out, type);
+		fputc('=', out);
+		clew_print_safe(out, value);
 	}
+	if (any)
+		fputc(']', out);
+	free(called);
+	free(caller);
+	free(words);
 }

@@ -371,7 +371,7 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 		return status;
 	/* Without calls nothing that was announced is needed. */
 	if (!(values->without >> CLEW_EDGE_CALL & 1))
-		status = clew_open_relations(trace, 0, &relations);
+		status = clew_try_relations(trace, &relations);
 	if (!status && values->slowest.given)
 		status = explain_slowest(trace, relations, values, from, to);
 	else if (!status)

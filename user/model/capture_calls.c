@@ -64,7 +64,8 @@ int capture_describe_call(struct conversion *conversion, const struct clew_call_
 	const struct clew_activity *lower = clew_relations_lower(conversion->relations, call->relation);
 	struct pairs *pairs = &conversion->pairs;
 
-	pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(call->relation->evidence));
+	/* Nothing proves that who ran after it waited for it. */
+	pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED : call->relation->evidence));
 	if (call->relation->bridged)
 		pairs_add(pairs, CAPTURE_BRIDGED, "yes");
 	add_call_name(pairs, CAPTURE_CALLED, lower);
