@@ -177,17 +177,9 @@ static const struct field work_fields[] = {
 	{NULL, 0, 0},
 };
 static const struct field bio_fields[] = {
-	FIELD(clew_bio, bio),
-	FIELD(clew_bio, sector),
-	FIELD(clew_bio, bytes),
-	FIELD(clew_bio, device),
-	FIELD(clew_bio, inode),
-	FIELD(clew_bio, index),
-	FIELD(clew_bio, file_device),
-	FIELD(clew_bio, operation),
-	FIELD(clew_bio, task),
-	FIELD(clew_bio, contiguous),
-	{NULL, 0, 0},
+	FIELD(clew_bio, bio),	 FIELD(clew_bio, sector), FIELD(clew_bio, bytes),	FIELD(clew_bio, device),
+	FIELD(clew_bio, inode),	 FIELD(clew_bio, index),  FIELD(clew_bio, file_device), FIELD(clew_bio, operation),
+	FIELD(clew_bio, parent), FIELD(clew_bio, task),	  FIELD(clew_bio, contiguous),	{NULL, 0, 0},
 };
 static const struct field request_fields[] = {
 	FIELD(clew_request, request),	FIELD(clew_request, sector), FIELD(clew_request, bio),
