@@ -249,8 +249,9 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	add_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
-	if (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) {
-		if (sleep->end < implied->switch_in)
+	/* A request or timer ended before it woke anybody: that there was no delay has to be said. */
+	if (sleep->end != CLEW_TIME_OPEN && (sleep->end != implied->end || (sleep->link_count && implied->by_edge))) {
+		if (sleep->end <= implied->switch_in)
 			pairs_add_number(pairs, CAPTURE_RUNQUEUE, implied->switch_in - sleep->end);
 		else
 			pairs_add_number(pairs, CAPTURE_ENDED, sleep->end);
