@@ -289,6 +289,16 @@ def lifetimes(capture, tids):
     return [capture.why("--tid", str(tid)) for tid in tids]
 
 
+def check_under_sync(name, capture, done):
+    """A command beside syncs of the whole system, and the files that it wrote."""
+    check_explained(name, capture, lifetimes(capture, [done["tid"]]))
+    check_explained("sync beside " + name, capture, lifetimes(capture, done["syncs"]))
+    check_requests(name, capture)
+    check_disk(name, capture)
+    check_asked(name, capture, done["files"])
+    check_sectors(name, capture, done["files"])
+
+
 def git(place, top, disk, seconds):
     if not _programs.has("git"):
         return skip("git", "git is not installed")
@@ -296,13 +306,7 @@ def git(place, top, disk, seconds):
     repository = _programs.repository(top, 2000)
     with recorded("git", top, disk, captures):
         done = _programs.under_sync(repository, "git", "-C", repository, "checkout", "-q", "--", ".")
-    capture = captures[0]
-    check_explained("git", capture, lifetimes(capture, [done["tid"]]))
-    check_explained("sync beside git", capture, lifetimes(capture, done["syncs"]))
-    check_requests("git", capture)
-    check_disk("git", capture)
-    check_asked("git", capture, done["files"])
-    check_sectors("git", capture, done["files"])
+    check_under_sync("git", captures[0], done)
 
 
 def dpkg(place, top, disk, seconds):
@@ -312,13 +316,7 @@ def dpkg(place, top, disk, seconds):
     package = _programs.package(scratch())
     with recorded("dpkg", top, disk, captures):
         done = _programs.unpack(package, top)
-    capture = captures[0]
-    check_explained("dpkg", capture, lifetimes(capture, [done["tid"]]))
-    check_explained("sync beside dpkg", capture, lifetimes(capture, done["syncs"]))
-    check_requests("dpkg", capture)
-    check_disk("dpkg", capture)
-    check_asked("dpkg", capture, done["files"])
-    check_sectors("dpkg", capture, done["files"])
+    check_under_sync("dpkg", captures[0], done)
 
 
 PARTS = {"postgres": postgres, "redis": redis, "sqlite": sqlite, "git": git, "dpkg": dpkg}

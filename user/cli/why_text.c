@@ -42,15 +42,21 @@ static uint64_t length_of(const struct clew_segment *segment)
 	return segment->end - segment->start;
 }
 
+/* Adds the lengths of segments, from `i` on, to those of their kinds. */
+static void add_kinds(const struct clew_why *why, size_t i, size_t n, uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT])
+{
+	for (size_t k = i; k < i + n; k++)
+		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
+			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
+}
+
 /* What all causes, those not shown too, come to: the kinds of time, largest first. */
 static void print_kinds(const struct clew_why *why)
 {
 	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
 	const char *separator = "In all: ";
 
-	for (size_t i = 0; i < why->segment_count; i++)
-		if (why->segments[i].kind < CLEW_SEGMENT_KIND_COUNT)
-			by_kind[why->segments[i].kind] += length_of(&why->segments[i]);
+	add_kinds(why, 0, why->segment_count, by_kind);
 	for (;;) {
 		unsigned largest = 0;
 
@@ -160,9 +166,7 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 	const struct clew_segment *first = &why->segments[i], *last = &why->segments[i + n - 1];
 	const char *separator = "";
 
-	for (size_t k = i; k < i + n; k++)
-		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
-			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
+	add_kinds(why, i, n, by_kind);
 	printf("  +%-12s %9s  ... %zu shorter segments: ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
 	       CLEW_DURATION(last->end - first->start), n);
 	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
