@@ -275,9 +275,8 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 static __always_inline void tell_range(struct place *place, struct bio *bio, struct walk *walk)
 {
 	struct clew_writeback *record;
-	__u32 call = place_call(place);
 
-	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || call != CALL_SYNC_FILE_RANGE + 1)
+	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || place_call(place) != CALL_SYNC_FILE_RANGE + 1)
 		return;
 	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, bpf_ktime_get_ns(), sizeof(*record));
 	if (!record)
@@ -288,7 +287,7 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 	record->device = walk->stretch.device;
 	record->task = place_serial(place);
 	record->sync = 1;
-	record->call = call;
+	record->call = CALL_SYNC_FILE_RANGE + 1;
 	record_submit(record);
 }
 
