@@ -59,6 +59,9 @@ struct {
 const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
 const volatile __u64 btrfs_direct_end; /* and those of direct I/O */
+/* How a buffer's bio ends, and the buffer itself if ext4's journal writes it; 0 unknown. */
+const volatile __u64 buffer_end_io;
+const volatile __u64 journal_end_io;
 /* And how swapping does; 0 unknown. */
 const volatile __u64 swap_in_end;
 const volatile __u64 swap_out_end;
@@ -106,7 +109,7 @@ static __always_inline void direct_name(struct place *place, struct inode *inode
 	if (!page_cache || place->cpu_state->named == (__u64)inode)
 		return;
 	place->cpu_state->named = (__u64)inode;
-	send_inode((__u64)inode, place->cpu, bpf_ktime_get_ns());
+	send_inode((__u64)inode, place->cpu, clock_ns());
 }
 
 /* Keeps what a bio of direct I/O is about. False: its own record has to tell. */
@@ -127,7 +130,7 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	}
 	inode = direct_inode(bio);
 	direct_name(place, inode);
-	direct.queued = bpf_ktime_get_ns();
+	direct.queued = clock_ns();
 	direct.task = serial_of_current(place->cpu_state, place->task);
 	direct.inode = BPF_CORE_READ(inode, i_ino);
 	direct.offset = direct_offset(bio);
@@ -226,6 +229,39 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 	return 0;
 }
 
+/*
+ * A block that the next transaction wants to change goes to the journal as a copy, in pages of no file: its buffer tells of which
+ * other one it is. False: not one of these. A global function, see identity.h.
+ */
+__noinline int journal_stretch(__u64 bio_address, struct walk *walk)
+{
+	struct bio *bio = (struct bio *)bio_address;
+	struct buffer_head *buffer = BPF_CORE_READ(bio, bi_private), *of;
+	struct piece piece;
+	__u64 page, data;
+
+	if (!walk || (__u64)BPF_CORE_READ(buffer, b_end_io) != journal_end_io)
+		return 0;
+	of = BPF_CORE_READ(buffer, b_private);
+	/* What the journal has of its own is of no other block. */
+	if (!of)
+		return 0;
+	page = (__u64)BPF_CORE_READ(of, b_page);
+	data = (__u64)BPF_CORE_READ(of, b_data);
+	/* A folio lies at a multiple of its size. */
+	look_at(page, data & (((__u64)folio_pages((void *)page) << PAGE_SHIFT) - 1), &piece);
+	walk->operation = BPF_CORE_READ(bio, bi_opf);
+	walk->paged = 1;
+	stretch_begin(walk, &piece, walk->left);
+	walk->left = 0;
+	return 1;
+}
+
+static __always_inline bool is_buffer(struct bio *bio)
+{
+	return page_cache && journal_end_io && buffer_end_io && (__u64)bio->bi_end_io == buffer_end_io;
+}
+
 static __always_inline void direct_stretch(struct place *place, struct bio *bio, struct walk *walk)
 {
 	struct inode *inode = direct_inode(bio);
@@ -254,8 +290,8 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 	inode = BPF_CORE_READ(loop, lo_backing_file, f_inode);
 	if (!inode)
 		return;
-	send_inode((__u64)inode, place->cpu, bpf_ktime_get_ns());
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, bpf_ktime_get_ns(), sizeof(*record));
+	send_inode((__u64)inode, place->cpu, clock_ns());
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = CLEW_PAGES_BACKING;
@@ -278,7 +314,7 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 
 	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || place_call(place) != CALL_SYNC_FILE_RANGE + 1)
 		return;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
@@ -296,7 +332,7 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 {
 	struct clew_bio *record;
 
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, clock_ns(), sizeof(*record));
 	if (!record)
 		return NULL;
 	record->header.flags = event;
@@ -334,7 +370,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 	walk.direct = is_direct(bio);
 	if (walk.direct)
 		direct_stretch(&place, bio, &walk);
-	else if (walk.left)
+	else if (walk.left && !(is_buffer(bio) && journal_stretch(number_of(bio), &walk)))
 		first_stretch(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
 		contained_stretch(number_of(bio), &walk);
@@ -451,7 +487,7 @@ static __always_inline void window_open(struct place *place, __u64 request)
 
 static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u32 disk, __u8 event)
 {
-	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, bpf_ktime_get_ns(), sizeof(*record));
+	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
 
 	if (!record)
 		return NULL;
@@ -459,7 +495,7 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->request = (__u64)request;
 	record->sector = request->__sector;
 	record->bio = (__u64)request->bio;
-	record->allocated = request->start_time_ns;
+	record->allocated = CLEW_CLOCK(request->start_time_ns);
 	record->bytes = request->__data_len;
 	record->device = disk;
 	record->operation = request->cmd_flags;
@@ -506,7 +542,7 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 		return 0;
 	direct = direct_of(request);
 	if (direct) {
-		direct->issued = bpf_ktime_get_ns();
+		direct->issued = clock_ns();
 		direct->request = (__u64)request;
 		return 0;
 	}

@@ -14,6 +14,7 @@
 
 #define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
 #define PREEMPT_HARDIRQ_NMI    0x00ff0000
+#define SOFTIRQ_NET_RX	       3
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
@@ -206,13 +207,7 @@ static __always_inline void level_leave(enum level level)
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(clew_irq_handler_entry, int number, struct irqaction *action)
 {
-	struct clew_cpu_state *cpu_state = this_cpu_state(bpf_get_smp_processor_id());
-
 	level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
-	if (cpu_state) {
-		cpu_state->last_interrupt = number;
-		cpu_state->last_action = (__u64)action;
-	}
 	return 0;
 }
 
@@ -223,6 +218,39 @@ int BPF_PROG(clew_irq_handler_exit)
 	return 0;
 }
 
+/*
+ * An interface's interrupt leaves the packets to a softirq, and others may come before that begins and while it is served. Of
+ * several that leave packets, or room for them, before it is served the last is told.
+ */
+SEC("tp_btf/softirq_raise")
+int BPF_PROG(clew_softirq_raise, unsigned int vector)
+{
+	struct clew_cpu_state *cpu_state;
+	struct clew_cause *interrupt;
+
+	if (vector != SOFTIRQ_NET_RX || !enabled)
+		return 0;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state)
+		return 0;
+	interrupt = &cpu_state->levels[LEVEL_HARD].outer;
+	if (interrupt->kind == CLEW_CAUSE_IRQ) {
+		cpu_state->net_interrupt = interrupt->object;
+		cpu_state->net_action = interrupt->time;
+	} else if (interrupt->kind == CLEW_CAUSE_IPI) {
+		/* Another CPU had the interrupt and passes packets on. */
+		cpu_state->net_action = 0;
+	}
+	return 0;
+}
+
+/* The softirq here is at no packet, or not yet. */
+static __always_inline void packet_over(struct clew_cpu_state *cpu_state)
+{
+	cpu_state->packet_received = 0;
+	cpu_state->packet_actor = 0;
+}
+
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(clew_softirq_entry, unsigned int vector)
 {
@@ -230,8 +258,10 @@ int BPF_PROG(clew_softirq_entry, unsigned int vector)
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 
 	level_enter(LEVEL_SOFT, CLEW_CAUSE_SOFTIRQ, vector, 0);
-	if (cpu_state && enabled)
+	if (cpu_state && enabled) {
+		packet_over(cpu_state);
 		extents_age(cpu_state, cpu);
+	}
 	return 0;
 }
 

@@ -208,14 +208,14 @@ static __always_inline void call_return(struct clew_cpu_state *cpu_state, struct
 	if (!left)
 		return;
 	cpu_state->call = state->call;
-	call_resume(cpu_state, bpf_ktime_get_ns(), left);
+	call_resume(cpu_state, clock_ns(), left);
 }
 
 /* From an interrupt: a task that never sleeps must not keep what it did to itself. */
 static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
 	if (unlikely(cpu_state->open) && !cpu_state->touching)
-		tell_extents(cpu, bpf_ktime_get_ns(), EXTENT_AGE);
+		tell_extents(cpu, clock_ns(), EXTENT_AGE);
 }
 
 static __always_inline void touch_begin(struct clew_cpu_state *cpu_state)
@@ -247,7 +247,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 			     open->generation == generation && open->written == written;
 
 		if (unlikely(grows && ++open->grown >= EXTENT_LOOK)) {
-			now = bpf_ktime_get_ns();
+			now = clock_ns();
 			open->grown = 0;
 			grows = now - open->begin < EXTENT_AGE;
 		}
@@ -262,7 +262,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 			return;
 	}
 	if (!now)
-		now = bpf_ktime_get_ns();
+		now = clock_ns();
 	if (open->bytes)
 		tell_extent(cpu_state, cpu, event, now);
 	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR)

@@ -31,14 +31,14 @@ static __always_inline void tell_member(__u32 device, __u64 transaction, bool la
 	handle = &actor.cpu_state->handle;
 	touch_begin(actor.cpu_state);
 	if (handle->device != device || handle->transaction != transaction || handle->task != actor.task) {
-		tell_handle(actor.cpu_state, actor.cpu, bpf_ktime_get_ns());
+		tell_handle(actor.cpu_state, actor.cpu, clock_ns());
 		handle->transaction = transaction;
 		handle->task = actor.task;
 		handle->device = device;
 		actor.cpu_state->open |= HANDLE_OPEN;
 	}
 	if (last)
-		tell_handle(actor.cpu_state, actor.cpu, bpf_ktime_get_ns());
+		tell_handle(actor.cpu_state, actor.cpu, clock_ns());
 	touch_end(actor.cpu_state);
 }
 
@@ -79,7 +79,7 @@ static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 bl
 	told.block = block;
 	told.value = bytes;
 	told.task = actor.task;
-	tell_journal(actor.cpu_state, actor.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(actor.cpu_state, actor.cpu, clock_ns(), &told);
 }
 
 /* ---- ext4 ---- */
@@ -110,7 +110,7 @@ int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned i
 		told.device = device;
 		told.transaction = transaction;
 		told.value = interval * jiffy;
-		tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 		return 0;
 	}
 	tell_member(device, transaction, false);
@@ -136,7 +136,7 @@ int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 	told.transaction = data_only ? BPF_CORE_READ(of, i_datasync_tid) : BPF_CORE_READ(of, i_sync_tid);
 	/* Without a journal there is nothing to await. */
 	if (told.transaction)
-		tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ static __always_inline void tell_commit(struct journal_s *journal, struct transa
 		return;
 	told.device = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
 	told.transaction = BPF_CORE_READ(transaction, t_tid);
-	tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 }
 
 SEC("?tp_btf/jbd2_start_commit")
@@ -235,7 +235,7 @@ int BPF_PROG(clew_cache_xfs_sync, struct xfs_inode *inode)
 	told.device = BPF_CORE_READ(of, i_sb, s_dev);
 	told.transaction = BPF_CORE_READ(item, ili_commit_seq);
 	if (told.transaction)
-		tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -256,7 +256,7 @@ int BPF_PROG(clew_cache_xfs_push, struct work_struct *work)
 	told.device = BPF_CORE_READ(log, l_mp, m_super, s_dev);
 	told.transaction = BPF_CORE_READ(checkpoint, sequence);
 	told.value = (__u64)work;
-	tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -269,7 +269,7 @@ static __always_inline void tell_log(struct xfs_mount *mount, __u64 value, __u8 
 		return;
 	told.device = BPF_CORE_READ(mount, m_super, s_dev);
 	told.value = value;
-	tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 }
 
 /* Told by the address of the bio that writes it. */
@@ -353,7 +353,7 @@ int BPF_PROG(clew_cache_btrfs_sync, struct file *file, int data_only)
 	told.inode = BPF_CORE_READ(inode, i_ino);
 	told.device = BPF_CORE_READ(inode, i_sb, s_dev);
 	told.transaction = BPF_CORE_READ(of, last_trans);
-	tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -367,7 +367,7 @@ int BPF_PROG(clew_cache_btrfs_commit, struct btrfs_fs_info *file_system)
 		return 0;
 	told.device = BPF_CORE_READ(file_system, sb, s_dev);
 	told.transaction = BPF_CORE_READ(file_system, last_trans_committed);
-	tell_journal(place.cpu_state, place.cpu, bpf_ktime_get_ns(), &told);
+	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 

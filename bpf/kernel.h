@@ -26,6 +26,8 @@
 #define TASK_WAKEKILL	     0x0100
 #define TASK_KILLABLE	     (TASK_WAKEKILL | TASK_UNINTERRUPTIBLE)
 #define TASK_NOLOAD	     0x0400
+#define TASK_FREEZABLE	     0x2000
+#define TASK_FROZEN	     0x8000
 
 #define TS_COMPAT 0x0002 /* thread_info.status: in a 32-bit system call */
 
@@ -37,9 +39,11 @@
 #define S_IFCHR	 0020000
 #define S_IFIFO	 0010000
 
-#define AF_UNIX	 1
-#define AF_INET	 2
-#define AF_INET6 10
+#define AF_UNIX		 1
+#define AF_INET		 2
+#define AF_INET6	 10
+#define TCP_NEW_SYN_RECV 12
+#define TCP_LISTEN	 10
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -193,6 +197,7 @@ struct path {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *f_op;
 	void *private_data;
 };
 
@@ -318,6 +323,7 @@ struct in6_addr {
 
 struct sock_common {
 	unsigned short skc_family;
+	unsigned char skc_state;
 	__u32 skc_daddr;
 	__u32 skc_rcv_saddr;
 	__u16 skc_dport;
@@ -327,9 +333,24 @@ struct sock_common {
 };
 
 struct socket;
+struct sk_buff;
+
+typedef struct {
+	int owned;
+} socket_lock_t;
+
+struct sk_buff_head {
+	struct sk_buff *next;
+	__u32 qlen;
+};
 
 struct sock {
 	struct sock_common __sk_common;
+	socket_lock_t sk_lock;
+	struct sk_buff_head sk_receive_queue;
+	struct {
+		int len;
+	} sk_backlog;
 	struct socket *sk_socket;
 };
 

@@ -22,10 +22,6 @@ struct folio___long { /* before */
 	unsigned int _folio_nr_pages;
 };
 
-struct device {
-	__u32 devt;
-};
-
 struct backing_dev_info {
 	struct device *owner; /* the disk's */
 };
@@ -75,6 +71,8 @@ struct buffer_head {
 	unsigned long b_size;
 	char *b_data;
 	struct block_device *b_bdev;
+	void *b_end_io;
+	void *b_private;
 };
 
 struct journal_s;

@@ -150,14 +150,25 @@ struct rt_mutex_base {
 
 struct rtnl_link_ops;
 
+struct device {
+	struct device *parent;
+	__u32 devt;
+};
+
 struct net_device {
 	unsigned int flags;
 	const struct rtnl_link_ops *rtnl_link_ops;
+	struct device dev;
 };
 
 struct sk_buff {
 	struct net_device *dev;
 	struct sock *sk;
+	unsigned int truesize;
+	unsigned char *head;
+	unsigned char *data;
+	__u16 network_header;
+	__u8 pkt_type : 3;
 };
 
 struct cfs_bandwidth {

@@ -114,7 +114,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 	struct inode *inode;
 	__u32 i, level;
 
-	record->start_time = task->start_time;
+	record->start_time = CLEW_CLOCK(task->start_time);
 	record->task = state->serial;
 	record->tid = task->pid;
 	record->pid = task->tgid;
@@ -175,7 +175,7 @@ static __always_inline bool here(struct where *where)
 {
 	where->cpu = bpf_get_smp_processor_id();
 	where->cpu_state = this_cpu_state(where->cpu);
-	where->time = bpf_ktime_get_ns();
+	where->time = clock_ns();
 	return where->cpu_state != NULL;
 }
 

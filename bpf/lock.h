@@ -28,14 +28,17 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 
 	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
 		return 0;
+	if (is_spinlock(type)) {
+		/* Nobody waits for the idle task. */
+		if (!place.task->pid)
+			return 0;
+		place.cpu_state->spin = (__u64)lock;
+		place.cpu_state->spin_since = clock_ns();
+		return 0;
+	}
 	state = task_state(place.task);
 	if (!state)
 		return 0;
-	if (is_spinlock(type)) {
-		state->spin = (__u64)lock;
-		state->spin_since = bpf_ktime_get_ns();
-		return 0;
-	}
 	/* A mutex tells its turns of spinning and sleeping one by one. */
 	if (state->lock == (__u64)lock) {
 		state->lock_type = type;
@@ -43,16 +46,16 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 	}
 	state->lock = (__u64)lock;
 	state->lock_type = type;
-	state->lock_since = bpf_ktime_get_ns();
+	state->lock_since = clock_ns();
 	state->lock_slept = 0;
 	state->lock_owner = lock_owner((__u64)lock, type);
 	return 0;
 }
 
-static __always_inline void spun(struct place *place, struct clew_task_state *state, __u64 lock, __u64 since, __u32 type, __u32 owner)
+static __always_inline void spun(struct place *place, __u64 lock, __u64 since, __u32 type, __u32 owner)
 {
 	struct clew_lock *record;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = clock_ns();
 
 	if (now - since < SPIN_WORTH) {
 		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].seen);
@@ -64,7 +67,7 @@ static __always_inline void spun(struct place *place, struct clew_task_state *st
 		return;
 	record->begin = since;
 	record->lock = lock;
-	record->task = state->serial;
+	record->task = serial_of_current(place->cpu_state, place->task);
 	record->owner = owner;
 	record->type = type;
 	record->reserved = 0;
@@ -79,16 +82,16 @@ int BPF_PROG(clew_contention_end, void *lock)
 
 	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
 		return 0;
-	state = task_state(place.task);
-	if (!state)
+	if (place.cpu_state->spin == (__u64)lock) {
+		place.cpu_state->spin = 0;
+		spun(&place, (__u64)lock, place.cpu_state->spin_since, CLEW_LOCK_SPIN, 0);
 		return 0;
-	if (state->spin == (__u64)lock) {
-		state->spin = 0;
-		spun(&place, state, (__u64)lock, state->spin_since, CLEW_LOCK_SPIN, 0);
-	} else if (state->lock == (__u64)lock) {
+	}
+	state = task_state(place.task);
+	if (state && state->lock == (__u64)lock) {
 		state->lock = 0;
 		if (!state->lock_slept)
-			spun(&place, state, (__u64)lock, state->lock_since, state->lock_type, state->lock_owner);
+			spun(&place, (__u64)lock, state->lock_since, state->lock_type, state->lock_owner);
 	}
 	return 0;
 }

@@ -22,7 +22,7 @@ static __always_inline void memory_reason(__u8 reason, bool begin, bool group)
 		struct cgroup *cgroup = memory_cgroup_of(task);
 
 		if (cgroup)
-			state->reclaim = send_cgroup((__u64)cgroup, cpu, bpf_ktime_get_ns());
+			state->reclaim = send_cgroup((__u64)cgroup, cpu, clock_ns());
 	}
 }
 

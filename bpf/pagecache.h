@@ -205,6 +205,10 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	return 0;
 }
 
+/* Set by user space while the programs below are attached: it does so when they are first wanted. */
+volatile __u32 stores_noted;
+volatile __u32 stores_wanted;
+
 /*
  * Where a store faults. Which file lies there costs more to find than most faults
  * are worth: it is looked up only when the file system says that it was one of its.
@@ -271,7 +275,13 @@ static __always_inline void tell_store(void)
 		state = task_state(task);
 		store.address = state ? state->stored_at : 0;
 	}
-	if (!store.address || bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
+	if (unlikely(!stores_noted || !store.address)) {
+		stores_wanted = 1;
+		count_atomic(&actor.cpu_state->counts[CLEW_KIND_EXTENT].seen);
+		count_atomic(&actor.cpu_state->counts[CLEW_KIND_EXTENT].missed);
+		return;
+	}
+	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
 		return;
 	store.touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, NULL);

@@ -119,7 +119,7 @@ static __always_inline void stretch_begin(struct walk *walk, const struct piece 
 		walk->stretch.inode = inode ? BPF_CORE_READ(inode, i_ino) : 0;
 		walk->stretch.device = inode ? BPF_CORE_READ(inode, i_sb, s_dev) : 0;
 		if (inode && page_cache)
-			send_inode((__u64)inode, walk->cpu, bpf_ktime_get_ns());
+			send_inode((__u64)inode, walk->cpu, clock_ns());
 	}
 	/* The epochs of what was written end here. */
 	if (walk->stretch.inode && (walk->operation & 1))
@@ -138,7 +138,7 @@ static __always_inline void stretch_added(struct walk *walk)
 	if (!walk->reader || !walk->stretch.inode || !cpu_state)
 		return;
 	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added, (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
-	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = CLEW_EXTENT_ADD;
@@ -158,7 +158,7 @@ static __always_inline void stretch_tell(struct walk *walk)
 
 	if (!walk->tell || !walk->stretch.inode || !walk->stretch.bytes || !cpu_state)
 		return;
-	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_PAGES, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_PAGES, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->bio = walk->bio;

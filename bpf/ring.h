@@ -12,7 +12,7 @@ static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u
 
 	if (!enabled || !place_here(&place))
 		return;
-	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = event;

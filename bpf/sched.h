@@ -69,7 +69,7 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 		return NULL;
 	}
 	__builtin_memset(&slot->change, 0, sizeof(slot->change));
-	slot->change.header.time = bpf_ktime_get_ns();
+	slot->change.header.time = clock_ns();
 	slot->change.header.cpu = cpu;
 	slot->change.header.kind = kind;
 	return slot;
@@ -201,7 +201,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
 	if (unlikely(cpu_state->open)) {
-		tell_extents(cpu, bpf_ktime_get_ns(), 0);
+		tell_extents(cpu, clock_ns(), 0);
 		if (cpu_state->call.call)
 			call_leave(cpu_state, task_state(prev));
 	}

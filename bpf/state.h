@@ -43,6 +43,11 @@ const volatile __u64 filter_cgroup_id;
 const volatile __u32 filter_cgroup_level;
 const volatile __u32 filter_cgroup_subsystem; /* index in css_set.subsys; ~0: the unified hierarchy */
 
+static __always_inline __u64 clock_ns(void)
+{
+	return CLEW_CLOCK(bpf_ktime_get_ns());
+}
+
 /* The gate of every program. Lives and identities are told a little longer, from the attaching on: `identifying`. */
 volatile __u32 enabled;
 volatile __u32 identifying;

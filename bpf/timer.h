@@ -36,10 +36,14 @@ static __always_inline void arm(__u64 timer)
 	struct armed armed = {};
 	struct place place;
 
-	if (!place_here(&place) || place.level != LEVEL_TASK)
+	if (!place_here(&place))
 		return;
+	if (place.level != LEVEL_TASK) {
+		bpf_map_delete_elem(&clew_armed, &timer);
+		return;
+	}
 	armed.task = serial_of_current(place.cpu_state, place.task);
-	armed.time = bpf_ktime_get_ns();
+	armed.time = clock_ns();
 	bpf_map_update_elem(&clew_armed, &timer, &armed, BPF_ANY);
 }
 
@@ -132,7 +136,7 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 	cgroup = BPF_CORE_READ(group, css.cgroup);
 	if (!cgroup)
 		return;
-	record = record_reserve(cpu_state, cpu, CLEW_KIND_REFILL, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(cpu_state, cpu, CLEW_KIND_REFILL, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->cgroup = BPF_CORE_READ(cgroup, kn, id);

@@ -24,7 +24,13 @@
 #define FUTEX_TID_MASK	   0x3fffffff
 #define FUTEX_WAITERS	   0x80000000u
 #define CLONE_VFORK	   0x00004000
+#define CALL_READ	   0
+#define CALL_READV	   19
+#define CALL_SENDFILE	   40
+#define CALL_RECVFROM	   45
+#define CALL_RECVMSG	   47
 #define CALL_EXIT_GROUP	   231
+#define CALL_RECVMMSG	   299
 
 #define GLIBC_MUTEX_ROBUST 0x10
 #define GLIBC_MUTEX_SHARED 0x80
@@ -226,30 +232,61 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 	return 0;
 }
 
+/* In a task's memory of its last file: a socket of a family that packets come for. */
+#define OBJECT_INET 0x80
+
+static __always_inline bool takes_packets(struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	__u16 family = BPF_CORE_READ(socket, sk, __sk_common.skc_family);
+
+	return family == AF_INET || family == AF_INET6;
+}
+
+/*
+ * What tells a file from the next one at its address, which after a close is mostly the next open. Of other anonymous
+ * kinds than are left out below the object is that address.
+ */
+static __always_inline __u64 what_is(struct file *file, __u8 kind)
+{
+	if (kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET)
+		return BPF_CORE_READ(file, f_inode, i_ino);
+	return (__u64)BPF_CORE_READ(file, f_op);
+}
+
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
 static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state,
 						__s32 descriptor, struct found *ret_found)
 {
 	struct file *file = file_of(task, descriptor);
-	struct inode *inode;
 
 	ret_found->kind = CLEW_OBJECT_NONE;
 	if (!file)
 		return;
-	inode = BPF_CORE_READ(file, f_inode);
-	if (state->file == (__u64)file && state->inode == (__u64)inode) {
+	if (state->file == (__u64)file && state->what == what_is(file, state->object_kind)) {
 		ret_found->object = state->object;
 		ret_found->device = state->device;
-		ret_found->kind = state->object_kind;
+		ret_found->kind = state->object_kind & ~OBJECT_INET;
 		return;
 	}
 	describe_file((__u64)file, ret_found, where->cpu, where->time, mount_namespace_of(task));
-	/* A file may be renamed while it is open; a wait for the disk can afford to look again. */
-	state->file = ret_found->kind == CLEW_OBJECT_FILE ? 0 : (__u64)file;
-	state->inode = (__u64)inode;
+	switch (ret_found->kind) {
+	case CLEW_OBJECT_FILE: /* may be renamed while it is open; a wait for the disk can afford to look again */
+	case CLEW_OBJECT_TTY:
+	case CLEW_OBJECT_DEVICE:
+	case CLEW_OBJECT_EVENTFD: /* nothing but what it points to tells one from another */
+	case CLEW_OBJECT_IO_URING:
+	case CLEW_OBJECT_PIDFD:
+		state->file = 0;
+		return;
+	}
+	state->file = (__u64)file;
+	state->what = what_is(file, ret_found->kind);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;
+	if (ret_found->kind == CLEW_OBJECT_SOCKET && takes_packets(file))
+		state->object_kind |= OBJECT_INET;
 }
 
 /* The newest entry of an epoll instance's ready list: what the last wake-up made ready. */
@@ -355,7 +392,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-	if (call->outside && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED)))
+	/* Who is stopped or frozen there, or waits for a core dump, has no fault. */
+	if (call->outside && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED | TASK_FREEZABLE | TASK_FROZEN)))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
 	switch (class) {
 	case CLEW_CALL_FUTEX:
@@ -387,9 +425,12 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	case CLEW_CALL_EPOLL:
 	case CLEW_CALL_IO_URING:
 		wait->descriptor = call->argument[0];
+		/* Only a file's data is waited for as I/O: that which is sent. */
+		if (unlikely(wait->flags & CLEW_WAIT_FLAG_IOWAIT) && call->number == CALL_SENDFILE)
+			wait->descriptor = call->argument[1];
 		break;
 	case CLEW_CALL_DESCRIPTOR2:
-		wait->descriptor = call->argument[2];
+		wait->descriptor = wait->flags & CLEW_WAIT_FLAG_IOWAIT ? call->argument[0] : call->argument[2];
 		break;
 	}
 	return class;
@@ -408,7 +449,7 @@ static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
 		owner = BPF_CORE_READ((struct mutex *)lock, owner.counter);
 	else if (type & CLEW_LOCK_RT)
 		owner = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner);
-	else if (!(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
+	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) && !(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
 		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
 		if (owner & OWNER_READER)
 			return 0;
@@ -431,6 +472,39 @@ struct {
 } clew_stack SEC(".maps");
 
 /*
+ * Both go through the stack that this CPU keeps, of which `size` bytes are filled. They are global functions, as a loop that is
+ * inlined behind many branches takes the verifier long.
+ */
+__noinline int find_fault(long size)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	int i;
+
+	for (i = 0; stack && i < FAULT_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++)
+		if (stack[i] >= fault_entry && stack[i] < fault_entry_end)
+			return 1;
+	return 0;
+}
+
+__noinline __u64 find_waiting(long size)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	bool inside = false;
+	int i;
+
+	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++) {
+		bool sched = stack[i] >= sched_text && stack[i] < sched_text_end;
+
+		if (inside && !sched)
+			return stack[i];
+		inside |= sched;
+	}
+	return 0;
+}
+
+/*
  * Whether the wait is inside a page fault that the kernel took on this task's
  * stack while in a call. A stack is walked only if a fault was taken that may go
  * on still: we are below its registers, and the first of them is intact.
@@ -440,8 +514,6 @@ static __always_inline bool in_kernel_fault(void *context, struct clew_task_stat
 	struct pt_regs *regs = (void *)state->fault_frame;
 	__u32 zero = 0;
 	__u64 *stack;
-	long size;
-	int i;
 
 	if (likely(!regs))
 		return false;
@@ -451,42 +523,22 @@ static __always_inline bool in_kernel_fault(void *context, struct clew_task_stat
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !fault_entry)
 		return false;
-	size = bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0);
-	for (i = 0; i < FAULT_DEPTH; i++) {
-		if ((i + 1) * (long)sizeof(*stack) > size)
-			break;
-		if (stack[i] >= fault_entry && stack[i] < fault_entry_end) {
-			state->fault_frame = (__u64)regs;
-			return true;
-		}
-	}
-	return false;
+	if (!find_fault(bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0)))
+		return false;
+	state->fault_frame = (__u64)regs;
+	return true;
 }
 
 /* The function that called into the scheduler, as /proc/PID/wchan tells it; 0 unknown. */
 static __always_inline __u64 waiting_function(void *context)
 {
-	bool inside = false;
 	__u32 zero = 0;
 	__u64 *stack;
-	long size;
-	int i;
 
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !sched_text)
 		return 0;
-	size = bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0);
-	for (i = 0; i < WAITING_DEPTH; i++) {
-		bool sched;
-
-		if ((i + 1) * (long)sizeof(*stack) > size)
-			break;
-		sched = stack[i] >= sched_text && stack[i] < sched_text_end;
-		if (inside && !sched)
-			return stack[i];
-		inside |= sched;
-	}
-	return 0;
+	return find_waiting(bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0));
 }
 
 /* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */

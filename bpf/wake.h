@@ -41,11 +41,105 @@ static __always_inline __u8 futex_wake_operation(const struct call *call)
 	return CLEW_FUTEX_OTHER;
 }
 
+/*
+ * What comes for a TCP socket while a task has it locked, that task takes in when it lets go of it: whom it wakes then, it
+ * wakes in another's name. The socket behind a file, if somebody has it locked and something has come: then what its owner
+ * does by himself is not told from that. Else 0.
+ */
+__noinline __u64 taken_in(__u64 file_address)
+{
+	struct file *file = (struct file *)file_address;
+	struct socket *socket;
+	struct sock *sock;
+
+	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK || !takes_packets(file))
+		return 0;
+	socket = BPF_CORE_READ(file, private_data);
+	sock = BPF_CORE_READ(socket, sk);
+	return BPF_CORE_READ(sock, sk_lock.owned) && BPF_CORE_READ(sock, sk_backlog.len) > 0 ? (__u64)sock : 0;
+}
+
+/* Both ends of it are the same address: no packet for it came from outside. */
+static __always_inline bool is_loopback(struct sock *sock)
+{
+	__u64 local[2] = {}, peer[2] = {};
+
+	if (BPF_CORE_READ(sock, __sk_common.skc_family) == AF_INET)
+		return BPF_CORE_READ(sock, __sk_common.skc_daddr) == BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr);
+	bpf_core_read(local, sizeof(local), &sock->__sk_common.skc_v6_rcv_saddr);
+	bpf_core_read(peer, sizeof(peer), &sock->__sk_common.skc_v6_daddr);
+	return local[0] == peer[0] && local[1] == peer[1];
+}
+
+/* Who sent the first of what has come since the queue was empty, if that cannot be an earlier packet at its address. */
+__noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
+{
+	struct sock *sock = (struct sock *)sock_address;
+	struct sk_buff *packet;
+	__u64 time, who;
+
+	if (!ret_cause)
+		return 0;
+	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
+	packet = BPF_CORE_READ(sock, sk_receive_queue.next);
+	if (BPF_CORE_READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
+	    !sender_get((__u64)packet, what_packet(BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, network_header)), &time, &who) ||
+	    who & ACKNOWLEDGES || !sender_task(who))
+		return 0;
+	ret_cause->kind = CLEW_CAUSE_PACKET;
+	ret_cause->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
+	ret_cause->time = time;
+	ret_cause->task = sender_task(who);
+	return 0;
+}
+
+/* Whether it sleeps until something comes, and so found nothing there. */
+static __always_inline bool receives(__s64 number)
+{
+	switch (number) {
+	case CALL_READ:
+	case CALL_READV:
+	case CALL_RECVFROM:
+	case CALL_RECVMSG:
+	case CALL_RECVMMSG:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of the sleeper's call, < 0
+ * where that may be on other sockets, too.
+ */
+static __always_inline bool stamp_taken(__u64 sock, struct clew_task_state *state, __s64 number)
+{
+	if (likely(!sock))
+		return false;
+	state->cause.kind = CLEW_CAUSE_NONE;
+	if (receives(number))
+		cause_of_taken(sock, &state->cause);
+	state->wake.context = CLEW_WAKE_SOFTIRQ;
+	state->wake.has_cause = state->cause.kind != CLEW_CAUSE_NONE;
+	state->wake.call = CLEW_NO_CALL;
+	return true;
+}
+
+/* The open file that a call is on, 0 none. */
+static __always_inline __u64 file_of_call(struct task_struct *task, const struct call *call)
+{
+	__u8 class = class_of(call);
+
+	if (class == CLEW_CALL_DESCRIPTOR)
+		return find_file(number_of(task), call->argument[0]);
+	return class == CLEW_CALL_DESCRIPTOR2 ? find_file(number_of(task), call->argument[2]) : 0;
+}
+
 /* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select it is what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker,
 					   const struct call *sleeper_call, __u8 sleeper_class, const struct call *waker_call,
-					   bool task_context, struct clew_wake_stamp *stamp)
+					   bool task_context, bool may_be_taken, struct clew_task_state *state)
 {
+	struct clew_wake_stamp *stamp = &state->wake;
 	struct found found = {};
 	struct file *file = NULL;
 	__s32 descriptor = -1;
@@ -56,28 +150,37 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		if (epoll_file)
 			file = epoll_ready(epoll_file, &descriptor);
 	}
+	/* A poller of the same instance hands on that something is ready: it is not what made it so. */
+	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
+		return;
+	if (file && may_be_taken)
+		stamp_taken(taken_in((__u64)file), state, -1);
 	if (!file && task_context) {
-		__u8 waker_class = class_of(waker_call);
-
 		descriptor = -1;
-		if (waker_class == CLEW_CALL_DESCRIPTOR)
-			file = (struct file *)find_file(number_of(waker), waker_call->argument[0]);
-		else if (waker_class == CLEW_CALL_DESCRIPTOR2)
-			file = (struct file *)find_file(number_of(waker), waker_call->argument[2]);
+		file = (struct file *)file_of_call(waker, waker_call);
+		if (file && may_be_taken && stamp_taken(taken_in((__u64)file), state, -1))
+			return;
 		if (file && (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
 			/* The waker's end is not what the sleeper polls: its peer is. */
 			struct socket *socket = BPF_CORE_READ(file, private_data);
 			struct sock *sock = BPF_CORE_READ(socket, sk);
 
 			stamp->object_kind = CLEW_OBJECT_SOCKET;
-			if (BPF_CORE_READ(sock, __sk_common.skc_family) == AF_UNIX)
-				stamp->object = unix_peer_inode(sock);
+			if (BPF_CORE_READ(sock, __sk_common.skc_family) != AF_UNIX)
+				return;
+			stamp->object = unix_peer_inode(sock);
+			/* It has connected to who listens, or sends to an address. */
+			if (!stamp->object)
+				stamp->object_kind = CLEW_OBJECT_NONE;
 			return;
 		}
 	}
 	if (!file)
 		return;
 	describe_file((__u64)file, &found, where->cpu, where->time, 0);
+	/* Who wrote to a file has woken who watches it by another descriptor. */
+	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0)
+		return;
 	stamp->object_kind = found.kind;
 	stamp->object = found.object;
 	stamp->device = found.device;
@@ -121,7 +224,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	cpu_state->counts[CLEW_KIND_WAKE].reserved++;
 	stamp = &state->wake;
 	state->wakes = state->wakes ? 2 : 1;
-	stamp->time = bpf_ktime_get_ns();
+	stamp->time = clock_ns();
 	level = level_of(cpu_state, cpu, waker);
 	stamp->has_cause = 0;
 	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
@@ -168,7 +271,9 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	stamp->flags = flags;
 
 	if (!born && !(flags & CLEW_WAKE_SIGNAL)) {
-		struct call sleeper_call;
+		struct call sleeper_call = {.number = -1};
+		/* In such a call it may as well sleep for memory or the lock itself, but not so. */
+		bool may_be_taken = context == CLEW_WAKE_TASK && (sleeper_state & TASK_INTERRUPTIBLE);
 		__u8 class = state->class;
 
 		/* Not switched out yet: its registers tell what its storage does not. */
@@ -182,7 +287,12 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 			struct where where = {.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
 
 			read_call(sleeper, &sleeper_call);
-			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, stamp);
+			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, may_be_taken, state);
+		} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_DESCRIPTOR2)) {
+			if (unlikely(!state->slept))
+				stamp_taken(taken_in(file_of_call(sleeper, &sleeper_call)), state, sleeper_call.number);
+			else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
+				stamp_taken(taken_in(state->file), state, (__s64)state->call_after - 1);
 		}
 	}
 }

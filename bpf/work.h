@@ -35,7 +35,7 @@ int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *p
 
 	if (!enabled || !place_here(&place))
 		return 0;
-	queued.time = bpf_ktime_get_ns();
+	queued.time = clock_ns();
 	queued.context = place_context(&place);
 	if (place.level == LEVEL_TASK) {
 		struct clew_task_state *state = task_state(place.task);
@@ -74,9 +74,10 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	struct place place;
 	__u64 now;
 
-	if (!enabled || !place_here(&place))
+	/* One in a softirq has no worker: the task there is a bystander. */
+	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
 		return 0;
-	now = bpf_ktime_get_ns();
+	now = clock_ns();
 	function = (__u64)work->func;
 	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_WORK, now, sizeof(*record));
 	if (!record)

@@ -21,7 +21,7 @@ static __always_inline struct clew_writeback *writeback_reserve(struct place *pl
 
 	if (!enabled || !place_here(place))
 		return NULL;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, bpf_ktime_get_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(), sizeof(*record));
 	if (!record)
 		return NULL;
 	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
@@ -126,7 +126,7 @@ static __always_inline bool tell_sync(struct place *place, struct inode *inode, 
 	record->sync = data_only;
 	record->call = place_call(place);
 	record_submit(record);
-	send_inode(number_of(inode), place->cpu, bpf_ktime_get_ns());
+	send_inode(number_of(inode), place->cpu, clock_ns());
 	return true;
 }
 

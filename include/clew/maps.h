@@ -66,7 +66,7 @@ struct clew_task_state {
 	__u64 second_argument;
 	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
 	__u64 file;	   /* what the fields below were read from */
-	__u64 inode;
+	__u64 what;	   /* and what tells it from the next file at that address */
 	__u64 object;
 	__u32 device;
 	__u16 call_after; /* of the last wait: the call's number and one more, CLEW_NO_CALL in no call; 0 no wait yet */
@@ -79,8 +79,6 @@ struct clew_task_state {
 	__u32 lock_type;       /* CLEW_LOCK_* */
 	struct clew_wait wait; /* the last one in a call that may be begun again, for restart_syscall */
 	__u64 lock_since;
-	__u64 spin; /* the spinlock it waits for, 0 none */
-	__u64 spin_since;
 	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
 	__u64 fault_ip;
 	__u32 lock_owner; /* global tid, 0 unknown */
@@ -142,16 +140,21 @@ struct clew_cpu_state {
 	__u32 running_pid;	     /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
 	__u32 switched;		     /* a switch was seen on this CPU */
 	__u32 interrupted;	     /* `levels` may hold something */
-	__u32 last_interrupt;	     /* its number */
-	__u64 last_action;	     /* and the address of what handled it, 0 none yet */
+	__u32 net_interrupt;	     /* number of the last interrupt that left packets to a softirq */
+	__u64 net_action;	     /* and the address of what handled it, 0 none is known */
 	__u64 packet;		     /* see number_of_packet() */
+	__u64 packet_received;	     /* address of the one that the softirq here is at, 0 none */
+	__u32 packet_actor;	     /* the task by whose act that left, 0 none is known */
+	__u32 packet_acknowledges;   /* and whether it carries no data */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
 	__u32 touching;		     /* a program is at them */
 	__u32 fault_task;	     /* tid of the last whose store faulted here */
 	__u64 fault_address;	     /* of that store */
-	__u64 named;		     /* the inode whose path was looked at last */
+	__u64 spin;		     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
+	__u64 spin_since;
+	__u64 named; /* the inode whose path was looked at last */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;
 	struct clew_open_call call; /* the latest of the task that runs here; it may be over */
@@ -230,8 +233,8 @@ CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1664);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1728);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1728);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1792);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

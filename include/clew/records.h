@@ -23,6 +23,14 @@
 #define CLEW_UNIX_PATH_SIZE    108
 #define CLEW_ANNOUNCE_TEXT     512
 
+/*
+ * Reading the clock takes 20 to 40 ns: what is below 16 is noise, and would take up
+ * half a byte of each time in a file. Times are whole steps of it, rounded down, but for
+ * `expires` of a cause, by how much a timer may be late, and readings of all three clocks.
+ */
+#define CLEW_CLOCK_STEP	 16
+#define CLEW_CLOCK(time) ((time) & ~(CLEW_CLOCK_STEP - 1ULL))
+
 /* Value of a call field where the task is in no system call. */
 #define CLEW_NO_CALL 0xffff
 
@@ -204,9 +212,12 @@ enum clew_cause_kind {
 	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`; task 0: by so much it might be late, ns */
 	CLEW_CAUSE_IPI = 4,
 	CLEW_CAUSE_REQUEST = 5, /* object: the request that is being completed */
-	CLEW_CAUSE_PACKET = 6,	/* task sent at `time` what is being received; object: address of the packet */
+	CLEW_CAUSE_PACKET = 6,	/* task sent at `time` what is being received; object: CLEW_PACKET_* */
 	CLEW_CAUSE_BIO = 7,	/* object: the bio that ends, where its device has no requests */
 };
+
+/* The data had to wait in the socket; that task was the last one seen to send by it before. */
+#define CLEW_PACKET_WAITED 1
 
 #define CLEW_TEXT_IRQ 0x1000000000000ULL
 /* | number << 32 | serial of a process: the value of the environment variable that is `number`th in the file's "environment"; "" unset */

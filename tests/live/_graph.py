@@ -158,11 +158,13 @@ def compare_edges(graph, capture):
 
 
 def compare_names(graph, capture):
-    """Every edge between the workload's tasks names them as they named themselves."""
+    """Every edge between the workload's tasks names them as they named themselves; a new task has its creator's name until then."""
     wrong = []
     names = collections.defaultdict(set)
+    unnamed = collections.defaultdict(list)
     for task in graph["tasks"]:
         names[task["tid"]].add(task["comm"])
+        unnamed[task["tid"]].append((task["born"], task["named"]))
     for tid in names:
         for edge in capture.by_origin.get(tid, ()):
             if edge["type"] in ("fork", "exec", "exit", "vfork") or not graph["start"] <= edge["from"][0]["at"] <= graph["end"]:
@@ -170,7 +172,8 @@ def compare_names(graph, capture):
             if any(end["tid"] not in names for end in edge["from"] + edge["to"]):
                 continue
             for end in edge["from"] + edge["to"]:
-                if end["comm"] not in names[end["tid"]]:
+                new = any(born <= end["at"] <= named for born, named in unnamed[end["tid"]])
+                if end["comm"] not in names[end["tid"]] and not new:
                     wrong.append(f"{edge['type']}: {end['tid']} is named {end['comm']!r}, not {sorted(names[end['tid']])}")
     return wrong
 
@@ -287,6 +290,8 @@ def compare_why(fact, why, capture, loose=1.0):
     problem = compare_late(fact, why, capture) if fact["slack"] else ""
     if problem:
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
+    if fact["says"] and not any(all(word in cause["text"] for word in fact["says"]) for cause in why["causes"]):
+        wrong.append(f"no cause says {fact['says']}: {[cause['text'] for cause in why['causes']][:4]}")
     for charge in fact["charges"]:
         sum_ns = 0
         for segment in why["segments"]:

@@ -3,9 +3,10 @@
 
 Small file systems on loop devices (ext4 on one that passes its requests on directly, xfs on one
 that goes through the page cache, ext4 on a linear mapping), two network namespaces joined by a
-veth pair, a group with a CPU quota and one with a memory limit, a swap device with a group that has
-to use it; on demand btrfs and a group with a hard limit. What this kernel has not is in `lacks`, with the reason. All of it goes when the place
-is left, also what a killed test left over.
+veth pair, by a bridge and by a router, a group with a CPU quota and one with a memory limit, a
+swap device with a group that has to use it, and who answers outside, also by way of a bridge; on
+demand btrfs and a group with a hard limit. What this kernel has not is in `lacks`, with the
+reason. All of it goes when the place is left, also what a killed test left over.
 """
 
 import contextlib
@@ -155,8 +156,10 @@ class Place:
         clean_leftovers()
         os.makedirs(self.path)
         try:
-            for make, names in ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net-a", "net-b"]),
-                                (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._swap, ["swap"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"])):
+            makers = ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net"]), (self._bridge, ["bridge"]),
+                      (self._routed, ["routed"]), (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._swap, ["swap"]), (self._outside, ["outside"]),
+                      (self._bridged, ["bridged"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"]))
+            for make, names in makers:
                 if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
                     continue
                 try:
@@ -186,7 +189,9 @@ class Place:
         elif program == "quota":
             needed = [variant]
         elif program == "net":
-            needed = ["net-a", "net-b"] if variant.endswith("-veth") else []
+            needed = ["net"] + [variant.partition("-")[2]] if "-" in variant else []
+        elif program == "outside":
+            needed = ["bridged" if variant.endswith("-bridge") else "outside"]
         elif program == "deep" or workload == "kernellock,freeze":
             needed = ["ext4"]
         elif workload == "work,loop":
@@ -239,16 +244,42 @@ class Place:
         quietly("dmsetup", "mknodes", "--noudevsync", name)
         self._system("dm", "ext4", f"/dev/mapper/{name}", "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0")
 
+    def _join(self, one, other, addresses):
+        """A pair of interfaces between two of the namespaces, with an address each, "" for none."""
+        names = [f"clew-{one}{other}", f"clew-{other}{one}"]
+        ends = [namespace(os.getpid(), end) for end in (one, other)]
+        command("ip", "link", "add", names[0], "netns", ends[0], "type", "veth", "peer", "name", names[1], "netns", ends[1])
+        for end, name, address in zip(ends, names, addresses):
+            if address:
+                command("ip", "-n", end, "address", "add", address, "dev", name)
+            command("ip", "-n", end, "link", "set", name, "up")
+
     def _namespaces(self):
         module("veth")
         for end in "ab":
             command("ip", "netns", "add", namespace(os.getpid(), end))
-        one, other = (namespace(os.getpid(), end) for end in "ab")
-        command("ip", "link", "add", "clew-a", "netns", one, "type", "veth", "peer", "name", "clew-b", "netns", other)
-        for end, address in (("a", "10.231.77.1/30"), ("b", "10.231.77.2/30")):
-            command("ip", "-n", namespace(os.getpid(), end), "address", "add", address, "dev", f"clew-{end}")
-            command("ip", "-n", namespace(os.getpid(), end), "link", "set", f"clew-{end}", "up")
             os.symlink(f"/run/netns/{namespace(os.getpid(), end)}", os.path.join(self.path, f"net-{end}"))
+        self._join("a", "b", ("10.231.77.1/30", "10.231.77.2/30"))
+
+    def _bridge(self):
+        """A namespace between the two that is a switch."""
+        between = namespace(os.getpid(), "s")
+        module("bridge")
+        command("ip", "netns", "add", between)
+        command("ip", "-n", between, "link", "add", "clew-s", "type", "bridge")
+        command("ip", "-n", between, "link", "set", "clew-s", "up")
+        for end, address in (("a", "10.231.78.1/30"), ("b", "10.231.78.2/30")):
+            self._join("s", end, ("", address))
+            command("ip", "-n", between, "link", "set", f"clew-s{end}", "master", "clew-s")
+
+    def _routed(self):
+        """A namespace between the two that is a router."""
+        between = namespace(os.getpid(), "r")
+        command("ip", "netns", "add", between)
+        command("ip", "netns", "exec", between, "/bin/sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
+        for end, address, hop in (("a", "10.231.79.1/30", "10.231.79.2"), ("b", "10.231.79.5/30", "10.231.79.6")):
+            self._join("r", end, (f"{hop}/30", address))
+            command("ip", "-n", namespace(os.getpid(), end), "route", "add", "10.231.79.0/24", "via", hop)
 
     def _group(self, control, name=None):
         name = name or control
@@ -303,6 +334,37 @@ class Place:
         loop.release()
         os.symlink(group, os.path.join(self.path, "swap"))
 
+    def _outside(self, name="outside"):
+        """Somebody outside who answers (CLEW_LIVE_OUTSIDE: interface, address and port) and the interrupt by which that comes in."""
+        interface, address, port = os.environ.get(f"CLEW_LIVE_{name.upper()}", ":::").split(":")[:3]
+        if not interface:
+            raise Lacking("no such machine: one outside that answers")
+        device = os.path.realpath(f"/sys/class/net/{interface}/device")
+        numbers = os.listdir(os.path.join(os.path.dirname(device), "msi_irqs"))
+        with open("/proc/interrupts", encoding="ascii") as file:
+            named = [(words[0].rstrip(":"), words[-1]) for words in map(str.split, file)]
+        found = [(number, name) for number, name in named if number in numbers and "input" in name]
+        if len(found) != 1:
+            raise Lacking(f"{interface} has these interrupts: {found}")
+        write(os.path.join(self.path, name), f"{address} {port} {found[0][0]} {found[0][1]}\n")
+        return interface
+
+    def _bridged(self):
+        """The same (CLEW_LIVE_BRIDGED), with the interface at a bridge that leads into a namespace."""
+        interface, inside, bridge = self._outside("bridged"), namespace(os.getpid(), "o"), bridge_name(os.getpid())
+        module("veth")
+        module("bridge")
+        command("ip", "netns", "add", inside)
+        command("ip", "link", "add", bridge, "type", "bridge")
+        command("ip", "link", "add", bridge + "v", "type", "veth", "peer", "name", "clew-o", "netns", inside)
+        for port in (interface, bridge + "v"):
+            command("ip", "link", "set", port, "master", bridge)
+            command("ip", "link", "set", port, "up")
+        command("ip", "link", "set", bridge, "up")
+        command("ip", "-n", inside, "address", "add", "10.0.3.15/24", "dev", "clew-o")
+        command("ip", "-n", inside, "link", "set", "clew-o", "up")
+        os.symlink(f"/run/netns/{inside}", os.path.join(self.path, "net-bridged"))
+
     def _limit(self):
         group, unified = self._group("memory", "limit")
         write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 10 * MEGABYTE)
@@ -311,6 +373,10 @@ class Place:
 
 def namespace(pid, end):
     return f"clew-live-{pid}-{end}"
+
+
+def bridge_name(pid):
+    return f"clew-o{pid}"
 
 
 def swap_call(name, path, *arguments):
@@ -351,7 +417,9 @@ def remove(path, pid):
         time.sleep(0.1)
     if os.path.exists(os.path.join(path, "mapped")):
         quietly("dmsetup", "remove", "--noudevsync", "--retry", os.path.basename(path))
-    for end in "ab":
+    if os.path.exists(f"/sys/class/net/{bridge_name(pid)}"):
+        quietly("ip", "link", "del", bridge_name(pid))
+    for end in "abrso":
         if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
             quietly("ip", "netns", "del", namespace(pid, end))
     for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"), ("swap", "memory")):

@@ -6,17 +6,21 @@ After any of these the file opens and nothing stays attached.
 """
 
 import concurrent.futures
+import contextlib
 import ctypes
 import json
+import mmap
 import os
 import random
 import resource
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+from _place import Place, mounts
 
 TOGETHER = 2 if GUEST else 5  # recordings that are killed at about the same time
 KILLS = TOGETHER if GUEST else 50
@@ -36,7 +40,23 @@ def command_mode():
     ok(answer("info", path)["complete"], "a recording ended by its command is complete")
     done = clew("record", "-o", path, "--", "/nonexistent/program")
     ok(done.returncode in (2, 3) and done.stderr.startswith("clew: "), "a command that cannot run is an error of clew's own", f"{done.returncode}: {done.stderr}")
+    in_steps(path)
     nothing_left("command mode")
+
+
+def in_steps(path):
+    """The clock is read in steps of 16 ns, by the programs as by clew itself."""
+    if GUEST:
+        # The independent reader is not there.
+        records = answer("waits", path)["waits"]
+        between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 16]
+        ok(records and not between, "times are in steps of 16 ns", between[:3])
+        return
+    reader = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "capture_reader.py")
+    done = run(sys.executable, reader, path)
+    records = [json.loads(line) for line in done.stdout.splitlines()][:-1]
+    between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 16]
+    ok(records and not between, "times are in steps of 16 ns", between[:3] or done.stderr)
 
 
 def ended_by_signals():
@@ -163,7 +183,7 @@ def killed():
 
 def loses_little():
     """What is missing at the end of a killed recording is at most a second."""
-    path = scratch("late.clew")
+    path = scratch("killed.clew")
     recording = subprocess.Popen([CLEW, "record", "-o", path, "--", "/bin/sh", "-c", "while :; do sleep 0.01; done"], stderr=subprocess.DEVNULL, start_new_session=True)
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and clew("info", path).returncode != 0:
@@ -172,7 +192,9 @@ def loses_little():
     killed_at = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     recording.send_signal(signal.SIGKILL)
     recording.wait()
-    os.killpg(recording.pid, signal.SIGKILL)
+    # Its command may have ended with it.
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(recording.pid, signal.SIGKILL)
     info = answer("info", path)
     missing = killed_at - (info["start"] + info["duration_ns"])
     ok(missing <= (2.5e9 if GUEST else 1.1e9), f"a killed recording lacks {missing / 1e9:.2f} s at its end", "more than a second")
@@ -315,6 +337,48 @@ def files_told():
            f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes", files)
 
 
+def store_in_turns(shared, pages):
+    """This process and then a child of it store to each page; returns the child's number."""
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return child
+    for page in pages:
+        shared[page * mmap.PAGESIZE + 1] = 2
+    os._exit(0)
+
+
+def mounted_late():
+    """Stores to a mapped file of an xfs that nobody had mounted at the start: what is not told is counted."""
+    path, pages = scratch("mounted.clew"), 20
+    mounted = any(system == "xfs" for _, _, system, _ in mounts())
+    with Place(("xfs",)) as place:
+        lacking = place.lacks.get("xfs")
+    if lacking:
+        skip("an xfs that is mounted while it is recorded", lacking)
+        return
+    recording = start_recording(path)
+    with Place(("xfs",)) as place:
+        name = os.path.join(place.path, "xfs", "stored")
+        with open(name, "w+b") as file:
+            file.truncate((pages + 1) * mmap.PAGESIZE)
+            with mmap.mmap(file.fileno(), (pages + 1) * mmap.PAGESIZE) as shared:
+                shared[0] = 1
+                time.sleep(5 if GUEST else 1)
+                for page in range(1, pages + 1):
+                    shared[page * mmap.PAGESIZE] = 1
+                child = store_in_turns(shared, range(1, pages + 1))
+                shared.flush()
+        stop_recording(recording)
+    info = answer("info", path)["ledger"]
+    missed = sum(row["missed"] for row in info["by"] if row["kind"] == "extent")
+    told = "none is missed" if mounted else "the first alone is missed, and counted"
+    ok(info["balanced"] and missed == (0 if mounted else 1), f"stores to an xfs that is mounted while it is recorded: {told}", info["by"])
+    told = next((file for file in answer("io", "--file", name, path)["files"]), {"writers": []})
+    stored = {writer["pid"]: writer["bytes"] for writer in told["writers"]}
+    ok(stored.get(child) == pages * mmap.PAGESIZE, "an xfs that is mounted while it is recorded: who stored to pages that were dirty already", told)
+
+
 def in_a_pid_namespace():
     """What runs in it is recorded all the same, and what is unknown is said."""
     path, libc = scratch("namespace.clew"), ctypes.CDLL(None, use_errno=True)
@@ -340,6 +404,7 @@ def main():
     tiny_ring()
     open_at_both_ends()
     files_told()
+    mounted_late()
     in_a_pid_namespace()
     loses_little()
     killed()

@@ -29,9 +29,11 @@ from _rules import compare_rules
 QUIET = [
     "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault", "ipc,messages", "ipc,semaphores", "ipc,queue",
     "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex-32,normal", "pipe,threads",
-    "pipe,processes", "pipe-32,threads", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32", "socket,stream",
+    "pipe,processes", "pipe-32,threads", "reopen", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32", "socket,stream",
     "socket,datagram", "socket,sequence", "stop", "tree", "vfork",
-    "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "timer,other", "timer,self", "timer,epoll", "timer,slack",
+    "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "net,tcp-bridge", "net,udp-bridge",
+    "net,full-bridge", "net,tcp-routed", "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
+    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,epoll", "timer,slack",
     "uring,pipe", "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.

@@ -508,6 +508,7 @@ static void timers_and_packets(void **state)
 	const struct clew_cause own = {.kind = CLEW_CAUSE_TIMER, .expires = 2900, .object = FUNCTION};
 	const struct clew_cause armed = {.kind = CLEW_CAUSE_TIMER, .expires = 3900, .object = FUNCTION, .task = 2, .time = 3500};
 	const struct clew_cause sent = {.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 4500};
+	const struct clew_cause waited = {.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 4920, .object = CLEW_PACKET_WAITED};
 	const struct clew_cause device = {.kind = CLEW_CAUSE_IRQ, .object = 11};
 	struct synthetic s = {0};
 	struct clew_trace *t;
@@ -523,6 +524,8 @@ static void timers_and_packets(void **state)
 	comes(&s, 4700, 0, 1, interrupted(4600, CLEW_WAKE_SOFTIRQ, sent));
 	sleeps(&s, 4750, 0, 1, wait_on(SYS_read, CLEW_OBJECT_SOCKET, 9));
 	comes(&s, 4900, 0, 1, interrupted(4850, CLEW_WAKE_SOFTIRQ, device));
+	sleeps(&s, 4910, 0, 1, wait_on(SYS_read, CLEW_OBJECT_SOCKET, 8));
+	comes(&s, 4950, 0, 1, interrupted(4940, CLEW_WAKE_SOFTIRQ, waited));
 	t = synthetic_trace(&s, 5000, 0);
 	sleep = check_origin(t, 1, 0, -1, 0, 0);
 	assert_int_equal(sleep->object.kind, CLEW_OBJECT_TIMER);
@@ -536,6 +539,11 @@ static void timers_and_packets(void **state)
 	sleep = check_origin(t, 1, 3, -1, 0, 0);
 	assert_int_equal(sleep->ended_by, CLEW_NO_TASK);
 	assert_int_equal(sleep->links[0].kind, CLEW_LINK_IRQ);
+	check_origin(t, 1, 4, CLEW_EDGE_SOCKET, 2, 4920);
+	/* Of the timer, of what was sent by a call, and of what had to wait. */
+	assert_int_equal(edge_to(t, 1, 0)->evidence, CLEW_EVIDENCE_EXACT);
+	assert_int_equal(edge_to(t, 1, 1)->evidence, CLEW_EVIDENCE_EXACT);
+	assert_int_equal(edge_to(t, 1, 2)->evidence, CLEW_EVIDENCE_OBSERVED);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }

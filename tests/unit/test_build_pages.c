@@ -666,7 +666,9 @@ static void test_metadata(void **state)
 	for (uint32_t task = 1; task <= 2; task++)
 		JOURNAL(&s, 2000 + task, CLEW_JOURNAL_TOUCH, .task = task, .transaction = 7, .device = SYSTEM, .block = 80, .value = 1024);
 	JOURNAL(&s, 2010, CLEW_JOURNAL_TOUCH, .task = 3, .transaction = 7, .device = SYSTEM, .block = 84, .value = 1024);
+	JOURNAL(&s, 2020, CLEW_JOURNAL_COMMIT_BEGIN, .task = 4, .transaction = 7, .device = SYSTEM);
 	EXTENT(&s, 3000, CLEW_EXTENT_DIRTY, .begin = 3000, .inode = SYSTEM, .offset = 20 * PAGE, .bytes = 2 * PAGE, .device = 5, .task = 4);
+	JOURNAL(&s, 3010, CLEW_JOURNAL_COMMIT_END, .task = 4, .transaction = 7, .device = SYSTEM);
 	for (unsigned pass = 0; pass < 2; pass++) {
 		uint64_t at = 10000 + pass * 10000;
 
@@ -685,6 +687,39 @@ static void test_metadata(void **state)
 	assert_null(edge_of(trace, CLEW_EDGE_WRITEBACK, 4, FLUSH));
 	/* What nobody touched since has no writers that are known. */
 	assert_writers(trace, 1, 0, 20, 2, "?");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* What is touched for the next transaction while a commit goes on is the next commit's to write. */
+static void test_metadata_of_next(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	JOURNAL(&s, 2000, CLEW_JOURNAL_TOUCH, .task = 1, .transaction = 7, .device = SYSTEM, .block = 20, .value = PAGE);
+	JOURNAL(&s, 2010, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
+	for (uint64_t block = 20; block <= 21; block++)
+		JOURNAL(&s, 2010 + block, CLEW_JOURNAL_TOUCH, .task = 2, .transaction = 8, .device = SYSTEM, .block = block, .value = PAGE);
+	for (unsigned pass = 0; pass < 2; pass++) {
+		uint64_t at = 10000 + pass * 10000;
+
+		if (pass)
+			JOURNAL(&s, at, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 8, .device = SYSTEM);
+		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM, .index = 20, .file_device = 5, .bytes = 8192,
+		    .contiguous = 8192, .device = DISK, .operation = WRITE, .task = 5);
+		issue(&s, at + 100, 0x101, 0x100, 800, 2);
+		complete(&s, at + 1000, 0x101, 800, 2);
+		JOURNAL(&s, at + 2000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7 + pass, .device = SYSTEM);
+	}
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_JOURNAL);
+	assert_writers(trace, 0, 0, 20, 1, "1");
+	assert_int_equal(extent_of(trace, 0, 0)->evidence, CLEW_EVIDENCE_EXACT);
+	assert_writers(trace, 0, 1, 21, 1, "?");
+	assert_writers(trace, 1, 0, 20, 2, "2");
 	clew_trace_free(trace);
 	synthetic_done(&s);
 }
@@ -821,6 +856,7 @@ int main(void)
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_late_workers),
 		cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_metadata_of_next),
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_awaited_commit),

@@ -40,12 +40,13 @@ static void show_switch(FILE *out, const struct clew_switch *record)
 {
 	const struct clew_wait *wait = (const struct clew_wait *)(record + 1);
 
+	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW))
+		NUMBER(record, wake_context);
 	NUMBER(record, next);
 	NUMBER(record, prev);
 	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
 		NUMBER(record, waker);
 		NUMBER(record, wake_time);
-		NUMBER(record, wake_context);
 		NUMBER(record, wake_flags);
 		NUMBER(record, wake_operation);
 		NUMBER(record, wake_call);
@@ -113,8 +114,8 @@ static void show_machine(FILE *out, const union any_record *any)
 {
 	switch (any->header.kind) {
 	case CLEW_KIND_WORK:
-		NUMBER(&any->work, work);
 		NUMBER(&any->work, function);
+		NUMBER(&any->work, work);
 		NUMBER(&any->work, queued);
 		NUMBER(&any->work, worker);
 		NUMBER(&any->work, queuer);
@@ -176,11 +177,11 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->refill, cgroup);
 		break;
 	case CLEW_KIND_EXTENT:
+		NUMBER(&any->extent, bytes);
 		NUMBER(&any->extent, inode);
 		NUMBER(&any->extent, device);
 		NUMBER(&any->extent, task);
 		NUMBER(&any->extent, begin);
-		NUMBER(&any->extent, bytes);
 		NUMBER(&any->extent, offset);
 		break;
 	case CLEW_KIND_PAGES:

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	charge = wl_charge(fact, holder, "device|queued", disk / 20, disk);
 	for (charge->chain_count = 0; charge->chain_count < 5; charge->chain_count++)
 		charge->chain[charge->chain_count] = self + charge->chain_count;
-	charge = wl_charge(fact, holder, "device|queued|running|runqueue|write", disk * 9 / 10, fact->to - fact->from);
+	charge = wl_charge(fact, holder, "device|queued|running|runqueue|lock|write", disk * 9 / 10, fact->to - fact->from);
 	wl_print();
 	return 0;
 }

@@ -50,7 +50,7 @@ static void log_step(int self, const struct step *step, const char *calls, const
 		return;
 	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one question of each run is enough. */
 	fact = wl_fact(self, step->from, step->to);
-	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue", (step->to - step->from) * 9 / 10, step->to - step->from);
+	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue|lock", (step->to - step->from) * 9 / 10, step->to - step->from);
 }
 
 static void move_directly(int self, bool writing)

@@ -2,7 +2,8 @@
 /*
  * Two tasks talk over TCP or UDP, on loopback or between two network namespaces:
  * an accept that a connect ends, ping-pong, and a writer whose buffers are full until
- * the other reads. Variants: tcp, udp, full, tcp-veth, udp-veth, full-veth.
+ * the other reads. Variants: tcp, udp, full; with -veth between namespaces that are
+ * neighbours, with -bridge or -routed there is a third between them that hands on.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -33,12 +34,17 @@ static struct sockaddr_in address;
 static enum way way[2];
 static int own_namespace = -1;
 
+static bool apart(void)
+{
+	return strchr(wl->variant, '-');
+}
+
 /* From now on this thread's sockets are made in that namespace of the place; NULL: in its own again. */
 static void enter(const char *name)
 {
 	int fd = own_namespace;
 
-	if (strstr(wl->variant, "veth") == NULL)
+	if (!apart())
 		return;
 	if (own_namespace < 0)
 		own_namespace = WL_CHECK(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
@@ -250,6 +256,23 @@ static void play(int self)
 	}
 }
 
+/* By the way that the packets are to take. */
+static const char *own_address(const char *name)
+{
+	static const struct {
+		const char *way, *a, *b;
+	} ways[] = {
+		{"-veth", "10.231.77.1", "10.231.77.2"},
+		{"-bridge", "10.231.78.1", "10.231.78.2"},
+		{"-routed", "10.231.79.1", "10.231.79.5"},
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (strstr(wl->variant, ways[i].way))
+			return strcmp(name, "net-a") == 0 ? ways[i].a : ways[i].b;
+	return "127.0.0.1";
+}
+
 static int bound(const char *name, int type)
 {
 	struct sockaddr_in own = {.sin_family = AF_INET};
@@ -258,9 +281,7 @@ static int bound(const char *name, int type)
 	enter(name);
 	fd = WL_CHECK(socket(AF_INET, type | SOCK_CLOEXEC, 0));
 	enter(NULL);
-	own.sin_addr.s_addr = inet_addr(!strstr(wl->variant, "veth") ? "127.0.0.1"
-					: strcmp(name, "net-a") == 0 ? "10.231.77.1"
-								     : "10.231.77.2");
+	own.sin_addr.s_addr = inet_addr(own_address(name));
 	if (type == SOCK_STREAM)
 		WL_CHECK(setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small)));
 	WL_CHECK(bind(fd, (struct sockaddr *)&own, sizeof(own)));
@@ -303,7 +324,7 @@ int main(int argc, char **argv)
 		players[i].fd = -1;
 		way[i] = wl_random(0, WAYS - 1);
 	}
-	if (strstr(wl->variant, "veth")) {
+	if (apart()) {
 		wl_place("net-a");
 		wl_place("net-b");
 	}

@@ -75,7 +75,7 @@ static bool touch(int self, const struct disk *disk, volatile char *page, bool i
 		wl->tasks[self].tid, disk->major, disk->minor, (unsigned long long)from, (unsigned long long)to,
 		(unsigned long long)(((entry & OFFSET_MASK) >> OFFSET_BITS) * (PAGE / 512)), 1ull << 40);
 	if (!wl->fact_count)
-		wl_charge(wl_fact(self, from, to), WL_NOBODY, "device|queued|running|runqueue", (to - from) * 9 / 10, to - from);
+		wl_charge(wl_fact(self, from, to), WL_NOBODY, "device|queued|running|runqueue|lock", (to - from) * 9 / 10, to - from);
 	return true;
 }
 

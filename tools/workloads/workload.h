@@ -57,6 +57,7 @@ struct wl_task {
 	_Atomic int tid; /* in the initial pid namespace; 0 until others may look at it */
 	int pid;
 	uint64_t born;
+	uint64_t named;		 /* until then it has its creator's name */
 	uint64_t leaving;	 /* before it ends */
 	_Atomic uint64_t before; /* when it began the call in which it now waits */
 	_Atomic int ready;
@@ -123,6 +124,7 @@ struct wl_fact {
 	struct wl_charge charges[WL_CHARGES];
 	int charge_count;
 	uint64_t slack; /* ns by which its sleeps may last too long without an interrupt being late; 0: not checked */
+	char says[160]; /* divided by '|': what the text of one cause must hold */
 };
 
 struct wl_log {
@@ -509,6 +511,7 @@ WL_FINE void wl_introduce(int self)
 	madvise(wl, sizeof(*wl), MADV_POPULATE_WRITE);
 	wl_random_state = wl->seed * 1000003 + self * 7919 + 1;
 	prctl(PR_SET_NAME, task->comm);
+	task->named = wl_now();
 	prctl(PR_SET_TIMERSLACK, 1);
 	wl_own_ids(&task->pid, &tid);
 	/* /proc learns its name here: two at once would wait for each other in there. */
@@ -753,6 +756,7 @@ WL_FINE void wl_print_wait(const struct wl_wait *wait)
 WL_FINE void wl_print_fact(const struct wl_fact *fact)
 {
 	wl_print_tid("tid", fact->task);
+	wl_print_words("says", fact->says, '|');
 	printf("\"from\":%llu,\"to\":%llu,\"slack\":%llu,\"charges\":[", (unsigned long long)fact->from, (unsigned long long)fact->to,
 	       (unsigned long long)fact->slack);
 	for (int i = 0; i < fact->charge_count; i++) {
@@ -789,8 +793,8 @@ WL_FINE void wl_print(void)
 	for (int i = 0; i < wl->task_count; i++) {
 		const struct wl_task *task = &wl->tasks[i];
 
-		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid,
-		       (unsigned long long)task->born);
+		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"named\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid,
+		       (unsigned long long)task->born, (unsigned long long)task->named);
 		wl_print_text(task->comm);
 		printf("}");
 	}

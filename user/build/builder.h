@@ -292,9 +292,10 @@ struct writeback_table {
 };
 
 struct journal_table {
-	struct map systems;	 /* file system -> 1: it has one */
-	struct map touched;	 /* (4096 bytes of a disk, disk) -> the set of those that touched it since it was last written */
-	struct map transactions; /* (transaction, file system) -> struct transaction * */
+	struct map systems;	   /* file system -> 1: it has one */
+	struct map touched;	   /* (4096 bytes of a disk, disk) -> transaction, set of those that touched it since it was last written */
+	struct map touched_before; /* the same of those that did so before the commit that goes on began, if others did since */
+	struct map transactions;   /* (transaction, file system) -> struct transaction * */
 	struct transaction *first, *last;
 	size_t count;
 	size_t memory;

@@ -6,9 +6,9 @@
  */
 #include <build/builder.h>
 
-static void add_link(struct links *links, struct clew_link link)
+static void add_link(struct links *links, enum clew_evidence evidence, struct clew_link link)
 {
-	link.evidence = CLEW_EVIDENCE_EXACT;
+	link.evidence = evidence;
 	if (links->count < BUILD_LINKS)
 		links->of[links->count++] = link;
 }
@@ -21,26 +21,28 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 	case CLEW_CAUSE_REQUEST:
 		request = build_request_at(builder, cause->object, at);
 		if (request)
-			add_link(links, build_request_link(request, at));
+			add_link(links, CLEW_EVIDENCE_EXACT, build_request_link(request, at));
 		break;
 	case CLEW_CAUSE_PACKET:
 		if (!build_nobody(cause->task))
-			add_link(links, (struct clew_link){.kind = CLEW_LINK_PACKET, .at = cause->time, .task = cause->task});
+			add_link(links, cause->object == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT,
+				 (struct clew_link){.kind = CLEW_LINK_PACKET, .at = cause->time, .task = cause->task});
 		break;
 	case CLEW_CAUSE_TIMER:
-		add_link(links, (struct clew_link){
-					.kind = CLEW_LINK_TIMER,
-					.number = cause->object,
-					.begin = cause->expires,
-					.end = cause->expires + (cause->expires && build_nobody(cause->task) ? cause->time : 0),
-					.at = build_nobody(cause->task) ? 0 : cause->time,
-					.task = build_nobody(cause->task) || cause->time == 0 ? CLEW_NO_TASK : cause->task,
-				});
+		add_link(links, CLEW_EVIDENCE_EXACT,
+			 (struct clew_link){
+				 .kind = CLEW_LINK_TIMER,
+				 .number = cause->object,
+				 .begin = cause->expires,
+				 .end = cause->expires + (cause->expires && build_nobody(cause->task) ? cause->time : 0),
+				 .at = build_nobody(cause->task) ? 0 : cause->time,
+				 .task = build_nobody(cause->task) || cause->time == 0 ? CLEW_NO_TASK : cause->task,
+			 });
 		break;
 	case CLEW_CAUSE_IRQ:
 	case CLEW_CAUSE_SOFTIRQ:
 	case CLEW_CAUSE_IPI:
-		add_link(links, (struct clew_link){.kind = cause->kind, .number = cause->object});
+		add_link(links, CLEW_EVIDENCE_EXACT, (struct clew_link){.kind = cause->kind, .number = cause->object});
 		break;
 	default:
 		break;

@@ -30,8 +30,9 @@ struct transaction {
 };
 
 /* Blocks that are touched and whose writing is awaited; more are given up, all at once. */
-#define TOUCHED_MOST 1048576u
-#define BLOCK_BYTES  4096u
+#define TOUCHED_MOST   1048576u
+#define BLOCK_BYTES    4096u
+#define EXT4_BLOCK_MIN 1024
 
 /* A disk's own inode has the disk's number. */
 bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled)
@@ -41,36 +42,6 @@ bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint
 		return false;
 	*ret_journaled = map_get(&builder->journals.systems, inode, 0);
 	return true;
-}
-
-static int feed_touch(struct clew_builder *builder, const struct clew_journal *record)
-{
-	struct journal_table *table = &builder->journals;
-	uint64_t bytes = record->value ? record->value : BLOCK_BYTES, page;
-	const uint64_t *known;
-	uint32_t set;
-
-	if (build_nobody(record->task) || __builtin_mul_overflow(record->block, bytes, &page))
-		return 0;
-	page >>= EPOCH_PAGE_BITS;
-	if (table->touched.count >= TOUCHED_MOST)
-		map_done(&table->touched);
-	known = map_get(&table->touched, page, record->device);
-	set = epoch_set_with(&builder->pages.epochs, known ? (uint32_t)*known : 0, record->task);
-	if (set == UINT32_MAX || map_set(&table->touched, page, record->device, set) < 0)
-		return -ENOMEM;
-	return 0;
-}
-
-uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_t offset)
-{
-	struct journal_table *table = &builder->journals;
-	const uint64_t *known = map_get(&table->touched, offset >> EPOCH_PAGE_BITS, device);
-	uint32_t set = known ? (uint32_t)*known : 0;
-
-	if (known)
-		map_remove(&table->touched, offset >> EPOCH_PAGE_BITS, device);
-	return set;
 }
 
 static void transaction_done(struct journal_table *table, struct transaction *transaction)
@@ -123,6 +94,58 @@ static struct transaction *transaction_get(struct clew_builder *builder, const s
 	table->count++;
 	table->memory += sizeof(*transaction);
 	return transaction;
+}
+
+static int feed_touch(struct clew_builder *builder, const struct clew_journal *record)
+{
+	struct journal_table *table = &builder->journals;
+	uint64_t bytes = record->value ? record->value : BLOCK_BYTES, page, touched;
+	/* In ext4 alone a commit is the first to write what its transaction changed: others name no blocks, but bytes and sectors. */
+	uint64_t number = bytes >= EXT4_BLOCK_MIN ? record->transaction : 0;
+	const struct transaction *other;
+	const uint64_t *known;
+	uint32_t set;
+
+	if (build_nobody(record->task) || __builtin_mul_overflow(record->block, bytes, &page))
+		return 0;
+	if (number && !transaction_get(builder, record))
+		return -ENOMEM;
+	page >>= EPOCH_PAGE_BITS;
+	if (table->touched.count >= TOUCHED_MOST)
+		map_done(&table->touched);
+	if (table->touched_before.count >= TOUCHED_MOST)
+		map_done(&table->touched_before);
+	known = map_get(&table->touched, page, record->device);
+	touched = known ? *known : 0;
+	other = touched >> 32 == number ? NULL : transaction_find(table, touched >> 32, record->device);
+	/* Its commit goes on, and may still write the block as it was before this touch. */
+	if (other && !other->ended) {
+		if (map_set(&table->touched_before, page, record->device, touched) < 0)
+			return -ENOMEM;
+		touched = 0;
+	}
+	set = epoch_set_with(&builder->pages.epochs, (uint32_t)touched, record->task);
+	if (set == UINT32_MAX || map_set(&table->touched, page, record->device, number << 32 | set) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_t offset)
+{
+	struct journal_table *table = &builder->journals;
+	uint64_t page = offset >> EPOCH_PAGE_BITS;
+	const uint64_t *known = map_get(&table->touched, page, device), *before = map_get(&table->touched_before, page, device);
+	const struct transaction *last = known ? transaction_find(table, *known >> 32, device) : NULL;
+	uint32_t set = before ? (uint32_t)*before : 0;
+
+	if (before)
+		map_remove(&table->touched_before, page, device);
+	/* What a transaction changes its own commit is the first to write. */
+	if (known && (!last || last->begun || last->ended)) {
+		set = (uint32_t)*known;
+		map_remove(&table->touched, page, device);
+	}
+	return set;
 }
 
 static struct clew_object system_object(const struct transaction *transaction)
@@ -257,11 +280,13 @@ void build_journals_done(struct clew_builder *builder)
 	map_done(&builder->journals.transactions);
 	map_done(&builder->journals.systems);
 	map_done(&builder->journals.touched);
+	map_done(&builder->journals.touched_before);
 }
 
 size_t build_journals_memory(const struct clew_builder *builder)
 {
 	const struct journal_table *table = &builder->journals;
 
-	return table->memory + map_memory(&table->transactions) + map_memory(&table->systems) + map_memory(&table->touched);
+	return table->memory + map_memory(&table->transactions) + map_memory(&table->systems) + map_memory(&table->touched) +
+	       map_memory(&table->touched_before);
 }

@@ -19,6 +19,8 @@ enum {
 	STATE_TRACED = 0x0008,
 	STATE_PARKED = 0x0040,
 	STATE_NOLOAD = 0x0400,
+	STATE_FREEZABLE = 0x2000,
+	STATE_FROZEN = 0x8000,
 };
 
 /* What a call says by itself, and how it uses a file. */
@@ -374,11 +376,17 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return CLEW_WAIT_VFORK;
 
 	if (wait->call == CLEW_NO_CALL) {
+		/* Its group is frozen, as containers are that pause. */
+		if (state & STATE_FROZEN || (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
+			return CLEW_WAIT_STOPPED;
 		if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 			return CLEW_WAIT_IO;
 		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER : CLEW_WAIT_UNKNOWN;
 	}
 	trait = trait_of(wait->call);
+	/* The file that is sent, not what it is sent to. */
+	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+		trait = TRAIT_READ;
 	kind = classify_by_call(trait);
 	if (kind < 0)
 		kind = classify_by_object(wait->object_kind, trait);

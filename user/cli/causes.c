@@ -284,8 +284,10 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 			fputs(", until its timeout", out);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
 			fputs(", a packet being on its way", out);
-		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ)
-			fputs(", for what came from outside", out);
+		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ) {
+			fputs(", for what came from outside by ", out);
+			clew_print_first_link(out, trace, sleep);
+		}
 		break;
 	}
 }

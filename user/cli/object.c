@@ -119,11 +119,15 @@ static const char *futex_operation_name(unsigned operation)
 
 static void describe_endpoint(const struct clew_socket_record *socket, bool peer, struct endpoint *ret)
 {
+	static const uint8_t nobody[sizeof(socket->remote)];
 	const void *address = peer ? socket->remote : socket->local;
 	unsigned port = peer ? socket->peer_port : socket->local_port;
 	char host[INET6_ADDRSTRLEN] = "";
 
 	ret->text[0] = '\0';
+	/* Of who listens, and of who takes from everybody. */
+	if (peer && socket->family != AF_UNIX && port == 0 && memcmp(address, nobody, sizeof(nobody)) == 0)
+		return;
 	if (socket->family == AF_UNIX)
 		snprintf(ret->text, sizeof(ret->text), "%.*s", CLEW_UNIX_PATH_SIZE, peer ? socket->peer_path : socket->local_path);
 	else if (socket->family == AF_INET && inet_ntop(AF_INET, address, host, sizeof(host)))

@@ -27,7 +27,7 @@ static uint64_t read_clock(clockid_t clock)
 
 uint64_t clew_now(void)
 {
-	return read_clock(CLOCK_MONOTONIC);
+	return CLEW_CLOCK(read_clock(CLOCK_MONOTONIC));
 }
 
 uint64_t clew_cpu_time(void)

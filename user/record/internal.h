@@ -90,11 +90,12 @@ struct clew_recorder {
 	unsigned modules;		  /* that were there when programs were loaded last, by clew_programs_modules; ~0 never look */
 	struct clew_bpf *more[4];	  /* programs for modules that came later */
 	unsigned more_count;
+	struct bpf_link *stores[2]; /* see stores.c; NULL not attached */
 	bool verify;
 	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
 };
 
-uint64_t clew_now(void);
+uint64_t clew_now(void); /* in steps, as the programs read the clock */
 uint64_t clew_cpu_time(void);
 
 /* drain.c */
@@ -128,6 +129,12 @@ int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *o
 void clew_cost_open(struct clew_recorder *recorder);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
+
+/* stores.c: whether it is noted where stores fault. Prepare: before attaching. */
+void clew_stores_prepare(struct clew_bpf *bpf);
+void clew_stores_open(struct clew_recorder *recorder);
+void clew_stores_tick(struct clew_recorder *recorder);
+void clew_stores_close(struct clew_recorder *recorder);
 
 /* modules.c: programs for file systems that are loaded while it is recorded. Close: before the rings are closed. */
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache);

@@ -60,8 +60,11 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 			bpf_program__set_autoload(program, false);
 		more += bpf_program__autoload(program);
 	}
-	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) && !clew_bpf__attach(bpf))
+	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) && !clew_bpf__attach(bpf)) {
+		if (bpf_program__fd(bpf->progs.clew_cache_store_user) >= 0)
+			recorder->bpf->bss->stores_noted = 1;
 		return bpf;
+	}
 fail:
 	clew_bpf__destroy(bpf);
 	return NULL;

@@ -228,6 +228,8 @@ void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symb
 		{"btrfs_orig_write_end_io", &bpf->rodata->btrfs_write_end_io, NULL},
 		{"btrfs_dio_end_io", &bpf->rodata->btrfs_direct_end, NULL},
 		{"btrfs_end_dio_bio", &bpf->rodata->btrfs_direct_end, NULL}, /* before 6.2 or so */
+		{"end_bio_bh_io_sync", &bpf->rodata->buffer_end_io, NULL},
+		{"journal_end_buffer_io_sync", &bpf->rodata->journal_end_io, NULL},
 		{"end_swap_bio_read", &bpf->rodata->swap_in_end, NULL},
 		{"end_swap_bio_write", &bpf->rodata->swap_out_end, NULL},
 		{"xlog_cil_push_work", &bpf->rodata->work_xfs_push, NULL},

@@ -232,6 +232,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	if (error)
 		goto fail;
 	recorder->bpf->bss->identifying = 1;
+	clew_stores_prepare(recorder->bpf);
 	if (clew_bpf__attach(recorder->bpf)) {
 		error = clew_say(message, -errno, "the programs cannot be attached: %s: see `clew doctor`", strerror(errno));
 		goto fail;
@@ -239,6 +240,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);
 	if (error)
 		goto fail;
+	clew_stores_open(recorder);
 	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
 	clew_cost_open(recorder);
 	*ret_recorder = recorder;
@@ -282,6 +284,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 		write_clock(recorder);
 	clew_cost_tick(recorder, now);
 	clew_modules_tick(recorder);
+	clew_stores_tick(recorder);
 	return clew_writer_error(recorder->writer);
 }
 
@@ -337,6 +340,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 					 strerror(-result));
 	}
 	clew_modules_close(recorder);
+	clew_stores_close(recorder);
 	if (recorder->bpf)
 		clew_bpf__detach(recorder->bpf);
 	clew_drain_close(recorder);

@@ -55,6 +55,9 @@ struct store_encoder;
 int store_encoder_new(const struct store_schema *schema, struct store_encoder **ret_encoder);
 void store_encoder_free(struct store_encoder *encoder);
 
+/* From now on it calls `rest` about every 0.1 ms of its work. */
+void store_encoder_rest(struct store_encoder *encoder, void (*rest)(void *context), void *context);
+
 /*
  * Encodes records that lie one after the other, each padded to 8 bytes; they
  * were checked by store_record_size. `row` is the number of the first. With

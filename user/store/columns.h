@@ -43,7 +43,22 @@ struct store_work {
 		struct store_slots slots;
 	} pairs[STORE_PAIRS]; /* the same for two columns */
 	unsigned next_pair;
+	void (*rest)(void *context); /* see store_encoder_rest(), or NULL */
+	void *rest_context;
+	size_t steps; /* since the last rest */
 };
+
+#define STORE_STEPS 4096 /* of about 20 ns each */
+
+static inline void store_rest(struct store_work *work, size_t steps)
+{
+	work->steps += steps;
+	if (work->steps < STORE_STEPS)
+		return;
+	work->steps = 0;
+	if (work->rest)
+		work->rest(work->rest_context);
+}
 
 /* What one column is computed from. */
 struct store_job {

@@ -20,6 +20,10 @@
 #define SMALL	    65536 /* bytes that are worth that level in any case */
 #define CUT_MIN	    1024  /* a plane of so many bytes is worth its own block */
 
+/* For store_rest(). */
+#define STEPS_A_LETTER 8
+#define BYTES_A_STEP   8 /* in a frame */
+
 struct store_encoder {
 	const struct store_schema *schema;
 	ZSTD_CCtx *zstd;
@@ -133,6 +137,12 @@ int store_encoder_new(const struct store_schema *schema, struct store_encoder **
 	}
 	*ret_encoder = encoder;
 	return 0;
+}
+
+void store_encoder_rest(struct store_encoder *encoder, void (*rest)(void *context), void *context)
+{
+	encoder->work.rest = rest;
+	encoder->work.rest_context = context;
 }
 
 void store_encoder_free(struct store_encoder *encoder)
@@ -325,6 +335,7 @@ static int pack_bytes(struct store_encoder *encoder, const struct store_job *job
 
 		r = store_pack_text(encoder->pack, contexts ? contexts[row] : 0, encoder->records + at[row] + column->offset,
 				    encoder->work.residuals[i]);
+		store_rest(&encoder->work, STEPS_A_LETTER * encoder->work.residuals[i]);
 	}
 	return r;
 }
@@ -415,6 +426,7 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 		} else {
 			r = put_numbers(encoder, &job, at);
 		}
+		store_rest(work, rows);
 	}
 	return r < 0 || encoder->dense ? r : cut(encoder);
 }
@@ -442,6 +454,7 @@ static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t cap
 		if (ZSTD_isError(left) || (left && !whole))
 			return -ENOMEM;
 		ends[i] = out.pos;
+		store_rest(&encoder->work, in.size / BYTES_A_STEP);
 		from = end;
 	}
 	*ret_size = out.pos;

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Encoding in the background. A thread that has the right to raise its priority
- * again runs at the lowest one; without it all run as they were started.
+ * again runs at the lowest one; without it all run as they were started. Whoever
+ * wakes where it runs would still wait for the end of its slice, so that is short;
+ * and who waits there already, for the tick that ends it. So it does not work for
+ * longer than 0.1 ms without a rest.
  */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +23,11 @@
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */
 #define LAZY_NICE   19
 #define HURRY_NICE  (-15)
+#define SLICE	    100000 /* ns; the shortest that a kernel takes */
 #define BUFFERS	    16
+#define REST	    200000    /* ns */
+#define REST_WHILE  100000000 /* ns that a job is old: then rests are short */
+#define REST_SHORT  50000
 
 struct encoder_thread {
 	struct store_encoding *encoding;
@@ -26,7 +35,7 @@ struct encoder_thread {
 	pthread_t thread;
 	bool started;
 	pid_t tid; /* 0: may not change its priority */
-	bool hurries;
+	atomic_bool hurries;
 	struct store_job_rows *first; /* the one at work is no more in the list */
 	struct store_job_rows **end;
 	uint64_t given; /* of the job at work, 0 none */
@@ -102,6 +111,32 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
 	setpriority(PRIO_PROCESS, thread->tid, hurry ? HURRY_NICE : LAZY_NICE);
 }
 
+/* Kernels before 6.12 know no slice of a thread's own. */
+static void set_slice(void)
+{
+	/* struct sched_attr, whose header does not go together with the C library's. */
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t slice, deadline, period;
+	} attributes = {.size = sizeof(attributes), .nice = LAZY_NICE, .slice = SLICE};
+
+	syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+static void rest(void *context)
+{
+	const struct encoder_thread *self = context;
+	struct timespec length = {0};
+
+	if (atomic_load_explicit(&self->hurries, memory_order_relaxed))
+		return;
+	length.tv_nsec = now() - self->given < REST_WHILE ? REST : REST_SHORT;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
+}
+
 static void *encode_thread(void *context)
 {
 	struct encoder_thread *self = context;
@@ -112,6 +147,10 @@ static void *encode_thread(void *context)
 	pthread_setname_np(pthread_self(), "clew-encode");
 	/* Lowering it is for ever where raising it is not allowed. */
 	may = setpriority(PRIO_PROCESS, tid, HURRY_NICE) == 0 && setpriority(PRIO_PROCESS, tid, LAZY_NICE) == 0;
+	if (may) {
+		set_slice();
+		store_encoder_rest(self->encoder, rest, self);
+	}
 
 	pthread_mutex_lock(&encoding->lock);
 	self->tid = may ? tid : 0;

@@ -6,7 +6,8 @@
 
 #include "columns.h"
 
-#define NEW 0x8000000000000000ull /* set in the contexts of RECENT's new values */
+#define STEPS 12		    /* that a number takes, see store_rest() */
+#define NEW   0x8000000000000000ull /* set in the contexts of RECENT's new values */
 
 struct view {
 	const uint64_t *context, *reference; /* by row, or NULL */
@@ -75,6 +76,7 @@ int store_pack_residuals(struct store_work *work, const struct store_job *job, s
 			r = store_pack_number(pack, contexts, *extra++);
 		}
 		advance(&view, residual);
+		store_rest(work, STEPS);
 	}
 	keep_left(work, job);
 	return r;

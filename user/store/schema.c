@@ -72,7 +72,7 @@ struct table_kind {
 
 static const struct table_column common_columns[] = {
 	AT("kind", struct clew_header, kind, 0, STORE_PLAIN, NULL, 0),
-	AT("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0),
+	{AT_CODED("flags", struct clew_header, flags, 0, STORE_PLAIN, NULL, 0), .context = "kind"},
 	{AT_CODED("time", struct clew_header, time, 0, STORE_TIME, NULL, 0), .context = "kind"},
 	AT("lost", struct clew_header, lost, 0, STORE_PREVIOUS, "lost", 0),
 	AT("cpu", struct clew_header, cpu, 0, STORE_STREAM, NULL, 0),
@@ -111,21 +111,21 @@ static const struct table_column common_columns[] = {
 		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_, reference_, mask_), .second = (second_)            \
 	}
 /*
- * The same thing causes the same one's wakes; times are near those of its last one,
- * and a timer is due when it wakes.
+ * The same thing causes the same one's wakes; times are near those of its last one for
+ * whom it woke, and a timer is due when it wakes.
  */
 #define CAUSE_COLUMNS(base, key, when, mask)                                                                                               \
 	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask), CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),              \
-		CAUSE_AT(time, base, STORE_KEYED, "cause_object", "cause_kind", mask),                                                     \
-		CAUSE_AT(expires, base, STORE_NEAR, when, NULL, mask), CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
+		CAUSE_AT(time, base, STORE_KEYED, key, "cause_object", mask), CAUSE_AT(expires, base, STORE_NEAR, when, NULL, mask),       \
+		CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
 
 /* clang-format off */
 #define SWITCH_COLUMNS \
+	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE), \
 	SWITCH(next, STORE_RECENT, "next", 0), \
 	SWITCH(prev, STORE_PREVIOUS, "next", 0), \
 	SWITCH(waker, STORE_RECENT, "next", WAKE), \
 	SWITCH(wake_time, STORE_BEFORE, "time", WAKE), \
-	SWITCH(wake_context, STORE_PLAIN, NULL, WAKE), \
 	SWITCH(wake_flags, STORE_PLAIN, NULL, WAKE), \
 	SWITCH(wake_operation, STORE_PLAIN, NULL, WAKE), \
 	SWITCH_BY(wake_call, "waker", "wake_context", WAKE), \
@@ -269,8 +269,8 @@ static const struct table_column gap_columns[] = {
 
 /* clang-format off */
 static const struct table_column work_columns[] = {
-	WORK(work, STORE_RECENT, "work"),
-	WORK(function, STORE_KEYED, "work"),
+	WORK(function, STORE_RECENT, "function"),
+	WORK(work, STORE_KEYED, "function"),
 	WORK(queued, STORE_BEFORE, "time"),
 	WORK(worker, STORE_RECENT, "worker"),
 	WORK(queuer, STORE_RECENT, "worker"),
@@ -287,7 +287,7 @@ static const struct table_column bio_columns[] = {
 	BIO(task, STORE_RECENT, "task"),
 	BIO_BY(operation, "device", "flags"),
 	BIO_BY(sector, "device", "flags"),
-	BIO_BY(bytes, "device", "flags"),
+	BIO(bytes, STORE_PLAIN, NULL),
 	BIO_BY(from_device, "device", "flags"),
 	BIO_BY(from_sector, "device", "flags"),
 	BIO(inode, STORE_RECENT, "inode"),
@@ -299,7 +299,7 @@ static const struct table_column bio_columns[] = {
 };
 
 #define REQUEST(member, coding, reference) AT(#member, struct clew_request, member, 0, coding, reference, 0)
-/* A request's later records mostly say what its first did. */
+/* A request's later records mostly say what its first did, and that mostly what the last bio said. */
 #define REQUEST_BY(member, key, second) BY(struct clew_request, member, key, second)
 
 static const struct table_column request_columns[] = {
@@ -307,10 +307,12 @@ static const struct table_column request_columns[] = {
 	REQUEST(device, STORE_KEYED, "request"),
 	LATEST("last_sector", STORE_U64, "bio", "sector"),
 	{AT_CODED("sector", struct clew_request, sector, 0, STORE_NEAR, "last_sector", 0), .second = "request"},
-	REQUEST_BY(bytes, "request", "device"),
-	REQUEST_BY(operation, "request", "device"),
+	LATEST("last_bytes", STORE_U32, "bio", "bytes"),
+	{AT_CODED("bytes", struct clew_request, bytes, 0, STORE_KEYED, "request", 0), .third = "last_bytes"},
+	LATEST("last_operation", STORE_U32, "bio", "operation"),
+	{AT_CODED("operation", struct clew_request, operation, 0, STORE_KEYED, "request", 0), .third = "last_operation"},
 	LATEST("last_bio", STORE_U64, "bio", "bio"),
-	{AT_CODED("bio", struct clew_request, bio, 0, STORE_KEYED, "request", 0), .third = "last_bio"},
+	REQUEST(bio, STORE_RECENT, "last_bio"),
 	{AT_CODED("allocated", struct clew_request, allocated, 0, STORE_NEAR, "time", 0), .second = "request"},
 	REQUEST(task, STORE_RECENT, "task"),
 	REQUEST(tag, STORE_KEYED, "request"),
@@ -346,13 +348,14 @@ static const struct table_column refill_columns[] = {
 
 #define EXTENT(member, coding, reference) AT(#member, struct clew_extent, member, 0, coding, reference, 0)
 
+/* Sizes come again whichever file it is; and where one touch ends, one of another kind often begins. */
 static const struct table_column extent_columns[] = {
+	EXTENT(bytes, STORE_PLAIN, NULL),
 	EXTENT(inode, STORE_RECENT, "inode"),
 	EXTENT(device, STORE_KEYED, "inode"),
 	EXTENT(task, STORE_RECENT, "task"),
 	{AT_CODED("begin", struct clew_extent, begin, 0, STORE_NEAR, "time", 0), .third = "time"},
-	BY(struct clew_extent, bytes, "inode", "flags"),
-	STRETCH(struct clew_extent, offset, "inode", "flags"),
+	STRETCH(struct clew_extent, offset, "inode", NULL),
 };
 
 #define PAGES(member, coding, reference) AT(#member, struct clew_pages, member, 0, coding, reference, 0)

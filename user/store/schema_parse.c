@@ -134,9 +134,9 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	case STORE_PLAIN:
 	case STORE_TIME:
 	case STORE_STREAM:
-		return true;
+		return column_hint(schema, kind, number, column->reference);
 	case STORE_TRIMMED:
-		return column->size <= 255;
+		return column->size <= 255 && column_hint(schema, kind, number, column->reference);
 	case STORE_PREVIOUS:
 	case STORE_RECENT:
 		if (column->reference == number)

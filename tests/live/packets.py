@@ -1,0 +1,219 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Packets that clew loses sight of on their way: cut up, copied for many, held up until an address is known.
+
+Whoever sent them is named, or nobody is: never those who talk beside them all the time, and never who used a socket or a
+packet's memory before. And of pollers that hand on to each other that there is something, none has sent it.
+"""
+
+import array
+import contextlib
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+
+from _live import answer, finish, note, ok, run, scratch, skip_all, start_recording, stop_recording
+from _place import Place
+
+SIOCETHTOOL, ETHTOOL_STSO = 0x8946, 0x1F
+CLONE_NEWNET, PR_SET_NAME = 0x40000000, 15
+HERE, THERE = "10.231.77.1", "10.231.77.2"
+GROUP = "239.77.0.7"
+LAPS = 20
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def be_named(name):
+    libc.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def enter(place, name):
+    """From now on this process's sockets are made in that namespace of the place."""
+    fd = os.open(os.path.join(place.path, name), os.O_RDONLY)
+    if libc.setns(fd, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+    os.close(fd)
+
+
+def process(name, function, *arguments):
+    child = os.fork()
+    if not child:
+        be_named(name)
+        with contextlib.suppress(OSError):
+            function(*arguments)
+        os._exit(0)
+    return child
+
+
+def noise():
+    """A child and its parent, a group of their own, talk over the loopback device until they are killed."""
+    os.setpgid(0, 0)
+    listener = socket.create_server(("127.0.0.1", 0))
+    if os.fork() == 0:
+        be_named("noise-sink")
+        other, _ = listener.accept()
+        while other.recv(64):
+            pass
+        os._exit(0)
+    connection = socket.create_connection(listener.getsockname())
+    while True:
+        connection.send(b"x")
+        time.sleep(0.0003)
+
+
+def ready(there):
+    """Tells who started this reader that it can be sent to."""
+    os.write(there, b"x")
+
+
+def cut_reader(place, there):
+    enter(place, "net-b")
+    listener = socket.create_server((THERE, 7701))
+    ready(there)
+    connection, _ = listener.accept()
+    while connection.recv(1 << 20):
+        pass
+
+
+def cut_sender(place):
+    enter(place, "net-a")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        value = array.array("B", struct.pack("II", ETHTOOL_STSO, 0))
+        fcntl.ioctl(any_socket, SIOCETHTOOL, struct.pack("16sP", b"clew-ab", value.buffer_info()[0]))
+    with socket.create_connection((THERE, 7701)) as connection:
+        for _ in range(LAPS):
+            connection.send(b"q" * 30000)
+            time.sleep(0.01)
+
+
+def copy_reader(place, there):
+    enter(place, "net-a")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as member:
+        member.bind(("", 7702))
+        member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + socket.inet_aton(HERE))
+        ready(there)
+        for _ in range(LAPS):
+            member.recv(64)
+
+
+def copy_sender(place):
+    enter(place, "net-a")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(HERE))
+        for _ in range(LAPS):
+            sender.sendto(b"to all", (GROUP, 7702))
+            time.sleep(0.01)
+
+
+def held_reader(place, there):
+    enter(place, "net-b")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reader:
+        reader.bind((THERE, 7703))
+        ready(there)
+        for _ in range(2 * LAPS):
+            reader.recv(64)
+
+
+def send_one(place):
+    enter(place, "net-a")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"once", (THERE, 7703))
+
+
+def held_senders(place):
+    """In turns one that knows the address, and one whose first packet leaves when the answer to its question comes."""
+    enter(place, "net-a")
+    for lap in range(2 * LAPS):
+        if lap % 2:
+            run("ip", "neigh", "flush", "dev", "clew-ab")
+        os.waitpid(process("held-second" if lap % 2 else "held-first", send_one, place), 0)
+        time.sleep(0.01)
+
+
+def turns():
+    """Two threads wait at one epoll instance, level-triggered: who is woken wakes the other, too."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    writer = process("turn-sender", turn_sender, listener.getsockname())
+    connection, _ = listener.accept()
+    poller = select.epoll()
+    poller.register(connection, select.EPOLLIN)
+    threads = [threading.Thread(target=take_turns, args=(name, poller, connection)) for name in ("turn-one", "turn-two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    os.waitpid(writer, 0)
+
+
+def turn_sender(address):
+    with socket.create_connection(address) as connection:
+        for _ in range(LAPS):
+            connection.send(b"x")
+            time.sleep(0.005)
+        time.sleep(0.1)
+
+
+def take_turns(name, poller, connection):
+    be_named(name)
+    while poller.poll(1):
+        try:
+            if not connection.recv(64, socket.MSG_DONTWAIT):
+                return
+        except BlockingIOError:
+            pass
+
+
+def waits_of(path, name):
+    return [w for w in answer("waits", path, "--comm", name)["waits"] if w["call"] in ("recvfrom", "read") and w["end"] is not None]
+
+
+def check(path, what, reader, senders):
+    waits = waits_of(path, reader)
+    ended = [(w["ended_by"] or {}).get("comm") for w in waits]
+    wrong = sorted({comm for comm in ended if comm not in [None, *senders]})
+    ok(len(waits) >= LAPS // 2 and not wrong, f"{what}: of {len(waits)} waits none was ended by another than {' or '.join(senders)}", wrong or "too few waits")
+    note(f"{what}: {sum(comm is not None for comm in ended)} of {len(waits)} are told by whom")
+    return ended
+
+
+def main():
+    path = scratch("packets.clew")
+    with Place(("net",)) as place:
+        if "net" in place.lacks:
+            skip_all(place.lacks["net"])
+        recording = start_recording(path)
+        beside = process("noise", noise)
+        for reader, read, send in (("cut-reader", cut_reader, cut_sender), ("copy-reader", copy_reader, copy_sender), ("held-reader", held_reader, held_senders)):
+            here, there = os.pipe()
+            reads = process(reader, read, place, there)
+            os.read(here, 1)
+            sends = process(reader.replace("reader", "sender"), send, place)
+            os.waitpid(sends, 0)
+            time.sleep(0.2)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(reads, signal.SIGKILL)
+            os.waitpid(reads, 0)
+        os.waitpid(process("turns", turns), 0)
+        os.killpg(beside, signal.SIGKILL)
+        os.waitpid(beside, 0)
+        stop_recording(recording)
+    check(path, "a packet that is cut up", "cut-reader", ["cut-sender"])
+    check(path, "a copy of what goes to many", "copy-reader", ["copy-sender"])
+    ended = check(path, "a packet that waits for an address", "held-reader", ["held-first", "held-second"])
+    # Which lap each is: all waits are there.
+    wrong = [(lap, comm) for lap, comm in enumerate(ended) if comm not in (None, "held-second" if lap % 2 else "held-first")]
+    ok(len(ended) != 2 * LAPS or not wrong, "a packet that waits for an address: it is not told as sent by who had that socket's memory before", wrong[:3])
+    edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["from"][0]["comm"] in ("turn-one", "turn-two")]
+    ok(not edges, "pollers that hand on to each other have sent nothing", edges[:1])
+    finish()
+
+
+if __name__ == "__main__":
+    main()
