@@ -102,7 +102,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 				struct file *file = file_of(task, wait->descriptor);
 
 				if (file) {
-					describe_file((__u64)file, &found, where->cpu, where->time, mount_namespace_of(task));
+					describe_file((__u64)file, &found, where->cpu, where->time, number_of(task));
 					wait->object_kind = found.kind;
 					wait->object = found.object;
 					wait->device = found.device;

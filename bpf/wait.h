@@ -174,8 +174,13 @@ struct found {
 	__u8 kind;
 };
 
-/* What kind of object an open file is, and its identity; the identity is sent if it never was. */
-__noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time, __u32 mount_namespace)
+static __always_inline __u32 mount_namespace_at(__u64 task_address)
+{
+	return task_address ? mount_namespace_of((struct task_struct *)task_address) : 0;
+}
+
+/* What kind of object an open file is, and its identity, which is sent if it never was: as `task_address` sees it, 0 nobody. */
+__noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time, __u64 task_address)
 {
 	struct file *file = (struct file *)file_address;
 	struct inode *inode;
@@ -208,7 +213,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 			major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST)
 				? CLEW_OBJECT_TTY
 				: CLEW_OBJECT_DEVICE;
-		send_file(file_address, cpu, time, mount_namespace);
+		send_file(file_address, cpu, time, mount_namespace_at(task_address));
 		return 0;
 	}
 	case S_IFREG:
@@ -224,7 +229,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 			break;
 		ret_found->kind = CLEW_OBJECT_FILE;
 		ret_found->device = BPF_CORE_READ(inode, i_sb, s_dev);
-		send_file(file_address, cpu, time, mount_namespace);
+		send_file(file_address, cpu, time, mount_namespace_at(task_address));
 		return 0;
 	}
 	}
@@ -243,15 +248,19 @@ static __always_inline bool takes_packets(struct file *file)
 	return family == AF_INET || family == AF_INET6;
 }
 
+/* Whether its object, the inode's number, is what tells it from others. */
+static __always_inline bool is_numbered(__u8 kind)
+{
+	return kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET;
+}
+
 /*
  * What tells a file from the next one at its address, which after a close is mostly the next open. Of other anonymous
  * kinds than are left out below the object is that address.
  */
 static __always_inline __u64 what_is(struct file *file, __u8 kind)
 {
-	if (kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET)
-		return BPF_CORE_READ(file, f_inode, i_ino);
-	return (__u64)BPF_CORE_READ(file, f_op);
+	return is_numbered(kind) ? BPF_CORE_READ(file, f_inode, i_ino) : (__u64)BPF_CORE_READ(file, f_op);
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
@@ -269,7 +278,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		ret_found->kind = state->object_kind & ~OBJECT_INET;
 		return;
 	}
-	describe_file((__u64)file, ret_found, where->cpu, where->time, mount_namespace_of(task));
+	describe_file((__u64)file, ret_found, where->cpu, where->time, number_of(task));
 	switch (ret_found->kind) {
 	case CLEW_OBJECT_FILE: /* may be renamed while it is open; a wait for the disk can afford to look again */
 	case CLEW_OBJECT_TTY:
@@ -281,7 +290,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		return;
 	}
 	state->file = (__u64)file;
-	state->what = what_is(file, ret_found->kind);
+	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is(file, ret_found->kind);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;

@@ -39,6 +39,7 @@ CASES = [
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),
     ("devices", "requests-chosen", ["requests", "--dev", "254:0"]),
+    ("devices", "requests-none", ["requests", "--dev", "99:99"]),
     ("devices", "why", ["why", "--tid", "70"]),
     ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
     ("slices", "why", ["why", "--tid", "70"]),

@@ -225,6 +225,34 @@ static void choose(struct listing *listing, uint32_t device)
 	}
 }
 
+/* Which disks there is something of, where there is nothing of the one that was asked for. */
+static void print_disks(const struct listing *listing)
+{
+	char separator = ':';
+
+	if (!listing->count)
+		return;
+	fputs("there are requests of", stdout);
+	for (size_t i = 0; i < listing->count; i++) {
+		uint32_t device = listing->requests[i].block.device;
+		char numbers[32];
+		const char *name;
+		bool said = false;
+
+		for (size_t k = 0; k < i && !said; k++)
+			said = listing->requests[k].block.device == device;
+		if (said)
+			continue;
+		snprintf(numbers, sizeof(numbers), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+		name = CLEW_DISK(listing->trace, device);
+		printf("%c %s", separator, numbers);
+		if (strcmp(name, numbers))
+			printf(" (%s)", name);
+		separator = ',';
+	}
+	putchar('\n');
+}
+
 static int parse_device(const char *text, uint32_t *ret_device)
 {
 	unsigned major, minor;
@@ -278,6 +306,8 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 		clew_json_end(&json);
 	} else {
 		printf("\n%zu of %zu requests\n", shown, listing.count);
+		if (!shown)
+			print_disks(&listing);
 		clew_print_truth(stdout, trace);
 	}
 	clew_relations_free(listing.relations);
