@@ -3,7 +3,8 @@
 """Packets that clew loses sight of on their way: cut up, copied for many, held up until an address is known.
 
 Whoever sent them is named, or nobody is: never those who talk beside them all the time, and never who used a socket or a
-packet's memory before. And of pollers that hand on to each other that there is something, none has sent it.
+packet's memory before. And of pollers that hand on to each other that there is something, none has sent it; nor has who
+lets go of a socket's lock.
 """
 
 import array
@@ -18,7 +19,7 @@ import struct
 import threading
 import time
 
-from _live import answer, finish, note, ok, run, scratch, skip_all, start_recording, stop_recording
+from _live import GUEST, answer, finish, note, ok, run, scratch, skip_all, start_recording, stop_recording
 from _place import Place
 
 SIOCETHTOOL, ETHTOOL_STSO = 0x8946, 0x1F
@@ -170,6 +171,50 @@ def take_turns(name, poller, connection):
             pass
 
 
+def shares():
+    """A socket that one thread fills, so that it has its lock for long, and that another one sets options of."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    reader = process("share-reader", share_reader, listener.getsockname())
+    connection, _ = listener.accept()
+    until = time.monotonic() + 0.5
+    threads = [threading.Thread(target=function, args=(connection, until)) for function in (share_fill, share_set)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    connection.close()
+    os.waitpid(reader, 0)
+
+
+def share_reader(address):
+    with socket.create_connection(address) as connection:
+        while connection.recv(1 << 24):
+            pass
+
+
+def share_fill(connection, until):
+    be_named("share-fill")
+    while time.monotonic() < until:
+        connection.sendall(bytes(1 << 22))
+
+
+def share_set(connection, until):
+    be_named("share-set")
+    while time.monotonic() < until:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        time.sleep(0.0005)
+
+
+def check_shared(path):
+    waits = [w for w in answer("waits", path, "--comm", "share-set")["waits"] if w["call"] == "setsockopt" and w["end"] is not None]
+    edges = [e for e in answer("edges", path)["edges"] if e["to"][0]["comm"] == "share-set" and any(e["to"][0]["at"] == w["end"] for w in waits)]
+    wrong = [w for w in waits if w["kind"] != "lock" or (w["ended_by"] or {}).get("comm") not in (None, "share-fill")]
+    wrong += [e for e in edges if e["type"] != "unlock" or e["evidence"] != "observed" or e["from"][0]["comm"] != "share-fill"]
+    note(f"a socket's lock: {len(waits)} waits, {len(edges)} edges")
+    # With one CPU, or an emulated one, who has the lock seldom lets another run.
+    ok((edges or GUEST or os.cpu_count() == 1) and not wrong, "who waits for a socket's lock waits for who has it, and for nothing to be sent", wrong[:1] or "no wait")
+
+
 def waits_of(path, name):
     return [w for w in answer("waits", path, "--comm", name)["waits"] if w["call"] in ("recvfrom", "read") and w["end"] is not None]
 
@@ -201,6 +246,7 @@ def main():
                 os.kill(reads, signal.SIGKILL)
             os.waitpid(reads, 0)
         os.waitpid(process("turns", turns), 0)
+        os.waitpid(process("shares", shares), 0)
         os.killpg(beside, signal.SIGKILL)
         os.waitpid(beside, 0)
         stop_recording(recording)
@@ -212,6 +258,7 @@ def main():
     ok(len(ended) != 2 * LAPS or not wrong, "a packet that waits for an address: it is not told as sent by who had that socket's memory before", wrong[:3])
     edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["from"][0]["comm"] in ("turn-one", "turn-two")]
     ok(not edges, "pollers that hand on to each other have sent nothing", edges[:1])
+    check_shared(path)
     finish()
 
 

@@ -106,12 +106,23 @@ static void states_and_flags(void **state)
 	assert_int_equal(kind(wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, 7), 2), CLEW_WAIT_OTHER);
 }
 
+static void functions(void **state)
+{
+	(void)state;
+	assert_int_equal(clew_function_kind("__lock_sock+0x8f/0xe0"), CLEW_WAIT_LOCK);
+	assert_int_equal(clew_function_kind("synchronize_rcu_expedited"), CLEW_WAIT_RCU);
+	assert_int_equal(clew_function_kind("jbd2_log_wait_commit.constprop.0+0x10/0x90"), CLEW_WAIT_JOURNAL);
+	assert_int_equal(clew_function_kind("lock_sock"), -1);
+	assert_int_equal(clew_function_kind(""), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_alone),
 		cmocka_unit_test(objects),
 		cmocka_unit_test(states_and_flags),
+		cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

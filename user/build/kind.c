@@ -304,6 +304,8 @@ static const struct {
 	{"wait_for_commit", CLEW_WAIT_JOURNAL},
 	{"wait_current_trans", CLEW_WAIT_JOURNAL},
 	{"wait_log_commit", CLEW_WAIT_JOURNAL},
+	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever waits for its turn */
+	{"lock_sock_nested", CLEW_WAIT_LOCK},
 	{"synchronize_rcu*", CLEW_WAIT_RCU},
 	{"synchronize_srcu*", CLEW_WAIT_RCU},
 	{"__synchronize_srcu*", CLEW_WAIT_RCU},

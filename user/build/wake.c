@@ -175,7 +175,8 @@ static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL}
 /* Whether the lock keeps its owner: then who releases it is known to have had it. */
 static bool owner_known(const struct clew_wait *wait)
 {
-	return wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) || (!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner);
+	return wait->reason == CLEW_REASON_LOCK &&
+	       (wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) || (!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner));
 }
 
 struct origin {

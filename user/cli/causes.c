@@ -327,7 +327,11 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	switch (segment->via_type) {
 	case CLEW_EDGE_UNLOCK:
 		fputs("released the lock", out);
-		print_with_object(out, "of", trace, sleep);
+		/* Of locks that no tracepoint tells of only a socket's is known by its function. */
+		if (sleep && sleep->object.kind == CLEW_OBJECT_FUNCTION)
+			fputs(" of a socket", out);
+		else
+			print_with_object(out, "of", trace, sleep);
 		fputs(" to ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
