@@ -172,6 +172,7 @@ struct sk_buff {
 };
 
 struct cfs_bandwidth {
+	__u64 runtime;
 	struct hrtimer period_timer;
 	struct hrtimer slack_timer;
 };

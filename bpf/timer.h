@@ -140,6 +140,9 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 	if (!record)
 		return;
 	record->cgroup = BPF_CORE_READ(cgroup, kn, id);
+	/* The callback has handed it out until there was none, or nobody who waited. */
+	if (BPF_CORE_READ(group, cfs_bandwidth.runtime) > 0)
+		record->header.flags = CLEW_REFILL_ENOUGH;
 	record_submit(record);
 }
 

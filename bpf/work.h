@@ -69,6 +69,7 @@ SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 {
 	__u64 key = (__u64)work, function;
+	struct clew_task_state *state;
 	struct clew_work *record;
 	struct queued *queued;
 	struct place place;
@@ -78,6 +79,10 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
 		return 0;
 	now = clock_ns();
+	state = task_state(place.task);
+	/* What it completed in its last item is over; not every kernel tells that. */
+	if (state)
+		state->request = 0;
 	function = (__u64)work->func;
 	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_WORK, now, sizeof(*record));
 	if (!record)

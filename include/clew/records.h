@@ -467,6 +467,9 @@ struct clew_ring {
 	__u32 operation; /* IORING_OP_* */
 };
 
+/* clew_header.flags of REFILL */
+#define CLEW_REFILL_ENOUGH 0x01 /* something was left over: all that waited for it may run */
+
 /* The period timer of a group's CPU quota ran. */
 struct clew_refill {
 	struct clew_header header;

@@ -393,8 +393,8 @@ static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const c
 		      sizeof(struct clew_ring))
 #define SPIN(s, at, ...)                                                                                                                   \
 	synthetic_put(s, &(struct clew_lock){.header = {.time = at, .kind = CLEW_KIND_LOCK}, __VA_ARGS__}, sizeof(struct clew_lock))
-#define REFILL(s, at, group)                                                                                                               \
-	synthetic_put(s, &(struct clew_refill){.header = {.time = at, .kind = CLEW_KIND_REFILL}, .cgroup = group},                         \
+#define REFILL(s, at, event, group)                                                                                                        \
+	synthetic_put(s, &(struct clew_refill){.header = {.time = at, .kind = CLEW_KIND_REFILL, .flags = event}, .cgroup = group},         \
 		      sizeof(struct clew_refill))
 
 static UNUSED struct woken interrupted(uint64_t at, unsigned context, struct clew_cause cause)

@@ -561,6 +561,9 @@ static void rings(void **state)
 	sleeps(&s, 2000, 0, 1, wait);
 	RING(&s, 2400, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x600, .user_data = 7, .task = 2);
 	RING(&s, 2500, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x600, .user_data = 7, .task = 2);
+	/* One that comes after the wake did not make it. */
+	RING(&s, 2520, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x602, .user_data = 9, .task = 2);
+	RING(&s, 2550, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x602, .user_data = 9, .task = 2);
 	comes(&s, 2600, 0, 1, (struct woken){.at = 2510, .by = 2});
 	RING(&s, 2650, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x601, .user_data = 8, .task = 1);
 	asks(&s, 2660, 1, 0xb1, ADDRESS, 800, READS);
@@ -643,27 +646,40 @@ static void kernel_locks(void **state)
 	synthetic_done(&s);
 }
 
-/* Off the CPU for the quota until the last refill, then in the run queue. */
-static void without_quota(void **state)
+/* Its group's quota is used up at `at`. */
+static void used_up(struct synthetic *s, uint64_t at)
 {
 	const struct clew_wait wait = {
 		.call = CLEW_NO_CALL, .descriptor = -1, .object_kind = CLEW_OBJECT_CGROUP, .object = 507, .reason = CLEW_REASON_QUOTA};
+	struct clew_switch *record;
+
+	sleeps(s, at, 0, 1, wait);
+	record = (struct clew_switch *)(s->bytes + s->size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
+	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
+	record->prev_state = 0;
+}
+
+/* Off the CPU for the quota until the first refill that was enough for all, else the last one; then in the run queue. */
+static void without_quota(void **state)
+{
 	struct synthetic s = {0};
 	struct clew_trace *t;
 	const struct clew_sleep *sleep;
-	struct clew_switch *record;
 
 	(void)state;
 	threads(&s, 1);
 	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
-	sleeps(&s, 2000, 0, 1, wait);
-	record = (struct clew_switch *)(s.bytes + s.size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
-	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
-	record->prev_state = 0;
-	REFILL(&s, 2500, 507);
-	REFILL(&s, 3000, 507);
-	REFILL(&s, 3050, 508);
+	used_up(&s, 2000);
+	REFILL(&s, 2500, 0, 507);
+	REFILL(&s, 3000, 0, 507);
+	REFILL(&s, 3050, CLEW_REFILL_ENOUGH, 508);
 	SWITCH(&s, .at = 3200, .cpu = 0, .prev = IDLE, .next = 1);
+	used_up(&s, 4000);
+	REFILL(&s, 4100, 0, 507);
+	REFILL(&s, 4200, CLEW_REFILL_ENOUGH, 507);
+	REFILL(&s, 4300, CLEW_REFILL_ENOUGH, 507);
+	REFILL(&s, 4400, 0, 507);
+	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 1);
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
 	sleep = check_origin(t, 1, 0, -1, 0, 0);
@@ -672,6 +688,8 @@ static void without_quota(void **state)
 	assert_int_equal(sleep->object.number, 507);
 	assert_piece(t, 1, 2000, 3000, CLEW_PIECE_SLEEP);
 	assert_piece(t, 1, 3000, 3200, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 4000, 4200, CLEW_PIECE_SLEEP);
+	assert_piece(t, 1, 4200, 4500, CLEW_PIECE_RUNQUEUE);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }

@@ -263,7 +263,7 @@ static void spins_and_quotas(void **state)
 	record = (struct clew_switch *)(s.bytes + s.size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
 	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 	record->prev_state = 0;
-	REFILL(&s, 3000, 507);
+	REFILL(&s, 3000, 0, 507);
 	SWITCH(&s, .at = 3100, .cpu = 1, .prev = IDLE, .next = 3, .woken = {.at = 1900, .by = 2});
 	SWITCH(&s, .at = 3200, .cpu = 1, .prev = 3, .next = 4, .flags = CLEW_SWITCH_PREEMPT, .woken = {.at = 2500, .by = 2});
 	SWITCH(&s, .at = 3300, .cpu = 1, .prev = 4, .next = 1, .flags = CLEW_SWITCH_PREEMPT);

@@ -38,8 +38,8 @@ void clew_builder_free(struct clew_builder *builder)
 	build_backings_done(builder);
 	build_writebacks_done(builder);
 	build_journals_done(builder);
+	build_quotas_done(builder);
 	map_done(&builder->function_kinds);
-	map_done(&builder->refills);
 	vector_done(&builder->links);
 	free(builder->cpus);
 	free(builder);
@@ -54,7 +54,7 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) + builder->works.memory +
 	       map_memory(&builder->works.loop_devices) + builder->rings.memory + map_memory(&builder->rings.submissions) +
 	       build_pages_memory(builder) + build_backings_memory(builder) + build_writebacks_memory(builder) +
-	       build_journals_memory(builder) + map_memory(&builder->function_kinds) + map_memory(&builder->refills) + builder->links.bytes;
+	       build_journals_memory(builder) + map_memory(&builder->function_kinds) + build_quotas_memory(builder) + builder->links.bytes;
 }
 
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
@@ -106,7 +106,7 @@ int clew_builder_feed(struct clew_builder *builder, const struct clew_header *re
 			r = build_feed_ring(builder, (const struct clew_ring *)record);
 			break;
 		case CLEW_KIND_REFILL:
-			r = map_set(&builder->refills, ((const struct clew_refill *)record)->cgroup, 0, builder->now);
+			r = build_feed_refill(builder, (const struct clew_refill *)record);
 			break;
 		default:
 			r = build_feed_identity(builder, record);

@@ -87,6 +87,7 @@ struct task {
 	uint32_t call_id;
 	uint32_t number; /* of the sleep it is in */
 	uint64_t since;
+	uint64_t refilled;    /* throttled: when its group's quota was enough for all again, 0 not yet */
 	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
@@ -408,7 +409,7 @@ struct clew_builder {
 	struct writeback_table writebacks;
 	struct journal_table journals;
 	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
-	struct map refills;	   /* cgroup -> when its quota was last refilled */
+	struct map quotas;	   /* cgroup -> struct quota */
 	struct vector links;	   /* struct clew_link; of one sleep at a time */
 	struct clew_sink sink;
 	struct task_table tasks;
@@ -594,6 +595,16 @@ void build_flush_next(struct task *task);
 void build_flush_done(struct clew_builder *builder, struct task *task);
 void build_writebacks_done(struct clew_builder *builder);
 size_t build_writebacks_memory(const struct clew_builder *builder);
+
+/* ---- quota.c ---- */
+
+/* A task leaves its CPU for want of quota. */
+int build_quota_used_up(struct clew_builder *builder, struct task *task);
+int build_feed_refill(struct clew_builder *builder, const struct clew_refill *record);
+/* Until when that kept it off, as it comes on a CPU now. */
+uint64_t build_quota_end(struct clew_builder *builder, const struct task *task);
+void build_quotas_done(struct clew_builder *builder);
+size_t build_quotas_memory(const struct clew_builder *builder);
 
 /* ---- journal.c ---- */
 

@@ -116,19 +116,24 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, co
 {
 	const struct ring_table *table = &builder->rings;
 
+	bool found = false;
+
 	if (wake->waker == CLEW_NO_TASK)
 		return false;
+	/* The newest before it; of those after it the oldest. */
 	for (uint32_t i = 0; i < BUILD_RING_LOG && i < table->next; i++) {
 		const struct ring_completion *completion = &table->log[(table->next - 1 - i) % BUILD_RING_LOG];
 
 		if (completion->at > wake->time + RING_AFTER || completion->ring != ring || completion->task != wake->waker)
 			continue;
 		if (completion->at + RING_BEFORE < wake->time)
-			return false;
+			break;
 		*ret = completion->submission;
-		return true;
+		found = true;
+		if (completion->at <= wake->time)
+			break;
 	}
-	return false;
+	return found;
 }
 
 int build_ring_keep(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep)

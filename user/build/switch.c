@@ -204,8 +204,7 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		return begin_sleep(builder, task, builder->now, record);
 	if (flags & CLEW_SWITCH_THROTTLED && flags & CLEW_SWITCH_WAIT) {
 		r = begin_sleep(builder, task, builder->now, record);
-		task->throttled = true;
-		return r;
+		return r < 0 ? r : build_quota_used_up(builder, task);
 	}
 	task->state = TASK_READY;
 	task->since = builder->now;
@@ -271,11 +270,10 @@ static int enter_ready(struct clew_builder *builder, struct task *task, const st
 	return build_send_ready(builder, task, start, builder->now);
 }
 
-/* It was kept off the CPU until its group's quota was refilled for the last time before it ran. */
+/* It was kept off the CPU until its group's quota was refilled. */
 static int enter_throttled(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
 {
-	const uint64_t *refill = map_get(&builder->refills, task->wait.object, 0);
-	struct wake wake = build_timed_wake(refill && *refill > task->since ? *refill : builder->now);
+	struct wake wake = build_timed_wake(build_quota_end(builder, task));
 
 	task->throttled = false;
 	if (record->header.flags & CLEW_SWITCH_NEXT_SLEPT)

@@ -337,15 +337,16 @@ static bool limited(const struct clew_builder *builder, const struct clew_wait *
 }
 
 /* Whether steps beside the waking task count. */
-static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links)
+static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links, const struct wake *wake)
 {
 	if (links->count == 0 || sleep->blind)
 		return false;
 	/* An idle worker waits for work: neither for the request whose end brings it some, nor for a worker that has too much. */
 	if (sleep->kind == CLEW_WAIT_IDLE && (links->of[0].kind == CLEW_LINK_WORK || links->of[0].kind == CLEW_LINK_REQUEST))
 		return false;
-	/* A worker that releases a lock does it by itself. */
-	return sleep->kind != CLEW_WAIT_LOCK || links->of[0].kind != CLEW_LINK_WORK;
+	/* A worker that releases a lock does it by itself, also after it has completed a request. */
+	return sleep->kind != CLEW_WAIT_LOCK ||
+	       (links->of[0].kind != CLEW_LINK_WORK && (links->of[0].kind != CLEW_LINK_REQUEST || wake->context != CLEW_WAKE_TASK));
 }
 
 /* Fills in what the wake says of a sleep. */
@@ -375,7 +376,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 		if (waker && waker->worker)
 			sleep->context = CLEW_WAKE_WORK;
 	}
-	if (goes_by_links(sleep, &links)) {
+	if (goes_by_links(sleep, &links, wake)) {
 		r = keep_links(builder, task, sleep, &links, wake);
 		origin = origin_of_links(sleep, &links, &in_task);
 	}

@@ -34,6 +34,7 @@
 #define RING_SIZE_MAX	(8UL << 20)
 #define RING_SIZE_TOTAL (512UL << 20)
 #define CLOCK_PERIOD	10000000000ULL
+#define LRU_A_CPU	512
 
 static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -67,6 +68,19 @@ static void *map_memory(struct bpf_map *map, size_t size)
 	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
 
 	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/*
+ * What is forgotten when there is no room is found by CPU; before 6.13 each takes 128 entries for itself, and where that is more
+ * than there are it reuses its newest ones.
+ */
+static void size_for_cpus(struct bpf_object *object, unsigned cpus)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map,
+				 object) if (bpf_map__type(map) == BPF_MAP_TYPE_LRU_HASH && bpf_map__max_entries(map) < cpus * LRU_A_CPU)
+		bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
 }
 
 static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
@@ -113,6 +127,7 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
+	size_for_cpus(bpf->obj, recorder->cpu_count);
 
 	error = clew_bpf__load(bpf);
 	/* -EINVAL is for arguments alone. */
