@@ -228,14 +228,22 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 	return 0;
 }
 
-/* The cgroup a task is in for a controller, by the controller's number in the running kernel. */
-static __always_inline struct cgroup *controller_cgroup(struct task_struct *task, __u32 controller)
+/* What a controller, by its number in the running kernel, keeps of the group that a task is in; NULL nothing. */
+static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task, __u32 controller)
 {
 	struct css_set *set = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *state = NULL;
 
 	bpf_probe_read_kernel(&state, sizeof(state),
 			      (void *)set + bpf_core_field_offset(struct css_set, subsys) + controller * sizeof(state));
+	return state;
+}
+
+/* The cgroup a task is in for a controller. */
+static __always_inline struct cgroup *controller_cgroup(struct task_struct *task, __u32 controller)
+{
+	struct cgroup_subsys_state *state = controller_state(task, controller);
+
 	return state ? BPF_CORE_READ(state, cgroup) : NULL;
 }
 
@@ -251,13 +259,6 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 		return cgroup;
 	other = controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
 	return other ? other : cgroup;
-}
-
-static __always_inline struct cgroup *memory_cgroup_of(struct task_struct *task)
-{
-	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
-		return NULL;
-	return controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 }
 
 /* Sends a cgroup's path; returns its id. */

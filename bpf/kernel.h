@@ -241,6 +241,7 @@ struct cgroup;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
 };
 
 struct cgroup_root {

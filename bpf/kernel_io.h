@@ -17,10 +17,15 @@ struct timerqueue_node {
 	__s64 expires;
 };
 
+struct hrtimer_clock_base {
+	__s64 offset;
+};
+
 struct hrtimer {
 	struct timerqueue_node node;
 	__s64 _softexpires;
 	void *function;
+	struct hrtimer_clock_base *base;
 };
 
 struct timer_list {
@@ -169,6 +174,17 @@ struct sk_buff {
 	unsigned char *data;
 	__u16 network_header;
 	__u8 pkt_type : 3;
+};
+
+struct page_counter {
+	atomic_long_t usage;
+	unsigned long max;
+	unsigned long high;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css; /* first in it: the kernel relies on that */
+	struct page_counter memory;
 };
 
 struct cfs_bandwidth {

@@ -5,6 +5,31 @@
 
 #include "lock.h"
 
+#define GROUP_DEPTH    8
+#define CHARGE_AT_ONCE 512 /* pages */
+
+/*
+ * The group that has to give back memory: the first on the way up from the task's that has no room for more, or more than it should.
+ * Somebody may also have asked for it: then none is known.
+ */
+static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
+{
+	struct mem_cgroup *group;
+	int i;
+
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return NULL;
+	group = (void *)controller_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	for (i = 0; i < GROUP_DEPTH && group; i++) {
+		__u64 usage = BPF_CORE_READ(group, memory.usage.counter);
+
+		if (usage + CHARGE_AT_ONCE > BPF_CORE_READ(group, memory.max) || usage > BPF_CORE_READ(group, memory.high))
+			return BPF_CORE_READ(group, css.cgroup);
+		group = (void *)BPF_CORE_READ(group, css.parent);
+	}
+	return NULL;
+}
+
 static __always_inline void memory_reason(__u8 reason, bool begin, bool group)
 {
 	struct clew_task_state *state;
@@ -19,7 +44,7 @@ static __always_inline void memory_reason(__u8 reason, bool begin, bool group)
 	state->reason = begin ? reason : CLEW_REASON_NONE;
 	state->reclaim = 0;
 	if (begin && group) {
-		struct cgroup *cgroup = memory_cgroup_of(task);
+		struct cgroup *cgroup = group_over_limit(task);
 
 		if (cgroup)
 			state->reclaim = send_cgroup((__u64)cgroup, cpu, clock_ns());

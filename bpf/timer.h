@@ -114,7 +114,8 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	expire((__u64)timer, function, timer->_softexpires, timer->node.expires - timer->_softexpires,
+	/* Timers by another clock expire in its time. */
+	expire((__u64)timer, function, timer->_softexpires - timer->base->offset, timer->node.expires - timer->_softexpires,
 	       function == timer_timerfd || function == timer_posix || function == timer_interval);
 	return 0;
 }

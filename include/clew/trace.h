@@ -58,6 +58,8 @@ const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace,
 const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial);
 /* The name a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
+/* The names that it had, by their number from 0 in order of time; NULL: there are no more. */
+const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number);
 
 /* All sleeps in order of start, then serial. Holders and links are the trace's own. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);

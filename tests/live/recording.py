@@ -39,7 +39,7 @@ def command_mode():
         ok(done.stdout == "out\n", f"standard output of `{script}` is the command's alone", repr(done.stdout))
     ok(answer("info", path)["complete"], "a recording ended by its command is complete")
     done = clew("record", "-o", path, "--", "/nonexistent/program")
-    ok(done.returncode in (2, 3) and done.stderr.startswith("clew: /nonexistent/program: "), "a command that cannot run is an error of clew's own", f"{done.returncode}: {done.stderr}")
+    ok(done.returncode in (2, 3) and done.stderr.startswith("clew: the command /nonexistent/program cannot"), "a command that cannot run is an error of clew's own", f"{done.returncode}: {done.stderr}")
     in_steps(path)
     nothing_left("command mode")
 

@@ -108,12 +108,18 @@ static void states_and_flags(void **state)
 
 static void functions(void **state)
 {
+	struct clew_wait in_function[] = {wait_on(SYS_write, CLEW_OBJECT_FILE, 7), wait_on(SYS_fsync, CLEW_OBJECT_FILE, 7)};
+
+	in_function[0].reason = in_function[1].reason = CLEW_REASON_FUNCTION;
 	(void)state;
 	assert_int_equal(clew_function_kind("__lock_sock+0x8f/0xe0"), CLEW_WAIT_LOCK);
 	assert_int_equal(clew_function_kind("synchronize_rcu_expedited"), CLEW_WAIT_RCU);
 	assert_int_equal(clew_function_kind("jbd2_log_wait_commit.constprop.0+0x10/0x90"), CLEW_WAIT_JOURNAL);
 	assert_int_equal(clew_function_kind("lock_sock"), -1);
 	assert_int_equal(clew_function_kind(""), -1);
+	assert_int_equal(clew_classify_wait(&in_function[0], 2, CLEW_WAIT_RCU), CLEW_WAIT_RCU);
+	assert_int_equal(clew_classify_wait(&in_function[0], 2, CLEW_WAIT_WORK), CLEW_WAIT_WRITE);
+	assert_int_equal(clew_classify_wait(&in_function[1], 2, CLEW_WAIT_RCU), CLEW_WAIT_FSYNC);
 }
 
 int main(void)

@@ -179,8 +179,10 @@ static int note_flush(struct clew_builder *builder, const struct bio *bio)
 	disk = block_disk(&builder->blocks, bio->device);
 	if (!disk)
 		return -ENOMEM;
-	if (!disk->flush_wanted)
-		disk->flush_queued = bio->queued;
+	/* Who asks later has his flush done by that one, too. */
+	if (disk->flush_wanted)
+		return 0;
+	disk->flush_queued = bio->queued;
 	disk->flush_task = bio->task;
 	disk->flush_why = bio->why;
 	disk->flush_wanted = true;

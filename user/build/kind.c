@@ -406,6 +406,18 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 	return CLEW_WAIT_OTHER;
 }
 
+/* That it goes by a work item says less than what the call is for. */
+static bool says_more_than_work(enum clew_wait_kind own)
+{
+	return own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN;
+}
+
+/* So does a grace period, but no file's contents are waited for by one: it is then a file that stands for something of the kernel's. */
+static bool says_more_than_rcu(enum clew_wait_kind own)
+{
+	return says_more_than_work(own) && own != CLEW_WAIT_READ && own != CLEW_WAIT_WRITE && own != CLEW_WAIT_FILE;
+}
+
 enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
 {
 	enum clew_wait_kind own;
@@ -417,8 +429,7 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 		return CLEW_WAIT_UNKNOWN;
 	own = classify_own(wait, state);
 	kind = classify_reason(wait, function_kind);
-	/* That it goes by a work item or a grace period says less than what the call is for. */
-	if (kind < 0 || ((kind == CLEW_WAIT_WORK || kind == CLEW_WAIT_RCU) && own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN))
+	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) || (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
 		return own;
 	return (enum clew_wait_kind)kind;
 }

@@ -279,7 +279,7 @@ static int record(struct session *session, const struct record_values *values, c
 	}
 	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (exec_error)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: cannot be run: %s: check its name", program, strerror(-exec_error));
+		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: check its name", program, strerror(-exec_error));
 	if (error)
 		return clew_fail(status_of(error), "%s", message.text);
 	if (stop_error)

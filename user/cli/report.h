@@ -26,13 +26,18 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 struct clew_selection {
 	struct clew_number tid;
 	struct clew_number pid;
-	const char *comm; /* pattern of a task's last name */
+	const char *comm;		/* pattern of a task's last name .. */
+	const struct clew_trace *trace; /* .. or, if this is set, of any that it had */
 };
 
 /* Whether a task is one of them. `selection`: struct clew_selection *. clew's own threads only where --tid or --pid names them. */
 bool clew_selection_wants(void *selection, const struct clew_trace_task *task);
-/* Fails if the selection names a tid, pid or name that no task of the capture has. */
-int clew_selection_check(const struct clew_selection *selection, const struct clew_trace *trace);
+/* The same of a task at a moment, by the name that it had then. */
+bool clew_selection_wants_at(const struct clew_selection *selection, const struct clew_trace *trace, const struct clew_trace_task *task,
+			     uint64_t at);
+/* Fails if the selection names a tid, pid or name that no task of the capture has. Where no task ended with such a name any other counts.
+ */
+int clew_selection_check(struct clew_selection *selection, const struct clew_trace *trace);
 
 /* The ledger's rows added up. */
 struct clew_ledger_sum {

@@ -43,7 +43,7 @@ static bool wanted(const struct clew_trace *trace, const struct waits_values *va
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, sleep->task);
 
-	if (!task || !clew_selection_wants((void *)&values->selection, task))
+	if (!task || !clew_selection_wants_at(&values->selection, trace, task, sleep->start))
 		return false;
 	if (values->kinds && !(values->kinds >> sleep->kind & 1))
 		return false;

@@ -388,6 +388,13 @@ const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, 
 	return task->names[i].name;
 }
 
+const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+
+	return task && number < task->name_count ? task->names[number].name : NULL;
+}
+
 static const void *look_up(const struct map *map, uint64_t key, uint32_t part)
 {
 	const uint64_t *value = map_get(map, key, part);

@@ -97,16 +97,36 @@ static int prepare_cgroup(struct clew_bpf *bpf, const char *given, struct clew_m
 	return 0;
 }
 
+/* Whether a thread is its process's first, whose tid is the pid. One that has gone meanwhile is. */
+static bool leads(pid_t tid)
+{
+	char path[64], line[256];
+	int pid = tid;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file) && sscanf(line, "Tgid: %d", &pid) != 1)
+		;
+	if (file)
+		fclose(file);
+	return pid == tid;
+}
+
 int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message)
 {
 	char path[64];
 
 	for (size_t i = 0; i < options->pid_count + options->tid_count; i++) {
-		pid_t pid = i < options->pid_count ? options->pids[i] : options->tids[i - options->pid_count];
+		bool thread = i >= options->pid_count;
+		pid_t pid = thread ? options->tids[i - options->pid_count] : options->pids[i];
 
 		snprintf(path, sizeof(path), "/proc/%d", pid);
 		if (access(path, F_OK))
-			return clew_say(message, -EINVAL, "no process %d: give the pid of one that runs", pid);
+			return clew_say(message, -EINVAL, "no %s %d: give the %s of one that runs", thread ? "thread" : "process", pid,
+					thread ? "tid" : "pid");
+		if (!thread && !leads(pid))
+			return clew_say(message, -EINVAL, "%d is a thread of a process: choose it by -t, or the process by its pid", pid);
 	}
 	bpf->rodata->filter_pids = options->pid_count || options->tid_count;
 	if (options->comm) {

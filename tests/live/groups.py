@@ -1,0 +1,54 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Groups inside groups: a wait for memory is for the group whose limit is met, not for the one inside it that the task is in."""
+
+import contextlib
+import os
+
+from _live import answer, clew, finish, note, ok, scratch, skip_all
+from _place import Lacking, controller, write
+
+LIMIT = 12 << 20
+PIECE = 1 << 20
+
+
+def spend(child, path):
+    """Writes more than the limit, so that it waits for what it wrote before."""
+    write(f"{child}/cgroup.procs", os.getpid())
+    with open(path, "wb", buffering=0) as file:
+        for _ in range(5 * LIMIT // PIECE):
+            file.write(bytes(PIECE))
+        os.fsync(file.fileno())
+
+
+def main():
+    try:
+        directory, unified = controller("memory")
+    except (Lacking, OSError) as error:
+        skip_all(str(error))
+    limited = os.path.join(directory, f"clew-live-{os.getpid()}-limited")
+    child = os.path.join(limited, "inside")
+    capture, data = scratch("groups.clew"), scratch("data")
+    os.makedirs(limited)
+    try:
+        if unified:
+            write(f"{limited}/cgroup.subtree_control", "+memory")
+        os.makedirs(child)
+        write(f"{limited}/memory.max" if unified else f"{limited}/memory.limit_in_bytes", LIMIT)
+        script = f"import sys; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r}); import groups; groups.spend({child!r}, {data!r})"
+        done = clew("record", "-o", capture, "--", "/usr/bin/python3", "-c", script)
+    finally:
+        for group in (child, limited):
+            with contextlib.suppress(OSError):
+                os.rmdir(group)
+    ok(done.returncode == 0, "recorded", done.stderr)
+    waits = [w for w in answer("waits", capture, "--kind", "memory")["waits"] if w["call"] == "write"]
+    named = sorted({(w["object"] or {}).get("name") for w in waits}, key=str)
+    note(f"{len(waits)} waits for memory, of {named}")
+    # Where a group's writers are slowed down before it is full they need not wait for what they wrote.
+    ok((unified and not waits) or named == ["cgroup /" + os.path.relpath(limited, directory)], "a wait for memory is for the group whose limit is met", named)
+    finish()
+
+
+if __name__ == "__main__":
+    main()
