@@ -33,7 +33,7 @@ QUIET = [
     "socket,datagram", "socket,sequence", "stop", "tree", "vfork",
     "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "net,tcp-bridge", "net,udp-bridge",
     "net,full-bridge", "net,tcp-routed", "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
-    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,epoll", "timer,slack",
+    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,wall", "timer,epoll", "timer,slack",
     "uring,pipe", "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.

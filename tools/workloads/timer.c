@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Timers that end waits: a timerfd armed by another task (variant other), by the
- * task itself (self), one armed by another and waited for in epoll (epoll); a sleep
+ * task itself (self; wall: to a time of the wall clock), one armed by another and waited for in epoll (epoll); a sleep
  * that ends late as its CPU is another's (hog), and one whose timer may be late, as
  * the task said (slack).
  */
@@ -17,12 +17,19 @@ enum { STARTED, ATTEMPT, CAUGHT };
 
 static int sleeper, armer, timer, laps, chosen_cpu;
 static uint64_t hog_start, hog_end;
+static bool by_wall_clock;
 
 static void arm(uint64_t ns)
 {
 	struct itimerspec setting = {.it_value = {.tv_nsec = ns}};
 
-	WL_CHECK(timerfd_settime(timer, 0, &setting, NULL));
+	if (by_wall_clock) {
+		WL_CHECK(clock_gettime(CLOCK_REALTIME, &setting.it_value));
+		setting.it_value.tv_nsec += ns;
+		setting.it_value.tv_sec += setting.it_value.tv_nsec / 1000000000;
+		setting.it_value.tv_nsec %= 1000000000;
+	}
+	WL_CHECK(timerfd_settime(timer, by_wall_clock ? TFD_TIMER_ABSTIME : 0, &setting, NULL));
 }
 
 static void sleep_on_timer(int self)
@@ -217,7 +224,8 @@ int main(int argc, char **argv)
 
 	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake timer");
 	laps = wl_random(4, 8);
-	timer = WL_CHECK(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
+	by_wall_clock = strcmp(variant, "wall") == 0;
+	timer = WL_CHECK(timerfd_create(by_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC));
 	WL_CHECK(sched_getaffinity(0, sizeof(set), &set));
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &set))
@@ -231,6 +239,7 @@ int main(int argc, char **argv)
 	sleeper = self + 1;
 	armer = self + 2;
 	wl_thread(self, strcmp(variant, "self") == 0	? arm_for_itself
+			: by_wall_clock			? arm_for_itself
 			: strcmp(variant, "slack") == 0 ? nap_with_slack
 			: strcmp(variant, "hog") == 0	? nap_beside_hog
 							: sleep_on_timer);
