@@ -98,6 +98,7 @@ static void states_and_flags(void **state)
 	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
 	assert_int_equal(kind(flagged(wait_in(SYS_read), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_READ);
 	assert_int_equal(kind(flagged(wait_on(SYS_sendfile, CLEW_OBJECT_FILE, 7), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_READ);
+	assert_int_equal(kind(flagged(wait_in(SYS_close), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_FILE);
 	assert_int_equal(kind(flagged(wait_in(SYS_clone), CLEW_WAIT_FLAG_VFORK), 2), CLEW_WAIT_VFORK);
 	/* Frozen by the second version of groups, by the first, and others' wait for a core dump. */
 	assert_int_equal(kind(wait_in(CLEW_NO_CALL), 0x2001), CLEW_WAIT_STOPPED);

@@ -44,7 +44,7 @@ static void run(int self)
 	wait = wl_wait(leader, "signal", "pause", "");
 	wl_wait_times(wait, wl->tasks[leader].before, before, born);
 	wait->ended_by = thread;
-	wl_edge("exit|wake", leader, thread, before, "")->at_max = born;
+	wl_edge("exit", leader, thread, before, "")->at_max = born;
 	wl->edges[wl->edge_count - 1].optional = true;
 	wl_reap(self, program);
 }

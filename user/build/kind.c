@@ -398,6 +398,9 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return CLEW_WAIT_FILE;
 	if (trait == TRAIT_SOCKET)
 		return CLEW_WAIT_SOCKET;
+	/* The descriptor is gone by then. */
+	if (wait->call == SYS_close && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+		return CLEW_WAIT_FILE;
 	/* No object was looked up, but only a file's data is waited for as I/O. */
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_READ)
 		return CLEW_WAIT_READ;

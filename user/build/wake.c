@@ -100,7 +100,9 @@ static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const st
 
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake)
 {
-	if (kind == CLEW_WAIT_CHILD && wake->flags & CLEW_WAKE_EXITING)
+	/* A process gets another program when its other threads are gone. */
+	if (wake->flags & CLEW_WAKE_EXITING &&
+	    (kind == CLEW_WAIT_CHILD || (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
 	/* A signal that was pending wakes only who sleeps interruptibly. */
 	if (kind == CLEW_WAIT_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
