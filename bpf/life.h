@@ -171,6 +171,26 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u32 task
 	record_submit(life);
 }
 
+/* The task here tells its identity again, which was lost; but for its command line, which is no longer where it was looked for. */
+__noinline int tell_again(__u32 cpu, __u64 time)
+{
+	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct clew_task_state *state = task_state(task);
+	struct clew_task_record *record;
+
+	if (!state || !where.cpu_state)
+		return 0;
+	record = record_reserve(where.cpu_state, cpu, CLEW_KIND_TASK, time, sizeof(*record));
+	if (!record)
+		return 0;
+	describe_kin(task, state, record);
+	describe_task(&where, task, state, record);
+	record_submit(record);
+	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
+	return 0;
+}
+
 static __always_inline bool here(struct where *where)
 {
 	where->cpu = bpf_get_smp_processor_id();
@@ -210,6 +230,8 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		describe_kin(child, state, record);
 		describe_task(&where, child, state, record);
 		record_submit(record);
+	} else {
+		state->flags |= CLEW_TASK_STATE_UNTOLD;
 	}
 	if (enabled)
 		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0, state->serial, 0);
@@ -243,8 +265,11 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	if (enabled)
 		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
-	if (!record)
+	if (!record) {
+		state->flags |= CLEW_TASK_STATE_UNTOLD;
 		return 0;
+	}
+	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
 	describe_kin(task, state, &record->task);
 	describe_task(&where, task, state, &record->task);
 	start = BPF_CORE_READ(task, mm, arg_start);
@@ -267,6 +292,8 @@ int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 	if (!enabled || !here(&where))
 		return 0;
 	state = task_state(task);
+	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
+		tell_again(where.cpu, where.time);
 	if (state)
 		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
 	return 0;

@@ -179,6 +179,8 @@ static __always_inline void fault_leave(struct clew_cpu_state *cpu_state, struct
 	cpu_state->fault_task = 0;
 }
 
+__noinline int tell_again(__u32 cpu, __u64 time);
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
@@ -257,6 +259,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+		if (unlikely(prev_task->flags & CLEW_TASK_STATE_UNTOLD))
+			tell_again(cpu, change->header.time);
 		describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &slot->wait);
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))

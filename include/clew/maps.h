@@ -33,6 +33,7 @@ struct clew_wake_stamp {
 #define CLEW_TASK_STATE_NEW    0x08 /* was never on a CPU */
 #define CLEW_TASK_STATE_PAUSED 0x10 /* `pause` is set */
 #define CLEW_TASK_STATE_CALL   0x20 /* left the CPU within `call` */
+#define CLEW_TASK_STATE_UNTOLD 0x40 /* its identity was lost */
 
 /* A call that writes to a file by way of iomap, which tells of it before it copies anything. */
 struct clew_open_call {

@@ -130,6 +130,18 @@ def tiny_ring():
     nothing_left("tiny ring")
 
 
+def born_in_a_loss():
+    """Whose identity was lost tells it again."""
+    path = scratch("born.clew")
+    script = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done; /bin/sh -c 'echo $$; /bin/sleep 1.5; /bin/sleep 0.2'"
+    done = clew("record", "--ring-size", "65536", "--pause-drain", "1s", "-o", path, "--", "/bin/sh", "-c", script)
+    waits = clew("waits", path, "--json", "--pid", done.stdout.strip())
+    named = waits.returncode == 0 and [w["comm"] for w in json.loads(waits.stdout)["waits"] if w["call"] == "wait4"]
+    ok(named and set(named) == {"sh"}, "a process that was born while records were lost has its name", named or waits.stderr)
+    lost = [row for row in answer("info", path)["ledger"]["by"] if row["kind"] == "task" and row["lost"]]
+    ok(lost, "and identities were lost then", done.stderr)
+
+
 def longest_waiter(path):
     """A thread that lived through the whole capture."""
     info = answer("info", path)
@@ -411,6 +423,8 @@ def main():
     if not GUEST:
         # No kernel has a part in it, and an emulated one takes minutes to fill a disk.
         full_disk()
+        # Nor here.
+        born_in_a_loss()
     finish()
 
 
