@@ -146,9 +146,9 @@ static int find_holders(struct clew_builder *builder, const struct futex_wait *w
 		if (next->releaser == sleep->task || (owner_counts(wait, last) && woke_late(wait, next)))
 			continue;
 		if (last && same_release(last, next)) {
-			struct clew_holder *holder = holders.table->holders + holders.count - 1;
+			struct clew_holder *holder = holders.count > 0 ? &holders.table->holders[holders.count - 1] : NULL;
 
-			if (holders.count > 0 && holder->to == last->at)
+			if (holder && holder->to == last->at)
 				holder->to = next->at;
 			last = next;
 		} else {
