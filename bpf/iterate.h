@@ -90,14 +90,14 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			if (flags & CLONE_VFORK)
 				wait->flags |= CLEW_WAIT_FLAG_VFORK;
 		}
+		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+			struct glibc_mutex mutex = {};
+
+			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))
+				classify_futex_any(wait, &mutex);
+		}
 		if (detail) {
 			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
-			if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
-				struct glibc_mutex mutex = {};
-
-				if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))
-					classify_futex_any(wait, &mutex);
-			}
 			if (wait->descriptor >= 0) {
 				struct file *file = file_of(task, wait->descriptor);
 

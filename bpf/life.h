@@ -64,13 +64,22 @@ static long glob_step(__u32 turn, struct glob *glob)
 }
 
 /* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
-static __noinline bool comm_wanted(struct task_struct *task)
+static __noinline bool comm_wanted(const char *comm)
 {
 	struct glob glob = {.at = nothing, .pattern = nothing, .star = nothing, .resume = nothing};
 
-	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), task->comm);
+	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), comm);
 	bpf_loop(CLEW_COMM_SIZE * sizeof(filter_glob), glob_step, &glob, 0);
 	return glob.matches;
+}
+
+/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be renamed by another while it is switched. */
+static __always_inline void update_detail(struct clew_task_state *state, const char *comm)
+{
+	bool wanted = (state->flags & CLEW_TASK_STATE_PID) && !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(comm));
+
+	if (wanted != !!(state->flags & CLEW_TASK_STATE_DETAIL))
+		state->flags ^= CLEW_TASK_STATE_DETAIL;
 }
 
 static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state, bool inherited)
@@ -81,9 +90,7 @@ static __always_inline void update_filter(struct task_struct *task, struct clew_
 		state->flags |= CLEW_TASK_STATE_SELF;
 	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid))
 		state->flags |= CLEW_TASK_STATE_PID;
-	state->flags &= ~CLEW_TASK_STATE_DETAIL;
-	if ((state->flags & CLEW_TASK_STATE_PID) && !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(task)))
-		state->flags |= CLEW_TASK_STATE_DETAIL;
+	update_detail(state, task->comm);
 }
 
 /* Serials of the leader and the parent. */
@@ -307,10 +314,15 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	struct where where;
 
 	/* An exec tells its name in the record of the new identity. */
-	if (!identifying || BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
+	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state)
+		return 0;
+	/* Threads get names of their own only after they were made. The task still has the old one here. */
+	if (filter_comm)
+		update_detail(state, name);
+	if (!identifying)
 		return 0;
 	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time, sizeof(*record));
 	if (!record)

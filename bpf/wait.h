@@ -605,7 +605,7 @@ static __always_inline void remember_wait(struct clew_task_state *state, const s
 
 /*
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
- * `detail`: look up the object too.
+ * `detail`: look up the object too; locks are for all.
  */
 static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits,
 					  struct clew_task_state *state, bool detail, struct clew_wait *wait)
@@ -629,8 +629,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		}
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-		if (detail)
-			describe_reason(state, task_state_bits, wait);
+		describe_reason(state, task_state_bits, wait);
 		return;
 	}
 
@@ -662,6 +661,14 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		if (flags & CLONE_VFORK)
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
+	/* Who held a lock is read off the waits of all who queued for it, whomever the filter chose. */
+	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+		struct glibc_mutex mutex = {};
+
+		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.argument[0]) ||
+		    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock), (void *)call.argument[0]))
+			classify_futex_any(wait, &mutex);
+	}
 	if (detail) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
 		if (class == CLEW_CALL_FUTEX_VECTOR) {
@@ -675,28 +682,21 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			if (wait->object)
 				wait->object_kind = CLEW_OBJECT_PATH;
 		}
-		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
-			struct glibc_mutex mutex = {};
-
-			if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.argument[0]) ||
-			    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock), (void *)call.argument[0]))
-				classify_futex_any(wait, &mutex);
-		}
 		if (wait->descriptor >= 0) {
 			describe_descriptor(where, task, state, wait->descriptor, &found);
 			wait->object_kind = found.kind;
 			wait->object = found.object;
 			wait->device = found.device;
 		}
-		/* Asleep out of a signal's reach and not for a disk: the function says for what. */
-		if (!describe_reason(state, task_state_bits, wait) &&
-		    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
-			     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
-		    !wait->argument) {
-			wait->argument = waiting_function(context);
-			if (wait->argument)
-				wait->reason = CLEW_REASON_FUNCTION;
-		}
+	}
+	/* Asleep out of a signal's reach and not for a disk: the function says for what. */
+	if (!describe_reason(state, task_state_bits, wait) && detail &&
+	    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
+		     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
+	    !wait->argument) {
+		wait->argument = waiting_function(context);
+		if (wait->argument)
+			wait->reason = CLEW_REASON_FUNCTION;
 	}
 	remember_wait(state, wait, class);
 }

@@ -1,14 +1,47 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Filters: only the chosen tasks' waits carry objects, while everyone's switches are recorded."""
+"""Filters: only the chosen tasks' waits carry objects, while everyone's switches are recorded, and who held a lock is known to all."""
 
+import json
 import os
 import subprocess
+import sys
 import time
 
-from _live import GUEST, answer, await_detached, clew, finish, note, ok, scratch, skip, start_recording, stop_recording
+from _graph import Capture, compare_wait
+from _live import GUEST, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
 
 WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nwhile True:\n    os.read(r, 1)\n"
+
+# Three threads, each told by a pipe to queue for a mutex that it keeps for 100 ms. They name themselves "early", before they say their tids and wait
+# for a line, or "late".
+QUEUE = """
+import ctypes, os, sys, threading, time
+library, mutex, named, go = ctypes.CDLL(None), ctypes.create_string_buffer(64), threading.Barrier(4), threading.Event()
+turns = [os.pipe() for _ in range(3)]
+def take(turn):
+    name = b"queue-%d" % (turn + 1)
+    if sys.argv[1] == "early":
+        library.prctl(15, name, 0, 0, 0)
+    named.wait()
+    go.wait()
+    if sys.argv[1] == "late":
+        library.prctl(15, name, 0, 0, 0)
+    os.read(turns[turn][0], 1)
+    library.pthread_mutex_lock(mutex)
+    time.sleep(0.1)
+    library.pthread_mutex_unlock(mutex)
+threads = [threading.Thread(target=take, args=(turn,)) for turn in range(3)]
+for thread in threads:
+    thread.start()
+named.wait()
+print(*(thread.native_id for thread in threads), flush=True)
+sys.stdin.readline()
+go.set()
+for _, turn in turns:
+    time.sleep(0.02)
+    os.write(turn, b"x")
+"""
 
 
 def start_waiter(name):
@@ -50,6 +83,46 @@ def check(name, *options):
     finally:
         end(wanted)
         end(other)
+
+
+def check_queue(name, named, *options):
+    """These options choose the last of the queue; who came before it held the mutex all the same."""
+    program = [sys.executable, "-c", QUEUE, named]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as queue:
+        tids = [int(tid) for tid in queue.stdout.readline().split()]
+        path = scratch("queue.clew")
+        recording = start_recording(path, *[o(tids[2]) if callable(o) else o for o in options])
+        queue.communicate("go\n")
+    status, said = stop_recording(recording)
+    if not ok(status == 0 and queue.returncode == 0, f"{name}: recorded a queue for a mutex", f"{status}: {said}"):
+        return
+    waits = answer("waits", path)["waits"]
+    detailed = [[bool((w["object"] or {}).get("ino")) for w in waits if w["tid"] == tid and w["call"] == "read"] for tid in tids]
+    ok(detailed == [[False], [False], [True]], f"{name}: of the last one, what it read has a name", detailed)
+    waits = [w for w in waits if w["tid"] == tids[2] and w["kind"] == "futex" and w["end"] and w["end"] - w["start"] > 50e6]
+    held = [(h["tid"], h["evidence"]) for w in waits for h in w["holders"]]
+    ok(held == [(tid, "exact") for tid in tids[:2]], f"{name}: who came first held it, then who came second", f"{held} of {tids}, in {waits}")
+    times = [h["to"] - h["from"] for w in waits for h in w["holders"]]
+    ok(len(times) == 2 and 10e6 < times[0] < times[1], f"{name}: each as long as it had it", times)
+
+
+def check_locks(program, variant):
+    """Nobody is chosen, and the holders are known."""
+    path, graph, name = scratch("locks.clew"), scratch("locks.json"), f"{program} {variant}".strip()
+    recording = start_recording(path, "--comm", "nobody-here")
+    with open(graph, "w", encoding="ascii") as file:
+        done = run(os.path.join(WORKLOADS, program), "--seed", 1, *(["--variant", variant] if variant else []), stdout=file)
+    status, said = stop_recording(recording)
+    if not ok(status == 0 and done.returncode == 0, f"{name}: recorded with a filter", f"{status}: {said}; {done.stderr}"):
+        return
+    with open(graph, encoding="utf-8") as file:
+        held = [wait for wait in json.load(file)["waits"] if wait.get("holders")]
+    if not held:
+        skip(f"{name}: holders", "the workload was not possible here")
+        return
+    capture = Capture([], answer("waits", path)["waits"])
+    problems = [problem for problem in (compare_wait(wait, capture) for wait in held) if problem]
+    ok(not problems, f"{name}: holders of {len(held)} waits of tasks that were not chosen", problems[:2])
 
 
 def children_of(parent):
@@ -116,6 +189,11 @@ def main():
         check("--tid", "-t", lambda process: str(process.pid))
     check("--comm", "--comm", lambda process: "wanted-*")
     check_cgroups()
+    check_queue("--comm of the last in a queue", "early", "--comm", "queue-3")
+    check_queue("--comm of a name that a thread gives itself later", "late", "--comm", "queue-3")
+    check_queue("--tid of the last in a queue", "early", "-t", str)
+    check_locks("convoy", "")
+    check_locks("kernellock", "position")
     path = scratch("no.clew")
     done = clew("record", "-o", path, "-d", "100ms", "-p", "999999999")
     ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a pid that is not there is status 2 and one line",

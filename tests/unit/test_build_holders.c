@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who held a futex during a wait: hand-over, barging, owners that turn out to be
- * wrong, shared futexes under several addresses, pid namespaces, open waits.
+ * Who held a futex during a wait: hand-over, barging, hand-overs that went unseen,
+ * shared futexes under several addresses, pid namespaces, open waits; the same of
+ * kernel locks.
  */
 #include "synthetic.h"
+#include <clew/why.h>
 #include <errno.h>
 
 #define LOCK  0x7000u
@@ -157,22 +159,196 @@ static void found_waiting(void **state)
 	synthetic_done(&s);
 }
 
-/* What the waiter read was the owner before; the releaser is the truth. An owner that could not be read is filled in. */
-static void releaser_is_the_truth(void **state)
+static void assert_observed(const struct clew_sleep *sleep, unsigned index, uint32_t task, uint64_t from, uint64_t to)
+{
+	assert_true(index < sleep->holder_count);
+	assert_int_equal(sleep->holders[index].task, task);
+	assert_int_equal(sleep->holders[index].from, from);
+	assert_int_equal(sleep->holders[index].to, to);
+	assert_int_equal(sleep->holders[index].evidence, CLEW_EVIDENCE_OBSERVED);
+	assert_false(sleep->holders[index].barged);
+}
+
+/* 1 had it when 3 blocked, and 2 releases it: since when 2 had it nobody knows, but for what is over in a moment. */
+static void hand_over_unseen(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	struct clew_why why;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 2000, 3, 1);
+	locks(&s, 3000, 4, 1);
+	gets(&s, 900100, 3, 900000, 2);
+	gets(&s, 950100, 4, 950000, 3);
+	locks(&s, 960000, 4, 1);
+	gets(&s, 970100, 4, 970000, 2);
+	t = synthetic_trace(&s, 1000000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 0);
+	assert_int_equal(sleep_of(t, 3, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	assert_int_equal(sleep_of(t, 3, 0)->ended_by, 2);
+	assert_int_equal(sleep_of(t, 4, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 4, 0), 0, 3, 900000, 950000, false);
+	assert_int_equal(sleep_of(t, 4, 1)->holder_count, 1);
+	assert_observed(sleep_of(t, 4, 1), 0, 1, 960000, 970000);
+	assert_int_equal(clew_why_explain(t, NULL, 3, 2000, 900000, &why), 0);
+	for (size_t i = 0; i < why.segment_count; i++)
+		assert_int_equal(why.segments[i].via_evidence, CLEW_EVIDENCE_OBSERVED);
+	clew_why_done(&why);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* 1 had let go of it before 3 blocked, and 4 had taken it; only the wake came later. */
+static void woken_late(void **state)
 {
 	struct synthetic s = {0};
 	struct clew_trace *t;
 
 	(void)state;
 	threads(&s, 4);
-	locks(&s, 2000, 2, 4);
-	gets(&s, 3100, 2, 3000, 1);
+	locks(&s, 1900, 2, 1);
+	locks(&s, 2000, 3, 4);
+	gets(&s, 90100, 2, 90000, 1);
+	locks(&s, 90200, 2, 4);
+	gets(&s, 300100, 3, 300000, 4);
+	locks(&s, 400000, 3, 4);
+	gets(&s, 400200, 2, 400100, 1);
+	gets(&s, 500100, 3, 500000, 4);
+	t = synthetic_trace(&s, 600000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 3, 0), 0, 4, 2000, 300000, false);
+	assert_int_equal(sleep_of(t, 3, 1)->holder_count, 1);
+	assert_holder(sleep_of(t, 3, 1), 0, 4, 400000, 500000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Who waits since before the start is looked at later: so is the owner. */
+static void owner_read_later(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	locks(&s, 1500, 2, 1);
+	locks(&s, 1600, 4, 1);
+	gets(&s, 100100, 2, 100000, 1);
+	found_asleep(&s, 200000, 3, wait_futex(MUTEX, LOCK, 102));
+	gets(&s, 300100, 3, 300000, 2);
+	t = synthetic_trace(&s, 400000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 1000, 100000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 100000, 300000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+static struct clew_wait wait_lock(unsigned type, uint32_t owner)
+{
+	return (struct clew_wait){
+		.call = SYS_mmap,
+		.descriptor = -1,
+		.object_kind = CLEW_OBJECT_LOCK,
+		.object = 0xffff888800001000ull,
+		.argument = type,
+		.owner = owner ? 100 + owner : 0,
+		.reason = CLEW_REASON_LOCK,
+	};
+}
+
+/* Readers are let in together; who is let in much later is so by another release. */
+static void readers_let_in_anew(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 5);
+	sleeps(&s, 10000, 2, 2, wait_lock(CLEW_LOCK_READ, 1));
+	sleeps(&s, 12000, 5, 5, wait_lock(CLEW_LOCK_READ, 1));
+	sleeps(&s, 20000, 3, 3, wait_lock(CLEW_LOCK_WRITE, 1));
+	comes(&s, 100100, 2, 2, (struct woken){.at = 100000, .by = 1});
+	comes(&s, 103100, 5, 5, (struct woken){.at = 103000, .by = 1});
+	sleeps(&s, 150000, 4, 4, wait_lock(CLEW_LOCK_READ, 1));
+	comes(&s, 500100, 4, 4, (struct woken){.at = 500000, .by = 1});
+	comes(&s, 600100, 3, 3, (struct woken){.at = 600000, .by = 4});
+	t = synthetic_trace(&s, 700000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 3);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 20000, 103000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 1, 103000, 500000, true);
+	assert_holder(sleep_of(t, 3, 0), 2, 4, 500000, 600000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* Of a lock that keeps no owner, who wakes a waiter need not have held it all the time. */
+static void lock_without_an_owner(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
+	sleeps(&s, 2000, 2, 2, wait_lock(CLEW_LOCK_WRITE, 0));
+	sleeps(&s, 2100, 3, 3, wait_lock(CLEW_LOCK_WRITE, 1));
+	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1});
+	comes(&s, 4100, 3, 3, (struct woken){.at = 4000, .by = 2});
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->edge_evidence, CLEW_EVIDENCE_OBSERVED);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
+	assert_observed(sleep_of(t, 2, 0), 0, 1, 2000, 3000);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_holder(sleep_of(t, 3, 0), 0, 1, 2100, 3000, false);
+	assert_holder(sleep_of(t, 3, 0), 1, 2, 3000, 4000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* In a call on a shared futex, 1 lets go of a lock of the kernel: that is not the futex. */
+static void lock_released_in_a_futex_call(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 4);
+	sleeps(&s, 2000, 3, 3, shared(wait_futex(MUTEX, LOCK, 104)));
+	sleeps(&s, 2100, 2, 2, wait_lock(CLEW_LOCK_WRITE, 1));
+	comes(&s, 100100, 2, 2,
+	      (struct woken){.at = 100000, .by = 1, .operation = CLEW_FUTEX_WAKE_ONE, .object_kind = CLEW_OBJECT_FUTEX, .object = LOCK});
+	comes(&s, 200100, 3, 3,
+	      (struct woken){.at = 200000, .by = 4, .operation = CLEW_FUTEX_WAKE_ONE, .object_kind = CLEW_OBJECT_FUTEX, .object = LOCK});
+	t = synthetic_trace(&s, 300000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 2, 0), 0, 1, 2100, 100000, false);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 1);
+	assert_holder(sleep_of(t, 3, 0), 0, 4, 2000, 200000, false);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* An owner that could not be read is filled in. */
+static void owner_filled_in(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 3);
 	sleeps(&s, 4000, 3, 3, wait_futex(CLEW_FUTEX_CLASS_BUSY, LOCK, 0));
 	gets(&s, 5100, 3, 5000, 2);
 	sleeps(&s, 5500, 3, 3, wait_futex(CLEW_FUTEX_CLASS_BUSY, LOCK, 0));
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
-	assert_holder(sleep_of(t, 2, 0), 0, 1, 2000, 3000, false);
 	assert_holder(sleep_of(t, 3, 0), 0, 2, 4000, 5000, false);
 	assert_int_equal(sleep_of(t, 3, 1)->holder_count, 0);
 	clew_trace_free(t);
@@ -357,7 +533,13 @@ int main(void)
 		cmocka_unit_test(waits_again_after_holding),
 		cmocka_unit_test(open_waits),
 		cmocka_unit_test(found_waiting),
-		cmocka_unit_test(releaser_is_the_truth),
+		cmocka_unit_test(hand_over_unseen),
+		cmocka_unit_test(woken_late),
+		cmocka_unit_test(owner_read_later),
+		cmocka_unit_test(readers_let_in_anew),
+		cmocka_unit_test(lock_without_an_owner),
+		cmocka_unit_test(lock_released_in_a_futex_call),
+		cmocka_unit_test(owner_filled_in),
 		cmocka_unit_test(ended_otherwise),
 		cmocka_unit_test(no_holder_without_an_owner),
 		cmocka_unit_test(pi_robust_and_rwlock),

@@ -330,6 +330,9 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 		cause.task = sleep->from;
 		cause.edge_type = (uint8_t)sleep->edge_type;
 		cause.evidence = sleep->edge_evidence;
+		/* That it released a lock in the end does not say that it had it now. */
+		if (sleep->edge_type == CLEW_EDGE_UNLOCK && cause.evidence == CLEW_EVIDENCE_EXACT)
+			cause.evidence = CLEW_EVIDENCE_OBSERVED;
 	}
 	return cause;
 }

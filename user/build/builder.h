@@ -178,9 +178,11 @@ struct futex {
 
 struct futex_wait {
 	struct futex *futex;
-	uint32_t owner; /* task that held it at the start, or CLEW_NO_TASK */
+	uint32_t owner; /* task that held it at `read_at`, or CLEW_NO_TASK */
 	bool ended;
+	bool sure; /* who releases it has held it */
 	uint64_t start;
+	uint64_t read_at;
 	uint64_t deadline;
 	struct clew_sleep sleep;			/* when ended */
 	struct clew_link *links;			/* the sleep's */
@@ -474,6 +476,8 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake);
 /* A wake that only says when, from no task. */
 struct wake build_timed_wake(uint64_t time);
+/* Whether who releases what a wait is for is known to have had it: of a kernel lock only if that keeps its owner. */
+bool build_owner_known(const struct clew_wait *wait);
 /* Hands a finished sleep to the sink. */
 int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep);
 bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type);

@@ -6,7 +6,9 @@
  * here, and the kernel's own locks alike. Each keeps a log of its releases in order of their time; a wait's holders
  * are read off the log once the wait has ended:
  *
- *  - up to a release, the releaser held it: it had what it gave away;
+ *  - up to a release, the releaser held it: it had what it gave away. Unless the
+ *    waiter read another owner when it blocked: then a hand-over went unseen, and
+ *    nobody is named;
  *  - from the last release on, the woken waiter holds it, unless it slept on the
  *    futex again without a release of its own before: then whom it saw holding it;
  *  - before any release, the owner that the waiter read when it blocked.
@@ -19,6 +21,9 @@
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A release's wake comes so soon behind it, and those of one release behind each other, ns. */
+#define SOON 50000
 
 /* The woken waiter of an entry slept again before it had ever held the futex. */
 static bool lost_race(const struct futex *futex, const struct release *release)
@@ -36,9 +41,10 @@ struct holders {
 	struct futex_table *table;
 	uint32_t count;
 	int error;
+	bool sure;
 };
 
-static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to, bool barged)
+static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to, bool sure, bool barged)
 {
 	struct futex_table *table = holders->table;
 
@@ -59,7 +65,7 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 	}
 	table->holders[holders->count++] = (struct clew_holder){
 		.task = task,
-		.evidence = barged ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT,
+		.evidence = sure && holders->sure ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED,
 		.barged = barged,
 		.from = from,
 		.to = to,
@@ -72,11 +78,11 @@ static void add_taker(struct holders *holders, const struct futex *futex, const 
 {
 	for (const struct release *wake = group; wake <= last; wake++) {
 		if (!lost_race(futex, wake)) {
-			add_holder(holders, wake->woken, last->at, to, false);
+			add_holder(holders, wake->woken, last->at, to, true, false);
 			return;
 		}
 	}
-	add_holder(holders, last->owner, last->at, to, true);
+	add_holder(holders, last->owner, last->at, to, false, true);
 }
 
 static bool woke(const struct release *group, const struct release *last, uint32_t task)
@@ -87,33 +93,76 @@ static bool woke(const struct release *group, const struct release *last, uint32
 	return false;
 }
 
+/* Both wakes are of one release that lets in many: a holder that takes it again to release it anew is not so fast. */
+static bool same_release(const struct release *last, const struct release *next)
+{
+	return last->many && next->many && last->releaser == next->releaser && next->at - last->at <= SOON;
+}
+
+/* Whether `last`, the latest release or NULL, is no later than the look at who was the owner. */
+static bool owner_counts(const struct futex_wait *wait, const struct release *last)
+{
+	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
+}
+
+/* Whether the futex was free before the wait began, and taken by the owner that was read, but the wake came only then. */
+static bool woke_late(const struct futex_wait *wait, const struct release *release)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *next = release + 1;
+
+	if (release->at <= wait->read_at || release->releaser == wait->owner)
+		return false;
+	if (release->owner == wait->owner && lost_race(futex, release))
+		return true;
+	if (release->at - wait->read_at > SOON)
+		return false;
+	while (next < futex_log_end(futex) && same_release(next - 1, next))
+		next++;
+	return next < futex_log_end(futex) && next->releaser == wait->owner;
+}
+
+/* Up to a release. `last`: the one before, of the wakes from `group` on, or NULL. */
+static void add_releaser(struct holders *holders, const struct futex_wait *wait, const struct release *group, const struct release *last,
+			 uint32_t releaser, uint64_t from, uint64_t to)
+{
+	bool barged = last && !woke(group, last, releaser);
+
+	if (to <= wait->read_at || releaser == wait->owner || !owner_counts(wait, last))
+		add_holder(holders, releaser, from, to, !barged, barged);
+	else if (to - wait->read_at <= SOON)
+		add_holder(holders, wait->owner, from, to, false, false);
+}
+
 static int find_holders(struct clew_builder *builder, const struct futex_wait *wait)
 {
-	struct holders holders = {.table = &builder->futexes, .start = wait->sleep.start};
+	struct holders holders = {.table = &builder->futexes, .start = wait->sleep.start, .sure = wait->sure};
 	const struct clew_sleep *sleep = &wait->sleep;
 	const struct futex *futex = wait->futex;
 	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
 	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
 
 	for (const struct release *next = futex_log_after(futex, wait->start); next < futex_log_end(futex) && next->at <= end; next++) {
-		if (next->releaser == sleep->task)
+		if (next->releaser == sleep->task || (owner_counts(wait, last) && woke_late(wait, next)))
 			continue;
-		if (last && last->many && next->many && next->releaser == last->releaser) {
-			if (holders.count > 0)
-				holders.table->holders[holders.count - 1].to = next->at;
+		if (last && same_release(last, next)) {
+			struct clew_holder *holder = holders.count > 0 ? &holders.table->holders[holders.count - 1] : NULL;
+
+			if (holder && holder->to == last->at)
+				holder->to = next->at;
 			last = next;
 		} else {
-			add_holder(&holders, next->releaser, cursor, next->at, last && !woke(group, last, next->releaser));
+			add_releaser(&holders, wait, group, last, next->releaser, cursor, next->at);
 			group = last = next;
 		}
 		cursor = next->at;
 	}
 	if (sleep->edge_type == CLEW_EDGE_UNLOCK)
-		add_holder(&holders, sleep->ended_by, cursor, end, last && !woke(group, last, sleep->ended_by));
+		add_releaser(&holders, wait, group, last, sleep->ended_by, cursor, end);
 	else if (last)
 		add_taker(&holders, futex, group, last, end);
 	else
-		add_holder(&holders, wait->owner, cursor, end, false);
+		add_holder(&holders, wait->owner, cursor, end, true, false);
 	return holders.error < 0 ? holders.error : (int)holders.count;
 }
 
@@ -217,7 +266,12 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	if (!futex || !wait)
 		return -ENOMEM;
 	futex_not_idle(table, futex);
-	*wait = (struct futex_wait){.owner = owner, .start = task->since};
+	*wait = (struct futex_wait){
+		.owner = owner,
+		.sure = !lock || build_owner_known(record),
+		.start = task->since,
+		.read_at = builder->now,
+	};
 	futex_add_active(futex, wait);
 	futex->shared |= shared;
 	task->futex_wait = wait;
@@ -281,7 +335,9 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 		r = futex_log_add(table, futex, &release);
 		if (r < 0)
 			return r;
-		if (wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
+		/* The waker's call names what it released only to who waits in such a call, too. */
+		if (task->wait.reason != CLEW_REASON_LOCK && !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
+		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
 			r = waker ? futex_join(table, futex, waker->process, wake->object, builder->now) : 0;

@@ -174,8 +174,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 
 static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL};
 
-/* Whether the lock keeps its owner: then who releases it is known to have had it. */
-static bool owner_known(const struct clew_wait *wait)
+bool build_owner_known(const struct clew_wait *wait)
 {
 	return wait->reason == CLEW_REASON_LOCK &&
 	       (wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) || (!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner));
@@ -198,7 +197,7 @@ static struct origin origin_in_task(const struct clew_sleep *sleep, const struct
 	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
 	origin.type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
 	origin.evidence = CLEW_EVIDENCE_EXACT;
-	if (sleep->kind == CLEW_WAIT_LOCK && origin.type == CLEW_EDGE_UNLOCK && !owner_known(wait))
+	if (sleep->kind == CLEW_WAIT_LOCK && origin.type == CLEW_EDGE_UNLOCK && !build_owner_known(wait))
 		origin.evidence = CLEW_EVIDENCE_OBSERVED;
 	return origin;
 }
