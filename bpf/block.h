@@ -11,9 +11,10 @@
 
 #include "pages.h"
 
-#define BIOS_MOST 128
+#define BIOS_MOST 1024
 
 const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 unknown */
+const volatile __u64 chain_end_io;  /* and how what a split sends ahead ends; 0 unknown */
 const volatile __u64 loop_complete; /* how a loop device's direct I/O ends; 0 unknown */
 
 static __always_inline __u32 disk_of(struct block_device *device)
@@ -28,7 +29,8 @@ static __always_inline __u32 disk_of_request(struct request *request)
 
 /*
  * Direct I/O by a task, whose request is told at its end in one record: by the bio
- * that is all of it. An address serves many bios one after the other.
+ * that is all of it, or the part of one that is. Of several bios each is told when
+ * the request is issued. An address serves many bios one after the other.
  */
 struct direct {
 	__u64 queued;
@@ -36,6 +38,7 @@ struct direct {
 	__u64 request;
 	__u64 inode;
 	__u64 offset;
+	__u64 whole; /* the bio that this one was split from, 0 none */
 	__u32 file_device;
 	__u32 task;
 	__u32 live;
@@ -112,12 +115,14 @@ static __always_inline void direct_name(struct place *place, struct inode *inode
 	send_inode((__u64)inode, place->cpu, clock_ns());
 }
 
-/* Keeps what a bio of direct I/O is about. False: its own record has to tell. */
+static const struct direct no_direct;
+
+/* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own record has to tell. */
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
-	struct direct direct = {.live = 1}, *known;
-	struct inode *inode;
 	__u64 key = (__u64)bio;
+	struct direct *known;
+	struct inode *inode;
 
 	if (!is_direct(bio))
 		return false;
@@ -130,29 +135,62 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	}
 	inode = direct_inode(bio);
 	direct_name(place, inode);
-	direct.queued = clock_ns();
-	direct.task = serial_of_current(place->cpu_state, place->task);
-	direct.inode = BPF_CORE_READ(inode, i_ino);
-	direct.offset = direct_offset(bio);
-	direct.file_device = BPF_CORE_READ(inode, i_sb, s_dev);
-	if (likely(known)) {
-		*known = direct;
-		return true;
+	if (unlikely(!known)) {
+		bpf_map_update_elem(&clew_direct, &key, &no_direct, BPF_ANY);
+		known = bpf_map_lookup_elem(&clew_direct, &key);
+		if (!known)
+			return false;
 	}
-	return !bpf_map_update_elem(&clew_direct, &key, &direct, BPF_ANY);
+	known->queued = clock_ns();
+	known->issued = 0;
+	known->request = 0;
+	known->inode = BPF_CORE_READ(inode, i_ino);
+	known->offset = direct_offset(bio);
+	known->whole = 0;
+	known->file_device = BPF_CORE_READ(inode, i_sb, s_dev);
+	known->task = serial_of_current(place->cpu_state, place->task);
+	known->live = 1;
+	return true;
+}
+
+/* What is kept of the bio at an address, which ends like this, if it is of direct I/O or was split from one that is. */
+static __always_inline struct direct *direct_find(__u64 address, __u64 end)
+{
+	struct bio *bio = (void *)address;
+	struct direct *direct;
+	__u64 whole = 0;
+
+	if (!end || (end != direct_end_io && end != chain_end_io))
+		return NULL;
+	if (end == chain_end_io)
+		whole = (__u64)BPF_CORE_READ(bio, bi_private);
+	direct = bpf_map_lookup_elem(&clew_direct, &address);
+	return direct && direct->live && direct->whole == whole ? direct : NULL;
 }
 
 /* What is known of the one bio of a request, if that is direct I/O. */
 static __always_inline struct direct *direct_of(struct request *request)
 {
 	struct bio *bio = request->bio;
-	struct direct *direct;
-	__u64 key = (__u64)bio;
 
-	if (!bio || bio->bi_next || !is_direct(bio))
-		return NULL;
-	direct = bpf_map_lookup_elem(&clew_direct, &key);
-	return direct && direct->live ? direct : NULL;
+	return bio && !bio->bi_next ? direct_find((__u64)bio, (__u64)bio->bi_end_io) : NULL;
+}
+
+/* Keeps what the part of a bio is about that a split sends ahead; the rest is not queued anew. False: its own record has to tell. */
+static __always_inline bool direct_split(struct bio *bio)
+{
+	__u64 key = (__u64)bio, whole = (__u64)bio->bi_private;
+	struct direct *rest = direct_find(whole, (__u64)BPF_CORE_READ((struct bio *)whole, bi_end_io)), front;
+
+	if (!rest) {
+		bpf_map_delete_elem(&clew_direct, &key);
+		return false;
+	}
+	front = *rest;
+	front.whole = whole;
+	if (rest->offset != CLEW_NO_OFFSET)
+		rest->offset += bio->bi_iter.bi_size;
+	return !bpf_map_update_elem(&clew_direct, &key, &front, BPF_ANY);
 }
 
 /* The loop device's request that a bio of direct I/O is for, 0 if it is for none. */
@@ -429,7 +467,7 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 	struct place place;
 	__u32 disk;
 
-	if (!enabled)
+	if (!enabled || direct_split(bio))
 		return 0;
 	disk = disk_of(bio->bi_bdev);
 	if (!place_here(&place))
@@ -529,14 +567,67 @@ static __always_inline void request_event(struct request *request, __u8 event)
 		record_submit(record);
 }
 
+/* A request's bios, one after the other. */
+struct bio_walk {
+	__u64 bio;
+	__u64 request;
+	__u32 disk;
+	__u32 cpu;
+	__u32 count;
+	__u32 reserved;
+};
+
+/* What the record of a bio of direct I/O would have told, had it not been kept. */
+static __always_inline void tell_part(const struct bio_walk *walk, struct bio *bio, const struct direct *direct)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
+	struct clew_request *record;
+
+	if (!cpu_state)
+		return;
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
+	if (!record)
+		return;
+	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	record->header.flags = CLEW_REQUEST_PART;
+	record->request = walk->request;
+	record->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	record->bio = walk->bio;
+	record->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	record->device = walk->disk;
+	record->operation = BPF_CORE_READ(bio, bi_opf);
+	record->task = direct->task;
+	record->queued = direct->queued;
+	record->inode = direct->inode;
+	record->offset = direct->offset;
+	record->file_device = direct->file_device;
+	record_submit(record);
+}
+
+static long request_bio(__u32 turn, struct bio_walk *walk)
+{
+	struct bio *bio = (void *)walk->bio;
+	struct direct *direct;
+
+	if (!bio)
+		return 1;
+	direct = direct_find(walk->bio, (__u64)BPF_CORE_READ(bio, bi_end_io));
+	if (direct) {
+		tell_part(walk, bio, direct);
+		direct->live = 0;
+	}
+	walk->bio = (__u64)BPF_CORE_READ(bio, bi_next);
+	walk->count++;
+	return 0;
+}
+
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(clew_block_rq_issue, struct request *request)
 {
+	struct bio_walk walk = {.bio = (__u64)request->bio, .request = (__u64)request};
 	struct clew_request *record;
 	struct direct *direct;
 	struct place place;
-	__u32 count = 0, disk;
-	struct bio *bio;
 
 	if (!enabled)
 		return 0;
@@ -546,26 +637,17 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 		direct->request = (__u64)request;
 		return 0;
 	}
-	disk = disk_of_request(request);
+	walk.disk = disk_of_request(request);
 	if (!place_here(&place))
 		return 0;
-	if (unlikely(disk >> MINOR_BITS == LOOP_MAJOR))
+	walk.cpu = place.cpu;
+	if (unlikely(walk.disk >> MINOR_BITS == LOOP_MAJOR))
 		tell_backing(&place, request);
-	record = request_reserve(&place, request, disk, CLEW_REQUEST_ISSUE);
+	bpf_loop(BIOS_MOST, request_bio, &walk, 0);
+	record = request_reserve(&place, request, walk.disk, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
-	bio = request->bio;
-	while (bio && count < BIOS_MOST) {
-		__u64 key = (__u64)bio;
-
-		/* Of several bios, whose it is their records would tell: here it is the first one's. */
-		direct = count == 0 ? bpf_map_lookup_elem(&clew_direct, &key) : NULL;
-		if (direct && direct->live)
-			record->task = direct->task;
-		bio = BPF_CORE_READ(bio, bi_next);
-		count++;
-	}
-	record->bio_count = count;
+	record->bio_count = walk.count;
 	record_submit(record);
 	return 0;
 }

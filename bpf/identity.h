@@ -14,6 +14,7 @@
 
 #define PATH_COMPONENTS	    32
 #define PATH_COMPONENT_SIZE 128
+#define PATH_WATCHED	    16
 
 struct path_record {
 	struct clew_file_record file;
@@ -133,9 +134,36 @@ static __always_inline struct mount *first_mount(struct super_block *file_system
 	return (struct mount *)walk.found;
 }
 
+struct name_walk {
+	__u64 at; /* dentry */
+	__u64 mixed;
+};
+
+/* A name and where it is. An entry stays where it is in memory when it is renamed. */
+static long name_step(__u32 turn, struct name_walk *walk)
+{
+	struct dentry *dentry = (void *)walk->at;
+	__u64 parent = (__u64)BPF_CORE_READ(dentry, d_parent);
+
+	walk->mixed = (walk->mixed ^ parent ^ BPF_CORE_READ(dentry, d_name.hash_len)) * 0x9e3779b97f4a7c15ULL;
+	if (parent == walk->at)
+		return 1;
+	walk->at = parent;
+	return 0;
+}
+
+/* What changes with a path, but for mounts. */
+static __always_inline __u64 names_mixed(struct dentry *dentry)
+{
+	struct name_walk walk = {.at = (__u64)dentry};
+
+	bpf_loop(PATH_WATCHED, name_step, &walk, 0);
+	return walk.mixed;
+}
+
 /*
- * Sends the path of an inode once; again when its name, its directory or its being deleted has changed. `first`: as seen
- * where its file system was mounted first, in place of `mount`.
+ * Sends the path of an inode once; again when its being deleted, its name or that of one of the next directories above it
+ * has changed. `first`: as seen where its file system was mounted first, in place of `mount`.
  */
 static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, bool first, __u32 cpu, __u64 time,
 				      __u32 mount_namespace)
@@ -150,8 +178,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if (!cpu_state)
 		return;
 	links = BPF_CORE_READ(inode, i_nlink);
-	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^
-		  (__u64)BPF_CORE_READ(dentry, d_parent);
+	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ names_mixed(dentry);
 	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)

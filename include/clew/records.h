@@ -384,7 +384,7 @@ struct clew_work {
 enum clew_bio_event {
 	CLEW_BIO_QUEUE = 0,    /* `task` submits it; `parent`: the loop device's request that it is for, 0 none or unknown */
 	CLEW_BIO_REMAP = 1,    /* device and sector are the lower ones; from_device, from_sector those above */
-	CLEW_BIO_SPLIT = 2,    /* the part that goes ahead; `parent` is the whole, whose rest follows with its own QUEUE */
+	CLEW_BIO_SPLIT = 2,    /* the part that goes ahead; `parent` is the whole, whose rest follows, some with its own QUEUE */
 	CLEW_BIO_COMPLETE = 3, /* only of devices without requests */
 	CLEW_BIO_MERGE = 4,    /* it became part of a waiting request */
 };
@@ -417,6 +417,7 @@ enum clew_request_event {
 	CLEW_REQUEST_COMPLETE = 3, /* `bytes` of it; may come in parts, and twice for a flush and FUA write */
 	CLEW_REQUEST_MERGE = 4,	   /* it goes up in another one */
 	CLEW_REQUEST_WHOLE = 8,	   /* all of one that is of direct I/O and has one bio, told when it completes */
+	CLEW_REQUEST_PART = 9,	   /* `bio`, one of several and of direct I/O: before the ISSUE record, and from the same CPU */
 };
 
 struct clew_request {
@@ -428,14 +429,14 @@ struct clew_request {
 	__u32 bytes;
 	__u32 device;
 	__u32 operation; /* as in the kernel */
-	__u32 task;	 /* in whose context, 0 none; WHOLE: who submitted it */
+	__u32 task;	 /* in whose context, 0 none; WHOLE and PART: who submitted it */
 	__s32 tag;
 	__s32 error;	 /* COMPLETE: status */
 	__u32 context;	 /* enum clew_wake_context */
 	__u32 bio_count; /* ISSUE: how many bios are in it */
-	/* WHOLE only */
+	/* WHOLE and PART only */
 	__u64 queued;
-	__u64 issued;
+	__u64 issued; /* WHOLE only */
 	__u64 inode;  /* of the file that the direct I/O is on */
 	__u64 offset; /* in that file, bytes; CLEW_NO_OFFSET unknown */
 	__u32 file_device;

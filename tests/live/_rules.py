@@ -7,6 +7,7 @@ waits     so many sleeps of a task, by the kernel's own count, all of these kind
           context, by this task or none)
 locks     every wait for a kernel lock of some tasks is for one and the same, ended by one of them
 requests  exactly these sectors were asked for by a task, each once (and for this reason)
+direct    what a task moved past the page cache is told with its place in the file, each byte once, where FIEMAP has it
 items     so many work items were queued by a task, and a worker ran each
 disk      as many requests and sectors as the disk itself counted
 outside   a task slept once in a call, on a socket of these addresses, and this interrupt ended that: nobody, and no edge
@@ -134,6 +135,32 @@ def check_requests(rule, graph, capture):
     return ""
 
 
+def check_direct(rule, graph, capture):
+    moved = []
+    for request in capture.requests_of(rule["dev"]):
+        if (request["submitter"] or {}).get("tid") != rule["tid"] or request["op"] != rule["op"] or not request["bytes"] \
+                or not rule["from"] - SLACK <= request["queued"] <= rule["to"] + SLACK:
+            continue
+        # A file system's own, its log say, may be asked for in the same call.
+        if not any(first < request["sector"] + request["bytes"] // 512 and request["sector"] < first + size // 512 for _, first, size in rule["extents"]):
+            continue
+        if request["reason"] != "direct":
+            return f"request at {request['sector']}: reason {request['reason']}"
+        if sum(page["bytes"] for page in request["pages"]) != request["bytes"]:
+            return f"request at {request['sector']} of {request['bytes']} bytes: pages {request['pages'][:4]}"
+        for page in request["pages"]:
+            told = (page["ino"], page["evidence"], [writer["tid"] for writer in page["writers"]])
+            if told != (rule["ino"], "exact", [rule["tid"]] * (rule["op"] == "write")):
+                return f"request at {request['sector']}: {page}"
+            if not any(offset <= page["offset"] and page["offset"] + page["bytes"] <= offset + size and page["sector"] == first + (page["offset"] - offset) // 512
+                       for offset, first, size in rule["extents"]):
+                return f"request at {request['sector']}: offset {page['offset']} at sector {page['sector']}, not by {rule['extents']}"
+            moved.append((page["offset"], page["bytes"]))
+    if _merge(moved) != [[rule["offset"], rule["offset"] + rule["bytes"]]] or sum(size for _, size in moved) != rule["bytes"]:
+        return f"{sorted(moved)[:8]}, not {rule['bytes']} bytes from {rule['offset']}"
+    return ""
+
+
 def check_items(rule, graph, capture):
     count = 0
     for edge in capture.by_origin.get(rule["tid"], ()):
@@ -207,7 +234,7 @@ def check_sent(rule, graph, capture):
     return "" if len(sent) >= rule["count"] else f"{len(sent)} of {len(waits)} sleeps were ended by packets of {rule['sender']}, not {rule['count']}"
 
 
-CHECKS = {"sent": check_sent, "waits": check_waits, "locks": check_locks, "requests": check_requests, "items": check_items, "disk": check_disk, "outside": check_outside, "taken_in": check_taken_in}
+CHECKS = {"sent": check_sent, "waits": check_waits, "locks": check_locks, "requests": check_requests, "direct": check_direct, "items": check_items, "disk": check_disk, "outside": check_outside, "taken_in": check_taken_in}
 
 
 def compare_rules(graph, capture):

@@ -280,13 +280,16 @@ def open_at_both_ends():
 CLONE_NEWNS, CLONE_NEWPID, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x20000000, 0x1000, 0x4000, 1 << 18
 
 
-def read_cold(path, remove=False):
-    """Waits for the disk in a file of its own, for its writing and for its reading."""
+def open_cold(path):
+    """A file of its own, for whose writing it waits."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
     os.write(fd, bytes(1 << 20))
     os.fsync(fd)
-    if remove:
-        os.unlink(path)
+    return fd
+
+
+def sleep_cold(fd):
+    """Waits for the disk, reading."""
     # A fast disk is not always slept for.
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     for _ in range(200):
@@ -294,6 +297,13 @@ def read_cold(path, remove=False):
         os.pread(fd, 4096, 500000)
         if resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw >= before + 3:
             break
+
+
+def read_cold(path, remove=False):
+    fd = open_cold(path)
+    if remove:
+        os.unlink(path)
+    sleep_cold(fd)
     os.close(fd)
 
 
@@ -347,6 +357,27 @@ def files_told():
         names = [os.path.basename(f["path"] or "") for f in gone]
         ok(list(dict.fromkeys(names)) == ["gone", "next", "last"],
            f"files that follow one another have their own names, on {len({f['ino'] for f in gone})} inodes", files)
+
+
+def directories_moved():
+    """Of each file a directory above is renamed or moved between two reads: it has the path that was told last."""
+    path, paths = scratch("moved.clew"), {}
+    with tempfile.TemporaryDirectory(prefix="clew-live-moved-", dir="/var/tmp") as directory:
+        recording = start_recording(path)
+        for number, (old, new) in enumerate((("a/b/c", "a/b/other"), ("a/b", "a/other"), ("a", "other"), ("a/b/c", "other"), ("", "other"))):
+            top = os.path.join(directory, str(number))
+            os.makedirs(os.path.join(top, "a/b/c"))
+            file, old, new = os.path.join(top, "a/b/c/file"), os.path.join(top, old).rstrip("/"), os.path.join(top if old else directory, new)
+            fd = open_cold(file)
+            sleep_cold(fd)
+            os.rename(old, new)
+            sleep_cold(fd)
+            paths[os.fstat(fd).st_ino] = file.replace(old, new, 1)
+            os.close(fd)
+        stop_recording(recording)
+        waits = [w for w in answer("waits", path)["waits"] if w["tid"] == os.getpid() and w["kind"] == "read" and w["call"] == "pread64"]
+        told = {w["object"]["ino"]: w["object"]["path"] for w in waits}
+        ok(told == paths, "files whose directories are renamed or moved have their new paths", (told, paths))
 
 
 def store_in_turns(shared, pages):
@@ -416,6 +447,7 @@ def main():
     tiny_ring()
     open_at_both_ends()
     files_told()
+    directories_moved()
     mounted_late()
     in_a_pid_namespace()
     loses_little()

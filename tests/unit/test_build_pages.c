@@ -835,6 +835,40 @@ static void test_awaited_commit(void **state)
 	synthetic_done(&s);
 }
 
+/* Bios of two tasks' direct I/O went in one request: each is told with its task, time and place; of one that has no place, none. */
+static void test_direct_parts(void **state)
+{
+	struct synthetic s = {0};
+	const struct clew_trace_request *requests;
+	struct clew_trace *trace;
+	size_t count;
+
+	(void)state;
+	threads(&s, 9);
+	for (unsigned i = 0; i < 3; i++)
+		REQUEST(&s, 5000, CLEW_REQUEST_PART, .request = 0x100, .bio = 0x200 + i, .sector = 800 + 8 * i, .bytes = PAGE,
+			.device = DISK, .operation = WRITE, .task = 1 + i % 2, .queued = 2000 + i, .inode = FILE_A,
+			.offset = i == 2 ? CLEW_NO_OFFSET : (7 - i) * PAGE, .file_device = SYSTEM);
+	issue(&s, 5010, 0x100, 0x200, 800, 3);
+	complete(&s, 9000, 0x100, 800, 3);
+	trace = synthetic_trace(&s, 50000, 0);
+	requests = clew_trace_requests(trace, &count);
+	assert_int_equal(count, 1);
+	assert_int_equal(requests[0].block.reason, CLEW_REQUEST_REASON_DIRECT);
+	assert_int_equal(requests[0].block.queued, 2000);
+	assert_int_equal(requests[0].block.issued, 5010);
+	assert_int_equal(requests[0].block.submitter, 1);
+	assert_int_equal(requests[0].block.inode, FILE_A);
+	assert_int_equal(page_count(trace, 0), 2);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_writers(trace, 0, i, 7 - i, 1, i ? "2" : "1");
+		assert_int_equal(extent_of(trace, 0, i)->sector, 800 + 8 * i);
+		assert_int_equal(extent_of(trace, 0, i)->dirtied, 2000 + i);
+	}
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -860,6 +894,7 @@ int main(void)
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_read_ahead),
 		cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_direct_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

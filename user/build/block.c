@@ -343,6 +343,37 @@ int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)
 	}
 }
 
+int block_feed_part(struct clew_builder *builder, const struct clew_request *record)
+{
+	struct clew_bio queued = {.header = record->header,
+				  .bio = record->bio,
+				  .sector = record->sector,
+				  .inode = record->inode,
+				  .index = UINT64_MAX,
+				  .bytes = record->bytes,
+				  .device = record->device,
+				  .file_device = record->file_device,
+				  .operation = record->operation,
+				  .task = record->task};
+	struct bio *bio;
+	int r;
+
+	queued.header.flags = CLEW_BIO_QUEUE;
+	r = feed_queue(builder, &queued);
+	bio = r < 0 ? NULL : block_bio_find(&builder->blocks, record->bio);
+	if (!bio)
+		return r;
+	bio->queued = earlier(record->queued, builder->now);
+	if (!bio->flight || record->offset == CLEW_NO_OFFSET)
+		return 0;
+	bio->flight->queued = bio->queued;
+	return build_feed_pages(builder, &(struct clew_pages){.bio = record->bio,
+							      .inode = record->inode,
+							      .offset = record->offset,
+							      .bytes = record->bytes,
+							      .device = record->file_device});
+}
+
 static void free_requests(struct request *request)
 {
 	while (request) {

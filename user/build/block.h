@@ -32,6 +32,8 @@ struct disk *block_disk(struct block_table *table, uint32_t device);
  * little behind: takes it over. False: there is none.
  */
 bool block_adopt(struct clew_builder *builder, struct bio *bio);
+/* A bio of direct I/O that is told of when the request is issued of which it is a part. */
+int block_feed_part(struct clew_builder *builder, const struct clew_request *record);
 /* The number of the loop device's request that a bio is asked for, CLEW_NO_NUMBER none. */
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio);
 /* The same where the request's address is known. */

@@ -367,6 +367,8 @@ int build_feed_request(struct clew_builder *builder, const struct clew_request *
 	struct request *request;
 	int r;
 
+	if (record->header.flags == CLEW_REQUEST_PART)
+		return block_feed_part(builder, record);
 	r = request_of(builder, record, &request);
 	if (r < 0)
 		return r;
