@@ -298,6 +298,11 @@ static size_t own_gaps(struct clew_reader *reader, struct clew_gap gaps[8])
 			assert_int_equal(clew_reader_rewind(reader), 0);
 		time = 0;
 	}
+	/* Without reading the records, too. */
+	assert_int_equal(clew_reader_check(reader), 0);
+	assert_int_equal(info->gap_count, told);
+	for (size_t i = 0; i < count; i++)
+		assert_memory_equal(&gaps[i], &info->gaps[i], sizeof(gaps[0]));
 	return count;
 }
 

@@ -288,17 +288,6 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	clew_print_cost(stdout, info);
 }
 
-/* What is damaged or missing is known when all was read. */
-static int read_through(struct clew_reader *reader)
-{
-	const struct clew_header *record;
-	int r;
-
-	while ((r = clew_reader_next(reader, &record)) > 0)
-		;
-	return r;
-}
-
 int clew_command_info(int argc, char **argv)
 {
 	struct info_values values = {};
@@ -316,7 +305,7 @@ int clew_command_info(int argc, char **argv)
 	if (!info)
 		status = clew_fail(CLEW_EXIT_INPUT, "%s: no capture was recorded for this trace: `clew dump` shows what is in it",
 				   operands[0]);
-	else if (source.reader && (r = read_through(source.reader)) < 0)
+	else if (source.reader && (r = clew_reader_check(source.reader)) < 0)
 		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: %s while reading the capture", operands[0], strerror(-r));
 	else if (values.json)
 		print_json(&source, info);

@@ -56,7 +56,8 @@ struct clew_reader {
 	size_t cursor_count;
 	struct cursor **heap; /* the earliest record first */
 	size_t heap_count;
-	bool taken; /* the first record of the heap was handed out */
+	bool taken;  /* the first record of the heap was handed out */
+	bool checks; /* chunks are looked at whether they are whole, and not decoded */
 };
 
 /* Makes room for one more element; arrays double at powers of two. */
@@ -224,7 +225,7 @@ static int read_rows(struct clew_reader *reader, const struct store_index_entry 
 	struct store_chunk_header header;
 	int r = store_file_read(&reader->file, entry, &header);
 
-	return r < 0 ? r : store_decode(reader->decoder, &header, reader->file.payload, rows);
+	return r < 0 || reader->checks ? r : store_decode(reader->decoder, &header, reader->file.payload, rows);
 }
 
 static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
@@ -307,11 +308,12 @@ static int load(struct clew_reader *reader, struct cursor *cursor)
 			return r;
 		cursor->missing += entry->row - cursor->row;
 		cursor->row = entry->row + entry->rows;
-		cursor->record = store_rows_next(&cursor->rows);
-		r = cursor->record && cursor->missing ? put_gap_between(reader, cursor, cursor->record->time) : 0;
+		cursor->record = reader->checks ? NULL : store_rows_next(&cursor->rows);
+		if (cursor->missing && (cursor->record || reader->checks))
+			r = put_gap_between(reader, cursor, reader->checks ? entry->first_time : cursor->record->time);
 		if (!cursor->missing)
 			cursor->last_time = entry->last_time;
-		if (cursor->record)
+		if (r < 0 || (cursor->record && !reader->checks))
 			return r;
 	}
 	return put_gap_at_end(reader, cursor);
@@ -399,7 +401,8 @@ static int compare_gaps(const void *a, const void *b)
 
 	if (x->header.time != y->header.time)
 		return x->header.time < y->header.time ? -1 : 1;
-	return x->header.cpu < y->header.cpu ? -1 : x->header.cpu > y->header.cpu;
+	/* The user stream comes first. */
+	return (uint16_t)(x->header.cpu + 1) - (uint16_t)(y->header.cpu + 1);
 }
 
 static void sort_gaps(struct clew_reader *reader)
@@ -480,10 +483,12 @@ static void sink(struct clew_reader *reader, size_t at)
 	heap[at] = cursor;
 }
 
-int clew_reader_rewind(struct clew_reader *reader)
+/* Loads the first chunk of each stream, or checks all. */
+static int begin_pass(struct clew_reader *reader, bool checks)
 {
 	reader->heap_count = 0;
 	reader->taken = false;
+	reader->checks = checks;
 	/* Damage that reading meets, and what is missing for it, is told once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
 	forget_own_gaps(reader);
@@ -497,9 +502,26 @@ int clew_reader_rewind(struct clew_reader *reader)
 		r = load(reader, cursor);
 		if (r < 0)
 			return r;
-		if (cursor->record)
+		if (cursor->record && !checks)
 			reader->heap[reader->heap_count++] = cursor;
 	}
+	return 0;
+}
+
+int clew_reader_check(struct clew_reader *reader)
+{
+	int r = begin_pass(reader, true);
+
+	sort_gaps(reader);
+	return r;
+}
+
+int clew_reader_rewind(struct clew_reader *reader)
+{
+	int r = begin_pass(reader, false);
+
+	if (r < 0)
+		return r;
 	for (size_t i = reader->heap_count / 2; i-- > 0;)
 		sink(reader, i);
 	return 0;
