@@ -99,13 +99,13 @@ struct clew_reader;
 struct clew_capture_info {
 	uint64_t bytes;
 	bool complete;		 /* ended by an index: the recording was not killed */
-	uint64_t damaged_chunks; /* skipped: bad checksum or contents */
+	uint64_t damaged_chunks; /* skipped: bad checksum or contents; all of them once all was read or checked */
 	uint64_t start;		 /* ns, monotonic: when recording was enabled */
 	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
 	unsigned cpus;
 	const struct clew_ledger_row *ledger;
 	size_t ledger_count;
-	const struct clew_gap *gaps;
+	const struct clew_gap *gaps; /* in order of time; those of CLEW_GAP_IN_FILE once all was read or checked */
 	size_t gap_count;
 	const struct clew_clock *clocks;
 	size_t clock_count;
@@ -132,10 +132,17 @@ const char *clew_reader_meta(const struct clew_reader *reader, const char *key);
 
 /*
  * The next record of all streams in order of time (ties: the user stream
- * first, then by CPU; within a stream, the order it was put). The record is the
+ * first, then by CPU; within a stream, the order it was put). Where the file lacks
+ * rows, a GAP record with CLEW_GAP_IN_FILE comes in their place. The record is the
  * reader's and lives until the next call. 1 a record, 0 the end, or -errno.
  */
 int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_record);
+
+/*
+ * Looks whether each chunk is whole, which is quick, so that the info tells what is
+ * damaged and missing; then the reader is at the end.
+ */
+int clew_reader_check(struct clew_reader *reader);
 
 /* Starts over at the first record. */
 int clew_reader_rewind(struct clew_reader *reader);

@@ -46,7 +46,7 @@ enum clew_kind {
 	CLEW_KIND_SOCKET = 9,	  /* struct clew_socket_record */
 	CLEW_KIND_CGROUP = 10,	  /* struct clew_cgroup_record + path */
 	CLEW_KIND_TEXT = 11,	  /* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,	  /* struct clew_gap: made by the drain, never by BPF */
+	CLEW_KIND_GAP = 12,	  /* struct clew_gap: made by the drain or the reader, never by BPF */
 	CLEW_KIND_WAKE = 13,	  /* no record: a wake stamp's row in the ledger */
 	CLEW_KIND_WORK = 14,	  /* struct clew_work: a worker begins an item */
 	CLEW_KIND_BIO = 15,	  /* struct clew_bio */
@@ -584,6 +584,10 @@ struct clew_announce {
 	__u8 event; /* 0 begin, 1 end */
 	__u8 reserved;
 };
+
+/* header.flags of struct clew_gap: made by the capture file's reader; the records were stored, but the file lacks them. */
+#define CLEW_GAP_IN_FILE   0x01
+#define CLEW_GAP_UNCOUNTED (~0ULL) /* its `count`: nobody knows how many, if any */
 
 /* Between the records at `from` and at header.time this CPU lost `count` records. */
 struct clew_gap {

@@ -210,6 +210,14 @@ def loses_little():
     info = answer("info", path)
     missing = killed_at - (info["start"] + info["duration_ns"])
     ok(missing <= (2.5e9 if GUEST else 1.1e9), f"a killed recording lacks {missing / 1e9:.2f} s at its end", "more than a second")
+    waits = answer("waits", path)["waits"]
+    sure = [w for w in waits if w["open"] in ("end", "both") and not w["blind"]]
+    ok(waits and not sure, "no wait is told to last until a killed recording's end as if that were known", sure[:2])
+    sleeper = [w for w in waits if w["comm"] == "sleep" and w["kind"] == "sleep"]
+    long = [w for w in sleeper if not w["blind"] and w["end"] - w["start"] > 10**9]
+    ok(sleeper and not long, "of sleeps of 10 ms none is told as long", long[:2])
+    gaps = info["ledger"]["gaps"]
+    ok(gaps and all(g["missing"] is None and g["lost"] == 0 and g["to"] >= info["start"] + info["duration_ns"] for g in gaps), "what is missing at its end is no loss of the recording", gaps[:3])
     os.unlink(path)
 
 

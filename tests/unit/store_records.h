@@ -6,6 +6,7 @@
 #ifndef STORE_RECORDS_H
 #define STORE_RECORDS_H
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -376,6 +378,45 @@ static inline struct clew_reader *open_reader(const char *path)
 	if (r < 0)
 		fail_msg("%s: %s", path, message);
 	return reader;
+}
+
+/* As clew_reader_next(), but only what is in the file. */
+static inline int next_stored(struct clew_reader *reader, const struct clew_header **ret_record)
+{
+	int r;
+
+	do
+		r = clew_reader_next(reader, ret_record);
+	while (r == 1 && (*ret_record)->kind == CLEW_KIND_GAP && (*ret_record)->flags == CLEW_GAP_IN_FILE);
+	return r;
+}
+
+static inline size_t read_file(const char *path, uint8_t **ret_bytes)
+{
+	struct stat stat;
+	int fd = open(path, O_RDONLY);
+	size_t done = 0;
+
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &stat), 0);
+	*ret_bytes = malloc(stat.st_size + 1);
+	while (done < (size_t)stat.st_size) {
+		ssize_t n = pread(fd, *ret_bytes + done, stat.st_size - done, done);
+
+		assert_true(n > 0);
+		done += n;
+	}
+	close(fd);
+	return done;
+}
+
+static inline void write_file(const char *path, const uint8_t *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
 }
 
 #endif

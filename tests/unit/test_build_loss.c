@@ -62,6 +62,76 @@ static void sleep_over_a_gap(void **state)
 	synthetic_done(&s);
 }
 
+/* A gap that is told after such a sleep has ended leaves of it what one told before would have. */
+static void found_blind_afterwards(void **state)
+{
+	(void)state;
+	for (unsigned round = 0; round < 4; round++) {
+		bool lost = round > 0, late = round > 1;
+		uint32_t drop = round == 3 ? 1u << CLEW_EDGE_WAKE : 0;
+		const struct clew_sleep *sleep;
+		const struct clew_edge *list;
+		struct synthetic s = {0};
+		struct clew_trace *t;
+		size_t edges;
+
+		threads(&s, 4);
+		identify(&s, (struct identity){.task = 5, .comm = "kworker"});
+		SWITCH(&s, .at = 1600, .cpu = 4, .prev = IDLE, .next = 5);
+		sleeps(&s, 2000, 1, 1, wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x10, 102));
+		BIO(&s, 2020, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20, .task = 3, .inode = 55);
+		REQUEST(&s, 2030, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20,
+			.allocated = 2021, .task = 3);
+		sleeps(&s, 2100, 2, 3, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
+		sleeps(&s, 2200, 3, 4, wait_in(SYS_fsync));
+		WORK(&s, 2600, .work = 0x71, .function = 0x4000, .queued = 2500, .worker = 5, .queuer = 2, .context = CLEW_WAKE_TASK);
+		if (lost && !late)
+			gap(&s, 0, 2300, 2700);
+		REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096, .device = 254u << 20, .allocated = 2021);
+		comes(&s, 3100, 2, 3,
+		      interrupted(3010, CLEW_WAKE_SOFTIRQ, (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = 0x9000}));
+		comes(&s, 3200, 1, 1, (struct woken){.at = 3150, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE});
+		comes(&s, 3300, 3, 4, (struct woken){.at = 3250, .by = 5});
+		sleeps(&s, 5000, 1, 1, wait_in(SYS_pause)); /* after it */
+		comes(&s, 5100, 1, 1, (struct woken){.at = 5050, .by = 2});
+		if (late)
+			gap(&s, 0, 2300, 4000);
+		t = synthetic_trace(&s, 6000, drop);
+		assert_sane(t);
+		list = clew_trace_edges(t, &edges);
+
+		sleep = sleep_of(t, 1, 0);
+		assert_int_equal(sleep->blind, lost);
+		assert_int_equal(sleep->holder_count, !lost);
+		assert_int_equal(sleep->edge_type, drop ? -1 : lost ? CLEW_EDGE_WAKE : CLEW_EDGE_UNLOCK);
+		assert_int_equal(sleep->ended_by, 2);
+		assert_int_equal(sleep->from, drop ? 0 : 2);
+		assert_int_equal(sleep->from_at, drop ? 0 : 3150);
+
+		sleep = sleep_of(t, 3, 0);
+		assert_int_equal(sleep->blind, lost);
+		assert_int_equal(sleep->edge_type, lost ? -1 : CLEW_EDGE_REQUEST);
+		assert_int_equal(sleep->link_count, !lost);
+		assert_int_equal(sleep->from, lost ? 0 : 3);
+
+		/* The worker woke it, whoever asked it to. */
+		sleep = sleep_of(t, 4, 0);
+		assert_int_equal(sleep->blind, lost);
+		assert_int_equal(sleep->edge_type, drop ? -1 : lost ? CLEW_EDGE_WAKE : CLEW_EDGE_WORK);
+		assert_int_equal(sleep->link_count, !lost);
+		assert_int_equal(sleep->ended_by, lost ? 5 : 2);
+		assert_int_equal(sleep->from, drop ? 0 : lost ? 5 : 2);
+
+		/* The work item's own way to its worker was seen. */
+		assert_int_equal(edges, drop ? 1 : lost ? 4 : 5);
+		for (size_t i = 0; i < edges; i++)
+			if (lost && list[i].ends_sleep)
+				assert_int_equal(list[i].type, CLEW_EDGE_WAKE);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 /* Without any gap told, a CPU's chain of records shows that some are missing. */
 static void broken_chains(void **state)
 {
@@ -317,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gap_on_the_cpu),
 		cmocka_unit_test(sleep_over_a_gap),
+		cmocka_unit_test(found_blind_afterwards),
 		cmocka_unit_test(broken_chains),
 		cmocka_unit_test(births_and_deaths_lost),
 		cmocka_unit_test(nonsense),

@@ -304,7 +304,7 @@ static void expect_agreement(const char *path)
 	python = popen(command, "r");
 	assert_non_null(python);
 	reader = open_reader(path);
-	while ((r = clew_reader_next(reader, &record)) == 1) {
+	while ((r = next_stored(reader, &record)) == 1) {
 		FILE *line = open_memstream(&ours, &ours_size);
 
 		show(line, (const union any_record *)record);
@@ -529,7 +529,7 @@ static void test_reads_a_later_file(void **state)
 	reader = open_reader(path);
 	assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT], 2);
 	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 0);
-	assert_int_equal(clew_reader_next(reader, &record), 1);
+	assert_int_equal(next_stored(reader, &record), 1);
 	life = (const struct clew_life *)record;
 	assert_int_equal(record->time, 1000);
 	assert_int_equal(record->kind, CLEW_KIND_EXIT);
@@ -537,12 +537,12 @@ static void test_reads_a_later_file(void **state)
 	assert_int_equal(life->task, 11);
 	assert_int_equal(life->other, 0);
 	assert_int_equal(life->value, 7);
-	assert_int_equal(clew_reader_next(reader, &record), 1);
+	assert_int_equal(next_stored(reader, &record), 1);
 	life = (const struct clew_life *)record;
 	assert_int_equal(record->time, 1010);
 	assert_int_equal(life->task, 19);
 	assert_int_equal(life->value, 8);
-	assert_int_equal(clew_reader_next(reader, &record), 0);
+	assert_int_equal(next_stored(reader, &record), 0);
 	clew_reader_close(reader);
 	unlink(path);
 }

@@ -4,44 +4,14 @@
  * each row once, and the rest is said; what is no capture is refused in words.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "store_records.h"
 
 #include "store/chunk.h"
-
-static size_t read_file(const char *path, uint8_t **ret_bytes)
-{
-	struct stat stat;
-	int fd = open(path, O_RDONLY);
-	size_t done = 0;
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &stat), 0);
-	*ret_bytes = malloc(stat.st_size + 1);
-	while (done < (size_t)stat.st_size) {
-		ssize_t n = pread(fd, *ret_bytes + done, stat.st_size - done, done);
-
-		assert_true(n > 0);
-		done += n;
-	}
-	close(fd);
-	return done;
-}
-
-static void write_file(const char *path, const uint8_t *bytes, size_t size)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, size), size);
-	close(fd);
-}
 
 /* EXIT records whose `value` counts up: easy to see what is missing. */
 static void put_numbered(struct clew_writer *writer, unsigned stream, uint64_t number)
@@ -61,7 +31,7 @@ static void expect_numbered(struct clew_reader *reader, uint64_t counts[2], uint
 
 	memset(counts, 0, 2 * sizeof(*counts));
 	memset(next, 0, 2 * sizeof(*next));
-	while ((r = clew_reader_next(reader, &record)) == 1) {
+	while ((r = next_stored(reader, &record)) == 1) {
 		const struct clew_life *life = (const struct clew_life *)record;
 
 		assert_int_equal(record->kind, CLEW_KIND_EXIT);
@@ -280,6 +250,212 @@ static void test_flipped(void **state)
 	free(bytes);
 }
 
+/* Flips a bit in the nth chunk of a stream's records that the file holds. */
+static void damage(uint8_t *bytes, size_t size, unsigned stream, unsigned nth)
+{
+	static const uint32_t magic = STORE_CHUNK_MAGIC;
+	struct store_chunk_header header;
+
+	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic))); at++) {
+		memcpy(&header, at, sizeof(header));
+		if (header.kind != STORE_CHUNK_RECORDS || header.stream != stream || nth--)
+			continue;
+		at[sizeof(header) + header.size / 2] ^= 4;
+		return;
+	}
+	fail_msg("no such chunk");
+}
+
+/* Reads all; returns the reader's own gaps, which have to be the same in a second pass and in its info. */
+static size_t own_gaps(struct clew_reader *reader, struct clew_gap gaps[8])
+{
+	const struct clew_capture_info *info = clew_reader_info(reader);
+	const struct clew_header *record;
+	size_t count = 0, told = 0;
+	uint64_t time = 0;
+
+	for (unsigned pass = 0; pass < 2; pass++) {
+		size_t again = 0;
+
+		while (clew_reader_next(reader, &record) == 1) {
+			assert_true(record->time >= time);
+			time = record->time;
+			if (record->kind != CLEW_KIND_GAP)
+				continue;
+			assert_int_equal(record->flags, CLEW_GAP_IN_FILE);
+			assert_true(again < 8);
+			if (pass)
+				assert_memory_equal(&gaps[again], record, sizeof(gaps[0]));
+			else
+				memcpy(&gaps[count++], record, sizeof(gaps[0]));
+			again++;
+		}
+		assert_int_equal(again, count);
+		for (size_t i = told = 0; i < info->gap_count; i++)
+			told += info->gaps[i].header.flags == CLEW_GAP_IN_FILE;
+		assert_int_equal(told, count);
+		if (!pass)
+			assert_int_equal(clew_reader_rewind(reader), 0);
+		time = 0;
+	}
+	/* Without reading the records, too. */
+	assert_int_equal(clew_reader_check(reader), 0);
+	assert_int_equal(info->gap_count, told);
+	for (size_t i = 0; i < count; i++)
+		assert_memory_equal(&gaps[i], &info->gaps[i], sizeof(gaps[0]));
+	return count;
+}
+
+static void expect_gap(const struct clew_gap *gap, unsigned cpu, uint64_t from, uint64_t to, uint64_t count)
+{
+	assert_int_equal(gap->header.cpu, cpu);
+	assert_int_equal(gap->from, from);
+	assert_int_equal(gap->header.time, to);
+	assert_int_equal(gap->count, count);
+}
+
+static uint64_t time_of(uint64_t number)
+{
+	return 1000000 + number * 100;
+}
+
+#define CHUNKED_END 5000000
+
+/* CPU 0: 500 rows in chunks of 100; CPU 1: 500 rows in one chunk; one row of user space at the times of numbers 10, 250 and 490, a chunk
+ * each. */
+static struct clew_writer *write_chunked(const char *path)
+{
+	struct clew_writer *writer = open_writer(path, 4, true);
+
+	assert_int_equal(clew_writer_meta(writer, "start", "900000"), 0);
+	for (uint64_t number = 0; number < 500; number++) {
+		put_numbered(writer, 0, number);
+		put_numbered(writer, 1, number);
+		if (number % 100 == 99)
+			assert_int_equal(clew_writer_flush(writer, 0, 1, 0), 0);
+		if (number % 240 == 10) {
+			put_numbered(writer, CLEW_STREAM_USER, number);
+			assert_int_equal(clew_writer_flush(writer, CLEW_STREAM_USER, 1, 0), 0);
+		}
+	}
+	assert_int_equal(clew_writer_flush(writer, 1, 1, 0), 0);
+	return writer;
+}
+
+/* Of a file that was ended it is known how many rows are missing, and between which times. */
+static void test_missing(void **state)
+{
+	static const struct {
+		unsigned stream, chunk;
+		uint64_t from, to, count;
+	} cases[] = {
+		{0, 0, 900000, 1010000, 100},
+		{0, 2, 1019900, 1030000, 100},
+		{0, 4, 1039900, CHUNKED_END, 100},
+		{1, 0, 900000, CHUNKED_END, 500},
+		{CLEW_STREAM_USER, 0, 1001000, 1001000, 1},
+		{CLEW_STREAM_USER, 1, 1025000, 1025000, 1},
+		{CLEW_STREAM_USER, 2, 1049000, 1049000, 1},
+	};
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	struct clew_gap gaps[8];
+	uint8_t *bytes;
+	char path[64];
+	size_t size;
+
+	(void)state;
+	temporary_path(path);
+	writer = write_chunked(path);
+	assert_int_equal(clew_writer_meta(writer, "end", "5000000"), 0);
+	assert_int_equal(clew_writer_close(writer), 0);
+	size = read_file(path, &bytes);
+	reader = open_reader(path);
+	assert_true(clew_reader_info(reader)->complete);
+	assert_int_equal(own_gaps(reader, gaps), 0);
+	clew_reader_close(reader);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint8_t *damaged = malloc(size);
+
+		memcpy(damaged, bytes, size);
+		damage(damaged, size, cases[i].stream, cases[i].chunk);
+		write_file(path, damaged, size);
+		free(damaged);
+		reader = open_reader(path);
+		assert_int_equal(own_gaps(reader, gaps), 1);
+		assert_int_equal(clew_reader_info(reader)->damaged_chunks, 1);
+		expect_gap(&gaps[0], cases[i].stream, cases[i].from, cases[i].to, cases[i].count);
+		clew_reader_close(reader);
+	}
+	/* Two in a row are one gap. */
+	damage(bytes, size, 0, 2);
+	damage(bytes, size, 0, 1);
+	write_file(path, bytes, size);
+	reader = open_reader(path);
+	assert_int_equal(own_gaps(reader, gaps), 1);
+	expect_gap(&gaps[0], 0, time_of(99), time_of(300), 200);
+	clew_reader_close(reader);
+	unlink(path);
+	free(bytes);
+}
+
+/* What a recording that was killed leaves is not known to be all that its streams had. */
+static void test_missing_at_end(void **state)
+{
+	const uint64_t late = 30000000; /* number: 3 s after the others */
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	struct clew_gap gaps[8];
+	uint8_t *bytes;
+	char path[64], killed[64];
+	size_t size;
+
+	(void)state;
+	temporary_path(path);
+	temporary_path(killed);
+	writer = write_chunked(path);
+	assert_int_equal(clew_writer_meta(writer, "cpus", "4"), 0);
+	assert_int_equal(clew_writer_meta(writer, "topology", "0 0 0 0\n1 0 0 1\n2 0 0 2\n3 -1 -1 -1\n"), 0);
+	put_numbered(writer, 1, late - 10000);
+	put_numbered(writer, 2, late);
+	assert_int_equal(clew_writer_flush(writer, 1, 1, 0), 0);
+	assert_int_equal(clew_writer_flush(writer, 2, 1, 0), 0);
+	/* What encodes and what writes are threads of their own. */
+	for (unsigned wait = 0; wait < 2000; wait++) {
+		size = read_file(path, &bytes);
+		write_file(killed, bytes, size);
+		reader = NULL;
+		if (clew_reader_open(killed, &reader, (char[200]){0}, 200) == 0 && clew_reader_info(reader)->counts[CLEW_KIND_EXIT] == 1005)
+			break;
+		clew_reader_close(reader);
+		reader = NULL;
+		free(bytes);
+		usleep(5000);
+	}
+	assert_non_null(reader);
+	assert_int_equal(clew_writer_close(writer), 0);
+	assert_false(clew_reader_info(reader)->complete);
+	assert_int_equal(own_gaps(reader, gaps), 3);
+	/* An idle CPU's silence is believed until shortly before the end. */
+	expect_gap(&gaps[0], 0, time_of(late) - 2000000000, time_of(late), CLEW_GAP_UNCOUNTED);
+	expect_gap(&gaps[1], 1, time_of(late - 10000), time_of(late), CLEW_GAP_UNCOUNTED);
+	expect_gap(&gaps[2], 2, time_of(late), time_of(late), CLEW_GAP_UNCOUNTED);
+	clew_reader_close(reader);
+
+	/* But not where more is missing than a kill leaves out; and a CPU may have lost all. */
+	damage(bytes, size, 2, 0);
+	write_file(path, bytes, size);
+	reader = open_reader(path);
+	assert_int_equal(own_gaps(reader, gaps), 3);
+	expect_gap(&gaps[0], CLEW_STREAM_USER, 900000, time_of(late - 10000), CLEW_GAP_UNCOUNTED);
+	expect_gap(&gaps[1], 0, time_of(499), time_of(late - 10000), CLEW_GAP_UNCOUNTED);
+	expect_gap(&gaps[2], 1, time_of(late - 10000), time_of(late - 10000), CLEW_GAP_UNCOUNTED);
+	clew_reader_close(reader);
+	unlink(killed);
+	unlink(path);
+	free(bytes);
+}
+
 static void refuse(const char *path, int error, const char *words)
 {
 	struct clew_reader *reader;
@@ -418,12 +594,13 @@ static void test_pipe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed),	    cmocka_unit_test(test_killed_while_replacing),
-		cmocka_unit_test(test_killed_sync), cmocka_unit_test(test_sync_appends_only),
-		cmocka_unit_test(test_truncated),   cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_foreign),	    cmocka_unit_test(test_empty_capture),
-		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_unwritable),
-		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_killed),	       cmocka_unit_test(test_killed_while_replacing),
+		cmocka_unit_test(test_killed_sync),    cmocka_unit_test(test_sync_appends_only),
+		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_foreign),	       cmocka_unit_test(test_empty_capture),
+		cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_unwritable),
+		cmocka_unit_test(test_pipe),	       cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_missing_at_end),
 	};
 
 	return cmocka_run_group_tests_name("store_recover", tests, NULL, NULL);

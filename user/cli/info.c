@@ -71,6 +71,18 @@ static void json_counts(struct clew_json *json, const struct clew_ledger_row *ro
 	clew_json_unsigned(json, "missed", row->missed);
 }
 
+/* Lost while recording, or in the file since. */
+static void json_lost(struct clew_json *json, const struct clew_gap *gap)
+{
+	bool in_file = gap->header.flags & CLEW_GAP_IN_FILE;
+
+	clew_json_unsigned(json, "lost", in_file ? 0 : gap->count);
+	if (gap->count == CLEW_GAP_UNCOUNTED)
+		clew_json_null(json, "missing");
+	else
+		clew_json_unsigned(json, "missing", in_file ? gap->count : 0);
+}
+
 static void json_ledger(struct clew_json *json, const struct clew_capture_info *info)
 {
 	struct clew_ledger_sum sum;
@@ -78,6 +90,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 	clew_ledger_add_up(info, &sum);
 	clew_json_object(json, "ledger");
 	json_counts(json, &sum.total);
+	clew_json_unsigned(json, "missing", sum.missing);
 	clew_json_bool(json, "balanced", sum.balanced);
 	clew_json_array(json, "by");
 	for (size_t i = 0; i < info->ledger_count; i++) {
@@ -94,7 +107,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 		clew_json_signed(json, "cpu", cpu_of(info->gaps[i].header.cpu));
 		clew_json_unsigned(json, "from", info->gaps[i].from);
 		clew_json_unsigned(json, "to", info->gaps[i].header.time);
-		clew_json_unsigned(json, "lost", info->gaps[i].count);
+		json_lost(json, &info->gaps[i]);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
@@ -234,10 +247,15 @@ static void print_gaps(const struct clew_capture_info *info)
 		uint64_t to = gap->header.time > info->start ? gap->header.time - info->start : 0;
 
 		if (gap->header.cpu == CLEW_STREAM_USER)
-			fputs("  user ", stdout);
+			fputs(gap->count == CLEW_GAP_UNCOUNTED ? "  CPUs without a record" : "  user ", stdout);
 		else
 			printf("  CPU %u", gap->header.cpu);
-		printf(" from +%s to +%s: %" PRIu64 " records lost\n", CLEW_DURATION(from), CLEW_DURATION(to), (uint64_t)gap->count);
+		printf(" from +%s to +%s: ", CLEW_DURATION(from), CLEW_DURATION(to));
+		if (gap->count == CLEW_GAP_UNCOUNTED)
+			puts("cut off, what came then is missing from the file");
+		else
+			printf("%" PRIu64 " records %s\n", (uint64_t)gap->count,
+			       gap->header.flags & CLEW_GAP_IN_FILE ? "missing from the file" : "lost");
 	}
 	if (info->gap_count > MOST_SHOWN)
 		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);
@@ -276,7 +294,7 @@ int clew_command_info(int argc, char **argv)
 	const struct clew_capture_info *info;
 	struct source source;
 	char **operands;
-	int status;
+	int status, r;
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
@@ -287,6 +305,8 @@ int clew_command_info(int argc, char **argv)
 	if (!info)
 		status = clew_fail(CLEW_EXIT_INPUT, "%s: no capture was recorded for this trace: `clew dump` shows what is in it",
 				   operands[0]);
+	else if (source.reader && (r = clew_reader_check(source.reader)) < 0)
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: %s while reading the capture", operands[0], strerror(-r));
 	else if (values.json)
 		print_json(&source, info);
 	else

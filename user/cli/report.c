@@ -311,6 +311,14 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 	struct clew_ledger_row *total = &ret_sum->total;
 
 	memset(ret_sum, 0, sizeof(*ret_sum));
+	for (size_t i = 0; i < info->gap_count; i++) {
+		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
+			continue;
+		if (info->gaps[i].count == CLEW_GAP_UNCOUNTED)
+			ret_sum->uncounted = true;
+		else
+			ret_sum->missing += info->gaps[i].count;
+	}
 	/* A capture without a ledger was cut off before its first: nothing vouches for it. */
 	ret_sum->balanced = info->ledger_count > 0;
 	for (size_t i = 0; i < info->ledger_count; i++) {
@@ -386,8 +394,10 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		fputs(", the recording was cut off", out);
 	if (info->damaged_chunks)
 		fprintf(out, ", %" PRIu64 " damaged chunks skipped", info->damaged_chunks);
+	if (sum.missing)
+		fprintf(out, ", %" PRIu64 " records missing from the file%s", sum.missing, sum.uncounted ? " at least" : "");
 	if (!sum.total.lost && !sum.total.missed)
-		fputs(", nothing lost", out);
+		fputs(sum.missing || !info->complete ? ", nothing lost while recording" : ", nothing lost", out);
 	else
 		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum.total.lost, sum.total.missed);
 	if (gaps && first) {
@@ -398,7 +408,7 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 			fprintf(out, "on CPU %u ", first->header.cpu);
 		fprintf(out, "from +%s to +%s: what this says of them may be wrong",
 			CLEW_DURATION(first->from > start ? first->from - start : 0), CLEW_DURATION(first->header.time - start));
-	} else if (sum.total.lost) {
+	} else if (sum.total.lost || sum.missing) {
 		fputs(", none of it here", out);
 	}
 	putc('\n', out);

@@ -42,7 +42,9 @@ int clew_selection_check(struct clew_selection *selection, const struct clew_tra
 /* The ledger's rows added up. */
 struct clew_ledger_sum {
 	struct clew_ledger_row total;
-	bool balanced; /* each row does */
+	bool balanced;	  /* each row does */
+	uint64_t missing; /* stored, but the file lacks them */
+	bool uncounted;	  /* or more */
 };
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum);
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row);

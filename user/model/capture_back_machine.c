@@ -164,6 +164,18 @@ static int take_file_gap(struct back *back, const uint64_t *numbers)
 	return 0;
 }
 
+/* Which of the gaps before it are of records that the file lacks. */
+static int take_missing(struct back *back, const uint64_t *numbers)
+{
+	struct clew_capture_info *info = info_of(back);
+
+	if (!info)
+		return -ENOMEM;
+	if (numbers[0] < info->gap_count)
+		((struct clew_gap *)(uintptr_t)info->gaps)[numbers[0]].header.flags = CLEW_GAP_IN_FILE;
+	return 0;
+}
+
 static int take_gap(struct back *back, const uint64_t *numbers)
 {
 	struct clew_gap gap = gap_of(numbers);
@@ -322,7 +334,7 @@ static int take_attribute(struct back *back, const char *key, const char *value)
 	} rows[] = {{"capture", 2, take_extent},	{"lost", 4, take_gap},
 		    {"capture.file", 6, take_file},	{"capture.cost", 3, take_cost},
 		    {"capture.ledger", 9, take_ledger}, {"capture.clocks", 3, take_clock},
-		    {"capture.gaps", 4, take_file_gap}};
+		    {"capture.gaps", 4, take_file_gap}, {"capture.missing", 1, take_missing}};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (!strcmp(rows[i].key, key))

@@ -164,6 +164,13 @@ static void describe_info(struct pairs *pairs, const struct clew_capture_info *i
 	for (size_t i = 0; i < info->clock_count; i++)
 		ROW(pairs, i == 0, info->clocks[i].monotonic, info->clocks[i].boot, info->clocks[i].wall);
 	add_gaps(pairs, "capture.gaps", info->gaps, info->gap_count);
+	for (size_t i = 0, missing = 0; i < info->gap_count; i++) {
+		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
+			continue;
+		if (!missing)
+			pairs_begin(pairs, "capture.missing");
+		ROW(pairs, !missing++, i);
+	}
 }
 
 static int compare_slots(const void *left, const void *right)

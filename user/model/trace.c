@@ -190,6 +190,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start, str
 		return -ENOMEM;
 	sink = trace_sink(trace);
 	trace->start = trace->end = start;
+	trace->drop_types = builder_options.drop_types;
 	trace->runs.item = sizeof(struct clew_run);
 	trace->sleeps.item = sizeof(struct clew_sleep);
 	trace->readies.item = sizeof(struct clew_ready);

@@ -142,6 +142,36 @@ static int compare_gaps(const void *left, const void *right)
 }
 
 /*
+ * Takes back what was concluded from how a sleep began: its end may be another's. What
+ * is left is what the builder gives a sleep that it knows to be blind: the wake as
+ * stamped, if a task made it.
+ */
+static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep)
+{
+	const struct clew_link *first = sleep->link_count ? &sleep->links[0] : NULL;
+	uint32_t waker = CLEW_NO_TASK;
+
+	if (sleep->raw_end && (sleep->context == CLEW_WAKE_TASK || sleep->context == CLEW_WAKE_WORK)) {
+		/* With a work item or a packet it says who was behind that. */
+		waker = sleep->ended_by;
+		if (first && first->kind == CLEW_LINK_WORK)
+			waker = first->worker;
+		else if (first && first->kind == CLEW_LINK_PACKET)
+			waker = CLEW_NO_TASK;
+	}
+	sleep->blind = true;
+	sleep->holders = NULL;
+	sleep->holder_count = 0;
+	sleep->links = NULL;
+	sleep->link_count = sleep->and_count = 0;
+	sleep->ended_by = waker;
+	sleep->edge_type = waker != CLEW_NO_TASK && !(trace->drop_types & 1u << CLEW_EDGE_WAKE) ? CLEW_EDGE_WAKE : -1;
+	sleep->edge_evidence = CLEW_EVIDENCE_EXACT;
+	sleep->from = sleep->edge_type < 0 ? CLEW_NO_TASK : waker;
+	sleep->from_at = sleep->edge_type < 0 ? 0 : sleep->raw_end;
+}
+
+/*
  * A gap is told when it is over, often after sleeps that began in it have ended
  * elsewhere: those are blind too, as they may have run and slept anew unseen.
  */
@@ -161,7 +191,8 @@ void trace_blind_sleeps(struct clew_trace *trace)
 		for (; at < trace->gaps.count && gaps[at].from <= sleep->start; at++)
 			if (gaps[at].header.time > gaps[longest].header.time)
 				longest = at;
-		if ((at > 0 && gaps[longest].header.time > sleep->start) || (at < trace->gaps.count && gaps[at].from < end))
-			sleep->blind = true;
+		if (!sleep->blind &&
+		    ((at > 0 && gaps[longest].header.time > sleep->start) || (at < trace->gaps.count && gaps[at].from < end)))
+			doubt_sleep(trace, sleep);
 	}
 }

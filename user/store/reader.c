@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The reader: what a capture says of itself, and its records, all streams
- * merged by time. One decoded chunk a stream is in memory.
+ * merged by time. One decoded chunk a stream is in memory. Where a stream's rows
+ * are missing from the file, a GAP record of the reader's own stands for them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@
 #define MEMORY_MIN   (256ull << 20)
 #define MEMORY_RATIO 256
 
+/* ns: a recording that was killed lacks no row older than this as of its latest one. The writer promises less than half of it. */
+#define KILL_LACKS 2000000000ull
+
 struct cursor {
 	uint16_t stream;
 	uint32_t order; /* of streams at the same time */
@@ -22,6 +26,14 @@ struct cursor {
 	size_t at; /* the entry to load next */
 	struct store_rows rows;
 	const struct clew_header *record;
+	bool absent;			/* stands for CPUs that have no stream */
+	uint64_t row;			/* number that its next row has if none is missing */
+	uint64_t missing;		/* rows, since the last one that was there */
+	uint64_t last_time;		/* of that one, or when recording began */
+	uint64_t lost_from;		/* of the rows in chunks that turned out damaged, 0 none .. */
+	uint64_t lost_until;		/* .. to this time */
+	struct clew_gap gap;		/* handed out where rows are missing .. */
+	const struct clew_header *held; /* .. and this record after it */
 };
 
 struct pair {
@@ -44,7 +56,8 @@ struct clew_reader {
 	size_t cursor_count;
 	struct cursor **heap; /* the earliest record first */
 	size_t heap_count;
-	bool taken; /* the first record of the heap was handed out */
+	bool taken;  /* the first record of the heap was handed out */
+	bool checks; /* chunks are looked at whether they are whole, and not decoded */
 };
 
 /* Makes room for one more element; arrays double at powers of two. */
@@ -206,33 +219,131 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 
 /* ---- streams ---- */
 
-/* Loads the cursor's next chunk that can be; without one its record is NULL. */
-static int load(struct clew_reader *reader, struct cursor *cursor, bool count_damage)
+/* Reads a chunk and decodes it. -EBADMSG: damaged. */
+static int read_rows(struct clew_reader *reader, const struct store_index_entry *entry, struct store_rows *rows)
 {
-	cursor->record = NULL;
-	while (cursor->at < cursor->end && !cursor->record) {
-		struct store_chunk_header header;
-		int r;
+	struct store_chunk_header header;
+	int r = store_file_read(&reader->file, entry, &header);
 
-		r = store_file_read(&reader->file, &reader->file.entries[cursor->at++], &header);
-		if (r == 0)
-			r = store_decode(reader->decoder, &header, reader->file.payload, &cursor->rows);
+	return r < 0 || reader->checks ? r : store_decode(reader->decoder, &header, reader->file.payload, rows);
+}
+
+static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
+{
+	struct clew_gap *gaps = one_more(reader->gaps, reader->info.gap_count, sizeof(*gaps));
+
+	if (!gaps)
+		return -ENOMEM;
+	reader->info.gaps = reader->gaps = gaps;
+	gaps[reader->info.gap_count++] = *gap;
+	return 0;
+}
+
+/* Puts a GAP of the reader's own before the cursor's record. */
+static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t from, uint64_t to, uint64_t count)
+{
+	cursor->gap = (struct clew_gap){
+		.header = {.time = to, .cpu = cursor->stream, .kind = CLEW_KIND_GAP, .flags = CLEW_GAP_IN_FILE},
+		.from = from < to ? from : to,
+		.count = count,
+	};
+	cursor->held = cursor->record;
+	cursor->record = &cursor->gap.header;
+	cursor->missing = cursor->lost_from = cursor->lost_until = 0;
+	return add_gap(reader, &cursor->gap);
+}
+
+/* The user stream is silent for long: of its rows only those whose times are known from the index are missing at a known time. */
+static int put_gap_between(struct clew_reader *reader, struct cursor *cursor, uint64_t next)
+{
+	if (cursor->stream == CLEW_STREAM_USER && cursor->lost_from)
+		return put_gap(reader, cursor, cursor->lost_from, cursor->lost_until < next ? cursor->lost_until : next, cursor->missing);
+	return put_gap(reader, cursor, cursor->last_time, next, cursor->missing);
+}
+
+/*
+ * What may be missing after a stream's last row. Of a capture that was not ended
+ * nobody knows: its CPU was idle, or what it did was not written yet. The time from
+ * there to the capture's end is a gap then, lest what was true last seems to hold on;
+ * but no more of it than a kill leaves out, lest one idle CPU blind all others for
+ * long. A file that is torn besides (a copy cut short, a full disk) may lack anything.
+ * The stream that ends last has its gap too, of no length: who slept then may have
+ * been woken long before, as that is told only when he runs.
+ */
+static int put_gap_at_end(struct clew_reader *reader, struct cursor *cursor)
+{
+	uint64_t from = cursor->last_time, end = reader->info.end;
+
+	if (cursor->at > cursor->first) {
+		const struct store_index_entry *last = &reader->file.entries[cursor->end - 1];
+
+		cursor->missing += last->row + last->rows - cursor->row;
+	}
+	if (cursor->stream == CLEW_STREAM_USER && !cursor->absent)
+		return cursor->missing ? put_gap_between(reader, cursor, end) : 0;
+	if (reader->file.complete)
+		return cursor->missing ? put_gap(reader, cursor, from, from < end ? end : from, cursor->missing) : 0;
+	if (!reader->file.torn && !cursor->missing && end > KILL_LACKS && from < end - KILL_LACKS)
+		from = end - KILL_LACKS;
+	return put_gap(reader, cursor, from, from < end ? end : from, CLEW_GAP_UNCOUNTED);
+}
+
+/* Loads the cursor's next chunk that can be, and finds what is missing before it; at the stream's end the record is NULL. */
+static int load(struct clew_reader *reader, struct cursor *cursor)
+{
+	const struct store_index_entry *entry;
+	int r;
+
+	cursor->record = NULL;
+	while (cursor->at < cursor->end) {
+		entry = &reader->file.entries[cursor->at++];
+		r = read_rows(reader, entry, &cursor->rows);
 		if (r == -EBADMSG) {
-			reader->info.damaged_chunks += count_damage;
+			reader->info.damaged_chunks++;
+			cursor->lost_from = cursor->lost_from ? cursor->lost_from : entry->first_time;
+			cursor->lost_until = entry->last_time;
 			continue;
 		}
 		if (r < 0)
 			return r;
-		cursor->record = store_rows_next(&cursor->rows);
+		cursor->missing += entry->row - cursor->row;
+		cursor->row = entry->row + entry->rows;
+		cursor->record = reader->checks ? NULL : store_rows_next(&cursor->rows);
+		if (cursor->missing && (cursor->record || reader->checks))
+			r = put_gap_between(reader, cursor, reader->checks ? entry->first_time : cursor->record->time);
+		if (!cursor->missing)
+			cursor->last_time = entry->last_time;
+		if (r < 0 || (cursor->record && !reader->checks))
+			return r;
 	}
-	return 0;
+	return put_gap_at_end(reader, cursor);
+}
+
+static int advance(struct clew_reader *reader, struct cursor *cursor)
+{
+	if (cursor->record == &cursor->gap.header) {
+		cursor->record = cursor->held;
+		return 0;
+	}
+	cursor->record = store_rows_next(&cursor->rows);
+	return cursor->record ? 0 : load(reader, cursor);
+}
+
+static struct cursor *add_cursor(struct clew_reader *reader, const struct cursor *cursor)
+{
+	struct cursor *cursors = one_more(reader->cursors, reader->cursor_count, sizeof(*cursors));
+
+	if (!cursors)
+		return NULL;
+	reader->cursors = cursors;
+	cursors[reader->cursor_count] = *cursor;
+	return &cursors[reader->cursor_count++];
 }
 
 static int make_cursors(struct clew_reader *reader, char *message, size_t message_size)
 {
 	struct store_file *file = &reader->file;
 	uint64_t most = MEMORY_MIN + MEMORY_RATIO * file->size, need = 0;
-	struct cursor *cursors;
 
 	for (size_t i = file->records, end; i < file->count; i = end) {
 		uint16_t stream = file->entries[i].stream;
@@ -246,27 +357,58 @@ static int make_cursors(struct clew_reader *reader, char *message, size_t messag
 			snprintf(message, message_size, "claims more records than a capture of its size can have");
 			return -EINVAL;
 		}
-		cursors = one_more(reader->cursors, reader->cursor_count, sizeof(*cursors));
-		if (!cursors)
+		if (!add_cursor(reader, &(struct cursor){
+						.stream = stream,
+						.order = stream == CLEW_STREAM_USER ? 0 : stream + 1u,
+						.first = i,
+						.end = end,
+						.at = i,
+					}))
 			return -ENOMEM;
-		reader->cursors = cursors;
-		cursors[reader->cursor_count++] = (struct cursor){
-			.stream = stream,
-			.order = stream == CLEW_STREAM_USER ? 0 : stream + 1u,
-			.first = i,
-			.end = end,
-			.at = i,
-		};
 	}
+	/* One more may be for CPUs without a stream. */
 	reader->heap = malloc((reader->cursor_count + 1) * sizeof(*reader->heap));
 	return reader->heap ? 0 : -ENOMEM;
+}
+
+/* How many CPUs there were, by the topology; those that were off have no core. */
+static unsigned count_online(const struct clew_reader *reader)
+{
+	const char *at = clew_reader_meta(reader, "topology");
+	unsigned online = 0;
+	int core, size = 0;
+
+	for (; at && sscanf(at, "%*u %*d %*d %d%n", &core, &size) == 1; at += size)
+		online += core >= 0;
+	return online ? online : reader->info.cpus;
+}
+
+/* Of a CPU without a stream, an incomplete capture may lack the rows as well. */
+static int make_absent_cursor(struct clew_reader *reader)
+{
+	unsigned streams = 0;
+
+	for (size_t i = 0; i < reader->cursor_count; i++)
+		streams += reader->cursors[i].stream != CLEW_STREAM_USER;
+	if (reader->file.complete || streams >= count_online(reader))
+		return 0;
+	return add_cursor(reader, &(struct cursor){.stream = CLEW_STREAM_USER, .absent = true}) ? 0 : -ENOMEM;
 }
 
 static int compare_gaps(const void *a, const void *b)
 {
 	const struct clew_gap *x = a, *y = b;
 
-	return x->header.time < y->header.time ? -1 : x->header.time > y->header.time;
+	if (x->header.time != y->header.time)
+		return x->header.time < y->header.time ? -1 : 1;
+	/* The user stream comes first. */
+	return (uint16_t)(x->header.cpu + 1) - (uint16_t)(y->header.cpu + 1);
+}
+
+static void sort_gaps(struct clew_reader *reader)
+{
+	if (reader->info.gap_count)
+		qsort(reader->gaps, reader->info.gap_count, sizeof(*reader->gaps), compare_gaps);
 }
 
 /* Collects the GAP records from the chunks that have any. */
@@ -276,31 +418,42 @@ static int collect_gaps(struct clew_reader *reader)
 		struct cursor *cursor = &reader->cursors[i];
 
 		for (size_t at = cursor->first; at < cursor->end; at++) {
-			struct cursor one = {.at = at, .end = at + 1, .rows = cursor->rows};
+			const struct clew_header *record;
 			int r;
 
 			if (!(reader->file.entries[at].kinds & (1u << CLEW_KIND_GAP)))
 				continue;
-			r = load(reader, &one, false);
-			cursor->rows = one.rows;
+			r = read_rows(reader, &reader->file.entries[at], &cursor->rows);
+			if (r == -EBADMSG)
+				continue;
 			if (r < 0)
 				return r;
-			for (const struct clew_header *record = one.record; record; record = store_rows_next(&cursor->rows)) {
-				struct clew_gap *gaps;
+			while ((record = store_rows_next(&cursor->rows))) {
+				struct clew_gap gap;
 
 				if (record->kind != CLEW_KIND_GAP)
 					continue;
-				gaps = one_more(reader->gaps, reader->info.gap_count, sizeof(*gaps));
-				if (!gaps)
-					return -ENOMEM;
-				reader->gaps = gaps;
-				memcpy(&gaps[reader->info.gap_count++], record, sizeof(*gaps));
+				memcpy(&gap, record, sizeof(gap));
+				gap.header.flags = 0;
+				r = add_gap(reader, &gap);
+				if (r < 0)
+					return r;
 			}
 		}
 	}
-	if (reader->info.gap_count)
-		qsort(reader->gaps, reader->info.gap_count, sizeof(*reader->gaps), compare_gaps);
+	sort_gaps(reader);
 	return 0;
+}
+
+/* Leaves those gaps that are in the file. */
+static void forget_own_gaps(struct clew_reader *reader)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < reader->info.gap_count; i++)
+		if (!(reader->gaps[i].header.flags & CLEW_GAP_IN_FILE))
+			reader->gaps[kept++] = reader->gaps[i];
+	reader->info.gap_count = kept;
 }
 
 /* ---- the merge ---- */
@@ -330,23 +483,45 @@ static void sink(struct clew_reader *reader, size_t at)
 	heap[at] = cursor;
 }
 
-int clew_reader_rewind(struct clew_reader *reader)
+/* Loads the first chunk of each stream, or checks all. */
+static int begin_pass(struct clew_reader *reader, bool checks)
 {
 	reader->heap_count = 0;
 	reader->taken = false;
-	/* Damage that reading meets is counted once a pass. */
+	reader->checks = checks;
+	/* Damage that reading meets, and what is missing for it, is told once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
+	forget_own_gaps(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++) {
 		struct cursor *cursor = &reader->cursors[i];
 		int r;
 
 		cursor->at = cursor->first;
-		r = load(reader, cursor, true);
+		cursor->row = cursor->missing = cursor->lost_from = cursor->lost_until = 0;
+		cursor->last_time = reader->info.start;
+		r = load(reader, cursor);
 		if (r < 0)
 			return r;
-		if (cursor->record)
+		if (cursor->record && !checks)
 			reader->heap[reader->heap_count++] = cursor;
 	}
+	return 0;
+}
+
+int clew_reader_check(struct clew_reader *reader)
+{
+	int r = begin_pass(reader, true);
+
+	sort_gaps(reader);
+	return r;
+}
+
+int clew_reader_rewind(struct clew_reader *reader)
+{
+	int r = begin_pass(reader, false);
+
+	if (r < 0)
+		return r;
 	for (size_t i = reader->heap_count / 2; i-- > 0;)
 		sink(reader, i);
 	return 0;
@@ -356,14 +531,10 @@ int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_
 {
 	if (reader->taken && reader->heap_count) {
 		struct cursor *cursor = reader->heap[0];
-		int r;
+		int r = advance(reader, cursor);
 
-		cursor->record = store_rows_next(&cursor->rows);
-		if (!cursor->record) {
-			r = load(reader, cursor, true);
-			if (r < 0)
-				return r;
-		}
+		if (r < 0)
+			return r;
 		if (!cursor->record)
 			reader->heap[0] = reader->heap[--reader->heap_count];
 		if (reader->heap_count)
@@ -371,6 +542,7 @@ int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_
 	}
 	if (!reader->heap_count) {
 		reader->taken = false;
+		sort_gaps(reader);
 		return 0;
 	}
 	reader->taken = true;
@@ -451,8 +623,10 @@ int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *me
 		r = collect_gaps(reader);
 	if (r == 0) {
 		fill_info(reader);
-		r = clew_reader_rewind(reader);
+		r = make_absent_cursor(reader);
 	}
+	if (r == 0)
+		r = clew_reader_rewind(reader);
 	if (r < 0) {
 		if (message_size)
 			snprintf(message, message_size, "%s", words[0] ? words : strerror(-r));

@@ -217,6 +217,7 @@ static int rebuild_index(struct store_file *file)
 	uint64_t lost = 0;
 
 	file->count = 0;
+	file->torn = true;
 	while (offset < file->size) {
 		struct store_chunk_header header;
 		int r;
@@ -253,6 +254,7 @@ static int rebuild_index(struct store_file *file)
 		lost = 0;
 		offset += sizeof(header) + header.size;
 	}
+	file->torn = file->damaged || (lost && !all_zero(file, lost, file->size));
 	return 0;
 }
 

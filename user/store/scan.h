@@ -11,6 +11,7 @@ struct store_file {
 	int fd;
 	uint64_t size;
 	bool complete;
+	bool torn; /* without an index, and not as a kill leaves a file: damaged, or cut within a chunk */
 	uint64_t damaged;
 	/* The records' chunks come last, by stream, then by row; no row is twice. */
 	struct store_index_entry *entries;
