@@ -68,6 +68,13 @@ static const struct clew_sleep *awaiting_sleep(const struct clew_trace *trace, c
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
+uint64_t clew_awaited_until(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
+
+	return sleep ? sleep->end : CLEW_TIME_OPEN;
+}
+
 static bool holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
 	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
@@ -336,8 +343,9 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_FORK:
-		fputs("started ", out);
-		clew_print_task(out, trace, waiter, segment->start);
+	case CLEW_EDGE_EXEC:
+		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
+		clew_print_task(out, trace, segment->born, clew_awaited_until(trace, segment));
 		break;
 	case CLEW_EDGE_EXIT:
 	case CLEW_EDGE_VFORK:
@@ -407,6 +415,7 @@ struct cause_key {
 	uint32_t task;
 	uint32_t by;
 	uint32_t waiter;
+	uint32_t born;
 	uint16_t cpu;
 	uint16_t call;
 	uint8_t kind;
@@ -467,6 +476,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->via_type = segment->via_type;
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = waiter_of(segment);
+	key->born = segment->born;
 	key->holds = holds(awaiting, segment);
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
