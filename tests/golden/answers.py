@@ -38,6 +38,7 @@ CASES = [
     ("names", "edges", ["edges"]),
     ("names", "waits", ["waits", "--tid", "80"]),
     ("names", "why", ["why", "--tid", "80"]),
+    ("timers", "why", ["why", "--tid", "70"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),

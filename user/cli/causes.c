@@ -220,7 +220,16 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		return true;
 	}
 	if (segment->late) {
-		fputs(segment->kind == CLEW_WAIT_SLEEP ? "slept on past its time, " : "waited on past its timeout, ", out);
+		bool sleeps = segment->kind == CLEW_WAIT_SLEEP;
+
+		fprintf(out, "%s on past ", sleeps ? "slept" : "waited");
+		if (clew_is_own_timeout(trace, segment->sleep)) {
+			fputs(sleeps ? "its time, " : "its timeout, ", out);
+		} else {
+			fputs("the time of ", out);
+			clew_print_timer(out, trace, segment->sleep);
+			fputs(", ", out);
+		}
 		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack" : "as the timer's interrupt came late", out);
 		return true;
 	}
@@ -232,10 +241,20 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 	return false;
 }
 
+/* Of a wait that a timer ended. */
+static void print_until(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	fputs(", until ", out);
+	clew_print_timer(out, trace, sleep);
+	if (!clew_is_own_timeout(trace, sleep))
+		fputs(" went off", out);
+}
+
 static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	bool by_timer = sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER;
 
 	if (print_step(out, trace, segment))
 		return;
@@ -264,6 +283,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		fputs("slept", out);
 		if (call)
 			fprintf(out, " in %s", call);
+		if (by_timer && !clew_is_own_timeout(trace, sleep))
+			print_until(out, trace, sleep);
 		break;
 	case CLEW_WAIT_IDLE:
 		fputs("was idle", out);
@@ -287,8 +308,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
-		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER)
-			fputs(", until its timeout", out);
+		if (by_timer)
+			print_until(out, trace, sleep);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
 			fputs(", a packet being on its way", out);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ) {
@@ -445,6 +466,8 @@ struct cause_key {
 	uint64_t awaited;
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* name of the call */
+	uint64_t timer;
+	uint32_t armed_by;
 };
 
 struct keyed_segment {
@@ -525,6 +548,10 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->call = sleep->call;
 		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
 		key->step = sleep->link_count ? sleep->links[0].kind : 0;
+		if (key->step == CLEW_LINK_TIMER) {
+			key->timer = sleep->links[0].number;
+			key->armed_by = sleep->links[0].task;
+		}
 		key->object_kind = sleep->object.kind;
 		key->device = sleep->object.device;
 		key->object = sleep->object.number;
