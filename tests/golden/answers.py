@@ -39,6 +39,8 @@ CASES = [
     ("names", "waits", ["waits", "--tid", "80"]),
     ("names", "why", ["why", "--tid", "80"]),
     ("timers", "why", ["why", "--tid", "70"]),
+    ("work", "edges", ["edges"]),
+    ("work", "why", ["why", "--tid", "70"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),

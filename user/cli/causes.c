@@ -68,6 +68,13 @@ static const struct clew_sleep *awaiting_sleep(const struct clew_trace *trace, c
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
+/* Whether a segment that led to a wait by a work item is from before the item was queued: then it is not its worker's. */
+static bool is_queuer(const struct clew_sleep *sleep, const struct clew_segment *segment)
+{
+	return segment->via_type == CLEW_EDGE_WORK && sleep && sleep->edge_type == CLEW_EDGE_WORK && sleep->link_count &&
+	       segment->start < sleep->links[sleep->link_count - 1].at;
+}
+
 uint64_t clew_awaited_until(const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
@@ -375,7 +382,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		fputs(" awaited", out);
 		break;
 	case CLEW_EDGE_WORK:
-		fputs("did the work that woke ", out);
+		fputs(is_queuer(sleep, segment) ? "queued the work that woke " : "did the work that woke ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_REQUEST:
@@ -445,6 +452,7 @@ struct cause_key {
 	uint8_t via_evidence; /* of a request */
 	bool cycle;
 	bool holds;
+	bool queues;
 	uint8_t late;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
@@ -501,6 +509,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->waiter = waiter_of(segment);
 	key->born = segment->born;
 	key->holds = holds(awaiting, segment);
+	key->queues = is_queuer(awaiting, segment);
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	key->activity = segment->activity ? segment->activity->name : 0;
