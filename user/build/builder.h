@@ -463,7 +463,8 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 
 /* ---- wake.c ---- */
 
-#define BUILD_STATE_INTERRUPTIBLE 1u /* of clew_switch.prev_state */
+#define BUILD_STATE_INTERRUPTIBLE 1u   /* of clew_switch.prev_state */
+#define BUILD_STATE_STOPPED	  0xcu /* stopped or traced */
 
 /* A wake that says nothing. */
 extern const struct wake build_no_wake;
