@@ -30,6 +30,7 @@ struct clew_segment {
 	uint8_t late;	 /* enum clew_late */
 	int8_t via_type; /* enum clew_edge_type that led here, -1 none */
 	uint8_t via_evidence;
+	uint32_t born;			/* via_type FORK, EXEC: serial of the task that began with it, else CLEW_NO_TASK */
 	uint32_t by;			/* RUNQUEUE: serial of who had the CPU (0 idle), UINT32_MAX unknown */
 	const struct clew_sleep *sleep; /* the wait it is a leaf of, or NULL */
 	const struct clew_link *link;	/* DEVICE, QUEUED: the request; WORK: the item that no worker had begun; else NULL */

@@ -56,6 +56,7 @@ static const struct {
 	{"lock", CLEW_OBJECT_LOCK},
 	{"cgroup", CLEW_OBJECT_CGROUP},
 	{"timerfd", CLEW_OBJECT_TIMERFD},
+	{"tty", CLEW_OBJECT_TTY},
 	{"type_mutex", CLEW_LOCK_MUTEX},
 	{"queue", CLEW_BIO_QUEUE},
 	{"swap", CLEW_BIO_SWAP},

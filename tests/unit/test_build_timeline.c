@@ -192,7 +192,6 @@ static void fork_exec_exit(void **state)
 	identify(&s, (struct identity){.task = 5, .comm = "sh", .at = 2000, .start_time = 1999, .parent = 1});
 	life(&s, CLEW_KIND_FORK, 2000, 1, 5);
 	SWITCH(&s, .at = 2300, .cpu = 1, .prev = IDLE, .next = 5, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 2100, .by = 1});
-	rename_task(&s, 2400, 5, "ls");
 	life(&s, CLEW_KIND_EXEC, 2450, 5, 5);
 	identify(&s, (struct identity){.task = 5, .comm = "ls", .at = 2450, .start_time = 1999, .command_line = "ls\0-l"});
 	sleeps(&s, 2500, 0, 1, wait_on(SYS_wait4, CLEW_OBJECT_CHILD, (uint64_t)-1));
@@ -206,8 +205,8 @@ static void fork_exec_exit(void **state)
 	assert_int_equal(clew_trace_task(t, 5)->parent, 1);
 	assert_string_equal(clew_trace_task(t, 5)->comm, "ls");
 	assert_string_equal(clew_trace_task(t, 5)->command_line, "ls");
-	assert_string_equal(clew_trace_comm_at(t, 5, 2399), "sh");
-	assert_string_equal(clew_trace_comm_at(t, 5, 2400), "ls");
+	assert_string_equal(clew_trace_comm_at(t, 5, 2449), "sh");
+	assert_string_equal(clew_trace_comm_at(t, 5, 2450), "ls");
 	assert_string_equal(clew_trace_comm_at(t, 77, 2400), "");
 	assert_piece(t, 5, 2100, 2300, CLEW_PIECE_RUNQUEUE);
 	assert_piece(t, 5, 2300, 2800, CLEW_PIECE_RUNNING);
@@ -238,7 +237,8 @@ static void exec_by_another_thread(void **state)
 	(void)state;
 	threads(&s, 2);
 	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 2);
-	rename_task(&s, 1900, 2, "new");
+	rename_task(&s, 1700, 2, "two");
+	rename_task(&s, 1900, 2, "three");
 	life(&s, CLEW_KIND_EXEC, 2000, 2, 3);
 	identify(&s, (struct identity){.task = 3, .process = 3, .tid = 101, .comm = "new", .at = 2000});
 	sleeps(&s, 2500, 0, 3, wait_in(SYS_pause));
@@ -253,7 +253,7 @@ static void exec_by_another_thread(void **state)
 	assert_piece(t, 3, 2500, 2900, CLEW_PIECE_SLEEP);
 	assert_int_equal(edge_to(t, 3, 0)->type, CLEW_EDGE_EXEC);
 	assert_int_equal(edge_to(t, 3, 0)->from, 2);
-	assert_string_equal(edge_to(t, 3, 0)->from_comm, "task");
+	assert_string_equal(edge_to(t, 3, 0)->from_comm, "three");
 	assert_string_equal(edge_to(t, 3, 0)->to_comm, "new");
 	clew_trace_free(t);
 	synthetic_done(&s);

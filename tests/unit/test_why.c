@@ -132,8 +132,10 @@ static void to_any_depth(void **state)
 	why = explain(t, 3, 2200, 5100);
 	assert_segment(&why, 0, CLEW_SEGMENT_RUNNING, 4, 3050, "3 2");
 	assert_int_equal(why.segments[0].via_type, CLEW_EDGE_FORK);
+	assert_int_equal(why.segments[0].born, 6);
 	assert_segment(&why, 1, CLEW_SEGMENT_RUNQUEUE, 6, 3200, "3 2");
 	assert_int_equal(why.segments[1].via_type, CLEW_EDGE_PIPE);
+	assert_int_equal(why.segments[1].born, 0);
 	assert_segment(&why, 2, CLEW_SEGMENT_RUNNING, 6, 4000, "3 2");
 	assert_segment(&why, 3, CLEW_SEGMENT_RUNQUEUE, 2, 4050, "3");
 	assert_segment(&why, 4, CLEW_SEGMENT_RUNNING, 2, 5000, "3");

@@ -55,9 +55,10 @@ static bool in_chain(const struct chain *chain, uint32_t task)
 static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
 {
 	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
-	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by &&
-	       a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin && a->late == b->late &&
-	       a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity && a->chain_length == b->chain_length &&
+	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->born == b->born &&
+	       a->by == b->by && a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin &&
+	       a->late == b->late && a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
+	       a->chain_length == b->chain_length &&
 	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
@@ -116,6 +117,7 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 		.unknown_kind = CLEW_WAIT_UNKNOWN,
 		.via_type = frame->via_type,
 		.via_evidence = frame->via_evidence,
+		.born = frame->born,
 		.called = frame->called,
 		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
 		.chain_length = frame->chain.length,
@@ -189,6 +191,7 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	const struct clew_edge *origin = trace_origin_of(search->trace, task);
 	uint64_t from = frame->cursor, end = frame->to;
 	struct chain chain = frame->chain;
+	int r;
 
 	if (from >= task->begin) {
 		frame->cursor = end;
@@ -200,7 +203,10 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	/* The maker must be older, or contradictory records could lead in a circle. */
 	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
 		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
-	return push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
+	r = push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
+	if (r >= 0)
+		search->frames[search->depth - 1].born = task->task.serial;
+	return r;
 }
 
 /*
@@ -350,6 +356,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame, const s
 			segment.task = cause.submitter;
 			segment.via_type = CLEW_EDGE_REQUEST;
 			segment.via_evidence = cause.link->evidence;
+			segment.born = CLEW_NO_TASK;
 			segment.called = NULL;
 		}
 	}

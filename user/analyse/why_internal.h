@@ -65,6 +65,7 @@ struct frame {
 	struct chain sleeping; /* with it; block NULL: not made yet */
 	int8_t via_type;
 	uint8_t via_evidence;
+	uint32_t born;			    /* via FORK, EXEC: the task that began with it, else CLEW_NO_TASK */
 	const struct clew_sleep *waited;    /* the wait that led here, of the frame below; NULL: none */
 	const struct clew_link *link;	    /* the work item that the task is followed for, or NULL */
 	const struct clew_relation *called; /* via CALL */

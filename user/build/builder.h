@@ -79,7 +79,6 @@ struct task {
 	bool forked;	 /* it began in the capture */
 	bool has_wait;
 	bool throttled; /* its sleep is none: its group's quota was used up */
-	bool renamed;	/* since its last exec */
 	bool kworker;
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;
@@ -106,7 +105,6 @@ struct task {
 	uint32_t global_tid;
 	uint64_t start_time;
 	char comm[CLEW_COMM_SIZE];
-	char comm_before[CLEW_COMM_SIZE]; /* its name before `renamed` */
 
 	struct wake stop_wake;
 	struct task *next; /* the free list, or the queue of the dead */
@@ -467,7 +465,8 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 
 /* ---- wake.c ---- */
 
-#define BUILD_STATE_INTERRUPTIBLE 1u /* of clew_switch.prev_state */
+#define BUILD_STATE_INTERRUPTIBLE 1u   /* of clew_switch.prev_state */
+#define BUILD_STATE_STOPPED	  0xcu /* stopped or traced */
 
 /* A wake that says nothing. */
 extern const struct wake build_no_wake;

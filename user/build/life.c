@@ -82,10 +82,6 @@ static int feed_exec(struct clew_builder *builder, const struct clew_life *recor
 
 	if (!before || !after)
 		return build_nobody(record->task) || build_nobody(record->other) ? 0 : -ENOMEM;
-	/* exec has renamed the task just before. */
-	memcpy(edge.from_comm, before->renamed ? before->comm_before : before->comm, sizeof(edge.from_comm));
-	memcpy(edge.to_comm, before->comm, sizeof(edge.to_comm));
-	before->renamed = false;
 	if (before != after) {
 		if (!after->comm[0])
 			memcpy(after->comm, before->comm, sizeof(after->comm));
@@ -103,10 +99,8 @@ static int feed_rename(struct clew_builder *builder, const struct clew_rename *r
 
 	if (!task)
 		return build_nobody(record->task) ? 0 : -ENOMEM;
-	memcpy(task->comm_before, task->comm, sizeof(task->comm_before));
 	memcpy(task->comm, record->comm, sizeof(task->comm));
 	task->comm[sizeof(task->comm) - 1] = 0;
-	task->renamed = true;
 	return 0;
 }
 

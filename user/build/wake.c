@@ -104,8 +104,8 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD || (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
-	/* A signal that was pending wakes only who sleeps interruptibly. */
-	if (kind == CLEW_WAIT_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
+	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none. */
+	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
 		return CLEW_EDGE_SIGNAL;
 	switch (kind) {

@@ -4,6 +4,7 @@
  * some are told and how many they are, and that it is not known.
  */
 #include "called.h"
+#include "causes.h"
 
 #include <clew/tokens.h>
 
@@ -161,6 +162,11 @@ void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const
 	clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
 	if (segment->called)
 		json_call(json, trace, relations, segment->called);
+	if (segment->born != CLEW_NO_TASK) {
+		clew_json_object(json, "to");
+		clew_json_task_fields(json, trace, segment->born, clew_awaited_until(trace, segment));
+		clew_json_object_end(json);
+	}
 	clew_json_object_end(json);
 }
 

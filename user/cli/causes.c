@@ -68,6 +68,20 @@ static const struct clew_sleep *awaiting_sleep(const struct clew_trace *trace, c
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
+/* Whether a segment that led to a wait by a work item is from before the item was queued: then it is not its worker's. */
+static bool is_queuer(const struct clew_sleep *sleep, const struct clew_segment *segment)
+{
+	return segment->via_type == CLEW_EDGE_WORK && sleep && sleep->edge_type == CLEW_EDGE_WORK && sleep->link_count &&
+	       segment->start < sleep->links[sleep->link_count - 1].at;
+}
+
+uint64_t clew_awaited_until(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = awaiting_sleep(trace, segment);
+
+	return sleep ? sleep->end : CLEW_TIME_OPEN;
+}
+
 static bool holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
 	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
@@ -213,7 +227,16 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		return true;
 	}
 	if (segment->late) {
-		fputs(segment->kind == CLEW_WAIT_SLEEP ? "slept on past its time, " : "waited on past its timeout, ", out);
+		bool sleeps = segment->kind == CLEW_WAIT_SLEEP;
+
+		fprintf(out, "%s on past ", sleeps ? "slept" : "waited");
+		if (clew_is_own_timeout(trace, segment->sleep)) {
+			fputs(sleeps ? "its time, " : "its timeout, ", out);
+		} else {
+			fputs("the time of ", out);
+			clew_print_timer(out, trace, segment->sleep);
+			fputs(", ", out);
+		}
 		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack" : "as the timer's interrupt came late", out);
 		return true;
 	}
@@ -225,10 +248,20 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 	return false;
 }
 
+/* Of a wait that a timer ended. */
+static void print_until(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	fputs(", until ", out);
+	clew_print_timer(out, trace, sleep);
+	if (!clew_is_own_timeout(trace, sleep))
+		fputs(" went off", out);
+}
+
 static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	bool by_timer = sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER;
 
 	if (print_step(out, trace, segment))
 		return;
@@ -257,6 +290,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		fputs("slept", out);
 		if (call)
 			fprintf(out, " in %s", call);
+		if (by_timer && !clew_is_own_timeout(trace, sleep))
+			print_until(out, trace, sleep);
 		break;
 	case CLEW_WAIT_IDLE:
 		fputs("was idle", out);
@@ -280,8 +315,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
-		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER)
-			fputs(", until its timeout", out);
+		if (by_timer)
+			print_until(out, trace, sleep);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
 			fputs(", a packet being on its way", out);
 		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ) {
@@ -336,8 +371,9 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_FORK:
-		fputs("started ", out);
-		clew_print_task(out, trace, waiter, segment->start);
+	case CLEW_EDGE_EXEC:
+		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
+		clew_print_task(out, trace, segment->born, clew_awaited_until(trace, segment));
 		break;
 	case CLEW_EDGE_EXIT:
 	case CLEW_EDGE_VFORK:
@@ -346,7 +382,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		fputs(" awaited", out);
 		break;
 	case CLEW_EDGE_WORK:
-		fputs("did the work that woke ", out);
+		fputs(is_queuer(sleep, segment) ? "queued the work that woke " : "did the work that woke ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_REQUEST:
@@ -407,6 +443,7 @@ struct cause_key {
 	uint32_t task;
 	uint32_t by;
 	uint32_t waiter;
+	uint32_t born;
 	uint16_t cpu;
 	uint16_t call;
 	uint8_t kind;
@@ -415,6 +452,7 @@ struct cause_key {
 	uint8_t via_evidence; /* of a request */
 	bool cycle;
 	bool holds;
+	bool queues;
 	uint8_t late;
 	uint8_t object_kind;
 	uint8_t awaited_kind;
@@ -436,6 +474,8 @@ struct cause_key {
 	uint64_t awaited;
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* name of the call */
+	uint64_t timer;
+	uint32_t armed_by;
 };
 
 struct keyed_segment {
@@ -467,7 +507,9 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->via_type = segment->via_type;
 	key->via_evidence = segment->via_type == CLEW_EDGE_REQUEST ? segment->via_evidence : 0;
 	key->waiter = waiter_of(segment);
+	key->born = segment->born;
 	key->holds = holds(awaiting, segment);
+	key->queues = is_queuer(awaiting, segment);
 	clew_call_key(relations, segment->called, &key->called);
 	clew_call_key(relations, segment->perhaps, &key->perhaps);
 	key->activity = segment->activity ? segment->activity->name : 0;
@@ -515,6 +557,10 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->call = sleep->call;
 		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
 		key->step = sleep->link_count ? sleep->links[0].kind : 0;
+		if (key->step == CLEW_LINK_TIMER) {
+			key->timer = sleep->links[0].number;
+			key->armed_by = sleep->links[0].task;
+		}
 		key->object_kind = sleep->object.kind;
 		key->device = sleep->object.device;
 		key->object = sleep->object.number;

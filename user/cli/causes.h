@@ -21,6 +21,9 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		     struct clew_why_cause **ret_causes, size_t *ret_count);
 void clew_causes_free(struct clew_why_cause *causes, size_t count);
 
+/* When the wait ended that led to a segment; CLEW_TIME_OPEN: it did not, or nobody waited. */
+uint64_t clew_awaited_until(const struct clew_trace *trace, const struct clew_segment *segment);
+
 /* What the segment's task did: "was running", "waited for the disk: fsync of PATH". Safe to print. */
 void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment);
 

@@ -81,15 +81,11 @@ struct end {
 	char comm[CLEW_COMM_SIZE + 1]; /* at that moment */
 };
 
-static struct end destination_of(const struct clew_trace *trace, const struct clew_edge *edge)
+static struct end destination_of(const struct clew_edge *edge)
 {
 	struct end end = {.serial = edge->to, .at = edge->to_at};
 
-	/* The identity that an exec leads to is told right after it. */
-	if (edge->type == CLEW_EDGE_EXEC)
-		snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(trace, edge->to, edge->to_at));
-	else
-		memcpy(end.comm, edge->to_comm, CLEW_COMM_SIZE);
+	memcpy(end.comm, edge->to_comm, CLEW_COMM_SIZE);
 	return end;
 }
 
@@ -202,7 +198,7 @@ static void json_edge(struct listing *listing, const struct group *group)
 	clew_json_array_end(json);
 	clew_json_array(json, "to");
 	for (size_t i = 0; i < group->count; i++) {
-		struct end destination = destination_of(trace, edge_at(group, i));
+		struct end destination = destination_of(edge_at(group, i));
 
 		json_end(json, trace, &destination);
 	}
@@ -243,7 +239,7 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 		printf(" and %zu more requests", origin_count(first) - 1);
 	fputs(" -> ", stdout);
 	for (size_t i = 0; i < group->count && i < MOST_SHOWN; i++) {
-		struct end destination = destination_of(trace, edge_at(group, i));
+		struct end destination = destination_of(edge_at(group, i));
 
 		if (i)
 			fputs(", ", stdout);

@@ -5,6 +5,7 @@
 #include "link.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "object.h"
 #include "text.h"
@@ -124,5 +125,41 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace, const stru
 		return true;
 	default:
 		return false;
+	}
+}
+
+bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	/* What the kernel lets a sleeper be woken by that gave its call a time. */
+	static const char *const callbacks[] = {"hrtimer_wakeup", "process_timeout", "io_cqring_timer_wakeup",
+						"io_cqring_min_timer_wakeup"};
+	const char *name;
+
+	if (sleep->link_count == 0 || sleep->links[0].kind != CLEW_LINK_TIMER)
+		return false;
+	if (sleep->kind == CLEW_WAIT_SLEEP && sleep->object.kind == CLEW_OBJECT_TIMERFD)
+		return true;
+	name = clew_trace_text(trace, sleep->links[0].number);
+	for (size_t i = 0; name && i < sizeof(callbacks) / sizeof(callbacks[0]); i++)
+		if (!strcmp(name, callbacks[i]))
+			return true;
+	return false;
+}
+
+void clew_print_timer(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const struct clew_link *link = sleep->links;
+
+	if (clew_is_own_timeout(trace, sleep)) {
+		fputs("its timeout", out);
+	} else if (link->task == CLEW_NO_TASK) {
+		clew_print_first_link(out, trace, sleep);
+	} else {
+		fputs("a timer that ", out);
+		if (link->task == sleep->task)
+			fputs("it", out);
+		else
+			clew_print_task(out, trace, link->task, link->at);
+		fputs(" had armed", out);
 	}
 }

@@ -17,4 +17,9 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace, const stru
 /* The object of a request's or work item's step. */
 struct clew_object clew_link_object(const struct clew_link *link);
 
+/* Whether a timer ended a wait that the waiting call had itself set for it: its timeout, or the time it slept. */
+bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep);
+/* "its timeout", "a timer that X had armed", "a timer (FUNCTION)": of a wait whose first step is a timer. */
+void clew_print_timer(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
+
 #endif

@@ -218,14 +218,15 @@ static void describe_child(const struct clew_trace *trace, const struct clew_obj
 			   struct description *ret)
 {
 	int32_t argument = (int32_t)object->number;
-	const struct clew_trace_task *child = NULL;
+	const struct clew_trace_task *child = NULL, *leader;
 
 	/* Who came to an end tells more than the call's argument, which is in the caller's namespace. */
 	if (sleep && sleep->edge_type == CLEW_EDGE_EXIT)
 		child = clew_trace_task(trace, sleep->ended_by);
 	if (child) {
+		leader = clew_trace_task(trace, child->process);
 		ret->pid = child->pid;
-		snprintf(ret->name, sizeof(ret->name), "child %s-%u", child->comm, child->pid);
+		snprintf(ret->name, sizeof(ret->name), "child %s-%u", leader ? leader->comm : child->comm, child->pid);
 	} else if (argument == ANY_PID) {
 		ret->pid = ANY_PID;
 		snprintf(ret->name, sizeof(ret->name), "any child");

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "called.h"
+#include "causes.h"
 #include "object.h"
 #include "report.h"
 #include "text.h"
@@ -137,6 +138,16 @@ static uint64_t choose_threshold(const struct clew_why *why)
 	return count ? longest[count - 1] : longest[0] + 1;
 }
 
+static void print_via(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	printf("  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
+	if (segment->born != CLEW_NO_TASK) {
+		fputs(" -> ", stdout);
+		clew_print_task(stdout, trace, segment->born, clew_awaited_until(trace, segment));
+	}
+	printf(", %s]", clew_evidence_name(segment->via_evidence));
+}
+
 static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
 			  const struct clew_segment *segment)
 {
@@ -153,7 +164,7 @@ static void print_segment(const struct clew_trace *trace, const struct clew_rela
 	if (segment->called)
 		clew_print_call_step(stdout, trace, relations, segment->called);
 	else if (segment->via_type >= 0)
-		printf("  [%s, %s]", clew_trace_type_name(trace, (unsigned)segment->via_type), clew_evidence_name(segment->via_evidence));
+		print_via(trace, segment);
 	clew_print_activity_words(stdout, relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fputs("  [records lost here]", stdout);

@@ -76,6 +76,11 @@ static int make_edges(struct clew_trace *trace)
 			copy_comm(edges[i].from_comm, clew_trace_comm_at(trace, edges[i].from, edges[i].from_at));
 			copy_comm(edges[i].to_comm, clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
 		}
+		/* The new name is told right after the exec. */
+		if (edges[i].type == CLEW_EDGE_EXEC) {
+			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
+			copy_comm(edges[i].to_comm, clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
+		}
 		ended[i] = of_sleep ? keys[i].index : UINT32_MAX;
 	}
 	free(keys);
