@@ -134,8 +134,8 @@ static __always_inline struct mount *first_mount(struct super_block *file_system
 }
 
 /*
- * Sends the path of an inode once; again when its name, its directory or its being deleted has changed. `first`: as seen
- * where its file system was mounted first, in place of `mount`.
+ * Sends the path of an inode once; again when its name, its directory or its being deleted has changed, and of each that
+ * is at its address later. `first`: as seen where its file system was mounted first, in place of `mount`.
  */
 static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, bool first, __u32 cpu, __u64 time,
 				      __u32 mount_namespace)
@@ -151,7 +151,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		return;
 	links = BPF_CORE_READ(inode, i_nlink);
 	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ BPF_CORE_READ(dentry, d_name.hash_len) ^
-		  (__u64)BPF_CORE_READ(dentry, d_parent);
+		  (__u64)BPF_CORE_READ(dentry, d_parent) ^ (__u64)BPF_CORE_READ(inode, i_generation) << 32;
 	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)
