@@ -240,6 +240,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
 	__u64 now = 0;
+	__u32 number;
 
 	/* Also one that was taken back goes on: there is no need to look at the clock again. */
 	if (open->inode == touch->inode) {
@@ -280,8 +281,12 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	open->grown = 0;
 	open->written = written;
 	cpu_state->open |= 1u << event;
-	if (unlikely(inode_address && cpu_state->named != inode_address)) {
+	if (!inode_address)
+		return;
+	number = BPF_CORE_READ((struct inode *)inode_address, i_generation);
+	if (unlikely(cpu_state->named != inode_address || cpu_state->named_generation != number)) {
 		cpu_state->named = inode_address;
+		cpu_state->named_generation = number;
 		barrier();
 		/* Read back it is a number to the verifier. */
 		send_inode(*(volatile __u64 *)&cpu_state->named, cpu, now);

@@ -163,7 +163,8 @@ static __always_inline __u64 names_mixed(struct dentry *dentry)
 
 /*
  * Sends the path of an inode once; again when its being deleted, its name or that of one of the next directories above it
- * has changed. `first`: as seen where its file system was mounted first, in place of `mount`.
+ * has changed, and of each inode that is at its address later. `first`: as seen where its file system was mounted first, in
+ * place of `mount`.
  */
 static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, bool first, __u32 cpu, __u64 time,
 				      __u32 mount_namespace)
@@ -178,7 +179,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if (!cpu_state)
 		return;
 	links = BPF_CORE_READ(inode, i_nlink);
-	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ names_mixed(dentry);
+	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ (__u64)BPF_CORE_READ(inode, i_generation) << 32 ^ names_mixed(dentry);
 	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)

@@ -22,6 +22,7 @@ struct clew_io_share {
 
 struct clew_io_file {
 	uint64_t inode;
+	uint64_t at;	 /* a moment at which it had that number: others may have had it before and after */
 	uint32_t device; /* of the file system */
 	uint32_t requests;
 	uint64_t asked_bytes, stored_bytes, dirtied_bytes;

@@ -155,7 +155,8 @@ struct clew_cpu_state {
 	__u64 fault_address;	     /* of that store */
 	__u64 spin;		     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
 	__u64 spin_since;
-	__u64 named; /* the inode whose path was looked at last */
+	__u64 named; /* the inode whose path was looked at last: its address may be another's later */
+	__u32 named_generation;
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;
 	struct clew_open_call call; /* the latest of the task that runs here; it may be over */

@@ -133,6 +133,12 @@ const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, u
 /* The file that had this number then: clew_trace_file() gives the last one that had it. */
 const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
 						  const char **ret_path);
+/* Which file that is, the same for all moments at which it had the number: a file's own number, or the inode's where none is known. */
+struct clew_file_key {
+	uint64_t number;
+	uint32_t device; /* of the inode; UINT32_MAX: the number is the file's own */
+};
+struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at);
 /* Inode number of the mount namespace of the machine itself, 0 unknown. */
 uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);

@@ -58,6 +58,8 @@ CASES = [
     ("pages", "why", ["why", "--tid", "90"]),
     ("pages", "io", ["io"]),
     ("pages", "io-file", ["io", "--file", "/data/copy"]),
+    ("reused", "io", ["io"]),
+    ("reused", "io-file", ["io", "--file", "/data/two"]),
     ("calls", "edges", ["edges"]),
     ("calls", "why", ["why", "--tid", "10"]),
     ("calls", "why-without-call", ["why", "--tid", "10", "--without", "call"]),

@@ -65,6 +65,7 @@ static const struct {
 	{"complete", CLEW_REQUEST_COMPLETE},
 	{"dirty", CLEW_EXTENT_DIRTY},
 	{"write", CLEW_EXTENT_WRITE},
+	{"store", CLEW_EXTENT_STORE},
 	{"drop", CLEW_EXTENT_DROP},
 	{"ask", CLEW_EXTENT_ADD},
 	{"use", CLEW_EXTENT_USE},
@@ -158,8 +159,11 @@ static const struct field task_fields[] = {
 };
 static const struct field life_fields[] = {FIELD(clew_life, task), FIELD(clew_life, other), FIELD(clew_life, value), {NULL, 0, 0}};
 static const struct field rename_fields[] = {FIELD(clew_rename, task), {NULL, 0, 0}};
-static const struct field file_fields[] = {
-	FIELD(clew_file_record, inode), FIELD(clew_file_record, device), FIELD(clew_file_record, mount_namespace), {NULL, 0, 0}};
+static const struct field file_fields[] = {FIELD(clew_file_record, inode),
+					   FIELD(clew_file_record, device),
+					   FIELD(clew_file_record, mount_namespace),
+					   FIELD(clew_file_record, generation),
+					   {NULL, 0, 0}};
 static const struct field text_fields[] = {FIELD(clew_text_record, hash), {NULL, 0, 0}};
 static const struct field gap_fields[] = {FIELD(clew_gap, from), FIELD(clew_gap, count), {NULL, 0, 0}};
 static const struct field socket_fields[] = {

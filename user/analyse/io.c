@@ -31,18 +31,20 @@ struct sums {
 
 #define NO_FILE UINT32_MAX
 
-static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint32_t *ret_file)
+/* The file that had an inode's number then. */
+static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at, uint32_t *ret_file)
 {
-	const uint64_t *known = map_get(&sums->file_places, inode, device);
+	struct clew_file_key key = clew_trace_file_key(sums->trace, device, inode, at);
+	const uint64_t *known = map_get(&sums->file_places, key.number, key.device);
 	size_t count = sums->files.count;
 
 	if (known) {
 		*ret_file = (uint32_t)*known;
 		return 0;
 	}
-	if (vector_reserve(&sums->files, count + 1) < 0 || map_set(&sums->file_places, inode, device, count) < 0)
+	if (vector_reserve(&sums->files, count + 1) < 0 || map_set(&sums->file_places, key.number, key.device, count) < 0)
 		return -ENOMEM;
-	((struct clew_io_file *)sums->files.data)[count] = (struct clew_io_file){.inode = inode, .device = device};
+	((struct clew_io_file *)sums->files.data)[count] = (struct clew_io_file){.inode = inode, .device = device, .at = at};
 	sums->files.count++;
 	*ret_file = (uint32_t)count;
 	return 0;
@@ -90,7 +92,7 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 	struct clew_io_file *file;
 	uint32_t number;
 
-	if (file_of(sums, touch->inode, touch->device, &number) < 0)
+	if (file_of(sums, touch->inode, touch->device, touch->begin, &number) < 0)
 		return -ENOMEM;
 	share = share_of(sums, number, touch->task);
 	if (!share)
@@ -137,7 +139,7 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 {
 	uint32_t number;
 
-	if (file_of(sums, extent->inode, extent->device, &number) < 0)
+	if (file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
 		return -ENOMEM;
 	if (!is_write(&request->block)) {
 		file_at(sums, number)->read_bytes += bytes;
@@ -180,7 +182,7 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 
 		of_files += bytes;
 		r = add_extent(sums, request, extent, bytes);
-		if (r < 0 || file_of(sums, extent->inode, extent->device, &number) < 0)
+		if (r < 0 || file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
 			return -ENOMEM;
 		counted = map_get(&sums->counted, number, 0);
 		if (counted && *counted == (uint64_t)(request - sums->requests))
@@ -192,7 +194,7 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		device->file_bytes += of_files;
 	if (r < 0 || !is_direct(block) || !block->inode)
 		return r;
-	if (file_of(sums, block->inode, block->file_device, &number) < 0)
+	if (file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
 		return -ENOMEM;
 	if (request->page_count == 0) {
 		file_at(sums, number)->requests++;
@@ -248,13 +250,13 @@ static int file_of_sleep(struct sums *sums, const struct clew_sleep *sleep, uint
 	if (!may_be_for_file(sleep))
 		return 0;
 	if (sleep->object.kind == CLEW_OBJECT_FILE)
-		return file_of(sums, sleep->object.number, sleep->object.device, ret_file);
+		return file_of(sums, sleep->object.number, sleep->object.device, sleep->start, ret_file);
 	if (sleep->kind == CLEW_WAIT_THROTTLE && sleep->object.kind == CLEW_OBJECT_CGROUP)
 		return 0;
 	if (request && request->page_count)
-		return file_of(sums, request->pages[0].inode, request->pages[0].device, ret_file);
+		return file_of(sums, request->pages[0].inode, request->pages[0].device, request->block.queued, ret_file);
 	if (request && request->block.inode)
-		return file_of(sums, request->block.inode, request->block.file_device, ret_file);
+		return file_of(sums, request->block.inode, request->block.file_device, request->block.queued, ret_file);
 	if (last && (sleep->kind == CLEW_WAIT_JOURNAL || sleep->kind == CLEW_WAIT_THROTTLE || sleep->kind == CLEW_WAIT_FSYNC))
 		*ret_file = (uint32_t)*last;
 	return 0;
@@ -387,7 +389,7 @@ static int add_sleeps(struct sums *sums)
 		for (; next < touch_count && touches[next].begin <= sleeps[i].start; next++) {
 			if (touches[next].event == CLEW_TOUCH_UNUSED || touches[next].event == CLEW_TOUCH_DROP)
 				continue;
-			if (file_of(sums, touches[next].inode, touches[next].device, &file) < 0 ||
+			if (file_of(sums, touches[next].inode, touches[next].device, touches[next].begin, &file) < 0 ||
 			    map_set(&sums->last_touched, touches[next].task, 0, file) < 0)
 				return -ENOMEM;
 		}

@@ -39,6 +39,13 @@ static int add(struct vector *events, struct clew_io_event event)
 	return r;
 }
 
+static bool is_of(const struct clew_trace *trace, const struct map *files, uint64_t inode, uint32_t device, uint64_t at)
+{
+	struct clew_file_key key = clew_trace_file_key(trace, device, inode, at);
+
+	return map_get(files, key.number, key.device);
+}
+
 static int add_requests(const struct clew_trace *trace, const struct map *files, struct vector *events)
 {
 	size_t count;
@@ -49,7 +56,7 @@ static int add_requests(const struct clew_trace *trace, const struct map *files,
 		for (uint32_t k = 0; k < requests[i].page_count && r >= 0; k++) {
 			const struct clew_page_extent *extent = &requests[i].pages[k];
 
-			if (map_get(files, extent->inode, extent->device))
+			if (is_of(trace, files, extent->inode, extent->device, requests[i].block.queued))
 				r = add(events,
 					(struct clew_io_event){.at = requests[i].block.queued, .kind = CLEW_IO_REQUEST, .extent = extent});
 		}
@@ -66,11 +73,14 @@ int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, cons
 	const struct clew_sleep *sleeps = clew_trace_sleeps(trace, &sleep_count);
 	int r = 0;
 
-	for (size_t i = 0; i < io->file_count && r >= 0; i++)
+	for (size_t i = 0; i < io->file_count && r >= 0; i++) {
+		struct clew_file_key key = clew_trace_file_key(trace, io->files[i].device, io->files[i].inode, io->files[i].at);
+
 		if (wanted[i])
-			r = map_set(&files, io->files[i].inode, io->files[i].device, i);
+			r = map_set(&files, key.number, key.device, i);
+	}
 	for (size_t i = 0; i < touch_count && r >= 0; i++)
-		if (map_get(&files, touches[i].inode, touches[i].device))
+		if (is_of(trace, &files, touches[i].inode, touches[i].device, touches[i].begin))
 			r = add(&events, (struct clew_io_event){.at = touches[i].begin, .kind = CLEW_IO_TOUCH, .touch = &touches[i]});
 	if (r >= 0)
 		r = add_requests(trace, &files, &events);

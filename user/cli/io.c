@@ -42,7 +42,7 @@ struct process_share {
 
 static const char *path_of(const struct answer *answer, const struct clew_io_file *file)
 {
-	return clew_file_path(answer->trace, file->device, file->inode, CLEW_TIME_OPEN);
+	return clew_file_path(answer->trace, file->device, file->inode, file->at);
 }
 
 static uint32_t pid_of(const struct answer *answer, uint32_t task)
@@ -361,7 +361,7 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 	else
 		printf("%6s ", "-");
 	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
-	clew_print_file(stdout, answer->trace, file->device, file->inode, CLEW_TIME_OPEN);
+	clew_print_file(stdout, answer->trace, file->device, file->inode, file->at);
 	putchar('\n');
 	for (size_t i = 0; i < count; i++) {
 		if (!wrote(&shares[i]) || shown++ >= MOST_SHOWN)

@@ -141,20 +141,28 @@ static bool same_last_component(const struct clew_file_record *a, const struct c
 	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
 }
 
+/* Whether a record is of the file that is known by its inode's number. Where there are no generations, one that was deleted stays so. */
+static bool same_file(const struct clew_file_record *known, const struct clew_file_record *record)
+{
+	return known->generation == record->generation &&
+	       (known->generation || !(known->header.flags & CLEW_FILE_DELETED) || record->header.flags & CLEW_FILE_DELETED);
+}
+
 /*
  * Stores a file. What its opener sees stays, until it has another name; what is known of the inode alone says if it was
- * deleted. Its number may be another's later: each generation is kept.
+ * deleted. Its number may be another's later: each is kept.
  */
 static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
 {
 	const uint64_t *place = map_get(&trace->files, record->inode, record->device);
 	struct trace_file *known = place ? (struct trace_file *)(uintptr_t)*place : NULL, *newest;
 	const struct clew_file_record *kept = record;
+	bool same = known && same_file(&known->record, record);
 	size_t size;
 	uint8_t flags = record->header.flags;
 	char *bytes;
 
-	if (known && known->record.generation == record->generation) {
+	if (same) {
 		if (known->record.mount_namespace && !record->mount_namespace && same_last_component(&known->record, record)) {
 			flags = (known->record.header.flags & ~CLEW_FILE_DELETED) | (flags & CLEW_FILE_DELETED);
 			kept = &known->record;
@@ -167,12 +175,9 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 	newest = arena_take(&trace->arena, offsetof(struct trace_file, record) + size + 1);
 	if (!newest)
 		return -ENOMEM;
-	newest->since = record->header.time;
-	newest->older = known;
-	if (known && known->record.generation == record->generation) {
-		newest->since = known->since;
-		newest->older = known->older;
-	}
+	newest->since = same ? known->since : record->header.time;
+	newest->number = same ? known->number : ++trace->file_count;
+	newest->older = same ? known->older : known;
 	newest->depth = 0;
 	newest->jump = newest;
 	if (newest->older) {
@@ -402,13 +407,28 @@ static const void *look_up(const struct map *map, uint64_t key, uint32_t part)
 	return value ? (const void *)(uintptr_t)*value : NULL;
 }
 
-const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
-						  const char **ret_path)
+static const struct trace_file *file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
 {
 	const struct trace_file *file = look_up(&trace->files, inode, device);
 
 	while (file && file->older && file->since > at)
 		file = file->jump->since > at ? file->jump : file->older;
+	return file;
+}
+
+struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
+	return file ? (struct clew_file_key){.number = file->number, .device = UINT32_MAX}
+		    : (struct clew_file_key){.number = inode, .device = device};
+}
+
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						  const char **ret_path)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
 	if (ret_path)
 		*ret_path = file ? (const char *)(&file->record + 1) : "";
 	return file ? &file->record : NULL;

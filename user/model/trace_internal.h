@@ -63,7 +63,8 @@ struct trace_page {
  */
 struct trace_file {
 	struct trace_file *older, *jump;
-	uint64_t since; /* when it was told first */
+	uint64_t since;	 /* when it was told first */
+	uint32_t number; /* of the trace's own, from 1 */
 	uint32_t depth;
 	struct clew_file_record record;
 };
@@ -93,11 +94,12 @@ struct clew_trace {
 	struct vector requests;	    /* struct clew_trace_request; by number until finished */
 	struct vector below;	    /* struct below */
 	struct vector page_extents; /* struct clew_page_extent; by request, then sector, once finished */
-	struct vector touches;	    /* struct clew_touch */
-	struct map touched_files;   /* (inode, device) -> number */
-	struct map last_touches;    /* (number << 32 | task, event) -> index of the latest of `touches` */
-	struct vector spins;	    /* in order of task, then end, once finished */
-	struct numbers throttles;   /* sleeps for want of quota, in order of start, once finished */
+	uint32_t file_count;
+	struct vector touches;	  /* struct clew_touch */
+	struct map touched_files; /* clew_file_key -> number */
+	struct map last_touches;  /* (number << 32 | task, event) -> index of the latest of `touches` */
+	struct vector spins;	  /* in order of task, then end, once finished */
+	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
 	struct vector announcements;		   /* const struct clew_announce *, into the arena */

@@ -99,11 +99,12 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 int trace_add_touch(void *context, const struct clew_touch *touch)
 {
 	struct clew_trace *trace = context;
-	const uint64_t *file = map_get(&trace->touched_files, touch->inode, touch->device), *known;
+	struct clew_file_key key = clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
+	const uint64_t *file = map_get(&trace->touched_files, key.number, key.device), *known;
 	struct clew_touch *last;
 	uint64_t number = file ? *file : trace->touched_files.count;
 
-	if (!file && map_set(&trace->touched_files, touch->inode, touch->device, number) < 0)
+	if (!file && map_set(&trace->touched_files, key.number, key.device, number) < 0)
 		return -ENOMEM;
 	known = map_get(&trace->last_touches, number << 32 | touch->task, touch->event);
 	last = known ? (struct clew_touch *)trace->touches.data + *known : NULL;
