@@ -13,12 +13,12 @@ from _live import GUEST, WORKLOADS, answer, await_detached, clew, finish, note, 
 
 WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nwhile True:\n    os.read(r, 1)\n"
 
-# Three threads, each told by a pipe to queue for a mutex that it keeps for 100 ms. They name themselves "early", before they say their tids and wait
-# for a line, or "late".
+# Three threads queue for a mutex, that each keeps for 100 ms, in this order. They name themselves "early", before they say their tids and wait for a
+# line, or "late".
 QUEUE = """
 import ctypes, os, sys, threading, time
 library, mutex, named, go = ctypes.CDLL(None), ctypes.create_string_buffer(64), threading.Barrier(4), threading.Event()
-turns = [os.pipe() for _ in range(3)]
+turns, ends = [os.pipe() for _ in range(3)], [os.pipe() for _ in range(3)]
 def take(turn):
     name = b"queue-%d" % (turn + 1)
     if sys.argv[1] == "early":
@@ -29,18 +29,29 @@ def take(turn):
         library.prctl(15, name, 0, 0, 0)
     os.read(turns[turn][0], 1)
     library.pthread_mutex_lock(mutex)
-    time.sleep(0.1)
+    os.read(ends[turn][0], 1)
     library.pthread_mutex_unlock(mutex)
+def await_blocked(thread, call, argument):
+    words = []
+    while words[:2] != [str(call), hex(argument)]:
+        time.sleep(0.005)
+        with open(f"/proc/self/task/{thread.native_id}/syscall") as file:
+            words = file.read().split()
 threads = [threading.Thread(target=take, args=(turn,)) for turn in range(3)]
 for thread in threads:
     thread.start()
 named.wait()
-print(*(thread.native_id for thread in threads), flush=True)
+print(hex(ctypes.addressof(mutex)), *(thread.native_id for thread in threads), flush=True)
 sys.stdin.readline()
 go.set()
-for _, turn in turns:
-    time.sleep(0.02)
-    os.write(turn, b"x")
+for turn, thread in enumerate(threads):
+    await_blocked(thread, 0, turns[turn][0])
+    os.write(turns[turn][1], b"x")
+    await_blocked(thread, *((202, ctypes.addressof(mutex)) if turn else (0, ends[0][0])))
+for turn, thread in enumerate(threads):
+    await_blocked(thread, 0, ends[turn][0])
+    time.sleep(0.1)
+    os.write(ends[turn][1], b"x")
 """
 
 
@@ -89,7 +100,8 @@ def check_queue(name, named, *options):
     """These options choose the last of the queue; who came before it held the mutex all the same."""
     program = [sys.executable, "-c", QUEUE, named]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as queue:
-        tids = [int(tid) for tid in queue.stdout.readline().split()]
+        address, *tids = queue.stdout.readline().split()
+        tids = [int(tid) for tid in tids]
         path = scratch("queue.clew")
         recording = start_recording(path, *[o(tids[2]) if callable(o) else o for o in options])
         queue.communicate("go\n")
@@ -97,13 +109,13 @@ def check_queue(name, named, *options):
     if not ok(status == 0 and queue.returncode == 0, f"{name}: recorded a queue for a mutex", f"{status}: {said}"):
         return
     waits = answer("waits", path)["waits"]
-    detailed = [[bool((w["object"] or {}).get("ino")) for w in waits if w["tid"] == tid and w["call"] == "read"] for tid in tids]
-    ok(detailed == [[False], [False], [True]], f"{name}: of the last one, what it read has a name", detailed)
-    waits = [w for w in waits if w["tid"] == tids[2] and w["kind"] == "futex" and w["end"] and w["end"] - w["start"] > 50e6]
+    detailed = [{bool((w["object"] or {}).get("ino")) for w in waits if w["tid"] == tid and w["call"] == "read"} for tid in tids]
+    ok(detailed == [{False}, {False}, {True}], f"{name}: of the last one, what it read has a name", detailed)
+    waits = [w for w in waits if w["tid"] == tids[2] and (w["object"] or {}).get("address") == address]
     held = [(h["tid"], h["evidence"]) for w in waits for h in w["holders"]]
     ok(held == [(tid, "exact") for tid in tids[:2]], f"{name}: who came first held it, then who came second", f"{held} of {tids}, in {waits}")
     times = [h["to"] - h["from"] for w in waits for h in w["holders"]]
-    ok(len(times) == 2 and 10e6 < times[0] < times[1], f"{name}: each as long as it had it", times)
+    ok(len(times) == 2 and min(times) > 95e6, f"{name}: each as long as it had it", times)
 
 
 def check_locks(program, variant):
