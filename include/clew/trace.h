@@ -89,6 +89,11 @@ struct clew_trace_request {
 	uint32_t woke_count;
 	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
 	uint32_t page_count;
+	/*
+	 * Not completed in the capture, but not in hand to its end either, as later ones tell: its end was lost. When it was
+	 * is unknown.
+	 */
+	bool end_lost;
 };
 const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
 

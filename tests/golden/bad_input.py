@@ -203,6 +203,22 @@ def test_output(capture):
         report("%s: nobody reads standard output" % command, "" if done.returncode == 0 and not done.stderr else repr(done))
 
 
+def test_over_itself(directory, capture):
+    link = os.path.join(directory, "link.clew")
+    os.link(capture, link)
+    with open(capture, "rb") as file:
+        before = file.read()
+    for name, arguments in (("convert", ["convert", capture, "-o", capture]), ("convert by another name", ["convert", capture, "-o", link]),
+                            ("annotate", ["annotate", capture, "mark incoming dependencies(all) of spans(**) as label(in-);", "-o", capture]),
+                            ("pair", ["pair", capture, "-o", capture]), ("stitch", ["stitch", link, capture, "-o", capture])):
+        fails("%s: over the capture itself" % name, arguments, 2, capture if name != "convert by another name" else link, "capture itself")
+    with open(capture, "rb") as file:
+        fails("convert: over what standard input is", ["convert", "-", "-o", capture], 2, "capture itself", stdin=file)
+    with open(capture, "rb") as file:
+        report("the capture is as it was", "" if file.read() == before else "it is another")
+    os.unlink(link)
+
+
 def test_privileges(directory, capture):
     if os.geteuid() != 0:
         skip("as another user", "not root")
@@ -245,7 +261,7 @@ def test_record(directory):
         fails("record: --environment " + names[:8], ["record", "-o", where, "-d", "10ms", "--environment", names], 2, "environment variable")
     for name, path in (("no such directory", os.path.join(directory, "no", "x.clew")), ("a directory", directory), ("below a file", "/bin/true/x.clew")):
         fails("record: unwritable: " + name, ["record", "-o", path, "-d", "10ms"], 3, path)
-    fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "command")
+    fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "/no/such/program")
 
 
 def test_no_types(directory):
@@ -275,6 +291,7 @@ def main():
         test_files(directory, capture)
         test_positions(capture)
         test_output(capture)
+        test_over_itself(directory, capture)
         test_privileges(directory, capture)
         test_record(directory)
         test_no_types(directory)

@@ -134,7 +134,9 @@ static int run(char **operands, struct annotate_values *values)
 	r = clew_annotation_compile(values->rules.text, values->rules.size, &rules, &error);
 	if (r < 0)
 		return fail(operands[0], values, r, &error);
-	status = clew_open_model(operands[0], &model, NULL);
+	status = clew_check_output(operands[0], values->output);
+	if (!status)
+		status = clew_open_model(operands[0], &model, NULL);
 	if (!status) {
 		status = annotate(operands[0], model, rules, values);
 		clew_model_free(model);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <model/map.h>
 #include <model/vector.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "object.h"
@@ -23,6 +24,7 @@ struct found {
 	struct map seen;  /* requests by place */
 	struct map files; /* file -> place in `sums` */
 	struct vector sums;
+	struct vector begins, ends; /* uint64_t: when those beside one segment came to be in hand, and when they were over */
 };
 
 static int add(struct found *found, const struct clew_block_request *block, uint32_t place, struct clew_beside *beside)
@@ -52,11 +54,48 @@ static int add(struct found *found, const struct clew_block_request *block, uint
 	return 0;
 }
 
+static int compare_moments(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* The most that were in hand at one moment of a segment. */
+static uint32_t at_once(struct found *found)
+{
+	const uint64_t *begins = found->begins.data, *ends = found->ends.data;
+	size_t count = found->begins.count, over = 0, most = 0;
+
+	if (count == 0)
+		return 0;
+	qsort(found->begins.data, count, sizeof(*begins), compare_moments);
+	qsort(found->ends.data, count, sizeof(*ends), compare_moments);
+	for (size_t i = 0; i < count; i++) {
+		while (ends[over] <= begins[i])
+			over++;
+		most = i + 1 - over > most ? i + 1 - over : most;
+	}
+	return (uint32_t)most;
+}
+
+static int add_moments(struct found *found, uint64_t begin, uint64_t end)
+{
+	size_t count = found->begins.count;
+
+	if (vector_reserve(&found->begins, count + 1) < 0 || vector_reserve(&found->ends, count + 1) < 0)
+		return -ENOMEM;
+	((uint64_t *)found->begins.data)[found->begins.count++] = begin;
+	((uint64_t *)found->ends.data)[found->ends.count++] = end;
+	return 0;
+}
+
 static int look_before(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_link *link,
 		       struct found *found, struct clew_beside *beside)
 {
 	const struct clew_block_request *own;
 	uint64_t before;
+	uint32_t most;
 	size_t count, low = 0, high;
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 	int r = 0;
@@ -64,7 +103,8 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	if (!link || link->kind != CLEW_LINK_REQUEST || link->number >= count)
 		return 0;
 	own = &requests[link->number].block;
-	before = segment->kind == CLEW_SEGMENT_DEVICE && own->issued ? own->issued : segment->end;
+	before = own->issued && own->issued <= segment->start ? own->issued : segment->end;
+	found->begins.count = found->ends.count = 0;
 	for (high = count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
@@ -76,11 +116,15 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
 		const struct clew_block_request *block = &requests[i].block;
 
-		if (block->device != own->device || i == link->number || !block->issued || block->issued >= before ||
-		    (block->completed && block->completed <= segment->start) || block->bytes == 0 || map_get(&found->seen, i, 0))
+		if (block->device != own->device || i == link->number || requests[i].end_lost || !block->issued ||
+		    block->issued >= before || (block->completed && block->completed <= segment->start) || block->bytes == 0)
 			continue;
-		r = add(found, block, (uint32_t)i, beside);
+		r = add_moments(found, block->issued > segment->start ? block->issued : segment->start, block->completed ?: CLEW_TIME_OPEN);
+		if (r >= 0 && !map_get(&found->seen, i, 0))
+			r = add(found, block, (uint32_t)i, beside);
 	}
+	most = at_once(found);
+	beside->at_once = most > beside->at_once ? most : beside->at_once;
 	return r;
 }
 
@@ -105,7 +149,9 @@ static void keep_largest(const struct found *found, struct clew_beside *beside)
 int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments, size_t count,
 		     struct clew_beside *ret_beside)
 {
-	struct found found = {.sums = {.item = sizeof(struct clew_beside_file)}};
+	struct found found = {.sums = {.item = sizeof(struct clew_beside_file)},
+			      .begins = {.item = sizeof(uint64_t)},
+			      .ends = {.item = sizeof(uint64_t)}};
 	struct clew_beside beside = {0};
 	int r = 0;
 
@@ -118,6 +164,8 @@ int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *
 	map_done(&found.seen);
 	map_done(&found.files);
 	vector_done(&found.sums);
+	vector_done(&found.begins);
+	vector_done(&found.ends);
 	if (r < 0)
 		return r;
 	*ret_beside = beside;
@@ -138,7 +186,8 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 
 	if (!beside->requests)
 		return;
-	fprintf(out, ", behind %u other request%s there: ", beside->requests, beside->requests == 1 ? "" : "s");
+	fprintf(out, ", behind %s%u other request%s there%s", beside->at_once > 1 && beside->at_once < beside->requests ? "up to " : "",
+		beside->at_once, beside->at_once == 1 ? "" : "s", beside->at_once < beside->requests ? " at a time, in all " : ": ");
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
 
@@ -161,6 +210,7 @@ void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, co
 {
 	clew_json_object(json, "beside");
 	clew_json_unsigned(json, "requests", beside->requests);
+	clew_json_unsigned(json, "at_once", beside->at_once);
 	clew_json_unsigned(json, "bytes", beside->bytes);
 	clew_json_array(json, "files");
 	for (uint32_t i = 0; i < beside->file_count; i++) {

@@ -25,6 +25,7 @@ struct clew_beside_file {
 struct clew_beside {
 	uint64_t bytes;
 	uint32_t requests;
+	uint32_t at_once; /* the most of them that were in hand at one moment */
 	uint32_t file_count;
 	struct clew_beside_file files[CLEW_BESIDE_SHOWN];
 };
@@ -33,7 +34,10 @@ struct clew_beside {
 int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments, size_t count,
 		     struct clew_beside *ret_beside);
 
-/* ", behind 12 other requests there: 11.5 MiB for PATH by A": nothing where there is none. */
+/*
+ * ", behind 12 other requests there: 11.5 MiB for PATH by A", or where they were not there all at once ", behind up to 3
+ * other requests there at a time, in all 11.5 MiB for ..": nothing where there is none.
+ */
 void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside);
 /* The field "beside" of the object that is open. */
 void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, const struct clew_beside *beside);

@@ -24,7 +24,9 @@ int clew_command_convert(int argc, char **argv)
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
-	status = clew_open_model(operands[0], &model, NULL);
+	status = clew_check_output(operands[0], values.output);
+	if (!status)
+		status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;
 	status = clew_write_model(operands[0], model, values.output);

@@ -467,8 +467,9 @@ static void print_event(const struct answer *answer, const struct clew_io_event 
 		}
 		if (block->completed && block->queued)
 			printf(", done after %s", CLEW_DURATION(block->completed - block->queued));
-		else
-			fputs(", not done at the capture's end", stdout);
+		else if (!block->completed)
+			fputs(requests[event->extent->request].end_lost ? "; its end was not recorded" : ", not done at the capture's end",
+			      stdout);
 	} else {
 		uint64_t end = event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace) : event->sleep->end;
 

@@ -219,7 +219,9 @@ int clew_command_pair(int argc, char **argv)
 		return clew_fail(CLEW_EXIT_INPUT, "--type: '' is no name of a type: give one, as --type send");
 	if (values.json && values.output && strcmp(values.output, "-") == 0)
 		return clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard output, too: name a file in --output");
-	status = clew_open_model(operands[0], &model, NULL);
+	status = clew_check_output(operands[0], values.output);
+	if (!status)
+		status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;
 	status = pair(operands[0], model, &values);

@@ -119,6 +119,8 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	json_moment(json, "queued", block->queued);
 	json_moment(json, "issued", block->issued);
 	json_moment(json, "completed", block->completed);
+	if (request->end_lost)
+		clew_json_bool(json, "end_lost", true);
 	clew_json_object(json, "submitter");
 	clew_json_task_fields(json, listing->trace, block->submitter, block->queued);
 	clew_json_object_end(json);
@@ -195,7 +197,7 @@ static void print_request(const struct listing *listing, const struct clew_trace
 	else if (block->completed && block->queued)
 		printf("; over after %s without being issued", CLEW_DURATION(block->completed - block->queued));
 	else if (!block->completed)
-		fputs("; not over at the capture's end", stdout);
+		fputs(request->end_lost ? "; its end was not recorded" : "; not over at the capture's end", stdout);
 	if (request->lower_count)
 		printf("; %u below", request->lower_count);
 	for (uint32_t i = 0; i < request->woke_count; i++) {

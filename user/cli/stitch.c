@@ -356,6 +356,8 @@ static int load_and_stitch(struct question *question)
 	if (streams > 1)
 		return clew_fail(CLEW_EXIT_INPUT, "stitch: standard input is one trace, not %u: name files", streams);
 	for (uint32_t i = 0; i < question->count && !status; i++)
+		status = clew_check_output(question->names[i], question->values->output);
+	for (uint32_t i = 0; i < question->count && !status; i++)
 		status = clew_open_model(question->names[i], &models[i], NULL);
 	if (!status)
 		status = stitch(question, (const struct clew_model *const *)models);

@@ -5,6 +5,7 @@
  */
 #include "write.h"
 
+#include <clew/capture.h>
 #include <clew/notation.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +14,17 @@
 #include <unistd.h>
 
 #include "commands.h"
+
+int clew_check_output(const char *input, const char *output)
+{
+	struct stat from, to;
+
+	if (!output || !strcmp(output, "-") || stat(output, &to) < 0 || !S_ISREG(to.st_mode) ||
+	    (strcmp(input, "-") ? stat(input, &from) : fstat(STDIN_FILENO, &from)) < 0 || from.st_dev != to.st_dev ||
+	    from.st_ino != to.st_ino || clew_capture_probe(output) <= 0)
+		return 0;
+	return clew_fail(CLEW_EXIT_INPUT, "%s: is the capture itself, which would be lost: name another file to write", output);
+}
 
 static int fail_to_write(const char *name, int error)
 {

@@ -8,6 +8,12 @@
 #include <clew/model.h>
 
 /*
+ * Whether a trace made of `input` may go to the file `output`, NULL none: not over the capture that it is made of, which
+ * says more. Returns 0 or, after clew_fail(), an exit status.
+ */
+int clew_check_output(const char *input, const char *output);
+
+/*
  * Writes a trace to the file `output`, "-" standard output. `name`: what a message calls
  * the trace. Returns 0 or, after clew_fail(), an exit status; then the file is as it was.
  */

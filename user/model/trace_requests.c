@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace's block requests: kept by the builder's number, then put in order of when
- * they were queued, without the numbers that stayed unused; and the stretches that
+ * they were queued, without the numbers that stayed unused; whose end was lost; and the stretches that
  * tasks spun for locks or were without quota.
  */
 #include <errno.h>
@@ -112,6 +112,49 @@ static int order_requests(struct clew_trace *trace, uint32_t *place_of)
 	free(keys);
 	free(sorted);
 	return 0;
+}
+
+/* A disk does later requests first, but not those that come so much later, ns. */
+#define OVERTAKEN 1000000000
+
+static uint64_t asked_at(const struct clew_block_request *block)
+{
+	return block->queued ?: block->issued;
+}
+
+/*
+ * Which of the requests without a completion are not in hand: the same sectors were asked for again and that is done, or
+ * what was asked for much later is. `open`: their sectors, with the place of the last one that is done and begins there.
+ */
+static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
+{
+	size_t count = trace->requests.count;
+	int r = 0;
+
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		const struct clew_block_request *block = &request_at(trace, i)->block;
+
+		if (!block->completed)
+			r = map_set(open, block->sector, block->device, 0);
+	}
+	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
+		const struct clew_block_request *block = &request_at(trace, i)->block;
+		uint64_t *again = block->completed && block->bytes ? map_get(open, block->sector, block->device) : NULL;
+
+		if (again)
+			*again = i;
+		if (block->completed)
+			r = map_set(newest, block->device, 0, asked_at(block));
+	}
+	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
+		struct clew_trace_request *request = request_at(trace, i);
+		const struct clew_block_request *block = &request->block;
+		const uint64_t *later = map_get(newest, block->device, 0), *again = map_get(open, block->sector, block->device);
+
+		if (!block->completed)
+			request->end_lost = (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
+	}
+	return r;
 }
 
 /* A list for each request, out of one block of numbers: first counted, then filled. */
@@ -226,6 +269,7 @@ static int list_throttles(struct clew_trace *trace)
 int trace_finish_requests(struct clew_trace *trace)
 {
 	size_t numbers = trace->requests.count;
+	struct map open = {0}, newest = {0};
 	uint32_t *place_of;
 	int r;
 
@@ -238,6 +282,10 @@ int trace_finish_requests(struct clew_trace *trace)
 	if (!place_of)
 		return -ENOMEM;
 	r = order_requests(trace, place_of);
+	if (r >= 0)
+		r = find_lost(trace, &open, &newest);
+	map_done(&open);
+	map_done(&newest);
 	if (r >= 0) {
 		join_below(trace, place_of, numbers, false);
 		join_sleeps(trace, place_of, numbers, false);
