@@ -186,13 +186,14 @@ void trace_blind_sleeps(struct clew_trace *trace)
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
 		struct clew_sleep *sleep = sleep_at(trace, i);
 		uint64_t end = sleep->switch_in;
+		/* One that began with the last row of a capture that was not ended has a gap of no length at its start. */
+		uint64_t start = sleep->start - (end == CLEW_TIME_OPEN);
 
 		/* Gaps in order of `from`: those before `at` began before this sleep did. */
 		for (; at < trace->gaps.count && gaps[at].from <= sleep->start; at++)
 			if (gaps[at].header.time > gaps[longest].header.time)
 				longest = at;
-		if (!sleep->blind &&
-		    ((at > 0 && gaps[longest].header.time > sleep->start) || (at < trace->gaps.count && gaps[at].from < end)))
+		if (!sleep->blind && ((at > 0 && gaps[longest].header.time > start) || (at < trace->gaps.count && gaps[at].from < end)))
 			doubt_sleep(trace, sleep);
 	}
 }
