@@ -103,35 +103,63 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	return 0;
 }
 
-static __always_inline void tell_write(struct inode *inode, __u64 offset, __u64 bytes, __u8 event)
+/* What lies at a place of a file in the page cache: a folio's address, 0 nothing. */
+static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
+{
+	__u64 entry = (__u64)BPF_CORE_READ(mapping, i_pages.xa_head);
+	int level;
+
+	/* A node is marked so; smaller numbers with that mark say in which slot of the same node the folio is. */
+	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES; level++) {
+		struct xa_node *node = (void *)(entry - XA_INTERNAL);
+		__u64 slots = (__u64)node + bpf_core_field_offset(struct xa_node, slots);
+
+		entry = read_number(slots + (index >> BPF_CORE_READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
+		if ((entry & XA_MARK) == XA_INTERNAL && entry < XA_NODES)
+			entry = read_number(slots + (entry >> 2 & (XA_SLOTS - 1)) * sizeof(entry));
+	}
+	return entry & XA_MARK ? 0 : entry;
+}
+
+/*
+ * The end of one copy of a call. Of one that came short, as what it is from has to be
+ * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
+ */
+static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length, __u32 copied)
 {
 	struct touch touch;
 	struct actor actor;
+	__u64 folio;
 
-	if (!enabled || !inode || !touch_range(&touch, inode, offset, bytes) || !actor_here(&actor))
+	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) || !actor_here(&actor))
 		return;
+	if (unlikely(copied < length)) {
+		folio = folio_at(BPF_CORE_READ(inode, i_mapping), offset >> PAGE_SHIFT);
+		if (folio && !(read_number(folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
+			return;
+	}
 	touch.task = actor.task;
-	tell_touch(&actor, event, &touch, inode);
+	tell_touch(&actor, CLEW_EXTENT_WRITE, &touch, inode);
 }
 
 SEC("?tp_btf/ext4_da_write_end")
 int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_write_end")
 int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_journalled_write_end")
 int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
