@@ -230,6 +230,16 @@ static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
 	*(volatile __u32 *)&cpu_state->touching = 0;
 }
 
+/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
+static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
+
+	return open->inode == touch->inode && open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
+	       open->task == touch->task && open->device == touch->device &&
+	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
+}
+
 /*
  * One touch. `inode_address`: its path is sent when it is another one's than that
  * of the last extent; 0 not.
@@ -256,10 +266,14 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 			open->bytes += touch->bytes;
 			return;
 		}
-		/* A folio's buffers are stored to one by one, and pages are used again and again. */
+		/*
+		 * One store is told twice, as a hole is filled and then the page made dirty, which may have begun an extent between;
+		 * and pages are used again and again.
+		 */
 		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->offset <= touch->offset &&
 		    touch->offset + touch->bytes <= open->offset + open->bytes && open->task == touch->task &&
-		    open->device == touch->device && open->generation == generation)
+		    open->device == touch->device &&
+		    (open->generation == generation || (event == CLEW_EXTENT_STORE && extent_covers(cpu_state, touch))))
 			return;
 	}
 	if (!now)
@@ -291,16 +305,6 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		/* Read back it is a number to the verifier. */
 		send_inode(*(volatile __u64 *)&cpu_state->named, cpu, now);
 	}
-}
-
-/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
-static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
-{
-	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
-
-	return open->inode == touch->inode && open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
-	       open->task == touch->task && open->device == touch->device &&
-	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
 }
 
 /*

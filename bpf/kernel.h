@@ -148,6 +148,7 @@ struct inode {
 	unsigned int i_nlink;
 	__u32 i_rdev;
 	__u32 i_generation;
+	struct address_space *i_mapping;
 	struct hlist_head i_dentry;
 };
 

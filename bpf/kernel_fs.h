@@ -10,9 +10,21 @@
 #define VM_SHARED    0x00000008UL
 #define IOMAP_FAULT  0x08
 
-enum pageflags { PG_head };
+/* The tree of a file's folios: the two lowest bits of what is in a slot tell what it is. */
+#define XA_MARK	    3UL
+#define XA_INTERNAL 2UL
+#define XA_NODES    4096UL /* what is internal and larger is a node */
+#define XA_SLOTS    64
+#define XA_LEVELS   11
+
+enum pageflags { PG_uptodate, PG_head };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct xa_node {
+	unsigned char shift;
+	void *slots[XA_SLOTS];
+};
 
 struct folio___pages { /* since 6.15 */
 	unsigned int _nr_pages;

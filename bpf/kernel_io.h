@@ -57,13 +57,19 @@ struct page {
 	unsigned long compound_head;
 };
 
+struct xarray {
+	void *xa_head;
+};
+
 struct address_space {
 	struct inode *host;
+	struct xarray i_pages;
 };
 
 struct folio {
 	struct address_space *mapping;
 	unsigned long index;
+	void *private;
 };
 
 struct bio_vec {

@@ -103,35 +103,63 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	return 0;
 }
 
-static __always_inline void tell_write(struct inode *inode, __u64 offset, __u64 bytes, __u8 event)
+/* What lies at a place of a file in the page cache: a folio's address, 0 nothing. */
+static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
+{
+	__u64 entry = (__u64)BPF_CORE_READ(mapping, i_pages.xa_head);
+	int level;
+
+	/* A node is marked so; smaller numbers with that mark say in which slot of the same node the folio is. */
+	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES; level++) {
+		struct xa_node *node = (void *)(entry - XA_INTERNAL);
+		__u64 slots = (__u64)node + bpf_core_field_offset(struct xa_node, slots);
+
+		entry = read_number(slots + (index >> BPF_CORE_READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
+		if ((entry & XA_MARK) == XA_INTERNAL && entry < XA_NODES)
+			entry = read_number(slots + (entry >> 2 & (XA_SLOTS - 1)) * sizeof(entry));
+	}
+	return entry & XA_MARK ? 0 : entry;
+}
+
+/*
+ * The end of one copy of a call. Of one that came short, as what it is from has to be
+ * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
+ */
+static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length, __u32 copied)
 {
 	struct touch touch;
 	struct actor actor;
+	__u64 folio;
 
-	if (!enabled || !inode || !touch_range(&touch, inode, offset, bytes) || !actor_here(&actor))
+	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) || !actor_here(&actor))
 		return;
+	if (unlikely(copied < length)) {
+		folio = folio_at(BPF_CORE_READ(inode, i_mapping), offset >> PAGE_SHIFT);
+		if (folio && !(read_number(folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
+			return;
+	}
 	touch.task = actor.task;
-	tell_touch(&actor, event, &touch, inode);
+	tell_touch(&actor, CLEW_EXTENT_WRITE, &touch, inode);
 }
 
 SEC("?tp_btf/ext4_da_write_end")
 int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_write_end")
 int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_journalled_write_end")
 int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
 {
-	tell_write(inode, offset, copied, CLEW_EXTENT_WRITE);
+	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
@@ -178,12 +206,18 @@ static __always_inline bool in_user_fault(struct task_struct *task)
 	return (__s64)regs->orig_ax < 0;
 }
 
-/* A buffer is dirtied in each call, which tells more itself, and in each first store to a page since it was written. */
+/*
+ * A buffer is dirtied in each call, which tells more itself, and in each first store to
+ * a page since it was written: then all of its folio are, and some twice, so the first
+ * speaks for them. All may be mapped for stores at once, so it is not known to which of a
+ * large folio's pages there were some.
+ */
 SEC("?tp_btf/block_dirty_buffer")
 int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct address_space *mapping;
+	struct inode *inode;
 	struct folio *folio;
 	struct touch touch;
 	struct actor actor;
@@ -191,17 +225,21 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!enabled || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || !in_user_fault(task) || !actor_here(&actor))
 		return 0;
 	folio = (void *)buffer->b_page;
-	if (!folio)
+	if (!folio || BPF_CORE_READ(folio, private) != buffer)
 		return 0;
 	mapping = BPF_CORE_READ(folio, mapping);
 	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
 		return 0;
-	touch.inode = BPF_CORE_READ(mapping, host, i_ino);
-	touch.device = BPF_CORE_READ(mapping, host, i_sb, s_dev);
+	inode = BPF_CORE_READ(mapping, host);
+	/* A disk's own are metadata. */
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+		return 0;
+	touch.inode = BPF_CORE_READ(inode, i_ino);
+	touch.device = BPF_CORE_READ(inode, i_sb, s_dev);
 	touch.offset = (BPF_CORE_READ(folio, index) << PAGE_SHIFT);
 	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
 	touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, NULL);
+	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, inode);
 	return 0;
 }
 
@@ -244,6 +282,7 @@ int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *reg
 
 struct store {
 	__u64 address;
+	__u64 inode_address;
 	struct touch touch;
 };
 
@@ -255,6 +294,7 @@ static long find_store(struct task_struct *task, struct vm_area_struct *area, st
 	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
 		return 0;
 	in = (store->address >> PAGE_SHIFT << PAGE_SHIFT) - area->vm_start;
+	store->inode_address = (__u64)file->f_inode;
 	touch_range(&store->touch, file->f_inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
 	return 0;
 }
@@ -284,7 +324,7 @@ static __always_inline void tell_store(void)
 	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
 		return;
 	store.touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, NULL);
+	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, (void *)store.inode_address);
 }
 
 SEC("?tp_btf/xfs_write_fault")
@@ -332,7 +372,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	if (extent_covers(actor.cpu_state, &touch))
 		return 0;
 	tell_touch(&actor, !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE,
-		   &touch, NULL);
+		   &touch, inode);
 	return 0;
 }
 

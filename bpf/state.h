@@ -129,6 +129,15 @@ static __always_inline __u64 number_of(const void *pointer)
 	return number;
 }
 
+/* What lies at an address; 0 if it cannot be read. */
+static __always_inline __u64 read_number(__u64 address)
+{
+	__u64 number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), (const void *)address);
+	return number;
+}
+
 /* Where and when a program runs. */
 struct where {
 	struct clew_cpu_state *cpu_state;

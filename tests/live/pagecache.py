@@ -16,6 +16,7 @@ import argparse
 import glob
 import json
 import os
+import sys
 
 from _flusher import Flushers, Watch
 from _live import CLEW, GUEST, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip
@@ -108,6 +109,62 @@ def limit(place, system):
     return None
 
 
+# Files whose bytes are known: written from memory that has never been touched, stored to page by page, and, last, each deleted before the next is made.
+KNOWN = """
+import mmap, os, sys
+def opened(name):
+    return os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
+def store(fd, size, pages):
+    with mmap.mmap(fd, size) as mapping:
+        for page in pages:
+            mapping[page * 4096] = 1
+        os.fsync(fd)
+for name, size in (("untouched", 30000), ("untouched-large", 300001)):
+    fd = opened(name)
+    os.write(fd, memoryview(mmap.mmap(-1, size)))
+    os.fsync(fd)
+for name, pages in (("hole-1", range(1)), ("hole-16", range(16)), ("hole-apart", range(0, 10, 2))):
+    fd = opened(name)
+    os.ftruncate(fd, 1 << 20)
+    store(fd, 1 << 20, pages)
+fd = opened("single")
+for page in range(0, 10, 2):
+    os.pwrite(fd, bytes(4096), page * 4096)
+os.fsync(fd)
+store(fd, 36864, range(0, 10, 2))
+store(fd, 36864, range(1))
+for i in range(4):
+    fd = opened(f"again-{i}")
+    os.write(fd, bytes(10000 * (i + 1)))
+    os.fsync(fd)
+    print(os.fstat(fd).st_ino)
+    os.close(fd)
+    if i < 3:
+        os.unlink(os.path.join(sys.argv[1], f"again-{i}"))
+"""
+# Name, bytes that calls asked for, bytes of the pages stored to, once a pass.
+KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1", 0, 4096), ("hole-16", 0, 65536), ("hole-apart", 0, 20480),
+               ("single", 20480, 24576)] + [(f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
+
+
+def check_known(place, top):
+    """`clew io` tells just what was asked of files, of each alone."""
+    for system in SYSTEMS[:2]:
+        if system in place.lacks:
+            continue
+        directory, path = os.path.join(place.path, system), os.path.join(top, f"known-{system}.clew")
+        done = clew("record", "-o", path, "--", sys.executable, "-c", KNOWN, directory, timeout=PATIENCE)
+        ok(done.returncode == 0, f"{system}: files of known bytes are recorded", done.stderr.strip())
+        files = [f for f in answer("io", path)["files"] if f["path"] and os.path.dirname(f["path"]) == directory]
+        found = sorted((os.path.basename(f["path"]), f["asked_bytes"], f["stored_bytes"]) for f in files)
+        wrong = sorted(set(found) ^ set(KNOWN_FILES))
+        ok(not wrong and len(found) == len(KNOWN_FILES), f"{system}: bytes asked of and stored to {len(found)} files, some with one inode number", wrong)
+        one = os.path.join(directory, "again-1")
+        told = answer("io", path, "--file", one)
+        carried = sum(event["bytes"] for event in told["story"] if event["what"] == "request")
+        ok([f["path"] for f in told["files"]] == [one] and carried == 20480, f"{system}: the story of one of these is its own", (told["files"], carried))
+
+
 class Verdicts:
     """What was counted and found wrong, per file system and per workload."""
 
@@ -179,6 +236,8 @@ def take_down(top, options):
     """Records all groups and keeps under `top` what report() needs: a directory a recording, and about.json."""
     about = {"groups": [], "left_out": []}
     with Place(("ext4", "xfs", "btrfs", "limit")) as place:
+        if not options.only:
+            check_known(place, top)
         for group, programs, values in GROUPS:
             names = choose(options, programs, about["left_out"])
             # A btrfs in a group that small is busy with itself for many seconds.
