@@ -527,6 +527,7 @@ static void test_identities(void **state)
 	identify(&s, (struct identity){.task = 2, .tid = 101, .at = 2500, .start_time = 2500, .comm = "again"});
 	file->header = (struct clew_header){.time = START, .kind = CLEW_KIND_FILE, .flags = CLEW_FILE_DELETED};
 	file->inode = 1234;
+	file->generation = 5;
 	file->device = 8 << 20 | 1;
 	file->mount_namespace = 77;
 	file->path_size = sizeof(path);

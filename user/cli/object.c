@@ -42,7 +42,8 @@ void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trac
 {
 	const struct clew_trace_task *task = serial == CLEW_NO_TASK ? NULL : clew_trace_task(trace, serial);
 
-	if (!task) {
+	/* Where its identity was lost it is only known that there was one. */
+	if (!task || !task->tid) {
 		clew_json_null(json, "pid");
 		clew_json_null(json, "tid");
 		clew_json_null(json, "comm");
@@ -59,7 +60,7 @@ void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial,
 
 	if (serial == CLEW_NO_TASK) {
 		fputs("the idle task", out);
-	} else if (!task) {
+	} else if (!task || !task->tid) {
 		fputs("an unknown task", out);
 	} else {
 		clew_print_safe(out, clew_trace_comm_at(trace, serial, at));
