@@ -528,6 +528,7 @@ static void test_identities(void **state)
 	file->header = (struct clew_header){.time = START, .kind = CLEW_KIND_FILE, .flags = CLEW_FILE_DELETED};
 	file->inode = 1234;
 	file->device = 8 << 20 | 1;
+	file->generation = 5;
 	file->mount_namespace = 77;
 	file->path_size = sizeof(path);
 	memcpy(file + 1, path, sizeof(path));
