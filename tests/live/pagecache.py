@@ -149,6 +149,7 @@ KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1
 
 def check_known(place, top):
     """`clew io` tells just what was asked of files, of each alone."""
+    os.makedirs(top, exist_ok=True)
     for system in SYSTEMS[:2]:
         if system in place.lacks:
             continue
