@@ -529,7 +529,6 @@ static void test_identities(void **state)
 	file->inode = 1234;
 	file->generation = 5;
 	file->device = 8 << 20 | 1;
-	file->generation = 5;
 	file->mount_namespace = 77;
 	file->path_size = sizeof(path);
 	memcpy(file + 1, path, sizeof(path));
