@@ -127,7 +127,10 @@ def check_fsync(trace, graph, whole):
             continue
         several.append(len(asked))
         if not ends:
-            wrong.append(f"{len(asked)} requests: no dependency from all of them")
+            near = [sorted(asked - {o["span"] for o in d["origins"]}) for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]]]
+            lacks = min((lack for lack in near if len(lack) < len(asked)), key=len, default=None)
+            wrong.append(f"{len(asked)} requests: no dependency from all of them, the nearest lacks {lacks and [(path, spans[path]['start'], spans[path]['end']) for path in lacks]}, "
+                         f"they end at {sorted(spans[path]['end'] for path in asked)}")
         for end in ends:
             last = max(spans[origin["span"]]["end"] for origin in end["origins"])
             if spans[end["origins"][0]["span"]]["end"] != last:
