@@ -101,9 +101,10 @@ def check_places(name, trace):
 
 
 def asleep(span, at):
-    """Whether a thread waits at a moment."""
+    """Whether a thread waits at a moment: one that was woken and is not on a CPU yet does not."""
     runs = span["elementary"]
-    return any(before["end"] < at <= after["start"] and after["wait"] and after["wait"]["kind"] != "runqueue" for before, after in zip(runs, runs[1:]))
+    return any(before["end"] < at <= after["start"] - int(after["wait"].get("runqueue", 0))
+               for before, after in zip(runs, runs[1:]) if after["wait"] and after["wait"]["kind"] != "runqueue")
 
 
 def check_fsync(trace, graph, whole):

@@ -362,7 +362,7 @@ static void over_in_parts(void **state)
 	synthetic_done(&s);
 }
 
-/* fsync over three requests, one of them over before it slept; the second sleep has the first's too. */
+/* fsync over three requests, preempted between them, and another one's over before it slept; the second sleep has the first's too. */
 static void several_requests(void **state)
 {
 	struct synthetic s = {0};
@@ -376,6 +376,8 @@ static void several_requests(void **state)
 	asks(&s, 1600, 1, 0xb0, ADDRESS + 8, 40, WRITES);
 	completes(&s, 1700, ADDRESS + 8, 1601, 4096);
 	asks(&s, 2000, 1, 0xb1, ADDRESS, 80, WRITES);
+	SWITCH(&s, .at = 2010, .cpu = 0, .prev = 1, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
+	SWITCH(&s, .at = 2015, .cpu = 0, .prev = IDLE, .next = 1);
 	asks(&s, 2020, 1, 0xb2, ADDRESS + 16, 160, WRITES);
 	asks(&s, 2040, 1, 0xb3, ADDRESS + 24, 240, WRITES);
 	sleeps(&s, 2100, 0, 1, wait);

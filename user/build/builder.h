@@ -90,7 +90,8 @@ struct task {
 	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
-	uint64_t call_run;    /* when it came on the CPU for the run in which its call first slept */
+	uint64_t resumed;     /* when it last came on a CPU after a sleep, or unseen */
+	uint64_t call_run;    /* that of the call at hand, when that first slept: it may have been preempted since */
 	struct futex_wait *futex_wait;
 	struct worker *worker;	     /* if it ever began a work item */
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */

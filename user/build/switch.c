@@ -69,7 +69,7 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	if (task->call_id == 0 || !task->has_wait ||
 	    (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && task->wait.reason != CLEW_REASON_QUOTA)) {
 		task->call_id++;
-		task->call_run = task->switched_in;
+		task->call_run = task->resumed;
 		task->ended_count = 0;
 	}
 	/* A kernel thread is in no call: what ended before is of no wait now. */
@@ -308,6 +308,8 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		cpu->known = false;
 	if (!task)
 		return build_nobody(record->next) ? 0 : -ENOMEM;
+	if (task->state != TASK_READY && !task->throttled)
+		task->resumed = builder->now;
 	switch ((enum task_state)task->state) {
 	case TASK_SLEEPING:
 		r = enter_sleeping(builder, task, record);
