@@ -8,19 +8,15 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
-#include "workload.h"
+#include "receive.h"
 
 enum { SERVER, CLIENT };
-enum way { READ, RECVFROM, RECVMSG, POLL, EPOLL_WAIT, WAYS };
 enum { FULL, DRAINED };
 
-static const char *const calls[WAYS] = {"read", "recvfrom", "recvmsg", "poll", "epoll_wait"};
-static const long numbers[WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll, SYS_epoll_wait};
+static const char *const calls[RECEIVE_WAYS] = {"read", "recvfrom", "recvmsg", "poll", "epoll_wait"};
+static const long numbers[RECEIVE_WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll, SYS_epoll_wait};
 
 /* What a task waits at, for the other to look at. */
 struct player {
@@ -90,37 +86,13 @@ static void log_packet(const struct wl_act *act, uint64_t done, const char *kind
 
 static void receive(int me, int fd)
 {
-	char text[64];
-	struct iovec vector = {.iov_base = text, .iov_len = sizeof(text)};
-	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-	struct pollfd polled = {.fd = fd, .events = POLLIN};
-	struct epoll_event event = {.events = EPOLLIN};
-	int epoll = -1;
+	int epoll = way[me] == EPOLL_WAIT ? wl_watch(fd) : -1;
 
-	if (way[me] == EPOLL_WAIT) {
-		epoll = WL_CHECK(epoll_create1(EPOLL_CLOEXEC));
-		WL_CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
-	}
 	wl->tasks[members[me]].before = wl_now();
-	atomic_store(&players[me].fd, way[me] == EPOLL_WAIT ? epoll : fd);
-	switch (way[me]) {
-	case READ:
-		WL_CHECK(read(fd, text, sizeof(text)));
-		break;
-	case RECVFROM:
-		WL_CHECK(recv(fd, text, sizeof(text), 0));
-		break;
-	case RECVMSG:
-		WL_CHECK(recvmsg(fd, &message, 0));
-		break;
-	case POLL:
-		WL_CHECK(poll(&polled, 1, -1));
-		break;
-	default:
-		WL_CHECK(epoll_wait(epoll, &event, 1, -1));
-	}
-	if (way[me] >= POLL)
-		WL_CHECK(read(fd, text, sizeof(text)));
+	atomic_store(&players[me].fd, epoll >= 0 ? epoll : fd);
+	wl_receive(way[me], epoll >= 0 ? epoll : fd);
+	if (wl_polls(way[me]))
+		wl_receive(READ, fd);
 	if (epoll >= 0)
 		close(epoll);
 	atomic_store(&players[me].fd, -1);
@@ -132,7 +104,7 @@ static void send_to(int me, int fd)
 	int other = !me;
 	struct wl_act act;
 	uint64_t deadline = 0, done;
-	bool poller = way[other] >= POLL;
+	bool poller = wl_polls(way[other]);
 	char object[64];
 
 	while (atomic_load(&players[other].fd) < 0)
@@ -322,7 +294,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++) {
 		members[i] = self + 1 + i;
 		players[i].fd = -1;
-		way[i] = wl_random(0, WAYS - 1);
+		way[i] = wl_random(0, RECEIVE_WAYS - 1);
 	}
 	if (apart()) {
 		wl_place("net-a");

@@ -12,15 +12,11 @@
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
-#include "workload.h"
+#include "receive.h"
 
 enum { MAIN, RECEIVER, ASKER };
-enum way { READ, RECVFROM, RECVMSG, POLL, EPOLL_WAIT, ACCEPT, WAYS };
 
 #define CALLED_PORT 7777
 #define ADDRESS	    32
@@ -117,42 +113,20 @@ static void log_wait(const struct end *end, const char *name, bool poller, uint6
 
 static void await_call(struct lap *lap)
 {
-	char text[64];
-	struct iovec vector = {.iov_base = text, .iov_len = sizeof(text)};
-	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-	struct pollfd polled = {.fd = conversation.fd, .events = POLLIN};
-	struct epoll_event event = {.events = EPOLLIN};
 	int fd = lap->way == ACCEPT ? listener.fd : conversation.fd, made = -1;
 
-	if (lap->way == EPOLL_WAIT) {
-		fd = made = WL_CHECK(epoll_create1(EPOLL_CLOEXEC));
-		WL_CHECK(epoll_ctl(fd, EPOLL_CTL_ADD, conversation.fd, &event));
-	}
+	if (lap->way == EPOLL_WAIT)
+		fd = made = wl_watch(conversation.fd);
 	lap->begun = wl_now();
 	atomic_store(&lap->fd, fd);
-	switch (lap->way) {
-	case READ:
-		WL_CHECK(read(fd, text, sizeof(text)));
-		break;
-	case RECVFROM:
-		WL_CHECK(recv(fd, text, sizeof(text), 0));
-		break;
-	case RECVMSG:
-		WL_CHECK(recvmsg(fd, &message, 0));
-		break;
-	case POLL:
-		WL_CHECK(poll(&polled, 1, -1));
-		break;
-	case EPOLL_WAIT:
-		WL_CHECK(epoll_wait(fd, &event, 1, -1));
-		break;
-	default:
+	if (lap->way == ACCEPT)
 		made = WL_CHECK(accept(fd, NULL, NULL));
-	}
+	else
+		wl_receive(lap->way, fd);
 	lap->ended = wl_now();
 	atomic_store(&lap->done, 1);
-	if (lap->way == POLL || lap->way == EPOLL_WAIT)
-		WL_CHECK(read(conversation.fd, text, sizeof(text)));
+	if (wl_polls(lap->way))
+		wl_receive(READ, conversation.fd);
 	if (made >= 0)
 		close(made);
 }
@@ -210,8 +184,8 @@ static void ask(int self)
 			;
 		if (!atomic_load(&lap->done))
 			wl_die("nothing came from outside in 10 s");
-		log_wait(lap->way == ACCEPT ? &listener : &conversation, calls[lap->way], lap->way == POLL || lap->way == EPOLL_WAIT,
-			 lap->begun, asked, lap->ended);
+		log_wait(lap->way == ACCEPT ? &listener : &conversation, calls[lap->way], wl_polls(lap->way), lap->begun, asked,
+			 lap->ended);
 	}
 }
 
