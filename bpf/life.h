@@ -178,23 +178,30 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u32 task
 	record_submit(life);
 }
 
-/* The task here tells its identity again, which was lost; but for its command line, which is no longer where it was looked for. */
+/* Tells a task's identity but for its command line; if that is lost, the task knows. */
+static __always_inline void tell_identity(struct where *where, struct task_struct *task, struct clew_task_state *state)
+{
+	struct clew_task_record *record = record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, sizeof(*record));
+
+	if (!record) {
+		state->flags |= CLEW_TASK_STATE_UNTOLD;
+		return;
+	}
+	describe_kin(task, state, record);
+	describe_task(where, task, state, record);
+	record_submit(record);
+	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
+}
+
+/* The task here tells its identity again, which was lost: the command line is no longer where it was looked for. */
 __noinline int tell_again(__u32 cpu, __u64 time)
 {
 	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state = task_state(task);
-	struct clew_task_record *record;
 
-	if (!state || !where.cpu_state)
-		return 0;
-	record = record_reserve(where.cpu_state, cpu, CLEW_KIND_TASK, time, sizeof(*record));
-	if (!record)
-		return 0;
-	describe_kin(task, state, record);
-	describe_task(&where, task, state, record);
-	record_submit(record);
-	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
+	if (state && where.cpu_state)
+		tell_identity(&where, task, state);
 	return 0;
 }
 
@@ -212,7 +219,6 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
 	struct clew_task_state *state, *parent_state;
-	struct clew_task_record *record;
 	struct where where;
 
 	if (!here(&where))
@@ -232,14 +238,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
 	if (!identifying)
 		return 0;
-	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
-	if (record) {
-		describe_kin(child, state, record);
-		describe_task(&where, child, state, record);
-		record_submit(record);
-	} else {
-		state->flags |= CLEW_TASK_STATE_UNTOLD;
-	}
+	tell_identity(&where, child, state);
 	if (enabled)
 		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0, state->serial, 0);
 	return 0;
