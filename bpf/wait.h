@@ -88,6 +88,20 @@ static __always_inline __u32 place_call(const struct place *place)
 	return call.number + 1;
 }
 
+/* Calls that take what comes: who sleeps in one found nothing there, and who is in one sends no data of its own. */
+static __always_inline bool receives(__s64 number)
+{
+	switch (number) {
+	case CALL_READ:
+	case CALL_READV:
+	case CALL_RECVFROM:
+	case CALL_RECVMSG:
+	case CALL_RECVMMSG:
+		return true;
+	}
+	return false;
+}
+
 static __always_inline __u8 class_of(const struct call *call)
 {
 	if (call->number < 0 || call->number >= CLEW_CALL_COUNT)

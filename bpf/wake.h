@@ -93,20 +93,6 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	return 0;
 }
 
-/* Whether it sleeps until something comes, and so found nothing there. */
-static __always_inline bool receives(__s64 number)
-{
-	switch (number) {
-	case CALL_READ:
-	case CALL_READV:
-	case CALL_RECVFROM:
-	case CALL_RECVMSG:
-	case CALL_RECVMMSG:
-		return true;
-	}
-	return false;
-}
-
 /*
  * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of the sleeper's call, < 0
  * where that may be on other sockets, too.
