@@ -283,6 +283,11 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 			read_call(sleeper, &sleeper_call);
 			class = class_of(&sleeper_call);
 		}
+		/* It waits for several: the address is of its own process. */
+		if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && flags & CLEW_WAKE_PRIVATE) {
+			stamp->object_kind = CLEW_OBJECT_FUTEX;
+			stamp->object = call.argument[0];
+		}
 		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL || class == CLEW_CALL_IO_URING)) {
 			struct where where = {.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
 

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#define CALL_FUTEX_WAITV 449 /* which older headers do not know */
+
 const struct wake build_no_wake = {.descriptor = -1};
 
 /* The stamp for a task that was off the CPU since `task->switched_in` or later. */
@@ -159,6 +161,11 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 	    wake->object_kind != CLEW_OBJECT_FUTEX)
 		return (struct clew_object){
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
+	/* Of several futexes, the one that was woken. */
+	if (wait->call == CALL_FUTEX_WAITV && wait->object_kind == CLEW_OBJECT_NONE && wake->object_kind == CLEW_OBJECT_FUTEX &&
+	    wake->flags & CLEW_WAKE_PRIVATE && (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_WAKE_MANY))
+		return (struct clew_object){
+			.number = wake->object, .descriptor = -1, .kind = CLEW_OBJECT_FUTEX, .futex_operation = FUTEX_WAIT_PRIVATE};
 	/* What the call is on, memory is not. */
 	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
 		return (struct clew_object){.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};
