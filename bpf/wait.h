@@ -298,8 +298,8 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		state->object_kind |= OBJECT_INET;
 }
 
-/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. */
-static __always_inline struct file *epoll_ready(struct file *epoll_file, __s32 *ret_descriptor)
+/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`: only if there is no other. */
+static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone, __s32 *ret_descriptor)
 {
 	struct eventpoll *epoll = BPF_CORE_READ(epoll_file, private_data);
 	struct list_head *list, *last;
@@ -309,7 +309,7 @@ static __always_inline struct file *epoll_ready(struct file *epoll_file, __s32 *
 		return NULL;
 	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
 	last = BPF_CORE_READ(list, prev);
-	if (!last || last == list)
+	if (!last || last == list || (alone && BPF_CORE_READ(last, prev) != list))
 		return NULL;
 	item = (void *)last - bpf_core_field_offset(struct epitem, rdllink);
 	*ret_descriptor = BPF_CORE_READ(item, ffd.fd);
