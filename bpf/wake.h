@@ -266,7 +266,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 		flags |= CLEW_WAKE_STOPPED;
 	if (likely(context == CLEW_WAKE_TASK)) {
 		if (unlikely(waker->flags & PF_EXITING))
-			flags |= CLEW_WAKE_EXITING;
+			flags |= waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
 		if (unlikely(waker->flags & PF_KTHREAD))
 			stamp_completion(waker, state, stamp);
 		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */

@@ -96,6 +96,9 @@ static void pollers(void **state)
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_EVENTFD, .object = 4}, CLEW_EDGE_EVENTFD},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD, .flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD}, CLEW_EDGE_WAKE}, {epoll, 1, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED}, CLEW_EDGE_EXIT},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED, .object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {.object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {0}, CLEW_EDGE_WAKE});
 }

@@ -85,6 +85,9 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 		return CLEW_EDGE_IPC;
 	case CLEW_OBJECT_PIDFD:
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
+	case CLEW_OBJECT_NONE:
+		/* In poll and select it is not known which, but that end is what they waited for. */
+		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	default:
 		return CLEW_EDGE_WAKE;
 	}
