@@ -109,6 +109,9 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD || (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
+	/* Its tracer lets it go on, without a signal. */
+	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))
+		return CLEW_EDGE_WAKE;
 	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none. */
 	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
