@@ -96,7 +96,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			if (flags & CLONE_VFORK)
 				wait->flags |= CLEW_WAIT_FLAG_VFORK;
 		}
-		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
 			struct glibc_mutex mutex = {};
 
 			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))

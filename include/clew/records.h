@@ -104,6 +104,7 @@ enum clew_wake_context {
 #define CLEW_WAKE_COMPAT  0x04 /* the waker was in a 32-bit call */
 #define CLEW_WAKE_PRIVATE 0x08 /* wake_operation is on a private futex */
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
+#define CLEW_WAKE_ENDED	  0x20 /* the waker had ended, and told so who waited for that */
 
 /* clew_switch.wake_operation: the waker's futex operation, if it was in futex(2) */
 enum clew_wake_operation {

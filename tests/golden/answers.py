@@ -58,6 +58,7 @@ CASES = [
     ("swap", "waits", ["waits"]),
     ("swap", "requests", ["requests"]),
     ("swap", "why", ["why", "--tid", "70"]),
+    ("metadata", "edges", ["edges"]),
     ("pages", "requests", ["requests"]),
     ("pages", "edges", ["edges"]),
     ("pages", "waits", ["waits"]),
