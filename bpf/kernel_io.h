@@ -32,7 +32,12 @@ struct timer_list {
 	void *function;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic_long_t;
+
 struct work_struct {
+	atomic_long_t data;
 	void *func;
 };
 
@@ -142,10 +147,6 @@ struct iomap_dio {
 	struct kiocb *iocb;
 	__s64 size;
 };
-
-typedef struct {
-	__s64 counter;
-} atomic_long_t;
 
 struct mutex {
 	atomic_long_t owner;

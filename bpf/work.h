@@ -11,6 +11,8 @@
 
 const volatile __u64 work_barrier; /* the function of a flusher's mark in the queue */
 
+#define WORK_PENDING 1 /* in work_struct.data: it is queued, or about to be, and no worker has taken it yet */
+
 struct queued {
 	__u64 time;
 	__u32 task;
@@ -92,7 +94,10 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	record->function = function;
 	record->worker = serial_of_current(place.cpu_state, place.task);
 	queued = bpf_map_lookup_elem(&clew_queued, &key);
-	if (queued) {
+	if (work->data.counter & WORK_PENDING) {
+		/* Queued anew since the worker took it: what is known may be of that, and is kept for the run that comes then. */
+		record->header.flags = CLEW_WORK_UNSEEN;
+	} else if (queued) {
 		record->queued = queued->time;
 		record->queuer = queued->task;
 		record->context = queued->context;

@@ -92,7 +92,8 @@ struct clew_recorder {
 	unsigned more_count;
 	struct bpf_link *stores[2]; /* see stores.c; NULL not attached */
 	bool verify;
-	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
+	uint64_t user_reads[CLEW_KIND_COUNT];	 /* records the iterator gave */
+	uint64_t missed_before[CLEW_KIND_COUNT]; /* runs that were left out before it was recorded */
 };
 
 uint64_t clew_now(void); /* in steps, as the programs read the clock */
@@ -140,6 +141,9 @@ void clew_stores_close(struct clew_recorder *recorder);
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
 void clew_modules_tick(struct clew_recorder *recorder);
 void clew_modules_close(struct clew_recorder *recorder);
+
+/* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of them) */
+void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);
 
 /* ledger.c */
 int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary);

@@ -3,7 +3,8 @@
  * The ledger: what the programs counted, what the drain read, what the file
  * stored, per CPU and kind. It balances when seen = filtered + reserved + lost +
  * missed and reserved = read = stored. A wake has no record of its own: its
- * stamp is reserved, read and stored in the task.
+ * stamp is reserved, read and stored in the task. Runs that the kernel left out are
+ * seen and missed on no CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,12 +20,14 @@ static bool is_zero(const struct clew_ledger_row *row)
 int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary)
 {
 	struct clew_ledger_row *rows = calloc((size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT, sizeof(*rows));
+	uint64_t missed[CLEW_KIND_COUNT];
 	size_t count = 0;
 	int error;
 
 	if (!rows)
 		return -ENOMEM;
 	ret_summary->balanced = true;
+	clew_missed_runs(recorder, missed);
 	for (unsigned cpu = 0; cpu <= recorder->cpu_count; cpu++)
 		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
 			struct clew_ledger_row *row = &rows[count];
@@ -36,6 +39,8 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 			if (cpu == recorder->cpu_count) {
 				row->cpu = CLEW_STREAM_USER;
 				row->seen = row->reserved = row->read = recorder->user_reads[kind];
+				row->missed = missed[kind] - recorder->missed_before[kind];
+				row->seen += row->missed;
 				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER, kind);
 			} else {
 				const struct clew_cpu_state *state = &recorder->cpus[cpu];
