@@ -135,9 +135,12 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 
 /* Identities. NULL or false: unknown. */
 const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);
-/* The file that had this number then: clew_trace_file() gives the last one that had it. */
+/* The file that had this number then, by its last name: clew_trace_file() gives the last one that had it. */
 const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
 						  const char **ret_path);
+/* The same by the name that it had then. */
+const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						    const char **ret_path);
 /* Which file that is, the same for all moments at which it had the number: a file's own number, or the inode's where none is known. */
 struct clew_file_key {
 	uint64_t number;

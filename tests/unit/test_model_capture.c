@@ -566,10 +566,20 @@ static void test_identities(void **state)
 	clew_trace_free(t);
 	file->path_size = sizeof(renamed);
 	memcpy(file + 1, renamed, sizeof(renamed));
+	file->header.time = 1001;
 	synthetic_put(&s, file, sizeof(*file) + sizeof(renamed));
 	t = synthetic_trace(&s, 3000, 0);
 	assert_int_equal(clew_trace_file(t, 8 << 20 | 1, 1234, &found)->mount_namespace, 0);
 	assert_string_equal(found, renamed);
+	/* It is the same file before, which had its old name then. */
+	clew_trace_file_at(t, 8 << 20 | 1, 1234, START, &found);
+	assert_string_equal(found, renamed);
+	clew_trace_file_then(t, 8 << 20 | 1, 1234, 1001, &found);
+	assert_string_equal(found, renamed);
+	clew_trace_file_then(t, 8 << 20 | 1, 1234, START, &found);
+	assert_string_equal(found, path);
+	assert_int_equal(clew_trace_file_key(t, 8 << 20 | 1, 1234, START).number, clew_trace_file_key(t, 8 << 20 | 1, 1234, 1001).number);
+	goes_round(t);
 	clew_trace_free(t);
 	/* Many files have its number one after the other, and the last one from 2000 on. */
 	for (unsigned i = 1; i < 300; i++) {

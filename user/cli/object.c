@@ -200,13 +200,13 @@ static void describe_file(const struct clew_trace *trace, const struct clew_obje
 			  struct description *ret)
 {
 	uint64_t at = sleep ? sleep->start : CLEW_TIME_OPEN;
-	const char *path = NULL;
+	const char *path;
 
-	ret->file = clew_trace_file_at(trace, object->device, object->number, at, &path);
-	ret->path = clew_file_path(trace, object->device, object->number, at);
+	ret->file = clew_trace_file_then(trace, object->device, object->number, at, &path);
+	ret->path = clew_file_path(trace, object->device, object->number, at) && path[0] ? path : NULL;
 	if (ret->path)
 		print_path(trace, ret);
-	else if (path && path[0])
+	else if (path[0])
 		snprintf(ret->name, sizeof(ret->name), "metadata of %s", CLEW_DISK(trace, (uint32_t)object->number));
 	else
 		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number, CLEW_DISK(trace, object->device));

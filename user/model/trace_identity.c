@@ -148,16 +148,24 @@ static bool same_file(const struct clew_file_record *known, const struct clew_fi
 	       (known->generation || !(known->header.flags & CLEW_FILE_DELETED) || record->header.flags & CLEW_FILE_DELETED);
 }
 
+/* A file's path as its opener sees it is no other name than the one that is known of its inode alone. */
+static bool renamed(const struct clew_file_record *known, const struct clew_file_record *record)
+{
+	if (known->path_size == record->path_size && !memcmp(known + 1, record + 1, known->path_size))
+		return false;
+	return known->mount_namespace || !record->mount_namespace || !same_last_component(known, record);
+}
+
 /*
  * Stores a file. What its opener sees stays, until it has another name; what is known of the inode alone says if it was
- * deleted. Its number may be another's later: each is kept.
+ * deleted. Its number may be another's later: each is kept, and each name that it had.
  */
 static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
 {
 	const uint64_t *place = map_get(&trace->files, record->inode, record->device);
 	struct trace_file *known = place ? (struct trace_file *)(uintptr_t)*place : NULL, *newest;
 	const struct clew_file_record *kept = record;
-	bool same = known && same_file(&known->record, record);
+	bool same = known && same_file(&known->record, record), replaces;
 	size_t size;
 	uint8_t flags = record->header.flags;
 	char *bytes;
@@ -175,9 +183,13 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 	newest = arena_take(&trace->arena, offsetof(struct trace_file, record) + size + 1);
 	if (!newest)
 		return -ENOMEM;
-	newest->since = same ? known->since : record->header.time;
+	replaces = same && !renamed(&known->record, kept);
+	newest->since = replaces ? known->since : known && known->since > record->header.time ? known->since : record->header.time;
 	newest->number = same ? known->number : ++trace->file_count;
-	newest->older = same ? known->older : known;
+	newest->older = replaces ? known->older : known;
+	newest->renamed = NULL;
+	if (newest->older && newest->older->number == newest->number)
+		newest->older->renamed = newest;
 	newest->depth = 0;
 	newest->jump = newest;
 	if (newest->older) {
@@ -443,8 +455,19 @@ const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace
 {
 	const struct trace_file *file = file_at(trace, device, inode, at);
 
+	while (file && file->renamed)
+		file = file->renamed;
 	if (ret_path)
 		*ret_path = file ? (const char *)(&file->record + 1) : "";
+	return file ? &file->record : NULL;
+}
+
+const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						    const char **ret_path)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
+	*ret_path = file ? (const char *)(&file->record + 1) : "";
 	return file ? &file->record : NULL;
 }
 
