@@ -423,7 +423,8 @@ def left_out():
     stop_recording(recording)
     ledger = answer("info", path)["ledger"]
     rows = [r for r in ledger["by"] if r["kind"] == "lock" and r["missed"]]
-    ok(ledger["balanced"] and [(r["seen"], r["missed"]) for r in rows] == [(6, 6)], "runs that the kernel left out are missed", rows)
+    # It may have left out some by itself.
+    ok(ledger["balanced"] and len(rows) == 1 and rows[0]["seen"] == rows[0]["missed"] >= 6, "runs that the kernel left out are missed", rows)
 
 
 def store_in_turns(shared, pages):
