@@ -123,8 +123,9 @@ static uint64_t asked_at(const struct clew_block_request *block)
 }
 
 /*
- * Which of the requests without a completion are not in hand: the same sectors were asked for again and that is done, or
- * what was asked for much later is. `open`: their sectors, with the place of the last one that is done and begins there.
+ * Which of the requests without a completion are not in hand: the kernel had another in its place, the same sectors were
+ * asked for again and that is done, or what was asked for much later is. `open`: their sectors, with the place of the last one that is done
+ * and begins there.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
@@ -152,7 +153,8 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 		const uint64_t *later = map_get(newest, block->device, 0), *again = map_get(open, block->sector, block->device);
 
 		if (!block->completed)
-			request->end_lost = (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
+			request->end_lost =
+				block->reused || (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
 	}
 	return r;
 }
