@@ -38,7 +38,7 @@ CASES = [
 
 # What leaves a process behind that has its output open, and what fails the first time only.
 LEAVES = ["sh", "-c", "sleep 60 & echo ok 1 - a"]
-FAILS_ONCE = ["sh", "-c", "if test -e \"$0\"; then echo ok 1 - a; else touch \"$0\"; echo not ok 1 - a; exit 1; fi"]
+FAILS_FIRST = ["sh", "-c", "echo >>\"$0\"; if test $(wc -l <\"$0\") -gt $1; then echo ok 1 - a; else echo not ok 1 - a; exit 1; fi"]
 
 
 def hangs():
@@ -51,19 +51,21 @@ def is_left():
     return status == 0 and out == "ok 1 - a\n" and time.monotonic() - begun < 40
 
 
-def second_counts(patient):
-    """Whether a section passes whose program fails the first time only."""
+def last_counts(patient, failures):
+    """Whether a section passes whose program fails that often first."""
     with tempfile.TemporaryDirectory() as directory, contextlib.redirect_stdout(io.StringIO()):
         run = runner.Run()
-        run.section("s", [("p", FAILS_ONCE + [os.path.join(directory, "been")], {}, 10)], patient=patient)
-    return not run.total.failed and run.total.passed == 1 and len(run.again) == 1
+        run.section("s", [("p", FAILS_FIRST + [os.path.join(directory, "been"), str(failures)], {}, 10)], patient=patient)
+    return not run.total.failed and run.total.passed == 1 and len(run.again) == failures
 
 
 MORE = [
     ("a hanging program is ended", hangs),
     ("who outlives a program is not waited for", is_left),
-    ("a patient section runs again what failed", lambda: second_counts(True)),
-    ("others do not", lambda: not second_counts(False)),
+    ("a patient section runs again what failed", lambda: last_counts(True, 1)),
+    ("and once more", lambda: last_counts(True, 2)),
+    ("but not for ever", lambda: not last_counts(True, 3)),
+    ("others do not", lambda: not last_counts(False, 1)),
 ]
 
 

@@ -9,7 +9,7 @@ and must be few.
 
 Recording and comparing may be done on two machines: a guest that is emulated is slow at the latter.
 
-Usage: workloads.py [--runs N] [--only NAME+..] [--record DIR | --compare DIR [--wrong FILE] [--again DIR]]
+Usage: workloads.py [--runs N] [--only NAME+..] [--record DIR | --compare DIR [--wrong FILE] [--again DIR]..]
        (runs also from CLEW_LIVE_RUNS; 20)
 """
 
@@ -44,6 +44,7 @@ LOUD = [
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")),
 ]
 RUNS_PER_RECORDING = 5
+TRIES_ALONE = 2
 # By which factor amounts may be off in a guest where a workload measures them by a thread's own clock, which leaves interrupts out.
 LOOSE = {"spinners": 2.5, "quota": 1.3, "chain": 1.3, "twospan": 1.3}
 
@@ -228,16 +229,24 @@ def runs_here(name):
         return False
 
 
-def to_try_again(results):
+def to_try_again(results, alone):
     """
-    Of those that disagreed, what shall run once more, each by itself: side by side on two CPUs, under an emulator too,
-    some of the workloads' own assumptions about time fail. Many at once are no accident, and are not tried again.
+    Of those that disagreed, also in what was tried `alone`, what shall run once more, each by itself: side by side on two CPUs,
+    under an emulator too, some of the workloads' own assumptions about time fail. Many at once are no accident, and are
+    not tried again.
     """
     wrong = [name for name in results.scores if results.wrong[name]]
-    return wrong if len(wrong) <= max(1, len(results.scores) // 8) else []
+    if len(alone) >= TRIES_ALONE or len(wrong) > max(1, len(results.scores) // 8):
+        return []
+    return [name for name in wrong if not agreed(name, alone)]
 
 
-def report(about, results, second):
+def agreed(name, alone):
+    """Whether a workload that disagreed beside others has agreed by itself."""
+    return any(name in tried.scores and not tried.wrong[name] for tried in alone)
+
+
+def report(about, results, alone):
     for name, wrong, reason in about["left_out"]:
         if wrong:
             ok(False, f"workload {name}", wrong)
@@ -262,12 +271,12 @@ def report(about, results, second):
             continue
         for problem in results.wrong[name][:8]:
             note(f"{name}: {problem}")
-        tried = second and name in second.scores
-        if tried and not second.wrong[name]:
+        for tried in alone:
+            for problem in tried.wrong[name][:8]:
+                note(f"{name}, by itself: {problem}")
+        if agreed(name, alone):
             ok(True, title + f"; disagreed beside others, agreed in {runs} more runs by itself")
             continue
-        for problem in second.wrong[name][:8] if tried else []:
-            note(f"{name}, by itself: {problem}")
         ok(not results.wrong[name], title, f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
     finish()
 
@@ -280,7 +289,7 @@ def main():
     parser.add_argument("--alone", action="store_true", help="each by itself")
     parser.add_argument("--record", metavar="DIR", help="record only")
     parser.add_argument("--compare", metavar="DIR", help="what --record left there")
-    parser.add_argument("--again", metavar="DIR", help="with --compare: the second recording of those that disagreed")
+    parser.add_argument("--again", metavar="DIR", action="append", default=[], help="with --compare: a further recording of those that disagreed")
     parser.add_argument("--wrong", metavar="FILE", help="with --compare: if some disagree that may be tried again, say only which, there")
     options = parser.parse_args()
     names = options.only.split("+") if options.only else QUIET + LOUD
@@ -293,18 +302,18 @@ def main():
     if not options.compare:
         take_down(top, names, seeds, options.alone)
     about, results = look_at(top)
-    again = to_try_again(results)
+    alone = [look_at(directory)[1] for directory in options.again]
+    again = to_try_again(results, alone)
     if again and options.wrong:
         with open(options.wrong, "w", encoding="ascii") as file:
             file.write("+".join(again))
         return
-    second = None
-    if options.again:
-        second = look_at(options.again)[1]
-    elif again and not options.compare:
-        take_down(scratch("again"), again, [seed + 10000 for seed in seeds], True)
-        second = look_at(scratch("again"))[1]
-    report(about, results, second)
+    while again and not options.compare:
+        place = scratch(f"again{len(alone)}")
+        take_down(place, again, [seed + 10000 * (len(alone) + 1) for seed in seeds], True)
+        alone.append(look_at(place)[1])
+        again = to_try_again(results, alone)
+    report(about, results, alone)
 
 
 if __name__ == "__main__":

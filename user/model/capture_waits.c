@@ -249,8 +249,9 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	add_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
-	/* A request or timer ended before it woke anybody: that there was no delay has to be said. */
-	if (sleep->end != CLEW_TIME_OPEN && (sleep->end != implied->end || (sleep->link_count && implied->by_edge))) {
+	/* A request or timer ended before it woke anybody, and an origin may have had to move: that there was no delay has to be said. */
+	if (sleep->end != CLEW_TIME_OPEN &&
+	    (sleep->end != implied->end || (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
 		if (sleep->end <= implied->switch_in)
 			pairs_add_number(pairs, CAPTURE_RUNQUEUE, implied->switch_in - sleep->end);
 		else
