@@ -2,12 +2,15 @@
 /*
  * A why as an explanation that a colleague would give.
  *
- * A long timeline is abbreviated: of neighbours that are not among the longest
- * segments becomes one line, and as many of the longest are shown as there is room for.
+ * A long timeline is abbreviated: all that a task was ready without a pause is one
+ * step, of neighbours that are not among the longest steps becomes one line, and as
+ * many of the longest are shown as there is room for.
  */
 #include "why_text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "called.h"
 #include "causes.h"
@@ -17,6 +20,7 @@
 
 #define MOST_CAUSES 12
 #define MOST_LINES  60
+#define MOST_BUSY   3 /* of those that had the CPU meanwhile */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -94,13 +98,44 @@ static void print_causes(const struct clew_why *why, const struct clew_why_cause
 		       percent(why->unknown_ns, why->to - why->from));
 }
 
-/* How many segments from `i` on are shorter than the threshold. */
+/* ---- the timeline ---- */
+
+static bool goes_on_in_queue(const struct clew_segment *first, const struct clew_segment *segment)
+{
+	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task && segment->chain_length == first->chain_length &&
+	       !memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain));
+}
+
+/* How many segments from `i` on are one step. `abbreviate`: else each is. */
+static size_t step_at(const struct clew_why *why, size_t i, bool abbreviate)
+{
+	const struct clew_segment *first = &why->segments[i];
+	size_t n = 1;
+
+	if (!abbreviate || first->kind != CLEW_SEGMENT_RUNQUEUE)
+		return 1;
+	while (i + n < why->segment_count && goes_on_in_queue(first, &why->segments[i + n]))
+		n++;
+	return n;
+}
+
+static uint64_t length_of_step(const struct clew_why *why, size_t i, size_t n)
+{
+	return why->segments[i + n - 1].end - why->segments[i].start;
+}
+
+/* How many segments from `i` on are in steps shorter than the threshold, 0: nothing is abbreviated. */
 static size_t short_ones(const struct clew_why *why, size_t i, uint64_t threshold)
 {
 	size_t n = 0;
 
-	while (i + n < why->segment_count && length_of(&why->segments[i + n]) < threshold)
-		n++;
+	while (i + n < why->segment_count) {
+		size_t step = step_at(why, i + n, threshold > 0);
+
+		if (length_of_step(why, i + n, step) >= threshold)
+			break;
+		n += step;
+	}
 	return n;
 }
 
@@ -111,21 +146,23 @@ static size_t count_lines(const struct clew_why *why, uint64_t threshold)
 	for (size_t i = 0; i < why->segment_count; lines++) {
 		size_t n = short_ones(why, i, threshold);
 
-		i += n ? n : 1;
+		i += n ? n : step_at(why, i, threshold > 0);
 	}
 	return lines;
 }
 
-/* The length from which on segments have a line of their own, so that there are not too many lines. */
+/* The length from which on steps have a line of their own, so that there are not too many lines. */
 static uint64_t choose_threshold(const struct clew_why *why)
 {
 	uint64_t longest[MOST_LINES + 1] = {0}; /* in order, the last one the shortest */
-	size_t count = 0;
+	size_t count = 0, n;
 
-	for (size_t i = 0; i < why->segment_count; i++) {
-		uint64_t length = length_of(&why->segments[i]);
+	for (size_t i = 0; i < why->segment_count; i += n) {
+		uint64_t length;
 		size_t at = count;
 
+		n = step_at(why, i, true);
+		length = length_of_step(why, i, n);
 		if (count == MOST_LINES && length <= longest[count - 1])
 			continue;
 		for (; at > 0 && longest[at - 1] < length; at--)
@@ -148,16 +185,23 @@ static void print_via(const struct clew_trace *trace, const struct clew_segment 
 	printf(", %s]", clew_evidence_name(segment->via_evidence));
 }
 
+/* When, how long, and who waits for whose time it is. */
+static void print_waiters(const struct clew_trace *trace, const struct clew_why *why, const struct clew_segment *first,
+			  const struct clew_segment *last)
+{
+	printf("  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from), CLEW_DURATION(last->end - first->start));
+	for (uint32_t i = 0; i < first->chain_length && first->chain[i] != first->task; i++) {
+		clew_print_task(stdout, trace, first->chain[i], first->start);
+		fputs(" <- ", stdout);
+	}
+	clew_print_task(stdout, trace, first->task, last->end - 1);
+	putchar(' ');
+}
+
 static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
 			  const struct clew_segment *segment)
 {
-	printf("  +%-12s %9s  ", CLEW_OFFSET(segment->start - why->from, why->to - why->from), CLEW_DURATION(length_of(segment)));
-	for (uint32_t i = 0; i < segment->chain_length && segment->chain[i] != segment->task; i++) {
-		clew_print_task(stdout, trace, segment->chain[i], segment->start);
-		fputs(" <- ", stdout);
-	}
-	clew_print_task(stdout, trace, segment->task, segment->end - 1);
-	putchar(' ');
+	print_waiters(trace, why, segment, segment);
 	clew_print_activity(stdout, trace, segment);
 	clew_print_activity_call(stdout, relations, segment);
 	clew_print_perhaps(stdout, trace, relations, segment);
@@ -168,6 +212,80 @@ static void print_segment(const struct clew_trace *trace, const struct clew_rela
 	clew_print_activity_words(stdout, relations, segment);
 	if (segment->sleep && segment->sleep->blind)
 		fputs("  [records lost here]", stdout);
+	putchar('\n');
+}
+
+/* Who had the CPU, and how long in all. */
+struct share {
+	uint32_t by;
+	uint64_t ns;
+	uint64_t at; /* its name then */
+};
+
+static int by_task(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return x->by < y->by ? -1 : x->by > y->by;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return x->ns > y->ns ? -1 : x->ns < y->ns ? 1 : by_task(a, b);
+}
+
+static size_t add_up(struct share *shares, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(shares, count, sizeof(*shares), by_task);
+	for (size_t i = 1; i < count; i++)
+		if (shares[i].by == shares[kept].by) {
+			shares[kept].ns += shares[i].ns;
+			shares[kept].at = shares[i].at > shares[kept].at ? shares[i].at : shares[kept].at;
+		} else {
+			shares[++kept] = shares[i];
+		}
+	qsort(shares, kept + 1, sizeof(*shares), largest_first);
+	return kept + 1;
+}
+
+static void print_share(const struct clew_trace *trace, uint32_t task, const struct share *share)
+{
+	if (share->by == UINT32_MAX)
+		fputs("who is not known", stdout);
+	else if (share->by == CLEW_NO_TASK)
+		fputs("nobody", stdout);
+	else if (share->by == task)
+		fputs("itself", stdout);
+	else
+		clew_print_task(stdout, trace, share->by, share->at);
+	printf(" (%s)", CLEW_DURATION(share->ns));
+}
+
+/* All that a task was ready without a pause. */
+static void print_queue(const struct clew_trace *trace, const struct clew_why *why, size_t i, size_t n)
+{
+	const struct clew_segment *first = &why->segments[i];
+	struct share *shares = malloc(n * sizeof(*shares));
+	size_t count;
+
+	print_waiters(trace, why, first, &why->segments[i + n - 1]);
+	fputs("was ready", stdout);
+	for (size_t k = 0; shares && k < n; k++)
+		shares[k] = (struct share){.by = first[k].by, .ns = length_of(&first[k]), .at = first[k].start};
+	count = shares ? add_up(shares, n) : 0;
+	for (size_t k = 0; k < count && k < MOST_BUSY; k++) {
+		fputs(k ? ", " : "; on its CPU were ", stdout);
+		print_share(trace, first->task, &shares[k]);
+	}
+	if (count > MOST_BUSY)
+		printf(" and %zu more", count - MOST_BUSY);
+	free(shares);
+	if (first->via_type >= 0 && !first->called)
+		print_via(trace, first);
 	putchar('\n');
 }
 
@@ -195,17 +313,20 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_rel
 
 	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its evidence]):");
 	for (size_t i = 0; i < why->segment_count;) {
-		size_t n = short_ones(why, i, threshold);
+		size_t n = short_ones(why, i, threshold), step = step_at(why, i, threshold > 0);
 
-		if (n > 1)
+		if (n > step)
 			print_short_ones(why, i, n);
+		else if (step > 1)
+			print_queue(trace, why, i, step);
 		else
 			print_segment(trace, relations, why, &why->segments[i]);
-		i += n ? n : 1;
+		i += n ? n : step;
 	}
 	if (threshold)
-		printf("Neighbours shorter than %s are put together: --all shows all %zu segments.\n", CLEW_DURATION(threshold),
-		       why->segment_count);
+		printf("Neighbours shorter than %s, and all that somebody was ready at a stretch, are put together: --all shows all %zu "
+		       "segments.\n",
+		       CLEW_DURATION(threshold), why->segment_count);
 }
 
 void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
