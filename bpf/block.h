@@ -180,8 +180,12 @@ static __always_inline struct direct *direct_of(struct request *request)
 static __always_inline bool direct_split(struct bio *bio)
 {
 	__u64 key = (__u64)bio, whole = (__u64)bio->bi_private;
-	struct direct *rest = direct_find(whole, (__u64)BPF_CORE_READ((struct bio *)whole, bi_end_io)), front;
+	struct direct *rest, front;
 
+	/* It would not be found again. */
+	if (!chain_end_io)
+		return false;
+	rest = direct_find(whole, (__u64)BPF_CORE_READ((struct bio *)whole, bi_end_io));
 	if (!rest) {
 		bpf_map_delete_elem(&clew_direct, &key);
 		return false;

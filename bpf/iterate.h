@@ -71,6 +71,12 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		bpf_seq_write(meta->seq, &record, sizeof(record));
 		return;
 	}
+	if (bits & TASK_DEAD) {
+		state->slept = 0;
+		record.change.header.flags = CLEW_STATE_DEAD;
+		bpf_seq_write(meta->seq, &record, sizeof(record));
+		return;
+	}
 	record.change.header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		wait->call = CLEW_NO_CALL;
@@ -90,7 +96,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			if (flags & CLONE_VFORK)
 				wait->flags |= CLEW_WAIT_FLAG_VFORK;
 		}
-		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
 			struct glibc_mutex mutex = {};
 
 			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))

@@ -279,6 +279,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	const struct cred *real_cred;
 	__u64 start_time;
+	int exit_state;
 	int exit_code;
 	int on_cpu;
 	unsigned in_iowait : 1;

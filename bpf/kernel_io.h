@@ -197,6 +197,7 @@ struct cfs_bandwidth {
 	__u64 runtime;
 	struct hrtimer period_timer;
 	struct hrtimer slack_timer;
+	struct list_head throttled_cfs_rq;
 };
 
 struct task_group {

@@ -9,25 +9,30 @@
 #define CHARGE_AT_ONCE 512 /* pages */
 
 /*
- * The group that has to give back memory: the first on the way up from the task's that has no room for more, or more than it should.
- * Somebody may also have asked for it: then none is known.
+ * The group that has to give back memory: the first on the way up from the task's that has no room at all, or the only one that is
+ * near to that or has more than it should. Somebody may also have asked for it: then none is known.
  */
 static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
 {
-	struct mem_cgroup *group;
+	struct mem_cgroup *group, *found = NULL;
 	int i;
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return NULL;
 	group = (void *)controller_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 	for (i = 0; i < GROUP_DEPTH && group; i++) {
-		__u64 usage = BPF_CORE_READ(group, memory.usage.counter);
+		__u64 usage = BPF_CORE_READ(group, memory.usage.counter), most = BPF_CORE_READ(group, memory.max);
 
-		if (usage + CHARGE_AT_ONCE > BPF_CORE_READ(group, memory.max) || usage > BPF_CORE_READ(group, memory.high))
-			return BPF_CORE_READ(group, css.cgroup);
+		if (usage + CHARGE_AT_ONCE > most || usage > BPF_CORE_READ(group, memory.high)) {
+			if (found)
+				return NULL;
+			found = group;
+			if (usage >= most)
+				break;
+		}
 		group = (void *)BPF_CORE_READ(group, css.parent);
 	}
-	return NULL;
+	return found ? BPF_CORE_READ(found, css.cgroup) : NULL;
 }
 
 static __always_inline void memory_reason(__u8 reason, bool begin, bool group)

@@ -141,6 +141,15 @@ static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, 
 	return state->packet;
 }
 
+/*
+ * Whether a task sends what others have written to a socket: it receives, and as it lets go of the socket it takes in what came
+ * meanwhile, which may have made room. The kernel's own sockets, which have no file, send for whoever asks it for something.
+ */
+static __always_inline bool makes_room(const struct place *place, __u64 socket)
+{
+	return receives((__s64)place_call(place) - 1) && BPF_CORE_READ((struct sock *)socket, sk_socket, file);
+}
+
 /* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a copy of what is received. */
 static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket, __u64 what, bool acknowledges, __u64 *time)
 {
@@ -181,7 +190,9 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	what = what_socket(packet->sk);
 	key = number_of_packet(place.cpu_state, packet);
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
-	if (place.level == LEVEL_TASK) {
+	if (place.level == LEVEL_TASK && socket && !acknowledges && makes_room(&place, socket)) {
+		who = sender_get(socket, what, &before, &last) ? who_sent(sender_task(last), 0) | WAITED : 0;
+	} else if (place.level == LEVEL_TASK) {
 		__u32 task = serial_of_current(place.cpu_state, place.task);
 
 		who = who_sent(task, task);

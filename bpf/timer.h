@@ -120,6 +120,13 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 	return 0;
 }
 
+static __always_inline bool waits_for_quota(struct task_group *group)
+{
+	return BPF_CORE_READ(group, cfs_bandwidth.throttled_cfs_rq.next) !=
+	       (void *)group + bpf_core_field_offset(struct task_group, cfs_bandwidth) +
+		       bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
+}
+
 /* Tells that a group's quota was refilled. */
 static __always_inline void refill(struct hrtimer *timer, bool period)
 {
@@ -141,8 +148,11 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 	if (!record)
 		return;
 	record->cgroup = BPF_CORE_READ(cgroup, kn, id);
-	/* The callback has handed it out until there was none, or nobody who waited. */
-	if (BPF_CORE_READ(group, cfs_bandwidth.runtime) > 0)
+	/*
+	 * A new period's callback has handed it out until there was none, or nobody who waited; those on other CPUs may not have got
+	 * it yet. The other timer's may not even have begun to.
+	 */
+	if (!waits_for_quota(group) || (period && BPF_CORE_READ(group, cfs_bandwidth.runtime) > 0))
 		record->header.flags = CLEW_REFILL_ENOUGH;
 	record_submit(record);
 }

@@ -88,6 +88,20 @@ static __always_inline __u32 place_call(const struct place *place)
 	return call.number + 1;
 }
 
+/* Calls that take what comes: who sleeps in one found nothing there, and who is in one sends no data of its own. */
+static __always_inline bool receives(__s64 number)
+{
+	switch (number) {
+	case CALL_READ:
+	case CALL_READV:
+	case CALL_RECVFROM:
+	case CALL_RECVMSG:
+	case CALL_RECVMMSG:
+		return true;
+	}
+	return false;
+}
+
 static __always_inline __u8 class_of(const struct call *call)
 {
 	if (call->number < 0 || call->number >= CLEW_CALL_COUNT)
@@ -298,8 +312,8 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		state->object_kind |= OBJECT_INET;
 }
 
-/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. */
-static __always_inline struct file *epoll_ready(struct file *epoll_file, __s32 *ret_descriptor)
+/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`: only if there is no other. */
+static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone, __s32 *ret_descriptor)
 {
 	struct eventpoll *epoll = BPF_CORE_READ(epoll_file, private_data);
 	struct list_head *list, *last;
@@ -309,12 +323,20 @@ static __always_inline struct file *epoll_ready(struct file *epoll_file, __s32 *
 		return NULL;
 	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
 	last = BPF_CORE_READ(list, prev);
-	if (!last || last == list)
+	if (!last || last == list || (alone && BPF_CORE_READ(last, prev) != list))
 		return NULL;
 	item = (void *)last - bpf_core_field_offset(struct epitem, rdllink);
 	*ret_descriptor = BPF_CORE_READ(item, ffd.fd);
 	return BPF_CORE_READ(item, ffd.file);
 }
+
+/* What futex_waitv takes several of. */
+struct futex_entry {
+	__u64 value;
+	__u64 address;
+	__u32 flags;
+	__u32 reserved;
+};
 
 struct glibc_mutex {
 	__u32 lock;
@@ -363,10 +385,13 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 		wait->futex_class = CLEW_FUTEX_CLASS_RWLOCK;
 }
 
-static __always_inline bool futex_memory_matters(const struct clew_wait *wait)
+static __always_inline bool futex_memory_matters(const struct clew_wait *wait, const struct call *call)
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
+	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look alike, but keep no owner. */
+	if (operation == FUTEX_WAIT_BITSET && wait->argument != 3 && !call->argument[3])
+		return false;
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
 
@@ -662,7 +687,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
 	/* Who held a lock is read off the waits of all who queued for it, whomever the filter chose. */
-	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait)) {
+	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
 		struct glibc_mutex mutex = {};
 
 		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.argument[0]) ||
@@ -672,11 +697,14 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	if (detail) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
 		if (class == CLEW_CALL_FUTEX_VECTOR) {
-			__u64 entry[2] = {};
+			struct futex_entry entry = {};
 
-			bpf_probe_read_user(entry, sizeof(entry), (void *)call.argument[0]);
-			wait->object_kind = CLEW_OBJECT_FUTEX;
-			wait->object = entry[1];
+			/* Of several it is not known yet which will be woken. */
+			if (call.argument[1] == 1 && !bpf_probe_read_user(&entry, sizeof(entry), (void *)call.argument[0])) {
+				wait->object_kind = CLEW_OBJECT_FUTEX;
+				wait->object = entry.address;
+				wait->futex_operation = entry.flags & FUTEX_PRIVATE_FLAG;
+			}
 		} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
 			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0] : call.argument[1], where->cpu, where->time);
 			if (wait->object)

@@ -93,20 +93,6 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	return 0;
 }
 
-/* Whether it sleeps until something comes, and so found nothing there. */
-static __always_inline bool receives(__s64 number)
-{
-	switch (number) {
-	case CALL_READ:
-	case CALL_READV:
-	case CALL_RECVFROM:
-	case CALL_RECVMSG:
-	case CALL_RECVMMSG:
-		return true;
-	}
-	return false;
-}
-
 /*
  * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of the sleeper's call, < 0
  * where that may be on other sockets, too.
@@ -134,6 +120,24 @@ static __always_inline __u64 file_of_call(struct task_struct *task, const struct
 	return class == CLEW_CALL_DESCRIPTOR2 ? find_file(number_of(task), call->argument[2]) : 0;
 }
 
+/* An instance may itself be watched by one: then what is ready there, if that is one thing, for others may have been before. */
+#define EPOLL_DEPTH 4
+
+static __always_inline struct file *epoll_ready_below(struct file *epoll_file, __s32 *ret_descriptor)
+{
+	struct file *file = epoll_ready(epoll_file, false, ret_descriptor);
+	int i;
+
+	for (i = 0; i < EPOLL_DEPTH && file && BPF_CORE_READ(file, f_op) == BPF_CORE_READ(epoll_file, f_op); i++) {
+		struct file *below = epoll_ready(file, true, ret_descriptor);
+
+		if (!below)
+			break;
+		file = below;
+	}
+	return file;
+}
+
 /* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select it is what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker,
 					   const struct call *sleeper_call, __u8 sleeper_class, const struct call *waker_call,
@@ -148,7 +152,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		struct file *epoll_file = (struct file *)find_file(number_of(sleeper), sleeper_call->argument[0]);
 
 		if (epoll_file)
-			file = epoll_ready(epoll_file, &descriptor);
+			file = epoll_ready_below(epoll_file, &descriptor);
 	}
 	/* A poller of the same instance hands on that something is ready: it is not what made it so. */
 	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
@@ -248,7 +252,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 		flags |= CLEW_WAKE_STOPPED;
 	if (likely(context == CLEW_WAKE_TASK)) {
 		if (unlikely(waker->flags & PF_EXITING))
-			flags |= CLEW_WAKE_EXITING;
+			flags |= waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
 		if (unlikely(waker->flags & PF_KTHREAD))
 			stamp_completion(waker, state, stamp);
 		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */
@@ -282,6 +286,11 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 				return;
 			read_call(sleeper, &sleeper_call);
 			class = class_of(&sleeper_call);
+		}
+		/* It waits for several: the address is of its own process. */
+		if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && flags & CLEW_WAKE_PRIVATE) {
+			stamp->object_kind = CLEW_OBJECT_FUTEX;
+			stamp->object = call.argument[0];
 		}
 		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL || class == CLEW_CALL_IO_URING)) {
 			struct where where = {.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};

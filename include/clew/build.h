@@ -243,7 +243,8 @@ struct clew_spin {
 /*
  * Where findings go. Any function may be NULL. A negative return stops the
  * builder, which returns it. Records of identity (TASK, FILE, SOCKET, CGROUP,
- * TEXT, RENAME, FORK, EXEC, EXIT, GAP) are passed on as they came.
+ * TEXT, RENAME, FORK, EXEC, EXIT, GAP, and STATE of who had ended before) are
+ * passed on as they came.
  */
 struct clew_sink {
 	void *context;

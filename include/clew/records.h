@@ -79,8 +79,9 @@ struct clew_header {
 #define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
 #define CLEW_SWITCH_CAUSE      0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
 #define CLEW_SWITCH_THROTTLED                                                                                                              \
-	0x80 /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group                         \
-	      */
+	0x80		     /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group         \
+			      */
+#define CLEW_STATE_DEAD 0x01 /* STATE: the task has ended, nobody has asked for its status yet */
 #define CLEW_STATE_LATE                                                                                                                    \
 	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
 #define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */
@@ -103,6 +104,7 @@ enum clew_wake_context {
 #define CLEW_WAKE_COMPAT  0x04 /* the waker was in a 32-bit call */
 #define CLEW_WAKE_PRIVATE 0x08 /* wake_operation is on a private futex */
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
+#define CLEW_WAKE_ENDED	  0x20 /* the waker had ended, and told so who waited for that */
 
 /* clew_switch.wake_operation: the waker's futex operation, if it was in futex(2) */
 enum clew_wake_operation {

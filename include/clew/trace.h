@@ -90,8 +90,8 @@ struct clew_trace_request {
 	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
 	uint32_t page_count;
 	/*
-	 * Not completed in the capture, but not in hand to its end either, as later ones tell: its end was lost. When it was
-	 * is unknown.
+	 * Not completed in the capture, in which records were lost since, and not in hand to its end either, as later ones tell: its
+	 * end was lost. When it was is unknown.
 	 */
 	bool end_lost;
 };

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,8 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 
 CLEW = os.path.abspath(os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew")))
 EXPECTED = os.path.join(HERE, "expected")
+
+MANY = 100000
 
 # capture, name of the answer, command and options
 CASES = [
@@ -56,6 +59,7 @@ CASES = [
     ("swap", "waits", ["waits"]),
     ("swap", "requests", ["requests"]),
     ("swap", "why", ["why", "--tid", "70"]),
+    ("metadata", "edges", ["edges"]),
     ("pages", "requests", ["requests"]),
     ("pages", "edges", ["edges"]),
     ("pages", "waits", ["waits"]),
@@ -120,6 +124,19 @@ def check_cover(why):
     return ""
 
 
+def many_requests(directory):
+    """A question that none of two disks' many requests is an answer to takes no time for each pair of them."""
+    lines = ["meta cpus 1", "meta start 1000000000000", "meta end 1001000000000"]
+    for i in range(2 * MANY):
+        fields = "request=0x1000 sector=%d bytes=4096 device=%d operation=1 allocated=%d task=2" % (8 * i, 0xfe00000 + i // MANY, 1000000000000 + 1000 * i)
+        lines += ["0 request %d flags=%s %s" % (1000000000100 + 1000 * i + at, event, fields) for at, event in ((0, "issue"), (500, "complete"))]
+    path = os.path.join(directory, "many.clew")
+    subprocess.run([_capture.MAKE_CAPTURE, path], input="\n".join(lines).encode() + b"\n", check=True, timeout=120)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (5, 5))  # noqa: E731
+    done = subprocess.run([CLEW, "requests", "--dev", "99:99", path], capture_output=True, timeout=120, check=False, preexec_fn=limit)
+    return "" if b"there are requests of: 254:0, 254:1\n" in done.stdout else "exit status %d, %r" % (done.returncode, done.stdout[:200])
+
+
 def main():
     write = sys.argv[1:] == ["--write"]
     number, failed = 0, 0
@@ -150,6 +167,7 @@ def main():
                     problem = next(filter(None, map(check_cover, whys)), "")
                     if whys:
                         report(label + ": every ns once", problem)
+        report("many requests of two disks, none of the one asked for", many_requests(directory))
     print("1..%d" % number)
     return 1 if failed else 0
 

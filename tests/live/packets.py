@@ -4,7 +4,7 @@
 
 Whoever sent them is named, or nobody is: never those who talk beside them all the time, and never who used a socket or a
 packet's memory before. And of pollers that hand on to each other that there is something, none has sent it; nor has who
-lets go of a socket's lock.
+lets go of a socket's lock, nor who only reads by a socket and lets go on its way what another has written to it.
 """
 
 import array
@@ -22,7 +22,7 @@ import time
 from _live import GUEST, answer, finish, note, ok, run, scratch, skip_all, start_recording, stop_recording
 from _place import Place
 
-SIOCETHTOOL, ETHTOOL_STSO = 0x8946, 0x1F
+SIOCETHTOOL, ETHTOOL_STSO, SIOCOUTQ = 0x8946, 0x1F, 0x5411
 CLONE_NEWNET, PR_SET_NAME = 0x40000000, 15
 HERE, THERE = "10.231.77.1", "10.231.77.2"
 GROUP = "239.77.0.7"
@@ -205,6 +205,48 @@ def share_set(connection, until):
         time.sleep(0.0005)
 
 
+def duplex():
+    """One socket, which one process fills and another reads, both as fast as they can; at its other end, where there is little room, likewise."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    own = socket.create_connection(listener.getsockname())
+    other, _ = listener.accept()
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+    other.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+    ends = [("duplex-fill", fill, own), ("duplex-read", drain, own), ("duplex-drain", drain, other), ("duplex-talk", talk, other)]
+    children = [process(name, function, end) for name, function, end in ends]
+    time.sleep(1)
+    own.shutdown(socket.SHUT_RDWR)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def fill(connection):
+    while True:
+        connection.sendall(bytes(1 << 20))
+
+
+def talk(connection):
+    """Never fills the socket: that there is room again would wake who reads by it, too."""
+    data = bytes(1 << 17)
+    while True:
+        if struct.unpack("i", fcntl.ioctl(connection, SIOCOUTQ, bytes(4)))[0] < len(data):
+            connection.send(data)
+
+
+def drain(connection):
+    buffer = bytearray(1 << 20)
+    while connection.recv_into(buffer):
+        pass
+
+
+def check_duplex(path):
+    edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["to"][0]["comm"] == "duplex-drain"]
+    wrong = [e for e in edges if e["from"][0]["comm"] == "duplex-read"]
+    note(f"a socket that one writes and another reads: {len(edges)} edges to its peer's reader")
+    ok(not wrong, "who only reads by a socket has sent nothing by it", wrong[:1])
+
+
 def check_shared(path):
     waits = [w for w in answer("waits", path, "--comm", "share-set")["waits"] if w["call"] == "setsockopt" and w["end"] is not None]
     edges = [e for e in answer("edges", path)["edges"] if e["to"][0]["comm"] == "share-set" and any(e["to"][0]["at"] == w["end"] for w in waits)]
@@ -247,6 +289,7 @@ def main():
             os.waitpid(reads, 0)
         os.waitpid(process("turns", turns), 0)
         os.waitpid(process("shares", shares), 0)
+        os.waitpid(process("duplex", duplex), 0)
         os.killpg(beside, signal.SIGKILL)
         os.waitpid(beside, 0)
         stop_recording(recording)
@@ -259,6 +302,7 @@ def main():
     edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["from"][0]["comm"] in ("turn-one", "turn-two")]
     ok(not edges, "pollers that hand on to each other have sent nothing", edges[:1])
     check_shared(path)
+    check_duplex(path)
     finish()
 
 

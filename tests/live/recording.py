@@ -272,6 +272,8 @@ def open_at_both_ends():
     while not graph.rstrip().endswith("]}"):
         graph += lock.stdout.readline()
     graph = json.loads(graph)
+    dead = subprocess.Popen(["/bin/true"])
+    os.waitid(os.P_PID, dead.pid, os.WEXITED | os.WNOWAIT)
     time.sleep(0.2)
     recording = start_recording(path)
     time.sleep(0.3)
@@ -279,7 +281,7 @@ def open_at_both_ends():
     reader.stdin.flush()
     time.sleep(0.3)
     stop_recording(recording)
-    for process in (sleeper, reader, lock):
+    for process in (sleeper, reader, lock, dead):
         process.kill()
         process.wait()
     info = answer("info", path)
@@ -293,6 +295,7 @@ def open_at_both_ends():
     ok(len(first) >= 2 and first[0]["open"] == "start" and first[0]["kind"] == "pipe" and (first[0]["ended_by"] or {}).get("tid") == os.getpid(),
        "a wait open at the start is resolved when it ends, its kind and object known", first[:1])
     ok(bool(first) and first[-1]["open"] == "end" and first[-1]["kind"] == "pipe" and first[-1]["end"] is None, "the next one is open at the end", first[-1:])
+    ok(not [w for w in waits if w["tid"] == dead.pid], "who had ended before the capture waits for nothing", [w for w in waits if w["tid"] == dead.pid])
     tids = [task["tid"] for task in graph["tasks"]][1:]
     held = [w for w in waits if w["tid"] in tids]
     ok(len(held) == 2 and all(w["open"] == "both" and w["kind"] == "futex" for w in held), "two deadlocked threads wait from before to after", held)

@@ -320,6 +320,11 @@ static UNUSED void found_ready(struct synthetic *s, uint64_t at, uint32_t task)
 	put_switch(s, CLEW_KIND_STATE, (struct switched){.at = at, .prev = task, .next = task, .flags = CLEW_STATE_RUNNABLE});
 }
 
+static UNUSED void found_dead(struct synthetic *s, uint64_t at, uint32_t task)
+{
+	put_switch(s, CLEW_KIND_STATE, (struct switched){.at = at, .prev = task, .next = task, .flags = CLEW_STATE_DEAD});
+}
+
 /* The stop's look at a sleeper; `woken.at` 0: it sleeps on. */
 static UNUSED void stop_asleep(struct synthetic *s, uint64_t at, uint32_t task, struct clew_wait wait, struct woken woken)
 {

@@ -71,7 +71,9 @@ static void by_wait_and_wake(void **state)
 	      {wait_in(SYS_wait4), 1, {.flags = exiting | signalled}, CLEW_EDGE_EXIT},
 	      {wait_in(SYS_wait4), 1, {.flags = exiting}, CLEW_EDGE_EXIT}, {wait_in(SYS_wait4), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_in(SYS_wait4), 1, {0}, CLEW_EDGE_WAKE}, {wait_in(SYS_pause), 1, {.flags = exiting | signalled}, CLEW_EDGE_SIGNAL},
-	      {wait_in(SYS_nanosleep), 4, {0}, CLEW_EDGE_SIGNAL}, {wait_in(SYS_nanosleep), 8, {0}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 4, {0}, CLEW_EDGE_SIGNAL}, {wait_in(SYS_nanosleep), 8, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_nanosleep), 0x108, {.flags = CLEW_WAKE_STOPPED}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_nanosleep), 0x108, {.flags = CLEW_WAKE_STOPPED | signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_in(CLEW_NO_CALL), 0x8000, {.flags = signalled}, CLEW_EDGE_WAKE}, {wait_in(CLEW_NO_CALL), 0x2001, {0}, CLEW_EDGE_WAKE},
 	      {wait_in(CLEW_NO_CALL), 0x2001, {.flags = signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_in(SYS_nanosleep), 1, {.flags = CLEW_WAKE_STOPPED}, CLEW_EDGE_SIGNAL},
@@ -96,6 +98,9 @@ static void pollers(void **state)
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_EVENTFD, .object = 4}, CLEW_EDGE_EVENTFD},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD, .flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD}, CLEW_EDGE_WAKE}, {epoll, 1, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED}, CLEW_EDGE_EXIT},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED, .object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {.object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {0}, CLEW_EDGE_WAKE});
 }
@@ -119,6 +124,44 @@ static void futexes(void **state)
 	      {wait_futex(CLEW_FUTEX_CLASS_ROBUST, a, 102), 1, {.flags = exiting}, CLEW_EDGE_UNLOCK},
 	      {wait_futex(CLEW_FUTEX_CLASS_RWLOCK, a, 102), 1, {.operation = many}, CLEW_EDGE_UNLOCK},
 	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = CLEW_FUTEX_OTHER}, CLEW_EDGE_WAKE});
+}
+
+/* Of a call that waits for several, the futex is known from its waker, if that is of its process. */
+static void one_of_several_futexes(void **state)
+{
+	const struct {
+		struct woken woken;
+		unsigned kind;
+	} rows[] = {
+		{{.operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE}, CLEW_OBJECT_FUTEX},
+		{{.operation = CLEW_FUTEX_WAKE_ONE}, CLEW_OBJECT_NONE},
+		{{.operation = CLEW_FUTEX_OTHER, .flags = CLEW_WAKE_PRIVATE}, CLEW_OBJECT_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct synthetic s = {0};
+		struct woken woken = rows[i].woken;
+		const struct clew_sleep *sleep;
+		struct clew_trace *t;
+
+		woken.at = 3000;
+		woken.by = 2;
+		woken.object_kind = CLEW_OBJECT_FUTEX;
+		woken.object = 0x780;
+		threads(&s, 2);
+		sleeps(&s, 2000, 0, 1, wait_in(449));
+		comes(&s, 3100, 0, 1, woken);
+		t = synthetic_trace(&s, 5000, 0);
+		sleep = sleep_of(t, 1, 0);
+		assert_int_equal(sleep->kind, CLEW_WAIT_FUTEX);
+		assert_int_equal(sleep->edge_type, CLEW_EDGE_WAKE);
+		assert_int_equal(sleep->object.kind, rows[i].kind);
+		assert_int_equal(sleep->object.number, rows[i].kind ? 0x780 : 0);
+		assert_false(sleep->object.shared);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
 }
 
 static void what_made_a_poller_ready(void **state)
@@ -266,6 +309,7 @@ int main(void)
 		cmocka_unit_test(by_wait_and_wake),
 		cmocka_unit_test(pollers),
 		cmocka_unit_test(futexes),
+		cmocka_unit_test(one_of_several_futexes),
 		cmocka_unit_test(what_made_a_poller_ready),
 		cmocka_unit_test(one_release_several_destinations),
 		cmocka_unit_test(one_write_several_pollers),

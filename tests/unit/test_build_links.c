@@ -674,14 +674,14 @@ static void kernel_locks(void **state)
 	synthetic_done(&s);
 }
 
-/* Its group's quota is used up at `at`. */
-static void used_up(struct synthetic *s, uint64_t at)
+/* A task's group's quota is used up at `at`. */
+static void used_up(struct synthetic *s, uint64_t at, uint32_t task)
 {
 	const struct clew_wait wait = {
 		.call = CLEW_NO_CALL, .descriptor = -1, .object_kind = CLEW_OBJECT_CGROUP, .object = 507, .reason = CLEW_REASON_QUOTA};
 	struct clew_switch *record;
 
-	sleeps(s, at, 0, 1, wait);
+	sleeps(s, at, 0, task, wait);
 	record = (struct clew_switch *)(s->bytes + s->size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
 	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 	record->prev_state = 0;
@@ -697,12 +697,12 @@ static void without_quota(void **state)
 	(void)state;
 	threads(&s, 1);
 	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
-	used_up(&s, 2000);
+	used_up(&s, 2000, 1);
 	REFILL(&s, 2500, 0, 507);
 	REFILL(&s, 3000, 0, 507);
 	REFILL(&s, 3050, CLEW_REFILL_ENOUGH, 508);
 	SWITCH(&s, .at = 3200, .cpu = 0, .prev = IDLE, .next = 1);
-	used_up(&s, 4000);
+	used_up(&s, 4000, 1);
 	REFILL(&s, 4100, 0, 507);
 	REFILL(&s, 4200, CLEW_REFILL_ENOUGH, 507);
 	REFILL(&s, 4300, CLEW_REFILL_ENOUGH, 507);
@@ -719,6 +719,34 @@ static void without_quota(void **state)
 	assert_piece(t, 1, 4000, 4200, CLEW_PIECE_SLEEP);
 	assert_piece(t, 1, 4200, 4500, CLEW_PIECE_RUNQUEUE);
 	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
+/* One runs and is stopped again and again without a refill that the capture has, while another waits all along: nothing grows. */
+static void quota_without_refills(void **state)
+{
+	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_sink sink = {0};
+	struct clew_builder *builder;
+	struct synthetic s = {0};
+	size_t first = 0;
+
+	(void)state;
+	threads(&s, 2);
+	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 2);
+	used_up(&s, 1200, 2);
+	for (uint64_t at = 2000; at < 2000 + 20000 * 100; at += 100) {
+		SWITCH(&s, .at = at, .cpu = 0, .prev = IDLE, .next = 1);
+		used_up(&s, at + 50, 1);
+	}
+	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	for (size_t at = 0; at < s.size; at += record_size((const struct clew_header *)(s.bytes + at))) {
+		assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
+		if (at < s.size / 4)
+			first = clew_builder_memory(builder, NULL);
+	}
+	assert_int_equal(clew_builder_memory(builder, NULL), first);
+	clew_builder_free(builder);
 	synthetic_done(&s);
 }
 
@@ -833,8 +861,8 @@ int main(void)
 		cmocka_unit_test(swapping),
 		cmocka_unit_test(memory),
 		cmocka_unit_test(merged_split_and_again),
-		cmocka_unit_test(end_lost),
 		cmocka_unit_test(flushes),
+		cmocka_unit_test(end_lost),
 		cmocka_unit_test(over_in_parts),
 		cmocka_unit_test(several_requests),
 		cmocka_unit_test(devices_upon_devices),
@@ -843,6 +871,7 @@ int main(void)
 		cmocka_unit_test(rings),
 		cmocka_unit_test(kernel_locks),
 		cmocka_unit_test(without_quota),
+		cmocka_unit_test(quota_without_refills),
 		cmocka_unit_test(told_whole),
 		cmocka_unit_test(issued_before_queued),
 		cmocka_unit_test(strays),

@@ -106,8 +106,9 @@ static void found_at_the_start(void **state)
 	struct clew_trace *t;
 
 	(void)state;
-	threads(&s, 9);
+	threads(&s, 11);
 	SWITCH(&s, .at = 1100, .cpu = 3, .prev = 8, .next = IDLE, .wait = &(struct clew_wait){.call = SYS_pause, .descriptor = -1});
+	SWITCH(&s, .at = 1150, .cpu = 4, .prev = 11, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
 	found_asleep(&s, 1200, 1, wait_in(SYS_pause)); /* woken later */
 	found_asleep(&s, 1201, 2, wait_in(SYS_pause)); /* was only about to sleep */
 	found_ready(&s, 1202, 3);		       /* ran on CPU 1 */
@@ -115,6 +116,8 @@ static void found_at_the_start(void **state)
 	found_ready(&s, 1204, 5);		       /* woken before it was looked at */
 	found_asleep(&s, 1205, 6, wait_in(SYS_wait4)); /* sleeps on */
 	found_asleep(&s, 1206, 8, wait_in(SYS_wait4)); /* its switch was seen before */
+	found_dead(&s, 1207, 10);		       /* its parent does not wait for it */
+	found_dead(&s, 1208, 11);		       /* after its last switch */
 	sleeps(&s, 1300, 0, 2, wait_in(SYS_wait4));
 	SWITCH(&s, .at = 1400, .cpu = 1, .prev = 3, .next = 4, .flags = CLEW_SWITCH_PREEMPT);
 	comes(&s, 1600, 0, 1, (struct woken){.at = 1500, .by = 4});
@@ -144,6 +147,11 @@ static void found_at_the_start(void **state)
 	assert_int_equal(sleep_of(t, 8, 0)->kind, CLEW_WAIT_SIGNAL);
 	assert_null(sleep_of(t, 8, 1));
 	assert_piece(t, 9, 1000, 3000, CLEW_PIECE_UNKNOWN);
+	assert_null(sleep_of(t, 10, 0));
+	assert_int_equal(clew_trace_task(t, 10)->death, 1000);
+	assert_int_equal(trace_task_find(t, 10)->end, 1000);
+	assert_piece(t, 11, 1000, 1150, CLEW_PIECE_RUNNING);
+	assert_int_equal(clew_trace_task(t, 11)->death, 1150);
 	clew_trace_free(t);
 	synthetic_done(&s);
 }

@@ -940,6 +940,8 @@ static void test_random(void **state)
 		for (unsigned task = 1; task <= TASKS; task++)
 			if (pick(3) == 0)
 				found_asleep(&s, now, task, any_wait());
+			else if (round % 8 == 7 && task == 1)
+				found_dead(&s, now, task);
 		for (unsigned i = pick(RECORDS); i > 0; i--) {
 			now += 1 + pick(3) * pick(20);
 			any_record(&s, now, running);

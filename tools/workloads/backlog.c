@@ -119,6 +119,8 @@ static void talk(int self)
 
 			edge->at_max = lap->got;
 			edge->optional = true;
+			/* The reader has its end locked, too, and may send what waits there. */
+			wl_copy(edge->evidence, sizeof(edge->evidence), "exact|observed");
 		}
 		wl_rule("\"rule\":\"taken_in\",\"tid\":%d,\"call\":\"recvfrom\",\"object\":\"%s\",\"from\":%llu,\"to\":%llu,\"senders\":[%"
 			"d,%d],\"bystander\":%d",

@@ -468,6 +468,7 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 
 #define BUILD_STATE_INTERRUPTIBLE 1u   /* of clew_switch.prev_state */
 #define BUILD_STATE_STOPPED	  0xcu /* stopped or traced */
+#define BUILD_STATE_TRACED	  0x8u
 
 /* A wake that says nothing. */
 extern const struct wake build_no_wake;

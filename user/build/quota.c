@@ -4,16 +4,21 @@
  * The first refill that left something over served whoever waited for it; after one
  * that left nothing some may still have had to wait, so that then the last one holds.
  *
- * A group's list has each task at most once for each time that it was stopped since
- * the last refill.
+ * A group's list may also have tasks that ran since: refills take them out, and where
+ * none is told the list does before it grows.
  */
 #include <build/builder.h>
 #include <errno.h>
 #include <stdlib.h>
 
+struct waiting {
+	uint64_t since;
+	uint32_t task;
+};
+
 struct quota {
 	uint64_t last;	       /* refill */
-	struct vector waiting; /* uint32_t: tasks */
+	struct vector waiting; /* struct waiting */
 };
 
 static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
@@ -25,7 +30,7 @@ static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
 		return (struct quota *)(uintptr_t)*known;
 	quota = calloc(1, sizeof(*quota));
 	if (quota)
-		quota->waiting.item = sizeof(uint32_t);
+		quota->waiting.item = sizeof(struct waiting);
 	if (quota && map_set(&builder->quotas, group, 0, (uintptr_t)quota) < 0) {
 		free(quota);
 		quota = NULL;
@@ -33,23 +38,45 @@ static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
 	return quota;
 }
 
+/* The task that waits still, or NULL. */
+static struct task *still_waits(struct clew_builder *builder, const struct waiting *waiting, uint64_t group)
+{
+	struct task *task = build_task_find(builder, waiting->task);
+
+	return task && task->throttled && task->since == waiting->since && task->wait.object == group ? task : NULL;
+}
+
 int build_quota_used_up(struct clew_builder *builder, struct task *task)
 {
-	struct quota *quota = quota_of(builder, task->wait.object);
-	struct vector *waiting = quota ? &quota->waiting : NULL;
+	uint64_t group = task->wait.object;
+	struct quota *quota = quota_of(builder, group);
+	struct vector *list = quota ? &quota->waiting : NULL;
+	struct waiting *waiting;
+	size_t kept = 0;
 
 	task->throttled = true;
 	task->refilled = 0;
-	if (!waiting || vector_reserve(waiting, waiting->count + 1) < 0)
+	if (!list)
 		return -ENOMEM;
-	((uint32_t *)waiting->data)[waiting->count++] = task->serial;
+	if (list->count == list->capacity) {
+		waiting = list->data;
+		for (size_t i = 0; i < list->count; i++)
+			if (still_waits(builder, &waiting[i], group))
+				waiting[kept++] = waiting[i];
+		list->count = kept;
+		/* Lest each task looks through all. */
+		if (vector_reserve(list, 2 * kept + 1) < 0)
+			return -ENOMEM;
+	}
+	waiting = list->data;
+	waiting[list->count++] = (struct waiting){.task = task->serial, .since = task->since};
 	return 0;
 }
 
 int build_feed_refill(struct clew_builder *builder, const struct clew_refill *record)
 {
 	struct quota *quota = quota_of(builder, record->cgroup);
-	uint32_t *waiting;
+	struct waiting *waiting;
 	size_t kept = 0;
 
 	if (!quota)
@@ -57,9 +84,9 @@ int build_feed_refill(struct clew_builder *builder, const struct clew_refill *re
 	waiting = quota->waiting.data;
 	quota->last = builder->now;
 	for (size_t i = 0; i < quota->waiting.count; i++) {
-		struct task *task = build_task_find(builder, waiting[i]);
+		struct task *task = still_waits(builder, &waiting[i], record->cgroup);
 
-		if (!task || !task->throttled || task->wait.object != record->cgroup)
+		if (!task)
 			continue;
 		if (record->header.flags & CLEW_REFILL_ENOUGH)
 			task->refilled = builder->now;
@@ -94,5 +121,10 @@ void build_quotas_done(struct clew_builder *builder)
 
 size_t build_quotas_memory(const struct clew_builder *builder)
 {
-	return map_memory(&builder->quotas) + builder->quotas.count * sizeof(struct quota);
+	size_t bytes = map_memory(&builder->quotas) + builder->quotas.count * sizeof(struct quota);
+
+	for (size_t i = 0; i < builder->quotas.capacity; i++)
+		if (builder->quotas.slots[i].used)
+			bytes += ((const struct quota *)(uintptr_t)builder->quotas.slots[i].value)->waiting.bytes;
+	return bytes;
 }

@@ -444,6 +444,10 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	/* Its own switches, where there were any, know better. */
 	if (task->state != TASK_UNSEEN || task->switched)
 		return 0;
+	if (flags & CLEW_STATE_DEAD) {
+		build_task_dead(builder, task);
+		return builder->sink.identity ? builder->sink.identity(builder->sink.context, &record->header) : 0;
+	}
 	task->open_start = task->start_time <= start;
 	task->found = true;
 	if (flags & CLEW_SWITCH_SLEEP)

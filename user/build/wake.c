@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#define CALL_FUTEX_WAITV 449 /* which older headers do not know */
+
 const struct wake build_no_wake = {.descriptor = -1};
 
 /* The stamp for a task that was off the CPU since `task->switched_in` or later. */
@@ -83,6 +85,9 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 		return CLEW_EDGE_IPC;
 	case CLEW_OBJECT_PIDFD:
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
+	case CLEW_OBJECT_NONE:
+		/* In poll and select it is not known which, but that end is what they waited for. */
+		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	default:
 		return CLEW_EDGE_WAKE;
 	}
@@ -104,6 +109,9 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD || (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
+	/* Its tracer lets it go on, without a signal. */
+	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))
+		return CLEW_EDGE_WAKE;
 	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none. */
 	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
@@ -159,6 +167,11 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 	    wake->object_kind != CLEW_OBJECT_FUTEX)
 		return (struct clew_object){
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
+	/* Of several futexes, the one that was woken. */
+	if (wait->call == CALL_FUTEX_WAITV && wait->object_kind == CLEW_OBJECT_NONE && wake->object_kind == CLEW_OBJECT_FUTEX &&
+	    wake->flags & CLEW_WAKE_PRIVATE && (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_WAKE_MANY))
+		return (struct clew_object){
+			.number = wake->object, .descriptor = -1, .kind = CLEW_OBJECT_FUTEX, .futex_operation = FUTEX_WAIT_PRIVATE};
 	/* What the call is on, memory is not. */
 	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
 		return (struct clew_object){.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};

@@ -72,7 +72,7 @@ static uint32_t at_once(struct found *found)
 	qsort(found->begins.data, count, sizeof(*begins), compare_moments);
 	qsort(found->ends.data, count, sizeof(*ends), compare_moments);
 	for (size_t i = 0; i < count; i++) {
-		while (ends[over] <= begins[i])
+		while (over < i && ends[over] <= begins[i])
 			over++;
 		most = i + 1 - over > most ? i + 1 - over : most;
 	}

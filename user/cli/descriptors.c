@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "text.h"
+#include "writers.h"
 
 static int no_relations(int r)
 {
@@ -57,7 +58,7 @@ void clew_describe_object(const struct clew_trace *trace, const struct clew_obje
 		return;
 	}
 	if (inode)
-		clew_trace_file_at(trace, device, inode, at, &path);
+		path = clew_file_path(trace, device, inode, at);
 	clew_description_add(description, "path", path);
 }
 

@@ -199,9 +199,15 @@ static void print_path(const struct clew_trace *trace, struct description *ret)
 static void describe_file(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
 			  struct description *ret)
 {
-	ret->file = clew_trace_file_at(trace, object->device, object->number, sleep ? sleep->start : CLEW_TIME_OPEN, &ret->path);
-	if (ret->path && ret->path[0])
+	uint64_t at = sleep ? sleep->start : CLEW_TIME_OPEN;
+	const char *path = NULL;
+
+	ret->file = clew_trace_file_at(trace, object->device, object->number, at, &path);
+	ret->path = clew_file_path(trace, object->device, object->number, at);
+	if (ret->path)
 		print_path(trace, ret);
+	else if (path && path[0])
+		snprintf(ret->name, sizeof(ret->name), "metadata of %s", CLEW_DISK(trace, (uint32_t)object->number));
 	else
 		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number, CLEW_DISK(trace, object->device));
 }

@@ -5,6 +5,7 @@
  */
 #include <clew/tokens.h>
 #include <clew/trace.h>
+#include <model/map.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -228,31 +229,31 @@ static void choose(struct listing *listing, uint32_t device)
 }
 
 /* Which disks there is something of, where there is nothing of the one that was asked for. */
-static void print_disks(const struct listing *listing)
+static int print_disks(const struct listing *listing)
 {
-	char separator = ':';
+	struct map said = {0};
+	int r = 0;
 
 	if (!listing->count)
-		return;
+		return 0;
 	fputs("there are requests of", stdout);
-	for (size_t i = 0; i < listing->count; i++) {
+	for (size_t i = 0; i < listing->count && r >= 0; i++) {
 		uint32_t device = listing->requests[i].block.device;
 		char numbers[32];
 		const char *name;
-		bool said = false;
 
-		for (size_t k = 0; k < i && !said; k++)
-			said = listing->requests[k].block.device == device;
-		if (said)
+		if (map_get(&said, device, 0))
 			continue;
 		snprintf(numbers, sizeof(numbers), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 		name = CLEW_DISK(listing->trace, device);
-		printf("%c %s", separator, numbers);
+		printf("%c %s", said.count ? ',' : ':', numbers);
 		if (strcmp(name, numbers))
 			printf(" (%s)", name);
-		separator = ',';
+		r = map_set(&said, device, 0, 0);
 	}
 	putchar('\n');
+	map_done(&said);
+	return r;
 }
 
 static int parse_device(const char *text, uint32_t *ret_device)
@@ -308,13 +309,13 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 		clew_json_end(&json);
 	} else {
 		printf("\n%zu of %zu requests\n", shown, listing.count);
-		if (!shown)
-			print_disks(&listing);
+		if (!shown && print_disks(&listing) < 0)
+			status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 		clew_print_truth(stdout, trace);
 	}
 	clew_relations_free(listing.relations);
 	free(listing.wanted);
-	return CLEW_EXIT_DONE;
+	return status;
 }
 
 int clew_command_requests(int argc, char **argv)

@@ -215,6 +215,18 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 	return 0;
 }
 
+/* It ended before the capture began. */
+static int take_dead(struct clew_trace *trace, const struct clew_switch *state)
+{
+	struct trace_task *task = trace_task_get(trace, state->prev);
+
+	if (!task)
+		return trace_nobody(state->prev) ? 0 : -ENOMEM;
+	if (task->task.death == CLEW_TIME_OPEN)
+		task->task.death = trace->start;
+	return 0;
+}
+
 static int take_life(struct clew_trace *trace, const struct clew_life *record)
 {
 	struct trace_task *task = trace_task_get(trace, record->task), *other;
@@ -264,6 +276,8 @@ int trace_identity(void *context, const struct clew_header *header)
 	case CLEW_KIND_EXEC:
 	case CLEW_KIND_EXIT:
 		return take_life(trace, (const struct clew_life *)header);
+	case CLEW_KIND_STATE:
+		return take_dead(trace, (const struct clew_switch *)header);
 	case CLEW_KIND_FILE:
 		return take_file(trace, file);
 	case CLEW_KIND_SOCKET:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * The trace's block requests: kept by the builder's number, then put in order of when
- * they were queued, without the numbers that stayed unused; whose end was lost; and the stretches that
- * tasks spun for locks or were without quota.
+ * they were queued, without the numbers that stayed unused; whose end was lost; and the
+ * stretches that tasks spun for locks or were without quota.
  */
 #include <errno.h>
 #include <model/trace_internal.h>
@@ -122,20 +122,34 @@ static uint64_t asked_at(const struct clew_block_request *block)
 	return block->queued ?: block->issued;
 }
 
+/* When the last loss was over, 0 there was none. */
+static uint64_t lost_until(const struct clew_trace *trace)
+{
+	const struct clew_gap *gaps = trace->gaps.data;
+	uint64_t until = 0;
+
+	for (size_t i = 0; i < trace->gaps.count; i++)
+		until = gaps[i].header.time > until ? gaps[i].header.time : until;
+	return until;
+}
+
 /*
- * Which of the requests without a completion are not in hand: the kernel had another in its place, the same sectors were
- * asked for again and that is done, or what was asked for much later is. `open`: their sectors, with the place of the last one that is done
- * and begins there.
+ * Which of the requests without a completion are not in hand: the kernel had another in its place; or records were lost since, and the same
+ * sectors were asked for again and that is done, or what was asked for much later is. Without a loss none of these is: a disk or scheduler
+ * may keep one for very long. `open`: their sectors, with the place of the last one that is done and begins there.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
 	size_t count = trace->requests.count;
+	uint64_t until = lost_until(trace);
 	int r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		const struct clew_block_request *block = &request_at(trace, i)->block;
+		struct clew_trace_request *request = request_at(trace, i);
+		const struct clew_block_request *block = &request->block;
 
-		if (!block->completed)
+		request->end_lost = block->reused != 0;
+		if (!block->completed && asked_at(block) < until)
 			r = map_set(open, block->sector, block->device, 0);
 	}
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
@@ -152,9 +166,8 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 		const struct clew_block_request *block = &request->block;
 		const uint64_t *later = map_get(newest, block->device, 0), *again = map_get(open, block->sector, block->device);
 
-		if (!block->completed)
-			request->end_lost =
-				block->reused || (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
+		if (!block->completed && asked_at(block) < until)
+			request->end_lost |= (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
 	}
 	return r;
 }

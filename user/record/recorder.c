@@ -71,7 +71,7 @@ static void *map_memory(struct bpf_map *map, size_t size)
 }
 
 /*
- * What is forgotten when there is no room is found by CPU; before 6.13 each takes 128 entries for itself, and where that is more
+ * What is forgotten when there is no room is found by CPU; before 6.16 each takes 128 entries for itself, and where that is more
  * than there are it reuses its newest ones.
  */
 static void size_for_cpus(struct bpf_object *object, unsigned cpus)

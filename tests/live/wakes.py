@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Waits of rare kinds: of each, which dependency ended it, and on what.
+
+Each case is a small program whose thread "sleeper" waits for 30 ms or more until another makes it go on; that waits until it surely sleeps.
+"""
+
+import subprocess
+import sys
+
+from _live import GUEST, PATIENCE, answer, finish, ok, scratch, start_recording, stop_recording
+
+BEGIN = """
+import ctypes, os, select, struct, sys, threading, time
+library = ctypes.CDLL(None, use_errno=True)
+def name(text):
+    library.prctl(15, text.encode(), 0, 0, 0)
+def sleeper(what, wake):
+    def run():
+        name("sleeper")
+        what()
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(float(sys.argv[1]))
+    wake()
+    thread.join()
+futex, futex_waitv, bitset, private = 202, 449, 9, 128
+def call(number, *arguments):
+    return library.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in arguments))
+memory = ctypes.create_string_buffer(256)
+base = ctypes.addressof(memory)
+name("waker")
+"""
+
+# A mutex of Rust's standard library: the word, whether it is poisoned, and what it guards, here a thread's id and counters.
+OTHER_MUTEX = """
+memory[0:24] = struct.pack("6I", 2, 0, os.getpid(), 3, 1, 0)
+sleeper(lambda: call(futex, base, bitset | private, 2, 0, 0, 0xffffffff), lambda: call(futex, base, 1 | private, 1))
+"""
+
+# It waits for three words, or for one, and is woken on the last.
+VECTOR = """
+count = int(sys.argv[2])
+entries = ctypes.create_string_buffer(b"".join(struct.pack("QQII", 0, base + 64 * i, 2 | private, 0) for i in range(count)))
+print(hex(base + 64 * (count - 1)))
+sleeper(lambda: call(futex_waitv, ctypes.addressof(entries), count, 0, 0, 0),
+        lambda: call(futex, base + 64 * (count - 1), 1 | private, 1))
+"""
+
+# An epoll instance that another one watches: what is ready there is what the poller waited for.
+NESTED = """
+ends = [os.pipe() for _ in range(3)]
+inner, outer = select.epoll(), select.epoll()
+for end in ends:
+    inner.register(end[0], select.EPOLLIN)
+outer.register(inner.fileno(), select.EPOLLIN)
+print(os.fstat(ends[1][0]).st_ino)
+sleeper(lambda: outer.poll(), lambda: os.write(ends[1][1], b"x"))
+"""
+
+CHILD = """
+ends = os.pipe()
+child = os.fork()
+if child == 0:
+    name("child")
+    os.read(ends[0], 1)
+    os._exit(0)
+poller = select.poll()
+poller.register(os.pidfd_open(child), select.POLLIN)
+sleeper(lambda: poller.poll(), lambda: os.write(ends[1], b"x"))
+os.waitpid(child, 0)
+"""
+
+# A tracer lets its child go on: no signal is sent for that.
+TRACED = """
+child = os.fork()
+if child == 0:
+    name("sleeper")
+    library.ptrace(0, 0, 0, 0)
+    os.kill(os.getpid(), 19)
+    os._exit(0)
+os.waitpid(child, 0x40000000)
+time.sleep(float(sys.argv[1]))
+library.ptrace(7, child, 0, 0)
+os.waitpid(child, 0)
+"""
+
+
+def record(what, program, *arguments):
+    """Records the program; returns the line it said, the sleeper's first long wait and the edge that ended it."""
+    path = scratch("wakes.clew")
+    recording = start_recording(path)
+    words = [sys.executable, "-c", BEGIN + program, "5" if GUEST else "0.3", *arguments]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
+    status, said = stop_recording(recording)
+    if not ok(status == 0 and done.returncode == 0, f"{what}: recorded", f"{status}: {said}; {done.returncode}"):
+        return None, None, None
+    waits = [w for w in answer("waits", path, "--min", "30ms")["waits"] if w["comm"] == "sleeper" and w["open"] is None]
+    if not ok(len(waits) >= 1, f"{what}: its wait is there", waits):
+        return None, None, None
+    ended = [e for e in answer("edges", path, "--tid", waits[0]["tid"])["edges"] if waits[0]["tid"] in [to["tid"] for to in e["to"]]]
+    ended = [e for e in ended if waits[0]["end"] in [to["at"] for to in e["to"]]]
+    if not ok(len(ended) == 1, f"{what}: one dependency ended it", ended):
+        return None, None, None
+    return done.stdout.strip(), waits[0], ended[0]
+
+
+def check(what, kind, sender, program, *arguments):
+    """The program's wait ends as it should; returns what the program said and the wait."""
+    said, wait, edge = record(what, program, *arguments)
+    if wait:
+        ended = (edge["type"], edge["evidence"], [origin["comm"] for origin in edge["from"]], wait["ended_by"]["comm"])
+        ok(ended == (kind, "exact", [sender], sender), f"{what}: {kind}, from {sender}", ended)
+    return said, wait
+
+
+def check_futexes():
+    _, wait = check("a lock that is not glibc's", "wake", "waker", OTHER_MUTEX)
+    if wait:
+        ok(wait["kind"] == "futex" and not wait["holders"], "a lock that is not glibc's: nobody is said to have held it", wait["holders"])
+    for count in (1, 3):
+        address, wait = check(f"futex_waitv of {count}", "wake", "waker", VECTOR, str(count))
+        if wait:
+            seen = {key: (wait["object"] or {}).get(key) for key in ("address", "shared")}
+            ok(seen == {"address": address, "shared": False}, f"futex_waitv of {count}: the one that was woken", f"{seen}, not {address}")
+
+
+def check_pollers():
+    inode, wait = check("epoll of epoll", "pipe", "waker", NESTED)
+    if wait:
+        ok(str((wait["object"] or {}).get("ino")) == inode, "epoll of epoll: the pipe below", f"{wait['object']}, not {inode}")
+    check("poll of a pidfd", "exit", "child", CHILD)
+
+
+check_futexes()
+check_pollers()
+check("going on under a tracer", "wake", "waker", TRACED)
+finish()
