@@ -164,6 +164,7 @@ struct clew_block_request {
 	uint64_t queued;    /* 0 unknown */
 	uint64_t issued;    /* the first time, 0 never */
 	uint64_t completed; /* 0: not in the capture */
+	uint64_t reused;    /* when the kernel had another one in its place, so that it was over though nobody saw its end; 0 never */
 	uint64_t inode;	    /* of the file whose page comes first in it, 0 none */
 	uint64_t index;	    /* of that page; UINT64_MAX: none, the memory is the caller's */
 	uint32_t number;    /* in the order they were first seen; a few stay unused */

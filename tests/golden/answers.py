@@ -46,6 +46,7 @@ CASES = [
     ("work", "why", ["why", "--tid", "70"]),
     ("disk", "requests", ["requests"]),
     ("disk", "why", ["why", "--tid", "70"]),
+    ("disk", "blame", ["blame"]),
     ("disk", "io-file", ["io", "--file", "/data/dump"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),

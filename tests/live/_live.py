@@ -167,11 +167,12 @@ def attached():
     return [p for p in ours if p["id"] not in held]
 
 
-def await_detached(seconds=None):
-    """What of clew is still in the kernel after giving it a moment."""
-    deadline = time.monotonic() + (seconds or (30 if GUEST else 5))
-    while True:
-        left = attached()
-        if not left or time.monotonic() > deadline:
-            return left
+def await_detached():
+    """What of clew is in the kernel now and stays there; what comes meanwhile is another recording's."""
+    deadline = time.monotonic() + 30
+    left = attached()
+    while left and time.monotonic() < deadline:
         time.sleep(0.1)
+        there = {p["id"] for p in attached()}
+        left = [p for p in left if p["id"] in there]
+    return left

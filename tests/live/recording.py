@@ -14,6 +14,7 @@ import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -80,17 +81,22 @@ def ended_by_signals():
     ok(done.returncode == 0 and 0.45e9 < length < (3e9 if GUEST else 0.9e9), f"a duration ends a recording ({length / 1e9:.2f} s recorded in {took:.2f} s)",
        f"{done.returncode} {length}")
     nothing_left("signals and duration")
-    own_file(path)
+    own_file()
 
 
-def own_file(path):
+def own_file():
     """The capture is written past the page cache: nobody waits for its file but clew, and yet it has a name."""
-    pages = [p for r in answer("requests", path)["requests"] if r["reason"] == "direct" and r["submitter"]["comm"] == "clew" for p in r["pages"]]
-    if pages:
-        # Somebody else may be recording, too.
-        ok(all(p["path"] for p in pages) and any(p["path"] == os.path.realpath(path) for p in pages), "requests of direct I/O have their file's path", pages[:1])
-    else:
-        skip("requests of direct I/O have their file's path", "the capture is on no disk")
+    path, name = scratch("own.clew"), "requests of direct I/O have their file's path"
+    device = os.stat(scratch()).st_dev
+    if not os.path.exists(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"):
+        skip(name, "the capture is on no disk")
+        return
+    # Each second something is written.
+    recording = start_recording(path)
+    time.sleep(2.5)
+    stop_recording(recording)
+    pages = [p["path"] for r in answer("requests", path)["requests"] if r["reason"] == "direct" and r["submitter"]["pid"] == recording.pid for p in r["pages"]]
+    ok(set(pages) == {os.path.realpath(path)}, name, set(pages))
 
 
 def ledger_text(ledger):
@@ -153,14 +159,26 @@ def longest_waiter(path):
 
 
 def kill_at_random(path, delay):
-    """Records until some time after the file is there, and ends the recorder on the spot."""
-    recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path)):
-        time.sleep(0.01)
-    time.sleep(delay)
-    recording.send_signal(signal.SIGKILL)
-    recording.wait()
+    """Ends the recorder on the spot, some time after its file is there; returns for how many seconds it had been recording."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+        ready.bind(f"\0clew-killed-{os.getpid()}-{os.path.basename(path)}")
+        environment = dict(os.environ, NOTIFY_SOCKET="@" + ready.getsockname()[1:].decode())
+        recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL, env=environment)
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path)):
+            time.sleep(0.01)
+        kill_at = time.monotonic() + delay
+        ready.settimeout(delay)
+        try:
+            ready.recv(64)
+            begun = time.monotonic()
+            time.sleep(max(kill_at - begun, 0))
+            recorded = time.monotonic() - begun
+        except TimeoutError:
+            recorded = 0
+        recording.send_signal(signal.SIGKILL)
+        recording.wait()
+    return recorded
 
 
 def killed():
@@ -172,16 +190,16 @@ def killed():
         paths = [scratch(f"killed{turn}.clew") for turn in range(first, first + TOGETHER)]
         delays = [dice.uniform(0, 10 if GUEST else 2.5) for _ in paths]
         with concurrent.futures.ThreadPoolExecutor(max_workers=TOGETHER) as pool:
-            list(pool.map(kill_at_random, paths, delays))
-        for path, delay in zip(paths, delays):
+            recorded = list(pool.map(kill_at_random, paths, delays))
+        for path, seconds in zip(paths, recorded):
             done = clew("info", path, "--json")
             if done.returncode == 0:
                 states[json.loads(done.stdout)["complete"]] += 1
-            elif done.returncode == 2 and done.stderr.startswith("clew: ") and delay < (8 if GUEST else 1.5):
+            elif done.returncode == 2 and done.stderr.startswith("clew: ") and seconds < (8 if GUEST else 1.5):
                 # Killed before the first whole chunk: that is said, too.
                 states[None] += 1
             else:
-                wrong.append(f"after {delay:.2f} s: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)")
+                wrong.append(f"after {seconds:.2f} s: {done.returncode}: {done.stderr.strip()} ({os.path.getsize(path)} bytes)")
             os.unlink(path)
         stayed += await_detached()
     os.killpg(load.pid, signal.SIGKILL)

@@ -292,6 +292,32 @@ static void issued_before_queued(void **state)
 	synthetic_done(&s);
 }
 
+/* Whose end was not seen is over when the kernel has another one in its place; what is not is not. */
+static void end_lost(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_trace_request *requests;
+	size_t count;
+
+	(void)state;
+	threads(&s, 2);
+	asks(&s, 2000, 1, 0xb1, ADDRESS, 800, READS);
+	asks(&s, 2100, 1, 0xb2, ADDRESS + 8, 900, READS);
+	asks(&s, 2200, 2, 0xb3, ADDRESS, 1000, READS);
+	completes(&s, 2300, ADDRESS, 2201, 4096);
+	t = synthetic_trace(&s, 5000, 0);
+	requests = clew_trace_requests(t, &count);
+	assert_int_equal(count, 3);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(requests[i].block.completed, i == 2 ? 2300 : 0);
+		assert_int_equal(requests[i].block.reused, i == 0 ? 2210 : 0);
+		assert_int_equal(requests[i].end_lost, i == 0);
+	}
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* An empty flush never goes to the device itself; the flush that does is its submitter's too. A write that is flushed ends twice.
  */
 static void flushes(void **state)
@@ -830,12 +856,25 @@ static void strays(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request),	 cmocka_unit_test(a_place_at_the_device),  cmocka_unit_test(swapping),
-		cmocka_unit_test(memory),	 cmocka_unit_test(merged_split_and_again), cmocka_unit_test(flushes),
-		cmocka_unit_test(over_in_parts), cmocka_unit_test(several_requests),	   cmocka_unit_test(devices_upon_devices),
-		cmocka_unit_test(work_items),	 cmocka_unit_test(timers_and_packets),	   cmocka_unit_test(rings),
-		cmocka_unit_test(kernel_locks),	 cmocka_unit_test(without_quota),	   cmocka_unit_test(quota_without_refills),
-		cmocka_unit_test(told_whole),	 cmocka_unit_test(issued_before_queued),   cmocka_unit_test(strays),
+		cmocka_unit_test(a_request),
+		cmocka_unit_test(a_place_at_the_device),
+		cmocka_unit_test(swapping),
+		cmocka_unit_test(memory),
+		cmocka_unit_test(merged_split_and_again),
+		cmocka_unit_test(flushes),
+		cmocka_unit_test(end_lost),
+		cmocka_unit_test(over_in_parts),
+		cmocka_unit_test(several_requests),
+		cmocka_unit_test(devices_upon_devices),
+		cmocka_unit_test(work_items),
+		cmocka_unit_test(timers_and_packets),
+		cmocka_unit_test(rings),
+		cmocka_unit_test(kernel_locks),
+		cmocka_unit_test(without_quota),
+		cmocka_unit_test(quota_without_refills),
+		cmocka_unit_test(told_whole),
+		cmocka_unit_test(issued_before_queued),
+		cmocka_unit_test(strays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
  *	announced	the first one also that it calls the server's interface
  *	attribute	both an id of theirs, and the server that of the one it serves
  *	bridge		one client; what serves it announces nothing, the store behind that does
- *	middle		the same, and the server announces its call too
+ *	middle		the same, and the server announces its call too; who waits for the store sleeps when it reads
  *	polled		one client, and the server looks at shared memory now and then, as the client does: nobody wakes anybody
  *	polled-bridge	as bridge, and what serves the client waits for the store in this way
  *	window		one client, whose call is over before the server's begins
@@ -57,6 +57,7 @@ struct shared {
 	/* Requests in memory: so many there were, and so many are done. */
 	_Atomic int asked, answered;
 	struct request request;
+	_Atomic int server; /* pid */
 };
 
 static struct shared *shared;
@@ -97,6 +98,29 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* Who has sent a request sleeps in nothing but the receiving of its reply. */
+static void await_asleep(int pid)
+{
+	char path[32], text[256], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'S') {
+		FILE *file = fopen(path, "re");
+		size_t size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+		const char *name_end;
+
+		if (file)
+			fclose(file);
+		text[size] = 0;
+		name_end = strrchr(text, ')');
+		if (!name_end)
+			die(path);
+		state = name_end[2];
+		if (state != 'S')
+			nap(200000);
+	}
 }
 
 static int file_of(const char *path, int flags)
@@ -210,6 +234,8 @@ static void serve(const char *name, const char *path, int from, int store)
 	char key[32], client[32];
 
 	prctl(PR_SET_NAME, name);
+	if (!behind)
+		shared->server = getpid();
 	for (;;) {
 		take_request(from, &request);
 		if (is("window"))
@@ -230,6 +256,10 @@ static void serve(const char *name, const char *path, int from, int store)
 		} else if (is("lazy")) {
 			put(path, request.key);
 		} else {
+			if (behind && is("middle")) {
+				await_asleep(request.client);
+				await_asleep(shared->server);
+			}
 			get(path, request.key);
 		}
 		if (!silent)

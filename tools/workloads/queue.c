@@ -7,6 +7,7 @@
  * bystander's.
  */
 #include <linux/aio_abi.h>
+#include <sched.h>
 
 #include "disk.h"
 
@@ -85,9 +86,14 @@ static void write_pieces(const struct writing *writing)
 		piece_count = submitted;
 }
 
+/* Before all others where that is allowed: the queue is full however busy the machine is. */
 static void write_bulk(int self)
 {
+	struct sched_param priority = {.sched_priority = 1};
+
 	(void)self;
+	if (sched_setscheduler(0, SCHED_FIFO, &priority) < 0 && errno != EPERM)
+		wl_die("sched_setscheduler: %s", strerror(errno));
 	write_pieces(&bulk);
 }
 

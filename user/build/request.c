@@ -179,6 +179,8 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 	table->memory += sizeof(*request);
 	if (older && older->first_completed == 0)
 		older->first_completed = builder->now; /* its end was lost */
+	if (older && !older->block.completed)
+		older->block.reused = builder->now;
 	if (older)
 		unlist(builder, older);
 	if (bio) {

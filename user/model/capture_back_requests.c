@@ -30,7 +30,7 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	const struct values *values = back_values(back, model->spans[span].attributes);
 	const char *file = values->of[CAPTURE_FILE];
 	struct clew_block_request block = {.number = number, .sector = UINT64_MAX};
-	uint64_t bytes = 0, operation = 0, times[3];
+	uint64_t bytes = 0, operation = 0, times[4];
 	int r = 0;
 
 	if (!device || !scan_value_device(&device, &block.device))
@@ -47,6 +47,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		block.queued = times[0];
 		block.issued = times[1];
 		block.completed = times[2];
+		if (take_numbers(values->of[CAPTURE_SINCE], times, 4))
+			block.reused = times[3];
 	} else {
 		const struct clew_range *range = &model->spans[span].elementary;
 

@@ -12,12 +12,16 @@ struct extent {
 	uint64_t start, end;
 };
 
-static struct extent extent_of(const struct conversion *conversion, const struct clew_block_request *block)
+/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by what may be over. */
+static struct extent extent_of(const struct conversion *conversion, const struct clew_trace_request *request)
 {
+	const struct clew_block_request *block = &request->block;
 	struct extent extent = {.start = block->queued	 ? block->queued
 					 : block->issued ? block->issued
 							 : block->completed,
-				.end = block->completed ? block->completed : conversion->end};
+				.end = block->completed	   ? block->completed
+				       : request->end_lost ? block->issued
+							   : conversion->end};
 
 	if (extent.start == 0)
 		extent.start = conversion->trace->start;
@@ -54,7 +58,7 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	extents->item = sizeof(struct extent);
 	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
-		struct extent extent = extent_of(conversion, block), *whole;
+		struct extent extent = extent_of(conversion, &conversion->requests[i]), *whole;
 		const uint64_t *known = map_get(devices, block->device, 0);
 
 		if (!known) {
@@ -111,6 +115,10 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	pairs_number(pairs, block->issued);
 	pairs_byte(pairs, ' ');
 	pairs_number(pairs, block->completed);
+	if (block->reused) {
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, block->reused);
+	}
 	capture_describe_pages(conversion, request);
 	if (request->lower_count)
 		pairs_begin(pairs, capture_key_words[CAPTURE_BELOW]);
@@ -133,7 +141,7 @@ int capture_make_device_spans(struct conversion *conversion)
 	conversion->span_count = conversion->root_count + (uint32_t)conversion->request_count;
 	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
-		struct extent extent = extent_of(conversion, block);
+		struct extent extent = extent_of(conversion, &conversion->requests[i]);
 		const char *operation = clew_request_operation_name(block->operation, block->bytes);
 		uint32_t span, attributes;
 
@@ -167,7 +175,7 @@ int capture_emit_devices(struct conversion *conversion)
 	}
 	for (uint32_t i = 0; i < conversion->request_count && r == 0; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
-		struct extent extent = extent_of(conversion, block);
+		struct extent extent = extent_of(conversion, &conversion->requests[i]);
 		uint64_t issued = block->issued == 0 || block->issued > extent.end ? extent.end : block->issued;
 
 		capture_span_begin(conversion, conversion->root_count + i, extent.start);

@@ -134,9 +134,9 @@ static uint64_t lost_until(const struct clew_trace *trace)
 }
 
 /*
- * Which of the requests without a completion are not in hand: records were lost since, and the same sectors were asked for
- * again and that is done, or what was asked for much later is. Without a loss none is: a disk or scheduler may keep one for
- * very long. `open`: their sectors, with the place of the last one that is done and begins there.
+ * Which of the requests without a completion are not in hand: the kernel had another in its place; or records were lost since, and the same
+ * sectors were asked for again and that is done, or what was asked for much later is. Without a loss none of these is: a disk or scheduler
+ * may keep one for very long. `open`: their sectors, with the place of the last one that is done and begins there.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
@@ -145,8 +145,10 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 	int r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		const struct clew_block_request *block = &request_at(trace, i)->block;
+		struct clew_trace_request *request = request_at(trace, i);
+		const struct clew_block_request *block = &request->block;
 
+		request->end_lost = block->reused != 0;
 		if (!block->completed && asked_at(block) < until)
 			r = map_set(open, block->sector, block->device, 0);
 	}
@@ -165,7 +167,7 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 		const uint64_t *later = map_get(newest, block->device, 0), *again = map_get(open, block->sector, block->device);
 
 		if (!block->completed && asked_at(block) < until)
-			request->end_lost = (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
+			request->end_lost |= (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
 	}
 	return r;
 }
