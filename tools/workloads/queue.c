@@ -7,7 +7,7 @@
  * bystander's.
  */
 #include <linux/aio_abi.h>
-#include <sched.h>
+#include <sys/resource.h>
 
 #include "disk.h"
 
@@ -86,14 +86,11 @@ static void write_pieces(const struct writing *writing)
 		piece_count = submitted;
 }
 
-/* Before all others where that is allowed: the queue is full however busy the machine is. */
+/* Before most others where that is allowed: the queue is full however busy the machine is. */
 static void write_bulk(int self)
 {
-	struct sched_param priority = {.sched_priority = 1};
-
-	(void)self;
-	if (sched_setscheduler(0, SCHED_FIFO, &priority) < 0 && errno != EPERM)
-		wl_die("sched_setscheduler: %s", strerror(errno));
+	if (setpriority(PRIO_PROCESS, (id_t)wl->tasks[self].tid, -10) < 0 && errno != EACCES && errno != EPERM)
+		wl_die("setpriority: %s", strerror(errno));
 	write_pieces(&bulk);
 }
 

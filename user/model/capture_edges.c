@@ -497,7 +497,7 @@ static void describe_lone(struct conversion *conversion, const struct clew_edge 
 static struct shape *shape_of(struct conversion *conversion, const struct clew_edge *edge)
 {
 	struct {
-		uint64_t number;
+		uint64_t number, path;
 		uint32_t device;
 		uint8_t kind, evidence, context;
 	} fields;
@@ -505,6 +505,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_e
 
 	memset(&fields, 0, sizeof(fields));
 	fields.number = edge->object.number;
+	fields.path = (uintptr_t)capture_path_of(conversion, &edge->object, edge->to_at);
 	fields.device = edge->object.device;
 	fields.kind = edge->object.kind;
 	fields.evidence = edge->evidence;
@@ -527,7 +528,7 @@ static int describe_edge(struct conversion *conversion, const struct clew_edge *
 	}
 	pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(edge->evidence));
 	pairs_add(pairs, CAPTURE_CONTEXT, clew_context_name(edge->context));
-	capture_object_pairs(conversion, &edge->object, sleep == CLEW_NONE);
+	capture_object_pairs(conversion, &edge->object, capture_path_of(conversion, &edge->object, edge->to_at), sleep == CLEW_NONE);
 	if (sleep == CLEW_NONE)
 		describe_lone(conversion, edge, dependency);
 	else if (by_mark)

@@ -268,8 +268,10 @@ int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attr
 int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end, uint32_t *ret_wait);
 /* An attribute list with one value that says all of a sleep that has no length. */
 int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at, uint32_t *ret_attributes);
-/* What an object is, for people, then for reading back (`whole`). */
-void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, bool whole);
+/* The path that a file had then, in the trace's memory; NULL: it is none, or was not known. */
+const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object, uint64_t at);
+/* What an object is, for people (a file's `path`, or NULL), then for reading back (`whole`). */
+void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, const char *path, bool whole);
 
 /* A stretch of a task's time; they follow on each other without a hole. */
 enum stretch_kind { STRETCH_RUN, STRETCH_SLEEP, STRETCH_READY, STRETCH_UNKNOWN };

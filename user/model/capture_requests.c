@@ -99,9 +99,12 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	if (block->submitter)
 		pairs_add(pairs, CAPTURE_SUBMITTER, capture_name_of(conversion, block->submitter));
 	if (block->inode || block->index || block->file_device) {
+		const char *path;
+
+		clew_trace_file_at(conversion->trace, block->file_device, block->inode, block->queued, &path);
 		capture_object_pairs(conversion,
 				     &(struct clew_object){.kind = CLEW_OBJECT_FILE, .number = block->inode, .device = block->file_device},
-				     false);
+				     path, false);
 		pairs_begin(pairs, capture_key_words[CAPTURE_FILE]);
 		pairs_device(pairs, block->file_device);
 		pairs_byte(pairs, ' ');

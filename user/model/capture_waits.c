@@ -52,20 +52,24 @@ int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attr
 	return 0;
 }
 
+const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object, uint64_t at)
+{
+	const char *path = NULL;
+
+	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY || object->kind == CLEW_OBJECT_DEVICE)
+		clew_trace_file_then(conversion->trace, object->device, object->number, at, &path);
+	return path;
+}
+
 /* What people call it: a path, a text, else its number. */
-static void name_object(struct conversion *conversion, const struct clew_object *object)
+static void name_object(struct conversion *conversion, const struct clew_object *object, const char *path)
 {
 	const struct clew_trace *trace = conversion->trace;
 	struct pairs *pairs = &conversion->pairs;
-	const char *name = NULL;
+	const char *name = path;
 	char number[24];
 
 	switch (object->kind) {
-	case CLEW_OBJECT_FILE:
-	case CLEW_OBJECT_TTY:
-	case CLEW_OBJECT_DEVICE:
-		clew_trace_file(trace, object->device, object->number, &name);
-		break;
 	case CLEW_OBJECT_CGROUP:
 		name = clew_trace_cgroup(trace, object->number);
 		break;
@@ -92,14 +96,14 @@ static void name_object(struct conversion *conversion, const struct clew_object 
 		pairs_number(pairs, object->number);
 }
 
-void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, bool whole)
+void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, const char *path, bool whole)
 {
 	struct pairs *pairs = &conversion->pairs;
 
 	if (object->kind != CLEW_OBJECT_NONE) {
 		pairs_add(pairs, CAPTURE_OBJECT, capture_object_word(object->kind));
 		pairs_byte(pairs, ':');
-		name_object(conversion, object);
+		name_object(conversion, object, path);
 	}
 	if (!whole)
 		return;
@@ -226,7 +230,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 {
 	struct pairs *pairs = &conversion->pairs;
 
-	capture_object_pairs(conversion, &sleep->object, true);
+	capture_object_pairs(conversion, &sleep->object, capture_path_of(conversion, &sleep->object, sleep->start), true);
 	if (sleep->call != CLEW_NO_CALL)
 		pairs_add(pairs, CAPTURE_CALL, clew_call_name(sleep->call));
 	if (sleep->call_id == call_id && call_id)
@@ -288,7 +292,7 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 			      uint32_t call_id)
 {
 	struct {
-		uint64_t number;
+		uint64_t number, path;
 		uint32_t device, ended_by;
 		int32_t descriptor;
 		uint16_t call, poller;
@@ -300,6 +304,8 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	_Static_assert(sizeof(fields) <= SHAPE_SIZE, "a shape holds what there is to say");
 	memset(&fields, 0, sizeof(fields));
 	fields.number = sleep->object.number;
+	/* A name has one place in the trace. */
+	fields.path = (uintptr_t)capture_path_of(conversion, &sleep->object, sleep->start);
 	fields.device = sleep->object.device;
 	fields.descriptor = sleep->object.descriptor;
 	fields.object_kind = sleep->object.kind;
