@@ -103,7 +103,7 @@ static void print_causes(const struct clew_why *why, const struct clew_why_cause
 static bool goes_on_in_queue(const struct clew_segment *first, const struct clew_segment *segment)
 {
 	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task && segment->chain_length == first->chain_length &&
-	       !memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain));
+	       (!first->chain_length || !memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain)));
 }
 
 /* How many segments from `i` on are one step. `abbreviate`: else each is. */
