@@ -78,10 +78,9 @@ struct clew_header {
 #define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
 #define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
 #define CLEW_SWITCH_CAUSE      0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
-#define CLEW_SWITCH_THROTTLED                                                                                                              \
-	0x80		     /* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group         \
-			      */
-#define CLEW_STATE_DEAD 0x01 /* STATE: the task has ended, nobody has asked for its status yet */
+/* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group */
+#define CLEW_SWITCH_THROTTLED 0x80
+#define CLEW_STATE_DEAD	      0x01 /* STATE: the task has ended, nobody has asked for its status yet */
 #define CLEW_STATE_LATE                                                                                                                    \
 	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
 #define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */

@@ -446,7 +446,7 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 		return 0;
 	if (flags & CLEW_STATE_DEAD) {
 		build_task_dead(builder, task);
-		return builder->sink.identity ? builder->sink.identity(builder->sink.context, &record->header) : 0;
+		return build_feed_identity(builder, &record->header);
 	}
 	task->open_start = task->start_time <= start;
 	task->found = true;

@@ -199,11 +199,10 @@ static void print_path(const struct clew_trace *trace, struct description *ret)
 static void describe_file(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
 			  struct description *ret)
 {
-	uint64_t at = sleep ? sleep->start : CLEW_TIME_OPEN;
 	const char *path;
 
-	ret->file = clew_trace_file_then(trace, object->device, object->number, at, &path);
-	ret->path = clew_file_path(trace, object->device, object->number, at) && path[0] ? path : NULL;
+	ret->file = clew_trace_file_then(trace, object->device, object->number, sleep ? sleep->start : CLEW_TIME_OPEN, &path);
+	ret->path = clew_true_path(object->device, object->number, path);
 	if (ret->path)
 		print_path(trace, ret);
 	else if (path[0])

@@ -21,13 +21,18 @@ static const struct clew_trace_request *request_at(const struct clew_trace *trac
 	return number < count ? &requests[number] : NULL;
 }
 
+const char *clew_true_path(uint32_t device, uint64_t inode, const char *path)
+{
+	/* A disk's inode has no name; a file of a file system without a disk has one. */
+	return path[0] && !(clew_is_disk_inode(device, inode) && !strcmp(path, "/")) ? path : NULL;
+}
+
 const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
 {
-	const char *path = NULL;
+	const char *path;
 
 	clew_trace_file_at(trace, device, inode, at, &path);
-	/* A disk's inode has no name; a file of a file system without a disk has one. */
-	return path && path[0] && !(clew_is_disk_inode(device, inode) && !strcmp(path, "/")) ? path : NULL;
+	return clew_true_path(device, inode, path);
 }
 
 void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)

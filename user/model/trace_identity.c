@@ -187,9 +187,10 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 	newest->since = replaces ? known->since : known && known->since > record->header.time ? known->since : record->header.time;
 	newest->number = same ? known->number : ++trace->file_count;
 	newest->older = replaces ? known->older : known;
-	newest->renamed = NULL;
-	if (newest->older && newest->older->number == newest->number)
-		newest->older->renamed = newest;
+	newest->last = same ? known->last : arena_take(&trace->arena, sizeof(struct trace_file *));
+	if (!newest->last)
+		return -ENOMEM;
+	*newest->last = newest;
 	newest->depth = 0;
 	newest->jump = newest;
 	if (newest->older) {
@@ -455,8 +456,7 @@ const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace
 {
 	const struct trace_file *file = file_at(trace, device, inode, at);
 
-	while (file && file->renamed)
-		file = file->renamed;
+	file = file ? *file->last : NULL;
 	if (ret_path)
 		*ret_path = file ? (const char *)(&file->record + 1) : "";
 	return file ? &file->record : NULL;

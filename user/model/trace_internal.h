@@ -63,9 +63,9 @@ struct trace_page {
  */
 struct trace_file {
 	struct trace_file *older, *jump;
-	struct trace_file *renamed; /* the same file, by its next name */
-	uint64_t since;		    /* when it was told first, by this name */
-	uint32_t number;	    /* of the trace's own, from 1 */
+	struct trace_file **last; /* the same file by its last name, one place for all its names */
+	uint64_t since;		  /* when it was told first, by this name */
+	uint32_t number;	  /* of the trace's own, from 1 */
 	uint32_t depth;
 	struct clew_file_record record;
 };

@@ -281,9 +281,9 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	common = recorder->bpf->data->sleeping_flags & 3;
 	recorder->bpf->bss->notify_resume_mask = common == 1 || common == 2 ? common : 0;
 
+	clew_missed_runs(recorder, recorder->missed_before);
 	recorder->start = clew_now();
 	recorder->started = true;
-	clew_missed_runs(recorder, recorder->missed_before);
 	recorder->bpf->bss->enabled = 1;
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
 	if (!error && write_number(recorder, "start", recorder->start))
