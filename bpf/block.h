@@ -86,16 +86,16 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 {
 	struct iomap_dio *io = bio->bi_private;
 
-	return BPF_CORE_READ(io, iocb, ki_filp, f_inode);
+	return (void *)READ_NUMBER(READ(io, iocb, ki_filp), f_inode);
 }
 
 /* Where in that file: what the I/O has submitted so far ends with this bio. */
 static __always_inline __u64 direct_offset(struct bio *bio)
 {
 	struct iomap_dio *io = bio->bi_private;
-	__u64 submitted = BPF_CORE_READ(io, size), bytes = bio->bi_iter.bi_size;
+	__u64 submitted = READ(io, size), bytes = bio->bi_iter.bi_size;
 
-	return submitted < bytes ? CLEW_NO_OFFSET : BPF_CORE_READ(io, iocb, ki_pos) + submitted - bytes;
+	return submitted < bytes ? CLEW_NO_OFFSET : READ(io, iocb, ki_pos) + submitted - bytes;
 }
 
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
@@ -144,10 +144,10 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	known->queued = clock_ns();
 	known->issued = 0;
 	known->request = 0;
-	known->inode = BPF_CORE_READ(inode, i_ino);
+	known->inode = READ(inode, i_ino);
 	known->offset = direct_offset(bio);
 	known->whole = 0;
-	known->file_device = BPF_CORE_READ(inode, i_sb, s_dev);
+	known->file_device = READ(inode, i_sb, s_dev);
 	known->task = serial_of_current(place->cpu_state, place->task);
 	known->live = 1;
 	return true;
@@ -163,7 +163,7 @@ static __always_inline struct direct *direct_find(__u64 address, __u64 end)
 	if (!end || (end != direct_end_io && end != chain_end_io))
 		return NULL;
 	if (end == chain_end_io)
-		whole = (__u64)BPF_CORE_READ(bio, bi_private);
+		whole = READ_NUMBER(bio, bi_private);
 	direct = bpf_map_lookup_elem(&clew_direct, &address);
 	return direct && direct->live && direct->whole == whole ? direct : NULL;
 }
@@ -185,7 +185,7 @@ static __always_inline bool direct_split(struct bio *bio)
 	/* It would not be found again. */
 	if (!chain_end_io)
 		return false;
-	rest = direct_find(whole, (__u64)BPF_CORE_READ((struct bio *)whole, bi_end_io));
+	rest = direct_find(whole, READ_NUMBER((struct bio *)whole, bi_end_io));
 	if (!rest) {
 		bpf_map_delete_elem(&clew_direct, &key);
 		return false;
@@ -205,8 +205,8 @@ static __always_inline __u64 request_above(struct bio *bio)
 
 	if (!loop_complete || !is_direct(bio) || !bpf_core_type_exists(struct loop_cmd))
 		return 0;
-	iocb = BPF_CORE_READ(io, iocb);
-	if ((__u64)BPF_CORE_READ(iocb, ki_complete) != loop_complete)
+	iocb = READ(io, iocb);
+	if (READ_NUMBER(iocb, ki_complete) != loop_complete)
 		return 0;
 	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
 }
@@ -228,8 +228,8 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 	}
 	if (!inode)
 		return false;
-	walk->stretch.inode = BPF_CORE_READ(inode, i_ino);
-	walk->stretch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	walk->stretch.inode = READ(inode, i_ino);
+	walk->stretch.device = READ(inode, i_sb, s_dev);
 	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
 	walk->stretch.at = 0;
 	walk->direct = 1;
@@ -246,13 +246,13 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 	struct bio *bio = (struct bio *)bio_address;
 	struct btrfs_bio *of = (void *)bio_address - bpf_core_field_offset(struct btrfs_bio, bio);
 	struct btrfs_bio___ordered *ordered = (void *)of;
-	__u64 end = (__u64)BPF_CORE_READ(bio, bi_end_io);
+	__u64 end = READ_NUMBER(bio, bi_end_io);
 	struct btrfs_inode *inode;
 
 	if (!walk || (end != btrfs_end_io && end != btrfs_write_end_io))
 		return 0;
 	if (is_btrfs_direct(of, walk)) {
-		walk->stretch.bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+		walk->stretch.bytes = READ(bio, bi_iter.bi_size);
 		return 0;
 	}
 	if (!(walk->operation & 1) || !bpf_core_field_exists(of->inode) || !bpf_core_field_exists(ordered->ordered))
@@ -278,21 +278,21 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 __noinline int journal_stretch(__u64 bio_address, struct walk *walk)
 {
 	struct bio *bio = (struct bio *)bio_address;
-	struct buffer_head *buffer = BPF_CORE_READ(bio, bi_private), *of;
+	struct buffer_head *buffer = READ(bio, bi_private), *of;
 	struct piece piece;
 	__u64 page, data;
 
-	if (!walk || (__u64)BPF_CORE_READ(buffer, b_end_io) != journal_end_io)
+	if (!walk || READ_NUMBER(buffer, b_end_io) != journal_end_io)
 		return 0;
-	of = BPF_CORE_READ(buffer, b_private);
+	of = READ(buffer, b_private);
 	/* What the journal has of its own is of no other block. */
 	if (!of)
 		return 0;
-	page = (__u64)BPF_CORE_READ(of, b_page);
-	data = (__u64)BPF_CORE_READ(of, b_data);
+	page = READ_NUMBER(of, b_page);
+	data = READ_NUMBER(of, b_data);
 	/* A folio lies at a multiple of its size. */
 	look_at(page, data & (((__u64)folio_pages((void *)page) << PAGE_SHIFT) - 1), &piece);
-	walk->operation = BPF_CORE_READ(bio, bi_opf);
+	walk->operation = READ(bio, bi_opf);
 	walk->paged = 1;
 	stretch_begin(walk, &piece, walk->left);
 	walk->left = 0;
@@ -310,8 +310,8 @@ static __always_inline void direct_stretch(struct place *place, struct bio *bio,
 	__u64 offset = direct_offset(bio);
 
 	direct_name(place, inode);
-	walk->stretch.inode = BPF_CORE_READ(inode, i_ino);
-	walk->stretch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	walk->stretch.inode = READ(inode, i_ino);
+	walk->stretch.device = READ(inode, i_sb, s_dev);
 	if (offset != CLEW_NO_OFFSET) {
 		walk->stretch.offset = offset;
 		walk->stretch.bytes = walk->left;
@@ -328,7 +328,7 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 
 	if (!page_cache || !bpf_core_type_exists(struct loop_device) || !request->__data_len)
 		return;
-	loop = BPF_CORE_READ(request, q, disk, private_data);
+	loop = READ(request, q, disk, private_data);
 	inode = BPF_CORE_READ(loop, lo_backing_file, f_inode);
 	if (!inode)
 		return;
@@ -338,11 +338,11 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 		return;
 	record->header.flags = CLEW_PAGES_BACKING;
 	record->bio = (__u64)request;
-	record->inode = BPF_CORE_READ(inode, i_ino);
+	record->inode = READ(inode, i_ino);
 	record->offset = BPF_CORE_READ(loop, lo_offset) + (request->__sector << 9);
 	record->bytes = request->__data_len;
 	record->at = 0;
-	record->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	record->device = READ(inode, i_sb, s_dev);
 	record->reserved = 0;
 	record_submit(record);
 }
@@ -595,11 +595,11 @@ static __always_inline void tell_part(const struct bio_walk *walk, struct bio *b
 	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
 	record->header.flags = CLEW_REQUEST_PART;
 	record->request = walk->request;
-	record->sector = BPF_CORE_READ(bio, bi_iter.bi_sector);
+	record->sector = READ(bio, bi_iter.bi_sector);
 	record->bio = walk->bio;
-	record->bytes = BPF_CORE_READ(bio, bi_iter.bi_size);
+	record->bytes = READ(bio, bi_iter.bi_size);
 	record->device = walk->disk;
-	record->operation = BPF_CORE_READ(bio, bi_opf);
+	record->operation = READ(bio, bi_opf);
 	record->task = direct->task;
 	record->queued = direct->queued;
 	record->inode = direct->inode;
@@ -615,12 +615,12 @@ static long request_bio(__u32 turn, struct bio_walk *walk)
 
 	if (!bio)
 		return 1;
-	direct = direct_find(walk->bio, (__u64)BPF_CORE_READ(bio, bi_end_io));
+	direct = direct_find(walk->bio, READ_NUMBER(bio, bi_end_io));
 	if (direct) {
 		tell_part(walk, bio, direct);
 		direct->live = 0;
 	}
-	walk->bio = (__u64)BPF_CORE_READ(bio, bi_next);
+	walk->bio = READ_NUMBER(bio, bi_next);
 	walk->count++;
 	return 0;
 }

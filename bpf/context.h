@@ -25,17 +25,16 @@ enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
  */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
 {
-	__u32 count = 0;
+	__u32 count;
 
 	if (unlikely(!cpu_state->preempt_count)) {
-		struct rq *rq = BPF_CORE_READ(current_task, se.cfs_rq, rq);
+		struct rq *rq = READ(current_task, se.cfs_rq, rq);
 
-		if (!preempt_count_offset || !rq || (__u32)BPF_CORE_READ(rq, cpu) != cpu)
+		if (!preempt_count_offset || !rq || (__u32)READ(rq, cpu) != cpu)
 			return LEVEL_UNKNOWN;
 		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
 	}
-	if (bpf_probe_read_kernel(&count, sizeof(count), (void *)cpu_state->preempt_count))
-		return LEVEL_UNKNOWN;
+	count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
 	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
 		return LEVEL_TASK;
 	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
@@ -109,7 +108,7 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_TEXT, time, sizeof(*record));
 	if (!record)
 		return 0;
-	got = bpf_probe_read_kernel_str(record->bytes, 64, BPF_CORE_READ(action, name));
+	got = bpf_probe_read_kernel_str(record->bytes, 64, READ(action, name));
 	record->text.hash = CLEW_TEXT_IRQ | number;
 	record->text.text_size = got > 1 ? got - 1 : 0;
 	record->text.reserved = 0;

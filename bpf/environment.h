@@ -97,8 +97,8 @@ static __always_inline void send_environment(struct task_struct *task, __u32 ser
 
 	if (!environment_count)
 		return;
-	environment.at = BPF_CORE_READ(task, mm, env_start);
-	environment.end = BPF_CORE_READ(task, mm, env_end);
+	environment.at = READ(task, mm, env_start);
+	environment.end = READ(task, mm, env_end);
 	bpf_loop(ENVIRONMENT_MOST, look_at_variable, &environment, 0);
 	for (__u32 i = 0; i < CLEW_ENVIRONMENT_NAMES; i++)
 		if (i < environment_count && !(environment.found >> i & 1))

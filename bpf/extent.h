@@ -111,10 +111,10 @@ static __always_inline __u64 call_left(const struct clew_open_call *open)
 	__u64 left;
 
 	/* Its end moves the position; later, other things lie on that stack. */
-	if (!open->call || (__u64)BPF_CORE_READ(call, ki_filp) != open->file || (__u64)BPF_CORE_READ(call, ki_pos) != open->offset ||
-	    !BPF_CORE_READ(data, data_source))
+	if (!open->call || READ_NUMBER(call, ki_filp) != open->file || READ_NUMBER(call, ki_pos) != open->offset ||
+	    !READ(data, data_source))
 		return 0;
-	left = BPF_CORE_READ(data, count);
+	left = READ(data, count);
 	return left <= open->bytes ? left : 0;
 }
 
@@ -297,7 +297,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	cpu_state->open |= 1u << event;
 	if (!inode_address)
 		return;
-	number = BPF_CORE_READ((struct inode *)inode_address, i_generation);
+	number = READ((struct inode *)inode_address, i_generation);
 	if (unlikely(cpu_state->named != inode_address || cpu_state->named_generation != number)) {
 		cpu_state->named = inode_address;
 		cpu_state->named_generation = number;

@@ -104,14 +104,14 @@ static long mount_step(__u32 turn, struct mount_walk *walk)
 		return 1;
 	if (bpf_core_field_exists(((struct super_block___chain *)0)->s_mounts)) {
 		/* The newest comes first. */
-		if ((__u64)BPF_CORE_READ(mount, mnt.mnt_root) == walk->root)
+		if (READ_NUMBER(mount, mnt.mnt_root) == walk->root)
 			walk->found = (__u64)mount;
-		walk->at = (__u64)BPF_CORE_READ((struct mount___chain *)mount, mnt_next_for_sb);
+		walk->at = READ_NUMBER((struct mount___chain *)mount, mnt_next_for_sb);
 		return 0;
 	}
 	mount = (void *)link - bpf_core_field_offset(struct mount___list, mnt_instance);
-	walk->at = (__u64)BPF_CORE_READ(link, next);
-	if ((__u64)BPF_CORE_READ(mount, mnt.mnt_root) != walk->root)
+	walk->at = READ_NUMBER(link, next);
+	if (READ_NUMBER(mount, mnt.mnt_root) != walk->root)
 		return 0;
 	walk->found = (__u64)mount;
 	return 1;
@@ -122,12 +122,12 @@ static __always_inline struct mount *first_mount(struct super_block *file_system
 {
 	struct super_block___chain *chain = (void *)file_system;
 	struct super_block___list *list = (void *)file_system;
-	struct mount_walk walk = {.root = (__u64)BPF_CORE_READ(file_system, s_root)};
+	struct mount_walk walk = {.root = READ_NUMBER(file_system, s_root)};
 
 	if (bpf_core_field_exists(chain->s_mounts)) {
-		walk.at = (__u64)BPF_CORE_READ(chain, s_mounts);
+		walk.at = READ_NUMBER(chain, s_mounts);
 	} else if (bpf_core_field_exists(list->s_mounts)) {
-		walk.at = (__u64)BPF_CORE_READ(list, s_mounts.next);
+		walk.at = READ_NUMBER(list, s_mounts.next);
 		walk.end = (__u64)list + bpf_core_field_offset(struct super_block___list, s_mounts);
 	}
 	bpf_loop(MOUNTS_MOST, mount_step, &walk, 0);
@@ -143,9 +143,9 @@ struct name_walk {
 static long name_step(__u32 turn, struct name_walk *walk)
 {
 	struct dentry *dentry = (void *)walk->at;
-	__u64 parent = (__u64)BPF_CORE_READ(dentry, d_parent);
+	__u64 parent = READ_NUMBER(dentry, d_parent);
 
-	walk->mixed = (walk->mixed ^ parent ^ BPF_CORE_READ(dentry, d_name.hash_len)) * 0x9e3779b97f4a7c15ULL;
+	walk->mixed = (walk->mixed ^ parent ^ READ(dentry, d_name.hash_len)) * 0x9e3779b97f4a7c15ULL;
 	if (parent == walk->at)
 		return 1;
 	walk->at = parent;
@@ -178,8 +178,8 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 
 	if (!cpu_state)
 		return;
-	links = BPF_CORE_READ(inode, i_nlink);
-	version = (BPF_CORE_READ(inode, i_ino) << 1 | (links == 0)) ^ (__u64)BPF_CORE_READ(inode, i_generation) << 32 ^ names_mixed(dentry);
+	links = READ(inode, i_nlink);
+	version = (READ(inode, i_ino) << 1 | (links == 0)) ^ (__u64)READ(inode, i_generation) << 32 ^ names_mixed(dentry);
 	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)
@@ -188,15 +188,15 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if (!record)
 		return;
 	if (first)
-		mount = first_mount(BPF_CORE_READ(inode, i_sb));
+		mount = first_mount(READ(inode, i_sb));
 
-	record->file.inode = BPF_CORE_READ(inode, i_ino);
-	record->file.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	record->file.generation = BPF_CORE_READ(inode, i_generation);
+	record->file.inode = READ(inode, i_ino);
+	record->file.device = READ(inode, i_sb, s_dev);
+	record->file.generation = READ(inode, i_generation);
 	record->file.mount_namespace = mount_namespace;
 	record->file.reserved = 0;
 	record->file.header.flags = links == 0 ? CLEW_FILE_DELETED : 0;
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFDIR)
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
 
 	walk = (struct path_walk){.at = (__u64)dentry, .mount = (__u64)mount, .path = record->path};
@@ -211,9 +211,9 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_namespace)
 {
 	struct file *file = (struct file *)file_address;
-	struct vfsmount *vfsmount = BPF_CORE_READ(file, f_path.mnt);
+	struct vfsmount *vfsmount = (void *)READ_NUMBER(file, f_path.mnt);
 
-	send_path(BPF_CORE_READ(file, f_inode), BPF_CORE_READ(file, f_path.dentry),
+	send_path((void *)READ_NUMBER(file, f_inode), (void *)READ_NUMBER(file, f_path.dentry),
 		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), false, cpu, time, mount_namespace);
 	return 0;
 }
@@ -222,7 +222,7 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 {
 	struct inode *inode = (struct inode *)inode_address;
-	struct hlist_node *name = BPF_CORE_READ(inode, i_dentry.first);
+	struct hlist_node *name = (void *)READ_NUMBER(inode, i_dentry.first);
 
 	/* A block device's inode has no name. */
 	if (!name)
@@ -233,7 +233,7 @@ __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 
 static __always_inline __u32 mount_namespace_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	return READ(task, nsproxy, mnt_ns, ns.inum);
 }
 
 static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *node)
@@ -241,8 +241,8 @@ static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *nod
 	struct kernfs_node___renamed *renamed = (void *)node;
 
 	if (bpf_core_field_exists(renamed->__parent))
-		return (void *)BPF_CORE_READ(renamed, __parent);
-	return BPF_CORE_READ(node, parent);
+		return (void *)READ_NUMBER(renamed, __parent);
+	return (void *)READ_NUMBER(node, parent);
 }
 
 static long cgroup_step(__u32 turn, struct path_walk *walk)
@@ -251,7 +251,7 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 
 	if (!parent)
 		return 1;
-	path_append(walk, BPF_CORE_READ(node, name));
+	path_append(walk, READ(node, name));
 	walk->at = (__u64)parent;
 	return 0;
 }
@@ -259,7 +259,7 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 /* What a controller, by its number in the running kernel, keeps of the group that a task is in; NULL nothing. */
 static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task, __u32 controller)
 {
-	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct css_set *set = READ(task, cgroups);
 	struct cgroup_subsys_state *state = NULL;
 
 	bpf_probe_read_kernel(&state, sizeof(state),
@@ -272,7 +272,7 @@ static __always_inline struct cgroup *controller_cgroup(struct task_struct *task
 {
 	struct cgroup_subsys_state *state = controller_state(task, controller);
 
-	return state ? BPF_CORE_READ(state, cgroup) : NULL;
+	return state ? (void *)READ_NUMBER(state, cgroup) : NULL;
 }
 
 /*
@@ -281,9 +281,9 @@ static __always_inline struct cgroup *controller_cgroup(struct task_struct *task
  */
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
-	struct cgroup *cgroup = BPF_CORE_READ(task, cgroups, dfl_cgrp), *other;
+	struct cgroup *cgroup = (void *)READ_NUMBER(READ(task, cgroups), dfl_cgrp), *other;
 
-	if (BPF_CORE_READ(cgroup, level) > 0 || !bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+	if (READ(cgroup, level) > 0 || !bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
 		return cgroup;
 	other = controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
 	return other ? other : cgroup;
@@ -302,10 +302,10 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 
 	if (!cpu_state)
 		return 0;
-	node = BPF_CORE_READ(cgroup, kn);
+	node = (void *)READ_NUMBER(cgroup, kn);
 	if (!node)
 		return 0;
-	id = BPF_CORE_READ(node, id);
+	id = READ(node, id);
 	slot = sent_slot((__u64)node, id);
 	if (!slot)
 		return id;
@@ -313,7 +313,7 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	if (!record)
 		return id;
 	record->cgroup.id = id;
-	record->cgroup.hierarchy = BPF_CORE_READ(cgroup, root, hierarchy_id);
+	record->cgroup.hierarchy = READ(cgroup, root, hierarchy_id);
 	record->cgroup.reserved = 0;
 	walk.at = (__u64)node;
 	walk.path = record->path;
@@ -371,27 +371,27 @@ __noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
 
 static __always_inline __u64 socket_inode(struct socket *socket)
 {
-	struct file *file = socket ? BPF_CORE_READ(socket, file) : NULL;
+	struct file *file = socket ? READ(socket, file) : NULL;
 
-	return file ? BPF_CORE_READ(file, f_inode, i_ino) : 0;
+	return file ? READ(file, f_inode, i_ino) : 0;
 }
 
 /* The inode number of a Unix socket's peer, 0 if it has none. */
 static __always_inline __u64 unix_peer_inode(struct sock *sock)
 {
-	struct sock *peer = BPF_CORE_READ((struct unix_sock *)sock, peer);
+	struct sock *peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
 
-	return peer ? socket_inode(BPF_CORE_READ(peer, sk_socket)) : 0;
+	return peer ? socket_inode(READ(peer, sk_socket)) : 0;
 }
 
 static __always_inline void read_unix_path(char *path, struct sock *sock)
 {
-	struct unix_address *address = BPF_CORE_READ((struct unix_sock *)sock, addr);
+	struct unix_address *address = READ((struct unix_sock *)sock, addr);
 	__u32 length;
 
 	if (!address)
 		return;
-	length = (__u32)BPF_CORE_READ(address, len) - (__u32)sizeof(unsigned short);
+	length = (__u32)READ(address, len) - (__u32)sizeof(unsigned short);
 	/* An abstract name begins with NUL and is not ended by one: what is not read stays 0. */
 	if (length == 0 || length > CLEW_UNIX_PATH_SIZE - 1)
 		return;
@@ -412,15 +412,15 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 
 	if (!cpu_state)
 		return 0;
-	sock = BPF_CORE_READ(socket, sk);
+	sock = (void *)READ_NUMBER(socket, sk);
 	if (!sock)
 		return 0;
-	family = BPF_CORE_READ(sock, __sk_common.skc_family);
+	family = READ(sock, __sk_common.skc_family);
 	if (family == AF_UNIX)
-		peer = BPF_CORE_READ((struct unix_sock *)sock, peer);
-	version = (__u64)peer ^ inode_number ^ ((__u64)BPF_CORE_READ(sock, __sk_common.skc_num) << 48);
+		peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
+	version = (__u64)peer ^ inode_number ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
 	if (family == AF_INET || family == AF_INET6)
-		version ^= ((__u64)BPF_CORE_READ(sock, __sk_common.skc_dport) << 32) ^ BPF_CORE_READ(sock, __sk_common.skc_daddr);
+		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^ READ(sock, __sk_common.skc_daddr);
 	slot = sent_slot((__u64)sock, version);
 	if (!slot)
 		return 0;
@@ -430,15 +430,15 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
 	record->inode = inode_number;
 	record->family = family;
-	record->type = BPF_CORE_READ(socket, type);
+	record->type = READ(socket, type);
 	if (family == AF_INET) {
-		record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+		record->local_port = READ(sock, __sk_common.skc_num);
+		record->peer_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));
 		BPF_CORE_READ_INTO((__u32 *)record->local, sock, __sk_common.skc_rcv_saddr);
 		BPF_CORE_READ_INTO((__u32 *)record->remote, sock, __sk_common.skc_daddr);
 	} else if (family == AF_INET6) {
-		record->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
-		record->peer_port = bpf_ntohs(BPF_CORE_READ(sock, __sk_common.skc_dport));
+		record->local_port = READ(sock, __sk_common.skc_num);
+		record->peer_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));
 		BPF_CORE_READ_INTO((struct in6_addr *)record->local, sock, __sk_common.skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO((struct in6_addr *)record->remote, sock, __sk_common.skc_v6_daddr);
 	} else if (family == AF_UNIX) {

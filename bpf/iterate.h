@@ -33,11 +33,11 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	record.header.cpu = CLEW_NO_CALL;
 	record.header.kind = CLEW_KIND_TASK;
 	/* Kin are told by pid here: a sleepable program may not look up their storage. User space puts the serials in. */
-	record.parent = BPF_CORE_READ(task, real_parent, tgid);
+	record.parent = READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
 	if (task->mm) {
-		start = BPF_CORE_READ(task, mm, arg_start);
-		size = BPF_CORE_READ(task, mm, arg_end) - start;
+		start = READ(task, mm, arg_start);
+		size = READ(task, mm, arg_end) - start;
 		if (size > sizeof(iterated_line))
 			size = sizeof(iterated_line);
 		if (!size || bpf_copy_from_user_task(iterated_line, size, (void *)start, task, 0))

@@ -131,8 +131,8 @@ int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
-	told.inode = BPF_CORE_READ(inode, i_ino);
-	told.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	told.inode = READ(inode, i_ino);
+	told.device = READ(inode, i_sb, s_dev);
 	told.transaction = data_only ? BPF_CORE_READ(of, i_datasync_tid) : BPF_CORE_READ(of, i_sync_tid);
 	/* Without a journal there is nothing to await. */
 	if (told.transaction)
@@ -346,12 +346,12 @@ int BPF_PROG(clew_cache_btrfs_sync, struct file *file, int data_only)
 
 	if (!file)
 		return 0;
-	inode = BPF_CORE_READ(file, f_inode);
+	inode = READ(file, f_inode);
 	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
-	told.inode = BPF_CORE_READ(inode, i_ino);
-	told.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	told.inode = READ(inode, i_ino);
+	told.device = READ(inode, i_sb, s_dev);
 	told.transaction = BPF_CORE_READ(of, last_trans);
 	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;

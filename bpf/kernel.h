@@ -47,6 +47,10 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct rb_node {
+	unsigned long __rb_parent_color;
+};
+
 struct list_head {
 	struct list_head *next, *prev;
 };
@@ -61,6 +65,14 @@ struct hlist_head {
 
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct refcount_struct {
+	atomic_t refs;
 };
 
 struct rq {

@@ -115,7 +115,7 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 static __always_inline void describe_task(struct where *where, struct task_struct *task, struct clew_task_state *state,
 					  struct clew_task_record *record)
 {
-	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct pid *pid = READ(task, thread_pid);
 	struct file *executable = NULL;
 	struct mm_struct *mm = task->mm;
 	struct inode *inode;
@@ -125,7 +125,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 	record->task = state->serial;
 	record->tid = task->pid;
 	record->pid = task->tgid;
-	record->user = BPF_CORE_READ(task, real_cred, uid.val);
+	record->user = READ(task, real_cred, uid.val);
 	record->task_flags = 0;
 	if (task->flags & PF_KTHREAD)
 		record->task_flags |= CLEW_TASK_KTHREAD;
@@ -135,7 +135,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 		record->task_flags |= CLEW_TASK_SELF;
 	if (state->flags & CLEW_TASK_STATE_DETAIL)
 		record->task_flags |= CLEW_TASK_DETAIL;
-	level = BPF_CORE_READ(pid, level);
+	level = READ(pid, level);
 	record->nspid_count = 0;
 	__builtin_memset(record->nspid, 0, sizeof(record->nspid));
 	for (i = 0; i < CLEW_NSPID_LEVELS; i++) {
@@ -147,18 +147,18 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 			      (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid));
 		record->nspid[i] = upid.nr;
 		record->nspid_count = i + 1;
-		record->pid_namespace = BPF_CORE_READ(upid.ns, ns.inum);
+		record->pid_namespace = READ(upid.ns, ns.inum);
 	}
 	record->mount_namespace = mount_namespace_of(task);
 	record->cgroup = send_cgroup((__u64)cgroup_of(task), where->cpu, where->time);
 	record->executable = 0;
 	record->executable_device = 0;
 	if (mm)
-		executable = BPF_CORE_READ(mm, exe_file);
+		executable = (void *)READ_NUMBER(mm, exe_file);
 	if (executable) {
-		inode = BPF_CORE_READ(executable, f_inode);
-		record->executable = BPF_CORE_READ(inode, i_ino);
-		record->executable_device = BPF_CORE_READ(inode, i_sb, s_dev);
+		inode = READ(executable, f_inode);
+		record->executable = READ(inode, i_ino);
+		record->executable_device = READ(inode, i_sb, s_dev);
 		send_file((__u64)executable, where->cpu, where->time, record->mount_namespace);
 	}
 	record->command_line_size = 0;
@@ -278,8 +278,8 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
 	describe_kin(task, state, &record->task);
 	describe_task(&where, task, state, &record->task);
-	start = BPF_CORE_READ(task, mm, arg_start);
-	size = BPF_CORE_READ(task, mm, arg_end) - start;
+	start = READ(task, mm, arg_start);
+	size = READ(task, mm, arg_end) - start;
 	if (size > CLEW_COMMAND_LINE_SIZE)
 		size = CLEW_COMMAND_LINE_SIZE;
 	got = bpf_probe_read_user(record->command_line, size, (void *)start);

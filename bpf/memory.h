@@ -21,18 +21,18 @@ static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
 		return NULL;
 	group = (void *)controller_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 	for (i = 0; i < GROUP_DEPTH && group; i++) {
-		__u64 usage = BPF_CORE_READ(group, memory.usage.counter), most = BPF_CORE_READ(group, memory.max);
+		__u64 usage = READ(group, memory.usage.counter), most = READ(group, memory.max);
 
-		if (usage + CHARGE_AT_ONCE > most || usage > BPF_CORE_READ(group, memory.high)) {
+		if (usage + CHARGE_AT_ONCE > most || usage > READ(group, memory.high)) {
 			if (found)
 				return NULL;
 			found = group;
 			if (usage >= most)
 				break;
 		}
-		group = (void *)BPF_CORE_READ(group, css.parent);
+		group = (void *)READ(group, css.parent);
 	}
-	return found ? BPF_CORE_READ(found, css.cgroup) : NULL;
+	return found ? (void *)READ_NUMBER(found, css.cgroup) : NULL;
 }
 
 static __always_inline void memory_reason(__u8 reason, bool begin, bool group)

@@ -114,7 +114,17 @@ static __always_inline __u64 what_packet(const void *header)
 {
 	__u32 words[12] = {};
 
-	bpf_probe_read_kernel(words, sizeof(words), header);
+	if (can_look) {
+		__u64 pair = read_number((__u64)header);
+
+		words[0] = pair;
+		words[1] = pair >> 32;
+		words[2] = read_number((__u64) & ((__u32 *)header)[2]);
+		words[6] = read_number((__u64) & ((__u32 *)header)[6]);
+		words[11] = read_number((__u64) & ((__u32 *)header)[10]) >> 32;
+	} else {
+		bpf_probe_read_kernel(words, sizeof(words), header);
+	}
 	switch (words[0] & 0xf0) {
 	case 0x40:
 		/* With options the wrong words are read, and the same ones at both ends. */
@@ -147,7 +157,7 @@ static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, 
  */
 static __always_inline bool makes_room(const struct place *place, __u64 socket)
 {
-	return receives((__s64)place_call(place) - 1) && BPF_CORE_READ((struct sock *)socket, sk_socket, file);
+	return receives((__s64)place_call(place) - 1) && READ((struct sock *)socket, sk_socket, file);
 }
 
 /* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a copy of what is received. */
@@ -172,7 +182,7 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 	if (socket && sender_get(socket, what, &before, &who))
 		return who_sent(sender_task(who), actor) | WAITED;
 	/* Nobody writes an answer to a connect, but a task has asked for it. */
-	state = socket ? BPF_CORE_READ((struct sock *)socket, __sk_common.skc_state) : 0;
+	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
 	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? who_sent(0, actor) : 0;
 }
 

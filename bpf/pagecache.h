@@ -106,7 +106,7 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 /* What lies at a place of a file in the page cache: a folio's address, 0 nothing. */
 static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
 {
-	__u64 entry = (__u64)BPF_CORE_READ(mapping, i_pages.xa_head);
+	__u64 entry = READ_NUMBER(mapping, i_pages.xa_head);
 	int level;
 
 	/* A node is marked so; smaller numbers with that mark say in which slot of the same node the folio is. */
@@ -114,7 +114,7 @@ static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
 		struct xa_node *node = (void *)(entry - XA_INTERNAL);
 		__u64 slots = (__u64)node + bpf_core_field_offset(struct xa_node, slots);
 
-		entry = read_number(slots + (index >> BPF_CORE_READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
+		entry = read_number(slots + (index >> READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
 		if ((entry & XA_MARK) == XA_INTERNAL && entry < XA_NODES)
 			entry = read_number(slots + (entry >> 2 & (XA_SLOTS - 1)) * sizeof(entry));
 	}
@@ -134,7 +134,7 @@ static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __
 	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) || !actor_here(&actor))
 		return;
 	if (unlikely(copied < length)) {
-		folio = folio_at(BPF_CORE_READ(inode, i_mapping), offset >> PAGE_SHIFT);
+		folio = folio_at(READ(inode, i_mapping), offset >> PAGE_SHIFT);
 		if (folio && !(read_number(folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
 			return;
 	}
@@ -225,18 +225,18 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!enabled || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || !in_user_fault(task) || !actor_here(&actor))
 		return 0;
 	folio = (void *)buffer->b_page;
-	if (!folio || BPF_CORE_READ(folio, private) != buffer)
+	if (!folio || READ(folio, private) != buffer)
 		return 0;
-	mapping = BPF_CORE_READ(folio, mapping);
+	mapping = (void *)READ_NUMBER(folio, mapping);
 	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
 		return 0;
-	inode = BPF_CORE_READ(mapping, host);
+	inode = READ(mapping, host);
 	/* A disk's own are metadata. */
-	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK)
 		return 0;
-	touch.inode = BPF_CORE_READ(inode, i_ino);
-	touch.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	touch.offset = (BPF_CORE_READ(folio, index) << PAGE_SHIFT);
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
+	touch.offset = (READ(folio, index) << PAGE_SHIFT);
 	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
 	touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, inode);
@@ -363,8 +363,8 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	}
 	if (!inode)
 		return 0;
-	touch.inode = BPF_CORE_READ(inode, i_ino);
-	touch.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
 	touch.offset = start;
 	touch.bytes = length;
 	touch.task = actor.task;

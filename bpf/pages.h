@@ -34,7 +34,7 @@ static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
 
 	if (!worker || !bpf_core_type_exists(struct io_worker))
 		return serial;
-	work = BPF_CORE_READ(worker, cur_work);
+	work = READ(worker, cur_work);
 	if (!work)
 		return serial;
 	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
@@ -79,14 +79,13 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 {
 	struct folio___pages *pages = (void *)folio;
 	struct folio___long *before = (void *)folio;
-	unsigned long flags = 0;
 
-	bpf_probe_read_kernel(&flags, sizeof(flags), folio);
-	if (!(flags & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
+	/* Its flags come first, in all kernels. */
+	if (!(read_number((__u64)folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
 		return 1;
 	if (bpf_core_field_exists(pages->_nr_pages))
-		return BPF_CORE_READ(pages, _nr_pages);
-	return bpf_core_field_exists(before->_folio_nr_pages) ? BPF_CORE_READ(before, _folio_nr_pages) : 1;
+		return READ(pages, _nr_pages);
+	return bpf_core_field_exists(before->_folio_nr_pages) ? READ(before, _folio_nr_pages) : 1;
 }
 
 /* What lies at `offset` bytes behind the beginning of a page. */
@@ -100,24 +99,24 @@ static __always_inline void look_at(__u64 page, __u64 offset, struct piece *ret_
 	page += (offset >> PAGE_SHIFT) * page_size;
 	offset &= PAGE_SIZE - 1;
 	of = (void *)page;
-	head = BPF_CORE_READ(of, compound_head);
+	head = READ_NUMBER(of, compound_head);
 	folio = (void *)(head & 1 ? head - 1 : page);
-	mapping = (__u64)BPF_CORE_READ(folio, mapping);
+	mapping = READ_NUMBER(folio, mapping);
 	number = (page - (__u64)folio) / page_size;
 	ret_piece->mapping = mapping & MAPPING_FLAGS ? 0 : mapping;
-	ret_piece->offset = ((BPF_CORE_READ(folio, index) + number) << PAGE_SHIFT) + offset;
+	ret_piece->offset = ((READ(folio, index) + number) << PAGE_SHIFT) + offset;
 	ret_piece->bytes = (__u32)((folio_pages(folio) - number) << PAGE_SHIFT) - (__u32)offset;
 }
 
 static __always_inline void stretch_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
 {
 	struct address_space *mapping = (void *)piece->mapping;
-	struct inode *inode = mapping ? BPF_CORE_READ(mapping, host) : NULL;
+	struct inode *inode = mapping ? (void *)READ_NUMBER(mapping, host) : NULL;
 
 	if (!inode || walk->stretch.mapping != piece->mapping) {
 		walk->stretch.mapping = inode ? piece->mapping : 0;
-		walk->stretch.inode = inode ? BPF_CORE_READ(inode, i_ino) : 0;
-		walk->stretch.device = inode ? BPF_CORE_READ(inode, i_sb, s_dev) : 0;
+		walk->stretch.inode = inode ? READ(inode, i_ino) : 0;
+		walk->stretch.device = inode ? READ(inode, i_sb, s_dev) : 0;
 		if (inode && page_cache)
 			send_inode((__u64)inode, walk->cpu, clock_ns());
 	}
@@ -178,12 +177,12 @@ static long walk_piece(__u32 turn, struct walk *walk)
 {
 	struct bio_vec *vector = (void *)walk->vector;
 	struct stretch *stretch = &walk->stretch;
-	__u32 length = BPF_CORE_READ(vector, bv_len), bytes;
+	__u32 length = READ(vector, bv_len), bytes;
 	struct piece piece;
 
 	if (!walk->left)
 		return 1;
-	look_at((__u64)BPF_CORE_READ(vector, bv_page), BPF_CORE_READ(vector, bv_offset) + walk->done, &piece);
+	look_at(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done, &piece);
 	if (length <= walk->done)
 		return 1;
 	bytes = length - walk->done;
@@ -212,7 +211,7 @@ static long walk_piece(__u32 turn, struct walk *walk)
 /* Finds the first stretch of a bio that has pages. */
 static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 {
-	__u64 vectors = (__u64)BPF_CORE_READ(bio, bi_io_vec), size = bpf_core_type_size(struct bio_vec);
+	__u64 vectors = READ_NUMBER(bio, bi_io_vec), size = bpf_core_type_size(struct bio_vec);
 	struct bio_vec *vector, *last_vector;
 	__u32 count = bio->bi_vcnt, skipped = bio->bi_iter.bi_idx;
 	struct piece first, last;
@@ -224,12 +223,11 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 	vector = (void *)walk->vector;
 	/* A bio that is as its maker left it tells its last vector. */
 	if (count && !skipped && !walk->done) {
-		__u32 offset = BPF_CORE_READ(vector, bv_offset);
+		__u32 offset = READ(vector, bv_offset);
 
-		look_at((__u64)BPF_CORE_READ(vector, bv_page), offset, &first);
+		look_at(READ_NUMBER(vector, bv_page), offset, &first);
 		last_vector = (void *)(vectors + (count - 1) * size);
-		look_at((__u64)BPF_CORE_READ(last_vector, bv_page),
-			(__u64)BPF_CORE_READ(last_vector, bv_offset) + BPF_CORE_READ(last_vector, bv_len) - 1, &last);
+		look_at(READ_NUMBER(last_vector, bv_page), (__u64)READ(last_vector, bv_offset) + READ(last_vector, bv_len) - 1, &last);
 		if (first.mapping == last.mapping && (!first.mapping || last.offset + 1 - first.offset == walk->left)) {
 			stretch_begin(walk, &first, walk->left);
 			walk->left = 0;
@@ -239,7 +237,7 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 	if (page_cache) {
 		bpf_loop(PIECES_MOST, walk_piece, walk, 0);
 	} else {
-		look_at((__u64)BPF_CORE_READ(vector, bv_page), BPF_CORE_READ(vector, bv_offset) + walk->done, &first);
+		look_at(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done, &first);
 		stretch_begin(walk, &first, 0);
 		walk->left = 0;
 	}

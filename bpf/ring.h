@@ -20,7 +20,7 @@ static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u
 	record->user_data = user_data;
 	record->request = (__u64)request;
 	record->task = place_serial(&place);
-	record->operation = request ? BPF_CORE_READ(request, opcode) : 0;
+	record->operation = request ? READ(request, opcode) : 0;
 	record_submit(record);
 }
 
@@ -66,7 +66,7 @@ int BPF_PROG(clew_io_uring_complete, void *ring, void *request, __u64 user_data)
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(clew_io_uring_complete_entry, void *ring, void *request, struct io_uring_cqe *entry)
 {
-	ring_event(request, (__u64)ring, BPF_CORE_READ(entry, user_data), CLEW_RING_COMPLETE);
+	ring_event(request, (__u64)ring, READ(entry, user_data), CLEW_RING_COMPLETE);
 	return 0;
 }
 

@@ -16,12 +16,12 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 	struct cgroup *cgroup, *ancestor = NULL;
 	__u32 level = filter_cgroup_level;
 
-	cgroup = filter_cgroup_subsystem == ~0u ? BPF_CORE_READ(task, cgroups, dfl_cgrp) : controller_cgroup(task, filter_cgroup_subsystem);
-	if (!cgroup || BPF_CORE_READ(cgroup, level) < (int)level)
+	cgroup = filter_cgroup_subsystem == ~0u ? READ(task, cgroups, dfl_cgrp) : controller_cgroup(task, filter_cgroup_subsystem);
+	if (!cgroup || READ(cgroup, level) < (int)level)
 		return false;
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
 			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + level * sizeof(ancestor));
-	return ancestor && BPF_CORE_READ(ancestor, kn, id) == filter_cgroup_id;
+	return ancestor && READ(ancestor, kn, id) == filter_cgroup_id;
 }
 
 static __always_inline void copy_stamp(struct clew_switch *change, const struct clew_wake_stamp *stamp)
@@ -139,7 +139,7 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 	struct cfs_rq___int *number = (void *)queue;
 
 	return bpf_core_field_size(number->throttled) == sizeof(int) && !bpf_core_type_exists(struct task_struct___throttled)
-		       ? BPF_CORE_READ(number, throttled) != 0
+		       ? READ(number, throttled) != 0
 		       : BPF_CORE_READ_BITFIELD_PROBED(bit, throttled) != 0;
 }
 
@@ -154,14 +154,14 @@ static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, 
 	int i;
 
 	for (i = 0; i < GROUP_LEVELS && entity; i++) {
-		queue = BPF_CORE_READ(entity, cfs_rq);
+		queue = READ(entity, cfs_rq);
 		if (!queue || is_throttled(queue))
 			break;
-		entity = BPF_CORE_READ(entity, parent);
+		entity = READ(entity, parent);
 	}
 	if (!queue)
 		return;
-	cgroup = BPF_CORE_READ(queue, tg, css.cgroup);
+	cgroup = (void *)READ_NUMBER(READ(queue, tg), css.cgroup);
 	__builtin_memset(wait, 0, sizeof(*wait));
 	wait->call = CLEW_NO_CALL;
 	wait->descriptor = -1;
@@ -284,7 +284,7 @@ int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs
 	if (!state)
 		return 0;
 	state->fault_frame = (__u64)regs;
-	state->fault_ip = BPF_CORE_READ(regs, ip);
+	state->fault_ip = READ(regs, ip);
 	return 0;
 }
 

@@ -14,9 +14,7 @@
 #ifndef CLEW_STATE_H
 #define CLEW_STATE_H
 
-#include "kernel.h"
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
+#include "read.h"
 #include <bpf/bpf_tracing.h>
 #include <clew/calls.h>
 #include <clew/maps.h>
@@ -119,24 +117,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct sent);
 } clew_sent SEC(".maps");
-
-/* The verifier lets nobody calculate with what it knows to be a pointer. */
-static __always_inline __u64 number_of(const void *pointer)
-{
-	__u64 number = 0;
-
-	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
-	return number;
-}
-
-/* What lies at an address; 0 if it cannot be read. */
-static __always_inline __u64 read_number(__u64 address)
-{
-	__u64 number = 0;
-
-	bpf_probe_read_kernel(&number, sizeof(number), (const void *)address);
-	return number;
-}
 
 /* Where and when a program runs. */
 struct where {

@@ -122,9 +122,8 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 
 static __always_inline bool waits_for_quota(struct task_group *group)
 {
-	return BPF_CORE_READ(group, cfs_bandwidth.throttled_cfs_rq.next) !=
-	       (void *)group + bpf_core_field_offset(struct task_group, cfs_bandwidth) +
-		       bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
+	return READ(group, cfs_bandwidth.throttled_cfs_rq.next) != (void *)group + bpf_core_field_offset(struct task_group, cfs_bandwidth) +
+									   bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
 }
 
 /* Tells that a group's quota was refilled. */
@@ -141,18 +140,18 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 	group = (void *)timer - bpf_core_field_offset(struct task_group, cfs_bandwidth) -
 		(period ? bpf_core_field_offset(struct cfs_bandwidth, period_timer)
 			: bpf_core_field_offset(struct cfs_bandwidth, slack_timer));
-	cgroup = BPF_CORE_READ(group, css.cgroup);
+	cgroup = READ(group, css.cgroup);
 	if (!cgroup)
 		return;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_REFILL, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
-	record->cgroup = BPF_CORE_READ(cgroup, kn, id);
+	record->cgroup = READ(cgroup, kn, id);
 	/*
 	 * A new period's callback has handed it out until there was none, or nobody who waited; those on other CPUs may not have got
 	 * it yet. The other timer's may not even have begun to.
 	 */
-	if (!waits_for_quota(group) || (period && BPF_CORE_READ(group, cfs_bandwidth.runtime) > 0))
+	if (!waits_for_quota(group) || (period && READ(group, cfs_bandwidth.runtime) > 0))
 		record->header.flags = CLEW_REFILL_ENOUGH;
 	record_submit(record);
 }

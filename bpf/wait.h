@@ -113,7 +113,6 @@ static __always_inline __u8 class_of(const struct call *call)
 static __always_inline struct file *file_of(struct task_struct *task, __s32 descriptor)
 {
 	struct files_struct *files = task->files;
-	struct file *file = NULL;
 	struct fdtable *table;
 
 	if (!files || descriptor < 0)
@@ -121,21 +120,18 @@ static __always_inline struct file *file_of(struct task_struct *task, __s32 desc
 	table = files->fdt;
 	if (!table || (__u32)descriptor >= table->max_fds)
 		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), (struct file **)table->fd + descriptor);
-	return file;
+	return (struct file *)read_number((__u64)((struct file **)table->fd + descriptor));
 }
 
 /* The same where it is rarely asked: a global function that the verifier checks once. An address, 0 none. */
 __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 {
 	struct task_struct *task = (struct task_struct *)task_address;
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file *file = NULL;
+	struct fdtable *table = READ(task, files, fdt);
 
-	if (!table || descriptor < 0 || (__u32)descriptor >= BPF_CORE_READ(table, max_fds))
+	if (!table || descriptor < 0 || (__u32)descriptor >= READ(table, max_fds))
 		return 0;
-	bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + descriptor);
-	return (__u64)file;
+	return read_number((__u64)(READ(table, fd) + descriptor));
 }
 
 /* Eight characters as the word they are in memory. */
@@ -146,15 +142,15 @@ __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 /* Anonymous inodes share one inode: the first eight bytes of their names tell them apart. */
 static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 {
-	const unsigned char *name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	const unsigned char *name = READ(file, f_path.dentry, d_name.name);
 	__u64 word = 0;
 
 	bpf_probe_read_kernel(&word, sizeof(word), name);
 	*ret_object = (__u64)file;
 	if (word == WORD('[', 'e', 'v', 'e', 'n', 't', 'f', 'd')) {
-		struct eventfd_ctx *context = BPF_CORE_READ(file, private_data);
+		struct eventfd_ctx *context = READ(file, private_data);
 
-		*ret_object = (__u32)BPF_CORE_READ(context, id);
+		*ret_object = (__u32)READ(context, id);
 		return CLEW_OBJECT_EVENTFD;
 	}
 	if (word == WORD('[', 'e', 'v', 'e', 'n', 't', 'p', 'o'))
@@ -165,7 +161,7 @@ static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 		return CLEW_OBJECT_SIGNALFD;
 	if (word == WORD('[', 'i', 'o', '_', 'u', 'r', 'i', 'n')) {
 		/* The instance, as its submissions and completions tell it. */
-		*ret_object = (__u64)BPF_CORE_READ(file, private_data);
+		*ret_object = READ_NUMBER(file, private_data);
 		return CLEW_OBJECT_IO_URING;
 	}
 	if (word == WORD('[', 'p', 'i', 'd', 'f', 'd', ']', 0))
@@ -205,21 +201,21 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 	ret_found->object = 0;
 	ret_found->device = 0;
 	ret_found->kind = CLEW_OBJECT_NONE;
-	inode = BPF_CORE_READ(file, f_inode);
+	inode = READ(file, f_inode);
 	if (!inode)
 		return 0;
-	mode = BPF_CORE_READ(inode, i_mode);
-	ret_found->object = BPF_CORE_READ(inode, i_ino);
+	mode = READ(inode, i_mode);
+	ret_found->object = READ(inode, i_ino);
 	switch (mode & S_IFMT) {
 	case S_IFIFO:
 		ret_found->kind = CLEW_OBJECT_PIPE;
 		return 0;
 	case S_IFSOCK:
 		ret_found->kind = CLEW_OBJECT_SOCKET;
-		send_socket((__u64)BPF_CORE_READ(file, private_data), ret_found->object, cpu, time);
+		send_socket(READ_NUMBER(file, private_data), ret_found->object, cpu, time);
 		return 0;
 	case S_IFCHR: {
-		__u32 device = BPF_CORE_READ(inode, i_rdev);
+		__u32 device = READ(inode, i_rdev);
 		__u32 major = CLEW_DEVICE_MAJOR(device);
 
 		ret_found->device = device;
@@ -233,7 +229,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 	case S_IFREG:
 	case S_IFDIR:
 	case S_IFBLK: {
-		__u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
+		__u64 magic = READ(inode, i_sb, s_magic);
 
 		if (magic == PID_FS_MAGIC) {
 			ret_found->kind = CLEW_OBJECT_PIDFD;
@@ -242,7 +238,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 		if (magic == ANON_INODE_MAGIC)
 			break;
 		ret_found->kind = CLEW_OBJECT_FILE;
-		ret_found->device = BPF_CORE_READ(inode, i_sb, s_dev);
+		ret_found->device = READ(inode, i_sb, s_dev);
 		send_file(file_address, cpu, time, mount_namespace_at(task_address));
 		return 0;
 	}
@@ -256,8 +252,8 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 
 static __always_inline bool takes_packets(struct file *file)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	__u16 family = BPF_CORE_READ(socket, sk, __sk_common.skc_family);
+	struct socket *socket = READ(file, private_data);
+	__u16 family = READ(socket, sk, __sk_common.skc_family);
 
 	return family == AF_INET || family == AF_INET6;
 }
@@ -274,7 +270,7 @@ static __always_inline bool is_numbered(__u8 kind)
  */
 static __always_inline __u64 what_is(struct file *file, __u8 kind)
 {
-	return is_numbered(kind) ? BPF_CORE_READ(file, f_inode, i_ino) : (__u64)BPF_CORE_READ(file, f_op);
+	return is_numbered(kind) ? READ(file, f_inode, i_ino) : READ_NUMBER(file, f_op);
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
@@ -315,19 +311,19 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 /* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`: only if there is no other. */
 static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone, __s32 *ret_descriptor)
 {
-	struct eventpoll *epoll = BPF_CORE_READ(epoll_file, private_data);
+	struct eventpoll *epoll = READ(epoll_file, private_data);
 	struct list_head *list, *last;
 	struct epitem *item;
 
 	if (!epoll)
 		return NULL;
 	list = (void *)epoll + bpf_core_field_offset(struct eventpoll, rdllist);
-	last = BPF_CORE_READ(list, prev);
-	if (!last || last == list || (alone && BPF_CORE_READ(last, prev) != list))
+	last = READ(list, prev);
+	if (!last || last == list || (alone && READ(last, prev) != list))
 		return NULL;
 	item = (void *)last - bpf_core_field_offset(struct epitem, rdllink);
-	*ret_descriptor = BPF_CORE_READ(item, ffd.fd);
-	return BPF_CORE_READ(item, ffd.file);
+	*ret_descriptor = READ(item, ffd.fd);
+	return (void *)READ_NUMBER(item, ffd.file);
 }
 
 /* What futex_waitv takes several of. */
@@ -480,16 +476,16 @@ static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
 	__u64 owner = 0;
 
 	if (type & CLEW_LOCK_MUTEX)
-		owner = BPF_CORE_READ((struct mutex *)lock, owner.counter);
+		owner = READ((struct mutex *)lock, owner.counter);
 	else if (type & CLEW_LOCK_RT)
-		owner = (__u64)BPF_CORE_READ((struct rt_mutex_base *)lock, owner);
+		owner = READ_NUMBER((struct rt_mutex_base *)lock, owner);
 	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) && !(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
-		owner = BPF_CORE_READ((struct rw_semaphore *)lock, owner.counter);
+		owner = READ((struct rw_semaphore *)lock, owner.counter);
 		if (owner & OWNER_READER)
 			return 0;
 	}
 	owner &= ~OWNER_FLAGS;
-	return owner ? BPF_CORE_READ((struct task_struct *)owner, pid) : 0;
+	return owner ? READ((struct task_struct *)owner, pid) : 0;
 }
 
 /* No kernel stack is larger. */
@@ -552,7 +548,7 @@ static __always_inline bool in_kernel_fault(void *context, struct clew_task_stat
 	if (likely(!regs))
 		return false;
 	state->fault_frame = 0;
-	if ((__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || BPF_CORE_READ(regs, ip) != state->fault_ip)
+	if ((__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || READ(regs, ip) != state->fault_ip)
 		return false;
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !fault_entry)

@@ -20,7 +20,7 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory that is cold. */
 	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
 		return false;
-	pending = task->pending.signal.sig[0] | BPF_CORE_READ(task, signal, shared_pending.signal.sig[0]);
+	pending = task->pending.signal.sig[0] | READ(task, signal, shared_pending.signal.sig[0]);
 	if (likely(!pending))
 		return false;
 	pending &= ~task->blocked.sig[0];
@@ -52,11 +52,11 @@ __noinline __u64 taken_in(__u64 file_address)
 	struct socket *socket;
 	struct sock *sock;
 
-	if (!file || (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK || !takes_packets(file))
+	if (!file || (READ(file, f_inode, i_mode) & S_IFMT) != S_IFSOCK || !takes_packets(file))
 		return 0;
-	socket = BPF_CORE_READ(file, private_data);
-	sock = BPF_CORE_READ(socket, sk);
-	return BPF_CORE_READ(sock, sk_lock.owned) && BPF_CORE_READ(sock, sk_backlog.len) > 0 ? (__u64)sock : 0;
+	socket = READ(file, private_data);
+	sock = (void *)READ_NUMBER(socket, sk);
+	return READ(sock, sk_lock.owned) && READ(sock, sk_backlog.len) > 0 ? (__u64)sock : 0;
 }
 
 /* Both ends of it are the same address: no packet for it came from outside. */
@@ -64,8 +64,8 @@ static __always_inline bool is_loopback(struct sock *sock)
 {
 	__u64 local[2] = {}, peer[2] = {};
 
-	if (BPF_CORE_READ(sock, __sk_common.skc_family) == AF_INET)
-		return BPF_CORE_READ(sock, __sk_common.skc_daddr) == BPF_CORE_READ(sock, __sk_common.skc_rcv_saddr);
+	if (READ(sock, __sk_common.skc_family) == AF_INET)
+		return READ(sock, __sk_common.skc_daddr) == READ(sock, __sk_common.skc_rcv_saddr);
 	bpf_core_read(local, sizeof(local), &sock->__sk_common.skc_v6_rcv_saddr);
 	bpf_core_read(peer, sizeof(peer), &sock->__sk_common.skc_v6_daddr);
 	return local[0] == peer[0] && local[1] == peer[1];
@@ -81,10 +81,10 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	if (!ret_cause)
 		return 0;
 	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
-	packet = BPF_CORE_READ(sock, sk_receive_queue.next);
-	if (BPF_CORE_READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
-	    !sender_get((__u64)packet, what_packet(BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, network_header)), &time, &who) ||
-	    who & ACKNOWLEDGES || !sender_task(who))
+	packet = (void *)READ_NUMBER(sock, sk_receive_queue.next);
+	if (READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
+	    !sender_get((__u64)packet, what_packet(READ(packet, head) + READ(packet, network_header)), &time, &who) || who & ACKNOWLEDGES ||
+	    !sender_task(who))
 		return 0;
 	ret_cause->kind = CLEW_CAUSE_PACKET;
 	ret_cause->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
@@ -128,7 +128,7 @@ static __always_inline struct file *epoll_ready_below(struct file *epoll_file, _
 	struct file *file = epoll_ready(epoll_file, false, ret_descriptor);
 	int i;
 
-	for (i = 0; i < EPOLL_DEPTH && file && BPF_CORE_READ(file, f_op) == BPF_CORE_READ(epoll_file, f_op); i++) {
+	for (i = 0; i < EPOLL_DEPTH && file && READ(file, f_op) == READ(epoll_file, f_op); i++) {
 		struct file *below = epoll_ready(file, true, ret_descriptor);
 
 		if (!below)
@@ -164,13 +164,13 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		file = (struct file *)file_of_call(waker, waker_call);
 		if (file && may_be_taken && stamp_taken(taken_in((__u64)file), state, -1))
 			return;
-		if (file && (BPF_CORE_READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
+		if (file && (READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
 			/* The waker's end is not what the sleeper polls: its peer is. */
-			struct socket *socket = BPF_CORE_READ(file, private_data);
-			struct sock *sock = BPF_CORE_READ(socket, sk);
+			struct socket *socket = READ(file, private_data);
+			struct sock *sock = (void *)READ_NUMBER(socket, sk);
 
 			stamp->object_kind = CLEW_OBJECT_SOCKET;
-			if (BPF_CORE_READ(sock, __sk_common.skc_family) != AF_UNIX)
+			if (READ(sock, __sk_common.skc_family) != AF_UNIX)
 				return;
 			stamp->object = unix_peer_inode(sock);
 			/* It has connected to who listens, or sends to an address. */

@@ -62,9 +62,9 @@ int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *p
 static __always_inline bool is_rescuer(struct task_struct *task)
 {
 	struct kthread *thread = task->worker_private;
-	struct worker *worker = (task->flags & PF_WQ_WORKER) ? BPF_CORE_READ(thread, data) : NULL;
+	struct worker *worker = (task->flags & PF_WQ_WORKER) ? READ(thread, data) : NULL;
 
-	return worker && BPF_CORE_READ(worker, rescue_wq);
+	return worker && READ(worker, rescue_wq);
 }
 
 SEC("tp_btf/workqueue_execute_start")
@@ -108,7 +108,7 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 
 		/* It is put into the queue without a word; the flusher is in it. */
 		record->header.flags = CLEW_WORK_BARRIER | CLEW_WORK_UNSEEN;
-		record->cause.object = BPF_CORE_READ(barrier, task, pid);
+		record->cause.object = READ(barrier, task, pid);
 	} else {
 		record->header.flags = CLEW_WORK_UNSEEN;
 	}

@@ -10,9 +10,9 @@ const volatile __u64 jiffy; /* ns */
 /* The disk that what is dirty here is for, 0 unknown. */
 static __always_inline __u32 disk_of_writeback(struct bdi_writeback *wb)
 {
-	struct device *owner = BPF_CORE_READ(wb, bdi, owner);
+	struct device *owner = READ(wb, bdi, owner);
 
-	return owner ? BPF_CORE_READ(owner, devt) : 0;
+	return owner ? READ(owner, devt) : 0;
 }
 
 static __always_inline struct clew_writeback *writeback_reserve(struct place *place, __u8 event)
@@ -39,12 +39,12 @@ static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_write
 	record = writeback_reserve(&place, event);
 	if (!record)
 		return;
-	file_system = BPF_CORE_READ(work, sb);
+	file_system = READ(work, sb);
 	record->work = (__u64)work;
-	record->pages = BPF_CORE_READ(work, nr_pages);
-	record->device = file_system ? BPF_CORE_READ(file_system, s_dev) : disk_of_writeback(wb);
-	record->reason = BPF_CORE_READ(work, reason);
-	record->sync = BPF_CORE_READ(work, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
+	record->pages = READ(work, nr_pages);
+	record->device = file_system ? READ(file_system, s_dev) : disk_of_writeback(wb);
+	record->reason = READ(work, reason);
+	record->sync = READ(work, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
 	record->for_sync = BPF_CORE_READ_BITFIELD_PROBED(work, for_sync);
 	record_submit(record);
 }
@@ -94,8 +94,8 @@ static __always_inline void tell_inode(struct inode *inode, struct writeback_con
 		return;
 	record->inode = inode->i_ino;
 	record->device = inode->i_sb->s_dev;
-	record->pages = event == CLEW_WRITEBACK_INODE_END ? wanted - BPF_CORE_READ(control, nr_to_write) : wanted;
-	record->sync = BPF_CORE_READ(control, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
+	record->pages = event == CLEW_WRITEBACK_INODE_END ? wanted - READ(control, nr_to_write) : wanted;
+	record->sync = READ(control, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
 	record->for_sync = BPF_CORE_READ_BITFIELD_PROBED(control, for_sync);
 	record_submit(record);
 }
@@ -121,8 +121,8 @@ static __always_inline bool tell_sync(struct place *place, struct inode *inode, 
 
 	if (!record)
 		return false;
-	record->inode = BPF_CORE_READ(inode, i_ino);
-	record->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	record->inode = READ(inode, i_ino);
+	record->device = READ(inode, i_sb, s_dev);
 	record->sync = data_only;
 	record->call = place_call(place);
 	record_submit(record);
