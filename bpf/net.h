@@ -2,7 +2,8 @@
 /*
  * Packets: who sent the one that is being received, and which interrupt brought it
  * in. Loopback, veth and bridges hand on the same packet, so its address joins both
- * ends; what is forwarded is its first sender's at each hop.
+ * ends; what is forwarded is its first sender's at each hop, and what a packet is cut
+ * into, as it is larger than its device takes, is of that packet's sender.
  *
  * A softirq sends in others' names: data is that of who wrote to the socket last. An
  * acknowledgement without data is the act of whoever made room for what it answers,
@@ -195,6 +196,7 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 
 	if (!enabled || !stays_here(packet->dev) || !place_here(&place))
 		return 0;
+	place.cpu_state->packet_sent = 0;
 	now = clock_ns();
 	socket = number_of_packet(place.cpu_state, packet->sk);
 	what = what_socket(packet->sk);
@@ -215,7 +217,37 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 			return 0;
 		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
 	}
-	sender_put(key, what_packet(packet->head + packet->network_header), now, acknowledges ? who | ACKNOWLEDGES : who);
+	what = what_packet(packet->head + packet->network_header);
+	sender_put(key, what, now, acknowledges ? who | ACKNOWLEDGES : who);
+	if (socket && !acknowledges) {
+		place.cpu_state->packet_sent = key;
+		place.cpu_state->packet_sent_what = what;
+		place.cpu_state->packet_sent_socket = socket;
+	}
+	return 0;
+}
+
+/*
+ * A device is handed a packet: the one that was queued, or one of those that it was cut into meanwhile, on the same CPU, which
+ * keep its socket. A packet that waited in a queue is known already.
+ */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device *device)
+{
+	struct clew_cpu_state *cpu_state;
+	__u64 key, what, time, who;
+
+	if (!enabled)
+		return 0;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state || !cpu_state->packet_sent || !stays_here(device))
+		return 0;
+	key = number_of_packet(cpu_state, packet);
+	if (key == cpu_state->packet_sent || number_of_packet(cpu_state, packet->sk) != cpu_state->packet_sent_socket)
+		return 0;
+	what = what_packet(packet->head + packet->network_header);
+	if (!sender_get(key, what, &time, &who) && sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
+		sender_put(key, what, time, who);
 	return 0;
 }
 

@@ -147,6 +147,9 @@ struct clew_cpu_state {
 	__u64 packet_received;	     /* address of the one that the softirq here is at, 0 none */
 	__u32 packet_actor;	     /* the task by whose act that left, 0 none is known */
 	__u32 packet_acknowledges;   /* and whether it carries no data */
+	__u64 packet_sent;	     /* address of the last one with data that was sent here by a socket, 0 none is known */
+	__u64 packet_sent_what;	     /* what tells it from another one at that address */
+	__u64 packet_sent_socket;    /* address of that socket */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */

@@ -49,6 +49,7 @@ static const struct {
 	{"clew_block_rq_issue", "block requests", "which request a wait was for, and its time in the queue and the device"},
 	{"clew_block_io_done", "ends of requests", "wakes by the same interrupt after a request's end count as its own"},
 	{"clew_net_dev_queue", "packets", "who sent what ended a wait for a TCP or UDP socket"},
+	{"clew_net_dev_start_xmit", "parts of packets", "who sent a packet that had to be cut up"},
 	{"clew_napi_poll", "turns of network devices", "room that a device makes may be told as made by the packet that came before"},
 	{"clew_contention_begin", "kernel locks", "waits for kernel locks are told as their call's kind"},
 	{"clew_direct_reclaim_begin", "memory reclaim", "waits for memory are told as their call's kind"},
