@@ -110,6 +110,7 @@ static void states_and_flags(void **state)
 static void functions(void **state)
 {
 	struct clew_wait in_function[] = {wait_on(SYS_write, CLEW_OBJECT_FILE, 7), wait_on(SYS_fsync, CLEW_OBJECT_FILE, 7)};
+	struct clew_wait kernel = flagged(wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, 7), CLEW_WAIT_FLAG_KTHREAD);
 
 	in_function[0].reason = in_function[1].reason = CLEW_REASON_FUNCTION;
 	(void)state;
@@ -121,6 +122,10 @@ static void functions(void **state)
 	assert_int_equal(clew_classify_wait(&in_function[0], 2, CLEW_WAIT_RCU), CLEW_WAIT_RCU);
 	assert_int_equal(clew_classify_wait(&in_function[0], 2, CLEW_WAIT_WORK), CLEW_WAIT_WRITE);
 	assert_int_equal(clew_classify_wait(&in_function[1], 2, CLEW_WAIT_RCU), CLEW_WAIT_FSYNC);
+	/* Kernel threads wait for grace periods and work items, too. */
+	assert_int_equal(clew_classify_wait(&kernel, 2, CLEW_WAIT_RCU), CLEW_WAIT_RCU);
+	assert_int_equal(clew_classify_wait(&kernel, 2, CLEW_WAIT_WORK), CLEW_WAIT_WORK);
+	assert_int_equal(clew_classify_wait(&kernel, 2, -1), CLEW_WAIT_OTHER);
 }
 
 int main(void)

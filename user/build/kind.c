@@ -431,6 +431,10 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	if (!wait)
 		return CLEW_WAIT_UNKNOWN;
 	own = classify_own(wait, state);
+	/* Without a call the function is all that there is to tell it by. */
+	if (own == CLEW_WAIT_OTHER && wait->object_kind == CLEW_OBJECT_FUNCTION &&
+	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK))
+		return (enum clew_wait_kind)function_kind;
 	kind = classify_reason(wait, function_kind);
 	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) || (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
 		return own;
