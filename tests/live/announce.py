@@ -290,6 +290,31 @@ def test_late(place):
        [e["descriptors"] for e in others[:1]])
 
 
+def test_storm(place):
+    """Programs that nobody had mapped: one comes while many tasks are forked and end, and one when that is over."""
+    capture = scratch("storm.clew")
+    programs = {"in a storm of forks": scratch("storm-database"), "after a storm of forks": scratch("calm-database")}
+    truths, failed = {}, ""
+    recording = start_recording(capture)
+    with subprocess.Popen(["sh", "-c", "while :; do (:); done"]) as storm:
+        for name, program in programs.items():
+            shutil.copy(DATABASE, program)
+            # A storm is known by its first looks, and its end within some seconds.
+            time.sleep(0.5 if name.startswith("in") else 2.5)
+            done = subprocess.run([program, "--await", "--variant", "nested", "--file", os.path.join(place, "database-storm")], capture_output=True, text=True,
+                                  timeout=PATIENCE, check=False)
+            storm.kill()
+            failed += done.stderr if done.returncode else ""
+            truths[name] = done.stdout
+    status, said = stop_recording(recording)
+    if not ok(status == 0 and not failed, "programs about a storm of forks: recorded", said + failed):
+        return
+    for name, text in truths.items():
+        truth = json.loads(text)
+        edges = answer("edges", capture, "--type", "call", "--tid", truth["first"])["edges"]
+        ok(len(edges) == 3 * len(truth["keys"]), f"a program that comes {name} is heard", f"{len(edges)} calls")
+
+
 def main():
     available, reason = feature("announcements")
     if not available:
@@ -300,7 +325,7 @@ def main():
             if not os.path.isdir(directory):
                 skip_all("no ext4: " + str(place.lacks))
             # Emulated, each takes a while: what no kernel has a part in is left to the others.
-            for test in (test_callers, test_nesting, test_described_layer, test_writeback, test_late) + (() if GUEST else (test_layers_between, test_window, test_polled)):
+            for test in (test_callers, test_nesting, test_described_layer, test_writeback, test_late, test_storm) + (() if GUEST else (test_layers_between, test_window, test_polled)):
                 test(directory)
     except Lacking as lacking:
         skip_all(str(lacking))

@@ -3,6 +3,10 @@
  * New mappings come as records of the kernel's perf events, a ring a CPU: no program
  * has to run on any mmap, and a record wakes who waits for it at once. A record that
  * finds no room is lost; then all mappings are gone through again.
+ *
+ * Each fork and exit is a record there, too, and the interrupt by which it wakes takes
+ * longer than all else that is done for it: while there are many, no record wakes
+ * anybody, and the rings are looked at again and again.
  */
 #include "mappings.h"
 
@@ -26,12 +30,18 @@
 #define RING_PAGES 8
 /* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
 #define STORM_NS 5000000
+/* So many records at one look are a storm, which is over when that many looks found fewer than one each. */
+#define STORM_RECORDS 16
+#define STORM_LOOKS   200
 
 struct clew_mappings {
 	struct pollfd *polls; /* one a CPU, then `stop` */
 	struct perf_event_mmap_page **rings;
 	unsigned cpus;
 	struct timespec looked; /* the last time, CLOCK_MONOTONIC */
+	bool storm;		/* no record wakes */
+	unsigned taken;		/* records of this look, in a storm of the last ones */
+	unsigned looks;		/* of a storm that `taken` is of */
 };
 
 /* The kernel's record of a mapping. */
@@ -50,7 +60,17 @@ static size_t ring_size(void)
 	return RING_PAGES * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
+static void close_ring(struct perf_event_mmap_page *ring, int descriptor)
+{
+	if (ring)
+		munmap(ring, ring_size() + (size_t)sysconf(_SC_PAGESIZE));
+	/* Of a CPU that was taken off since it is kept so. */
+	if (descriptor != -1)
+		close(descriptor >= 0 ? descriptor : ~descriptor);
+}
+
+/* Leaves what is there if it fails. */
+static int open_ring(struct clew_mappings *mappings, unsigned cpu)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -59,12 +79,29 @@ int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
 		.mmap = 1,
 		.mmap2 = 1,
 		.watermark = 1,
-		.wakeup_watermark = 1,
+		.wakeup_watermark = mappings->storm ? ring_size() : 1,
 	};
+	int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC), error;
+	void *ring;
+
+	if (descriptor < 0)
+		return -errno;
+	ring = mmap(NULL, ring_size() + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	if (ring == MAP_FAILED) {
+		error = -errno;
+		close(descriptor);
+		return error;
+	}
+	mappings->polls[cpu] = (struct pollfd){.fd = descriptor, .events = POLLIN};
+	mappings->rings[cpu] = ring;
+	return 0;
+}
+
+int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
+{
 	struct clew_mappings *mappings = calloc(1, sizeof(*mappings));
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	unsigned opened = 0;
-	int error = 0;
+	int error = -ENODEV;
 
 	if (!mappings)
 		return -ENOMEM;
@@ -78,26 +115,19 @@ int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
 		return -ENOMEM;
 	}
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {
-		int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-		void *ring;
+		int r;
 
-		mappings->polls[cpu] = (struct pollfd){.fd = descriptor, .events = POLLIN};
 		/* A CPU that is off maps nothing. */
-		if (descriptor < 0) {
-			error = -errno;
-			continue;
-		}
-		ring = mmap(NULL, ring_size() + page, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-		if (ring == MAP_FAILED) {
-			error = -errno;
-			continue;
-		}
-		mappings->rings[cpu] = ring;
-		opened++;
+		mappings->polls[cpu].fd = -1;
+		r = open_ring(mappings, cpu);
+		if (r)
+			error = r;
+		else
+			opened++;
 	}
 	if (!opened) {
 		clew_mappings_close(mappings);
-		return error ? error : -ENODEV;
+		return error;
 	}
 	*ret_mappings = mappings;
 	return 0;
@@ -107,12 +137,8 @@ void clew_mappings_close(struct clew_mappings *mappings)
 {
 	if (!mappings)
 		return;
-	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
-		if (mappings->rings[cpu])
-			munmap(mappings->rings[cpu], ring_size() + (size_t)sysconf(_SC_PAGESIZE));
-		if (mappings->polls[cpu].fd != -1)
-			close(mappings->polls[cpu].fd >= 0 ? mappings->polls[cpu].fd : ~mappings->polls[cpu].fd);
-	}
+	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++)
+		close_ring(mappings->rings[cpu], mappings->polls[cpu].fd);
 	free(mappings->polls);
 	free(mappings->rings);
 	free(mappings);
@@ -182,8 +208,9 @@ static void take_record(const struct perf_event_header *header, void (*found)(vo
 	found(context, &mapping);
 }
 
-/* Takes all records of a ring; returns whether some were lost. */
-static bool drain_ring(struct perf_event_mmap_page *ring, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+/* Takes all records of a ring and counts them; returns whether some were lost. */
+static bool drain_ring(struct perf_event_mmap_page *ring, unsigned *count, void (*found)(void *context, const struct clew_mapping *mapping),
+		       void *context)
 {
 	union {
 		struct perf_event_header header;
@@ -207,6 +234,7 @@ static bool drain_ring(struct perf_event_mmap_page *ring, void (*found)(void *co
 		memcpy(record.bytes + first, data, length - first);
 		record.bytes[length] = '\0';
 		tail += length;
+		++*count;
 		lost |= record.header.type == PERF_RECORD_LOST;
 		take_record(&record.header, found, context);
 	}
@@ -228,24 +256,64 @@ static void await_more(struct clew_mappings *mappings)
 	clock_gettime(CLOCK_MONOTONIC, &mappings->looked);
 }
 
+/* Whether a storm begins or ends with what the last look found. */
+static bool storm_turns(struct clew_mappings *mappings)
+{
+	bool turns;
+
+	if (!mappings->storm) {
+		turns = mappings->taken >= STORM_RECORDS;
+	} else {
+		if (++mappings->looks < STORM_LOOKS)
+			return false;
+		turns = mappings->taken < STORM_LOOKS;
+	}
+	mappings->taken = 0;
+	mappings->looks = 0;
+	return turns;
+}
+
+/* New rings, which wake otherwise. The old ones take the same records until the new ones do. */
+static bool turn_storm(struct clew_mappings *mappings, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+{
+	bool lost = false;
+
+	mappings->storm = !mappings->storm;
+	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
+		struct perf_event_mmap_page *ring = mappings->rings[cpu];
+		int descriptor = mappings->polls[cpu].fd;
+		unsigned twice = 0;
+
+		if (open_ring(mappings, cpu))
+			continue;
+		if (ring)
+			lost |= drain_ring(ring, &twice, found, context);
+		close_ring(ring, descriptor);
+	}
+	return lost;
+}
+
 int clew_mappings_wait(struct clew_mappings *mappings, int stop, void (*found)(void *context, const struct clew_mapping *mapping),
 		       void *context)
 {
 	bool lost = false;
 
 	mappings->polls[mappings->cpus] = (struct pollfd){.fd = stop, .events = POLLIN};
-	if (poll(mappings->polls, mappings->cpus + 1, -1) < 0)
+	if (poll(mappings->polls, mappings->cpus + 1, mappings->storm ? STORM_NS / 1000000 : -1) < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (mappings->polls[mappings->cpus].revents)
 		return -ECANCELED;
-	await_more(mappings);
+	if (!mappings->storm)
+		await_more(mappings);
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
-		if (mappings->polls[cpu].revents && mappings->rings[cpu])
-			lost |= drain_ring(mappings->rings[cpu], found, context);
+		if (mappings->rings[cpu])
+			lost |= drain_ring(mappings->rings[cpu], &mappings->taken, found, context);
 		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own input. */
 		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
 			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
 	}
+	if (storm_turns(mappings))
+		lost |= turn_storm(mappings, found, context);
 	if (lost)
 		clew_mappings_scan(found, context);
 	return 0;
