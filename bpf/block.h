@@ -3,12 +3,13 @@
  * The block layer: bios as they are queued, requests from insertion to completion,
  * and the window in which wakes and work items are a completion's.
  *
- * Nothing is kept a request: each event is a record, joined in user space by the
- * addresses of requests and bios. Devices are told as whole disks.
+ * Nothing is kept a request but of direct I/O (direct.h): each event is a record, joined in
+ * user space by the addresses of requests and bios. Devices are told as whole disks.
  */
 #ifndef CLEW_BLOCK_H
 #define CLEW_BLOCK_H
 
+#include "direct.h"
 #include "pages.h"
 
 #define BIOS_MOST 1024
@@ -26,31 +27,6 @@ static __always_inline __u32 disk_of_request(struct request *request)
 {
 	return request->q->disk->part0->bd_dev;
 }
-
-/*
- * Direct I/O by a task, whose request is told at its end in one record: by the bio
- * that is all of it, or the part of one that is. Of several bios each is told when
- * the request is issued. An address serves many bios one after the other.
- */
-struct direct {
-	__u64 queued;
-	__u64 issued;
-	__u64 request;
-	__u64 inode;
-	__u64 offset;
-	__u64 whole; /* the bio that this one was split from, 0 none */
-	__u32 file_device;
-	__u32 task;
-	__u32 live;
-	__u32 reserved;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, struct direct);
-} clew_direct SEC(".maps");
 
 #define LOOP_MAJOR 7
 #define MINOR_BITS 20
@@ -115,57 +91,46 @@ static __always_inline void direct_name(struct place *place, struct inode *inode
 	send_inode((__u64)inode, place->cpu, clock_ns());
 }
 
-static const struct direct no_direct;
-
 /* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own record has to tell. */
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
-	__u64 key = (__u64)bio;
-	struct direct *known;
+	struct direct *direct;
 	struct inode *inode;
+	__u64 now, number;
 
 	if (!is_direct(bio))
 		return false;
-	known = bpf_map_lookup_elem(&clew_direct, &key);
+	place->cpu_state->queueing = (__u64)bio;
+	barrier();
+	number = *(volatile __u64 *)&place->cpu_state->queueing;
 	if (!is_plain(place, bio)) {
-		/* Another one had this address, and its end was not seen. */
-		if (known)
-			known->live = 0;
+		direct_forget(number);
 		return false;
 	}
 	inode = direct_inode(bio);
 	direct_name(place, inode);
-	if (unlikely(!known)) {
-		bpf_map_update_elem(&clew_direct, &key, &no_direct, BPF_ANY);
-		known = bpf_map_lookup_elem(&clew_direct, &key);
-		if (!known)
-			return false;
-	}
-	known->queued = clock_ns();
-	known->issued = 0;
-	known->request = 0;
-	known->inode = READ(inode, i_ino);
-	known->offset = direct_offset(bio);
-	known->whole = 0;
-	known->file_device = READ(inode, i_sb, s_dev);
-	known->task = serial_of_current(place->cpu_state, place->task);
-	known->live = 1;
+	now = clock_ns();
+	direct = direct_claim(number, now);
+	if (unlikely(!direct))
+		return false;
+	direct->queued = now;
+	direct->issued = 0;
+	direct->request = 0;
+	direct->inode = READ(inode, i_ino);
+	direct->offset = direct_offset(bio);
+	direct->whole = 0;
+	direct->file_device = READ(inode, i_sb, s_dev);
+	direct->task = serial_of_current(place->cpu_state, place->task);
+	place_keep(direct, number);
 	return true;
 }
 
 /* What is kept of the bio at an address, which ends like this, if it is of direct I/O or was split from one that is. */
-static __always_inline struct direct *direct_find(__u64 address, __u64 end)
+static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 {
-	struct bio *bio = (void *)address;
-	struct direct *direct;
-	__u64 whole = 0;
-
 	if (!end || (end != direct_end_io && end != chain_end_io))
 		return NULL;
-	if (end == chain_end_io)
-		whole = READ_NUMBER(bio, bi_private);
-	direct = bpf_map_lookup_elem(&clew_direct, &address);
-	return direct && direct->live && direct->whole == whole ? direct : NULL;
+	return direct_find(bio, end == chain_end_io ? READ_NUMBER((struct bio *)bio, bi_private) : 0);
 }
 
 /* What is known of the one bio of a request, if that is direct I/O. */
@@ -173,28 +138,39 @@ static __always_inline struct direct *direct_of(struct request *request)
 {
 	struct bio *bio = request->bio;
 
-	return bio && !bio->bi_next ? direct_find((__u64)bio, (__u64)bio->bi_end_io) : NULL;
+	return bio && !bio->bi_next ? direct_at(READ_NUMBER(request, bio), (__u64)bio->bi_end_io) : NULL;
 }
 
 /* Keeps what the part of a bio is about that a split sends ahead; the rest is not queued anew. False: its own record has to tell. */
 static __always_inline bool direct_split(struct bio *bio)
 {
-	__u64 key = (__u64)bio, whole = (__u64)bio->bi_private;
-	struct direct *rest, front;
+	__u64 whole = READ_NUMBER(bio, bi_private), number;
+	struct direct *rest, *front;
 
 	/* It would not be found again. */
 	if (!chain_end_io)
 		return false;
-	rest = direct_find(whole, READ_NUMBER((struct bio *)whole, bi_end_io));
+	number = number_of(bio);
+	rest = direct_at(whole, READ_NUMBER((struct bio *)whole, bi_end_io));
 	if (!rest) {
-		bpf_map_delete_elem(&clew_direct, &key);
+		direct_forget(number);
 		return false;
 	}
-	front = *rest;
-	front.whole = whole;
+	front = direct_claim(number, clock_ns());
+	if (front) {
+		front->queued = rest->queued;
+		front->issued = 0;
+		front->request = 0;
+		front->inode = rest->inode;
+		front->offset = rest->offset;
+		front->whole = whole;
+		front->file_device = rest->file_device;
+		front->task = rest->task;
+		place_keep(front, number);
+	}
 	if (rest->offset != CLEW_NO_OFFSET)
 		rest->offset += bio->bi_iter.bi_size;
-	return !bpf_map_update_elem(&clew_direct, &key, &front, BPF_ANY);
+	return front != NULL;
 }
 
 /* The loop device's request that a bio of direct I/O is for, 0 if it is for none. */
@@ -514,11 +490,22 @@ int BPF_PROG(clew_block_bio_frontmerge, struct bio *bio)
 	return 0;
 }
 
+/* The level of the interrupt that completes requests here; others are LEVEL_TASK or LEVEL_UNKNOWN. */
+static __always_inline enum level level_completing(struct clew_cpu_state *cpu_state)
+{
+	return cpu_state->preempt_count ? level_counted(cpu_state) : LEVEL_UNKNOWN;
+}
+
+static __always_inline void level_window(struct clew_level *level, struct clew_cpu_state *cpu_state, __u64 request)
+{
+	level->request = request;
+	cpu_state->interrupted = 1;
+}
+
 static __always_inline void window_open(struct place *place, __u64 request)
 {
 	if (place->level <= LEVEL_SOFT) {
-		place->cpu_state->levels[place->level & 1].request = request;
-		place->cpu_state->interrupted = 1;
+		level_window(&place->cpu_state->levels[place->level & 1], place->cpu_state, request);
 	} else if (place->level == LEVEL_TASK) {
 		struct clew_task_state *state = task_state(place->task);
 
@@ -571,6 +558,51 @@ static __always_inline void request_event(struct request *request, __u8 event)
 		record_submit(record);
 }
 
+/*
+ * A WHOLE record in the ring of switches, which is cheaper: in an interrupt no switch comes between. A softirq may be interrupted
+ * by another completion: `telling` sends that to the other ring.
+ */
+static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu, enum level level, struct request *request, __u32 disk,
+				       const struct direct *direct, __u32 bytes)
+{
+	__u64 head = cpu_state->head;
+	__u32 index = cpu * switch_slots + cpu_state->position;
+	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
+	struct clew_whole *whole;
+
+	count_atomic(&cpu_state->counts[CLEW_KIND_REQUEST].seen);
+	/* A switch may need two. */
+	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1)) {
+		account(cpu_state, CLEW_KIND_REQUEST, false);
+		return;
+	}
+	account(cpu_state, CLEW_KIND_REQUEST, true);
+	whole = &slot->whole;
+	whole->header.time = clock_ns();
+	whole->header.lost = cpu_state->lost;
+	whole->header.cpu = cpu;
+	whole->header.kind = CLEW_KIND_REQUEST;
+	whole->header.flags = level == LEVEL_SOFT ? CLEW_REQUEST_WHOLE | CLEW_WHOLE_SOFT : CLEW_REQUEST_WHOLE;
+	whole->request = (__u64)request;
+	whole->sector = request->__sector;
+	whole->bio = (__u64)request->bio;
+	whole->allocated = CLEW_CLOCK(request->start_time_ns);
+	whole->queued = direct->queued;
+	whole->issued = direct->issued;
+	whole->inode = direct->inode;
+	whole->offset = direct->offset;
+	whole->bytes = bytes;
+	whole->device = disk;
+	whole->operation = request->cmd_flags;
+	whole->task = direct->task;
+	whole->tag = request->tag;
+	whole->file_device = direct->file_device;
+	cpu_state->position = cpu_state->position + 1 == switch_slots ? 0 : cpu_state->position + 1;
+	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
+	barrier();
+	*(volatile __u64 *)&cpu_state->head = head + 1;
+}
+
 /* A request's bios, one after the other. */
 struct bio_walk {
 	__u64 bio;
@@ -615,10 +647,10 @@ static long request_bio(__u32 turn, struct bio_walk *walk)
 
 	if (!bio)
 		return 1;
-	direct = direct_find(walk->bio, READ_NUMBER(bio, bi_end_io));
+	direct = direct_at(walk->bio, READ_NUMBER(bio, bi_end_io));
 	if (direct) {
 		tell_part(walk, bio, direct);
-		direct->live = 0;
+		place_free(direct);
 	}
 	walk->bio = READ_NUMBER(bio, bi_next);
 	walk->count++;
@@ -628,7 +660,7 @@ static long request_bio(__u32 turn, struct bio_walk *walk)
 SEC("tp_btf/block_rq_issue")
 int BPF_PROG(clew_block_rq_issue, struct request *request)
 {
-	struct bio_walk walk = {.bio = (__u64)request->bio, .request = (__u64)request};
+	struct bio_walk walk = {.request = (__u64)request};
 	struct clew_request *record;
 	struct direct *direct;
 	struct place place;
@@ -641,6 +673,7 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 		direct->request = (__u64)request;
 		return 0;
 	}
+	walk.bio = READ_NUMBER(request, bio);
 	walk.disk = disk_of_request(request);
 	if (!place_here(&place))
 		return 0;
@@ -674,20 +707,33 @@ int BPF_PROG(clew_block_rq_merge, struct request *request)
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigned int bytes)
 {
+	__u32 cpu = bpf_get_smp_processor_id(), disk;
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct clew_request *record;
 	struct direct *direct;
 	struct place place;
-	__u32 disk;
+	enum level level;
 
-	if (!enabled)
+	if (!enabled || !cpu_state)
 		return 0;
 	disk = disk_of_request(request);
 	direct = direct_of(request);
+	if (direct && (direct->request != (__u64)request || !direct->issued))
+		direct = NULL;
+	level = level_completing(cpu_state);
+	if (likely(direct && !error && level <= LEVEL_SOFT && !*(volatile __u32 *)&cpu_state->telling)) {
+		level_window(&cpu_state->levels[level & 1], cpu_state, (__u64)request);
+		*(volatile __u32 *)&cpu_state->telling = 1;
+		barrier();
+		tell_whole(cpu_state, cpu, level, request, disk, direct, bytes);
+		barrier();
+		*(volatile __u32 *)&cpu_state->telling = 0;
+		place_free(direct);
+		return 0;
+	}
 	if (!place_here(&place))
 		return 0;
 	window_open(&place, (__u64)request);
-	if (direct && (direct->request != (__u64)request || !direct->issued))
-		direct = NULL;
 	record = request_reserve(&place, request, disk, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
@@ -698,7 +744,7 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 		record->inode = direct->inode;
 		record->offset = direct->offset;
 		record->file_device = direct->file_device;
-		direct->live = 0;
+		place_free(direct);
 	}
 	record->error = error & 0xff;
 	record->bytes = bytes;
@@ -713,9 +759,19 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 SEC("?tp_btf/block_io_done")
 int BPF_PROG(clew_block_io_done, struct request *request)
 {
+	struct clew_cpu_state *cpu_state = this_cpu_state(bpf_get_smp_processor_id());
 	struct place place;
+	enum level level;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled || !cpu_state)
+		return 0;
+	level = level_completing(cpu_state);
+	if (likely(level <= LEVEL_SOFT)) {
+		level_window(&cpu_state->levels[level & 1], cpu_state, 0);
+		cpu_state->levels[level & 1].outer.expires = (__u64)request;
+		return 0;
+	}
+	if (!place_here(&place))
 		return 0;
 	window_open(&place, 0);
 	if (place.level <= LEVEL_SOFT)

@@ -18,6 +18,16 @@
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
+/* By the CPU's preempt count, which was found already. */
+static __always_inline enum level level_counted(struct clew_cpu_state *cpu_state)
+{
+	__u32 count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
+
+	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
+		return LEVEL_TASK;
+	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
+}
+
 /*
  * The CPU's preempt count says which level it is at. It is a per-CPU variable
  * that no symbol table of a hardened kernel gives; its distance to the CPU's run
@@ -25,8 +35,6 @@ enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
  */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
 {
-	__u32 count;
-
 	if (unlikely(!cpu_state->preempt_count)) {
 		struct rq *rq = READ(current_task, se.cfs_rq, rq);
 
@@ -34,10 +42,7 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u
 			return LEVEL_UNKNOWN;
 		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
 	}
-	count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
-	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
-		return LEVEL_TASK;
-	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
+	return level_counted(cpu_state);
 }
 
 /* The serial of the task that runs here; 0 none or unknown. */

@@ -75,7 +75,7 @@ struct {
 	__type(value, struct clew_cpu_state);
 } clew_cpus SEC(".maps");
 
-/* Rings of switches: see clew_cpu_state. */
+/* Rings of switches, and of direct I/O that interrupts complete: see clew_cpu_state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

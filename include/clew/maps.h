@@ -130,7 +130,7 @@ struct clew_open_handle {
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
  * the slots of all CPUs are one mapped array, `switch_slots` a CPU.
- * Only the CPU itself, with interrupts off, moves head, and only its drain thread
+ * Only the CPU itself, in a switch or an interrupt (see `telling`), moves head, and only its drain thread
  * moves tail, each on a cache line of its own; head - tail never exceeds the slots.
  */
 struct clew_cpu_state {
@@ -154,12 +154,15 @@ struct clew_cpu_state {
 	__u32 position;		     /* of head among the slots */
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
 	__u32 touching;		     /* a program is at them */
-	__u32 fault_task;	     /* tid of the last whose store faulted here */
-	__u64 fault_address;	     /* of that store */
-	__u64 spin;		     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
+	__u32 telling;		     /* an interrupt's program is at the next slot */
+	__u32 reserved;
+	__u32 fault_task;    /* tid of the last whose store faulted here */
+	__u64 fault_address; /* of that store */
+	__u64 spin;	     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
 	__u64 spin_since;
 	__u64 named; /* the inode whose path was looked at last: its address may be another's later */
 	__u32 named_generation;
+	__u64 queueing; /* the bio that is being queued here: read back it is a number to the verifier */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_open_handle handle;
 	struct clew_open_call call; /* the latest of the task that runs here; it may be over */
@@ -167,16 +170,42 @@ struct clew_cpu_state {
 	__u64 tail __attribute__((aligned(64)));
 } __attribute__((aligned(64)));
 
+#define CLEW_WHOLE_SOFT 0x80 /* with WHOLE: not a hard interrupt completes it but a softirq */
+
+/* A WHOLE request as a slot holds it: one that an interrupt completes without error. */
+struct clew_whole {
+	struct clew_header header;
+	__u64 request;
+	__u64 sector;
+	__u64 bio;
+	__u64 allocated;
+	__u64 queued;
+	__u64 issued;
+	__u64 inode;
+	__u64 offset;
+	__u32 bytes;
+	__u32 device;
+	__u32 operation;
+	__u32 task;
+	__s32 tag;
+	__u32 file_device;
+};
+
 /*
- * A slot: a SWITCH record as it goes to the file. With CLEW_SWITCH_CAUSE the slot
+ * A slot: a SWITCH record as it goes to the file, or a request. With CLEW_SWITCH_CAUSE the slot
  * after it holds the cause: few records have one, and it must not make all larger.
  */
 struct clew_switch_slot {
 	union {
-		struct clew_switch change;
-		struct clew_cause cause;
+		struct {
+			union {
+				struct clew_switch change;
+				struct clew_cause cause;
+			};
+			struct clew_wait wait; /* if the flag says so */
+		};
+		struct clew_whole whole;
 	};
-	struct clew_wait wait; /* if the flag says so */
 };
 
 /*
@@ -240,6 +269,7 @@ CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1728);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1792);
+CLEW_ASSERT_SIZE(struct clew_whole, 104);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Drain threads: from the rings to the capture file.
  *
- * A CPU has two rings, of switches and of everything else; a round merges them by
+ * A CPU has two rings, of switches (and of direct I/O that interrupts complete) and of everything else; a round merges them by
  * time. It first looks how far the switches go and then takes what the other ring
  * holds: a switch that is older than a taken record may still be missing, so
  * records younger than all switches wait for the next round.
@@ -224,6 +224,32 @@ static int take(void *context, void *data, size_t size)
 	return 0;
 }
 
+/* Direct I/O without error: what the slot leaves out of the record is known. */
+static void pass_whole(struct stream *stream, const struct clew_whole *whole)
+{
+	struct clew_request record = {
+		.header = whole->header,
+		.request = whole->request,
+		.sector = whole->sector,
+		.bio = whole->bio,
+		.allocated = whole->allocated,
+		.bytes = whole->bytes,
+		.device = whole->device,
+		.operation = whole->operation,
+		.task = whole->task,
+		.tag = whole->tag,
+		.context = whole->header.flags & CLEW_WHOLE_SOFT ? CLEW_WAKE_SOFTIRQ : CLEW_WAKE_IRQ,
+		.queued = whole->queued,
+		.issued = whole->issued,
+		.inode = whole->inode,
+		.offset = whole->offset,
+		.file_device = whole->file_device,
+	};
+
+	record.header.flags = CLEW_REQUEST_WHOLE;
+	pass_on(stream, &record, sizeof(record));
+}
+
 /* A slot, and the one after it where that holds its cause; returns how many. */
 static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *slot, const struct clew_switch_slot *next)
 {
@@ -234,6 +260,10 @@ static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *
 	size_t size = sizeof(slot->change);
 	unsigned flags = slot->change.header.flags;
 
+	if (slot->change.header.kind == CLEW_KIND_REQUEST) {
+		pass_whole(stream, &slot->whole);
+		return 1;
+	}
 	if (flags & CLEW_SWITCH_WAIT) {
 		size = sizeof(*slot);
 		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Direct I/O by a task, whose request is told at its end in one record: by the bio
+ * that is all of it, or the part of one that is. Of several bios each is told when
+ * the request is issued. What is known of a bio until then is kept here by its
+ * address, which serves many bios one after the other.
+ *
+ * Invariants: who holds a place is its own until it gives it back; one that is written to is PLACE_BUSY, and nobody else's.
+ * A bio whose end was never seen holds its place for PLACE_AGE at most. A bio that has no place tells by records of its own.
+ */
+#ifndef CLEW_DIRECT_H
+#define CLEW_DIRECT_H
+
+#include "context.h"
+
+#define DIRECT_SET_BITS 13
+#define DIRECT_PLACES	4
+#define PLACE_FREE	0
+#define PLACE_BUSY	1
+#define PLACE_AGE	60000000000ULL /* ns: longer than drivers wait for a device */
+
+/* A line of cache. */
+struct direct {
+	__u64 bio;
+	__u64 queued;
+	__u64 issued;
+	__u64 request;
+	__u64 inode;
+	__u64 offset;
+	__u64 whole; /* the bio that this one was split from, 0 none */
+	__u32 file_device;
+	__u32 task;
+};
+
+/* The places that a bio may have, by its address. */
+struct direct_set {
+	struct direct places[DIRECT_PLACES];
+};
+
+/* An array, as looking something up there takes no call; mapped ones begin on a line of cache. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1 << DIRECT_SET_BITS);
+	__type(key, __u32);
+	__type(value, struct direct_set);
+} clew_direct SEC(".maps");
+
+static __always_inline struct direct_set *direct_set(__u64 bio)
+{
+	__u32 index = bio * 0x9e3779b97f4a7c15ULL >> (64 - DIRECT_SET_BITS);
+
+	return bpf_map_lookup_elem(&clew_direct, &index);
+}
+
+static __always_inline bool place_take(struct direct *place, __u64 from)
+{
+	return __sync_bool_compare_and_swap(&place->bio, from, PLACE_BUSY);
+}
+
+/* What is written there is for the bio from here on. */
+static __always_inline void place_keep(struct direct *place, __u64 bio)
+{
+	barrier();
+	*(volatile __u64 *)&place->bio = bio;
+}
+
+static __always_inline void place_free(struct direct *place)
+{
+	place_keep(place, PLACE_FREE);
+}
+
+/* Whatever was at the address before, its end was not seen. */
+static __always_inline void direct_forget(__u64 bio)
+{
+	struct direct_set *set = direct_set(bio);
+	int i;
+
+	if (!set)
+		return;
+#pragma unroll
+	for (i = 0; i < DIRECT_PLACES; i++)
+		if (set->places[i].bio == bio && place_take(&set->places[i], bio))
+			place_free(&set->places[i]);
+}
+
+/* A place for the bio, to be written to and then kept; NULL: there is none, and nothing is known of the bio. */
+static __always_inline struct direct *direct_claim(__u64 bio, __u64 now)
+{
+	struct direct_set *set = direct_set(bio);
+	int i;
+
+	if (!set)
+		return NULL;
+#pragma unroll
+	for (i = 0; i < DIRECT_PLACES; i++) {
+		struct direct *place = &set->places[i];
+		__u64 held = *(volatile __u64 *)&place->bio;
+
+		if ((held == PLACE_FREE || held == bio || (held != PLACE_BUSY && (__s64)(now - place->queued) > (__s64)PLACE_AGE)) &&
+		    place_take(place, held))
+			return place;
+	}
+	direct_forget(bio);
+	return NULL;
+}
+
+static __always_inline struct direct *direct_find(__u64 bio, __u64 whole)
+{
+	struct direct_set *set = direct_set(bio);
+	int i;
+
+	if (!set)
+		return NULL;
+#pragma unroll
+	for (i = 0; i < DIRECT_PLACES; i++)
+		if (set->places[i].bio == bio)
+			return set->places[i].whole == whole ? &set->places[i] : NULL;
+	return NULL;
+}
+
+#endif
