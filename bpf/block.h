@@ -597,10 +597,7 @@ static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 c
 	whole->task = direct->task;
 	whole->tag = request->tag;
 	whole->file_device = direct->file_device;
-	cpu_state->position = cpu_state->position + 1 == switch_slots ? 0 : cpu_state->position + 1;
-	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
-	barrier();
-	*(volatile __u64 *)&cpu_state->head = head + 1;
+	slots_give(cpu_state, 1);
 }
 
 /* A request's bios, one after the other. */

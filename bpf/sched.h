@@ -78,7 +78,7 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 /* `cause`: of the record's wake, if its flags say that there is one. */
 static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct clew_switch_slot *slot, const struct clew_cause *cause)
 {
-	__u64 used = 1;
+	__u32 used = 1;
 
 	if (unlikely(slot->change.header.flags & CLEW_SWITCH_CAUSE) && cause) {
 		__u32 after = cpu_state->position + 1 == switch_slots ? 0 : cpu_state->position + 1;
@@ -93,12 +93,7 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
 	/* Identities sent meanwhile may have been lost on the way. */
 	slot->change.header.lost = cpu_state->lost;
 	cpu_state->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH : CLEW_KIND_STATE].reserved++;
-	cpu_state->position += used;
-	if (unlikely(cpu_state->position >= switch_slots))
-		cpu_state->position -= switch_slots;
-	/* On x86 stores are seen in order: the slot is whole when the drain sees the new head. */
-	barrier();
-	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
+	slots_give(cpu_state, used);
 }
 
 /*

@@ -135,6 +135,16 @@ static __always_inline struct clew_task_state *task_state(struct task_struct *ta
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
 }
 
+/* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it sees the new head. */
+static __always_inline void slots_give(struct clew_cpu_state *cpu_state, __u32 used)
+{
+	cpu_state->position += used;
+	if (unlikely(cpu_state->position >= switch_slots))
+		cpu_state->position -= switch_slots;
+	barrier();
+	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
+}
+
 static __always_inline void count_atomic(__u64 *counter)
 {
 	__sync_fetch_and_add(counter, 1);
