@@ -100,9 +100,7 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 
 	if (!is_direct(bio))
 		return false;
-	place->cpu_state->queueing = (__u64)bio;
-	barrier();
-	number = *(volatile __u64 *)&place->cpu_state->queueing;
+	number = number_through(&place->cpu_state->queueing, bio);
 	if (!is_plain(place, bio)) {
 		direct_forget(number);
 		return false;
@@ -490,24 +488,13 @@ int BPF_PROG(clew_block_bio_frontmerge, struct bio *bio)
 	return 0;
 }
 
-/* The level of the interrupt that completes requests here; others are LEVEL_TASK or LEVEL_UNKNOWN. */
-static __always_inline enum level level_completing(struct clew_cpu_state *cpu_state)
+static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum level level, __u64 request)
 {
-	return cpu_state->preempt_count ? level_counted(cpu_state) : LEVEL_UNKNOWN;
-}
-
-static __always_inline void level_window(struct clew_level *level, struct clew_cpu_state *cpu_state, __u64 request)
-{
-	level->request = request;
-	cpu_state->interrupted = 1;
-}
-
-static __always_inline void window_open(struct place *place, __u64 request)
-{
-	if (place->level <= LEVEL_SOFT) {
-		level_window(&place->cpu_state->levels[place->level & 1], place->cpu_state, request);
-	} else if (place->level == LEVEL_TASK) {
-		struct clew_task_state *state = task_state(place->task);
+	if (level <= LEVEL_SOFT) {
+		cpu_state->levels[level & 1].request = request;
+		cpu_state->interrupted = 1;
+	} else if (level == LEVEL_TASK) {
+		struct clew_task_state *state = task_state(bpf_get_current_task_btf());
 
 		if (state)
 			state->request = request;
@@ -565,18 +552,13 @@ static __always_inline void request_event(struct request *request, __u8 event)
 static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu, enum level level, struct request *request, __u32 disk,
 				       const struct direct *direct, __u32 bytes)
 {
-	__u64 head = cpu_state->head;
-	__u32 index = cpu * switch_slots + cpu_state->position;
-	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
+	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
 	struct clew_whole *whole;
 
 	count_atomic(&cpu_state->counts[CLEW_KIND_REQUEST].seen);
-	/* A switch may need two. */
-	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1)) {
-		account(cpu_state, CLEW_KIND_REQUEST, false);
+	account(cpu_state, CLEW_KIND_REQUEST, slot != NULL);
+	if (unlikely(!slot))
 		return;
-	}
-	account(cpu_state, CLEW_KIND_REQUEST, true);
 	whole = &slot->whole;
 	whole->header.time = clock_ns();
 	whole->header.lost = cpu_state->lost;
@@ -717,9 +699,9 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	direct = direct_of(request);
 	if (direct && (direct->request != (__u64)request || !direct->issued))
 		direct = NULL;
-	level = level_completing(cpu_state);
+	level = level_of(cpu_state, cpu);
+	window_open(cpu_state, level, (__u64)request);
 	if (likely(direct && !error && level <= LEVEL_SOFT && !*(volatile __u32 *)&cpu_state->telling)) {
-		level_window(&cpu_state->levels[level & 1], cpu_state, (__u64)request);
 		*(volatile __u32 *)&cpu_state->telling = 1;
 		barrier();
 		tell_whole(cpu_state, cpu, level, request, disk, direct, bytes);
@@ -730,7 +712,6 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	}
 	if (!place_here(&place))
 		return 0;
-	window_open(&place, (__u64)request);
 	record = request_reserve(&place, request, disk, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
@@ -756,23 +737,16 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 SEC("?tp_btf/block_io_done")
 int BPF_PROG(clew_block_io_done, struct request *request)
 {
-	struct clew_cpu_state *cpu_state = this_cpu_state(bpf_get_smp_processor_id());
-	struct place place;
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	enum level level;
 
 	if (!enabled || !cpu_state)
 		return 0;
-	level = level_completing(cpu_state);
-	if (likely(level <= LEVEL_SOFT)) {
-		level_window(&cpu_state->levels[level & 1], cpu_state, 0);
+	level = level_of(cpu_state, cpu);
+	window_open(cpu_state, level, 0);
+	if (level <= LEVEL_SOFT)
 		cpu_state->levels[level & 1].outer.expires = (__u64)request;
-		return 0;
-	}
-	if (!place_here(&place))
-		return 0;
-	window_open(&place, 0);
-	if (place.level <= LEVEL_SOFT)
-		place.cpu_state->levels[place.level & 1].outer.expires = (__u64)request;
 	return 0;
 }
 

@@ -18,31 +18,26 @@
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
-/* By the CPU's preempt count, which was found already. */
-static __always_inline enum level level_counted(struct clew_cpu_state *cpu_state)
-{
-	__u32 count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
-
-	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
-		return LEVEL_TASK;
-	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
-}
-
 /*
  * The CPU's preempt count says which level it is at. It is a per-CPU variable
  * that no symbol table of a hardened kernel gives; its distance to the CPU's run
  * queue is in BTF, and every task on the CPU points to that.
  */
-static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu, struct task_struct *current_task)
+static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
+	__u32 count;
+
 	if (unlikely(!cpu_state->preempt_count)) {
-		struct rq *rq = READ(current_task, se.cfs_rq, rq);
+		struct rq *rq = READ(bpf_get_current_task_btf(), se.cfs_rq, rq);
 
 		if (!preempt_count_offset || !rq || (__u32)READ(rq, cpu) != cpu)
 			return LEVEL_UNKNOWN;
 		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
 	}
-	return level_counted(cpu_state);
+	count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
+	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
+		return LEVEL_TASK;
+	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
 }
 
 /* The serial of the task that runs here; 0 none or unknown. */
@@ -72,7 +67,7 @@ static __always_inline bool place_here(struct place *ret_place)
 	if (!ret_place->cpu_state)
 		return false;
 	ret_place->task = bpf_get_current_task_btf();
-	ret_place->level = level_of(ret_place->cpu_state, ret_place->cpu, ret_place->task);
+	ret_place->level = level_of(ret_place->cpu_state, ret_place->cpu);
 	return true;
 }
 

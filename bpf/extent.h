@@ -299,11 +299,8 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		return;
 	number = READ((struct inode *)inode_address, i_generation);
 	if (unlikely(cpu_state->named != inode_address || cpu_state->named_generation != number)) {
-		cpu_state->named = inode_address;
 		cpu_state->named_generation = number;
-		barrier();
-		/* Read back it is a number to the verifier. */
-		send_inode(*(volatile __u64 *)&cpu_state->named, cpu, now);
+		send_inode(number_through(&cpu_state->named, (void *)inode_address), cpu, now);
 	}
 }
 

@@ -116,13 +116,13 @@ static __always_inline __u64 what_packet(const void *header)
 	__u32 words[12] = {};
 
 	if (can_look) {
-		__u64 pair = read_number((__u64)header);
+		__u64 at = (__u64)header, pair = read_number(at);
 
 		words[0] = pair;
 		words[1] = pair >> 32;
-		words[2] = read_number((__u64) & ((__u32 *)header)[2]);
-		words[6] = read_number((__u64) & ((__u32 *)header)[6]);
-		words[11] = read_number((__u64) & ((__u32 *)header)[10]) >> 32;
+		words[2] = read_number(at + 8);
+		words[6] = read_number(at + 24);
+		words[11] = read_number(at + 40) >> 32;
 	} else {
 		bpf_probe_read_kernel(words, sizeof(words), header);
 	}
@@ -143,13 +143,10 @@ static __always_inline __u64 what_socket(struct sock *sock)
 	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
 }
 
-/* As number_of(), without a call: packets are sent and received with softirqs off, so that no other program comes between. */
+/* Packets are sent and received with softirqs off, so that no other program comes between. */
 static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, void *pointer)
 {
-	volatile struct clew_cpu_state *state = cpu_state;
-
-	state->packet = (__u64)pointer;
-	return state->packet;
+	return number_through(&cpu_state->packet, pointer);
 }
 
 /*

@@ -57,13 +57,10 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 /* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
 static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind)
 {
-	__u64 head = cpu_state->head;
-	__u32 index = cpu * switch_slots + cpu_state->position;
-	struct clew_switch_slot *slot = bpf_map_lookup_elem(&clew_switches, &index);
+	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
 
 	cpu_state->counts[kind].seen++;
-	/* One slot more may be needed for the cause. */
-	if (unlikely(!slot || head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1)) {
+	if (unlikely(!slot)) {
 		cpu_state->counts[kind].lost++;
 		__sync_fetch_and_add(&cpu_state->lost, 1);
 		return NULL;

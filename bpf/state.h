@@ -135,6 +135,17 @@ static __always_inline struct clew_task_state *task_state(struct task_struct *ta
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
 }
 
+/* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for its cause. */
+static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state *cpu_state, __u32 cpu)
+{
+	__u64 head = cpu_state->head;
+	__u32 index = cpu * switch_slots + cpu_state->position;
+
+	if (unlikely(head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1))
+		return NULL;
+	return bpf_map_lookup_elem(&clew_switches, &index);
+}
+
 /* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it sees the new head. */
 static __always_inline void slots_give(struct clew_cpu_state *cpu_state, __u32 used)
 {

@@ -229,7 +229,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	stamp = &state->wake;
 	state->wakes = state->wakes ? 2 : 1;
 	stamp->time = clock_ns();
-	level = level_of(cpu_state, cpu, waker);
+	level = level_of(cpu_state, cpu);
 	stamp->has_cause = 0;
 	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
 	if (unlikely(level <= LEVEL_SOFT)) {

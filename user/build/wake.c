@@ -459,12 +459,18 @@ static bool awaits_completion(const struct clew_wait *wait, const struct clew_sl
 	return sleep->edge_type < 0 || sleep->edge_type == CLEW_EDGE_WAKE;
 }
 
+/* The function that it waits in, 0 untold: a kernel thread's is its object. */
+static uint64_t waiting_function(const struct clew_wait *wait)
+{
+	if (wait->reason == CLEW_REASON_FUNCTION)
+		return wait->argument;
+	return wait->object_kind == CLEW_OBJECT_FUNCTION ? wait->object : 0;
+}
+
 int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t end, uint64_t switch_in, bool blind)
 {
 	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
-	const uint64_t *function = wait->reason == CLEW_REASON_FUNCTION	       ? map_get(&builder->function_kinds, wait->argument, 0)
-				   : wait->object_kind == CLEW_OBJECT_FUNCTION ? map_get(&builder->function_kinds, wait->object, 0)
-									       : NULL;
+	const uint64_t waits_in = waiting_function(wait), *function = waits_in ? map_get(&builder->function_kinds, waits_in, 0) : NULL;
 	struct clew_sleep sleep = {
 		.start = later(task->since, task->frontier),
 		.task = task->serial,
