@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,29 +48,19 @@ static void read_program(int descriptor, uint64_t *ret_time, uint64_t *ret_count
 
 void clew_cost_open(struct clew_recorder *recorder)
 {
-	static const struct {
-		const char *program;
-		int kind;
-	} kinds[] = {
-		{"clew_sched_switch", CLEW_KIND_SWITCH},     {"clew_sched_waking", CLEW_KIND_WAKE},
-		{"clew_task_newtask", CLEW_KIND_FORK},	     {"clew_sched_process_exec", CLEW_KIND_EXEC},
-		{"clew_sched_process_exit", CLEW_KIND_EXIT}, {"clew_task_rename", CLEW_KIND_RENAME},
-	};
 	struct cost_sampler *cost = &recorder->cost;
 	struct bpf_program *program;
 
 	cost->stats = -1;
 	bpf_object__for_each_program(program, recorder->bpf->obj)
 	{
+		const struct program_kind *kind = clew_program_kind(bpf_program__name(program));
 		struct program_cost *row = &cost->programs[cost->program_count];
 
 		if (bpf_program__fd(program) < 0 || cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
 			continue;
 		row->descriptor = bpf_program__fd(program);
-		row->kind = -1;
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-			if (!strcmp(bpf_program__name(program), kinds[i].program))
-				row->kind = kinds[i].kind;
+		row->kind = kind->once ? (int)kind->kind : -1;
 		cost->program_count++;
 	}
 }
