@@ -4,13 +4,13 @@
  * some are told and how many they are, and that it is not known.
  */
 #include "called.h"
-#include "causes.h"
 
 #include <clew/tokens.h>
 
 #include "descriptors.h"
 #include "object.h"
 #include "report.h"
+#include "segment.h"
 
 /* Of those that may have called: so many are named in words, and listed in JSON. */
 enum { SAID_MOST = 3, LISTED_MOST = 16 };
@@ -164,7 +164,7 @@ void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const
 		json_call(json, trace, relations, segment->called);
 	if (segment->born != CLEW_NO_TASK) {
 		clew_json_object(json, "to");
-		clew_json_task_fields(json, trace, segment->born, clew_awaited_until(trace, segment));
+		clew_json_task_fields(json, trace, segment->born, clew_segment_awaited_until(trace, segment));
 		clew_json_object_end(json);
 	}
 	clew_json_object_end(json);

@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "called.h"
-#include "causes.h"
 #include "object.h"
 #include "report.h"
+#include "segment.h"
+#include "segment_text.h"
 #include "text.h"
 
 #define MOST_CAUSES 12
@@ -180,7 +181,7 @@ static void print_via(const struct clew_trace *trace, const struct clew_segment 
 	printf("  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
 	if (segment->born != CLEW_NO_TASK) {
 		fputs(" -> ", stdout);
-		clew_print_task(stdout, trace, segment->born, clew_awaited_until(trace, segment));
+		clew_print_task(stdout, trace, segment->born, clew_segment_awaited_until(trace, segment));
 	}
 	printf(", %s]", clew_evidence_name(segment->via_evidence));
 }
