@@ -95,6 +95,17 @@ def answer(*arguments):
     return json.loads(done.stdout)
 
 
+def record_workload(path, name, *arguments):
+    """Records a workload. Returns the graph that it printed, or None, and why."""
+    done = clew("record", "-o", path, "--", os.path.join(WORKLOADS, name), *arguments)
+    if done.returncode != 0:
+        return None, f"status {done.returncode}: {done.stderr.strip()[-300:]}"
+    try:
+        return json.loads(done.stdout), ""
+    except ValueError as error:
+        return None, f"no graph: {error}"
+
+
 _features = None
 
 

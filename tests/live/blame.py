@@ -8,14 +8,13 @@ has it, in a disk's queue no more than the waits and than the workload saw, and 
 """
 
 import collections
-import json
 import os
 import re
 import subprocess
 import sys
 
 from _graph import SLACK
-from _live import GUEST, WORKLOADS, answer, clew, finish, note, ok, scratch, skip, skip_all
+from _live import GUEST, answer, clew, finish, note, ok, record_workload, scratch, skip, skip_all
 from _place import Place
 
 SEEDS = (1, 2)
@@ -26,13 +25,7 @@ SYSTEMS = ("xfs", "ext4")
 def record(name, seed, *arguments):
     """The capture's path and what the workload printed, or None and why."""
     path = scratch(f"{name}-{seed}.clew")
-    done = clew("record", "-o", path, "--", os.path.join(WORKLOADS, name), "--seed", seed, *arguments)
-    if done.returncode != 0:
-        return path, None, f"status {done.returncode}: {done.stderr.strip()[-300:]}"
-    try:
-        return path, json.loads(done.stdout), ""
-    except ValueError as error:
-        return path, None, f"no graph: {error}"
+    return path, *record_workload(path, name, "--seed", seed, *arguments)
 
 
 def tid_of(path):

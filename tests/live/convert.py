@@ -5,11 +5,10 @@ notation and read again, with the same answers to the byte.
 """
 
 import json
-import os
 import re
 
 from _graph import SLACK
-from _live import GUEST, WORKLOADS, answer, clew, finish, note, ok, scratch, skip
+from _live import GUEST, answer, clew, finish, note, ok, record_workload, scratch, skip
 from _place import Place
 
 CASES = [("mutex", ""), ("pipe", "threads"), ("tree", ""), ("barrier", ""), ("epoll", ""), ("socket", "stream"), ("disk", "fsync-ext4")]
@@ -22,13 +21,7 @@ def record(name, variant, place):
     """The capture's path and the workload's graph, or None and what went wrong."""
     path = scratch(f"{name}-{variant}.clew")
     words = ["--place", place.path] + (["--variant", variant] if variant else [])
-    done = clew("record", "-o", path, "--", os.path.join(WORKLOADS, name), *words)
-    if done.returncode != 0:
-        return path, None, f"status {done.returncode}: {done.stderr.strip()[-300:]}"
-    try:
-        return path, json.loads(done.stdout), ""
-    except ValueError as error:
-        return path, None, f"no graph: {error}"
+    return path, *record_workload(path, name, *words)
 
 
 def commands(graph):

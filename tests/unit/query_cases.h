@@ -86,6 +86,19 @@ static __attribute__((unused)) uint32_t hierarchy(struct clew_maker *maker, cons
 	return number;
 }
 
+/* a{b{c}, c{d{e}}}, f */
+static __attribute__((unused)) struct clew_model *letters(void)
+{
+	struct clew_maker *maker = begin();
+	uint32_t a = root(maker, "a", 0, 100), b = child(maker, a, "b", 10, 40), c;
+
+	child(maker, b, "c", 20, 30);
+	c = child(maker, a, "c", 50, 90);
+	child(maker, child(maker, c, "d", 60, 80), "e", 65, 75);
+	root(maker, "f", 0, 50);
+	return finish(maker);
+}
+
 /* Trace1, in the hierarchies structural (0) and causal (1). */
 static __attribute__((unused)) struct clew_model *trace1(void)
 {

@@ -6,19 +6,6 @@
 
 #include <pthread.h>
 
-/* a{b{c}, c{d{e}}}, f */
-static struct clew_model *letters(void)
-{
-	struct clew_maker *maker = begin();
-	uint32_t a = root(maker, "a", 0, 100), b = child(maker, a, "b", 10, 40), c;
-
-	child(maker, b, "c", 20, 30);
-	c = child(maker, a, "c", 50, 90);
-	child(maker, child(maker, c, "d", 60, 80), "e", 65, 75);
-	root(maker, "f", 0, 50);
-	return finish(maker);
-}
-
 static void test_paths(void **state)
 {
 	struct clew_model *model = letters();
