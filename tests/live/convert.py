@@ -4,6 +4,7 @@
 notation and read again, with the same answers to the byte.
 """
 
+import collections
 import json
 import re
 
@@ -46,13 +47,17 @@ def differences(capture, notation, graph):
 def path_differences(capture, notation, trace):
     """`clew path` through the same threads: from the start of one to the end of another that it leads to."""
     wrong, found = [], 0
-    by_number = {span["path"]: span for span in trace["spans"]}
+    by_path = {span["path"]: span for span in trace["spans"]}
+    named = collections.Counter(span["path"] for span in trace["spans"])
     for dependency in trace["dependencies"][:40]:
         if not dependency["origins"] or not dependency["destinations"]:
             continue
         origin, destination = dependency["origins"][0], dependency["destinations"][0]
-        start = by_number[origin["span"]]["elementary"][origin["es"]]["start"]
-        end = by_number[destination["span"]]["elementary"][destination["es"]]["end"]
+        # Requests of one place have one name, which says nothing of which one is meant.
+        if named[origin["span"]] > 1 or named[destination["span"]] > 1:
+            continue
+        start = by_path[origin["span"]]["elementary"][origin["es"]]["start"]
+        end = by_path[destination["span"]]["elementary"][destination["es"]]["end"]
         positions = ("--from", f"{origin['span']} @ duration({start - FIRST}ns)", "--to", f"{destination['span']} @ duration({end - FIRST}ns)")
         answers = [clew("path", path, *positions, "--json") for path in (capture, notation)]
         found += answers[0].returncode == 0
