@@ -123,8 +123,8 @@ soak: deps
 install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew
 	install -D -m 644 include/clew/announce.h $(DESTDIR)$(PREFIX)/include/clew/announce.h
-	set -e; for layer in layers/*.layer; do install -D -m 644 $$layer $(DESTDIR)$(PREFIX)/share/clew/$$layer; done
-	set -e; for page in docs/man/*.1; do [ -e "$$page" ] || continue; install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$$(basename $$page); done
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 
 clean:
 	rm -rf $(B) $(PROGRAM)

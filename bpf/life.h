@@ -178,19 +178,28 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u32 task
 	record_submit(life);
 }
 
-/* Tells a task's identity but for its command line; if that is lost, the task knows. */
-static __always_inline void tell_identity(struct where *where, struct task_struct *task, struct clew_task_state *state)
+/* A record of that size with a task's identity but for its command line; NULL: it is lost, and the task knows. */
+static __always_inline struct clew_task_record *begin_identity(struct where *where, struct task_struct *task, struct clew_task_state *state,
+							       __u64 size)
 {
-	struct clew_task_record *record = record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, sizeof(*record));
+	struct clew_task_record *record = record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, size);
 
 	if (!record) {
 		state->flags |= CLEW_TASK_STATE_UNTOLD;
-		return;
+		return NULL;
 	}
 	describe_kin(task, state, record);
 	describe_task(where, task, state, record);
-	record_submit(record);
 	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
+	return record;
+}
+
+static __always_inline void tell_identity(struct where *where, struct task_struct *task, struct clew_task_state *state)
+{
+	struct clew_task_record *record = begin_identity(where, task, state, sizeof(*record));
+
+	if (record)
+		record_submit(record);
 }
 
 /* The task here tells its identity again, which was lost: the command line is no longer where it was looked for. */
@@ -270,14 +279,9 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 		return 0;
 	if (enabled)
 		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
-	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_TASK, where.time, sizeof(*record));
-	if (!record) {
-		state->flags |= CLEW_TASK_STATE_UNTOLD;
+	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
+	if (!record)
 		return 0;
-	}
-	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
-	describe_kin(task, state, &record->task);
-	describe_task(&where, task, state, &record->task);
 	start = READ(task, mm, arg_start);
 	size = READ(task, mm, arg_end) - start;
 	if (size > CLEW_COMMAND_LINE_SIZE)

@@ -624,6 +624,25 @@ static __always_inline void remember_wait(struct clew_task_state *state, const s
 		state->wait = *wait;
 }
 
+static __always_inline void describe_kernel_thread(void *context, struct task_struct *task, __u32 task_state_bits,
+						   struct clew_task_state *state, bool detail, struct clew_wait *wait)
+{
+	state->class = CLEW_CALL_PLAIN;
+	wait->call = CLEW_NO_CALL;
+	wait->descriptor = -1;
+	wait->flags = CLEW_WAIT_FLAG_KTHREAD;
+	/* Asleep for work, its name says enough; otherwise only the function does. */
+	if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD)) {
+		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+		wait->object = waiting_function(context);
+		if (wait->object)
+			wait->object_kind = CLEW_OBJECT_FUNCTION;
+	}
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
+	describe_reason(state, task_state_bits, wait);
+}
+
 /*
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too; locks are for all.
@@ -637,20 +656,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 
 	__builtin_memset(wait, 0, sizeof(*wait));
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
-		state->class = CLEW_CALL_PLAIN;
-		wait->call = CLEW_NO_CALL;
-		wait->descriptor = -1;
-		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
-		/* Asleep for work, its name says enough; otherwise only the function does. */
-		if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD)) {
-			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
-			wait->object = waiting_function(context);
-			if (wait->object)
-				wait->object_kind = CLEW_OBJECT_FUNCTION;
-		}
-		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-		describe_reason(state, task_state_bits, wait);
+		describe_kernel_thread(context, task, task_state_bits, state, detail, wait);
 		return;
 	}
 

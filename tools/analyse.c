@@ -104,7 +104,7 @@ static int time_path(const struct clew_model *model, enum clew_strategy strategy
 	const struct clew_position from = {range->first, model->es[range->first].end}, to = {last, model->es[last].start};
 	const struct clew_path_options options = {.strategy = strategy};
 	struct clew_path_finder *finder;
-	struct clew_paths paths = {NULL};
+	struct clew_paths paths = {};
 	struct clew_path_segment *segments;
 	double begin = now();
 	size_t count;

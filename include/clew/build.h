@@ -283,6 +283,9 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 
 void clew_builder_free(struct clew_builder *builder);
 
+/* The edge that ended a sleep, whose edge_type is not -1; without names, and its links are the sleep's. */
+struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep);
+
 /* The kind of a wait inside the kernel function of that name, or -1: the function says nothing. */
 int clew_function_kind(const char *name);
 /*

@@ -51,7 +51,7 @@ static void check_pairing(const struct clew_model *model, const char *letters, c
 {
 	struct clew_pair_rule rule = {.origins = origins, .destinations = destinations, .type = "send", .spans = strchr(letters, 's')};
 	struct clew_pair_error error = {.message = ""};
-	struct clew_paired paired = {NULL};
+	struct clew_paired paired = {};
 	uint32_t first = 0;
 	int r;
 

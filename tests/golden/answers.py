@@ -125,6 +125,21 @@ def check_cover(why):
     return ""
 
 
+def keys_of(value):
+    """Names of fields, but for those that people or captures give."""
+    if isinstance(value, list):
+        return set().union(*map(keys_of, value))
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(keys_of(field) for key, field in value.items() if key not in ("descriptors", "attributes", "columns", "events")))
+
+
+def undocumented(keys):
+    with open(os.path.join(HERE, "..", "..", "docs", "answers.md"), encoding="utf-8") as file:
+        told = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*`", file.read()))))
+    return ", ".join(sorted(keys - told))
+
+
 def many_requests(directory):
     """A question that none of two disks' many requests is an answer to takes no time for each pair of them."""
     lines = ["meta cpus 1", "meta start 1000000000000", "meta end 1001000000000"]
@@ -141,6 +156,7 @@ def many_requests(directory):
 def main():
     write = sys.argv[1:] == ["--write"]
     number, failed = 0, 0
+    keys = set()
     os.makedirs(EXPECTED, exist_ok=True)
 
     def report(name, problem):
@@ -164,10 +180,12 @@ def main():
                 report(label, problem_of(os.path.join(EXPECTED, "%s.%s.%s" % (capture, answer, extension)), text, write))
                 if extension == "json":
                     document = json.loads(text)
+                    keys |= keys_of(document)
                     whys = document.get("operations", [document]) if arguments[0] == "why" else []
                     problem = next(filter(None, map(check_cover, whys)), "")
                     if whys:
                         report(label + ": every ns once", problem)
+        report("each field is in docs/answers.md", undocumented(keys))
         report("many requests of two disks, none of the one asked for", many_requests(directory))
     print("1..%d" % number)
     return 1 if failed else 0

@@ -6,6 +6,7 @@ What may be skipped is decided by `clew doctor` alone; CLEW_LIVE_DOCTOR names a 
 """
 
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -20,6 +21,7 @@ CLEW = os.environ.get("CLEW", os.path.join(ROOT, "clew"))
 WORKLOADS = os.environ.get("CLEW_WORKLOADS", os.path.join(ROOT, "build", "workloads"))
 GUEST = os.environ.get("CLEW_LIVE_GUEST") == "1"
 PATIENCE = 600 if GUEST else 120
+TRIES = 3  # in all, of what depends on the time that others leave the machine
 
 _count = 0
 _failed = 0
@@ -111,14 +113,20 @@ def feature(name):
     return (True, "") if found is None or found["available"] else (False, found["reason"])
 
 
+@contextlib.contextmanager
+def ready_socket():
+    """A socket on which a recorder says that it records, and what its environment needs for that."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+        ready.bind("")
+        yield ready, {"NOTIFY_SOCKET": "@" + ready.getsockname()[1:].decode()}
+
+
 def start_recording(path, *arguments, **options):
     """Starts `clew record` and returns the process once it records, or has ended."""
     options.setdefault("stderr", subprocess.PIPE)
-    address = f"\0clew-ready-{os.getpid()}-{time.monotonic_ns()}"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
-        ready.bind(address)
+    with ready_socket() as (ready, environment):
         ready.settimeout(0.1)
-        options["env"] = dict(options.get("env") or os.environ, NOTIFY_SOCKET="@" + address[1:])
+        options["env"] = dict(options.get("env") or os.environ, **environment)
         process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:

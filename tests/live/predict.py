@@ -10,7 +10,6 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _live  # noqa: E402  pylint: disable=wrong-import-position
 
 TOLERANCE = 0.05
-TRIES = 3
 
 # What is run, with a delay; the delay before and after; by what the sleeps of that length are scaled.
 CASES = [
@@ -93,7 +92,7 @@ def parent(answer, pid):
 def one_more_cpu(name, count, cpus):
     """Computing on one CPU, predicted on two, and really on two; and how far what two CPUs give is from what was recorded on them."""
     recorded, predicted, real, again = [], [], [], []
-    for number in range(ROUNDS * TRIES):
+    for number in range(ROUNDS * _live.TRIES):
         capture, pid, slices = burn(number, count, cpus[:1])
         answer = _live.answer("dump", capture)
         path = parent(answer, pid)
@@ -121,7 +120,7 @@ def main():
         _live.skip_all("an emulated machine is too slow to keep times by")
     for number, (name, command, before, after, factor) in enumerate(CASES):
         # The machine may be busy with something else at one of both times.
-        for _ in range(TRIES):
+        for _ in range(_live.TRIES):
             recorded, predicted, real = attempt(number, command, before, after, factor)
             _live.note("%s: %.1f ms, predicted %.1f ms, really %.1f ms" % (name, recorded / 1e6, predicted / 1e6, real / 1e6))
             if abs(predicted - real) <= TOLERANCE * real:

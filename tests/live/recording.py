@@ -14,13 +14,12 @@ import os
 import random
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, run, scratch, skip, start_recording, stop_recording
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording
 from _place import Place, mounts
 
 TOGETHER = 2 if GUEST else 5  # recordings that are killed at about the same time
@@ -160,10 +159,8 @@ def longest_waiter(path):
 
 def kill_at_random(path, delay):
     """Ends the recorder on the spot, some time after its file is there; returns for how many seconds it had been recording."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
-        ready.bind(f"\0clew-killed-{os.getpid()}-{os.path.basename(path)}")
-        environment = dict(os.environ, NOTIFY_SOCKET="@" + ready.getsockname()[1:].decode())
-        recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL, env=environment)
+    with ready_socket() as (ready, environment):
+        recording = subprocess.Popen([CLEW, "record", "-o", path], stderr=subprocess.DEVNULL, env=dict(os.environ, **environment))
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and not (os.path.exists(path) and os.path.getsize(path)):
             time.sleep(0.01)

@@ -21,7 +21,7 @@ import os
 import time
 
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
-from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
+from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
 from _place import Place
 from _rules import compare_rules
 
@@ -44,7 +44,6 @@ LOUD = [
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")),
 ]
 RUNS_PER_RECORDING = 5
-TRIES_ALONE = 2
 # By which factor amounts may be off in a guest where a workload measures them by a thread's own clock, which leaves interrupts out.
 LOOSE = {"spinners": 2.5, "quota": 1.3, "chain": 1.3, "twospan": 1.3}
 
@@ -236,7 +235,7 @@ def to_try_again(results, alone):
     not tried again.
     """
     wrong = [name for name in results.scores if results.wrong[name]]
-    if len(alone) >= TRIES_ALONE or len(wrong) > max(1, len(results.scores) // 8):
+    if len(alone) >= TRIES - 1 or len(wrong) > max(1, len(results.scores) // 8):
         return []
     return [name for name in wrong if not agreed(name, alone)]
 

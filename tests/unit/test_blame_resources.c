@@ -108,7 +108,7 @@ static void test_devices(void **state)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		clew_time expected[THREADS][THREADS] = {{0}}, from;
 		struct request requests[REQUESTS];
-		struct text text = {NULL};
+		struct text text = {};
 		unsigned mine = pick(&m, REQUESTS);
 
 		random_requests(&m, requests);
@@ -205,7 +205,7 @@ static void test_cpus(void **state)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		clew_time expected[THREADS][THREADS] = {{0}};
 		unsigned turns[CPUS][SLOTS];
-		struct text text = {NULL};
+		struct text text = {};
 
 		random_turns(&m, turns);
 		text_add(&text, "hierarchy processes cpus\n");

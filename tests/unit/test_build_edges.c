@@ -12,19 +12,24 @@ struct row {
 	int type; /* -1: nobody caused it */
 };
 
+/* 1 waits from 2000 on, 2 wakes it at 3000. */
+static void woken_by_other(struct synthetic *s, const struct clew_wait *wait, unsigned state, struct woken woken)
+{
+	woken.at = 3000;
+	woken.by = 2;
+	threads(s, 2);
+	SWITCH(s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = wait, .state = state);
+	comes(s, 3100, 0, 1, woken);
+}
+
 static void check_rows(const struct row *rows, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct synthetic s = {0};
-		struct woken woken = rows[i].woken;
 		const struct clew_sleep *sleep;
 		struct clew_trace *t;
 
-		woken.at = 3000;
-		woken.by = 2;
-		threads(&s, 2);
-		SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = &rows[i].wait, .state = rows[i].state);
-		comes(&s, 3100, 0, 1, woken);
+		woken_by_other(&s, &rows[i].wait, rows[i].state, rows[i].woken);
 		t = synthetic_trace(&s, 5000, 0);
 		assert_sane(t);
 		sleep = sleep_of(t, 1, 0);
@@ -137,6 +142,7 @@ static void one_of_several_futexes(void **state)
 		{{.operation = CLEW_FUTEX_WAKE_ONE}, CLEW_OBJECT_NONE},
 		{{.operation = CLEW_FUTEX_OTHER, .flags = CLEW_WAKE_PRIVATE}, CLEW_OBJECT_NONE},
 	};
+	const struct clew_wait wait = wait_in(SYS_futex_waitv);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -145,13 +151,9 @@ static void one_of_several_futexes(void **state)
 		const struct clew_sleep *sleep;
 		struct clew_trace *t;
 
-		woken.at = 3000;
-		woken.by = 2;
 		woken.object_kind = CLEW_OBJECT_FUTEX;
 		woken.object = 0x780;
-		threads(&s, 2);
-		sleeps(&s, 2000, 0, 1, wait_in(449));
-		comes(&s, 3100, 0, 1, woken);
+		woken_by_other(&s, &wait, 1, woken);
 		t = synthetic_trace(&s, 5000, 0);
 		sleep = sleep_of(t, 1, 0);
 		assert_int_equal(sleep->kind, CLEW_WAIT_FUTEX);

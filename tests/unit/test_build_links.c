@@ -12,7 +12,6 @@
 #define WRITES	  1u
 #define PREFLUSH  (1u << 18)
 #define FUNCTION  0xffffffff81000000ull
-#define KTHREAD	  CLEW_WAIT_FLAG_KTHREAD
 #define ADDRESS	  0x9000u
 #define COMPLETES ((struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS})
 

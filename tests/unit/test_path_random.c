@@ -151,7 +151,7 @@ static void test_work(void **state)
 		random_model(&m, &SHAPE);
 		assert_int_equal(clew_path_finder_new(&m.model, &finder), 0);
 		for (unsigned i = 0; i < 3; i++) {
-			struct clew_paths one = {NULL}, top = {NULL};
+			struct clew_paths one = {}, top = {};
 			int most, least;
 
 			if (!choose(&o))
@@ -268,7 +268,7 @@ static void test_greedy(void **state)
 		random_model(&m, &SHAPE);
 		assert_int_equal(clew_path_finder_new(&m.model, &finder), 0);
 		for (unsigned i = 0; i < 4; i++) {
-			struct clew_paths one = {NULL}, top = {NULL};
+			struct clew_paths one = {}, top = {};
 			bool any;
 
 			if (!choose(&o))
@@ -323,7 +323,7 @@ static void test_temporal(void **state)
 	m.seed = 987654321;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct clew_path_finder *finder;
-		struct clew_paths one = {NULL}, top = {NULL};
+		struct clew_paths one = {}, top = {};
 		clew_time known[MOST_ES];
 
 		random_model(&m, &SHAPE);

@@ -125,7 +125,7 @@ static void test_definitions(void **state)
 	(void)state;
 	m.seed = 20061;
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		struct clew_slack slack = {NULL};
+		struct clew_slack slack = {};
 		uint32_t from, to;
 		bool back[MOST_ES] = {false}, on[MOST_ES] = {false};
 		int r;
@@ -366,7 +366,7 @@ static void test_arguments(void **state)
 	static const struct random_shape shape = {.spans = 2, .es = 3};
 	static struct random_model m;
 	struct clew_position position = {0, 0};
-	struct clew_slack slack = {NULL};
+	struct clew_slack slack = {};
 
 	(void)state;
 	m.seed = 5;

@@ -86,16 +86,16 @@ WL_FINE struct disk disk_below(dev_t device, const char *told)
 
 WL_FINE void disk_map(struct disk_file *file)
 {
-	struct {
+	union {
 		struct fiemap head;
-		struct fiemap_extent extents[DISK_EXTENTS];
+		char room[sizeof(struct fiemap) + DISK_EXTENTS * sizeof(struct fiemap_extent)];
 	} map = {.head = {.fm_length = ~0ull, .fm_extent_count = DISK_EXTENTS}};
 
 	WL_CHECK(ioctl(file->fd, FS_IOC_FIEMAP, &map.head));
 	if (map.head.fm_mapped_extents >= DISK_EXTENTS)
 		wl_die("a file of %u extents", map.head.fm_mapped_extents);
 	file->extent_count = map.head.fm_mapped_extents;
-	memcpy(file->extents, map.extents, sizeof(map.extents));
+	memcpy(file->extents, map.head.fm_extents, file->extent_count * sizeof(file->extents[0]));
 }
 
 /* The sectors of a stretch of a file as JSON, [[first, count], ...]; returns how many stretches. */

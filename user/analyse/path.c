@@ -58,7 +58,7 @@ void clew_paths_done(struct clew_paths *paths)
 	for (size_t i = 0; i < paths->count; i++)
 		free(paths->paths[i].es);
 	free(paths->paths);
-	*paths = (struct clew_paths){NULL};
+	*paths = (struct clew_paths){};
 }
 
 static bool holds(const struct clew_model *model, const struct clew_position *position)
@@ -71,7 +71,7 @@ int clew_path_find(struct clew_path_finder *finder, const struct clew_position *
 		   const struct clew_path_options *options, struct clew_paths *ret_paths)
 {
 	struct clew_path_options wanted = *options;
-	struct clew_paths paths = {NULL};
+	struct clew_paths paths = {};
 	int r;
 
 	if (!holds(finder->model, from) || !holds(finder->model, to))

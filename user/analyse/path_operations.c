@@ -57,7 +57,7 @@ int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t
 	const struct clew_range *range = &model->spans[span].elementary;
 	struct clew_path_operation *operations = NULL;
 	uint32_t last = CLEW_NONE;
-	struct calls calls = {NULL};
+	struct calls calls = {};
 	uint64_t last_number = 0;
 	size_t count = 0;
 	int r = 0;

@@ -67,7 +67,7 @@ static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns, str
 static int index_again(struct clew_path_totals *totals)
 {
 	map_done(&totals->index);
-	totals->index = (struct map){NULL};
+	totals->index = (struct map){};
 	totals->sorted = false;
 	for (size_t i = 0; i < totals->count; i++) {
 		const struct clew_path_total *row = &totals->rows[i];

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NAME_MOST 128 /* of a handle's kind, with its end */
+
 /* The words of an announcement, in its own memory. */
 struct words {
 	const char *interface;
@@ -80,6 +82,16 @@ static int take_descriptor(struct clew_relations *relations, const char *interfa
 	return 0;
 }
 
+/* Whether the first `length` bytes of a word are the name of a kind of handle; that name. */
+static bool names_handle(const struct clew_layer *layer, const char *word, size_t length, char ret_name[NAME_MOST])
+{
+	if (length >= NAME_MOST)
+		return false;
+	memcpy(ret_name, word, length);
+	ret_name[length] = '\0';
+	return relate_is_handle(layer, ret_name);
+}
+
 /* Descriptors and then attributes of what begins. */
 static int take_words(struct clew_relations *relations, struct clew_activity *activity, const struct words *words,
 		      const struct clew_layer *layer, uint32_t process)
@@ -90,7 +102,7 @@ static int take_words(struct clew_relations *relations, struct clew_activity *ac
 	for (size_t i = 0; i < words->count; i++) {
 		const char *word = words->rest[i], *value = strchr(word, '=');
 		size_t length = value ? (size_t)(value++ - word) : 0;
-		char name[128];
+		char name[NAME_MOST];
 		int r = 0;
 
 		if (!length) {
@@ -103,8 +115,7 @@ static int take_words(struct clew_relations *relations, struct clew_activity *ac
 			r = attributes[attribute_count - 1].type ? 0 : -ENOMEM;
 		} else if (length == strlen("calls") && !memcmp(word, "calls", length)) {
 			activity->calls = value;
-		} else if (layer && length < sizeof(name) &&
-			   (memcpy(name, word, length), name[length] = '\0', relate_is_handle(layer, name))) {
+		} else if (layer && names_handle(layer, word, length, name)) {
 			const struct handle *handle = relate_find_handle(relations, process, layer->name, name, value);
 
 			for (uint32_t k = 0; handle && k < handle->count && count < RELATE_WORDS_MOST; k++)

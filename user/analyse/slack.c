@@ -251,5 +251,5 @@ int clew_slack_find(const struct clew_model *model, const struct clew_position *
 void clew_slack_done(struct clew_slack *slack)
 {
 	free(slack->rows);
-	*slack = (struct clew_slack){NULL};
+	*slack = (struct clew_slack){};
 }

@@ -65,7 +65,7 @@ static void choose_origins(enum clew_mode mode, const struct stitch_end *ends, s
 int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins, size_t origin_count,
 		const struct stitch_end *destinations, size_t destination_count)
 {
-	const struct stitch_end *chosen[CLEW_STITCH_MOST_TRACES] = {NULL};
+	const struct stitch_end *chosen[CLEW_STITCH_MOST_TRACES] = {};
 	unsigned traces = 0;
 	int r = 0;
 

@@ -293,7 +293,7 @@ static int add_end(struct whatif *w, const struct clew_position *position, bool 
 static int bind_positions(struct whatif *w, const struct statement *s, bool destination)
 {
 	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
-	struct clew_positions found = {NULL};
+	struct clew_positions found = {};
 	uint32_t spans = 0, before = CLEW_NONE;
 	size_t at = destination ? s->to_at : s->spans_at;
 	int r = clew_query_positions(destination ? s->to : s->spans, w->model, &options, &found);

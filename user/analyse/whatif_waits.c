@@ -73,7 +73,7 @@ static int type_wait(struct result *result, uint32_t es, uint32_t *queue)
 	bool on_cpu = cpus_uses(w, w->base.es[es].span);
 	struct new_wait wait = {.kind = CLEW_WAIT_UNKNOWN, .attributes = CLEW_NONE, .section = CLEW_NONE};
 	const struct section *section = NULL;
-	clew_time ready = at->start;
+	clew_time ready;
 	bool changes = false;
 
 	if (row != CLEW_NONE) {

@@ -2,421 +2,43 @@
 /*
  * Epochs of pages. See epoch.h.
  *
- * The pages of a file are kept in chunks of 64, and in a chunk those with equal
- * state in one segment: a file written in one go takes a segment a chunk. Segments
- * lie in order of place and do not overlap.
- *
  * A folio becomes dirty as a whole, of which the file system may write only what was
  * stored to. So of an epoch who wrote to the page counts, and who made the folio dirty
  * only where nobody is known to have written to it; and an epoch in which nobody wrote
  * to the page gives way to a later one in which somebody did.
  */
-#include <build/epoch.h>
+#include <build/epoch_chunk.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define CHUNK_BITS   6u
-#define CHUNK_PAGES  (1u << CHUNK_BITS)
-#define PAGE_BYTES   (1ull << EPOCH_PAGE_BITS)
 #define EPOCHS_MOST  (1u << 25)
 #define WRITERS_MOST 1048576u
 /* ns: from the moment at which a page counts as clean to the queueing of its bio. */
 #define PASS_NEAR 10000000ull
-/* Bytes of one event: more cannot happen in the time that one takes. */
-#define RANGE_MOST (1ull << 30)
 /* ns: a write to a clean page makes it dirty at once. */
 #define WRITE_NEAR 1000000000ull
 
-struct epoch {
-	uint64_t begin, told;		  /* of its becoming dirty */
-	uint64_t write_begin, write_told; /* of the latest write */
-	struct epoch *next;		  /* a later one of the page */
-	const struct flight *flight;	  /* that carries it; NULL: none yet */
-	uint32_t opener;
-	uint32_t set;	     /* who wrote to the page in it */
-	uint32_t set_before; /* the same without the latest write */
-	uint32_t writer;     /* whose that is */
-	uint32_t doubtful;   /* of set_before: of whose writes it is not known before `doubtful_told` that they were on this page */
-	uint64_t doubtful_told;
-	uint32_t later; /* who wrote to the page while it was carried */
-	bool opened;	/* it was seen to become dirty */
-	bool landed;	/* what carried it has arrived */
-	bool movable;	/* the latest write may turn out to be the next epoch's */
-	bool began;	/* the latest event, a write if there is one, began on this page: that moment is its own */
-};
-
-struct segment {
-	uint8_t first, end; /* pages in the chunk */
-	bool used;
-	uint32_t asker; /* who brought it into the page cache, 0 unknown */
-	uint64_t asked_at;
-	struct epoch *epochs; /* in order */
-};
-
-struct chunk {
-	uint64_t index;
-	uint32_t file;
-	uint16_t count, capacity;
-	struct segment *segments;
-};
-
-#define BLOCK_EPOCHS 1000u
-struct epoch_block {
-	struct epoch_block *next;
-	struct epoch epochs[BLOCK_EPOCHS];
-};
-
-/* ---- epochs ---- */
-
-static struct epoch *epoch_new(struct epoch_table *table)
-{
-	struct epoch *epoch = table->free_epochs;
-
-	if (!epoch) {
-		struct epoch_block *block = malloc(sizeof(*block));
-
-		if (!block)
-			return NULL;
-		table->memory += sizeof(*block);
-		block->next = table->blocks;
-		table->blocks = block;
-		for (unsigned i = 0; i < BLOCK_EPOCHS; i++) {
-			block->epochs[i].next = table->free_epochs;
-			table->free_epochs = &block->epochs[i];
-		}
-		epoch = table->free_epochs;
-	}
-	table->free_epochs = epoch->next;
-	table->epochs++;
-	*epoch = (struct epoch){0};
-	return epoch;
-}
-
-static void epoch_free(struct epoch_table *table, struct epoch *epoch)
-{
-	epoch->next = table->free_epochs;
-	table->free_epochs = epoch;
-	table->epochs--;
-}
-
-static int clone_epochs(struct epoch_table *table, const struct epoch *from, struct epoch **ret_epochs)
-{
-	struct epoch **place = ret_epochs;
-
-	*place = NULL;
-	for (; from; from = from->next) {
-		struct epoch *copy = epoch_new(table);
-
-		if (!copy)
-			return -ENOMEM;
-		*copy = *from;
-		copy->next = NULL;
-		*place = copy;
-		place = &copy->next;
-	}
-	return 0;
-}
-
-/* The first that no bio carries yet. */
-static struct epoch **first_open(struct segment *segment)
-{
-	struct epoch **place = &segment->epochs;
-
-	while (*place && (*place)->flight)
-		place = &(*place)->next;
-	return place;
-}
-
-static struct epoch *last_of(const struct segment *segment)
-{
-	struct epoch *epoch = segment->epochs;
-
-	while (epoch && epoch->next)
-		epoch = epoch->next;
-	return epoch;
-}
-
-static void remove_epoch(struct epoch_table *table, struct epoch **place)
-{
-	struct epoch *epoch = *place;
-
-	*place = epoch->next;
-	epoch_free(table, epoch);
-}
-
-/* ---- chunks and segments ---- */
-
-static int file_number(struct epoch_table *table, const struct file_range *range, bool make, uint32_t *ret_file)
-{
-	const uint64_t *known = map_get(&table->files, range->inode, range->device);
-	uint32_t file;
-
-	if (known || !make) {
-		*ret_file = known ? (uint32_t)*known : UINT32_MAX;
-		return 0;
-	}
-	file = table->free_file_count ? table->free_files[table->free_file_count - 1] : table->file_count;
-	if (file >= table->file_capacity) {
-		size_t capacity = table->file_capacity ? table->file_capacity * 2 : 256;
-		uint32_t *chunks = realloc(table->file_chunks, capacity * sizeof(*chunks));
-		uint64_t *taken;
-
-		if (!chunks)
-			return -ENOMEM;
-		table->file_chunks = chunks;
-		taken = realloc(table->file_taken, capacity * sizeof(*taken));
-		if (!taken)
-			return -ENOMEM;
-		table->file_taken = taken;
-		table->file_capacity = capacity;
-	}
-	if (map_set(&table->files, range->inode, range->device, file) < 0)
-		return -ENOMEM;
-	if (table->free_file_count)
-		table->free_file_count--;
-	else
-		table->file_count++;
-	table->file_chunks[file] = 0;
-	table->file_taken[file] = 0;
-	*ret_file = file;
-	return 0;
-}
-
-static void forget_file(struct epoch_table *table, const struct file_range *range, uint32_t file)
-{
-	if (table->free_file_count == table->free_file_capacity) {
-		uint32_t capacity = table->free_file_capacity ? table->free_file_capacity * 2 : 64;
-		uint32_t *files = realloc(table->free_files, capacity * sizeof(*files));
-
-		if (!files)
-			return; /* it stays, empty */
-		table->free_files = files;
-		table->free_file_capacity = capacity;
-	}
-	map_remove(&table->files, range->inode, range->device);
-	table->free_files[table->free_file_count++] = file;
-}
-
-static struct chunk *chunk_find(const struct epoch_table *table, uint32_t file, uint64_t index)
-{
-	const uint64_t *found = map_get(&table->chunks, index, file);
-
-	return found ? (struct chunk *)(uintptr_t)*found : NULL;
-}
-
-static struct chunk *chunk_get(struct epoch_table *table, uint32_t file, uint64_t index)
-{
-	struct chunk *chunk = chunk_find(table, file, index);
-
-	if (chunk)
-		return chunk;
-	chunk = calloc(1, sizeof(*chunk));
-	if (!chunk)
-		return NULL;
-	chunk->index = index;
-	chunk->file = file;
-	if (map_set(&table->chunks, index, file, (uintptr_t)chunk) < 0) {
-		free(chunk);
-		return NULL;
-	}
-	table->file_chunks[file]++;
-	table->memory += sizeof(*chunk);
-	return chunk;
-}
-
-static void chunk_free(struct epoch_table *table, struct chunk *chunk)
-{
-	for (unsigned i = 0; i < chunk->count; i++)
-		while (chunk->segments[i].epochs)
-			remove_epoch(table, &chunk->segments[i].epochs);
-	table->memory -= sizeof(*chunk) + chunk->capacity * sizeof(*chunk->segments);
-	free(chunk->segments);
-	free(chunk);
-}
-
-static struct segment *insert_segment(struct epoch_table *table, struct chunk *chunk, unsigned at)
-{
-	if (chunk->count == chunk->capacity) {
-		uint16_t capacity = chunk->capacity ? chunk->capacity * 2 : 1;
-		struct segment *segments = realloc(chunk->segments, capacity * sizeof(*segments));
-
-		if (!segments)
-			return NULL;
-		table->memory += (capacity - chunk->capacity) * sizeof(*segments);
-		chunk->segments = segments;
-		chunk->capacity = capacity;
-	}
-	memmove(&chunk->segments[at + 1], &chunk->segments[at], (chunk->count - at) * sizeof(*chunk->segments));
-	chunk->count++;
-	chunk->segments[at] = (struct segment){0};
-	return &chunk->segments[at];
-}
-
-/* No segment lies on both sides of `page` any more. */
-static int cut(struct epoch_table *table, struct chunk *chunk, unsigned page)
-{
-	for (unsigned i = 0; i < chunk->count; i++) {
-		struct segment *part = &chunk->segments[i], *rest;
-
-		if (part->end <= page)
-			continue;
-		if (part->first >= page)
-			return 0;
-		rest = insert_segment(table, chunk, i + 1);
-		if (!rest)
-			return -ENOMEM;
-		part = &chunk->segments[i];
-		*rest = *part;
-		part->end = rest->first = (uint8_t)page;
-		return clone_epochs(table, part->epochs, &rest->epochs);
-	}
-	return 0;
-}
-
-/* Every page from `first` up to `end` is in a segment. */
-static int fill(struct epoch_table *table, struct chunk *chunk, unsigned first, unsigned end)
-{
-	for (unsigned i = 0; first < end; i++) {
-		struct segment *next = i < chunk->count ? &chunk->segments[i] : NULL;
-
-		if (next && next->end <= first)
-			continue;
-		if (!next || next->first > first) {
-			unsigned to = next && next->first < end ? next->first : end;
-			struct segment *segment = insert_segment(table, chunk, i);
-
-			if (!segment)
-				return -ENOMEM;
-			segment->first = (uint8_t)first;
-			segment->end = (uint8_t)to;
-			first = to;
-		} else {
-			first = next->end;
-		}
-	}
-	return 0;
-}
-
-static void drop_empty(struct epoch_table *table, const struct file_range *range, struct chunk *chunk)
-{
-	unsigned kept = 0;
-	uint32_t file = chunk->file;
-
-	for (unsigned i = 0; i < chunk->count; i++)
-		if (chunk->segments[i].epochs || (chunk->segments[i].asker && !chunk->segments[i].used))
-			chunk->segments[kept++] = chunk->segments[i];
-	chunk->count = (uint16_t)kept;
-	if (kept)
-		return;
-	map_remove(&table->chunks, chunk->index, file);
-	chunk_free(table, chunk);
-	if (--table->file_chunks[file] == 0)
-		forget_file(table, range, file);
-}
-
-/* What is done to the segments of a range. */
-struct visit {
-	const struct file_range *range;
-	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit);
-	bool make;  /* segments where there are none */
-	bool parts; /* the range's first page from the others, where something is on its way */
-	uint32_t task;
-	uint64_t begin, told;
-	uint64_t taken;	  /* when pages of the file last went on their way */
-	uint64_t written; /* when the task last began to write to any file */
-	uint64_t landed;  /* UINT64_MAX: not in the capture */
-	const struct flight *flight;
-	void *callback, *context;
-};
-
-/* The page behind the last; no more than can be true. */
-static uint64_t page_end(const struct file_range *range)
-{
-	uint64_t bytes = range->bytes < RANGE_MOST ? range->bytes : RANGE_MOST;
-
-	if (range->bytes == 0 || range->offset > UINT64_MAX - 2 * RANGE_MOST)
-		return 0;
-	return (range->offset + bytes + PAGE_BYTES - 1) >> EPOCH_PAGE_BITS;
-}
-
-/* Something of the segment is on its way. */
-static bool is_flying(const struct segment *segment)
-{
-	for (const struct epoch *epoch = segment->epochs; epoch; epoch = epoch->next)
-		if (epoch->flight && !epoch->landed)
-			return true;
-	return false;
-}
-
-static int part_first(struct epoch_table *table, struct chunk *chunk, unsigned first)
-{
-	for (unsigned i = 0; i < chunk->count; i++)
-		if (chunk->segments[i].first == first)
-			return is_flying(&chunk->segments[i]) ? cut(table, chunk, first + 1) : 0;
-	return 0;
-}
+/* ---- what happens to pages ---- */
 
 /* Whether a segment is the page on which the event began. */
-static bool begins_on(const struct segment *segment, uint64_t offset, const struct visit *visit)
+static bool begins_on(const struct segment *segment, uint64_t offset, const struct epoch_visit *visit)
 {
 	return segment->end - segment->first == 1 && offset >> EPOCH_PAGE_BITS == visit->range->offset >> EPOCH_PAGE_BITS;
 }
-
-static int visit_range(struct epoch_table *table, struct visit *visit)
-{
-	uint64_t page = visit->range->offset >> EPOCH_PAGE_BITS;
-	uint64_t end = page_end(visit->range);
-	uint32_t file;
-	int r;
-
-	if (end <= page)
-		return 0;
-	r = file_number(table, visit->range, visit->make, &file);
-	while (r >= 0 && file != UINT32_MAX && page < end) {
-		uint64_t index = page >> CHUNK_BITS, chunk_end = (index + 1) << CHUNK_BITS, to = end < chunk_end ? end : chunk_end;
-		unsigned first = page & (CHUNK_PAGES - 1), last = (unsigned)(to - (index << CHUNK_BITS));
-		struct chunk *chunk = visit->make ? chunk_get(table, file, index) : chunk_find(table, file, index);
-
-		page = to;
-		if (!chunk) {
-			if (visit->make)
-				return -ENOMEM;
-			continue;
-		}
-		r = cut(table, chunk, first);
-		if (r >= 0)
-			r = cut(table, chunk, last);
-		if (r >= 0 && visit->make)
-			r = fill(table, chunk, first, last);
-		if (r >= 0 && visit->parts && first == (visit->range->offset >> EPOCH_PAGE_BITS) - (index << CHUNK_BITS))
-			r = part_first(table, chunk, first);
-		for (unsigned i = 0; i < chunk->count && r >= 0; i++)
-			if (chunk->segments[i].first >= first && chunk->segments[i].end <= last)
-				r = visit->segment(table, &chunk->segments[i],
-						   ((index << CHUNK_BITS) + chunk->segments[i].first) << EPOCH_PAGE_BITS, visit);
-		drop_empty(table, visit->range, chunk);
-		if (r >= 0 && page < end)
-			r = file_number(table, visit->range, visit->make, &file);
-	}
-	return r;
-}
-
-/* ---- what happens to pages ---- */
 
 /*
  * Whether a write that was taken for an epoch's was what made the page dirty anew: if it
  * may have happened so late, and the task has not written elsewhere since.
  */
-static bool moves_write(const struct epoch *from, const struct visit *visit)
+static bool moves_write(const struct epoch *from, const struct epoch_visit *visit)
 {
 	return from && from->movable && from->writer == visit->task && from->write_told >= visit->begin &&
 	       from->write_begin >= visit->written;
 }
 
-static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
-	struct epoch *last = last_of(segment), **open = first_open(segment), *epoch;
+	struct epoch *last = epoch_last(segment), **open = epoch_first_open(segment), *epoch;
 	uint32_t set = 0;
 	bool wrote;
 
@@ -441,7 +63,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	}
 	/* Nobody wrote to the page in the two before: the older one is over. */
 	if (*open && (*open)->next && !(*open)->set && !(*open)->next->set)
-		remove_epoch(table, open);
+		epoch_remove(table, open);
 	epoch = epoch_new(table);
 	if (!epoch)
 		return -ENOMEM;
@@ -455,14 +77,14 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		.opened = true,
 		.began = begins_on(segment, offset, visit),
 	};
-	last = last_of(segment);
+	last = epoch_last(segment);
 	*(last ? &last->next : &segment->epochs) = epoch;
 	segment->used = true;
 	return 0;
 }
 
 /* Before another write becomes the latest: when it is known that the one before was on this page. */
-static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const struct visit *visit)
+static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const struct epoch_visit *visit)
 {
 	if (epoch->doubtful_told <= visit->begin)
 		epoch->doubtful = 0;
@@ -474,9 +96,9 @@ static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const stru
 	return epoch->doubtful == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
-	struct epoch *last = last_of(segment);
+	struct epoch *last = epoch_last(segment);
 	uint32_t set;
 
 	if (!last || last->flight) {
@@ -503,33 +125,33 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
-static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
-	struct epoch **open = first_open(segment);
+	struct epoch **open = epoch_first_open(segment);
 	epoch_unused unused = (epoch_unused)visit->callback;
 	uint32_t asker = segment->used ? 0 : segment->asker;
 
 	while (*open)
-		remove_epoch(table, open);
+		epoch_remove(table, open);
 	segment->asker = 0;
 	if (!asker || !unused)
 		return 0;
 	return unused(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
 }
 
-static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
 	(void)table;
 	(void)offset;
 	(void)visit;
-	for (struct epoch *epoch = *first_open(segment); epoch; epoch = epoch->next) {
+	for (struct epoch *epoch = *epoch_first_open(segment); epoch; epoch = epoch->next) {
 		epoch->set = epoch->set_before = epoch->doubtful = 0;
 		epoch->movable = false;
 	}
 	return 0;
 }
 
-static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
 	(void)table;
 	(void)offset;
@@ -539,7 +161,7 @@ static int ask_segment(struct epoch_table *table, struct segment *segment, uint6
 	return 0;
 }
 
-static int use_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int use_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
 	epoch_used used = (epoch_used)visit->callback;
 
@@ -556,13 +178,13 @@ static int use_segment(struct epoch_table *table, struct segment *segment, uint6
  * The oldest one goes; but one in which nobody wrote to the page, of a folio that was
  * written without it, is over if there is a later one.
  */
-static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
-	struct epoch **open = first_open(segment), *epoch;
+	struct epoch **open = epoch_first_open(segment), *epoch;
 
 	(void)offset;
 	while (*open && !(*open)->set && (*open)->next && ((*open)->next->set || (*open)->next->begin + PASS_NEAR < visit->begin))
-		remove_epoch(table, open);
+		epoch_remove(table, open);
 	if (*open) {
 		(*open)->flight = visit->flight;
 		return 0;
@@ -585,19 +207,19 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own)
 {
-	struct visit visit = {
+	struct epoch_visit visit = {
 		.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
 	const uint64_t *written = map_get(&table->written, task, 0);
 
 	visit.written = own ? UINT64_MAX : written ? *written : 0;
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
 {
-	struct visit visit = {
+	struct epoch_visit visit = {
 		.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
 	uint32_t file;
 
@@ -605,51 +227,51 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 		epoch_forget(table);
 	if (!map_get(&table->hooked, range->device, 0) && map_set(&table->hooked, range->device, 0, 1) < 0)
 		return -ENOMEM;
-	if (file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
 		visit.taken = table->file_taken[file];
 	if (table->written.count >= WRITERS_MOST)
 		map_done(&table->written);
 	if (map_set(&table->written, task, 0, begin) < 0)
 		return -ENOMEM;
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context)
 {
-	struct visit visit = {.range = range, .segment = drop_segment, .callback = (void *)unused, .context = context};
+	struct epoch_visit visit = {.range = range, .segment = drop_segment, .callback = (void *)unused, .context = context};
 
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_clear(struct epoch_table *table, const struct file_range *range)
 {
-	struct visit visit = {.range = range, .segment = clear_segment};
+	struct epoch_visit visit = {.range = range, .segment = clear_segment};
 
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t at)
 {
-	struct visit visit = {.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
+	struct epoch_visit visit = {.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
 
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used, void *context)
 {
-	struct visit visit = {.range = range, .segment = use_segment, .callback = (void *)used, .context = context};
+	struct epoch_visit visit = {.range = range, .segment = use_segment, .callback = (void *)used, .context = context};
 
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at)
 {
-	struct visit visit = {.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
+	struct epoch_visit visit = {.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
 	uint32_t file;
 
-	if (file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
 		table->file_taken[file] = at;
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 /* ---- what is found of them ---- */
@@ -673,7 +295,7 @@ static struct epoch **carried_by(struct segment *segment, const struct flight *f
  * one it is known only once it was told, and a page that was written after the landing
  * has nothing in it of that.
  */
-static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch, const struct visit *visit, bool hooked)
+static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch, const struct epoch_visit *visit, bool hooked)
 {
 	const bool written = epoch->writer != 0;
 	const bool sure = epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
@@ -692,7 +314,7 @@ static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 }
 
 /* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
-static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct visit *visit)
+static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
 {
 	struct epoch *epoch = *carried_by(segment, visit->flight);
 	bool hooked = map_get(&table->hooked, visit->range->device, 0);
@@ -712,9 +334,9 @@ static int land_segment(struct epoch_table *table, struct segment *segment, uint
 
 int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at)
 {
-	struct visit visit = {.range = range, .segment = land_segment, .flight = flight, .landed = at};
+	struct epoch_visit visit = {.range = range, .segment = land_segment, .flight = flight, .landed = at};
 
-	return visit_range(table, &visit);
+	return epoch_visit_range(table, &visit);
 }
 
 static int find_in_segment(struct epoch_table *table, struct segment *segment, const struct flight *flight, bool over,
@@ -731,7 +353,7 @@ static int find_in_segment(struct epoch_table *table, struct segment *segment, c
 		return -ENOMEM;
 	finding->later = finding->known ? (*place)->later : 0;
 	if (over)
-		remove_epoch(table, place);
+		epoch_remove(table, place);
 	return 0;
 }
 
@@ -755,7 +377,7 @@ static int join(struct epoch_finding *whole, const struct epoch_finding *next, e
 int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,
 		 void *context)
 {
-	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = page_end(range), range_end = range->offset + range->bytes;
+	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = epoch_page_end(range), range_end = range->offset + range->bytes;
 	struct epoch_finding whole = {0};
 	int r = 0;
 
@@ -764,11 +386,11 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 		struct chunk *chunk = NULL;
 		uint32_t file;
 
-		r = file_number(table, range, false, &file);
+		r = epoch_file_number(table, range, false, &file);
 		if (r >= 0 && file != UINT32_MAX)
-			chunk = chunk_find(table, file, index);
+			chunk = epoch_chunk_find(table, file, index);
 		to = end < to ? end : to;
-		if (chunk && over && (cut(table, chunk, page - base) < 0 || cut(table, chunk, to - base) < 0))
+		if (chunk && over && (epoch_chunk_cut(table, chunk, page - base) < 0 || epoch_chunk_cut(table, chunk, to - base) < 0))
 			return -ENOMEM;
 		for (unsigned i = 0; page < to && r >= 0;) {
 			struct segment *segment = chunk && i < chunk->count ? &chunk->segments[i] : NULL;
@@ -797,7 +419,7 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 			page = until;
 		}
 		if (chunk && over)
-			drop_empty(table, range, chunk);
+			epoch_chunk_drop_empty(table, range, chunk);
 	}
 	return r >= 0 && whole.bytes ? found(context, &whole) : r;
 }
@@ -833,34 +455,15 @@ int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *
 	return r;
 }
 
-static void forget_chunks(struct epoch_table *table)
-{
-	for (size_t i = 0; i < table->chunks.capacity; i++)
-		if (table->chunks.slots[i].used)
-			chunk_free(table, (struct chunk *)(uintptr_t)table->chunks.slots[i].value);
-	map_done(&table->chunks);
-	map_done(&table->files);
-	table->file_count = table->free_file_count = 0;
-}
-
 void epoch_forget(struct epoch_table *table)
 {
 	table->given_up += table->epochs;
-	forget_chunks(table);
+	epoch_chunks_forget(table);
 }
 
 void epoch_done(struct epoch_table *table)
 {
-	forget_chunks(table);
-	while (table->blocks) {
-		struct epoch_block *block = table->blocks;
-
-		table->blocks = block->next;
-		free(block);
-	}
-	free(table->free_files);
-	free(table->file_chunks);
-	free(table->file_taken);
+	epoch_chunks_done(table);
 	free(table->sets);
 	map_done(&table->hooked);
 	map_done(&table->written);

@@ -418,9 +418,9 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 	return 0;
 }
 
-static int send_edge_of(struct clew_builder *builder, const struct clew_sleep *sleep)
+struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep)
 {
-	struct clew_edge edge = {
+	return (struct clew_edge){
 		.from_at = sleep->from_at,
 		.to_at = sleep->end,
 		.from = sleep->from,
@@ -435,6 +435,11 @@ static int send_edge_of(struct clew_builder *builder, const struct clew_sleep *s
 		.link_count = sleep->link_count,
 		.and_count = sleep->and_count,
 	};
+}
+
+static int send_edge_of(struct clew_builder *builder, const struct clew_sleep *sleep)
+{
+	struct clew_edge edge = clew_edge_of_sleep(sleep);
 
 	return sleep->edge_type < 0 ? 0 : build_send_edge(builder, &edge);
 }

@@ -489,12 +489,37 @@ static uint8_t step_of(const struct clew_block_request *block)
 	return block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
 }
 
+static void key_request(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_block_request *block,
+			struct cause_key *key)
+{
+	const struct clew_trace_request *below = request_of(trace, segment->below);
+
+	key->object_kind = CLEW_OBJECT_REQUEST;
+	key->device = block->device;
+	key->object = block->inode;
+	key->by = block->file_device;
+	key->call = block->operation & 0xff;
+	key->end = block->bytes == 0;
+	key->step = step_of(block);
+	key->done_below = is_done_below(trace, segment);
+	if (below) {
+		key->below_device = below->block.device;
+		key->below_flush = below->block.bytes == 0;
+		key->below_operation = below->block.operation & 0xff;
+		key->below_step = step_of(&below->block);
+		key->below_file_device = below->block.file_device;
+		key->below = below->block.inode;
+		clew_request_writers(trace, segment->below->number, key->below_writers,
+				     sizeof(key->below_writers) / sizeof(key->below_writers[0]));
+	}
+	clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
+}
+
 static void make_key(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
 		     struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = awaiting_sleep(trace, segment);
-	const struct clew_trace_request *request = request_of(trace, segment->link), *below = request_of(trace, segment->below);
-	const struct clew_block_request *block = request ? &request->block : NULL;
+	const struct clew_trace_request *request = request_of(trace, segment->link);
 	const struct clew_sleep *sleep = segment->sleep;
 	struct clew_piece piece;
 
@@ -529,26 +554,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->object = segment->spin->lock;
 		key->device = segment->spin->type;
 		key->by = segment->spin->holder;
-	} else if (block) {
-		key->object_kind = CLEW_OBJECT_REQUEST;
-		key->device = block->device;
-		key->object = block->inode;
-		key->by = block->file_device;
-		key->call = block->operation & 0xff;
-		key->end = block->bytes == 0;
-		key->step = step_of(block);
-		key->done_below = is_done_below(trace, segment);
-		if (below) {
-			key->below_device = below->block.device;
-			key->below_flush = below->block.bytes == 0;
-			key->below_operation = below->block.operation & 0xff;
-			key->below_step = step_of(&below->block);
-			key->below_file_device = below->block.file_device;
-			key->below = below->block.inode;
-			clew_request_writers(trace, segment->below->number, key->below_writers,
-					     sizeof(key->below_writers) / sizeof(key->below_writers[0]));
-		}
-		clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
+	} else if (request) {
+		key_request(trace, segment, &request->block, key);
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;
 		key->object = segment->link->number;

@@ -35,10 +35,7 @@ static void print_json(const struct clew_model *model, const struct clew_problem
 		clew_json_string(&json, "kind", problems[i].kind);
 		clew_json_string(&json, "severity", severity(&problems[i]));
 		clew_json_span(&json, "span", model, problems[i].span);
-		if (problems[i].es == CLEW_NONE)
-			clew_json_null(&json, "es");
-		else
-			clew_json_unsigned(&json, "es", problems[i].es);
+		clew_json_known(&json, "es", problems[i].es, CLEW_NONE);
 		clew_json_string(&json, "message", problems[i].message);
 		clew_json_object_end(&json);
 	}

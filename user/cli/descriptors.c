@@ -79,10 +79,7 @@ void clew_json_call(struct clew_json *json, const struct clew_relations *relatio
 	clew_json_string(json, "interface", lower->interface);
 	clew_json_string(json, "operation", lower->operation);
 	clew_json_unsigned(json, "begin", lower->begin);
-	if (lower->end == CLEW_TIME_OPEN)
-		clew_json_null(json, "end");
-	else
-		clew_json_unsigned(json, "end", lower->end);
+	clew_json_known(json, "end", lower->end, CLEW_TIME_OPEN);
 	clew_json_string(json, "from_interface", upper->interface);
 	clew_json_string(json, "from_operation", upper->operation);
 	clew_json_object_end(json);

@@ -269,7 +269,7 @@ static void json_event(struct clew_json *json, const struct answer *answer, cons
 		const struct clew_block_request *block = &requests[event->extent->request].block;
 
 		clew_json_string(json, "what", "request");
-		clew_json_unsigned(json, "end", block->completed);
+		clew_json_known(json, "end", block->completed, 0);
 		clew_json_unsigned(json, "offset", event->extent->offset);
 		clew_json_unsigned(json, "bytes", event->extent->bytes);
 		clew_json_task_fields(json, answer->trace, block->submitter, event->at);
@@ -280,7 +280,7 @@ static void json_event(struct clew_json *json, const struct answer *answer, cons
 	}
 	case CLEW_IO_WAIT:
 		clew_json_string(json, "what", "wait");
-		clew_json_unsigned(json, "end", event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace) : event->sleep->end);
+		clew_json_known(json, "end", event->sleep->end, CLEW_TIME_OPEN);
 		clew_json_task_fields(json, answer->trace, event->sleep->task, event->at);
 		clew_json_string(json, "kind", clew_wait_kind_name(event->sleep->kind));
 		break;

@@ -127,6 +127,14 @@ void clew_json_null(struct clew_json *json, const char *key)
 	clew_json_string(json, key, NULL);
 }
 
+void clew_json_known(struct clew_json *json, const char *key, uint64_t value, uint64_t unknown)
+{
+	if (value == unknown)
+		clew_json_null(json, key);
+	else
+		clew_json_unsigned(json, key, value);
+}
+
 void clew_json_end(struct clew_json *json)
 {
 	putc('\n', json->out);

@@ -31,6 +31,8 @@ void clew_json_signed(struct clew_json *json, const char *key, int64_t value);
 void clew_json_number(struct clew_json *json, const char *key, double value); /* not finite: null */
 void clew_json_bool(struct clew_json *json, const char *key, bool value);
 void clew_json_null(struct clew_json *json, const char *key);
+/* A number; null where it is `unknown`. */
+void clew_json_known(struct clew_json *json, const char *key, uint64_t value, uint64_t unknown);
 
 /* Ends the document with a line feed. */
 void clew_json_end(struct clew_json *json);

@@ -57,10 +57,7 @@ static void json_link(struct clew_json *json, const struct clew_trace *trace, co
 		clew_json_object_of(json, "object", trace, &object, sleep);
 		break;
 	}
-	if (link->at)
-		clew_json_unsigned(json, "at", link->at);
-	else
-		clew_json_null(json, "at");
+	clew_json_known(json, "at", link->at, 0);
 	clew_json_task_fields(json, trace, link->task, link->at);
 	if (link->kind == CLEW_LINK_WORK) {
 		clew_json_unsigned(json, "begun", link->begin);

@@ -533,10 +533,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace, 
 		break;
 	case CLEW_OBJECT_TIMERFD:
 	case CLEW_OBJECT_TIMER:
-		if (it->expires)
-			clew_json_unsigned(json, "expires", it->expires);
-		else
-			clew_json_null(json, "expires");
+		clew_json_known(json, "expires", it->expires, 0);
 		clew_json_string(json, "function", it->function);
 		break;
 	case CLEW_OBJECT_LOCK:

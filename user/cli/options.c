@@ -180,9 +180,9 @@ void clew_options_print(FILE *out, const struct clew_option *options)
 		n += snprintf(left + n, sizeof(left) - n, "--%s", option->name);
 		if (option->argument)
 			snprintf(left + n, sizeof(left) - n, " %s", option->argument);
-		fprintf(out, "  %-24s %s\n", left, option->help);
+		fprintf(out, "  %-26s  %s\n", left, option->help);
 	}
-	fprintf(out, "  %-24s %s\n", "-h, --help", "this text");
+	fprintf(out, "  %-26s  %s\n", "-h, --help", "this text");
 }
 
 int clew_take_flag(const struct clew_option *option, const char *argument, void *value)

@@ -138,7 +138,7 @@ static int find(struct answer *answer, const struct clew_position *from, const s
 		.all_origins = answer->values->all_origins,
 		.top = answer->values->top.value,
 	};
-	struct clew_paths paths = {NULL};
+	struct clew_paths paths = {};
 	int r = clew_path_find(answer->finder, from, to, &options, &paths), status = 0;
 
 	if (r == -ENOENT && span != CLEW_NONE) {

@@ -184,18 +184,19 @@ static uint64_t now_ns(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-static int record_until_end(struct clew_recorder *recorder, struct session *session, const struct record_values *values)
+/* Until a signal, the end of the command or of the duration; or the file's error, which the stop tells. */
+static void record_until_end(struct clew_recorder *recorder, struct session *session, const struct record_values *values)
 {
 	uint64_t start = now_ns(), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
-	int error = 0;
 
-	while (!error && wait_a_tick(session)) {
+	while (wait_a_tick(session)) {
 		uint64_t elapsed = now_ns() - start;
 
 		if (values->duration && elapsed >= values->duration)
 			break;
-		error = clew_recorder_tick(recorder);
+		if (clew_recorder_tick(recorder))
+			break;
 		if (terminal && elapsed - shown > 500000000) {
 			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ", values->output, elapsed / 1e9);
 			shown = elapsed;
@@ -203,7 +204,6 @@ static int record_until_end(struct clew_recorder *recorder, struct session *sess
 	}
 	if (terminal && shown)
 		fputs("\r\033[K", stderr);
-	return error;
 }
 
 static void print_summary(const struct record_values *values, const struct clew_recorder_summary *summary)

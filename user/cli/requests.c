@@ -88,14 +88,6 @@ static bool is_write(const struct clew_block_request *block)
 	return !strcmp(clew_request_operation_name(block->operation, block->bytes), "write");
 }
 
-static void json_moment(struct clew_json *json, const char *key, uint64_t at)
-{
-	if (at)
-		clew_json_unsigned(json, key, at);
-	else
-		clew_json_null(json, key);
-}
-
 static void describe_request(const struct listing *listing, const struct clew_trace_request *request, struct clew_description *description)
 {
 	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests)};
@@ -117,9 +109,9 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_sector(json, block);
 	clew_json_unsigned(json, "bytes", block->bytes);
 	clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
-	json_moment(json, "queued", block->queued);
-	json_moment(json, "issued", block->issued);
-	json_moment(json, "completed", block->completed);
+	clew_json_known(json, "queued", block->queued, 0);
+	clew_json_known(json, "issued", block->issued, 0);
+	clew_json_known(json, "completed", block->completed, 0);
 	if (request->end_lost)
 		clew_json_bool(json, "end_lost", true);
 	clew_json_object(json, "submitter");

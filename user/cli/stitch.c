@@ -347,7 +347,7 @@ static int stitch(struct question *question, const struct clew_model *const *mod
 
 static int load_and_stitch(struct question *question)
 {
-	struct clew_model *models[CLEW_STITCH_MOST_TRACES] = {NULL};
+	struct clew_model *models[CLEW_STITCH_MOST_TRACES] = {};
 	uint32_t streams = 0;
 	int status = 0;
 

@@ -101,10 +101,7 @@ static void json_wait(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_object(json, NULL);
 	clew_json_task_fields(json, trace, sleep->task, sleep->start);
 	clew_json_unsigned(json, "start", sleep->start);
-	if (sleep->end == CLEW_TIME_OPEN)
-		clew_json_null(json, "end");
-	else
-		clew_json_unsigned(json, "end", sleep->end);
+	clew_json_known(json, "end", sleep->end, CLEW_TIME_OPEN);
 	clew_json_string(json, "kind", clew_wait_kind_name(sleep->kind));
 	clew_json_string(json, "call", clew_call_name(sleep->call));
 	clew_json_unsigned(json, "call_id", sleep->call_id);

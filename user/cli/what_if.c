@@ -377,10 +377,7 @@ static void print_json(const struct question *question, const struct clew_model 
 	json_range(&json, "before", result->before_start, result->before_end);
 	json_range(&json, "after", result->after_start, result->after_end);
 	clew_json_unsigned(&json, "backward_edges", result->backward_edges);
-	if (result->cpus)
-		clew_json_unsigned(&json, "cpus", result->cpus);
-	else
-		clew_json_null(&json, "cpus");
+	clew_json_known(&json, "cpus", result->cpus, 0);
 	clew_json_unsigned(&json, "lock_waits", result->lock_waits);
 	clew_json_unsigned(&json, "requests", result->requests);
 	clew_json_array(&json, "statements");

@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <model/capture_back.h>
 
-static bool take_numbers(const char *at, uint64_t *numbers, size_t count)
+/* How many there are, `most` at most. */
+static size_t take_numbers(const char *at, uint64_t *numbers, size_t most)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!at || !scan_value_number(&at, &numbers[i]))
-			return false;
-	return true;
+	size_t count = 0;
+
+	while (at && count < most && scan_value_number(&at, &numbers[count]))
+		count++;
+	return count;
 }
 
 static int take_below(struct back *back, const char *at, uint32_t number)
@@ -31,6 +33,7 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	const char *file = values->of[CAPTURE_FILE];
 	struct clew_block_request block = {.number = number, .sector = UINT64_MAX};
 	uint64_t bytes = 0, operation = 0, times[4];
+	size_t count;
 	int r = 0;
 
 	if (!device || !scan_value_device(&device, &block.device))
@@ -43,11 +46,12 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		r = back_number(back, "operation_code", values->of[CAPTURE_OPERATION_CODE], &operation);
 	if (r < 0)
 		return r;
-	if (take_numbers(values->of[CAPTURE_SINCE], times, 3)) {
+	count = take_numbers(values->of[CAPTURE_SINCE], times, 4);
+	if (count >= 3) {
 		block.queued = times[0];
 		block.issued = times[1];
 		block.completed = times[2];
-		if (take_numbers(values->of[CAPTURE_SINCE], times, 4))
+		if (count == 4)
 			block.reused = times[3];
 	} else {
 		const struct clew_range *range = &model->spans[span].elementary;
@@ -57,7 +61,7 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		block.completed = (uint64_t)model->spans[span].end;
 	}
 	if (file) {
-		if (!scan_value_device(&file, &block.file_device) || !take_numbers(file, times, 2))
+		if (!scan_value_device(&file, &block.file_device) || take_numbers(file, times, 2) < 2)
 			return back_fail(back, "file=%.40s: this is no device, inode and page", values->of[CAPTURE_FILE]);
 		block.inode = times[0];
 		block.index = times[1];

@@ -227,13 +227,71 @@ static int type_of(struct conversion *conversion, unsigned type, uint32_t *ret_t
 	return r;
 }
 
+/* What groups of edges become. */
+static int add_groups(struct conversion *conversion, const struct edges *edges, size_t *ret_origins)
+{
+	struct vector *out = &conversion->dependencies;
+	uint32_t type, span, task;
+	size_t origins = 0;
+	uint64_t at;
+	int r = 0;
+
+	for (size_t group = 0; group < edges->group_count && r == 0; group++) {
+		const struct clew_edge *edge = first_of(edges, group);
+		uint32_t count = 0;
+
+		conversion->dependency_edge[group] = edges->order[edges->begin[group]];
+		for (unsigned i = 0; origin_of(conversion, edge, i, &span, &at, &task); i++)
+			count += span != CLEW_NONE;
+		r = type_of(conversion, edge->type, &type);
+		((struct clew_dependency *)out->data)[out->count++] = (struct clew_dependency){
+			.type = type & 0xffffff,
+			.mode = count > 1 ? CLEW_MODE_AND : CLEW_MODE_SINGLE,
+			.attributes = CLEW_NONE,
+			.origins = {(uint32_t)origins, count},
+			.destinations = {edges->begin[group], edges->begin[group + 1] - edges->begin[group]},
+		};
+		origins += count;
+		if (origins > CLEW_NONE / 2)
+			return -E2BIG;
+	}
+	*ret_origins = origins;
+	return r;
+}
+
+/* One from one to one. */
+static void add_single(struct conversion *conversion, uint32_t type, size_t origin, size_t destination)
+{
+	struct vector *out = &conversion->dependencies;
+
+	((struct clew_dependency *)out->data)[out->count++] = (struct clew_dependency){
+		.type = type & 0xffffff,
+		.attributes = CLEW_NONE,
+		.origins = {(uint32_t)origin, 1},
+		.destinations = {(uint32_t)destination, 1},
+	};
+}
+
+/* Which dependency ended each sleep, and what of it only a mark tells. */
+static void note_sleeps(struct conversion *conversion, const struct edges *edges)
+{
+	for (size_t group = 0; group < edges->group_count; group++)
+		for (uint32_t i = edges->begin[group]; i < edges->begin[group + 1]; i++) {
+			uint32_t sleep = conversion->trace->edge_sleeps[edges->order[i]];
+
+			if (sleep == CLEW_NONE)
+				continue;
+			conversion->sleep_dependency[sleep] = (uint32_t)group;
+			((uint8_t *)conversion->told_by_mark.data)[group] |= !ends_a_gap(conversion, sleep);
+		}
+}
+
 static int make_dependencies(struct conversion *conversion, const struct edges *edges)
 {
 	struct vector *out = &conversion->dependencies;
-	size_t submissions, further, origins = 0;
-	uint32_t type, span, task;
-	uint64_t at;
-	int r = 0;
+	size_t submissions, further, origins;
+	uint32_t type = 0;
+	int r;
 
 	for (size_t i = 0; i < conversion->request_count; i++)
 		conversion->submission_count += has_submitter(&conversion->requests[i]);
@@ -246,62 +304,22 @@ static int make_dependencies(struct conversion *conversion, const struct edges *
 	    vector_reserve(&conversion->told_by_mark, edges->group_count) < 0 ||
 	    vector_reserve(&conversion->triggers, edges->group_count + further) < 0)
 		return -ENOMEM;
-	for (size_t group = 0; group < edges->group_count && r == 0; group++) {
-		const struct clew_edge *edge = first_of(edges, group);
-		struct clew_dependency *dependency = (struct clew_dependency *)out->data + out->count++;
-		uint32_t count = 0;
-
-		conversion->dependency_edge[group] = edges->order[edges->begin[group]];
-		for (unsigned i = 0; origin_of(conversion, edge, i, &span, &at, &task); i++)
-			count += span != CLEW_NONE;
-		r = type_of(conversion, edge->type, &type);
-		*dependency = (struct clew_dependency){
-			.type = type & 0xffffff,
-			.mode = count > 1 ? CLEW_MODE_AND : CLEW_MODE_SINGLE,
-			.attributes = CLEW_NONE,
-			.origins = {(uint32_t)origins, count},
-			.destinations = {edges->begin[group], edges->begin[group + 1] - edges->begin[group]},
-		};
-		origins += count;
-		if (origins > CLEW_NONE / 2)
-			return -E2BIG;
-	}
+	r = add_groups(conversion, edges, &origins);
 	if (submissions && r == 0)
 		r = type_of(conversion, CLEW_EDGE_REQUEST, &type);
-	for (size_t i = 0; i < submissions && r == 0; i++) {
-		struct clew_dependency *dependency = (struct clew_dependency *)out->data + out->count++;
-
-		*dependency = (struct clew_dependency){
-			.type = type & 0xffffff,
-			.attributes = CLEW_NONE,
-			.origins = {(uint32_t)(origins + i), 1},
-			.destinations = {(uint32_t)(edges->count + i), 1},
-		};
-	}
-	for (size_t i = 0; i < conversion->call_count && r == 0; i++) {
-		struct clew_dependency *dependency = (struct clew_dependency *)out->data + out->count++;
-
-		*dependency = (struct clew_dependency){
-			.type = conversion->calls[i].is_return ? CLEW_DEPENDENCY_RETURN : CLEW_DEPENDENCY_CALL,
-			.attributes = CLEW_NONE,
-			.origins = {(uint32_t)(origins + submissions + i), 1},
-			.destinations = {(uint32_t)(edges->count + submissions + i), 1},
-		};
-	}
-	if (r < 0 || vector_reserve(&conversion->origins, origins + further) < 0)
-		return r < 0 ? r : -ENOMEM;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < submissions; i++)
+		add_single(conversion, type, origins + i, edges->count + i);
+	for (size_t i = 0; i < conversion->call_count; i++)
+		add_single(conversion, conversion->calls[i].is_return ? CLEW_DEPENDENCY_RETURN : CLEW_DEPENDENCY_CALL,
+			   origins + submissions + i, edges->count + submissions + i);
+	if (vector_reserve(&conversion->origins, origins + further) < 0)
+		return -ENOMEM;
 	conversion->triggers.count = out->count;
 	conversion->origins.count = origins + further;
 	conversion->destinations.count = edges->count + further;
-	for (size_t group = 0; group < edges->group_count; group++)
-		for (uint32_t i = edges->begin[group]; i < edges->begin[group + 1]; i++) {
-			uint32_t sleep = conversion->trace->edge_sleeps[edges->order[i]];
-
-			if (sleep == CLEW_NONE)
-				continue;
-			conversion->sleep_dependency[sleep] = (uint32_t)group;
-			((uint8_t *)conversion->told_by_mark.data)[group] |= !ends_a_gap(conversion, sleep);
-		}
+	note_sleeps(conversion, edges);
 	return 0;
 }
 

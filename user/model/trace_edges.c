@@ -16,21 +16,7 @@ static void copy_comm(char *to, const char *name)
 
 static struct clew_edge edge_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct clew_edge edge = {
-		.from_at = sleep->from_at,
-		.to_at = sleep->end,
-		.from = sleep->from,
-		.to = sleep->task,
-		.type = (uint8_t)sleep->edge_type,
-		.evidence = sleep->edge_evidence,
-		.context = sleep->context,
-		.operation = sleep->operation,
-		.ends_sleep = true,
-		.object = sleep->object,
-		.links = sleep->links,
-		.link_count = sleep->link_count,
-		.and_count = sleep->and_count,
-	};
+	struct clew_edge edge = clew_edge_of_sleep(sleep);
 
 	copy_comm(edge.from_comm, clew_trace_comm_at(trace, edge.from, edge.from_at));
 	copy_comm(edge.to_comm, clew_trace_comm_at(trace, edge.to, edge.to_at));

@@ -71,13 +71,10 @@ static uint16_t cpu_after(const struct clew_trace *trace, const struct trace_tas
 {
 	const struct clew_run *run;
 
-	for (index++; index < task->pieces.count; index++) {
-		if (task->pieces.data[index] >> PIECE_SHIFT != PIECE_RUN)
-			break;
-		run = run_of(trace, task->pieces.data[index]);
-		return run->start == at ? run->cpu : UINT16_MAX;
-	}
-	return UINT16_MAX;
+	if (index + 1 >= task->pieces.count || task->pieces.data[index + 1] >> PIECE_SHIFT != PIECE_RUN)
+		return UINT16_MAX;
+	run = run_of(trace, task->pieces.data[index + 1]);
+	return run->start == at ? run->cpu : UINT16_MAX;
 }
 
 static bool run_queue_piece(const struct clew_trace *trace, const struct trace_task *task, uint32_t index, uint64_t start,

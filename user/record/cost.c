@@ -7,7 +7,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -47,32 +46,21 @@ static void read_program(int descriptor, uint64_t *ret_time, uint64_t *ret_count
 	}
 }
 
-void clew_cost_open(struct clew_recorder *recorder)
+void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *object)
 {
-	static const struct {
-		const char *program;
-		int kind;
-	} kinds[] = {
-		{"clew_sched_switch", CLEW_KIND_SWITCH},     {"clew_sched_waking", CLEW_KIND_WAKE},
-		{"clew_task_newtask", CLEW_KIND_FORK},	     {"clew_sched_process_exec", CLEW_KIND_EXEC},
-		{"clew_sched_process_exit", CLEW_KIND_EXIT}, {"clew_task_rename", CLEW_KIND_RENAME},
-	};
 	struct cost_sampler *cost = &recorder->cost;
 	struct bpf_program *program;
 
-	cost->stats = -1;
-	bpf_object__for_each_program(program, recorder->bpf->obj)
+	bpf_object__for_each_program(program, object)
 	{
-		struct program_cost *row = &cost->programs[cost->program_count];
+		const struct program_kind *kind = clew_program_kind(bpf_program__name(program));
 
 		if (bpf_program__fd(program) < 0 || cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
 			continue;
-		row->descriptor = bpf_program__fd(program);
-		row->kind = -1;
-		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-			if (!strcmp(bpf_program__name(program), kinds[i].program))
-				row->kind = kinds[i].kind;
-		cost->program_count++;
+		cost->programs[cost->program_count++] = (struct program_cost){
+			.descriptor = bpf_program__fd(program),
+			.kind = kind->once ? (int)kind->kind : -1,
+		};
 	}
 }
 
@@ -86,8 +74,6 @@ static void end_sample(struct cost_sampler *cost, uint64_t now)
 		row->time += time - row->start_time;
 		row->count += count - row->start_count;
 	}
-	close(cost->stats);
-	cost->stats = -1;
 	cost->sampled_ns += now - cost->begun;
 	cost->any = true;
 }
@@ -96,18 +82,20 @@ void clew_cost_tick(struct clew_recorder *recorder, uint64_t now)
 {
 	struct cost_sampler *cost = &recorder->cost;
 	struct timespec length = {.tv_nsec = SAMPLE_LENGTH};
+	int statistics;
 
 	if (now < cost->next)
 		return;
 	cost->next = now + SAMPLE_PERIOD;
-	cost->stats = bpf_enable_stats(BPF_STATS_RUN_TIME);
-	if (cost->stats < 0)
+	statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (statistics < 0)
 		return;
 	for (unsigned i = 0; i < cost->program_count; i++)
 		read_program(cost->programs[i].descriptor, &cost->programs[i].start_time, &cost->programs[i].start_count);
 	cost->begun = clew_now();
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
 	end_sample(cost, clew_now());
+	close(statistics);
 }
 
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost)

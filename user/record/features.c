@@ -143,7 +143,7 @@ static int try_fentry(const struct btf *btf)
 	return id;
 }
 
-/* A program of eight instructions that exits with 0 by the 32-bit entry, written for a 64-bit process. */
+/* Whether the kernel has the 32-bit entry: one without it kills the child that calls getpid there. */
 static bool try_compat(void)
 {
 	int status = -1;
@@ -153,7 +153,6 @@ static bool try_compat(void)
 #ifdef __x86_64__
 		long result;
 
-		/* getpid by the 32-bit entry: a kernel without it kills us. */
 		asm volatile("int $0x80" : "=a"(result) : "a"(20) : "memory", "r8", "r9", "r10", "r11");
 		_exit(result > 0 ? 0 : 1);
 #else
@@ -195,6 +194,16 @@ static int try_one(struct clew_bpf *all, const char *name)
 	return error;
 }
 
+/* The same of several programs, of which one is enough. */
+static int try_any(struct clew_bpf *all, const char *const *names, size_t count)
+{
+	int error = -ENOENT;
+
+	for (size_t i = 0; error && i < count; i++)
+		error = try_one(all, names[i]);
+	return error;
+}
+
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
 	struct table table = {.features = ret_features};
@@ -221,14 +230,10 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "all tasks", "base", clew_kernel_shows_all_tasks(),
 	    "in a PID namespace of its own: start clew in the machine's (nsenter -t 1 -p, docker --pid=host)",
 	    "tasks from before the start that are not in this namespace, and what they do");
-	error = -ENOENT;
-	for (size_t i = 0; error && i < sizeof(throttle_programs) / sizeof(throttle_programs[0]); i++)
-		error = privileged && btf ? try_one(all, throttle_programs[i]) : -EPERM;
+	error = privileged && btf ? try_any(all, throttle_programs, sizeof(throttle_programs) / sizeof(throttle_programs[0])) : -EPERM;
 	add(&table, "throttled writers", "base", !error, privileged && btf ? reason_of(error) : no,
 	    "that a writer sleeps because too much is dirty");
-	error = -ENOENT;
-	for (size_t i = 0; error && i < sizeof(ring_programs) / sizeof(ring_programs[0]); i++)
-		error = privileged && btf ? try_one(all, ring_programs[i]) : -EPERM;
+	error = privileged && btf ? try_any(all, ring_programs, sizeof(ring_programs) / sizeof(ring_programs[0])) : -EPERM;
 	add(&table, "io_uring", "base", !error, privileged && btf ? reason_of(error) : no, "who submitted what a wait for a ring was for");
 	clew_bpf__destroy(all);
 	add(&table, "compressed btrfs files", "base",

@@ -10,6 +10,7 @@
 
 #include "recorder.h"
 
+struct bpf_object;
 struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
@@ -48,7 +49,6 @@ struct drain {
 
 /* Sampled run time of the programs. */
 struct cost_sampler {
-	int stats;	/* descriptor that keeps statistics on, -1 */
 	uint64_t begun; /* ns, of the sample under way */
 	uint64_t next;
 	uint64_t sampled_ns; /* wall time that samples covered */
@@ -126,8 +126,8 @@ int clew_disks_read(struct clew_recorder *recorder, uint64_t time);
 int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
 int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
 
-/* cost.c */
-void clew_cost_open(struct clew_recorder *recorder);
+/* cost.c. Add: the programs of an object that is loaded, between two ticks. */
+void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *object);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
 
@@ -141,6 +141,14 @@ void clew_stores_close(struct clew_recorder *recorder);
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
 void clew_modules_tick(struct clew_recorder *recorder);
 void clew_modules_close(struct clew_recorder *recorder);
+
+/* kinds.c: of which kind of record a program of that name is; what is in no row is about wakes */
+struct program_kind {
+	const char *start; /* of its name */
+	unsigned kind;
+	bool once; /* it runs once for each that is seen */
+};
+const struct program_kind *clew_program_kind(const char *name);
 
 /* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of them) */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);

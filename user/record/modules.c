@@ -77,6 +77,7 @@ void clew_modules_open(struct clew_recorder *recorder, bool page_cache)
 
 void clew_modules_tick(struct clew_recorder *recorder)
 {
+	struct clew_bpf *bpf;
 	unsigned now;
 
 	if (recorder->modules == ~0u || recorder->more_count == sizeof(recorder->more) / sizeof(recorder->more[0]))
@@ -85,9 +86,11 @@ void clew_modules_tick(struct clew_recorder *recorder)
 	if (now == recorder->modules)
 		return;
 	recorder->modules = now;
-	recorder->more[recorder->more_count] = load_more(recorder);
-	if (recorder->more[recorder->more_count])
-		recorder->more_count++;
+	bpf = load_more(recorder);
+	if (!bpf)
+		return;
+	recorder->more[recorder->more_count++] = bpf;
+	clew_cost_add(recorder, bpf->obj);
 }
 
 void clew_modules_close(struct clew_recorder *recorder)

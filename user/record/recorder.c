@@ -257,7 +257,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 		goto fail;
 	clew_stores_open(recorder);
 	clew_modules_open(recorder, !strcmp(recorder->page_cache, "on"));
-	clew_cost_open(recorder);
+	clew_cost_add(recorder, recorder->bpf->obj);
 	*ret_recorder = recorder;
 	return 0;
 

@@ -431,10 +431,43 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 	return r;
 }
 
+/* What all kinds have, of this kind's rows: into its records, and where its columns refer to it. NULL: no records. */
+static int share_common(struct store_decoder *decoder, uint8_t *records, size_t stride, size_t count)
+{
+	const struct store_kind *common = &decoder->schema->kinds[0];
+	struct store_work *work = &decoder->work;
+	int r = 0;
+
+	for (unsigned i = 0; i < common->count && r == 0; i++) {
+		const struct store_column *column = &common->columns[i];
+
+		if (column->referenced)
+			r = store_work_array(work, &work->common[i]);
+		if (r < 0 || (!column->referenced && !(records && column->known)))
+			continue;
+		for (size_t j = 0; j < count; j++)
+			work->values[j] = decoder->common[i][decoder->positions[j]];
+		if (column->referenced)
+			memcpy(work->common[i], work->values, count * sizeof(uint64_t));
+		if (records && column->known)
+			scatter(records + column->offset, stride, work->identity, work->values, count, column->member_size);
+	}
+	return r;
+}
+
+/* Keeps a column's values for the kinds whose columns go by its latest one. */
+static void follow(struct store_decoder *decoder, const struct store_column *column, size_t count)
+{
+	struct followed *followed = &decoder->followed[column->followed - 1];
+
+	memcpy(followed->positions, decoder->positions, count * sizeof(*followed->positions));
+	memcpy(followed->values, decoder->work.values, count * sizeof(*followed->values));
+	followed->rows = count;
+}
+
 static int decode_kind(struct store_decoder *decoder, const struct store_chunk_header *header, const struct store_kind *kind, size_t count,
 		       struct place *place, struct store_rows *rows)
 {
-	const struct store_kind *common = &decoder->schema->kinds[0];
 	struct store_work *work = &decoder->work;
 	uint8_t *records = kind->known ? rows->of[kind->id].records : NULL;
 	size_t stride = kind->stride, found = 0;
@@ -453,21 +486,7 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 
 	store_work_begin(work);
 	memset(work->left, 0, count * sizeof(*work->left));
-	for (unsigned i = 0; i < common->count && r == 0; i++) {
-		const struct store_column *column = &common->columns[i];
-
-		if (column->referenced)
-			r = store_work_array(work, &work->common[i]);
-		if (r < 0 || (!column->referenced && !(records && column->known)))
-			continue;
-		for (size_t j = 0; j < count; j++)
-			work->values[j] = decoder->common[i][decoder->positions[j]];
-		if (column->referenced)
-			memcpy(work->common[i], work->values, count * sizeof(uint64_t));
-		if (records && column->known)
-			scatter(records + column->offset, stride, work->identity, work->values, count, column->member_size);
-	}
-
+	r = share_common(decoder, records, stride, count);
 	for (unsigned i = 0; i < kind->count && r == 0; i++) {
 		const struct store_column *column = &kind->columns[i];
 		struct store_job job = {
@@ -499,13 +518,8 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 				scatter_pulled(records, stride, &job, work->values);
 			else if (r == 0 && ours)
 				scatter(records + column->offset, stride, job.present, work->values, job.count, column->member_size);
-			if (r == 0 && column->followed) {
-				struct followed *followed = &decoder->followed[column->followed - 1];
-
-				memcpy(followed->positions, decoder->positions, count * sizeof(*followed->positions));
-				memcpy(followed->values, work->values, count * sizeof(*followed->values));
-				followed->rows = count;
-			}
+			if (r == 0 && column->followed)
+				follow(decoder, column, count);
 		}
 	}
 	/* Lengths without what they are the lengths of. */
