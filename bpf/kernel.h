@@ -328,6 +328,12 @@ struct epitem {
 	struct epoll_filefd ffd;
 };
 
+struct pipe_inode_info {
+	unsigned int head;
+	unsigned int tail;
+	unsigned int max_usage;
+};
+
 struct eventpoll {
 	struct list_head rdllist;
 };

@@ -30,6 +30,7 @@
 #define CALL_RECVFROM	   45
 #define CALL_RECVMSG	   47
 #define CALL_EXIT_GROUP	   231
+#define CALL_TEE	   276
 #define CALL_RECVMMSG	   299
 
 #define GLIBC_MUTEX_ROBUST 0x10
@@ -411,6 +412,31 @@ static __always_inline void classify_futex_any(struct clew_wait *wait, struct gl
 	}
 }
 
+static __always_inline __s32 spliced_to(const struct call *call)
+{
+	return call->number == CALL_TEE ? call->argument[1] : call->argument[2];
+}
+
+static __always_inline struct pipe_inode_info *pipe_behind(__u64 task_address, __s32 descriptor)
+{
+	struct file *file = (struct file *)find_file(task_address, descriptor);
+
+	if (!file || (READ(file, f_inode, i_mode) & S_IFMT) != S_IFIFO)
+		return NULL;
+	return (struct pipe_inode_info *)READ_NUMBER(file, private_data);
+}
+
+/* One end of a splice is a pipe: who sleeps there waits for what the pipe lacks, data or room, or else for the other end. */
+__noinline int awaits_input(__u64 task_address, __s32 from, __s32 to)
+{
+	struct pipe_inode_info *pipe = pipe_behind(task_address, from);
+
+	if (pipe)
+		return READ(pipe, head) == READ(pipe, tail);
+	pipe = pipe_behind(task_address, to);
+	return pipe && READ(pipe, head) - READ(pipe, tail) < READ(pipe, max_usage);
+}
+
 /* What the call alone tells: no memory of the task is read here. */
 static __always_inline __u8 describe_call(struct task_struct *task, __u32 state, const struct call *call, struct clew_wait *wait)
 {
@@ -459,8 +485,9 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		if (unlikely(wait->flags & CLEW_WAIT_FLAG_IOWAIT) && call->number == CALL_SENDFILE)
 			wait->descriptor = call->argument[1];
 		break;
-	case CLEW_CALL_DESCRIPTOR2:
-		wait->descriptor = wait->flags & CLEW_WAIT_FLAG_IOWAIT ? call->argument[0] : call->argument[2];
+	case CLEW_CALL_SPLICE:
+		wait->descriptor =
+			awaits_input(number_of(task), call->argument[0], spliced_to(call)) ? call->argument[0] : spliced_to(call);
 		break;
 	}
 	return class;
@@ -620,7 +647,7 @@ static __always_inline __u16 call_after(const struct clew_wait *wait)
 static __always_inline void remember_wait(struct clew_task_state *state, const struct clew_wait *wait, __u8 class)
 {
 	state->call_after = call_after(wait);
-	if (class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_DESCRIPTOR2 && class != CLEW_CALL_EPOLL)
+	if (class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_SPLICE && class != CLEW_CALL_EPOLL)
 		state->wait = *wait;
 }
 

@@ -117,7 +117,7 @@ static __always_inline __u64 file_of_call(struct task_struct *task, const struct
 
 	if (class == CLEW_CALL_DESCRIPTOR)
 		return find_file(number_of(task), call->argument[0]);
-	return class == CLEW_CALL_DESCRIPTOR2 ? find_file(number_of(task), call->argument[2]) : 0;
+	return class == CLEW_CALL_SPLICE ? find_file(number_of(task), spliced_to(call)) : 0;
 }
 
 /* An instance may itself be watched by one: then what is ready there, if that is one thing, for others may have been before. */
@@ -297,7 +297,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 
 			read_call(sleeper, &sleeper_call);
 			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, may_be_taken, state);
-		} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_DESCRIPTOR2)) {
+		} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
 			if (unlikely(!state->slept))
 				stamp_taken(taken_in(file_of_call(sleeper, &sleeper_call)), state, sleeper_call.number);
 			else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))

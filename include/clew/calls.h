@@ -9,15 +9,15 @@
 #define CLEW_CALL_COUNT 512
 
 enum clew_call_class {
-	CLEW_CALL_PLAIN = 0,	   /* nothing to look up */
-	CLEW_CALL_DESCRIPTOR = 1,  /* argument 0 is a descriptor */
-	CLEW_CALL_DESCRIPTOR2 = 2, /* argument 2 is the one written to (splice) */
-	CLEW_CALL_PATH = 3,	   /* argument 0 is a path */
-	CLEW_CALL_PATH_AT = 4,	   /* argument 1 is a path */
-	CLEW_CALL_CHILD = 5,	   /* argument 0 is a pid */
-	CLEW_CALL_CHILD_ID = 6,	   /* arguments 0 and 1 are waitid's */
-	CLEW_CALL_CLONE = 7,	   /* argument 0 has flags */
-	CLEW_CALL_CLONE3 = 8,	   /* argument 0 points to flags */
+	CLEW_CALL_PLAIN = 0,	  /* nothing to look up */
+	CLEW_CALL_DESCRIPTOR = 1, /* argument 0 is a descriptor */
+	CLEW_CALL_SPLICE = 2,	  /* argument 0 is read from, another one written to */
+	CLEW_CALL_PATH = 3,	  /* argument 0 is a path */
+	CLEW_CALL_PATH_AT = 4,	  /* argument 1 is a path */
+	CLEW_CALL_CHILD = 5,	  /* argument 0 is a pid */
+	CLEW_CALL_CHILD_ID = 6,	  /* arguments 0 and 1 are waitid's */
+	CLEW_CALL_CLONE = 7,	  /* argument 0 has flags */
+	CLEW_CALL_CLONE3 = 8,	  /* argument 0 points to flags */
 	CLEW_CALL_VFORK = 9,
 	CLEW_CALL_IPC = 10,	/* argument 0 is a System V identifier */
 	CLEW_CALL_RESTART = 11, /* restart_syscall: the call before goes on */

@@ -56,6 +56,7 @@ CASES = [
     ("devices", "why", ["why", "--tid", "70"]),
     ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
     ("slices", "why", ["why", "--tid", "70"]),
+    ("crowd", "why", ["why", "--tid", "70"]),
     ("swap", "waits", ["waits"]),
     ("swap", "requests", ["requests"]),
     ("swap", "why", ["why", "--tid", "70"]),

@@ -11,7 +11,7 @@ import sys
 from _live import GUEST, PATIENCE, answer, finish, ok, scratch, start_recording, stop_recording
 
 BEGIN = """
-import ctypes, os, select, struct, sys, threading, time
+import ctypes, fcntl, os, select, socket, struct, sys, threading, time
 library = ctypes.CDLL(None, use_errno=True)
 def name(text):
     library.prctl(15, text.encode(), 0, 0, 0)
@@ -56,6 +56,34 @@ for end in ends:
 outer.register(inner.fileno(), select.EPOLLIN)
 print(os.fstat(ends[1][0]).st_ino)
 sleeper(lambda: outer.poll(), lambda: os.write(ends[1][1], b"x"))
+"""
+
+# Of what is moved between two ends, the sleeper waits for the one that is not ready: empty, or full.
+SPLICE = """
+splice, tee = 275, 276
+def pipe(full=False):
+    ends = os.pipe()
+    if full:
+        os.write(ends[1], bytes(fcntl.fcntl(ends[1], 1031, 4096)))
+    return ends
+def move(number, source, to):
+    call(number, *((source, 0, to, 0) if number == splice else (source, to)), 4096, 0)
+near, far = socket.socketpair()
+null = os.open("/dev/null", os.O_WRONLY)
+ready, idle, full = pipe(), pipe(), pipe(full=True)
+os.write(ready[1], b"x")
+number, source, to, awaited, wake = {
+    "pipe to device": lambda: (splice, idle[0], null, idle[0], lambda: os.write(idle[1], b"x")),
+    "pipe to socket": lambda: (splice, idle[0], near.fileno(), idle[0], lambda: os.write(idle[1], b"x")),
+    "socket to pipe": lambda: (splice, near.fileno(), idle[1], near.fileno(), lambda: far.send(b"x")),
+    "socket to full pipe": lambda: (splice, near.fileno(), full[1], full[1], lambda: os.read(full[0], 4096)),
+    "tee of empty pipe": lambda: (tee, idle[0], ready[1], idle[0], lambda: os.write(idle[1], b"x")),
+    "tee to full pipe": lambda: (tee, ready[0], full[1], full[1], lambda: os.read(full[0], 4096)),
+}[sys.argv[2]]()
+if sys.argv[2] == "socket to full pipe":
+    far.send(b"x")
+print(os.fstat(awaited).st_ino)
+sleeper(lambda: move(number, source, to), wake)
 """
 
 CHILD = """
@@ -132,7 +160,15 @@ def check_pollers():
     check("poll of a pidfd", "exit", "child", CHILD)
 
 
+def check_splices():
+    for what in ("pipe to device", "pipe to socket", "socket to pipe", "socket to full pipe", "tee of empty pipe", "tee to full pipe"):
+        inode, wait = check(what, "socket" if what == "socket to pipe" else "pipe", "waker", SPLICE, what)
+        if wait:
+            ok(str((wait["object"] or {}).get("ino")) == inode, f"{what}: the end that was not ready", f"{wait['object']}, not {inode}")
+
+
 check_futexes()
 check_pollers()
+check_splices()
 check("going on under a tracer", "wake", "waker", TRACED)
 finish()

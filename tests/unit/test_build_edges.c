@@ -166,6 +166,32 @@ static void one_of_several_futexes(void **state)
 	}
 }
 
+/* A page of the buffer is missing in a write, or its task is stopped there: neither has to do with the pipe. */
+static void not_for_what_the_call_is_on(void **state)
+{
+	const struct {
+		unsigned flags, state, kind;
+	} rows[] = {{CLEW_WAIT_FLAG_FAULT, 2, CLEW_WAIT_FAULT}, {0, 4, CLEW_WAIT_STOPPED}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct synthetic s = {0};
+		struct clew_wait wait = wait_on(SYS_write, CLEW_OBJECT_PIPE, 5);
+		struct clew_trace *t;
+
+		wait.flags |= rows[i].flags;
+		threads(&s, 2);
+		SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = &wait, .state = rows[i].state);
+		comes(&s, 3100, 0, 1, (struct woken){.at = 3000, .by = 2});
+		t = synthetic_trace(&s, 5000, 0);
+		assert_int_equal(sleep_of(t, 1, 0)->kind, rows[i].kind);
+		assert_int_equal(sleep_of(t, 1, 0)->object.kind, CLEW_OBJECT_NONE);
+		assert_int_equal(edge_to(t, 1, 0)->object.kind, CLEW_OBJECT_NONE);
+		clew_trace_free(t);
+		synthetic_done(&s);
+	}
+}
+
 static void what_made_a_poller_ready(void **state)
 {
 	struct synthetic s = {0};
@@ -312,6 +338,7 @@ int main(void)
 		cmocka_unit_test(pollers),
 		cmocka_unit_test(futexes),
 		cmocka_unit_test(one_of_several_futexes),
+		cmocka_unit_test(not_for_what_the_call_is_on),
 		cmocka_unit_test(what_made_a_poller_ready),
 		cmocka_unit_test(one_release_several_destinations),
 		cmocka_unit_test(one_write_several_pollers),

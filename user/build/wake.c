@@ -498,9 +498,12 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	r = explain_end(builder, task, &sleep, wait, wake);
 	if (r < 0)
 		return r;
-	/* A sleep's object is its timer, and a function's name is all that some others have. */
-	if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 && sleep.links[0].kind == CLEW_LINK_TIMER &&
-	    (sleep.object.kind == CLEW_OBJECT_NONE || sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
+	if (sleep.kind == CLEW_WAIT_FAULT || sleep.kind == CLEW_WAIT_STOPPED) {
+		/* It came in the middle of a call: what that is on has nothing to do with it. */
+		sleep.object = (struct clew_object){.descriptor = -1};
+	} else if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 && sleep.links[0].kind == CLEW_LINK_TIMER &&
+		   (sleep.object.kind == CLEW_OBJECT_NONE || sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
+		/* A sleep's object is its timer, and a function's name is all that some others have. */
 		sleep.object.kind = CLEW_OBJECT_TIMER;
 		sleep.object.number = sleep.links[0].number;
 	} else if (wait->reason == CLEW_REASON_FUNCTION && sleep.object.kind == CLEW_OBJECT_NONE) {

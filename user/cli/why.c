@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "beside.h"
+#include "by_program.h"
 #include "called.h"
 #include "causes.h"
 #include "commands.h"
@@ -191,9 +192,36 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 	clew_json_object_end(json);
 }
 
+static void json_program_share(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
+			       const struct clew_program_share *share)
+{
+	const struct clew_segment *longest = share->longest;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out) {
+		clew_print_program_share(out, trace, why, share);
+		fclose(out);
+	}
+	clew_json_object(json, NULL);
+	clew_json_unsigned(json, "ns", share->ns);
+	clew_json_string(json, "text", text);
+	clew_json_number(json, "share", (double)share->ns / (double)(why->to - why->from));
+	clew_json_string(json, "kind", clew_wait_kind_name(longest->kind));
+	clew_json_string(json, "comm", clew_trace_comm_at(trace, longest->task, longest->end - 1));
+	clew_json_unsigned(json, "tasks", share->tasks);
+	clew_json_string(json, "by", share->by ? clew_trace_comm_at(trace, longest->by, longest->start) : NULL);
+	clew_json_unsigned(json, "by_tasks", share->by);
+	clew_json_unsigned(json, "segments", share->segments);
+	clew_json_object_end(json);
+	free(text);
+}
+
 /* The fields of one why in the object that is open. */
 static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-		     const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count)
+		     const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count,
+		     const struct clew_program_share *shares, size_t share_count)
 {
 	clew_json_unsigned(json, "from", why->from);
 	clew_json_unsigned(json, "to", why->to);
@@ -208,6 +236,10 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 	for (size_t i = 0; i < cause_count; i++)
 		json_cause(json, trace, why, &causes[i]);
 	clew_json_array_end(json);
+	clew_json_array(json, "programs");
+	for (size_t i = 0; i < share_count; i++)
+		json_program_share(json, trace, why, &shares[i]);
+	clew_json_array_end(json);
 	clew_json_truth(json, trace, why->from, why->to);
 }
 
@@ -215,28 +247,29 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations, const struct why_values *values, uint32_t task,
 		   uint64_t from, uint64_t to, struct clew_json *json)
 {
+	struct clew_program_share *shares = NULL;
 	struct clew_why_cause *causes = NULL;
-	size_t cause_count = 0;
-	struct clew_why why;
+	size_t cause_count = 0, share_count = 0;
+	struct clew_why why = {};
 	int r = clew_why_explain(trace, relations, task, from, to, &why);
 
-	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
-	r = clew_causes_make(trace, relations, &why, &causes, &cause_count);
+	if (r >= 0)
+		r = clew_causes_make(trace, relations, &why, &causes, &cause_count);
+	if (r >= 0)
+		r = clew_by_program_make(trace, &why, &shares, &share_count);
 	if (r < 0) {
-		clew_why_done(&why);
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
-	}
-	if (json) {
+		clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+	} else if (json) {
 		clew_json_object(json, NULL);
-		json_why(json, trace, relations, &why, causes, cause_count);
+		json_why(json, trace, relations, &why, causes, cause_count, shares, share_count);
 		clew_json_object_end(json);
 	} else {
-		clew_why_print(trace, relations, &why, causes, cause_count, values->all);
+		clew_why_print(trace, relations, &why, causes, cause_count, shares, share_count, values->all);
 	}
 	clew_causes_free(causes, cause_count);
+	free(shares);
 	clew_why_done(&why);
-	return 0;
+	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }
 
 static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations, struct why_values *values, uint64_t from,

@@ -20,6 +20,8 @@
 #include "text.h"
 
 #define MOST_CAUSES 12
+#define MOST_SHARES 8 /* of programs, told where the causes shown leave out more than .. */
+#define LEFT_OUT    4 /* one part in so many of the time */
 #define MOST_LINES  60
 #define MOST_BUSY   3 /* of those that had the CPU meanwhile */
 
@@ -79,19 +81,53 @@ static void print_kinds(const struct clew_why *why)
 	putchar('\n');
 }
 
-static void print_causes(const struct clew_why *why, const struct clew_why_cause *causes, size_t count, bool all)
+static void print_part(const struct clew_why *why, uint64_t ns)
+{
+	printf("  %5.1f %%  %9s  ", percent(ns, why->to - why->from), CLEW_DURATION(ns));
+}
+
+/* Where many causes are small: what they come to, program by program. */
+static void print_programs(const struct clew_trace *trace, const struct clew_why *why, const struct clew_program_share *shares,
+			   size_t count)
+{
+	size_t shown = count <= MOST_SHARES ? count : MOST_SHARES;
+	uint64_t rest = 0;
+
+	puts("\nWhere the time went, by program (others are those it waited for):");
+	for (size_t i = 0; i < shown; i++) {
+		print_part(why, shares[i].ns);
+		clew_print_program_share(stdout, trace, why, &shares[i]);
+		putchar('\n');
+	}
+	for (size_t i = shown; i < count; i++)
+		rest += shares[i].ns;
+	if (shown < count) {
+		print_part(why, rest);
+		printf("%zu more\n", count - shown);
+	}
+}
+
+static void print_causes(const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes, size_t count,
+			 const struct clew_program_share *shares, size_t share_count, bool all)
 {
 	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
 	uint64_t rest = 0;
 
-	puts("\nWhere the time went:");
-	for (size_t i = 0; i < shown; i++)
-		printf("  %5.1f %%  %9s  %s\n", percent(causes[i].ns, why->to - why->from), CLEW_DURATION(causes[i].ns), causes[i].text);
 	for (size_t i = shown; i < count; i++)
 		rest += causes[i].ns;
+	if (rest > (why->to - why->from) / LEFT_OUT) {
+		print_programs(trace, why, shares, share_count);
+		puts("\nThe largest single causes:");
+	} else {
+		puts("\nWhere the time went:");
+	}
+	for (size_t i = 0; i < shown; i++) {
+		print_part(why, causes[i].ns);
+		puts(causes[i].text);
+	}
 	if (shown < count) {
-		printf("  %5.1f %%  %9s  %zu more causes (--all shows them)\n", percent(rest, why->to - why->from), CLEW_DURATION(rest),
-		       count - shown);
+		print_part(why, rest);
+		printf("%zu more causes (--all shows them)\n", count - shown);
 		print_kinds(why);
 	}
 	if (why->unknown_ns)
@@ -331,10 +367,11 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_rel
 }
 
 void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
-		    const struct clew_why_cause *causes, size_t cause_count, bool all)
+		    const struct clew_why_cause *causes, size_t cause_count, const struct clew_program_share *shares, size_t share_count,
+		    bool all)
 {
 	print_header(trace, why);
-	print_causes(why, causes, cause_count, all);
+	print_causes(trace, why, causes, cause_count, shares, share_count, all);
 	print_timeline(trace, relations, why, all);
 	putchar('\n');
 	clew_print_ledger(stdout, trace, why->from, why->to);

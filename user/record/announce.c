@@ -3,7 +3,8 @@
  * Finds probes in what processes map and attaches to them. See announce.h.
  *
  * What cannot be attached is left alone: a process may end, a file system may not
- * take probes. Files are told apart by device, inode and time of change.
+ * take probes. Files are told apart by device, inode and time of change; one that
+ * was asked for that a moment ago is not asked again.
  */
 #include "announce.h"
 
@@ -14,10 +15,12 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "clew.skel.h"
@@ -30,6 +33,16 @@
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
 
+#define ASKED_BITS 8		/* of files */
+#define ASKED_NS   200000000ull /* for so long it is taken to be as it was */
+
+/* A file by what the kernel says of its mappings. */
+struct asked {
+	uint64_t inode, generation;
+	uint32_t major, minor;
+	uint64_t time; /* ns, CLOCK_MONOTONIC */
+};
+
 struct clew_announcer {
 	struct bpf_program *program;
 	const struct clew_layers *layers; /* NULL none */
@@ -39,7 +52,9 @@ struct clew_announcer {
 	bool started;
 	int stop;
 	pthread_t thread;
-	struct map seen;      /* files that were looked through, by device and inode -> time of change */
+	struct map seen; /* files that were looked through, by device and inode -> time of change */
+	struct asked asked[1 << ASKED_BITS];
+	pid_t gone;	      /* who was found so last */
 	struct vector links;  /* struct clew_probe_links */
 	struct vector places; /* struct clew_probe_place, of the file at hand */
 	const char *path;     /* of the file at hand */
@@ -114,21 +129,23 @@ static int take_probe(void *context, const struct clew_probe *probe)
 	return r;
 }
 
-/* Looks through a file unless that was done already; closes it. */
-static void take_file(struct clew_announcer *announcer, int descriptor, const char *path)
+/* Looks through a file unless that was done already, and returns whether it was not; closes it. */
+static bool take_file(struct clew_announcer *announcer, int descriptor, const char *path)
 {
 	struct clew_probe_links links;
 	struct stat status;
 	uint64_t changed;
 	const uint64_t *known;
+	bool fresh;
 
 	if (fstat(descriptor, &status) || !S_ISREG(status.st_mode)) {
 		close(descriptor);
-		return;
+		return false;
 	}
 	changed = (uint64_t)status.st_ctim.tv_sec * 1000000000 + (uint64_t)status.st_ctim.tv_nsec;
 	known = map_get(&announcer->seen, status.st_ino, (uint32_t)status.st_dev);
-	if (!known || *known != changed) {
+	fresh = !known || *known != changed;
+	if (fresh) {
 		announcer->places.count = 0;
 		announcer->path = path;
 		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
@@ -139,19 +156,33 @@ static void take_file(struct clew_announcer *announcer, int descriptor, const ch
 			((struct clew_probe_links *)announcer->links.data)[announcer->links.count++] = links;
 	}
 	close(descriptor);
+	return fresh;
 }
 
-/* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is asked. */
-static void take_mapping(void *context, const struct clew_mapping *mapping)
+/* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is asked, unless it was a moment ago. */
+static bool take_mapping(void *context, const struct clew_mapping *mapping)
 {
 	struct clew_announcer *announcer = context;
+	struct asked *asked = &announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
+	struct timespec time;
 	int descriptor;
+	uint64_t now;
 
-	if (mapping->pid == getpid())
-		return;
+	if (mapping->pid == getpid() || mapping->pid == announcer->gone)
+		return false;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	/* What was scanned has no generation: another file may have the number by now. */
+	if (mapping->generation && asked->inode == mapping->inode && asked->generation == mapping->generation &&
+	    asked->major == mapping->major && asked->minor == mapping->minor && now - asked->time < ASKED_NS)
+		return false;
 	descriptor = clew_mapping_file(mapping);
-	if (descriptor >= 0)
-		take_file(announcer, descriptor, mapping->path);
+	if (descriptor < 0) {
+		announcer->gone = kill(mapping->pid, 0) ? mapping->pid : 0;
+		return false;
+	}
+	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor, now};
+	return take_file(announcer, descriptor, mapping->path);
 }
 
 static void take_path(struct clew_announcer *announcer, const char *path)
@@ -214,7 +245,7 @@ static void *announcer_main(void *argument)
 
 	pthread_setname_np(pthread_self(), "clew-announce");
 	while (!clew_mappings_wait(announcer->mappings, announcer->stop, take_mapping, announcer))
-		;
+		announcer->gone = 0;
 	return NULL;
 }
 

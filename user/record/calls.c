@@ -17,11 +17,11 @@ static const struct {
 	{CLEW_CALL_DESCRIPTOR,
 	 "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 fsync fdatasync sync_file_range syncfs ftruncate "
 	 "fallocate "
-	 "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek close fadvise64 readahead sendfile copy_file_range vmsplice tee "
+	 "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek close fadvise64 readahead sendfile copy_file_range vmsplice "
 	 "accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg shutdown fsetxattr fgetxattr futimesat fchdir "
 	 "mq_timedsend "
 	 "mq_timedreceive"},
-	{CLEW_CALL_DESCRIPTOR2, "splice"},
+	{CLEW_CALL_SPLICE, "splice tee"},
 	{CLEW_CALL_FUTEX, "futex"},
 	{CLEW_CALL_FUTEX_VECTOR, "futex_waitv"},
 	{CLEW_CALL_EPOLL, "epoll_wait epoll_pwait epoll_pwait2"},

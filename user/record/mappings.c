@@ -5,8 +5,9 @@
  * finds no room is lost; then all mappings are gone through again.
  *
  * Each fork and exit is a record there, too, and the interrupt by which it wakes takes
- * longer than all else that is done for it: while there are many, no record wakes
- * anybody, and the rings are looked at again and again.
+ * longer than all else that is done for it: while there are many, only a ring that is
+ * half full wakes, and the rings are looked at again and again, less often while they
+ * hold nothing new.
  */
 #include "mappings.h"
 
@@ -27,21 +28,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RING_PAGES 8
+#define RING_PAGES 16
 /* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
-#define STORM_NS 5000000
-/* So many records at one look are a storm, which is over when that many looks found fewer than one each. */
+#define STORM_NS      5000000ull
+#define STORM_NS_MOST 40000000ull
+/* So many records at one look are a storm, which is over when fewer than one each STORM_NS came in STORM_OVER_NS. */
 #define STORM_RECORDS 16
-#define STORM_LOOKS   200
+#define STORM_OVER_NS 1000000000ull
 
 struct clew_mappings {
 	struct pollfd *polls; /* one a CPU, then `stop` */
 	struct perf_event_mmap_page **rings;
 	unsigned cpus;
-	struct timespec looked; /* the last time, CLOCK_MONOTONIC */
-	bool storm;		/* no record wakes */
-	unsigned taken;		/* records of this look, in a storm of the last ones */
-	unsigned looks;		/* of a storm that `taken` is of */
+	uint64_t looked;   /* the last time, ns, CLOCK_MONOTONIC */
+	uint64_t counted;  /* since when `taken` counts */
+	uint64_t interval; /* ns, of looks in a storm */
+	bool storm;
+	unsigned taken; /* records of this look, in a storm of some */
 };
 
 /* The kernel's record of a mapping. */
@@ -79,7 +82,7 @@ static int open_ring(struct clew_mappings *mappings, unsigned cpu)
 		.mmap = 1,
 		.mmap2 = 1,
 		.watermark = 1,
-		.wakeup_watermark = mappings->storm ? ring_size() : 1,
+		.wakeup_watermark = mappings->storm ? ring_size() / 2 : 1,
 	};
 	int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC), error;
 	void *ring;
@@ -144,7 +147,7 @@ void clew_mappings_close(struct clew_mappings *mappings)
 	free(mappings);
 }
 
-static void scan_process(pid_t pid, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+static void scan_process(pid_t pid, clew_mapping_found *found, void *context)
 {
 	char path[64], *line = NULL;
 	size_t room = 0;
@@ -175,7 +178,7 @@ static void scan_process(pid_t pid, void (*found)(void *context, const struct cl
 	fclose(maps);
 }
 
-void clew_mappings_scan(void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+void clew_mappings_scan(clew_mapping_found *found, void *context)
 {
 	DIR *processes = opendir("/proc");
 	struct dirent *entry;
@@ -187,30 +190,36 @@ void clew_mappings_scan(void (*found)(void *context, const struct clew_mapping *
 		closedir(processes);
 }
 
-static void take_record(const struct perf_event_header *header, void (*found)(void *context, const struct clew_mapping *mapping),
-			void *context)
+/* Returns whether it is of a file that is new. */
+static bool take_record(const struct perf_event_header *header, clew_mapping_found *found, void *context)
 {
 	const struct mapped *mapped = (const struct mapped *)header;
 	struct clew_mapping mapping;
 
 	if (header->type != PERF_RECORD_MMAP2 || header->size <= offsetof(struct mapped, path) || mapped->path[0] != '/' ||
 	    !mapped->inode || !(mapped->protection & PROT_EXEC))
-		return;
+		return false;
 	mapping = (struct clew_mapping){
 		.pid = (pid_t)mapped->pid,
 		.start = mapped->start,
 		.end = mapped->start + mapped->length,
 		.inode = mapped->inode,
+		.generation = mapped->generation,
 		.major = mapped->major,
 		.minor = mapped->minor,
 		.path = mapped->path,
 	};
-	found(context, &mapping);
+	return found(context, &mapping);
 }
 
-/* Takes all records of a ring and counts them; returns whether some were lost. */
-static bool drain_ring(struct perf_event_mmap_page *ring, unsigned *count, void (*found)(void *context, const struct clew_mapping *mapping),
-		       void *context)
+/* What rings held. */
+struct drained {
+	unsigned records;
+	bool lost;  /* more than these */
+	bool fresh; /* files that are new */
+};
+
+static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *found, void *context, struct drained *drained)
 {
 	union {
 		struct perf_event_header header;
@@ -219,7 +228,6 @@ static bool drain_ring(struct perf_event_mmap_page *ring, unsigned *count, void 
 	const char *data = (const char *)ring + sysconf(_SC_PAGESIZE);
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE), tail = ring->data_tail;
 	size_t size = ring_size();
-	bool lost = false;
 
 	while (tail != head) {
 		size_t at = tail % size, length, first;
@@ -234,87 +242,91 @@ static bool drain_ring(struct perf_event_mmap_page *ring, unsigned *count, void 
 		memcpy(record.bytes + first, data, length - first);
 		record.bytes[length] = '\0';
 		tail += length;
-		++*count;
-		lost |= record.header.type == PERF_RECORD_LOST;
-		take_record(&record.header, found, context);
+		drained->records++;
+		drained->lost |= record.header.type == PERF_RECORD_LOST;
+		drained->fresh |= take_record(&record.header, found, context);
 	}
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
-	return lost;
 }
 
-/* Until the storm's time since the last look is over. */
-static void await_more(struct clew_mappings *mappings)
+static uint64_t now(void)
 {
-	struct timespec next = mappings->looked;
+	struct timespec time;
 
-	next.tv_nsec += STORM_NS;
-	if (next.tv_nsec >= 1000000000) {
-		next.tv_nsec -= 1000000000;
-		next.tv_sec++;
-	}
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
-	clock_gettime(CLOCK_MONOTONIC, &mappings->looked);
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Whether a storm begins or ends with what the last look found. */
-static bool storm_turns(struct clew_mappings *mappings)
+/* Until a storm's shortest time since the last look is over. */
+static void await_more(const struct clew_mappings *mappings)
 {
-	bool turns;
+	uint64_t until = mappings->looked + STORM_NS;
+	struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
 
-	if (!mappings->storm) {
-		turns = mappings->taken >= STORM_RECORDS;
-	} else {
-		if (++mappings->looks < STORM_LOOKS)
-			return false;
-		turns = mappings->taken < STORM_LOOKS;
-	}
-	mappings->taken = 0;
-	mappings->looks = 0;
-	return turns;
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
 /* New rings, which wake otherwise. The old ones take the same records until the new ones do. */
-static bool turn_storm(struct clew_mappings *mappings, void (*found)(void *context, const struct clew_mapping *mapping), void *context)
+static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found, void *context, struct drained *drained)
 {
-	bool lost = false;
-
 	mappings->storm = !mappings->storm;
+	mappings->interval = STORM_NS;
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		struct perf_event_mmap_page *ring = mappings->rings[cpu];
 		int descriptor = mappings->polls[cpu].fd;
-		unsigned twice = 0;
 
 		if (open_ring(mappings, cpu))
 			continue;
 		if (ring)
-			lost |= drain_ring(ring, &twice, found, context);
+			drain_ring(ring, found, context, drained);
 		close_ring(ring, descriptor);
 	}
-	return lost;
 }
 
-int clew_mappings_wait(struct clew_mappings *mappings, int stop, void (*found)(void *context, const struct clew_mapping *mapping),
-		       void *context)
+/* Whether a storm begins or ends with what the last look found. */
+static bool storm_turns(struct clew_mappings *mappings, const struct drained *drained)
 {
-	bool lost = false;
+	uint64_t counted = mappings->looked - mappings->counted;
+	bool turns;
+
+	mappings->taken += drained->records;
+	if (!mappings->storm) {
+		turns = mappings->taken >= STORM_RECORDS;
+	} else {
+		mappings->interval = drained->fresh ? STORM_NS : mappings->interval * 2;
+		if (mappings->interval > STORM_NS_MOST)
+			mappings->interval = STORM_NS_MOST;
+		if (counted < STORM_OVER_NS)
+			return false;
+		turns = mappings->taken < counted / STORM_NS;
+	}
+	mappings->taken = 0;
+	mappings->counted = mappings->looked;
+	return turns;
+}
+
+int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_found *found, void *context)
+{
+	struct drained drained = {};
 
 	mappings->polls[mappings->cpus] = (struct pollfd){.fd = stop, .events = POLLIN};
-	if (poll(mappings->polls, mappings->cpus + 1, mappings->storm ? STORM_NS / 1000000 : -1) < 0)
+	if (poll(mappings->polls, mappings->cpus + 1, mappings->storm ? (int)(mappings->interval / 1000000) : -1) < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (mappings->polls[mappings->cpus].revents)
 		return -ECANCELED;
 	if (!mappings->storm)
 		await_more(mappings);
+	mappings->looked = now();
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		if (mappings->rings[cpu])
-			lost |= drain_ring(mappings->rings[cpu], &mappings->taken, found, context);
+			drain_ring(mappings->rings[cpu], found, context, &drained);
 		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own input. */
 		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
 			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
 	}
-	if (storm_turns(mappings))
-		lost |= turn_storm(mappings, found, context);
-	if (lost)
+	if (storm_turns(mappings, &drained))
+		turn_storm(mappings, found, context, &drained);
+	if (drained.lost)
 		clew_mappings_scan(found, context);
 	return 0;
 }
