@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "object.h"
+#include "segment.h"
 #include "text.h"
 
 /* Who had the CPU of one that was ready. */
@@ -30,13 +31,9 @@ struct entry {
 
 static uint32_t device_of(const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	const struct clew_trace_request *requests;
-	size_t count;
+	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
 
-	if ((segment->kind != CLEW_SEGMENT_DEVICE && segment->kind != CLEW_SEGMENT_QUEUED) || !segment->link)
-		return 0;
-	requests = clew_trace_requests(trace, &count);
-	return segment->link->number < count ? requests[segment->link->number].block.device : 0;
+	return request && (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) ? request->block.device : 0;
 }
 
 static enum holder holder_of(const struct clew_segment *segment)
