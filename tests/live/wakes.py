@@ -86,6 +86,20 @@ print(os.fstat(awaited).st_ino)
 sleeper(lambda: move(number, source, to), wake)
 """
 
+# Who polls a Unix socket has never slept in a call on it; its name fills all the room there is.
+NAMED = r"""
+listener, far = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+path = "n" * 107
+listener.bind("\0" + path)
+listener.listen()
+far.connect("\0" + path)
+near, _ = listener.accept()
+print("@" + path)
+poller = select.poll()
+poller.register(near, select.POLLIN)
+sleeper(lambda: poller.poll(), lambda: far.send(b"x"))
+"""
+
 CHILD = """
 ends = os.pipe()
 child = os.fork()
@@ -157,6 +171,9 @@ def check_pollers():
     inode, wait = check("epoll of epoll", "pipe", "waker", NESTED)
     if wait:
         ok(str((wait["object"] or {}).get("ino")) == inode, "epoll of epoll: the pipe below", f"{wait['object']}, not {inode}")
+    path, wait = check("poll of a Unix socket", "socket", "waker", NAMED)
+    if wait:
+        ok((wait["object"] or {}).get("local") == path, "poll of a Unix socket: its name", f"{wait['object']}, not {path}")
     check("poll of a pidfd", "exit", "child", CHILD)
 
 
