@@ -175,6 +175,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	struct sent *slot;
 	__u64 version;
 	__u32 links;
+	__u16 type;
 
 	if (!cpu_state)
 		return;
@@ -196,8 +197,13 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	record->file.mount_namespace = mount_namespace;
 	record->file.reserved = 0;
 	record->file.header.flags = links == 0 ? CLEW_FILE_DELETED : 0;
-	if ((READ(inode, i_mode) & S_IFMT) == S_IFDIR)
+	type = READ(inode, i_mode) & S_IFMT;
+	if (type == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
+	if (type == S_IFCHR) {
+		record->file.inode |= CLEW_CHARACTER_INODE;
+		record->file.device = READ(inode, i_rdev);
+	}
 
 	walk = (struct path_walk){.at = (__u64)dentry, .mount = (__u64)mount, .path = record->path};
 	bpf_loop(PATH_COMPONENTS, path_step, &walk, 0);

@@ -100,6 +100,14 @@ poller.register(near, select.POLLIN)
 sleeper(lambda: poller.poll(), lambda: far.send(b"x"))
 """
 
+TERMINAL = """
+import pty, tty
+master, terminal = pty.openpty()
+tty.setraw(terminal)
+print(os.ttyname(terminal))
+sleeper(lambda: os.read(terminal, 1), lambda: os.write(master, b"x"))
+"""
+
 CHILD = """
 ends = os.pipe()
 child = os.fork()
@@ -184,8 +192,16 @@ def check_splices():
             ok(str((wait["object"] or {}).get("ino")) == inode, f"{what}: the end that was not ready", f"{wait['object']}, not {inode}")
 
 
+def check_terminal():
+    path, wait = check("read of a terminal", "work", "waker", TERMINAL)
+    if wait:
+        seen = (wait["kind"], (wait["object"] or {}).get("name"))
+        ok(seen == ("tty", path), "read of a terminal: its path", f"{seen}, not {path}")
+
+
 check_futexes()
 check_pollers()
+check_terminal()
 check_splices()
 check("going on under a tracer", "wake", "waker", TRACED)
 finish()
