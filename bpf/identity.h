@@ -175,6 +175,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	struct sent *slot;
 	__u64 version;
 	__u32 links;
+	__u16 type;
 
 	if (!cpu_state)
 		return;
@@ -196,8 +197,13 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	record->file.mount_namespace = mount_namespace;
 	record->file.reserved = 0;
 	record->file.header.flags = links == 0 ? CLEW_FILE_DELETED : 0;
-	if ((READ(inode, i_mode) & S_IFMT) == S_IFDIR)
+	type = READ(inode, i_mode) & S_IFMT;
+	if (type == S_IFDIR)
 		record->file.header.flags |= CLEW_FILE_DIRECTORY;
+	if (type == S_IFCHR) {
+		record->file.inode |= CLEW_CHARACTER_INODE;
+		record->file.device = READ(inode, i_rdev);
+	}
 
 	walk = (struct path_walk){.at = (__u64)dentry, .mount = (__u64)mount, .path = record->path};
 	bpf_loop(PATH_COMPONENTS, path_step, &walk, 0);
@@ -376,12 +382,12 @@ static __always_inline __u64 socket_inode(struct socket *socket)
 	return file ? READ(file, f_inode, i_ino) : 0;
 }
 
-/* The inode number of a Unix socket's peer, 0 if it has none. */
-static __always_inline __u64 unix_peer_inode(struct sock *sock)
+/* A Unix socket's peer, NULL if it has none. */
+static __always_inline struct socket *unix_peer(struct sock *sock)
 {
 	struct sock *peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
 
-	return peer ? socket_inode(READ(peer, sk_socket)) : 0;
+	return peer ? (struct socket *)READ_NUMBER(peer, sk_socket) : NULL;
 }
 
 static __always_inline void read_unix_path(char *path, struct sock *sock)
@@ -393,8 +399,11 @@ static __always_inline void read_unix_path(char *path, struct sock *sock)
 		return;
 	length = (__u32)READ(address, len) - (__u32)sizeof(unsigned short);
 	/* An abstract name begins with NUL and is not ended by one: what is not read stays 0. */
-	if (length == 0 || length > CLEW_UNIX_PATH_SIZE - 1)
+	if (length == 0)
 		return;
+	/* Of a path that fills its room the NUL comes after that. */
+	if (length > CLEW_UNIX_PATH_SIZE)
+		length = CLEW_UNIX_PATH_SIZE;
 	bpf_probe_read_kernel(path, length, (void *)address + bpf_core_field_offset(struct unix_address, name) + sizeof(unsigned short));
 	if (!path[0])
 		path[0] = '@';
@@ -442,7 +451,7 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 		BPF_CORE_READ_INTO((struct in6_addr *)record->local, sock, __sk_common.skc_v6_rcv_saddr);
 		BPF_CORE_READ_INTO((struct in6_addr *)record->remote, sock, __sk_common.skc_v6_daddr);
 	} else if (family == AF_UNIX) {
-		record->peer = unix_peer_inode(sock);
+		record->peer = socket_inode(unix_peer(sock));
 		read_unix_path(record->local_path, sock);
 		if (peer)
 			read_unix_path(record->peer_path, peer);

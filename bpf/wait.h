@@ -219,6 +219,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 		__u32 device = READ(inode, i_rdev);
 		__u32 major = CLEW_DEVICE_MAJOR(device);
 
+		ret_found->object |= CLEW_CHARACTER_INODE;
 		ret_found->device = device;
 		ret_found->kind =
 			major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST)

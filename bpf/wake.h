@@ -172,9 +172,11 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 			stamp->object_kind = CLEW_OBJECT_SOCKET;
 			if (READ(sock, __sk_common.skc_family) != AF_UNIX)
 				return;
-			stamp->object = unix_peer_inode(sock);
-			/* It has connected to who listens, or sends to an address. */
-			if (!stamp->object)
+			socket = unix_peer(sock);
+			stamp->object = socket_inode(socket);
+			if (stamp->object)
+				send_socket((__u64)socket, stamp->object, where->cpu, where->time);
+			else /* It has connected to who listens, or sends to an address. */
 				stamp->object_kind = CLEW_OBJECT_NONE;
 			return;
 		}

@@ -314,6 +314,9 @@ struct clew_rename {
 #define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components */
 #define CLEW_FILE_DIRECTORY 0x04
 
+/* A character device is told by its own number, not by that of the file system of its name: no file has such an inode there. */
+#define CLEW_CHARACTER_INODE (1ull << 63)
+
 /*
  * In the ring buffer the path is its components from the last to the first, each
  * ended by NUL; the drain turns them into the path that is stored.

@@ -86,6 +86,28 @@ print(os.fstat(awaited).st_ino)
 sleeper(lambda: move(number, source, to), wake)
 """
 
+# Who polls a Unix socket has never slept in a call on it; its name fills all the room there is.
+NAMED = r"""
+listener, far = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+path = "n" * 107
+listener.bind("\0" + path)
+listener.listen()
+far.connect("\0" + path)
+near, _ = listener.accept()
+print("@" + path)
+poller = select.poll()
+poller.register(near, select.POLLIN)
+sleeper(lambda: poller.poll(), lambda: far.send(b"x"))
+"""
+
+TERMINAL = """
+import pty, tty
+master, terminal = pty.openpty()
+tty.setraw(terminal)
+print(os.ttyname(terminal))
+sleeper(lambda: os.read(terminal, 1), lambda: os.write(master, b"x"))
+"""
+
 CHILD = """
 ends = os.pipe()
 child = os.fork()
@@ -157,6 +179,9 @@ def check_pollers():
     inode, wait = check("epoll of epoll", "pipe", "waker", NESTED)
     if wait:
         ok(str((wait["object"] or {}).get("ino")) == inode, "epoll of epoll: the pipe below", f"{wait['object']}, not {inode}")
+    path, wait = check("poll of a Unix socket", "socket", "waker", NAMED)
+    if wait:
+        ok((wait["object"] or {}).get("local") == path, "poll of a Unix socket: its name", f"{wait['object']}, not {path}")
     check("poll of a pidfd", "exit", "child", CHILD)
 
 
@@ -167,8 +192,16 @@ def check_splices():
             ok(str((wait["object"] or {}).get("ino")) == inode, f"{what}: the end that was not ready", f"{wait['object']}, not {inode}")
 
 
+def check_terminal():
+    path, wait = check("read of a terminal", "work", "waker", TERMINAL)
+    if wait:
+        seen = (wait["kind"], (wait["object"] or {}).get("name"))
+        ok(seen == ("tty", path), "read of a terminal: its path", f"{seen}, not {path}")
+
+
 check_futexes()
 check_pollers()
+check_terminal()
 check_splices()
 check("going on under a tracer", "wake", "waker", TRACED)
 finish()
