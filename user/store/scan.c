@@ -215,6 +215,7 @@ static int rebuild_index(struct store_file *file)
 	/* Who makes a file of nothing but beginnings of chunks shall not make it take for ever. */
 	uint64_t offset = sizeof(struct store_file_header), budget = 8 * file->size + (64u << 20);
 	uint64_t lost = 0;
+	bool altered = false;
 
 	file->count = 0;
 	file->torn = true;
@@ -248,13 +249,15 @@ static int rebuild_index(struct store_file *file)
 		}
 		if (r < 0)
 			return r;
+		/* An ended file's, which does not fit it any more: something is missing, or was put in. */
+		altered |= header.kind == STORE_CHUNK_INDEX;
 		/* What is unreadable at the very end was being written when the recording died. */
 		if (lost)
 			file->damaged += !all_zero(file, lost, offset);
 		lost = 0;
 		offset += sizeof(header) + header.size;
 	}
-	file->torn = file->damaged || (lost && !all_zero(file, lost, file->size));
+	file->torn = altered || file->damaged || (lost && !all_zero(file, lost, file->size));
 	return 0;
 }
 
