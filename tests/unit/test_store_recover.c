@@ -491,9 +491,21 @@ static void test_taken_out(void **state)
 	write_file(path, bytes, size - chunk);
 	reader = open_reader(path);
 	assert_false(clew_reader_info(reader)->complete);
+	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 1);
 	assert_int_equal(own_gaps(reader, gaps), 2);
 	expect_gap(&gaps[0], 0, time_of(399), time_of(late), CLEW_GAP_UNCOUNTED);
 	expect_gap(&gaps[1], 1, time_of(late), time_of(late), CLEW_GAP_UNCOUNTED);
+	clew_reader_close(reader);
+
+	/* Killed as the last block was not trimmed yet: all is there. */
+	free(bytes);
+	make_numbered(path, 2000, 100);
+	size = read_file(path, &bytes);
+	bytes = realloc(bytes, size + 100);
+	memset(bytes + size, 0, 100);
+	write_file(path, bytes, size + 100);
+	reader = open_reader(path);
+	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 0);
 	clew_reader_close(reader);
 	unlink(path);
 	free(bytes);

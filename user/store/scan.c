@@ -210,12 +210,22 @@ static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* Whether the index of an ended file, read last, is not where it was: of what is before it something is missing, or was put in. */
+static bool was_moved(const struct store_file *file, const struct store_chunk_header *header, uint64_t offset)
+{
+	struct store_trailer trailer;
+
+	if (header->size < sizeof(trailer))
+		return true;
+	memcpy(&trailer, file->payload + header->size - sizeof(trailer), sizeof(trailer));
+	return trailer.index != offset;
+}
+
 static int rebuild_index(struct store_file *file)
 {
 	/* Who makes a file of nothing but beginnings of chunks shall not make it take for ever. */
 	uint64_t offset = sizeof(struct store_file_header), budget = 8 * file->size + (64u << 20);
 	uint64_t lost = 0;
-	bool altered = false;
 
 	file->count = 0;
 	file->torn = true;
@@ -249,15 +259,14 @@ static int rebuild_index(struct store_file *file)
 		}
 		if (r < 0)
 			return r;
-		/* An ended file's, which does not fit it any more: something is missing, or was put in. */
-		altered |= header.kind == STORE_CHUNK_INDEX;
+		file->damaged += header.kind == STORE_CHUNK_INDEX && was_moved(file, &header, offset);
 		/* What is unreadable at the very end was being written when the recording died. */
 		if (lost)
 			file->damaged += !all_zero(file, lost, offset);
 		lost = 0;
 		offset += sizeof(header) + header.size;
 	}
-	file->torn = altered || file->damaged || (lost && !all_zero(file, lost, file->size));
+	file->torn = file->damaged || (lost && !all_zero(file, lost, file->size));
 	return 0;
 }
 
