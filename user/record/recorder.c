@@ -249,7 +249,9 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	writer_options.cpus = recorder->cpu_count;
 	error = clew_writer_open(options->output, &writer_options, &recorder->writer);
 	if (error) {
-		if (error == -EBUSY)
+		if (error == -ENOMEM || error == -EAGAIN)
+			clew_say(message, error, "no memory or threads to write %s with: free some", options->output);
+		else if (error == -EBUSY)
 			clew_say(message, error, "%s is being written by another recording: give another -o", options->output);
 		else
 			clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
