@@ -351,6 +351,7 @@ def find_chunks(data):
         if lost is not None and data[lost:offset].strip(b"\0"):
             damaged += 1
         lost = None
+        damaged += chunk.kind == INDEX and chunk.payload[-16:-8] != offset.to_bytes(8, "little")
         chunks.append((offset, chunk))
         offset = chunk.end
     return chunks, False, damaged

@@ -55,7 +55,7 @@ struct clew_writer_options {
 };
 
 /*
- * Makes the file (truncating one that is there) and writes its first chunks.
+ * Makes the file (truncating one that is there; -EBUSY: another writer is at it) and writes its first chunks.
  * Writing goes around the page cache (O_DIRECT, or else write-and-drop). The
  * writer has a thread of its own for I/O and compresses in the thread that
  * calls clew_writer_put.

@@ -83,6 +83,43 @@ def ended_by_signals():
     own_file()
 
 
+def signals_and_command():
+    """What is ignored from the start ends nothing; a command that goes on still gets what clew is sent."""
+    path = scratch("signals.clew")
+    recording = start_recording(path, "-d", "1s", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    time.sleep(0.3)
+    recording.send_signal(signal.SIGHUP)
+    status = recording.wait(timeout=PATIENCE)
+    length = answer("info", path)["duration_ns"]
+    ok(status == 0 and length > 0.95e9, "a SIGHUP that nohup has ignored does not end a recording", f"{status}: {length} ns")
+    recording = start_recording(path, "-d", "100ms", "--", "/bin/sleep", "100")
+    deadline = time.monotonic() + PATIENCE
+    while not clew("info", path, "--json").stdout.count('"complete":true') and time.monotonic() < deadline:
+        time.sleep(0.1)
+    recording.send_signal(signal.SIGTERM)
+    ok(recording.wait(timeout=PATIENCE) == 143, "a command that outlives its recording gets the SIGTERM", recording.returncode)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = clew("record", "-o", path, "--", "/bin/sh", "-c", "exit 5", stderr=writing)
+    os.close(writing)
+    ok(done.returncode == 5, "nobody who reads what is said: the command's status all the same", done.returncode)
+    recording = start_recording(path)
+    done = clew("record", "-o", path, "--", "/bin/true")
+    status, said = stop_recording(recording)
+    ok(done.returncode == 3 and done.stderr.startswith(f"clew: {path} is being written") and status == 0 and answer("info", path)["complete"], "two recordings into one file: the second is refused",
+       f"{done.returncode}: {done.stderr}; {status}: {said}")
+
+
+def few_descriptors():
+    """Each CPU takes some: the limit is raised for clew, and not for its command."""
+    path, name = scratch("few.clew"), "a low limit of open files is raised, the command's own stays"
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    done = clew("record", "-o", path, "--", "/bin/sh", "-c", "ulimit -Sn", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (50, hard)))
+    ok(done.returncode == 0 and done.stdout == "50\n", name, f"{done.returncode}: {done.stdout!r} {done.stderr}")
+    done = clew("record", "-o", path, "--", "/bin/true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (50, 50)))
+    ok(done.returncode == 3 and "too many open files: raise" in done.stderr, "one that cannot be raised is named", f"{done.returncode}: {done.stderr}")
+
+
 def own_file():
     """The capture is written past the page cache: nobody waits for its file but clew, and yet it has a name."""
     path, name = scratch("own.clew"), "requests of direct I/O have their file's path"
@@ -515,6 +552,8 @@ def main():
     in_a_pid_namespace()
     loses_little()
     killed()
+    signals_and_command()
+    few_descriptors()
     if not GUEST:
         # No kernel has a part in it, and an emulated one takes minutes to fill a disk.
         full_disk()

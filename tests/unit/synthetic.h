@@ -200,6 +200,16 @@ static UNUSED void gap(struct synthetic *s, unsigned cpu, uint64_t from, uint64_
 	synthetic_put(s, &record, sizeof(record));
 }
 
+/* The CPU's stream ends at `from`, as the recording was killed. */
+static UNUSED void cut_off(struct synthetic *s, unsigned cpu, uint64_t from, uint64_t at)
+{
+	struct clew_gap record = {.header = {.time = at, .kind = CLEW_KIND_GAP, .cpu = (__u16)cpu, .flags = CLEW_GAP_IN_FILE},
+				  .from = from,
+				  .count = CLEW_GAP_UNCOUNTED};
+
+	synthetic_put(s, &record, sizeof(record));
+}
+
 /* ---- waits ---- */
 
 static UNUSED struct clew_wait wait_in(unsigned call)

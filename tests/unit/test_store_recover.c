@@ -250,20 +250,29 @@ static void test_flipped(void **state)
 	free(bytes);
 }
 
-/* Flips a bit in the nth chunk of a stream's records that the file holds. */
-static void damage(uint8_t *bytes, size_t size, unsigned stream, unsigned nth)
+/* The nth chunk of a stream's records that the file holds. */
+static uint8_t *find_records(uint8_t *bytes, size_t size, unsigned stream, unsigned nth)
 {
 	static const uint32_t magic = STORE_CHUNK_MAGIC;
 	struct store_chunk_header header;
 
 	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic))); at++) {
 		memcpy(&header, at, sizeof(header));
-		if (header.kind != STORE_CHUNK_RECORDS || header.stream != stream || nth--)
-			continue;
-		at[sizeof(header) + header.size / 2] ^= 4;
-		return;
+		if (header.kind == STORE_CHUNK_RECORDS && header.stream == stream && nth-- == 0)
+			return at;
 	}
 	fail_msg("no such chunk");
+	return NULL;
+}
+
+/* Flips a bit in that chunk. */
+static void damage(uint8_t *bytes, size_t size, unsigned stream, unsigned nth)
+{
+	struct store_chunk_header header;
+	uint8_t *at = find_records(bytes, size, stream, nth);
+
+	memcpy(&header, at, sizeof(header));
+	at[sizeof(header) + header.size / 2] ^= 4;
 }
 
 /* Reads all; returns the reader's own gaps, which have to be the same in a second pass and in its info. */
@@ -456,6 +465,81 @@ static void test_missing_at_end(void **state)
 	free(bytes);
 }
 
+/* An ended file that lacks a chunk says nothing of it where that was, but its index does not fit: anything may be missing. */
+static void test_taken_out(void **state)
+{
+	const uint64_t late = 30000000; /* number: 3 s after the others */
+	struct store_chunk_header header;
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	struct clew_gap gaps[8];
+	uint8_t *bytes, *at;
+	char path[64];
+	size_t size, chunk;
+
+	(void)state;
+	temporary_path(path);
+	writer = write_chunked(path);
+	put_numbered(writer, 1, late);
+	assert_int_equal(clew_writer_meta(writer, "cpus", "2"), 0);
+	assert_int_equal(clew_writer_close(writer), 0);
+	size = read_file(path, &bytes);
+	at = find_records(bytes, size, 0, 4);
+	memcpy(&header, at, sizeof(header));
+	chunk = sizeof(header) + header.size;
+	memmove(at, at + chunk, bytes + size - (at + chunk));
+	write_file(path, bytes, size - chunk);
+	reader = open_reader(path);
+	assert_false(clew_reader_info(reader)->complete);
+	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 1);
+	assert_int_equal(own_gaps(reader, gaps), 2);
+	expect_gap(&gaps[0], 0, time_of(399), time_of(late), CLEW_GAP_UNCOUNTED);
+	expect_gap(&gaps[1], 1, time_of(late), time_of(late), CLEW_GAP_UNCOUNTED);
+	clew_reader_close(reader);
+
+	/* Killed as the last block was not trimmed yet: all is there. */
+	free(bytes);
+	make_numbered(path, 2000, 100);
+	size = read_file(path, &bytes);
+	bytes = realloc(bytes, size + 100);
+	memset(bytes + size, 0, 100);
+	write_file(path, bytes, size + 100);
+	reader = open_reader(path);
+	assert_int_equal(clew_reader_info(reader)->damaged_chunks, 0);
+	clew_reader_close(reader);
+	unlink(path);
+	free(bytes);
+}
+
+/* The user stream may end with rows of the time at which recording ended, behind later ones. */
+static void test_missing_backwards(void **state)
+{
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	struct clew_gap gaps[8];
+	uint8_t *bytes;
+	char path[64];
+	size_t size;
+
+	(void)state;
+	temporary_path(path);
+	writer = open_writer(path, 1, true);
+	put_numbered(writer, 0, 100);
+	put_numbered(writer, CLEW_STREAM_USER, 300);
+	put_numbered(writer, CLEW_STREAM_USER, 200);
+	assert_int_equal(clew_writer_meta(writer, "end", "5000000"), 0);
+	assert_int_equal(clew_writer_close(writer), 0);
+	size = read_file(path, &bytes);
+	find_records(bytes, size, CLEW_STREAM_USER, 0)[sizeof(struct store_chunk_header)] ^= 4;
+	write_file(path, bytes, size);
+	reader = open_reader(path);
+	assert_int_equal(own_gaps(reader, gaps), 1);
+	expect_gap(&gaps[0], CLEW_STREAM_USER, time_of(200), time_of(300), 2);
+	clew_reader_close(reader);
+	unlink(path);
+	free(bytes);
+}
+
 static void refuse(const char *path, int error, const char *words)
 {
 	struct clew_reader *reader;
@@ -555,6 +639,31 @@ static void test_unwritable(void **state)
 	assert_int_equal(clew_writer_close(writer), 0);
 }
 
+/* A file that is being written is nobody else's; one that was written before is overwritten. */
+static void test_taken(void **state)
+{
+	struct clew_writer_options options = {.size = sizeof(options), .cpus = 2};
+	struct clew_writer *writer, *other = NULL;
+	struct clew_reader *reader;
+	uint64_t counts[2], next[2];
+	char path[64];
+
+	(void)state;
+	temporary_path(path);
+	make_numbered(path, 2000, 100);
+	writer = open_writer(path, 2, false);
+	assert_int_equal(clew_writer_open(path, &options, &other), -EBUSY);
+	for (uint64_t number = 0; number < 100; number++)
+		put_numbered(writer, number % 2, number / 2);
+	assert_int_equal(clew_writer_close(writer), 0);
+	reader = open_reader(path);
+	assert_true(clew_reader_info(reader)->complete);
+	expect_numbered(reader, counts, next);
+	assert_int_equal(counts[0] + counts[1], 100);
+	clew_reader_close(reader);
+	unlink(path);
+}
+
 /* A pipe takes a capture too; its reader may go away. */
 static void test_pipe(void **state)
 {
@@ -594,13 +703,22 @@ static void test_pipe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_killed),	       cmocka_unit_test(test_killed_while_replacing),
-		cmocka_unit_test(test_killed_sync),    cmocka_unit_test(test_sync_appends_only),
-		cmocka_unit_test(test_truncated),      cmocka_unit_test(test_flipped),
-		cmocka_unit_test(test_foreign),	       cmocka_unit_test(test_empty_capture),
-		cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_unwritable),
-		cmocka_unit_test(test_pipe),	       cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_while_replacing),
+		cmocka_unit_test(test_killed_sync),
+		cmocka_unit_test(test_sync_appends_only),
+		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_flipped),
+		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_empty_capture),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_unwritable),
+		cmocka_unit_test(test_pipe),
+		cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_missing_at_end),
+		cmocka_unit_test(test_taken_out),
+		cmocka_unit_test(test_missing_backwards),
+		cmocka_unit_test(test_taken),
 	};
 
 	return cmocka_run_group_tests_name("store_recover", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -153,6 +154,32 @@ static int status_of(int error)
 	return error == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM;
 }
 
+/* Started by nohup, say: what is ignored would yet be taken if it were waited for. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
+}
+
+/* An interrupt from the terminal reaches the command by itself. */
+static void pass_on(const struct session *session, int number)
+{
+	if (session->has_child && number != SIGINT)
+		kill(session->child.pid, number);
+}
+
+/* The recording is over, its command is not: it still gets the signals that come. */
+static void wait_for_child(struct session *session)
+{
+	while (waitpid(session->child.pid, &session->child_status, WNOHANG) == 0) {
+		int number = sigwaitinfo(&session->waited, NULL);
+
+		if (number > 0 && number != SIGCHLD)
+			pass_on(session, number);
+	}
+}
+
 /* Waits for a signal, at most a tick. False: the recording is over. */
 static bool wait_a_tick(struct session *session)
 {
@@ -167,13 +194,9 @@ static bool wait_a_tick(struct session *session)
 		}
 		return true;
 	}
-	if (number > 0) {
-		/* An interrupt from the terminal reaches the command by itself. */
-		if (session->has_child && number != SIGINT)
-			kill(session->child.pid, number);
-		return false;
-	}
-	return true;
+	if (number > 0)
+		pass_on(session, number);
+	return number <= 0;
 }
 
 static uint64_t now_ns(void)
@@ -224,6 +247,17 @@ static void print_summary(const struct record_values *values, const struct clew_
 			(unsigned long long)summary->verified_switches);
 }
 
+/* Each CPU takes some; the command, which is there already, keeps its limit. */
+static void raise_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* Records; the child, if any, runs when this returns 0 or its end was seen. */
 static int record(struct session *session, const struct record_values *values, const char *command, const char *program)
 {
@@ -252,6 +286,7 @@ static int record(struct session *session, const struct record_values *values, c
 	int error, stop_error, exec_error = 0;
 	bool running = false;
 
+	raise_open_files();
 	error = clew_recorder_open(&options, &recorder, &message);
 	if (error) {
 		if (session->has_child)
@@ -279,7 +314,8 @@ static int record(struct session *session, const struct record_values *values, c
 	}
 	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (exec_error)
-		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: check its name", program, strerror(-exec_error));
+		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: %s", program, strerror(-exec_error),
+				 exec_error == -EACCES ? "name a file that may be executed" : "check its name");
 	if (error)
 		return clew_fail(status_of(error), "%s", message.text);
 	if (stop_error)
@@ -293,7 +329,7 @@ int clew_command_record(int argc, char **argv)
 	struct record_values values = {.output = "trace.clew"};
 	struct session session = {.has_child = false};
 	char **operands, *command = NULL;
-	sigset_t before;
+	sigset_t blocked, before;
 	int status;
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
@@ -306,9 +342,13 @@ int clew_command_record(int argc, char **argv)
 	sigemptyset(&session.waited);
 	sigaddset(&session.waited, SIGINT);
 	sigaddset(&session.waited, SIGTERM);
-	sigaddset(&session.waited, SIGHUP);
+	if (!is_ignored(SIGHUP))
+		sigaddset(&session.waited, SIGHUP);
 	sigaddset(&session.waited, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &session.waited, &before);
+	/* Nobody who reads what is said must not end the recording. */
+	blocked = session.waited;
+	sigaddset(&blocked, SIGPIPE);
+	sigprocmask(SIG_BLOCK, &blocked, &before);
 
 	if (operands[0]) {
 		int error = clew_child_make(operands, &before, &session.child);
@@ -325,8 +365,7 @@ int clew_command_record(int argc, char **argv)
 	free(values.layers_text);
 	if (session.has_child) {
 		if (!session.child_ended)
-			while (waitpid(session.child.pid, &session.child_status, 0) < 0 && errno == EINTR)
-				;
+			wait_for_child(&session);
 		if (!status)
 			status = clew_child_exit_status(session.child_status);
 	}

@@ -352,6 +352,8 @@ void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uin
 	clew_json_bool(json, "complete", info->complete);
 	clew_json_unsigned(json, "lost", sum.total.lost);
 	clew_json_unsigned(json, "missed", sum.total.missed);
+	clew_json_unsigned(json, "missing", sum.missing);
+	clew_json_unsigned(json, "damaged_chunks", info->damaged_chunks);
 	clew_json_unsigned(json, "gaps", clew_trace_gaps(trace, from, to, &first));
 	clew_json_object_end(json);
 	clew_json_object(json, "cost");
@@ -411,6 +413,9 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 	} else if (sum.total.lost || sum.missing) {
 		fputs(", none of it here", out);
 	}
+	/* What is told once in a capture, the kernel tells again after a loss of its own; it knows of none in the file. */
+	if (sum.missing || info->damaged_chunks)
+		fputs("; names and objects may be lacking or old, whenever they were told", out);
 	putc('\n', out);
 }
 

@@ -27,6 +27,16 @@ bool clew_kernel_privileged(void)
 	return CAPABILITY(data, CAP_SYS_ADMIN) || (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
 }
 
+bool clew_kernel_jit_off(void)
+{
+	FILE *file = fopen("/proc/sys/net/core/bpf_jit_enable", "re");
+	int first = file ? fgetc(file) : EOF;
+
+	if (file)
+		fclose(file);
+	return first == '0';
+}
+
 bool clew_kernel_shows_all_tasks(void)
 {
 	struct stat status;
@@ -44,6 +54,10 @@ struct btf *clew_kernel_btf(struct clew_message *message)
 	btf = btf__load_vmlinux_btf();
 	if (btf)
 		return btf;
+	if (!access("/sys/kernel/btf/vmlinux", R_OK)) {
+		clew_say(message, 0, "the kernel's BTF cannot be loaded: free some memory");
+		return NULL;
+	}
 	uname(&name);
 	clew_say(message, 0, "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or newer, is needed",
 		 name.release);
@@ -143,5 +157,6 @@ bool clew_kernel_has_member(struct btf *btf, const char *module, const char *str
 
 int clew_kernel_cpus(void)
 {
+	libbpf_set_print(NULL);
 	return libbpf_num_possible_cpus();
 }

@@ -13,6 +13,9 @@ struct btf;
 /* Whether this process may load tracing programs (CAP_SYS_ADMIN, or CAP_BPF and CAP_PERFMON). */
 bool clew_kernel_privileged(void);
 
+/* Whether BPF programs are interpreted, which newer kernels refuse those of tracepoints with BTF. */
+bool clew_kernel_jit_off(void);
+
 /* Whether this process sees all tasks there are: false in a PID namespace of its own. */
 bool clew_kernel_shows_all_tasks(void);
 

@@ -83,6 +83,20 @@ static void size_for_cpus(struct bpf_object *object, unsigned cpus)
 		bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
 }
 
+/* `what` failed in the kernel. */
+static int say_refused(struct clew_message *message, const char *what, int error)
+{
+	int number = error == -EMFILE || error == -ENOMEM ? error : -ENOTSUP; /* -EINVAL is for arguments alone */
+
+	if (error == -EMFILE)
+		return clew_say(message, number, "%s: too many open files: raise their limit (ulimit -Hn)", what);
+	if (error == -ENOMEM)
+		return clew_say(message, number, "%s: out of memory: free some, or give a smaller --ring-size", what);
+	if (clew_kernel_jit_off())
+		return clew_say(message, number, "%s: BPF's JIT is off: turn it on (sysctl net.core.bpf_jit_enable=1)", what);
+	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
+}
+
 static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
 		     struct clew_message *message)
 {
@@ -130,9 +144,8 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	size_for_cpus(bpf->obj, recorder->cpu_count);
 
 	error = clew_bpf__load(bpf);
-	/* -EINVAL is for arguments alone. */
 	if (error)
-		return clew_say(message, -ENOTSUP, "the kernel refuses clew's programs: %s: see `clew doctor`", strerror(-error));
+		return say_refused(message, "the kernel refuses clew's programs", error);
 	error = clew_filter_fill(bpf, options, message);
 	if (error)
 		return error;
@@ -213,15 +226,18 @@ static int write_clock(struct clew_recorder *recorder)
 
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message)
 {
-	struct clew_recorder *recorder = calloc(1, sizeof(*recorder));
+	struct clew_recorder *recorder;
 	struct clew_writer_options writer_options = {.size = sizeof(writer_options), .sync = options->sync};
 	struct clew_recorder_summary summary;
 	struct clew_message ignored;
-	int error;
+	int error, cpus = clew_kernel_cpus();
 
+	if (cpus <= 0)
+		return clew_say(message, -ENOTSUP, "the number of CPUs is not told: %s: mount /sys", strerror(-cpus));
+	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
-	recorder->cpu_count = clew_kernel_cpus();
+	recorder->cpu_count = cpus;
 	recorder->ring_size = ring_size_of(options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
@@ -233,7 +249,12 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	writer_options.cpus = recorder->cpu_count;
 	error = clew_writer_open(options->output, &writer_options, &recorder->writer);
 	if (error) {
-		clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
+		if (error == -ENOMEM || error == -EAGAIN)
+			clew_say(message, error, "no memory or threads to write %s with: free some", options->output);
+		else if (error == -EBUSY)
+			clew_say(message, error, "%s is being written by another recording: give another -o", options->output);
+		else
+			clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
 		goto fail;
 	}
 	error = write_meta(recorder, options);
@@ -249,7 +270,7 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	recorder->bpf->bss->identifying = 1;
 	clew_stores_prepare(recorder->bpf);
 	if (clew_bpf__attach(recorder->bpf)) {
-		error = clew_say(message, -errno, "the programs cannot be attached: %s: see `clew doctor`", strerror(errno));
+		error = say_refused(message, "the programs cannot be attached", -errno);
 		goto fail;
 	}
 	error = clew_announce_open(recorder, options->program, &recorder->announcer, message);

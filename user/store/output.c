@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -454,9 +455,17 @@ static int put_file_header(struct store_output *output)
 	return output->regular ? 0 : write_all(output, (const uint8_t *)&header, sizeof(header), 0);
 }
 
+/* Two recordings into one file would leave neither. Where files cannot be locked nobody knows. */
+static int take_file(int fd)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+		return -EBUSY;
+	return ftruncate(fd, 0) < 0 ? -errno : 0;
+}
+
 int store_output_open(const char *path, bool sync, struct store_output **ret_output)
 {
-	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | (sync ? O_DSYNC : 0);
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (sync ? O_DSYNC : 0);
 	struct store_output *output = calloc(1, sizeof(*output));
 	struct stat stat;
 	int r;
@@ -483,6 +492,9 @@ int store_output_open(const char *path, bool sync, struct store_output **ret_out
 		goto fail;
 	}
 	output->regular = S_ISREG(stat.st_mode);
+	r = output->regular ? take_file(output->fd) : 0;
+	if (r < 0)
+		goto fail;
 	output->compacts = output->regular;
 	if (!output->regular)
 		output->direct = false;

@@ -288,6 +288,21 @@ static int put_gap_at_end(struct clew_reader *reader, struct cursor *cursor)
 	return put_gap(reader, cursor, from, from < end ? end : from, CLEW_GAP_UNCOUNTED);
 }
 
+/* The user stream's last records of all are of the time at which recording ended, and may follow later ones. */
+static void add_lost(struct cursor *cursor, const struct store_index_entry *entry)
+{
+	uint64_t from = entry->first_time, until = entry->last_time;
+
+	if (from > until) {
+		from = entry->last_time;
+		until = entry->first_time;
+	}
+	if (!cursor->lost_from || from < cursor->lost_from)
+		cursor->lost_from = from;
+	if (until > cursor->lost_until)
+		cursor->lost_until = until;
+}
+
 /* Loads the cursor's next chunk that can be, and finds what is missing before it; at the stream's end the record is NULL. */
 static int load(struct clew_reader *reader, struct cursor *cursor)
 {
@@ -300,8 +315,7 @@ static int load(struct clew_reader *reader, struct cursor *cursor)
 		r = read_rows(reader, entry, &cursor->rows);
 		if (r == -EBADMSG) {
 			reader->info.damaged_chunks++;
-			cursor->lost_from = cursor->lost_from ? cursor->lost_from : entry->first_time;
-			cursor->lost_until = entry->last_time;
+			add_lost(cursor, entry);
 			continue;
 		}
 		if (r < 0)

@@ -210,6 +210,17 @@ static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 	return true;
 }
 
+/* Whether the index of an ended file, read last, is not where it was: of what is before it something is missing, or was put in. */
+static bool was_moved(const struct store_file *file, const struct store_chunk_header *header, uint64_t offset)
+{
+	struct store_trailer trailer;
+
+	if (header->size < sizeof(trailer))
+		return true;
+	memcpy(&trailer, file->payload + header->size - sizeof(trailer), sizeof(trailer));
+	return trailer.index != offset;
+}
+
 static int rebuild_index(struct store_file *file)
 {
 	/* Who makes a file of nothing but beginnings of chunks shall not make it take for ever. */
@@ -248,6 +259,7 @@ static int rebuild_index(struct store_file *file)
 		}
 		if (r < 0)
 			return r;
+		file->damaged += header.kind == STORE_CHUNK_INDEX && was_moved(file, &header, offset);
 		/* What is unreadable at the very end was being written when the recording died. */
 		if (lost)
 			file->damaged += !all_zero(file, lost, offset);
