@@ -552,10 +552,10 @@ def main():
     in_a_pid_namespace()
     loses_little()
     killed()
-    signals_and_command()
-    few_descriptors()
     if not GUEST:
-        # No kernel has a part in it, and an emulated one takes minutes to fill a disk.
+        # No kernel has a part in it, and an emulated one takes long to load the programs so often, and minutes to fill a disk.
+        signals_and_command()
+        few_descriptors()
         full_disk()
         # Nor here.
         born_in_a_loss()
