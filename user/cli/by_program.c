@@ -9,6 +9,7 @@
 
 #include "object.h"
 #include "segment.h"
+#include "segment_text.h"
 #include "text.h"
 
 /* Who had the CPU of one that was ready. */
@@ -168,31 +169,19 @@ void clew_print_program_share(FILE *out, const struct clew_trace *trace, const s
 	uint32_t device = device_of(trace, segment);
 
 	print_tasks(out, trace, segment->task, segment->end - 1, share->tasks);
-	switch (holder_of(segment)) {
-	case HOLDER_UNKNOWN:
-		fputs(" was ready, but who had its CPU is unknown", out);
-		return;
-	case HOLDER_IDLE:
-		fputs(" was ready and its CPU idle, on its way to run", out);
-		return;
-	case HOLDER_SELF:
-		fputs(" was ready, its CPU just leaving it", out);
-		return;
-	case HOLDER_TASK:
-		fputs(" was ready but its CPU was busy with ", out);
-		print_tasks(out, trace, segment->by, segment->start, share->by);
-		return;
-	case HOLDER_NONE:
-		break;
+	fputc(' ', out);
+	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
+		if (clew_print_ready(out, segment, "its CPU"))
+			print_tasks(out, trace, segment->by, segment->start, share->by);
+	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
+		fputs(segment->task == why->task ? "itself was running" : "was running", out);
+	} else if (segment->kind == CLEW_SEGMENT_DEVICE && device) {
+		fprintf(out, "had %s busy with requests", CLEW_DISK(trace, device));
+	} else if (segment->kind == CLEW_SEGMENT_QUEUED && device) {
+		fprintf(out, "had requests not yet issued to %s", CLEW_DISK(trace, device));
+	} else if (segment->kind == CLEW_WAIT_UNKNOWN) {
+		fputs("waited for what cannot be followed", out);
+	} else {
+		fprintf(out, "waited (%s)", clew_wait_kind_name(segment->kind));
 	}
-	if (segment->kind == CLEW_SEGMENT_RUNNING)
-		fputs(segment->task == why->task ? " itself was running" : " was running", out);
-	else if (segment->kind == CLEW_SEGMENT_DEVICE && device)
-		fprintf(out, " had %s busy with requests", CLEW_DISK(trace, device));
-	else if (segment->kind == CLEW_SEGMENT_QUEUED && device)
-		fprintf(out, " had requests not yet issued to %s", CLEW_DISK(trace, device));
-	else if (segment->kind == CLEW_WAIT_UNKNOWN)
-		fputs(" waited for what cannot be followed", out);
-	else
-		fprintf(out, " waited (%s)", clew_wait_kind_name(segment->kind));
 }

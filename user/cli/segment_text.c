@@ -23,16 +23,9 @@ static void print_with_object(FILE *out, const char *word, const struct clew_tra
 	clew_print_object(out, trace, &sleep->object, sleep);
 }
 
-static void print_runqueue(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu)
 {
-	struct clew_piece piece = {.cpu = UINT16_MAX};
-	char cpu[24] = "its CPU";
-
-	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
-		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
-	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX) {
-		fputs("was ready but had no CPU", out);
-	} else if (segment->by == UINT32_MAX) {
+	if (segment->by == UINT32_MAX) {
 		fprintf(out, "was ready, but who had %s is unknown", cpu);
 	} else if (segment->by == CLEW_NO_TASK) {
 		fprintf(out, "was ready and %s idle, on its way to run", cpu);
@@ -40,8 +33,22 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace, const stru
 		fprintf(out, "was ready, %s just leaving it", cpu);
 	} else {
 		fprintf(out, "was ready but %s was busy with ", cpu);
-		clew_print_task(out, trace, segment->by, segment->start);
+		return true;
 	}
+	return false;
+}
+
+static void print_runqueue(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	struct clew_piece piece = {.cpu = UINT16_MAX};
+	char cpu[24] = "its CPU";
+
+	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
+		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
+	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX)
+		fputs("was ready but had no CPU", out);
+	else if (clew_print_ready(out, segment, cpu))
+		clew_print_task(out, trace, segment->by, segment->start);
 }
 
 /* " in CALL for OBJECT", or of what kind the wait is if neither is known. */
