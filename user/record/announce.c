@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clew.skel.h"
@@ -164,14 +163,11 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 {
 	struct clew_announcer *announcer = context;
 	struct asked *asked = &announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
-	struct timespec time;
+	uint64_t now = clew_now();
 	int descriptor;
-	uint64_t now;
 
 	if (mapping->pid == getpid() || mapping->pid == announcer->gone)
 		return false;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-	now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 	/* What was scanned has no generation: another file may have the number by now. */
 	if (mapping->generation && asked->inode == mapping->inode && asked->generation == mapping->generation &&
 	    asked->major == mapping->major && asked->minor == mapping->minor && now - asked->time < ASKED_NS)

@@ -219,7 +219,6 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	    "everything: nothing can be recorded");
 	add(&table, "BTF", "base", btf != NULL, "built without CONFIG_DEBUG_INFO_BTF",
 	    "everything: clew's programs cannot be fitted to the kernel");
-	libbpf_set_print(NULL);
 	clew_kernel_symbols_load(&symbols);
 	all = privileged && btf ? load_all(btf, symbols) : NULL;
 	clew_kernel_symbols_free(symbols);

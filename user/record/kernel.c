@@ -44,13 +44,18 @@ bool clew_kernel_shows_all_tasks(void)
 	return stat("/proc/self/ns/pid", &status) || status.st_ino == MACHINE_PID_NAMESPACE;
 }
 
+/* From here on: what is wrong is said in one line, by us. */
+static void keep_libbpf_quiet(void)
+{
+	libbpf_set_print(NULL);
+}
+
 struct btf *clew_kernel_btf(struct clew_message *message)
 {
 	struct utsname name;
 	struct btf *btf;
 
-	/* What is wrong is said in one line, by us. */
-	libbpf_set_print(NULL);
+	keep_libbpf_quiet();
 	btf = btf__load_vmlinux_btf();
 	if (btf)
 		return btf;
@@ -157,6 +162,6 @@ bool clew_kernel_has_member(struct btf *btf, const char *module, const char *str
 
 int clew_kernel_cpus(void)
 {
-	libbpf_set_print(NULL);
+	keep_libbpf_quiet();
 	return libbpf_num_possible_cpus();
 }

@@ -28,6 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "internal.h"
+
 #define RING_PAGES 16
 /* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
 #define STORM_NS      5000000ull
@@ -249,14 +251,6 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Until a storm's shortest time since the last look is over. */
 static void await_more(const struct clew_mappings *mappings)
 {
@@ -316,7 +310,7 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 		return -ECANCELED;
 	if (!mappings->storm)
 		await_more(mappings);
-	mappings->looked = now();
+	mappings->looked = clew_now();
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		if (mappings->rings[cpu])
 			drain_ring(mappings->rings[cpu], found, context, &drained);

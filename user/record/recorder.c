@@ -36,14 +36,6 @@
 #define CLOCK_PERIOD	10000000000ULL
 #define LRU_A_CPU	512
 
-static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	(void)level;
-	(void)format;
-	(void)arguments;
-	return 0;
-}
-
 static size_t default_ring_size(unsigned cpus)
 {
 	size_t size = RING_SIZE_MAX;
@@ -110,7 +102,6 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	btf = clew_kernel_btf(message);
 	if (!btf)
 		return -ENOTSUP;
-	libbpf_set_print(silent);
 	bpf = recorder->bpf = clew_bpf__open();
 	if (!bpf) {
 		btf__free(btf);
