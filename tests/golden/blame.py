@@ -184,6 +184,25 @@ mark cpu1 x@0
     tap.same("a CPU's turns, and nobody on another CPU", pairs(ask(cpus, ["blame"]), True), [("v", "w", 30, "cpu0"), ("w", "v", 20, "cpu0")])
 
 
+def test_names():
+    """Nine workers that wait in turn for each other, for what a writer has, and one whose name has no number."""
+    spans = ["span w-%d [0,100]" % (10 + i) for i in range(9)] + ["span w- [0,100]", "span writer [0,100]"]
+    waits = ['wait w-%d %d..%d futex object="futex:0x10" holder="writer %d %d exact"' % (10 + i, i, i + 8, i, i + 8) for i in range(9)]
+    waits += ['wait w-10 20..30 lock holder=w-11', 'wait w-12 20..30 lock holder=w-13', 'wait w-14 20..30 lock holder="w-"']
+    trace = "\n".join(spans + waits) + "\n"
+    names = [tuple(e[key] for key in ("victim", "antagonist", "ns", "kind", "victims", "antagonists")) for e in ask(trace, ["blame"])["names"]
+             if e["kind"] != "cpu"]
+    tap.same("spans that differ in the number at their names' end are put together", names,
+             [("w-*", "writer", 72, "futex", 9, 1), ("w-*", "w-*", 20, "lock", 2, 2), ("w-14", "w-", 10, "lock", 1, 1)])
+    waiting = ["blame", "--victims", "(^w-\\\\d)", "--antagonists", "(^w)"]
+    status, out, err = run(trace, waiting + ["--top", "2"])
+    lines = out.splitlines()
+    tap.report("where few pairs are shown, text begins with that", "" if status == 0 and not err and lines[0] == "By name:" and
+               any("72 ns  w-* (9 spans) by writer, futex" in line for line in lines) and "The longest:" in lines else repr((out, err)))
+    status, out, err = run(trace, waiting + ["--top", "1000"])
+    tap.report("where all are, it does not", "" if status == 0 and not err and "By name:" not in out else repr((out, err)))
+
+
 def test_errors():
     for name, arguments, status, words in (
             ("one end of slack alone", ["slack", "--from", "s0.0.0 @ 0%"], 2, "--to"),
@@ -194,6 +213,6 @@ def test_errors():
         tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
 
 
-for test in (test_slack, test_all_running, test_resources, test_errors):
+for test in (test_slack, test_all_running, test_resources, test_names, test_errors):
     test()
 sys.exit(tap.end())

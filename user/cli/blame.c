@@ -6,6 +6,7 @@
 #include <clew/tokens.h>
 #include <stdlib.h>
 
+#include "blame_names.h"
 #include "commands.h"
 #include "es.h"
 #include "query.h"
@@ -33,17 +34,22 @@ const struct clew_option clew_blame_options[] = {
 	CLEW_OPTION_END,
 };
 
+/* In text: names are told where the pairs shown leave out more than one part in so many of the time. */
+#define LEFT_OUT    4
+#define MOST_SHARES 8
+
 struct answer {
 	struct clew_span_names victims, antagonists;
 	struct clew_blame_pair *pairs;
 	size_t count;
+	struct clew_blame_shares by_name;
 	bool all_running;
 };
 
 /* A wait for a CPU is one in the run queue. */
-static const char *resource_kind(const struct answer *answer, const struct clew_blame_pair *pair)
+static const char *resource_kind(const struct answer *answer, uint32_t kind)
 {
-	return answer->all_running ? "any" : pair->kind == CLEW_SEGMENT_RUNQUEUE ? "cpu" : clew_wait_kind_name(pair->kind);
+	return answer->all_running ? "any" : kind == CLEW_SEGMENT_RUNQUEUE ? "cpu" : clew_wait_kind_name(kind);
 }
 
 static void print_json(struct answer *answer)
@@ -59,8 +65,22 @@ static void print_json(struct answer *answer)
 		clew_json_string(&json, "victim", clew_span_name(&answer->victims, pair->victim));
 		clew_json_string(&json, "antagonist", clew_span_name(&answer->antagonists, pair->antagonist));
 		clew_json_signed(&json, "ns", pair->ns);
-		clew_json_string(&json, "resource", pair->resource ?: resource_kind(answer, pair));
-		clew_json_string(&json, "kind", resource_kind(answer, pair));
+		clew_json_string(&json, "resource", pair->resource ?: resource_kind(answer, pair->kind));
+		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
+		clew_json_object_end(&json);
+	}
+	clew_json_array_end(&json);
+	clew_json_array(&json, "names");
+	for (size_t i = 0; i < answer->by_name.count; i++) {
+		const struct clew_blame_share *share = &answer->by_name.shares[i];
+
+		clew_json_object(&json, NULL);
+		clew_json_string(&json, "victim", share->victim);
+		clew_json_string(&json, "antagonist", share->antagonist);
+		clew_json_signed(&json, "ns", share->ns);
+		clew_json_string(&json, "kind", resource_kind(answer, share->kind));
+		clew_json_unsigned(&json, "victims", share->victims);
+		clew_json_unsigned(&json, "antagonists", share->antagonists);
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
@@ -68,10 +88,52 @@ static void print_json(struct answer *answer)
 	clew_json_end(&json);
 }
 
+static void print_spans(const char *name, size_t count)
+{
+	clew_print_safe(stdout, name);
+	if (count > 1)
+		printf(" (%zu spans)", count);
+}
+
+/* Whether the `top` pairs are too little of all to tell the story. */
+static bool is_crowd(const struct answer *answer, uint32_t top)
+{
+	clew_time shown = 0, all = 0;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		all += answer->pairs[i].ns;
+		shown += i < top ? answer->pairs[i].ns : 0;
+	}
+	return all - shown > all / LEFT_OUT && answer->by_name.count < answer->count;
+}
+
+static void print_names(const struct answer *answer)
+{
+	size_t count = answer->by_name.count;
+
+	puts("By name:");
+	for (size_t i = 0; i < count && i < MOST_SHARES; i++) {
+		const struct clew_blame_share *share = &answer->by_name.shares[i];
+
+		printf("%12s  ", CLEW_DURATION((uint64_t)share->ns));
+		print_spans(share->victim, share->victims);
+		fputs(" by ", stdout);
+		print_spans(share->antagonist, share->antagonists);
+		if (!answer->all_running)
+			printf(", %s", resource_kind(answer, share->kind));
+		putchar('\n');
+	}
+	if (count > MOST_SHARES)
+		printf("%12s  and %zu more\n", "", count - MOST_SHARES);
+	puts("\nThe longest:");
+}
+
 static void print_text(struct answer *answer, uint32_t top)
 {
 	if (!answer->count)
 		puts("nobody kept anyone waiting");
+	if (is_crowd(answer, top))
+		print_names(answer);
 	for (size_t i = 0; i < answer->count && i < top; i++) {
 		const struct clew_blame_pair *pair = &answer->pairs[i];
 
@@ -80,7 +142,7 @@ static void print_text(struct answer *answer, uint32_t top)
 		fputs(" by ", stdout);
 		clew_print_safe(stdout, clew_span_name(&answer->antagonists, pair->antagonist));
 		if (!answer->all_running)
-			printf(", %s", resource_kind(answer, pair));
+			printf(", %s", resource_kind(answer, pair->kind));
 		if (pair->resource) {
 			putchar(' ');
 			clew_print_safe(stdout, pair->resource);
@@ -110,13 +172,15 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 	if (!status) {
 		options.victims = victims;
 		options.antagonists = antagonists;
-		if (clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0)
+		if (clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0 ||
+		    clew_blame_by_name(model, answer.pairs, answer.count, &answer.by_name) < 0)
 			status = clew_fail(CLEW_EXIT_SYSTEM, "blame: out of memory: free some, or choose fewer spans");
 		else if (values->json)
 			print_json(&answer);
 		else
 			print_text(&answer, values->top.value);
 	}
+	clew_blame_shares_done(&answer.by_name);
 	free(answer.pairs);
 	free(victims);
 	free(antagonists);

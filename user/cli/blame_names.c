@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Who kept whom waiting, by name. See blame_names.h. */
+#include "blame_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A span of some pair. Names that differ in the number at their end only have one group. */
+struct named {
+	char *name;
+	size_t stem; /* bytes before that number */
+	uint32_t span;
+	uint32_t group;
+};
+
+struct entry {
+	clew_time ns;
+	uint32_t victim, antagonist; /* places in the array of named spans */
+	uint32_t victim_group, antagonist_group;
+	uint32_t kind;
+};
+
+static size_t stem_of(const char *name)
+{
+	size_t size = strlen(name);
+
+	while (size && name[size - 1] >= '0' && name[size - 1] <= '9')
+		size--;
+	return size;
+}
+
+static bool is_numbered(const struct named *named)
+{
+	return named->name[named->stem] != '\0';
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	int order = memcmp(x->name, y->name, x->stem < y->stem ? x->stem : y->stem);
+
+	if (order)
+		return order;
+	if (x->stem != y->stem)
+		return x->stem < y->stem ? -1 : 1;
+	if (is_numbered(x) != is_numbered(y))
+		return is_numbered(y) ? -1 : 1;
+	return (x->span > y->span) - (x->span < y->span);
+}
+
+static bool is_same_group(const struct named *x, const struct named *y)
+{
+	return x->stem == y->stem && is_numbered(x) == is_numbered(y) && !memcmp(x->name, y->name, x->stem);
+}
+
+static int compare_groups(const struct entry *x, const struct entry *y)
+{
+	if (x->victim_group != y->victim_group)
+		return x->victim_group < y->victim_group ? -1 : 1;
+	if (x->antagonist_group != y->antagonist_group)
+		return x->antagonist_group < y->antagonist_group ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return compare_groups(x, y) ?: (x->victim > y->victim) - (x->victim < y->victim);
+}
+
+static int compare_antagonists(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return (x->antagonist > y->antagonist) - (x->antagonist < y->antagonist);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct clew_blame_share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist, y->antagonist) ?: (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+/* The names of all spans that are in a pair, sorted; `ret_places` tells where each span's is. 0 or -ENOMEM. */
+static int name_spans(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count, struct named **ret_named,
+		      size_t *ret_count, uint32_t *ret_places)
+{
+	struct named *named;
+	size_t found = 0;
+
+	memset(ret_places, 0, model->span_count * sizeof(*ret_places));
+	for (size_t i = 0; i < count; i++)
+		ret_places[pairs[i].victim] = ret_places[pairs[i].antagonist] = 1;
+	for (uint32_t span = 0; span < model->span_count; span++)
+		found += ret_places[span];
+	named = calloc(found + 1, sizeof(*named));
+	if (!named)
+		return -ENOMEM;
+	*ret_named = named;
+	*ret_count = 0;
+	for (uint32_t span = 0; span < model->span_count; span++) {
+		char *name = ret_places[span] ? clew_model_span_path(model, span) : NULL;
+
+		if (!ret_places[span])
+			continue;
+		if (!name)
+			return -ENOMEM;
+		named[(*ret_count)++] = (struct named){.name = name, .stem = stem_of(name), .span = span};
+	}
+	qsort(named, found, sizeof(*named), compare_names);
+	for (size_t i = 0; i < found; i++) {
+		ret_places[named[i].span] = i;
+		if (i)
+			named[i].group = named[i - 1].group + !is_same_group(&named[i], &named[i - 1]);
+	}
+	return 0;
+}
+
+/* What `count` spans of a group are called, of which this is one. */
+static char *name_of(const struct named *named, size_t count)
+{
+	size_t size = count > 1 && is_numbered(named) ? named->stem : strlen(named->name);
+	char *name = malloc(size + sizeof("*"));
+
+	if (!name)
+		return NULL;
+	memcpy(name, named->name, size);
+	strcpy(name + size, named->name[size] ? "*" : "");
+	return name;
+}
+
+/* Adds up the entries of one share, in order of their victims; leaves them in order of their antagonists. 0 or -ENOMEM. */
+static int add_share(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
+{
+	struct clew_blame_share *share = &shares->shares[shares->count];
+	char **names = &shares->names[shares->name_count];
+
+	*share = (struct clew_blame_share){.kind = entries[0].kind};
+	for (size_t i = 0; i < count; i++) {
+		share->ns += entries[i].ns;
+		share->victims += !i || entries[i].victim != entries[i - 1].victim;
+	}
+	qsort(entries, count, sizeof(*entries), compare_antagonists);
+	for (size_t i = 0; i < count; i++)
+		share->antagonists += !i || entries[i].antagonist != entries[i - 1].antagonist;
+	names[0] = name_of(&named[entries[0].victim], share->victims);
+	names[1] = name_of(&named[entries[0].antagonist], share->antagonists);
+	shares->name_count += 2;
+	if (!names[0] || !names[1])
+		return -ENOMEM;
+	share->victim = names[0];
+	share->antagonist = names[1];
+	shares->count++;
+	return 0;
+}
+
+static int add_shares(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
+{
+	size_t groups = 0;
+
+	qsort(entries, count, sizeof(*entries), compare_entries);
+	for (size_t i = 0; i < count; i++)
+		groups += !i || compare_groups(&entries[i], &entries[i - 1]);
+	shares->shares = calloc(groups + 1, sizeof(*shares->shares));
+	shares->names = calloc(2 * groups + 1, sizeof(*shares->names));
+	if (!shares->shares || !shares->names)
+		return -ENOMEM;
+	for (size_t from = 0, to; from < count; from = to) {
+		int r;
+
+		for (to = from + 1; to < count && !compare_groups(&entries[from], &entries[to]);)
+			to++;
+		r = add_share(shares, named, entries + from, to - from);
+		if (r < 0)
+			return r;
+	}
+	qsort(shares->shares, shares->count, sizeof(*shares->shares), largest_first);
+	return 0;
+}
+
+int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count,
+		       struct clew_blame_shares *ret_shares)
+{
+	uint32_t *places = malloc(model->span_count * sizeof(*places) + 1);
+	struct entry *entries = calloc(count + 1, sizeof(*entries));
+	struct named *named = NULL;
+	size_t named_count = 0;
+	int r = places && entries ? 0 : -ENOMEM;
+
+	*ret_shares = (struct clew_blame_shares){0};
+	if (r == 0)
+		r = name_spans(model, pairs, count, &named, &named_count, places);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		uint32_t victim = places[pairs[i].victim], antagonist = places[pairs[i].antagonist];
+
+		entries[i] = (struct entry){
+			.ns = pairs[i].ns,
+			.victim = victim,
+			.antagonist = antagonist,
+			.victim_group = named[victim].group,
+			.antagonist_group = named[antagonist].group,
+			.kind = pairs[i].kind,
+		};
+	}
+	if (r == 0)
+		r = add_shares(ret_shares, named, entries, count);
+	for (size_t i = 0; i < named_count; i++)
+		free(named[i].name);
+	free(named);
+	free(entries);
+	free(places);
+	return r;
+}
+
+void clew_blame_shares_done(struct clew_blame_shares *shares)
+{
+	for (size_t i = 0; i < shares->name_count; i++)
+		free(shares->names[i]);
+	free(shares->names);
+	free(shares->shares);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Pairs of who kept whom waiting, put together by what spans are called but for the
+ * number at a name's end: the threads of a program, the runs of an operation. Where
+ * the pairs are many and short, this tells of most.
+ */
+#ifndef CLEW_CLI_BLAME_NAMES_H
+#define CLEW_CLI_BLAME_NAMES_H
+
+#include <clew/blame.h>
+
+#include "es.h"
+
+struct clew_blame_share {
+	clew_time ns; /* the sum of its pairs */
+	uint32_t kind;
+	const char *victim;	/* a name, with * for its number where several spans have it */
+	const char *antagonist; /* likewise */
+	size_t victims;		/* how many spans */
+	size_t antagonists;
+};
+
+struct clew_blame_shares {
+	struct clew_blame_share *shares; /* the largest first */
+	size_t count;
+	char **names; /* what the shares' point to */
+	size_t name_count;
+};
+
+/* 0 or -ENOMEM; clew_blame_shares_done() either way. */
+int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count,
+		       struct clew_blame_shares *ret_shares);
+void clew_blame_shares_done(struct clew_blame_shares *shares);
+
+#endif
