@@ -48,6 +48,8 @@ CASES = [
     ("disk", "why", ["why", "--tid", "70"]),
     ("disk", "blame", ["blame"]),
     ("disk", "io-file", ["io", "--file", "/data/dump"]),
+    ("discard", "io", ["io"]),
+    ("discard", "why", ["why", "--tid", "70"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),
