@@ -50,6 +50,7 @@ CASES = [
     ("disk", "io-file", ["io", "--file", "/data/dump"]),
     ("discard", "io", ["io"]),
     ("discard", "why", ["why", "--tid", "70"]),
+    ("filelock", "why", ["why", "--tid", "80"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),
