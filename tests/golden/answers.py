@@ -51,6 +51,7 @@ CASES = [
     ("discard", "io", ["io"]),
     ("discard", "why", ["why", "--tid", "70"]),
     ("filelock", "why", ["why", "--tid", "80"]),
+    ("filelock", "why-other", ["why", "--tid", "90"]),
     ("devices", "waits", ["waits"]),
     ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),
