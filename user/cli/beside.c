@@ -195,18 +195,21 @@ static uint64_t queued_at(const struct clew_trace *trace, const struct clew_besi
 
 void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside)
 {
-	uint64_t told = 0;
+	uint64_t told = 0, data = beside->bytes;
 
 	if (!beside->requests)
 		return;
+	for (uint32_t i = 0; i < beside->file_count; i++)
+		if (!moves_data(beside->files[i].operation))
+			data -= beside->files[i].bytes;
 	fprintf(out, ", behind %s%u other request%s there%s", beside->at_once > 1 && beside->at_once < beside->requests ? "up to " : "",
 		beside->at_once, beside->at_once == 1 ? "" : "s", beside->at_once < beside->requests ? " at a time, in all " : ": ");
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
 
-		/* Little is not worth the room. */
-		if (i && file->bytes < beside->bytes / 8)
-			break;
+		/* Little is not worth the room; but a discard of much moves less than a write of little. */
+		if (i && file->bytes < (moves_data(file->operation) ? data : beside->bytes) / 8)
+			continue;
 		fprintf(out, "%s%s%s", i ? "; " : "", CLEW_BYTES(file->bytes), moves_data(file->operation) ? " for " : "");
 		if (!moves_data(file->operation))
 			fputs(does(file->operation, CLEW_REQUEST_DISCARD) ? " discarded" : " zeroed", out);
