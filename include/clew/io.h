@@ -6,6 +6,7 @@
 #ifndef CLEW_IO_H
 #define CLEW_IO_H
 
+#include <clew/tokens.h>
 #include <clew/trace.h>
 
 /* What one task has to do with one file. */
@@ -37,7 +38,7 @@ struct clew_io_file {
 struct clew_io_device {
 	uint32_t device;
 	uint32_t requests;
-	uint64_t read_bytes, written_bytes;
+	uint64_t bytes[CLEW_REQUEST_OPERATION_COUNT];	  /* of requests that do this; only reads and writes move data */
 	uint64_t file_bytes;				  /* written, of files */
 	uint64_t reason_bytes[CLEW_REQUEST_REASON_COUNT]; /* read or written for each reason */
 };

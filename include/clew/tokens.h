@@ -6,6 +6,16 @@
 #ifndef CLEW_TOKENS_H
 #define CLEW_TOKENS_H
 
+enum clew_request_operation {
+	CLEW_REQUEST_READ,
+	CLEW_REQUEST_WRITE,
+	CLEW_REQUEST_FLUSH,
+	CLEW_REQUEST_DISCARD,
+	CLEW_REQUEST_ZEROES,
+	CLEW_REQUEST_OTHER,
+	CLEW_REQUEST_OPERATION_COUNT,
+};
+
 enum clew_wait_kind {
 	CLEW_WAIT_FUTEX,
 	CLEW_WAIT_LOCK,
@@ -107,6 +117,7 @@ const char *clew_request_reason_name(unsigned reason);
  * What a block request does, by the kernel's operation (its low byte counts) and how
  * many bytes it moves: a write of none asks for the device's cache to be flushed.
  */
+enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes);
 const char *clew_request_operation_name(unsigned operation, unsigned bytes);
 
 /* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program. */

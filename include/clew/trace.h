@@ -132,6 +132,8 @@ bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t a
 
 /* The fork that made a task: NULL if before the capture or unknown. */
 const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint32_t serial);
+/* The command line of a task's process; of one that did not exec, that of who forked it. NULL: unknown. */
+const char *clew_trace_program(const struct clew_trace *trace, const struct clew_trace_task *task);
 
 /* Identities. NULL or false: unknown. */
 const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);

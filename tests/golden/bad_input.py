@@ -177,7 +177,8 @@ def test_positions(capture):
     fails("why: no such pid", ["why", capture, "--pid", "4000000"], 2, "4000000")
     fails("why: no such name", ["why", capture, "--comm", "nobody-*"], 2, "nobody-*")
     fails("why: no thread chosen", ["why", capture], 2, "--tid")
-    fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest")
+    fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest", "log writer-102, ..")
+    fails("why: two threads chosen, which are named", ["why", capture, "--comm", "*er*"], 2, "server-100, worker-101, log writer-102:")
     for option in ("--from", "--to"):
         fails("why %s: no moment" % option, ["why", capture, "--tid", "101", option, "soon"], 2, "soon")
         fails("why %s: a decimal without a unit" % option, ["why", capture, "--tid", "101", option, "1.5"], 2, "1.5")

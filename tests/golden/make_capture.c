@@ -153,9 +153,17 @@ static const struct field switch_fields[] = {
 	{NULL, 0, 0},
 };
 static const struct field task_fields[] = {
-	FIELD(clew_task_record, task),	     FIELD(clew_task_record, process),	  FIELD(clew_task_record, parent),
-	FIELD(clew_task_record, tid),	     FIELD(clew_task_record, pid),	  FIELD(clew_task_record, pid_namespace),
-	FIELD(clew_task_record, task_flags), FIELD(clew_task_record, start_time), {NULL, 0, 0},
+	FIELD(clew_task_record, task),
+	FIELD(clew_task_record, process),
+	FIELD(clew_task_record, parent),
+	FIELD(clew_task_record, executable),
+	FIELD(clew_task_record, executable_device),
+	FIELD(clew_task_record, tid),
+	FIELD(clew_task_record, pid),
+	FIELD(clew_task_record, pid_namespace),
+	FIELD(clew_task_record, task_flags),
+	FIELD(clew_task_record, start_time),
+	{NULL, 0, 0},
 };
 static const struct field life_fields[] = {FIELD(clew_life, task), FIELD(clew_life, other), FIELD(clew_life, value), {NULL, 0, 0}};
 static const struct field rename_fields[] = {FIELD(clew_rename, task), {NULL, 0, 0}};

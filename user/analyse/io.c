@@ -124,14 +124,22 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 
 /* ---- requests ---- */
 
-static bool is_write(const struct clew_block_request *block)
+static bool does(const struct clew_block_request *block, enum clew_request_operation operation)
 {
-	return (block->operation & 0xff) == 1;
+	return clew_request_operation(block->operation, block->bytes) == operation;
 }
 
 static bool is_direct(const struct clew_block_request *block)
 {
 	return block->reason == CLEW_REQUEST_REASON_DIRECT;
+}
+
+static void count_moved(struct clew_io_file *file, const struct clew_block_request *block, uint64_t bytes)
+{
+	if (does(block, CLEW_REQUEST_READ))
+		file->read_bytes += bytes;
+	else if (does(block, CLEW_REQUEST_WRITE))
+		file->written_bytes += bytes;
 }
 
 /* `bytes`: what the extent takes on the disk. */
@@ -141,11 +149,9 @@ static int add_extent(struct sums *sums, const struct clew_trace_request *reques
 
 	if (file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
 		return -ENOMEM;
-	if (!is_write(&request->block)) {
-		file_at(sums, number)->read_bytes += bytes;
+	count_moved(file_at(sums, number), &request->block, bytes);
+	if (!does(&request->block, CLEW_REQUEST_WRITE))
 		return 0;
-	}
-	file_at(sums, number)->written_bytes += bytes;
 	if (extent->writer_count == 0)
 		file_at(sums, number)->unknown_bytes += bytes;
 	for (uint32_t i = 0; i < extent->writer_count; i++) {
@@ -172,8 +178,8 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 	if (!device)
 		return -ENOMEM;
 	device->requests++;
-	*(is_write(block) ? &device->written_bytes : &device->read_bytes) += block->bytes;
-	if (block->reason < CLEW_REQUEST_REASON_COUNT)
+	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
+	if (block->reason < CLEW_REQUEST_REASON_COUNT && (does(block, CLEW_REQUEST_READ) || does(block, CLEW_REQUEST_WRITE)))
 		device->reason_bytes[block->reason] += block->bytes;
 	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
@@ -190,7 +196,7 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		file_at(sums, number)->requests++;
 		r = map_set(&sums->counted, number, 0, (uint64_t)(request - sums->requests));
 	}
-	if (is_write(block))
+	if (does(block, CLEW_REQUEST_WRITE))
 		device->file_bytes += of_files;
 	if (r < 0 || !is_direct(block) || !block->inode)
 		return r;
@@ -198,10 +204,10 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		return -ENOMEM;
 	if (request->page_count == 0) {
 		file_at(sums, number)->requests++;
-		*(is_write(block) ? &file_at(sums, number)->written_bytes : &file_at(sums, number)->read_bytes) += block->bytes;
+		count_moved(file_at(sums, number), block, block->bytes);
 	}
 	/* What goes to the disk at once was asked for so. */
-	if (is_write(block)) {
+	if (does(block, CLEW_REQUEST_WRITE)) {
 		struct clew_io_share *share = share_of(sums, number, block->submitter);
 
 		if (!share)
@@ -370,7 +376,7 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 		return blame_origins(sums, file, sleep, sleep->task, sleep->start, sleep->start, (double)ns);
 	if (sleep->kind == CLEW_WAIT_JOURNAL && sleep->ended_by != CLEW_NO_TASK)
 		return blame_origins(sums, file, sleep, sleep->ended_by, sleep->start, end, (double)ns);
-	return request && is_write(&request->block) ? blame_writers(sums, file, sleep, request, (double)ns) : 0;
+	return request && does(&request->block, CLEW_REQUEST_WRITE) ? blame_writers(sums, file, sleep, request, (double)ns) : 0;
 }
 
 static int add_sleeps(struct sums *sums)

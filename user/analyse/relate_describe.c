@@ -160,22 +160,6 @@ static const char *keep_text(struct clew_description *description, const char *t
 	return to;
 }
 
-/* The command line of a process; of one that did not exec, that of who forked it. */
-static const char *program_of(const struct clew_relations *relations, const struct clew_trace_task *task)
-{
-	for (unsigned depth = 0; task && depth < RELATE_DEPTH; depth++) {
-		const struct clew_trace_task *leader = clew_trace_task(relations->trace, task->process);
-
-		if (task->command_line[0])
-			return task->command_line;
-		if (leader && leader->command_line[0])
-			return leader->command_line;
-		task = leader && clew_trace_fork_of(relations->trace, leader->serial) ? clew_trace_task(relations->trace, leader->parent)
-										      : NULL;
-	}
-	return NULL;
-}
-
 static void describe_group(const struct clew_relations *relations, const struct clew_trace_task *task, struct clew_description *description)
 {
 	const char *path = clew_trace_cgroup(relations->trace, task->cgroup), *last = path ? strrchr(path, '/') : NULL;
@@ -256,10 +240,11 @@ void clew_relations_describe(const struct clew_relations *relations, uint32_t se
 	/* A kernel thread works for others, and a name of its own would hide theirs. */
 	if (task->flags & CLEW_TASK_KTHREAD)
 		return;
-	clew_description_add(description, "program", program_of(relations, task) ?: clew_trace_comm_at(relations->trace, serial, at));
+	clew_description_add(description, "program",
+			     clew_trace_program(relations->trace, task) ?: clew_trace_comm_at(relations->trace, serial, at));
 	clew_description_add(description, "executable", task->executable);
 	if (caller && caller->process != task->process)
-		clew_description_add(description, "caller", program_of(relations, caller) ?: caller->comm);
+		clew_description_add(description, "caller", clew_trace_program(relations->trace, caller) ?: caller->comm);
 	describe_user(relations, task, description);
 	describe_group(relations, task, description);
 	describe_environment(relations, task->process, description);

@@ -22,14 +22,26 @@
 
 struct found {
 	struct map seen;  /* requests by place */
-	struct map files; /* file -> place in `sums` */
+	struct map files; /* file, or what is done without data -> place in `sums` */
 	struct vector sums;
 	struct vector begins, ends; /* uint64_t: when those beside one segment came to be in hand, and when they were over */
 };
 
+static bool does(uint32_t operation, enum clew_request_operation what)
+{
+	return clew_request_operation(operation, 1) == what;
+}
+
+static bool moves_data(uint32_t operation)
+{
+	return !does(operation, CLEW_REQUEST_DISCARD) && !does(operation, CLEW_REQUEST_ZEROES);
+}
+
 static int add(struct found *found, const struct clew_block_request *block, uint32_t place, struct clew_beside *beside)
 {
-	const uint64_t *known = map_get(&found->files, block->inode, block->file_device);
+	/* No file has an inode of such a number. */
+	uint64_t file = moves_data(block->operation) ? block->inode : UINT64_MAX - clew_request_operation(block->operation, 1);
+	const uint64_t *known = map_get(&found->files, file, block->file_device);
 	struct clew_beside_file *sums;
 	size_t at = known ? *known : found->sums.count;
 	int r = map_set(&found->seen, place, 0, 1);
@@ -37,10 +49,11 @@ static int add(struct found *found, const struct clew_block_request *block, uint
 	if (r >= 0 && !known) {
 		r = vector_reserve(&found->sums, at + 1);
 		if (r >= 0)
-			r = map_set(&found->files, block->inode, block->file_device, at);
+			r = map_set(&found->files, file, block->file_device, at);
 		if (r >= 0) {
 			sums = found->sums.data;
-			sums[at] = (struct clew_beside_file){.inode = block->inode, .file_device = block->file_device, .example = place};
+			sums[at] = (struct clew_beside_file){
+				.inode = block->inode, .file_device = block->file_device, .example = place, .operation = block->operation};
 			found->sums.count++;
 		}
 	}
@@ -182,20 +195,25 @@ static uint64_t queued_at(const struct clew_trace *trace, const struct clew_besi
 
 void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside)
 {
-	uint64_t told = 0;
+	uint64_t told = 0, data = beside->bytes;
 
 	if (!beside->requests)
 		return;
+	for (uint32_t i = 0; i < beside->file_count; i++)
+		if (!moves_data(beside->files[i].operation))
+			data -= beside->files[i].bytes;
 	fprintf(out, ", behind %s%u other request%s there%s", beside->at_once > 1 && beside->at_once < beside->requests ? "up to " : "",
 		beside->at_once, beside->at_once == 1 ? "" : "s", beside->at_once < beside->requests ? " at a time, in all " : ": ");
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
 
-		/* Little is not worth the room. */
-		if (i && file->bytes < beside->bytes / 8)
-			break;
-		fprintf(out, "%s%s for ", i ? "; " : "", CLEW_BYTES(file->bytes));
-		if (file->inode)
+		/* Little is not worth the room; but a discard of much moves less than a write of little. */
+		if (i && file->bytes < (moves_data(file->operation) ? data : beside->bytes) / 8)
+			continue;
+		fprintf(out, "%s%s%s", i ? "; " : "", CLEW_BYTES(file->bytes), moves_data(file->operation) ? " for " : "");
+		if (!moves_data(file->operation))
+			fputs(does(file->operation, CLEW_REQUEST_DISCARD) ? " discarded" : " zeroed", out);
+		else if (file->inode)
 			clew_print_file(out, trace, file->file_device, file->inode, queued_at(trace, file));
 		else
 			fputs("an unknown file", out);
@@ -222,6 +240,7 @@ void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, co
 		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device), CLEW_DEVICE_MINOR(file->file_device));
 		clew_json_string(json, "dev", device);
 		clew_json_unsigned(json, "ino", file->inode);
+		clew_json_string(json, "op", moves_data(file->operation) ? NULL : clew_request_operation_name(file->operation, 1));
 		clew_json_unsigned(json, "requests", file->requests);
 		clew_json_unsigned(json, "bytes", file->bytes);
 		clew_json_request_writers(json, trace, file->example);

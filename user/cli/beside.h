@@ -19,7 +19,8 @@ struct clew_beside_file {
 	uint64_t bytes;
 	uint32_t file_device;
 	uint32_t requests;
-	uint32_t example; /* place of one of its requests in the list of all */
+	uint32_t example;   /* place of one of its requests in the list of all */
+	uint32_t operation; /* of that, the kernel's; the files' are apart from what discards and zeroes */
 };
 
 struct clew_beside {

@@ -47,6 +47,7 @@ struct cause_key {
 	struct clew_commit commit;
 	uint64_t object;
 	uint64_t awaited;
+	uint32_t awaited_call;
 	struct clew_call_key called, perhaps;
 	uint64_t activity; /* name of the call */
 	uint64_t timer;
@@ -123,6 +124,7 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 		key->awaited_kind = awaiting->object.kind;
 		key->awaited_device = awaiting->object.device;
 		key->awaited = awaiting->object.number;
+		key->awaited_call = awaiting->object.kind == CLEW_OBJECT_FILE ? awaiting->call : 0;
 	}
 	if (segment->spin) {
 		key->object_kind = CLEW_OBJECT_LOCK;

@@ -127,9 +127,13 @@ static void json_device_number(struct clew_json *json, uint32_t device)
 	clew_json_string(json, "dev", text);
 }
 
-static const char *comm_of(const struct answer *answer, uint32_t task)
+/* A process has its first thread's name: that of another beside the pid would name nobody. */
+static const char *process_name(const struct answer *answer, const struct process_share *share)
 {
-	return clew_trace_comm_at(answer->trace, task, clew_trace_end(answer->trace));
+	const struct clew_trace_task *task = clew_trace_task(answer->trace, share->task);
+	const struct clew_trace_task *leader = task ? clew_trace_task(answer->trace, task->process) : NULL;
+
+	return clew_trace_comm_at(answer->trace, leader ? leader->serial : share->task, clew_trace_end(answer->trace));
 }
 
 static int json_writers(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file)
@@ -145,7 +149,7 @@ static int json_writers(struct clew_json *json, const struct answer *answer, con
 			continue;
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
-		clew_json_string(json, "comm", comm_of(answer, shares[i].task));
+		clew_json_string(json, "comm", process_name(answer, &shares[i]));
 		clew_json_unsigned(json, "bytes", wrote(&shares[i]));
 		clew_json_unsigned(json, "written_bytes", shares[i].written_bytes);
 		clew_json_object_end(json);
@@ -209,7 +213,7 @@ static int json_programs(struct clew_json *json, const struct answer *answer)
 			continue;
 		clew_json_object(json, NULL);
 		clew_json_unsigned(json, "pid", shares[i].pid);
-		clew_json_string(json, "comm", comm_of(answer, shares[i].task));
+		clew_json_string(json, "comm", process_name(answer, &shares[i]));
 		clew_json_unsigned(json, "asked_bytes", shares[i].asked_bytes);
 		clew_json_unsigned(json, "stored_bytes", shares[i].stored_bytes);
 		clew_json_unsigned(json, "dirtied_bytes", shares[i].dirtied_bytes);
@@ -232,8 +236,10 @@ static void json_devices(struct clew_json *json, const struct answer *answer)
 		clew_json_object(json, NULL);
 		json_device_number(json, device->device);
 		clew_json_unsigned(json, "requests", device->requests);
-		clew_json_unsigned(json, "read_bytes", device->read_bytes);
-		clew_json_unsigned(json, "written_bytes", device->written_bytes);
+		clew_json_unsigned(json, "read_bytes", device->bytes[CLEW_REQUEST_READ]);
+		clew_json_unsigned(json, "written_bytes", device->bytes[CLEW_REQUEST_WRITE]);
+		clew_json_unsigned(json, "discarded_bytes", device->bytes[CLEW_REQUEST_DISCARD]);
+		clew_json_unsigned(json, "zeroed_bytes", device->bytes[CLEW_REQUEST_ZEROES]);
 		clew_json_unsigned(json, "file_bytes", device->file_bytes);
 		clew_json_object(json, "reasons");
 		for (unsigned k = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
@@ -370,7 +376,7 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 			fputs(", ", stdout);
 		else
 			print_part(&begun, "by ");
-		clew_print_safe(stdout, comm_of(answer, shares[i].task));
+		clew_print_safe(stdout, process_name(answer, &shares[i]));
 		printf("-%u %s", shares[i].pid, CLEW_BYTES(wrote(&shares[i])));
 	}
 	if (shown > MOST_SHOWN)
@@ -405,7 +411,7 @@ static int print_programs(const struct answer *answer)
 		printf("%10s %10s %10s %10s %10s  ", CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
 		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes), CLEW_DURATION(shares[i].waited_ns),
 		       CLEW_DURATION(shares[i].caused_ns));
-		clew_print_safe(stdout, comm_of(answer, shares[i].task));
+		clew_print_safe(stdout, process_name(answer, &shares[i]));
 		printf("-%u\n", shares[i].pid);
 	}
 	free(shares);
@@ -418,15 +424,20 @@ static void print_devices(const struct answer *answer)
 	for (size_t i = 0; i < answer->io.device_count; i++) {
 		const struct clew_io_device *device = &answer->io.devices[i];
 
-		printf("%10u %10s %10s ", device->requests, CLEW_BYTES(device->read_bytes), CLEW_BYTES(device->written_bytes));
+		printf("%10u %10s %10s ", device->requests, CLEW_BYTES(device->bytes[CLEW_REQUEST_READ]),
+		       CLEW_BYTES(device->bytes[CLEW_REQUEST_WRITE]));
 		if (device->file_bytes)
-			printf("%6.2f", amplification(device->written_bytes, device->file_bytes));
+			printf("%6.2f", amplification(device->bytes[CLEW_REQUEST_WRITE], device->file_bytes));
 		else
 			printf("%6s", "-");
 		printf("  %s", CLEW_DISK(answer->trace, device->device));
 		for (unsigned k = 0, shown = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
 			if (device->reason_bytes[k])
 				printf("%s %s %s", shown++ ? "," : ":", clew_request_reason_name(k), CLEW_BYTES(device->reason_bytes[k]));
+		if (device->bytes[CLEW_REQUEST_DISCARD])
+			printf("; %s discarded", CLEW_BYTES(device->bytes[CLEW_REQUEST_DISCARD]));
+		if (device->bytes[CLEW_REQUEST_ZEROES])
+			printf("; %s zeroed", CLEW_BYTES(device->bytes[CLEW_REQUEST_ZEROES]));
 		putchar('\n');
 	}
 }

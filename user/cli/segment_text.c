@@ -273,6 +273,16 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct
 	}
 }
 
+/* What a wake came by. Of a file it is the call that tells: who lets go of a lock on it wakes who waits in flock(). */
+static void print_means(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const char *call = sleep && sleep->object.kind == CLEW_OBJECT_FILE ? clew_call_name(sleep->call) : NULL;
+
+	if (call)
+		fprintf(out, " in %s", call);
+	print_with_object(out, call ? "of" : "through", trace, sleep);
+}
+
 /* What the segment's task has to do with the one that waits for it. */
 static void print_relation(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
@@ -339,7 +349,7 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	default:
 		fputs("woke ", out);
 		clew_print_task(out, trace, waiter, segment->start);
-		print_with_object(out, "through", trace, sleep);
+		print_means(out, trace, sleep);
 		break;
 	}
 	fputs(", ", out);

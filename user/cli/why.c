@@ -305,15 +305,33 @@ static int explain_slowest(const struct clew_trace *trace, const struct clew_rel
 		clew_print_cost(stdout, clew_trace_info(trace));
 	}
 	if (!status && !count)
-		return clew_fail(
-			CLEW_EXIT_NEGATIVE,
-			"no operation lies between two idle waits of the chosen threads: choose others, or other waits with --idle");
+		return clew_fail(CLEW_EXIT_NEGATIVE,
+				 "no operation lies between two idle waits of the chosen threads: choose others, other waits "
+				 "with --idle, or one thread without --slowest for all of its time");
 	return status;
 }
 
 static bool lives_in(const struct clew_trace_task *task, uint64_t from, uint64_t to)
 {
 	return task->birth < to && from < task->death;
+}
+
+/* Names them, so that one of them can be asked for. */
+static int fail_several(const struct clew_trace *trace, const struct why_values *values, uint64_t from, uint64_t to, size_t count)
+{
+	enum { MOST_NAMED = 4 };
+	char names[MOST_NAMED * (CLEW_COMM_SIZE + sizeof(", -4294967295"))];
+	size_t used = 0, named = 0;
+
+	for (size_t i = 0, tasks = clew_trace_task_count(trace); i < tasks && named < MOST_NAMED; i++) {
+		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
+
+		if (clew_selection_wants((void *)&values->selection, task) && lives_in(task, from, to))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s-%u", named++ ? ", " : "", CLEW_COMM_SIZE,
+						 task->comm, task->tid);
+	}
+	return clew_fail(CLEW_EXIT_INPUT, "%zu threads are chosen, %s%s: choose one by --tid, or ask for --slowest", count, names,
+			 count > named ? ", .." : "");
 }
 
 /* The one thread that is chosen and lives in the interval. */
@@ -342,7 +360,7 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 		return clew_fail(CLEW_EXIT_INPUT, "%zu threads had the tid %u one after the other: choose one by --from and --to", count,
 				 values->selection.tid.value);
 	if (count > 1)
-		return clew_fail(CLEW_EXIT_INPUT, "%zu threads are chosen: choose one by --tid, or ask for --slowest", count);
+		return fail_several(trace, values, from, to, count);
 	*ret_task = chosen;
 	return 0;
 }

@@ -33,14 +33,15 @@ static double percent(uint64_t part, uint64_t whole)
 static void print_header(const struct clew_trace *trace, const struct clew_why *why)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, why->task);
+	const char *program = task ? clew_trace_program(trace, task) : NULL;
 	uint64_t start = clew_trace_start(trace);
 
 	clew_print_task(stdout, trace, why->task, why->to);
 	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n", CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
 	       (why->to - start) / 1e9);
-	if (task && (task->command_line[0] || task->executable[0])) {
+	if (task && (program || task->executable[0])) {
 		fputs("It runs ", stdout);
-		clew_print_safe(stdout, task->command_line[0] ? task->command_line : task->executable);
+		clew_print_safe(stdout, program ?: task->executable);
 		printf(" (process %u).\n", task->pid);
 	}
 }

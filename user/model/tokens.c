@@ -65,6 +65,11 @@ static const char *const evidences[CLEW_EVIDENCE_COUNT] = {
 	[CLEW_EVIDENCE_CANDIDATE] = "candidate",
 };
 
+static const char *const request_operations[CLEW_REQUEST_OPERATION_COUNT] = {
+	[CLEW_REQUEST_READ] = "read",	    [CLEW_REQUEST_WRITE] = "write",   [CLEW_REQUEST_FLUSH] = "flush",
+	[CLEW_REQUEST_DISCARD] = "discard", [CLEW_REQUEST_ZEROES] = "zeroes", [CLEW_REQUEST_OTHER] = "other",
+};
+
 static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
 	[CLEW_REQUEST_REASON_UNKNOWN] = "unknown",     [CLEW_REQUEST_REASON_BACKGROUND] = "background",
 	[CLEW_REQUEST_REASON_PERIODIC] = "periodic",   [CLEW_REQUEST_REASON_SYNC] = "sync",
@@ -110,23 +115,28 @@ const char *clew_evidence_name(unsigned evidence)
 	return word(evidences, COUNT(evidences), evidence);
 }
 
-const char *clew_request_operation_name(unsigned operation, unsigned bytes)
+enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes)
 {
 	switch (operation & 0xff) {
 	case 0:
-		return "read";
+		return CLEW_REQUEST_READ;
 	case 1:
-		return bytes ? "write" : "flush";
+		return bytes ? CLEW_REQUEST_WRITE : CLEW_REQUEST_FLUSH;
 	case 2:
-		return "flush";
+		return CLEW_REQUEST_FLUSH;
 	case 3:
 	case 5:
-		return "discard";
+		return CLEW_REQUEST_DISCARD;
 	case 9:
-		return "zeroes";
+		return CLEW_REQUEST_ZEROES;
 	default:
-		return "other";
+		return CLEW_REQUEST_OTHER;
 	}
+}
+
+const char *clew_request_operation_name(unsigned operation, unsigned bytes)
+{
+	return word(request_operations, COUNT(request_operations), clew_request_operation(operation, bytes));
 }
 
 const char *clew_request_reason_name(unsigned reason)

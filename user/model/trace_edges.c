@@ -109,6 +109,29 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 	return origin && origin->type == CLEW_EDGE_FORK ? origin : NULL;
 }
 
+static bool other_executable(const struct clew_trace_task *task, const struct clew_trace_task *other)
+{
+	return task->executable[0] && other->executable[0] && strcmp(task->executable, other->executable) != 0;
+}
+
+const char *clew_trace_program(const struct clew_trace *trace, const struct clew_trace_task *task)
+{
+	/* Who forked may have become another program since: then its line is not the child's. */
+	enum { MOST_FORKS = 64 };
+	const struct clew_trace_task *at = task;
+
+	for (unsigned depth = 0; at && depth < MOST_FORKS && !other_executable(at, task); depth++) {
+		const struct clew_trace_task *leader = clew_trace_task(trace, at->process);
+
+		if (at->command_line[0])
+			return at->command_line;
+		if (leader && leader->command_line[0])
+			return leader->command_line;
+		at = leader && clew_trace_fork_of(trace, leader->serial) ? clew_trace_task(trace, leader->parent) : NULL;
+	}
+	return NULL;
+}
+
 /* ns: two CPUs' clocks, as programs in the kernel read them, may differ by some us until the next tick. */
 #define CLOCK_SLACK 10000
 
