@@ -15,7 +15,7 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"]]
+QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"], ["blame"], ["slack"], ["check"]]
 HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.
 OF_THE_FILE = ("ledger", "complete", "damaged_chunks", "bytes", "file_bytes_per_switch")

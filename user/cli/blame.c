@@ -11,6 +11,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct blame_values {
 	const char *victims;
@@ -64,6 +65,7 @@ static void print_json(struct answer *answer)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -89,6 +91,7 @@ static void print_text(struct answer *answer, uint32_t top)
 	}
 	if (answer->count > top)
 		printf("%12s  and %zu more\n", "", answer->count - top);
+	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
 }
 
 static int answer_with(const struct clew_model *model, const struct blame_values *values)
