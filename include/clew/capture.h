@@ -51,6 +51,7 @@ struct clew_writer;
 struct clew_writer_options {
 	size_t size;   /* sizeof(struct clew_writer_options) */
 	bool sync;     /* each chunk reaches the medium before the next is begun */
+	bool waits;    /* for clew_writer_begin: until then what is put is kept in memory, and a file that is there as it is */
 	unsigned cpus; /* how many CPU streams there may be */
 };
 
@@ -61,6 +62,9 @@ struct clew_writer_options {
  * calls clew_writer_put.
  */
 int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer);
+
+/* Empties the file and lets all that was put go there. Once, and only if the writer waits for it. */
+int clew_writer_begin(struct clew_writer *writer);
 
 /* Adds "key" = "value" to what the file says of itself (kernel, host, cpus, start, end, ...). */
 int clew_writer_meta(struct clew_writer *writer, const char *key, const char *value);
@@ -89,7 +93,7 @@ uint64_t clew_writer_bytes(const struct clew_writer *writer);
 /* The first error met by the file, or 0. */
 int clew_writer_error(const struct clew_writer *writer);
 
-/* Flushes all streams, writes the index, trims and closes the file, frees the writer. */
+/* Flushes all streams, writes the index, trims and closes the file, frees the writer. A file that was not begun is left as it was. */
 int clew_writer_close(struct clew_writer *writer);
 
 /* ---- reading ---- */

@@ -94,6 +94,11 @@ struct clew_trace_request {
 	 * end was lost. When it was is unknown.
 	 */
 	bool end_lost;
+	/*
+	 * To when it is known to have been in hand: its completion; of one without, where its end was lost its issue, of a recording that
+	 * was cut off where the first of the CPUs' records end (but not before its issue), else CLEW_TIME_OPEN.
+	 */
+	uint64_t until;
 };
 const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
 

@@ -157,6 +157,47 @@ def many_requests(directory):
     return "" if b"there are requests of: 254:0, 254:1\n" in done.stdout else "exit status %d, %r" % (done.returncode, done.stdout[:200])
 
 
+PATH = ["path", "--from", "db-70 @ 0%", "--to", "db-70 @ 100%"]
+LATER = ["path", "--from", "db-70 @ 5%", "--to", "db-70 @ 7%"]
+# Answers about causal traces, and how many of the capture's losses touch them.
+TOUCHED = [(PATH, 1), (LATER, 0), (["slack"], 1), (["slack"] + LATER[1:], 0), (["dump"], 1), (["check"], 1), (["select", "**"], 1), (["select", "** @ 5%"], 1), (["blame"], 1), (["what-if", "--cpus", "2"], 1),
+           (["what-if", "--sweep", "scale spans(**) by 0..1", "--steps", "2"], 1), (["forest", "--types", "request", "--several", "all"], 1), (["annotate", "mark incoming dependencies(all) of spans(**) as label(in-);"], 1),
+           (["pair"], 1)]
+
+
+def tells_loss(directory, name, arguments, gaps):
+    """Of an answer in JSON and in words, whether it says what of the loss is in it."""
+    done = [subprocess.run([CLEW, arguments[0], name] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False) for more in (["--json"], [])]
+    try:
+        told = json.loads(done[0].stdout)["ledger"]
+    except (ValueError, KeyError):
+        return "no ledger: exit status %d, %r" % (done[0].returncode, (done[0].stdout + done[0].stderr)[:300])
+    words = done[1].stdout.decode().splitlines()
+    line = next((line for line in words if line.startswith("ledger: ")), "")
+    if told["gaps"] != gaps or (not line and done[1].returncode == 0) or ("BLIND here in %d gap" % gaps in line) != (gaps > 0 and done[1].returncode == 0):
+        return "%d gaps, %r" % (told["gaps"], line)
+    return ""
+
+
+def stitched_losses(directory):
+    """What one of two captures lost, the trace of both has lost."""
+    for name in ("mutex", "disk"):
+        with open(os.path.join(directory, name + ".clew"), "rb") as file:
+            data = file.read()
+        if name == "disk":
+            data = data[:-1]
+        with open(os.path.join(directory, name + ".cut"), "wb") as file:
+            file.write(data)
+    problems = []
+    for order in (["mutex.cut", "disk.cut"], ["disk.cut", "mutex.cut"]):
+        done = subprocess.run([CLEW, "stitch", *order, "--json"], cwd=directory, capture_output=True, timeout=60, check=False)
+        answer = json.loads(done.stdout) if done.returncode == 0 else {}
+        ledger, cost = answer.get("ledger", {}), answer.get("cost", {})
+        if ledger.get("complete") is not False or ledger.get("gaps", 0) < 2 or cost.get("user_ns") != 12000:
+            problems.append("%s: %r" % (" ".join(order), (ledger, cost, done.stderr)))
+    return "; ".join(problems)
+
+
 def main():
     write = sys.argv[1:] == ["--write"]
     number, failed = 0, 0
@@ -189,6 +230,9 @@ def main():
                     problem = next(filter(None, map(check_cover, whys)), "")
                     if whys:
                         report(label + ": every ns once", problem)
+        for (arguments, gaps), kind in itertools.product(() if write else TOUCHED, ("clew", "ctrace")):
+            report("disk.%s: clew %s: what was lost" % (kind, " ".join(arguments)), tells_loss(directory, "disk." + kind, arguments, gaps))
+        report("two captures stitched: what was lost", stitched_losses(directory))
         report("each field is in docs/answers.md", undocumented(keys))
         report("many requests of two disks, none of the one asked for", many_requests(directory))
     print("1..%d" % number)

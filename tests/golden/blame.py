@@ -102,6 +102,9 @@ def test_resources():
     spins = 'span a [0,100] spins="10 20 4096 1 b,30 45 4096 1 -,50 53 8192 1 c"\nspan b [0,100]\nspan c [0,100]\n'
     tap.same("who spins for a lock waits for its holder, where that is known", pairs(ask(spins, ["blame"]), True),
              [("a", "b", 10, "lock"), ("a", "c", 3, "lock")])
+    own = 'span a [0,100]\nspan b [0,100] task_flags=4\nwait a 10..60 futex holder=b\nwait b 70..90 futex holder=a\n'
+    tap.same("clew's own threads are no victims, but antagonists", pairs(ask(own, ["blame"])), [("a", "b", 50)])
+    tap.same("unless they are chosen", pairs(ask(own, ["blame", "--victims", "b"])), [("b", "a", 20)])
     tap.same("a span that nobody made ready is no victim", pairs(ask(TURNS, ["blame"])), [])
     requests = """
 hierarchy processes devices

@@ -15,18 +15,18 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"]]
-HEADER = 48
+QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"], ["blame"], ["slack"], ["check"]]
+HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.
 OF_THE_FILE = ("ledger", "complete", "damaged_chunks", "bytes", "file_bytes_per_switch")
 
 
 def chunks_of(data):
-    """Offset and size of each chunk."""
+    """Offset, size and kind of each chunk."""
     offset = 16
     while offset < len(data):
         size = HEADER + struct.unpack_from("<I", data, offset + 12)[0]
-        yield offset, size
+        yield offset, size, struct.unpack_from("<H", data, offset + 8)[0]
         offset += size
 
 
@@ -66,7 +66,7 @@ def main():
             before = [without_truth(ask(whole, question)[1]) for question in QUESTIONS]
             for what in ("a bit of its header", "a bit of its contents", "all of it"):
                 problems, answered = [], 0
-                for at, size in chunks_of(data):
+                for at, size, kind in chunks_of(data):
                     bit = at + 20 if what == "a bit of its header" else at + HEADER + (size - HEADER) // 2
                     with open(damaged, "wb") as file:
                         file.write(data[:at] + data[at + size:] if what == "all of it" else data[:bit] + bytes([data[bit] ^ 4]) + data[bit + 1:])
@@ -74,6 +74,8 @@ def main():
                         status, now = ask(damaged, question)
                         answered += status == 0
                         problem = problem_of(status, now, answer)
+                        if kind == SCHEMA and status == 2:
+                            problem = "refused for one of its schemas: %s" % now
                         if problem:
                             problems.append("chunk at %d, %s: %s" % (at, question[0], problem))
                 if not answered:

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -349,6 +350,11 @@ def test_files():
                os.listdir(directory) == ["t.clew"] else repr(done))
         done = run(["convert", path, "-o", os.path.join(directory, "no", "x")])
         report("no place to write", "" if done.returncode == 3 and done.stderr.startswith(b"clew: ") else repr(done))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))  # noqa: E731
+        limited = os.path.join(directory, "limited")
+        done = subprocess.run([CLEW, "convert", path, "-o", limited], capture_output=True, timeout=60, check=False, preexec_fn=limit)
+        said = done.returncode == 3 and done.stderr.startswith(("clew: %s: File too large" % limited).encode())
+        report("files may not become that large", "" if said and os.listdir(directory) == ["t.clew"] else repr((done, os.listdir(directory))))
         done = run(["convert", path, "-o", "/dev/full"])
         report("no room to write", "" if done.returncode == 3 and b"/dev/full" in done.stderr else repr(done))
         done = run(["convert", os.path.join(directory, "missing"), "-o", os.path.join(directory, "y")])

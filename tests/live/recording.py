@@ -38,10 +38,27 @@ def command_mode():
         ok(done.returncode == status, f"status of `{script}` is {status}", f"{done.returncode}: {done.stderr.strip()}")
         ok(done.stdout == "out\n", f"standard output of `{script}` is the command's alone", repr(done.stdout))
     ok(answer("info", path)["complete"], "a recording ended by its command is complete")
-    done = clew("record", "-o", path, "--", "/nonexistent/program")
-    ok(done.returncode in (2, 3) and done.stderr.startswith("clew: the command /nonexistent/program cannot"), "a command that cannot run is an error of clew's own", f"{done.returncode}: {done.stderr}")
     in_steps(path)
+    cannot_run(path)
     nothing_left("command mode")
+
+
+def cannot_run(path):
+    """It costs neither the capture that is there nor a file that is not."""
+    with open(path, "rb") as file:
+        before = file.read()
+    absent, plain = scratch("absent.clew"), scratch("plain")
+    write_all(plain, "no program")
+    for program, status in (("/nonexistent/program", 2), (plain, 3)):
+        for output in (path, absent):
+            done = clew("record", "-o", output, "--", program)
+            said = done.returncode == status and done.stderr.startswith(f"clew: the command {program} cannot") and done.stderr.count("\n") == 1
+            ok(said, f"a command that cannot run is an error of clew's own, status {status}", f"{done.returncode}: {done.stderr}")
+    with open(path, "rb") as file:
+        ok(file.read() == before, "a command that cannot run leaves the capture that was there", "it is another")
+    ok(not os.path.exists(absent), "and makes no file", absent)
+    limited = clew("record", "-o", path, "--", "/bin/true", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)))
+    ok(limited.returncode == 3 and "no file may become larger: raise that limit" in limited.stderr, "a limit of files' sizes is named", f"{limited.returncode}: {limited.stderr}")
 
 
 def in_steps(path):

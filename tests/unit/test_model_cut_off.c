@@ -26,9 +26,14 @@ static void assert_request(const struct clew_model *model, const char *name, cle
 	fail_msg("no request %s", name);
 }
 
-static void check(bool cut, clew_time first_end, clew_time second_end)
+/* `first_until`, `second_until`: to when they are known to be in hand. */
+static void check(bool cut, uint64_t first_until, uint64_t second_until)
 {
+	clew_time first_end = first_until == CLEW_TIME_OPEN ? 4000 : (clew_time)first_until;
+	clew_time second_end = second_until == CLEW_TIME_OPEN ? 4000 : (clew_time)second_until;
+	const struct clew_trace_request *requests;
 	struct synthetic s = {0};
+	size_t count;
 	struct clew_model *model;
 	struct clew_trace *t;
 
@@ -41,6 +46,10 @@ static void check(bool cut, clew_time first_end, clew_time second_end)
 		cut_off(&s, 0, 4000, 4000);
 	}
 	t = synthetic_trace(&s, 4000, 0);
+	requests = clew_trace_requests(t, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(requests[0].until, first_until);
+	assert_int_equal(requests[1].until, second_until);
 	assert_int_equal(clew_model_from_trace(t, &model), 0);
 	assert_request(model, "read 800+8", 2000, first_end);
 	assert_request(model, "read 1600+8", 2500, second_end);
@@ -52,7 +61,7 @@ static void check(bool cut, clew_time first_end, clew_time second_end)
 static void test_open_requests(void **state)
 {
 	(void)state;
-	check(false, 4000, 4000);
+	check(false, CLEW_TIME_OPEN, CLEW_TIME_OPEN);
 	check(true, 2300, 2510);
 }
 

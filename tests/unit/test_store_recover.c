@@ -89,6 +89,53 @@ static void record_until_killed(const char *path, bool sync, unsigned run_ms, ui
 	assert_true(WIFSIGNALED(status));
 }
 
+/* Finds a file's whole SCHEMA chunks. */
+static size_t find_schemas(const uint8_t *bytes, size_t size, size_t *ret_offsets, size_t most)
+{
+	struct store_chunk_header header;
+	size_t count = 0;
+
+	for (size_t at = sizeof(struct store_file_header); at + sizeof(header) <= size;) {
+		memcpy(&header, bytes + at, sizeof(header));
+		if (header.magic != STORE_CHUNK_MAGIC || header.size > size - at - sizeof(header) ||
+		    store_checksum(&header, bytes + at + sizeof(header)) != header.checksum) {
+			at++;
+			continue;
+		}
+		if (header.kind == STORE_CHUNK_SCHEMA && count < most)
+			ret_offsets[count++] = at;
+		at += sizeof(header) + header.size;
+	}
+	return count;
+}
+
+/* Whichever schema is damaged, another one serves, and the damage is told. */
+static void expect_without_schema(const char *path, const uint64_t wanted[2])
+{
+	size_t offsets[8], size, count;
+	uint8_t *bytes;
+
+	size = read_file(path, &bytes);
+	count = find_schemas(bytes, size, offsets, 8);
+	assert_true(count >= 2);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t counts[2], next[2];
+		struct clew_reader *reader;
+
+		bytes[offsets[i] + 100] ^= 1;
+		write_file(path, bytes, size);
+		bytes[offsets[i] + 100] ^= 1;
+		reader = open_reader(path);
+		/* What is unreadable at the very end of a killed recording was being written. */
+		assert_true(clew_reader_info(reader)->damaged_chunks >= 1 || i + 1 == count);
+		expect_numbered(reader, counts, next);
+		assert_int_equal(counts[0], wanted[0]);
+		assert_int_equal(counts[1], wanted[1]);
+		clew_reader_close(reader);
+	}
+	free(bytes);
+}
+
 static void kills(bool sync, unsigned times, size_t per_flush)
 {
 	uint64_t *flushed = shared_counters();
@@ -110,6 +157,7 @@ static void kills(bool sync, unsigned times, size_t per_flush)
 		assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT], counts[0] + counts[1]);
 		assert_true(counts[0] > 0);
 		clew_reader_close(reader);
+		expect_without_schema(path, counts);
 		unlink(path);
 	}
 	munmap(flushed, 4096);
@@ -588,9 +636,70 @@ static void test_empty_capture(void **state)
 	unlink(path);
 }
 
+static void test_damaged_schema(void **state)
+{
+	const uint64_t counts[2] = {1000, 1000};
+	struct clew_writer *writer;
+	char path[64];
+
+	(void)state;
+	temporary_path(path);
+	make_numbered(path, 2000, 100);
+	expect_without_schema(path, counts);
+	writer = open_writer(path, 2, false);
+	for (uint64_t number = 0; number < 2000; number++)
+		put_numbered(writer, number % 2, number / 2);
+	assert_int_equal(clew_writer_close(writer), 0);
+	expect_without_schema(path, counts);
+	unlink(path);
+}
+
+/* Until it is begun, what was there before stays. */
+static void test_waits(void **state)
+{
+	struct clew_writer_options options = {.size = sizeof(options), .cpus = 2, .waits = true};
+	uint64_t counts[2], next[2];
+	struct clew_writer *writer;
+	struct clew_reader *reader;
+	uint8_t *before, *after;
+	char path[64];
+	size_t size;
+
+	(void)state;
+	temporary_path(path);
+	make_numbered(path, 200, 100);
+	size = read_file(path, &before);
+	for (int begins = 0; begins < 2; begins++) {
+		assert_int_equal(clew_writer_open(path, &options, &writer), 0);
+		for (uint64_t number = 0; number < 100; number++) {
+			put_numbered(writer, number % 2, number / 2);
+			clew_writer_flush(writer, number % 2, 1, 0);
+		}
+		usleep(200000);
+		assert_int_equal(read_file(path, &after), size);
+		assert_memory_equal(before, after, size);
+		free(after);
+		if (begins)
+			assert_int_equal(clew_writer_begin(writer), 0);
+		assert_int_equal(clew_writer_close(writer), 0);
+		reader = open_reader(path);
+		assert_true(clew_reader_info(reader)->complete);
+		expect_numbered(reader, counts, next);
+		assert_int_equal(counts[0] + counts[1], begins ? 100 : 200);
+		clew_reader_close(reader);
+	}
+	free(before);
+	unlink(path);
+	assert_int_equal(clew_writer_open(path, &options, &writer), 0);
+	put_numbered(writer, 0, 0);
+	assert_int_equal(clew_writer_close(writer), 0);
+	assert_int_equal(access(path, F_OK), -1);
+}
+
 /* A disk that is full after 300 KiB, as far as the writer can tell. */
 static void test_full_disk(void **state)
 {
+	struct clew_writer_options options = {.size = sizeof(options), .cpus = 2};
 	struct rlimit before, limit;
 	struct clew_writer *writer;
 	struct clew_reader *reader;
@@ -622,6 +731,15 @@ static void test_full_disk(void **state)
 	assert_true(counts[0] > 1000);
 	assert_int_equal(counts[0], next[0]);
 	clew_reader_close(reader);
+	unlink(path);
+
+	/* Less than a block: it is the limit all the same, no disk. This is written in this thread, which must not die of it. */
+	signal(SIGXFSZ, SIG_IGN);
+	limit.rlim_cur = 1000;
+	temporary_path(path);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(clew_writer_open(path, &options, &writer), -EFBIG);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	unlink(path);
 }
 
@@ -712,6 +830,8 @@ int main(void)
 		cmocka_unit_test(test_foreign),
 		cmocka_unit_test(test_empty_capture),
 		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_damaged_schema),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_unwritable),
 		cmocka_unit_test(test_pipe),
 		cmocka_unit_test(test_missing),

@@ -14,6 +14,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 #include "write.h"
 
 struct annotate_values {
@@ -57,7 +58,8 @@ static char *text_of(const struct annotate_values *values, const struct clew_ann
 	return strndup(values->rules.text + offset, size);
 }
 
-static void print_json(const struct annotate_values *values, const struct clew_annotation *rules, const uint64_t *marks)
+static void print_json(const struct clew_model *model, const struct annotate_values *values, const struct clew_annotation *rules,
+		       const uint64_t *marks)
 {
 	struct clew_json json = {.out = stdout};
 
@@ -73,11 +75,13 @@ static void print_json(const struct annotate_values *values, const struct clew_a
 		free(text);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
 
-static void print_text(FILE *out, const struct annotate_values *values, const struct clew_annotation *rules, const uint64_t *marks)
+static void print_text(FILE *out, const struct clew_model *model, const struct annotate_values *values, const struct clew_annotation *rules,
+		       const uint64_t *marks)
 {
 	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
 		char *text = text_of(values, rules, i);
@@ -87,6 +91,7 @@ static void print_text(FILE *out, const struct annotate_values *values, const st
 		fputc('\n', out);
 		free(text);
 	}
+	clew_print_model_truth(out, model, CLEW_WHOLE);
 }
 
 static int annotate(const char *trace, const struct clew_model *model, const struct clew_annotation *rules,
@@ -106,9 +111,9 @@ static int annotate(const char *trace, const struct clew_model *model, const str
 	}
 	if (!status) {
 		if (values->json)
-			print_json(values, rules, marks);
+			print_json(model, values, rules, marks);
 		else
-			print_text(to_standard ? stderr : stdout, values, rules, marks);
+			print_text(to_standard ? stderr : stdout, model, values, rules, marks);
 		if (values->output)
 			status = clew_write_model(trace, annotated, values->output);
 		clew_model_free(annotated);

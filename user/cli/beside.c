@@ -128,11 +128,12 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	}
 	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
 		const struct clew_block_request *block = &requests[i].block;
+		uint64_t begin = block->issued > segment->start ? block->issued : segment->start, until = requests[i].until;
 
-		if (block->device != own->device || i == link->number || requests[i].end_lost || !block->issued ||
-		    block->issued >= before || (block->completed && block->completed <= segment->start) || block->bytes == 0)
+		if (block->device != own->device || i == link->number || !block->issued || block->issued >= before ||
+		    until <= segment->start || (!block->completed && until <= begin) || block->bytes == 0)
 			continue;
-		r = add_moments(found, block->issued > segment->start ? block->issued : segment->start, block->completed ?: CLEW_TIME_OPEN);
+		r = add_moments(found, begin, until);
 		if (r >= 0 && !map_get(&found->seen, i, 0))
 			r = add(found, block, (uint32_t)i, beside);
 	}

@@ -3,6 +3,7 @@
  * clew blame: who kept whom from going on.
  */
 #include <clew/blame.h>
+#include <clew/records.h>
 #include <clew/tokens.h>
 #include <stdlib.h>
 
@@ -12,6 +13,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct blame_values {
 	const char *victims;
@@ -84,6 +86,7 @@ static void print_json(struct answer *answer)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, answer->victims.model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -151,6 +154,27 @@ static void print_text(struct answer *answer, uint32_t top)
 	}
 	if (answer->count > top)
 		printf("%12s  and %zu more\n", "", answer->count - top);
+	clew_print_model_truth(stdout, answer->victims.model, CLEW_WHOLE);
+}
+
+static int out_of_memory(void)
+{
+	return clew_fail(CLEW_EXIT_SYSTEM, "blame: out of memory: free some, or choose fewer spans");
+}
+
+/* What keeps clew waiting is no answer unless it is asked for; that clew keeps others waiting is. NULL: no memory. */
+static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
+{
+	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
+
+	*ret_count = 0;
+	for (uint32_t span = 0; spans && span < model->span_count; span++) {
+		const char *flags = clew_model_attribute(model, model->spans[span].attributes, "task_flags");
+
+		if (!flags || !(strtoul(flags, NULL, 10) & CLEW_TASK_SELF))
+			spans[(*ret_count)++] = span;
+	}
+	return spans;
 }
 
 static int answer_with(const struct clew_model *model, const struct blame_values *values)
@@ -169,12 +193,16 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 					 &options.antagonist_count);
 	if (status)
 		antagonists = NULL;
+	if (!status && !values->victims)
+		victims = find_others(model, &options.victim_count);
+	if (!status && !victims)
+		status = out_of_memory();
 	if (!status) {
 		options.victims = victims;
 		options.antagonists = antagonists;
 		if (clew_blame_find(model, &options, &answer.pairs, &answer.count) < 0 ||
 		    clew_blame_by_name(model, answer.pairs, answer.count, &answer.by_name) < 0)
-			status = clew_fail(CLEW_EXIT_SYSTEM, "blame: out of memory: free some, or choose fewer spans");
+			status = out_of_memory();
 		else if (values->json)
 			print_json(&answer);
 		else

@@ -9,6 +9,7 @@
 #include "model_json.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct check_values {
 	bool json;
@@ -40,6 +41,7 @@ static void print_json(const struct clew_model *model, const struct clew_problem
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -66,6 +68,7 @@ static void print_text(const struct clew_model *model, const struct clew_problem
 	else
 		fputs("No problem", stdout);
 	printf(" in %u spans, %u elementary spans and %u dependencies.\n", model->span_count, model->es_count, model->dependency_count);
+	clew_print_model_truth(stdout, model, CLEW_WHOLE);
 }
 
 int clew_command_check(int argc, char **argv)

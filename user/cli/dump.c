@@ -12,6 +12,7 @@
 #include "model_json.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct dump_values {
 	bool json;
@@ -191,6 +192,7 @@ static void print_text(const struct clew_model *model)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (units[i].unit == model->unit)
 			puts(units[i].name);
+	clew_print_model_truth(stdout, model, CLEW_WHOLE);
 }
 
 static void print_json(const struct clew_model *model)
@@ -199,6 +201,7 @@ static void print_json(const struct clew_model *model)
 
 	clew_json_object(&json, NULL);
 	clew_json_model(&json, model);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }

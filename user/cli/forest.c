@@ -13,6 +13,7 @@
 #include "model_json.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct forest_values {
 	const char *types;
@@ -259,6 +260,7 @@ static void print_json(const struct grove *grove)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -299,6 +301,7 @@ static int survey(struct grove *grove)
 
 static int answer(const struct forest_values *values, struct grove *grove)
 {
+	const struct clew_model *model = grove->model;
 	int status = 0;
 
 	if (survey(grove) < 0)
@@ -309,6 +312,8 @@ static int answer(const struct forest_values *values, struct grove *grove)
 		print_dot(grove, values->all);
 	else if (grove->spawned && clew_print_forest(grove, values->all) < 0)
 		status = out_of_memory();
+	if (!status && grove->spawned && !values->json && !values->dot)
+		clew_print_model_truth(stdout, model, CLEW_WHOLE);
 	if (!status && !grove->spawned)
 		return clew_fail(CLEW_EXIT_NEGATIVE,
 				 "nothing in the trace is started by something: name other types of dependencies in --types");

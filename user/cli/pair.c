@@ -13,6 +13,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 #include "write.h"
 
 struct pair_values {
@@ -124,6 +125,7 @@ static void print_text(const struct clew_paired *paired)
 	}
 	if (backward)
 		printf("\n%" PRIu64 " destination%s before the origin: see `clew check`\n", backward, backward == 1 ? " is" : "s are");
+	clew_print_model_truth(stdout, paired->model, CLEW_WHOLE);
 }
 
 static void print_json(const struct clew_paired *paired)
@@ -150,6 +152,7 @@ static void print_json(const struct clew_paired *paired)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, paired->model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }

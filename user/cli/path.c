@@ -16,6 +16,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct path_values {
 	const char *from;
@@ -285,19 +286,31 @@ static void json_path_head(struct clew_json *json, const struct found *found)
 	clew_json_signed(json, "work", found->path.work);
 }
 
+/* From the start of the first of so many paths to the end of the last one. */
+static void find_extent(const struct answer *answer, size_t count, clew_time *ret_start, clew_time *ret_end)
+{
+	*ret_start = answer->found[0].path.start;
+	*ret_end = answer->found[0].path.end;
+	for (size_t i = 1; i < count; i++) {
+		const struct clew_path *path = &answer->found[i].path;
+
+		*ret_start = path->start < *ret_start ? path->start : *ret_start;
+		*ret_end = path->end > *ret_end ? path->end : *ret_end;
+	}
+}
+
 /* With --all the elements and segments are those of all instances, one after the other. */
 static void print_json(struct answer *answer)
 {
 	struct clew_json json = {.out = stdout};
 	bool all = answer->values->all != NULL;
 	size_t shown = all ? answer->count : 1;
-	clew_time start = answer->found[0].path.start, end = answer->found[0].path.end, work = 0, total = 0;
+	clew_time start, end, work = 0, total = 0;
 
+	find_extent(answer, shown, &start, &end);
 	for (size_t i = 0; i < shown; i++) {
 		const struct clew_path *path = &answer->found[i].path;
 
-		start = path->start < start ? path->start : start;
-		end = path->end > end ? path->end : end;
 		work += path->work;
 		total += path->end - path->start;
 	}
@@ -342,6 +355,8 @@ static void print_json(struct answer *answer)
 	clew_json_array_end(&json);
 	if (all)
 		clew_json_unsigned(&json, "without_path", answer->without_path);
+	find_extent(answer, answer->count, &start, &end);
+	clew_json_model_truth(&json, answer->model, start, end);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -498,10 +513,15 @@ static int answer_with(struct answer *answer)
 	}
 	if (status)
 		return status;
-	if (values->json)
+	if (values->json) {
 		print_json(answer);
-	else
+	} else {
+		clew_time start, end;
+
 		print_text(answer);
+		find_extent(answer, answer->count, &start, &end);
+		clew_print_model_truth(stdout, answer->model, start, end);
+	}
 	return CLEW_EXIT_DONE;
 }
 

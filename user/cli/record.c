@@ -258,6 +258,25 @@ static void raise_open_files(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static int fail_to_run(const char *program, int error)
+{
+	switch (error) {
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ELOOP:
+	case -ENAMETOOLONG:
+		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: check its name", program, strerror(-error));
+	case -E2BIG:
+		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: give it fewer", program, strerror(-error));
+	case -EACCES:
+		return clew_fail(CLEW_EXIT_SYSTEM, "the command %s cannot be run: %s: name a file that may be executed", program,
+				 strerror(-error));
+	default:
+		return clew_fail(CLEW_EXIT_SYSTEM, "the command %s cannot be run: %s: see whether it runs without clew", program,
+				 strerror(-error));
+	}
+}
+
 /* Records; the child, if any, runs when this returns 0 or its end was seen. */
 static int record(struct session *session, const struct record_values *values, const char *command, const char *program)
 {
@@ -299,11 +318,16 @@ static int record(struct session *session, const struct record_values *values, c
 			"clew: in a PID namespace of its own, other tasks from before the start are unknown: start it in the machine's "
 			"(nsenter -t 1 -p, docker --pid=host)\n");
 	error = clew_recorder_start(recorder, &message);
+	/* A command that cannot be run shall not cost the capture that the file may hold. */
+	if (!error && !session->has_child)
+		error = clew_recorder_keep(recorder, &message);
 	if (!error)
 		clew_tell_ready();
 	if (!error && session->has_child) {
 		exec_error = clew_child_run(&session->child);
 		running = exec_error == 0;
+		if (running)
+			error = clew_recorder_keep(recorder, &message);
 	}
 	if (!error && !exec_error)
 		record_until_end(recorder, session, values);
@@ -314,8 +338,7 @@ static int record(struct session *session, const struct record_values *values, c
 	}
 	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
 	if (exec_error)
-		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: %s", program, strerror(-exec_error),
-				 exec_error == -EACCES ? "name a file that may be executed" : "check its name");
+		return fail_to_run(program, exec_error);
 	if (error)
 		return clew_fail(status_of(error), "%s", message.text);
 	if (stop_error)
@@ -348,6 +371,8 @@ int clew_command_record(int argc, char **argv)
 	/* Nobody who reads what is said must not end the recording. */
 	blocked = session.waited;
 	sigaddset(&blocked, SIGPIPE);
+	/* A limit of files' sizes is an error like a full disk. */
+	sigaddset(&blocked, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 
 	if (operands[0]) {

@@ -11,6 +11,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct select_values {
 	const char *hierarchy;
@@ -71,6 +72,7 @@ static void print_json(const struct selected *selected)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, selected->model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -133,6 +135,8 @@ static int answer(struct selected *selected, const struct clew_query *query, con
 		print_positions(selected);
 	else
 		print_spans(selected);
+	if (!values->json)
+		clew_print_model_truth(stdout, selected->model, CLEW_WHOLE);
 	clew_positions_done(&selected->positions);
 	free(selected->spans);
 	return CLEW_EXIT_DONE;

@@ -13,6 +13,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct slack_values {
 	const char *from;
@@ -33,7 +34,7 @@ const struct clew_option clew_slack_options[] = {
 	CLEW_OPTION_END,
 };
 
-static void print_json(const struct clew_model *model, const struct clew_slack *slack)
+static void print_json(const struct clew_model *model, const struct clew_slack *slack, clew_time from, clew_time to)
 {
 	struct clew_span_names names = {.model = model};
 	struct clew_json json = {.out = stdout};
@@ -54,6 +55,7 @@ static void print_json(const struct clew_model *model, const struct clew_slack *
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, model, from, to);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	clew_span_names_done(&names);
@@ -72,7 +74,7 @@ static int compare(const void *a, const void *b, void *context)
 	return x->es < y->es ? -1 : x->es > y->es;
 }
 
-static void print_text(const struct clew_model *model, struct clew_slack *slack, uint32_t top)
+static void print_text(const struct clew_model *model, struct clew_slack *slack, uint32_t top, clew_time from, clew_time to)
 {
 	struct clew_span_names names = {.model = model};
 
@@ -91,6 +93,7 @@ static void print_text(const struct clew_model *model, struct clew_slack *slack,
 	}
 	if (slack->count > top)
 		printf("%12s and %" PRIu32 " more\n", "", slack->count - top);
+	clew_print_model_truth(stdout, model, from, to);
 	clew_span_names_done(&names);
 }
 
@@ -113,9 +116,9 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	if (r < 0)
 		return clew_fail(CLEW_EXIT_SYSTEM, "slack: out of memory: free some, or take a smaller trace");
 	if (values->json)
-		print_json(model, &slack);
+		print_json(model, &slack, values->from ? from.at : INT64_MIN, values->to ? to.at : INT64_MAX);
 	else
-		print_text(model, &slack, values->top.value);
+		print_text(model, &slack, values->top.value, values->from ? from.at : INT64_MIN, values->to ? to.at : INT64_MAX);
 	clew_slack_done(&slack);
 	return CLEW_EXIT_DONE;
 }

@@ -13,6 +13,7 @@
 #include "parts.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 #include "write.h"
 
 struct given_offsets {
@@ -235,6 +236,7 @@ static void print_text(FILE *out, const struct question *question, const struct 
 			question->result.backward == 1 ? " is" : "s are");
 	fprintf(out, "%u spans, %u elementary spans, %u dependencies, %u marks\n", model->span_count, model->es_count,
 		model->dependency_count, model->mark_count);
+	clew_print_model_truth(out, model, CLEW_WHOLE);
 }
 
 static void json_clock(struct clew_json *json, const struct question *question, uint32_t trace)
@@ -295,6 +297,7 @@ static void print_json(const struct question *question, const struct clew_model 
 	clew_json_unsigned(&json, "elementary", model->es_count);
 	clew_json_unsigned(&json, "dependencies", model->dependency_count);
 	clew_json_unsigned(&json, "marks", model->mark_count);
+	clew_json_model_truth(&json, model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }

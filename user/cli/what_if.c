@@ -15,6 +15,7 @@
 #include "query.h"
 #include "report.h"
 #include "text.h"
+#include "truth.h"
 
 struct what_if_values {
 	const char *sweep;
@@ -205,6 +206,7 @@ static void print_sweep(const struct question *question, const struct step *step
 			putchar('#');
 		putchar('\n');
 	}
+	clew_print_model_truth(stdout, question->model, CLEW_WHOLE);
 }
 
 static void json_range(struct clew_json *json, const char *key, clew_time start, clew_time end)
@@ -215,7 +217,7 @@ static void json_range(struct clew_json *json, const char *key, clew_time start,
 	clew_json_object_end(json);
 }
 
-static void json_sweep(const struct step *steps, uint32_t count)
+static void json_sweep(const struct question *question, const struct step *steps, uint32_t count)
 {
 	struct clew_json json = {.out = stdout};
 
@@ -231,6 +233,7 @@ static void json_sweep(const struct step *steps, uint32_t count)
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_model_truth(&json, question->model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -257,7 +260,7 @@ static int sweep(struct question *question)
 	if (r < 0)
 		r = fail(question, r, &error);
 	else if (question->values->json)
-		json_sweep(all, steps + 1);
+		json_sweep(question, all, steps + 1);
 	else
 		print_sweep(question, all, steps + 1);
 	free(all);
@@ -364,6 +367,7 @@ static int print_text(const struct question *question, const struct clew_model *
 	printf("\n%" PRIu32 " of %" PRIu32 " spans change\n", changed, after->span_count);
 	if (result->backward_edges)
 		printf("%" PRIu64 " dependencies go backwards in time and are not followed: see clew check\n", result->backward_edges);
+	clew_print_model_truth(stdout, question->model, CLEW_WHOLE);
 	clew_span_names_done(&names);
 	free(order);
 	return 0;
@@ -395,6 +399,7 @@ static void print_json(const struct question *question, const struct clew_model 
 	}
 	clew_json_array_end(&json);
 	clew_json_model(&json, after);
+	clew_json_model_truth(&json, question->model, CLEW_WHOLE);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }

@@ -8,6 +8,7 @@
 #include <clew/capture.h>
 #include <clew/notation.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -70,6 +71,8 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 	mode_t mask;
 	int fd, status;
 
+	/* A limit of files' sizes is an error like a full disk: what was begun is removed. */
+	signal(SIGXFSZ, SIG_IGN);
 	/* What is no regular file, as a pipe, is written where it is. */
 	if (stat(output, &there) == 0 && !S_ISREG(there.st_mode)) {
 		FILE *out = S_ISDIR(there.st_mode) ? NULL : fopen(output, "we");

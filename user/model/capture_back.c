@@ -193,6 +193,25 @@ static void done(struct back *back)
 	vector_done(&back->links);
 }
 
+int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trace **ret_trace)
+{
+	struct back back = {.model = model};
+	int r = clew_trace_new(NULL, 0, &back.trace);
+
+	*ret_trace = NULL;
+	if (r < 0)
+		return r;
+	back.sink = trace_sink(back.trace);
+	r = back_truth(&back);
+	if (r == 0)
+		r = clew_trace_finish(back.trace, back.trace->end);
+	if (r == 0 && back.trace->info)
+		*ret_trace = back.trace;
+	else
+		clew_trace_free(back.trace);
+	return r == -EINVAL ? 0 : r;
+}
+
 int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options, struct clew_trace **ret_trace,
 			  char *message, size_t message_size)
 {

@@ -29,6 +29,7 @@ struct back {
 	uint8_t *edge_types;	/* by dependency type: enum clew_edge_type, or UINT8_MAX call and return */
 	uint32_t first_request; /* span, CLEW_NONE none; requests follow each other */
 	bool from_capture;	/* an attribute says so: what is not said is not known */
+	size_t first_gap;	/* of the capture whose attributes are being read, in its info */
 	bool has_runs;		/* CPUs tell who ran when */
 
 	struct clew_run *runs; /* by task, in order of time within it; else NULL */
@@ -46,8 +47,9 @@ uint32_t back_serial(const struct back *back, const char *name);
 /* A number that is all of a value. */
 int back_number(struct back *back, const char *key, const char *value, uint64_t *ret_number);
 
-/* capture_back_machine.c */
+/* capture_back_machine.c. Truth: only of the capture as a whole. */
 int back_machine(struct back *back);
+int back_truth(struct back *back);
 /* capture_back_requests.c */
 int back_requests(struct back *back);
 /* capture_pages.c: rows of a value, NULL none */

@@ -65,18 +65,22 @@ static void *grow(struct back *back, const void *array, size_t count, size_t ite
 	return larger;
 }
 
+/* Captures that were stitched are one then: what one lacks, all lack. */
 static int take_file(struct back *back, const uint64_t *numbers)
 {
+	bool first = !back->trace->info;
 	struct clew_capture_info *info = info_of(back);
 
 	if (!info)
 		return -ENOMEM;
-	info->bytes = numbers[0];
-	info->complete = numbers[1];
-	info->damaged_chunks = numbers[2];
-	info->start = numbers[3];
-	info->end = numbers[4];
-	info->cpus = (unsigned)numbers[5];
+	info->bytes += numbers[0];
+	info->complete = numbers[1] && (first || info->complete);
+	info->damaged_chunks += numbers[2];
+	info->start = first || numbers[3] < info->start ? numbers[3] : info->start;
+	info->end = numbers[4] > info->end ? numbers[4] : info->end;
+	info->cpus += (unsigned)numbers[5];
+	info->cost.bpf_sampled = first || info->cost.bpf_sampled;
+	back->first_gap = info->gap_count;
 	return 0;
 }
 
@@ -86,7 +90,9 @@ static int take_cost(struct back *back, const uint64_t *numbers)
 
 	if (!info)
 		return -ENOMEM;
-	info->cost = (struct clew_cost){.user_ns = numbers[0], .bpf_ns = numbers[1], .bpf_sampled = numbers[2]};
+	info->cost.user_ns += numbers[0];
+	info->cost.bpf_ns += numbers[1];
+	info->cost.bpf_sampled &= numbers[2] != 0;
 	return 0;
 }
 
@@ -103,8 +109,8 @@ static int take_counts(struct back *back, const char *key, const char *value)
 		if (!take_numbers(&at, numbers, 2))
 			return fail_row(back, key, value);
 		if (kind < CLEW_KIND_COUNT) {
-			info->counts[kind] = numbers[0];
-			info->column_bytes[kind] = numbers[1];
+			info->counts[kind] += numbers[0];
+			info->column_bytes[kind] += numbers[1];
 		}
 		kind++;
 	} while (scan_value_row(&at));
@@ -171,8 +177,8 @@ static int take_missing(struct back *back, const uint64_t *numbers)
 
 	if (!info)
 		return -ENOMEM;
-	if (numbers[0] < info->gap_count)
-		((struct clew_gap *)(uintptr_t)info->gaps)[numbers[0]].header.flags = CLEW_GAP_IN_FILE;
+	if (numbers[0] < info->gap_count - back->first_gap)
+		((struct clew_gap *)(uintptr_t)info->gaps)[back->first_gap + numbers[0]].header.flags = CLEW_GAP_IN_FILE;
 	return 0;
 }
 
@@ -394,6 +400,26 @@ static uint16_t cpu_of(const struct clew_model *model, uint32_t span)
 	uint64_t number;
 
 	return value && scan_value_number(&value, &number) && number < UINT16_MAX ? (uint16_t)number : UINT16_MAX;
+}
+
+int back_truth(struct back *back)
+{
+	const struct clew_model *model = back->model;
+	int r = 0;
+
+	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0; span = model->spans[span].next_sibling) {
+		uint32_t list = model->spans[span].attributes;
+
+		if (cpu_of(model, span) == UINT16_MAX)
+			continue;
+		for (uint32_t i = model->attribute_lists[list]; i < model->attribute_lists[list + 1] && r == 0; i++) {
+			const char *key = clew_model_string(model, model->attributes[i].key);
+
+			if (begins(key, "capture") || !strcmp(key, "lost"))
+				r = take_attribute(back, key, clew_model_string(model, model->attributes[i].value));
+		}
+	}
+	return r;
 }
 
 int back_machine(struct back *back)

@@ -198,7 +198,6 @@ struct conversion {
 	uint32_t task_count, actor_count, cpu_count, first_device, root_count, span_count;
 	uint32_t processes, cpus, devices; /* hierarchies */
 	uint64_t end;			   /* latest moment of anything */
-	uint64_t seen;			   /* to here all is there; a capture that was cut off may lack what came then */
 
 	struct vector es, marks, waits, ranges; /* struct clew_range, by span */
 	struct vector dependencies, origins, destinations;

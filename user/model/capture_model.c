@@ -7,17 +7,6 @@
 #include <model/capture_internal.h>
 #include <stdlib.h>
 
-/* Of a capture that was cut off some streams end before others: to where all of them reach. */
-static uint64_t seen_until(const struct clew_trace *trace, uint64_t end)
-{
-	const struct clew_gap *gaps = trace->gaps.data;
-
-	for (size_t i = 0; i < trace->gaps.count; i++)
-		if (gaps[i].count == CLEW_GAP_UNCOUNTED && gaps[i].from < end)
-			end = gaps[i].from;
-	return end;
-}
-
 static int begin(struct conversion *conversion, const struct clew_trace *trace)
 {
 	const struct clew_capture_info *info = clew_trace_info(trace);
@@ -54,7 +43,6 @@ static int begin(struct conversion *conversion, const struct clew_trace *trace)
 		if (last && last->end > conversion->end)
 			conversion->end = last->end;
 	}
-	conversion->seen = seen_until(trace, conversion->end);
 	if (conversion->request_count > CLEW_NONE / 2)
 		return -E2BIG;
 	r = clew_maker_new(&conversion->maker);

@@ -12,21 +12,13 @@ struct extent {
 	uint64_t start, end;
 };
 
-/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by what may be over. */
-static uint64_t known_end(const struct conversion *conversion, const struct clew_trace_request *request)
-{
-	if (request->block.completed)
-		return request->block.completed;
-	return request->end_lost || conversion->seen < request->block.issued ? request->block.issued : conversion->seen;
-}
-
 static struct extent extent_of(const struct conversion *conversion, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
 	struct extent extent = {.start = block->queued	 ? block->queued
 					 : block->issued ? block->issued
 							 : block->completed,
-				.end = known_end(conversion, request)};
+				.end = request->until == CLEW_TIME_OPEN ? conversion->end : request->until};
 
 	if (extent.start == 0)
 		extent.start = conversion->trace->start;

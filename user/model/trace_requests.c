@@ -172,6 +172,31 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 	return r;
 }
 
+/* Of a capture that was cut off some streams end before others: to where all of them reach. */
+static uint64_t seen_until(const struct clew_trace *trace)
+{
+	const struct clew_gap *gaps = trace->gaps.data;
+	uint64_t until = CLEW_TIME_OPEN;
+
+	for (size_t i = 0; i < trace->gaps.count; i++)
+		if (gaps[i].count == CLEW_GAP_UNCOUNTED && gaps[i].from < until)
+			until = gaps[i].from;
+	return until;
+}
+
+/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by what may be over. */
+static void find_ends(struct clew_trace *trace)
+{
+	uint64_t seen = seen_until(trace);
+
+	for (size_t i = 0; i < trace->requests.count; i++) {
+		struct clew_trace_request *request = request_at(trace, i);
+		const struct clew_block_request *block = &request->block;
+
+		request->until = block->completed ? block->completed : request->end_lost || seen < block->issued ? block->issued : seen;
+	}
+}
+
 /* A list for each request, out of one block of numbers: first counted, then filled. */
 static int make_room(struct clew_trace *trace)
 {
@@ -302,6 +327,7 @@ int trace_finish_requests(struct clew_trace *trace)
 	map_done(&open);
 	map_done(&newest);
 	if (r >= 0) {
+		find_ends(trace);
 		join_below(trace, place_of, numbers, false);
 		join_sleeps(trace, place_of, numbers, false);
 		r = make_room(trace);

@@ -89,6 +89,26 @@ static int say_refused(struct clew_message *message, const char *what, int error
 	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
 }
 
+/* `what`: the file's name, or what it is. */
+static int say_unwritable(struct clew_message *message, const char *what, int error)
+{
+	switch (error) {
+	case -ENOMEM:
+	case -EAGAIN:
+		return clew_say(message, error, "no memory or threads to write %s with: free some", what);
+	case -EBUSY:
+		return clew_say(message, error, "%s is being written by another recording: give another -o", what);
+	case -EFBIG:
+		return clew_say(message, error,
+				"%s cannot be written: no file may become larger: raise that limit (ulimit -f), or give another -o", what);
+	case -ENOSPC:
+	case -EDQUOT:
+		return clew_say(message, error, "%s cannot be written: %s: make room, or give another -o", what, strerror(-error));
+	default:
+		return clew_say(message, error, "%s cannot be written: %s: give another -o", what, strerror(-error));
+	}
+}
+
 static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
 		     struct clew_message *message)
 {
@@ -218,7 +238,7 @@ static int write_clock(struct clew_recorder *recorder)
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message)
 {
 	struct clew_recorder *recorder;
-	struct clew_writer_options writer_options = {.size = sizeof(writer_options), .sync = options->sync};
+	struct clew_writer_options writer_options = {.size = sizeof(writer_options), .sync = options->sync, .waits = true};
 	struct clew_recorder_summary summary;
 	struct clew_message ignored;
 	int error, cpus = clew_kernel_cpus();
@@ -240,19 +260,14 @@ int clew_recorder_open(const struct clew_recorder_options *options, struct clew_
 	writer_options.cpus = recorder->cpu_count;
 	error = clew_writer_open(options->output, &writer_options, &recorder->writer);
 	if (error) {
-		if (error == -ENOMEM || error == -EAGAIN)
-			clew_say(message, error, "no memory or threads to write %s with: free some", options->output);
-		else if (error == -EBUSY)
-			clew_say(message, error, "%s is being written by another recording: give another -o", options->output);
-		else
-			clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
+		say_unwritable(message, options->output, error);
 		goto fail;
 	}
 	error = write_meta(recorder, options);
 	if (!error)
 		error = write_clock(recorder);
 	if (error) {
-		clew_say(message, error, "%s cannot be written: %s: give another -o", options->output, strerror(-error));
+		say_unwritable(message, options->output, error);
 		goto fail;
 	}
 	error = clew_drain_open(recorder, message);
@@ -299,9 +314,16 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	recorder->bpf->bss->enabled = 1;
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
 	if (!error && write_number(recorder, "start", recorder->start))
-		error = clew_say(message, clew_writer_error(recorder->writer), "the capture cannot be written: give another -o");
+		error = say_unwritable(message, "the capture", clew_writer_error(recorder->writer));
 	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
 	return error;
+}
+
+int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *message)
+{
+	int error = clew_writer_begin(recorder->writer);
+
+	return error ? say_unwritable(message, "the capture", error) : 0;
 }
 
 int clew_recorder_tick(struct clew_recorder *recorder)
@@ -341,7 +363,7 @@ static int finish(struct clew_recorder *recorder, uint64_t end, struct clew_reco
 	if (recorder->verify)
 		ret_summary->verified_switches = recorder->bpf->bss->verify_switches;
 	if (!error && result)
-		error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o", strerror(-result));
+		error = say_unwritable(message, "the capture", result);
 	return error;
 }
 
@@ -364,8 +386,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 	if (recorder->writer) {
 		result = clew_writer_close(recorder->writer);
 		if (!error && result)
-			error = clew_say(message, result, "the capture cannot be written: %s: make room, or give another -o",
-					 strerror(-result));
+			error = say_unwritable(message, "the capture", result);
 	}
 	clew_modules_close(recorder);
 	clew_stores_close(recorder);

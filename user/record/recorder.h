@@ -4,7 +4,7 @@
  * a capture file, stop without losing what was reserved.
  *
  * Order of a recording: open (load, attach), start (iterate, open the gate,
- * iterate), any time of drain, stop (shut the gate, wait for programs under way,
+ * iterate), keep (begin the file), any time of drain, stop (shut the gate, wait for programs under way,
  * last drain, iterate, ledger, close).
  */
 #ifndef CLEW_RECORDER_H
@@ -50,6 +50,9 @@ struct clew_recorder_options {
 
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
+
+/* What was recorded since the start, and all that follows, goes to the file. Until then one that is there stays as it is. */
+int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *message);
 
 /* To be called some ten times a second while recording: samples the cost, writes clocks. The first error of the file, or 0. */
 int clew_recorder_tick(struct clew_recorder *recorder);

@@ -25,6 +25,9 @@ struct store_chunk {
 /* A chunk around a payload; with `compress` the payload is put into a zstd frame. */
 int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk);
 
+/* Frees a list of them. */
+void store_chunks_free(struct store_chunk *chunks);
+
 /* Adds bytes behind a chunk's payload; the chunk is freed on failure. */
 int store_chunk_extend(struct store_chunk **chunk, const void *bytes, size_t size);
 

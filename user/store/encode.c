@@ -74,6 +74,14 @@ void store_chunk_seal(struct store_chunk *chunk)
 	chunk->entry.stream = header.stream;
 }
 
+void store_chunks_free(struct store_chunk *chunks)
+{
+	for (struct store_chunk *next; chunks; chunks = next) {
+		next = chunks->next;
+		free(chunks);
+	}
+}
+
 int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk)
 {
 	struct store_chunk_header header = {.kind = kind, .stream = CLEW_STREAM_USER};

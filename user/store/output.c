@@ -21,6 +21,7 @@
 
 struct store_output {
 	int fd;
+	char *made; /* the file's path if it was not there before and has nothing yet, else NULL */
 	bool regular;
 	bool direct;
 	bool sync;
@@ -91,35 +92,39 @@ static int image_start(struct store_output *output, const uint8_t *block, uint64
 	return output->regular ? image_add(output, block, at & BLOCK_MASK) : 0;
 }
 
+static int leave_direct(struct store_output *output)
+{
+	int flags = fcntl(output->fd, F_GETFL);
+
+	output->direct = false;
+	return flags < 0 || fcntl(output->fd, F_SETFL, flags & ~O_DIRECT) < 0 ? -errno : 0;
+}
+
 static int write_all(struct store_output *output, const uint8_t *bytes, size_t size, uint64_t offset)
 {
+	int r;
+
 	while (size) {
 		ssize_t n = output->regular ? pwrite(output->fd, bytes, size, offset) : write(output->fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && output->direct && (errno == EINVAL || errno == EOPNOTSUPP)) {
-			int flags = fcntl(output->fd, F_GETFL);
-
-			output->direct = false;
-			if (flags >= 0 && fcntl(output->fd, F_SETFL, flags & ~O_DIRECT) == 0)
-				continue;
-			return -EINVAL;
+			r = leave_direct(output);
+			if (r < 0)
+				return r;
+			continue;
 		}
 		if (n <= 0)
 			return n < 0 ? -errno : -EIO;
 		bytes += n;
 		size -= n;
 		offset += n;
-		/* What a short write leaves may not be aligned any more. */
+		/* What a short write leaves may not be aligned any more: without O_DIRECT the next one says what is wrong. */
 		if (size && output->direct && (n & BLOCK_MASK)) {
-			size_t back = n & BLOCK_MASK;
-
-			bytes -= back;
-			size += back;
-			offset -= back;
-			if ((size_t)n == back)
-				return -ENOSPC;
+			r = leave_direct(output);
+			if (r < 0)
+				return r;
 		}
 	}
 	return 0;
@@ -300,14 +305,6 @@ uint64_t store_output_bytes(const struct store_output *output)
 	return output->end;
 }
 
-static void free_chunks(struct store_chunk *chunks)
-{
-	for (struct store_chunk *next; chunks; chunks = next) {
-		next = chunks->next;
-		free(chunks);
-	}
-}
-
 /* Adds a padding chunk to the image, so that the next chunk begins a block. */
 static int pad(struct store_output *output, uint64_t *end)
 {
@@ -373,7 +370,7 @@ static int append_each(struct store_output *output, struct store_chunk *chunks, 
 			break;
 		}
 	}
-	free_chunks(chunks);
+	store_chunks_free(chunks);
 	return r;
 }
 
@@ -455,67 +452,78 @@ static int put_file_header(struct store_output *output)
 	return output->regular ? 0 : write_all(output, (const uint8_t *)&header, sizeof(header), 0);
 }
 
-/* Two recordings into one file would leave neither. Where files cannot be locked nobody knows. */
-static int take_file(int fd)
+/* Opens the file, which stays as it is. */
+static int open_file(struct store_output *output, const char *path)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
-		return -EBUSY;
-	return ftruncate(fd, 0) < 0 ? -errno : 0;
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (output->sync ? O_DSYNC : 0);
+
+	/* Who may record may see all command lines: others may not read them from the file. */
+	output->fd = open(path, flags | O_EXCL, 0600);
+	if (output->fd < 0 && errno == EEXIST) {
+		output->fd = open(path, flags, 0600);
+		return output->fd < 0 ? -errno : 0;
+	}
+	if (output->fd < 0)
+		return -errno;
+	output->made = strdup(path);
+	return output->made ? 0 : -ENOMEM;
+}
+
+/* Two recordings into one file would leave neither. Where files cannot be locked nobody knows. */
+static int lock_file(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets of its bytes. */
+static int set_flags(struct store_output *output)
+{
+	int flags = fcntl(output->fd, F_GETFL);
+
+	if (flags < 0)
+		return -errno;
+	flags &= ~(O_NONBLOCK | O_DIRECT);
+	output->direct = output->regular && fcntl(output->fd, F_SETFL, flags | O_DIRECT) == 0;
+	return !output->direct && fcntl(output->fd, F_SETFL, flags) < 0 ? -errno : 0;
 }
 
 int store_output_open(const char *path, bool sync, struct store_output **ret_output)
 {
-	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (sync ? O_DSYNC : 0);
 	struct store_output *output = calloc(1, sizeof(*output));
 	struct stat stat;
 	int r;
 
 	if (!output)
 		return -ENOMEM;
+	output->fd = -1;
 	output->sync = sync;
-	output->direct = true;
 	output->tail_end = &output->tail;
-	/* Who may record may see all command lines: others may not read them from the file. */
-	output->fd = open(path, flags | O_DIRECT, 0600);
-	if (output->fd < 0 && (errno == EINVAL || errno == EOPNOTSUPP)) {
-		output->direct = false;
-		output->fd = open(path, flags, 0600);
-	}
-	if (output->fd < 0) {
+	r = open_file(output, path);
+	if (r == 0 && fstat(output->fd, &stat) < 0)
 		r = -errno;
-		free(output);
+	if (r == 0) {
+		output->regular = output->compacts = S_ISREG(stat.st_mode);
+		r = output->regular ? lock_file(output->fd) : 0;
+	}
+	if (r == 0)
+		r = set_flags(output);
+	if (r == 0)
+		r = image_reserve(output, 1u << 20);
+	if (r < 0) {
+		store_output_close(output);
 		return r;
 	}
-	/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets of its bytes. */
-	if (fstat(output->fd, &stat) < 0) {
-		r = -errno;
-		goto fail;
-	}
-	output->regular = S_ISREG(stat.st_mode);
-	r = output->regular ? take_file(output->fd) : 0;
-	if (r < 0)
-		goto fail;
-	output->compacts = output->regular;
-	if (!output->regular)
-		output->direct = false;
-	r = fcntl(output->fd, F_GETFL);
-	if (r < 0 || fcntl(output->fd, F_SETFL, (r & ~(O_NONBLOCK | O_DIRECT)) | (output->direct ? O_DIRECT : 0)) < 0) {
-		r = -errno;
-		goto fail;
-	}
-	r = image_reserve(output, 1u << 20);
-	if (r == 0)
-		r = put_file_header(output);
-	if (r < 0)
-		goto fail;
 	*ret_output = output;
 	return 0;
+}
 
-fail:
-	close(output->fd);
-	free(output->image);
-	free(output);
-	return r;
+int store_output_begin(struct store_output *output)
+{
+	free(output->made);
+	output->made = NULL;
+	if (output->regular && ftruncate(output->fd, 0) < 0)
+		return -errno;
+	return put_file_header(output);
 }
 
 int store_output_close(struct store_output *output)
@@ -524,8 +532,11 @@ int store_output_close(struct store_output *output)
 
 	if (!output)
 		return 0;
-	r = close(output->fd) < 0 && errno != EINTR ? -errno : 0;
-	free_chunks(output->tail);
+	if (output->made)
+		unlink(output->made);
+	r = output->fd >= 0 && close(output->fd) < 0 && errno != EINTR ? -errno : 0;
+	store_chunks_free(output->tail);
+	free(output->made);
 	free(output->image);
 	free(output->entries);
 	free(output);

@@ -15,7 +15,11 @@
 
 struct store_output;
 
+/* What the file has stays until it is begun. */
 int store_output_open(const char *path, bool sync, struct store_output **ret_output);
+
+/* Empties the file and writes its header: before any chunk. */
+int store_output_begin(struct store_output *output);
 
 /* Whether provisional chunks can be replaced: not in a pipe, and not with sync. */
 bool store_output_replaces(const struct store_output *output);
@@ -28,7 +32,7 @@ int store_output_finish(struct store_output *output, const struct store_index_to
 
 uint64_t store_output_bytes(const struct store_output *output);
 
-/* Closes without writing anything more. */
+/* Closes without writing anything more. A file that was not begun is as it was: one that was not there is gone. */
 int store_output_close(struct store_output *output);
 
 #endif

@@ -39,9 +39,13 @@ struct stream {
 	_Atomic uint64_t stored[CLEW_KIND_COUNT];
 };
 
+/* Of the schema: the file's first chunk, behind the first rows until the last one is there, and at the end. */
+enum { COPY_FIRST, COPY_EARLY, COPY_LAST, SCHEMA_COPIES };
+
 struct clew_writer {
 	struct store_output *output;
 	struct store_schema *schema;
+	struct store_chunk *copies[SCHEMA_COPIES]; /* that are not queued yet */
 	struct store_encoding *encoding;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
@@ -59,6 +63,7 @@ struct clew_writer {
 	struct store_chunk *queue;
 	struct store_chunk **queue_end;
 	size_t queued; /* bytes, those being written too */
+	bool begun;    /* false: chunks wait, and the file is as it was */
 	bool closing;
 	uint8_t *meta; /* pairs that are not in a chunk yet */
 	size_t meta_size;
@@ -81,10 +86,7 @@ static void write_batch(struct clew_writer *writer, struct store_chunk *chunks)
 	int r;
 
 	if (writer->error) {
-		for (struct store_chunk *next; chunks; chunks = next) {
-			next = chunks->next;
-			free(chunks);
-		}
+		store_chunks_free(chunks);
 		return;
 	}
 	r = store_output_append(writer->output, chunks);
@@ -118,9 +120,9 @@ static void *write_thread(void *context)
 		struct store_chunk *chunks;
 		size_t size;
 
-		while (!writer->queue && !writer->closing)
+		while ((!writer->queue || !writer->begun) && !writer->closing)
 			pthread_cond_wait(&writer->filled, &writer->lock);
-		if (!writer->queue)
+		if (!writer->queue || !writer->begun)
 			break;
 		if (!writer->sync)
 			gather_batch(writer);
@@ -137,7 +139,7 @@ static void *write_thread(void *context)
 		pthread_cond_broadcast(&writer->drained);
 	}
 	pthread_mutex_unlock(&writer->lock);
-	if (!writer->error) {
+	if (!writer->error && writer->begun) {
 		int r = store_output_finish(writer->output, writer->totals, CLEW_KIND_COUNT);
 
 		if (r < 0)
@@ -159,6 +161,18 @@ static void append(struct clew_writer *writer, struct store_chunk *chunk)
 	pthread_cond_signal(&writer->filled);
 }
 
+/* Without a schema a capture is worth nothing: damage to one of them shall not matter. */
+static void append_schema(struct clew_writer *writer, unsigned copy)
+{
+	struct store_chunk *chunk = writer->copies[copy];
+
+	if (!chunk)
+		return;
+	writer->copies[copy] = NULL;
+	chunk->provisional = copy == COPY_EARLY && writer->provisional;
+	append(writer, chunk);
+}
+
 /* What the file says of itself comes in one chunk, as far as it comes at one time. */
 static void append_meta(struct clew_writer *writer)
 {
@@ -178,10 +192,12 @@ static void append_meta(struct clew_writer *writer)
 static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
 {
 	pthread_mutex_lock(&writer->lock);
-	while (writer->queued > QUEUE_MAX)
+	while (writer->queued > QUEUE_MAX && writer->begun)
 		pthread_cond_wait(&writer->drained, &writer->lock);
 	append_meta(writer);
 	append(writer, chunk);
+	if (chunk->entry.kind == STORE_CHUNK_RECORDS)
+		append_schema(writer, COPY_EARLY);
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -205,16 +221,18 @@ static void writer_free(struct clew_writer *writer)
 	pthread_cond_destroy(&writer->filled);
 	pthread_cond_destroy(&writer->drained);
 	pthread_mutex_destroy(&writer->lock);
+	store_chunks_free(writer->queue);
 	free(writer->meta);
 	free(writer->streams);
 	free(writer->schema);
+	for (unsigned i = 0; i < SCHEMA_COPIES; i++)
+		free(writer->copies[i]);
 	free(writer);
 }
 
-static int put_schema(struct clew_writer *writer)
+static int make_schema(struct clew_writer *writer)
 {
 	char what[STORE_NAME_MAX + 1];
-	struct store_chunk *chunk;
 	uint8_t *bytes;
 	size_t size;
 	int r;
@@ -223,13 +241,28 @@ static int put_schema(struct clew_writer *writer)
 	if (r < 0)
 		return r;
 	r = store_schema_parse(bytes, size, &writer->schema, what);
-	if (r == 0)
-		r = store_chunk_new(STORE_CHUNK_SCHEMA, bytes, size, true, &chunk);
+	for (unsigned i = 0; i < SCHEMA_COPIES && r == 0; i++)
+		r = store_chunk_new(STORE_CHUNK_SCHEMA, bytes, size, true, &writer->copies[i]);
 	free(bytes);
+	return r;
+}
+
+int clew_writer_begin(struct clew_writer *writer)
+{
+	struct store_chunk *schema = writer->copies[COPY_FIRST];
+	int r = store_output_begin(writer->output);
+
+	if (r == 0) {
+		writer->copies[COPY_FIRST] = NULL;
+		r = store_output_append(writer->output, schema);
+	}
 	if (r < 0)
-		return r;
-	r = store_output_append(writer->output, chunk);
+		set_error(writer, r);
 	writer->bytes = store_output_bytes(writer->output);
+	pthread_mutex_lock(&writer->lock);
+	writer->begun = true;
+	pthread_cond_signal(&writer->filled);
+	pthread_mutex_unlock(&writer->lock);
 	return r;
 }
 
@@ -270,7 +303,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	}
 	writer->provisional = store_output_replaces(writer->output);
 
-	r = put_schema(writer);
+	r = make_schema(writer);
 	if (r == 0)
 		r = store_encoding_new(writer->schema, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
 				       &writer->encoding);
@@ -282,8 +315,12 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 		writer_free(writer);
 		return r;
 	}
-	*ret_writer = writer;
-	return 0;
+	r = options->waits ? 0 : clew_writer_begin(writer);
+	if (r < 0)
+		clew_writer_close(writer);
+	else
+		*ret_writer = writer;
+	return r;
 }
 
 /* ---- records ---- */
@@ -534,6 +571,7 @@ int clew_writer_close(struct clew_writer *writer)
 
 	pthread_mutex_lock(&writer->lock);
 	append_meta(writer);
+	append_schema(writer, COPY_LAST);
 	writer->closing = true;
 	pthread_cond_signal(&writer->filled);
 	pthread_mutex_unlock(&writer->lock);
