@@ -26,6 +26,7 @@
 #define CLONE_VFORK	   0x00004000
 #define CALL_READ	   0
 #define CALL_READV	   19
+#define CALL_SCHED_YIELD   24
 #define CALL_SENDFILE	   40
 #define CALL_RECVFROM	   45
 #define CALL_RECVMSG	   47

@@ -154,6 +154,7 @@ enum clew_wait_reason {
 	CLEW_REASON_FUNCTION = 5,      /* argument: address inside the kernel function it waits in, named in a TEXT record */
 	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
 	CLEW_REASON_DIRTY = 7,	       /* too much is dirty: object DEVICE, device: the disk it is dirty for; argument: the pause in ns */
+	CLEW_REASON_RUNTIME = 8,       /* its own runtime, of SCHED_DEADLINE: object TIMER; argument: when it gets more, 0 unknown */
 };
 
 /* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */

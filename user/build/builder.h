@@ -78,7 +78,7 @@ struct task {
 	bool switched;	 /* a SWITCH record told of it */
 	bool forked;	 /* it began in the capture */
 	bool has_wait;
-	bool throttled; /* its sleep is none: its group's quota was used up */
+	bool throttled; /* its sleep is none: its group's quota, or its own runtime, was used up */
 	bool kworker;
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;

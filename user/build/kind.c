@@ -357,6 +357,9 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	case CLEW_REASON_QUOTA:
 	case CLEW_REASON_DIRTY:
 		return CLEW_WAIT_THROTTLE;
+	case CLEW_REASON_RUNTIME:
+		/* It gave up the rest itself, until its next period. */
+		return wait->call == SYS_sched_yield ? CLEW_WAIT_SLEEP : CLEW_WAIT_THROTTLE;
 	case CLEW_REASON_FUNCTION:
 		return function_kind;
 	default:
