@@ -189,6 +189,9 @@ enum clew_futex_class {
 #define CLEW_WAIT_FLAG_KTHREAD	 0x40 /* a kernel thread */
 #define CLEW_WAIT_FLAG_VFORK	 0x80 /* a clone that waits for the child to exec or exit */
 
+/* clew_wait.futex_operation of a splice: the object is what it writes to */
+#define CLEW_SPLICE_OUT 1
+
 /* One sleep, known at its switch-out. */
 struct clew_wait {
 	__u64 object;
@@ -199,7 +202,7 @@ struct clew_wait {
 	__u16 call;	      /* system call number, CLEW_NO_CALL none */
 	__u8 object_kind;     /* enum clew_object_kind */
 	__u8 futex_class;     /* enum clew_futex_class */
-	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included */
+	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included; of a splice CLEW_SPLICE_OUT or 0 */
 	__u8 flags;
 	__u8 reason; /* enum clew_wait_reason */
 	__u8 reserved;

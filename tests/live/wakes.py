@@ -58,6 +58,31 @@ print(os.fstat(ends[1][0]).st_ino)
 sleeper(lambda: outer.poll(), lambda: os.write(ends[1][1], b"x"))
 """
 
+# One descriptor in poll or select, whose other end is closed: no call of the waker's is on that any more.
+CLOSED = """
+what, how = sys.argv[2:]
+listener = socket.create_server(("127.0.0.1", 0))
+near, far = socket.socketpair()
+if what == "tcp":
+    far = socket.create_connection(listener.getsockname())
+    near = listener.accept()[0]
+if what == "pipe":
+    own, other = os.pipe()
+elif what == "full pipe":
+    other, own = os.pipe()
+    os.write(own, bytes(fcntl.fcntl(own, 1031, 4096)))
+else:
+    own, other = near.detach(), far.detach()
+def poll():
+    poller = select.poll()
+    poller.register(own, select.POLLOUT if what == "full pipe" else select.POLLIN)
+    poller.poll()
+def choose():
+    select.select([own], [own] if what == "full pipe" else [], [own])
+print(os.fstat(own).st_ino)
+sleeper(poll if how == "poll" else choose, lambda: os.close(other))
+"""
+
 # Of what is moved between two ends, the sleeper waits for the one that is not ready: empty, or full.
 SPLICE = """
 splice, tee = 275, 276
@@ -183,6 +208,11 @@ def check_pollers():
     if wait:
         ok((wait["object"] or {}).get("local") == path, "poll of a Unix socket: its name", f"{wait['object']}, not {path}")
     check("poll of a pidfd", "exit", "child", CHILD)
+    for what in ("pipe", "full pipe", "unix", "tcp"):
+        for how in ("poll", "select"):
+            inode, wait = check(f"{how} of a {what} that is closed", "pipe" if "pipe" in what else "socket", "waker", CLOSED, what, how)
+            if wait:
+                ok(str((wait["object"] or {}).get("ino")) == inode, f"{how} of a {what} that is closed: it", f"{wait['object']}, not {inode}")
 
 
 def check_splices():

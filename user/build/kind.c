@@ -389,6 +389,8 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER : CLEW_WAIT_UNKNOWN;
 	}
 	trait = trait_of(wait->call);
+	if (wait->call == SYS_splice && wait->futex_operation == CLEW_SPLICE_OUT)
+		trait = TRAIT_WRITE;
 	/* The file that is sent, not what it is sent to. */
 	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 		trait = TRAIT_READ;

@@ -72,9 +72,16 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 	return CLEW_EDGE_WAKE;
 }
 
-static enum clew_edge_type poll_edge_type(const struct wake *wake)
+/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is watched by way of others. */
+static bool polls_one(const struct clew_wait *wait)
 {
-	switch (wake->object_kind) {
+	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE && wait->object_kind != CLEW_OBJECT_EPOLL &&
+	       wait->object_kind != CLEW_OBJECT_IO_URING;
+}
+
+static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const struct wake *wake)
+{
+	switch (polls_one(wait) ? wait->object_kind : wake->object_kind) {
 	case CLEW_OBJECT_PIPE:
 		return CLEW_EDGE_PIPE;
 	case CLEW_OBJECT_SOCKET:
@@ -95,7 +102,7 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 
 static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const struct wake *wake)
 {
-	enum clew_edge_type type = poll_edge_type(wake);
+	enum clew_edge_type type = poll_edge_type(wait, wake);
 
 	/* libaio: what is done before its submitter leaves it is told by him. */
 	if (type == CLEW_EDGE_WAKE && (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
@@ -132,7 +139,7 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	case CLEW_WAIT_IPC:
 		return CLEW_EDGE_IPC;
 	case CLEW_WAIT_POLL:
-		return poll_edge_type(wake);
+		return poll_edge_type(wait, wake);
 	case CLEW_WAIT_IO_URING:
 		return ring_edge_type(wait, wake);
 	default:
@@ -164,7 +171,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 {
 	/* Of a poller, that which made it ready says more than its epoll descriptor. */
 	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) && wake->object_kind != CLEW_OBJECT_NONE &&
-	    wake->object_kind != CLEW_OBJECT_FUTEX)
+	    wake->object_kind != CLEW_OBJECT_FUTEX && !polls_one(wait))
 		return (struct clew_object){
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
 	/* Of several futexes, the one that was woken. */
@@ -180,7 +187,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 		.device = wait->device,
 		.descriptor = wait->descriptor,
 		.kind = wait->object_kind,
-		.futex_operation = wait->futex_operation,
+		.futex_operation = wait->object_kind == CLEW_OBJECT_FUTEX ? wait->futex_operation : 0,
 		.shared = wait->object_kind == CLEW_OBJECT_FUTEX && !(wait->futex_operation & FUTEX_PRIVATE_FLAG),
 	};
 }
