@@ -25,6 +25,7 @@
 #define FUTEX_WAITERS	   0x80000000u
 #define CLONE_VFORK	   0x00004000
 #define CALL_READ	   0
+#define CALL_CLOSE	   3
 #define CALL_POLL	   7
 #define CALL_READV	   19
 #define CALL_SCHED_YIELD   24
@@ -33,6 +34,8 @@
 #define CALL_RECVMSG	   47
 #define CALL_EXIT_GROUP	   231
 #define CALL_PPOLL	   271
+#define CALL_MQ_SEND	   242
+#define CALL_MQ_RECEIVE	   243
 #define CALL_TEE	   276
 #define CALL_RECVMMSG	   299
 
@@ -614,7 +617,7 @@ __noinline __u64 find_waiting(long size)
 	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++) {
 		bool sched = stack[i] >= sched_text && stack[i] < sched_text_end;
 
-		if (inside && !sched)
+		if (inside && !sched && (stack[i] < wait_woken || stack[i] >= wait_woken_end))
 			return stack[i];
 		inside |= sched;
 	}
@@ -808,10 +811,11 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->device = found.device;
 		}
 	}
-	/* Asleep out of a signal's reach and not for a disk: the function says for what. */
+	/* Asleep out of a signal's reach and not for a disk, or as a descriptor is gone already: the function says for what. */
 	if (!describe_reason(state, task_state_bits, wait) && detail &&
-	    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
-		     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
+	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
+		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
+		     wait->call == CALL_CLOSE) &&
 	    !wait->argument) {
 		wait->argument = waiting_function(context);
 		if (wait->argument)

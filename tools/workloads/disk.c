@@ -3,7 +3,8 @@
  * Reads and writes that wait for a disk, and fsync. Variants: what, a dash, and the
  * file system of the place: read, write, dsync (O_DIRECT), cold (a buffered read of
  * what is not in memory), fsync (of blocks that lie apart: a request each), fresh
- * (of blocks that were never written: the end of each write is a work item's).
+ * (of blocks that were never written: the end of each write is a work item's), splice
+ * (from a pipe, O_DSYNC).
  */
 #include "disk.h"
 
@@ -68,6 +69,28 @@ static void move_directly(int self, bool writing)
 		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal|work" : "read");
 		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
 		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, false);
+	}
+}
+
+static void splice_in(int self)
+{
+	int ends[2];
+
+	WL_CHECK(pipe(ends));
+	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
+		uint64_t blocks = wl_random(1, 8), from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK, bytes = blocks * DISK_BLOCK;
+		off_t offset = (off_t)from;
+		struct step step;
+		char sectors[256];
+
+		WL_CHECK(write(ends[1], buffer, bytes));
+		step = begin_step();
+		if (WL_CHECK(splice(ends[0], NULL, file.fd, &offset, bytes, 0)) != (ssize_t)bytes)
+			wl_die("splice moved less than there was");
+		end_step(&step);
+		log_step(self, &step, "splice", "write|journal|work");
+		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
+		disk_asked(&file, self, "write", step.from, step.to, sectors, false);
 	}
 }
 
@@ -137,12 +160,16 @@ int main(int argc, char **argv)
 		flags = O_DIRECT;
 	else if (strcmp(what, "dsync") == 0)
 		flags = O_DIRECT | O_DSYNC;
+	else if (strcmp(what, "splice") == 0)
+		flags = O_DSYNC;
 	buffer = mmap(NULL, 16 * DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	disk_create(&file, system, BLOCKS, flags, strcmp(what, "fresh") != 0);
 	disk_count(&file.disk, &before);
-	if (flags)
+	if (flags == O_DSYNC)
+		splice_in(self);
+	else if (flags)
 		move_directly(self, strcmp(what, "read") != 0);
 	else if (strcmp(what, "cold") == 0)
 		read_cold(self);

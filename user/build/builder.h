@@ -49,6 +49,7 @@ struct wake {
 	uint8_t flags;
 	uint8_t operation;
 	uint8_t object_kind;
+	uint16_t call; /* the waker's */
 	struct clew_cause cause;
 	const struct clew_link *own; /* the sleeper's request that ended just before, where no cause is told; NULL none */
 };

@@ -306,6 +306,7 @@ static const struct {
 	{"wait_log_commit", CLEW_WAIT_JOURNAL},
 	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever waits for its turn */
 	{"lock_sock_nested", CLEW_WAIT_LOCK},
+	{"sk_stream_wait_close", CLEW_WAIT_SOCKET}, /* a close that lingers until all is sent */
 	{"synchronize_rcu*", CLEW_WAIT_RCU},
 	{"synchronize_srcu*", CLEW_WAIT_RCU},
 	{"__synchronize_srcu*", CLEW_WAIT_RCU},

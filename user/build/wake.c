@@ -13,7 +13,7 @@
 
 #define CALL_FUTEX_WAITV 449 /* which older headers do not know */
 
-const struct wake build_no_wake = {.descriptor = -1};
+const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
 /* The stamp for a task that was off the CPU since `task->switched_in` or later. */
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record)
@@ -35,6 +35,7 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 		.flags = record->wake_flags,
 		.operation = record->wake_operation,
 		.object_kind = record->wake_object_kind,
+		.call = record->wake_call,
 	};
 	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE) {
 		const char *behind = (const char *)(record + 1);
@@ -46,7 +47,7 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 
 struct wake build_timed_wake(uint64_t time)
 {
-	return (struct wake){.time = time, .descriptor = -1, .context = CLEW_WAKE_TIMER};
+	return (struct wake){.time = time, .descriptor = -1, .call = CLEW_NO_CALL, .context = CLEW_WAKE_TIMER};
 }
 
 static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const struct wake *wake)
@@ -92,6 +93,9 @@ static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const st
 		return CLEW_EDGE_IPC;
 	case CLEW_OBJECT_PIDFD:
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
+	case CLEW_OBJECT_FILE:
+		/* Message queues are files of their own file system. */
+		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive ? CLEW_EDGE_IPC : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_NONE:
 		/* In poll and select it is not known which, but that end is what they waited for. */
 		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
