@@ -328,6 +328,12 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 		sleep->kind = CLEW_WAIT_MEMORY;
 		sleep->object = (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
 	}
+	/* These read one file and write another: which of them it slept for shows here. What was looked up is the one that is read. */
+	if (sleep->kind == CLEW_WAIT_READ && (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
+	    last->flags & CLEW_LINK_WRITE && last->task == sleep->task && !sleep->blind) {
+		sleep->kind = CLEW_WAIT_WRITE;
+		sleep->object = (struct clew_object){.descriptor = -1};
+	}
 }
 
 /*
