@@ -7,6 +7,8 @@
 
 #include "workload.h"
 
+#include <sys/param.h>
+
 #define SCHED_DEADLINE_POLICY 6
 #define RUNTIME		      4000000 /* ns */
 #define PERIOD		      20000000
@@ -23,7 +25,7 @@ struct parameters {
 };
 
 static int worker, failure;
-static uint64_t from, to, worked, ran_most;
+static uint64_t from, to, worked, ran_most, stolen;
 static uint64_t yielded[YIELDS_MOST + 1];
 static int yields;
 
@@ -52,9 +54,12 @@ static void work(int self)
 		failure = errno;
 		return;
 	}
+	stolen = wl_nobodys_time(-1);
 	from = wl_now();
 	work_for(wl_random(10, 22) * 1000000);
 	to = wl_now();
+	stolen = wl_nobodys_time(-1) - stolen;
+	ran_most = MIN(MAX(ran_most, worked * 11 / 10 + stolen) + 1000000, to - from);
 	for (int i = 0; i < yields; i++) {
 		yielded[i] = wl_now();
 		sched_yield();
@@ -78,7 +83,7 @@ int main(int argc, char **argv)
 		"\"contexts\":\"timer\",\"ended_by\":[],\"object\":\"timer\"",
 		wl->tasks[worker].tid, (unsigned long long)from, (unsigned long long)to, (int)(worked / RUNTIME) + 2);
 	fact = wl_fact(worker, from, to);
-	wl_charge(fact, worker, "running", worked * 9 / 10 - 1000000, ran_most + 1000000);
+	wl_charge(fact, worker, "running", worked * 9 / 10 - 1000000, ran_most);
 	/* A refill may find it over what it had: then it is off a little less than the period would have it. */
 	wl_charge(fact, worker, "throttle", (to - from - ran_most) * 8 / 10, to - from - worked + 1000000);
 	wl_copy(fact->says, sizeof(fact->says), "kept off the CPU|its own runtime");
