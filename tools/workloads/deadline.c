@@ -91,8 +91,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < yields; i++) {
 		struct wl_wait *wait;
 
-		/* A slow machine may be in the next period already: then there is nothing to wait for. */
-		if (yielded[i + 1] - yielded[i] < OFF_LEAST)
+		/* A slow machine may be in the next period already, or have used up the runtime before the call was reached. */
+		if (yielded[i + 1] - yielded[i] < OFF_LEAST || yielded[i + 1] - yielded[i] > PERIOD + OFF_LEAST)
 			continue;
 		wait = wl_wait(worker, "sleep", "sched_yield", "timer");
 		wait->start_min = wait->end_min = yielded[i];
