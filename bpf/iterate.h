@@ -104,6 +104,12 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		}
 		if (detail) {
 			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+			if (polls_entries(&call) && call.argument[1] == 1) {
+				struct poll_entry entry = {};
+
+				if (!bpf_copy_from_user_task(&entry, sizeof(entry), (void *)call.argument[0], task, 0))
+					wait->descriptor = entry.descriptor;
+			}
 			if (wait->descriptor >= 0) {
 				struct file *file = file_of(task, wait->descriptor);
 

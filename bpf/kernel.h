@@ -273,6 +273,27 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct timerqueue_node {
+	__s64 expires;
+};
+
+struct hrtimer_clock_base {
+	__s64 offset;
+};
+
+struct hrtimer {
+	struct timerqueue_node node;
+	__s64 _softexpires;
+	void *function;
+	struct hrtimer_clock_base *base;
+};
+
+struct sched_dl_entity {
+	unsigned dl_throttled : 1;
+	unsigned dl_yielded : 1;
+	struct hrtimer dl_timer;
+};
+
 enum cgroup_subsys_id { cpu_cgrp_id, memory_cgrp_id };
 
 struct task_struct {
@@ -294,6 +315,7 @@ struct task_struct {
 	int exit_state;
 	int exit_code;
 	int on_cpu;
+	int prio;
 	unsigned in_iowait : 1;
 	unsigned in_execve : 1;
 	struct signal_struct *signal;
@@ -303,6 +325,7 @@ struct task_struct {
 	void *worker_private;
 	void *journal_info;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 };
 
 /* Since 6.18 a quota stops tasks, not run queues. */

@@ -13,21 +13,6 @@ struct irqaction {
 	const char *name;
 };
 
-struct timerqueue_node {
-	__s64 expires;
-};
-
-struct hrtimer_clock_base {
-	__s64 offset;
-};
-
-struct hrtimer {
-	struct timerqueue_node node;
-	__s64 _softexpires;
-	void *function;
-	struct hrtimer_clock_base *base;
-};
-
 struct timer_list {
 	void *function;
 };

@@ -163,6 +163,24 @@ static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, 
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
+/* Whether a task of SCHED_DEADLINE, which alone has such a priority, has used up its runtime, or given it up. */
+static __always_inline bool out_of_runtime(struct task_struct *task)
+{
+	return task->prio < 0 && BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
+}
+
+static __always_inline void describe_runtime(struct task_struct *task, struct clew_switch *change, struct clew_wait *wait)
+{
+	__builtin_memset(wait, 0, sizeof(*wait));
+	wait->call = BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_yielded) ? CALL_SCHED_YIELD : CLEW_NO_CALL;
+	wait->descriptor = -1;
+	wait->reason = CLEW_REASON_RUNTIME;
+	wait->object_kind = CLEW_OBJECT_TIMER;
+	wait->object = READ_NUMBER(task, dl.dl_timer.function);
+	wait->argument = READ(task, dl.dl_timer.node.expires);
+	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
+}
+
 /* Where it stores goes with a task: it may come on at another CPU, where another address of its is the last. */
 static __always_inline void fault_leave(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
 {
@@ -257,6 +275,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
 		describe_quota(prev, cpu, change, &slot->wait);
+	if (unlikely(!sleeps && out_of_runtime(prev)))
+		describe_runtime(prev, change, &slot->wait);
 	if (next_task)
 		take_stamp(change, next_task);
 	slot_give(cpu_state, slot, next_task ? &next_task->cause : NULL);

@@ -33,6 +33,8 @@ const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fau
 const volatile __u64 fault_entry_end;
 const volatile __u64 sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
 const volatile __u64 sched_text_end;
+const volatile __u64 wait_woken; /* what many functions wait in: [wait_woken, wait_woken_end), 0 unknown */
+const volatile __u64 wait_woken_end;
 const volatile bool filter_pids;
 const volatile bool filter_comm;
 const volatile bool filter_cgroup;

@@ -25,11 +25,17 @@
 #define FUTEX_WAITERS	   0x80000000u
 #define CLONE_VFORK	   0x00004000
 #define CALL_READ	   0
+#define CALL_CLOSE	   3
+#define CALL_POLL	   7
 #define CALL_READV	   19
+#define CALL_SCHED_YIELD   24
 #define CALL_SENDFILE	   40
 #define CALL_RECVFROM	   45
 #define CALL_RECVMSG	   47
 #define CALL_EXIT_GROUP	   231
+#define CALL_PPOLL	   271
+#define CALL_MQ_SEND	   242
+#define CALL_MQ_RECEIVE	   243
 #define CALL_TEE	   276
 #define CALL_RECVMMSG	   299
 
@@ -438,6 +444,59 @@ __noinline int awaits_input(__u64 task_address, __s32 from, __s32 to)
 	return pipe && READ(pipe, head) - READ(pipe, tail) < READ(pipe, max_usage);
 }
 
+struct poll_entry {
+	__s32 descriptor;
+	__u16 events, ready;
+};
+
+#define SELECT_MOST 256 /* descriptors: of more, more than one is likely to be waited for */
+
+/* The one descriptor that is in any of these sets of the current task's, -1 if there are more. */
+__noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exceptions)
+{
+	int bit, found = -1;
+	__u64 i;
+
+	if (count > SELECT_MOST)
+		return -1;
+	for (i = 0; i < SELECT_MOST / 64 && i * 64 < count; i++) {
+		__u64 parts[3] = {}, word;
+
+		if ((reads && bpf_probe_read_user(&parts[0], sizeof(parts[0]), (void *)reads + i * sizeof(word))) ||
+		    (writes && bpf_probe_read_user(&parts[1], sizeof(parts[1]), (void *)writes + i * sizeof(word))) ||
+		    (exceptions && bpf_probe_read_user(&parts[2], sizeof(parts[2]), (void *)exceptions + i * sizeof(word))))
+			return -1;
+		word = parts[0] | parts[1] | parts[2];
+		if (count < (i + 1) * 64)
+			word &= (1ULL << (count & 63)) - 1;
+		if (!word)
+			continue;
+		if (found >= 0 || word & (word - 1))
+			return -1;
+		found = (int)i * 64;
+		for (bit = 32; bit; bit /= 2)
+			found += word >> (found & 63) & ((1ULL << bit) - 1) ? 0 : bit;
+	}
+	return found;
+}
+
+static __always_inline bool polls_entries(const struct call *call)
+{
+	return call->number == CALL_POLL || call->number == CALL_PPOLL;
+}
+
+/* The descriptor that the current task polls, if it is one alone, else -1. */
+static __always_inline __s32 polled_alone(const struct call *call)
+{
+	struct poll_entry entry;
+
+	if (!polls_entries(call))
+		return selected_alone(call->argument[0], call->argument[1], call->argument[2], call->argument[3]);
+	if (call->argument[1] != 1 || bpf_probe_read_user(&entry, sizeof(entry), (void *)call->argument[0]))
+		return -1;
+	return entry.descriptor;
+}
+
 /* What the call alone tells: no memory of the task is read here. */
 static __always_inline __u8 describe_call(struct task_struct *task, __u32 state, const struct call *call, struct clew_wait *wait)
 {
@@ -487,8 +546,11 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 			wait->descriptor = call->argument[1];
 		break;
 	case CLEW_CALL_SPLICE:
-		wait->descriptor =
-			awaits_input(number_of(task), call->argument[0], spliced_to(call)) ? call->argument[0] : spliced_to(call);
+		wait->descriptor = call->argument[0];
+		if (!awaits_input(number_of(task), call->argument[0], spliced_to(call))) {
+			wait->descriptor = spliced_to(call);
+			wait->futex_operation = CLEW_SPLICE_OUT;
+		}
 		break;
 	}
 	return class;
@@ -555,7 +617,7 @@ __noinline __u64 find_waiting(long size)
 	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++) {
 		bool sched = stack[i] >= sched_text && stack[i] < sched_text_end;
 
-		if (inside && !sched)
+		if (inside && !sched && (stack[i] < wait_woken || stack[i] >= wait_woken_end))
 			return stack[i];
 		inside |= sched;
 	}
@@ -739,6 +801,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0] : call.argument[1], where->cpu, where->time);
 			if (wait->object)
 				wait->object_kind = CLEW_OBJECT_PATH;
+		} else if (class == CLEW_CALL_POLL) {
+			wait->descriptor = polled_alone(&call);
 		}
 		if (wait->descriptor >= 0) {
 			describe_descriptor(where, task, state, wait->descriptor, &found);
@@ -747,10 +811,11 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->device = found.device;
 		}
 	}
-	/* Asleep out of a signal's reach and not for a disk: the function says for what. */
+	/* Asleep out of a signal's reach and not for a disk, or as a descriptor is gone already: the function says for what. */
 	if (!describe_reason(state, task_state_bits, wait) && detail &&
-	    unlikely((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
-		     !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) &&
+	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
+		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
+		     wait->call == CALL_CLOSE) &&
 	    !wait->argument) {
 		wait->argument = waiting_function(context);
 		if (wait->argument)

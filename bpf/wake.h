@@ -184,8 +184,8 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	if (!file)
 		return;
 	describe_file((__u64)file, &found, where->cpu, where->time, 0);
-	/* Who wrote to a file has woken who watches it by another descriptor. */
-	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0)
+	/* Who wrote to a file has woken who watches it by another descriptor, unless it is a message queue. */
+	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 && waker_call->number != CALL_MQ_SEND && waker_call->number != CALL_MQ_RECEIVE)
 		return;
 	stamp->object_kind = found.kind;
 	stamp->object = found.object;

@@ -65,6 +65,7 @@ enum clew_link_kind {
 #define CLEW_LINK_RESCUER 0x01 /* WORK: a rescuer ran it: there was no memory for a worker */
 #define CLEW_LINK_BARRIER 0x02 /* WORK: a flusher waited for this item and those before it */
 #define CLEW_LINK_SWAP	  0x04 /* REQUEST: it swapped pages in or out */
+#define CLEW_LINK_WRITE	  0x08 /* REQUEST: it wrote data */
 
 struct clew_link {
 	uint64_t at; /* 0 unknown */

@@ -154,6 +154,7 @@ enum clew_wait_reason {
 	CLEW_REASON_FUNCTION = 5,      /* argument: address inside the kernel function it waits in, named in a TEXT record */
 	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
 	CLEW_REASON_DIRTY = 7,	       /* too much is dirty: object DEVICE, device: the disk it is dirty for; argument: the pause in ns */
+	CLEW_REASON_RUNTIME = 8,       /* its own runtime, of SCHED_DEADLINE: object TIMER; argument: when it gets more, 0 unknown */
 };
 
 /* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */
@@ -188,6 +189,9 @@ enum clew_futex_class {
 #define CLEW_WAIT_FLAG_KTHREAD	 0x40 /* a kernel thread */
 #define CLEW_WAIT_FLAG_VFORK	 0x80 /* a clone that waits for the child to exec or exit */
 
+/* clew_wait.futex_operation of a splice: the object is what it writes to */
+#define CLEW_SPLICE_OUT 1
+
 /* One sleep, known at its switch-out. */
 struct clew_wait {
 	__u64 object;
@@ -198,7 +202,7 @@ struct clew_wait {
 	__u16 call;	      /* system call number, CLEW_NO_CALL none */
 	__u8 object_kind;     /* enum clew_object_kind */
 	__u8 futex_class;     /* enum clew_futex_class */
-	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included */
+	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included; of a splice CLEW_SPLICE_OUT or 0 */
 	__u8 flags;
 	__u8 reason; /* enum clew_wait_reason */
 	__u8 reserved;

@@ -58,6 +58,64 @@ print(os.fstat(ends[1][0]).st_ino)
 sleeper(lambda: outer.poll(), lambda: os.write(ends[1][1], b"x"))
 """
 
+# A POSIX message queue, alone or beside another descriptor.
+QUEUE = """
+queue = library.mq_open(b"/clew-wakes", os.O_RDWR | os.O_CREAT, 0o600, None)
+library.mq_unlink(b"/clew-wakes")
+poller = select.epoll() if sys.argv[2] == "epoll" else select.poll()
+poller.register(queue, select.POLLIN)
+if sys.argv[2] == "poll of two":
+    poller.register(os.pipe()[0], select.POLLIN)
+print(os.fstat(queue).st_ino)
+sleeper(poller.poll, lambda: library.mq_send(queue, b"x", 1, 0))
+"""
+
+# What is closed was sent more than the other end has room for, and its owner wants to know that all has come.
+LINGER = """
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+listener.bind(("127.0.0.1", 0))
+listener.listen()
+own = socket.create_connection(listener.getsockname())
+other = listener.accept()[0]
+own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 60))
+own.setblocking(False)
+try:
+    while True:
+        own.send(bytes(65536))
+except BlockingIOError:
+    pass
+def take():
+    while other.recv(65536):
+        pass
+sleeper(own.close, take)
+"""
+
+# One descriptor in poll or select, whose other end is closed: no call of the waker's is on that any more.
+CLOSED = """
+what, how = sys.argv[2:]
+listener = socket.create_server(("127.0.0.1", 0))
+near, far = socket.socketpair()
+if what == "tcp":
+    far = socket.create_connection(listener.getsockname())
+    near = listener.accept()[0]
+if what == "pipe":
+    own, other = os.pipe()
+elif what == "full pipe":
+    other, own = os.pipe()
+    os.write(own, bytes(fcntl.fcntl(own, 1031, 4096)))
+else:
+    own, other = near.detach(), far.detach()
+def poll():
+    poller = select.poll()
+    poller.register(own, select.POLLOUT if what == "full pipe" else select.POLLIN)
+    poller.poll()
+def choose():
+    select.select([own], [own] if what == "full pipe" else [], [own])
+print(os.fstat(own).st_ino)
+sleeper(poll if how == "poll" else choose, lambda: os.close(other))
+"""
+
 # Of what is moved between two ends, the sleeper waits for the one that is not ready: empty, or full.
 SPLICE = """
 splice, tee = 275, 276
@@ -183,6 +241,15 @@ def check_pollers():
     if wait:
         ok((wait["object"] or {}).get("local") == path, "poll of a Unix socket: its name", f"{wait['object']}, not {path}")
     check("poll of a pidfd", "exit", "child", CHILD)
+    for what in ("epoll", "poll", "poll of two"):
+        inode, wait = check(f"{what} of a message queue", "ipc", "waker", QUEUE, what)
+        if wait:
+            ok(str((wait["object"] or {}).get("ino")) == inode, f"{what} of a message queue: it", f"{wait['object']}, not {inode}")
+    for what in ("pipe", "full pipe", "unix", "tcp"):
+        for how in ("poll", "select"):
+            inode, wait = check(f"{how} of a {what} that is closed", "pipe" if "pipe" in what else "socket", "waker", CLOSED, what, how)
+            if wait:
+                ok(str((wait["object"] or {}).get("ino")) == inode, f"{how} of a {what} that is closed: it", f"{wait['object']}, not {inode}")
 
 
 def check_splices():
@@ -190,6 +257,12 @@ def check_splices():
         inode, wait = check(what, "socket" if what == "socket to pipe" else "pipe", "waker", SPLICE, what)
         if wait:
             ok(str((wait["object"] or {}).get("ino")) == inode, f"{what}: the end that was not ready", f"{wait['object']}, not {inode}")
+
+
+def check_linger():
+    _, wait = check("a close that lingers", "socket", "waker", LINGER)
+    if wait:
+        ok((wait["kind"], wait["call"]) == ("socket", "close"), "a close that lingers: for a socket", f"{wait['kind']} in {wait['call']}")
 
 
 def check_terminal():
@@ -201,6 +274,7 @@ def check_terminal():
 
 check_futexes()
 check_pollers()
+check_linger()
 check_terminal()
 check_splices()
 check("going on under a tracer", "wake", "waker", TRACED)

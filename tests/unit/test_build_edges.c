@@ -106,6 +106,10 @@ static void pollers(void **state)
 	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED}, CLEW_EDGE_EXIT},
 	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_WAKE},
 	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED, .object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
+	      {wait_on(SYS_poll, CLEW_OBJECT_PIPE, 9), 1, {0}, CLEW_EDGE_PIPE},
+	      {wait_on(SYS_poll, CLEW_OBJECT_SOCKET, 9), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_SOCKET},
+	      {wait_on(SYS_poll, CLEW_OBJECT_PIDFD, 9), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
+	      {wait_on(SYS_poll, CLEW_OBJECT_EPOLL, 9), 1, {.object_kind = CLEW_OBJECT_EVENTFD}, CLEW_EDGE_EVENTFD},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {.object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {0}, CLEW_EDGE_WAKE});
 }

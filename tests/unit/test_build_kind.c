@@ -74,12 +74,24 @@ static void objects(void **state)
 		{SYS_fdatasync, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},   {SYS_sync_file_range, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
 		{SYS_getdents64, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},   {SYS_ftruncate, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},
 		{SYS_openat, CLEW_OBJECT_PATH, CLEW_WAIT_FILE},	      {SYS_epoll_wait, CLEW_OBJECT_EPOLL, CLEW_WAIT_POLL},
-		{SYS_munmap, CLEW_OBJECT_FUNCTION, CLEW_WAIT_OTHER},  {SYS_wait4, CLEW_OBJECT_CHILD, CLEW_WAIT_CHILD},
+		{SYS_splice, CLEW_OBJECT_FILE, CLEW_WAIT_READ},	      {SYS_munmap, CLEW_OBJECT_FUNCTION, CLEW_WAIT_OTHER},
+		{SYS_wait4, CLEW_OBJECT_CHILD, CLEW_WAIT_CHILD},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(kind(wait_on(rows[i].call, rows[i].object, 1), 1), rows[i].kind);
+}
+
+static void splice_out(void **state)
+{
+	struct clew_wait wait = wait_on(SYS_splice, CLEW_OBJECT_FILE, 1);
+
+	(void)state;
+	wait.futex_operation = CLEW_SPLICE_OUT;
+	assert_int_equal(kind(wait, 2), CLEW_WAIT_WRITE);
+	wait.object_kind = CLEW_OBJECT_SOCKET;
+	assert_int_equal(kind(wait, 1), CLEW_WAIT_SOCKET);
 }
 
 static void states_and_flags(void **state)
@@ -131,10 +143,8 @@ static void functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_alone),
-		cmocka_unit_test(objects),
-		cmocka_unit_test(states_and_flags),
-		cmocka_unit_test(functions),
+		cmocka_unit_test(calls_alone),	    cmocka_unit_test(objects),	 cmocka_unit_test(splice_out),
+		cmocka_unit_test(states_and_flags), cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -673,17 +673,73 @@ static void kernel_locks(void **state)
 	synthetic_done(&s);
 }
 
-/* A task's group's quota is used up at `at`. */
-static void used_up(struct synthetic *s, uint64_t at, uint32_t task)
+/* A runnable task is kept off the CPU from `at` on. */
+static void kept_off(struct synthetic *s, uint64_t at, uint32_t task, struct clew_wait wait)
 {
-	const struct clew_wait wait = {
-		.call = CLEW_NO_CALL, .descriptor = -1, .object_kind = CLEW_OBJECT_CGROUP, .object = 507, .reason = CLEW_REASON_QUOTA};
 	struct clew_switch *record;
 
 	sleeps(s, at, 0, task, wait);
 	record = (struct clew_switch *)(s->bytes + s->size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
 	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 	record->prev_state = 0;
+}
+
+/* A task's group's quota is used up at `at`. */
+static void used_up(struct synthetic *s, uint64_t at, uint32_t task)
+{
+	kept_off(s, at, task,
+		 (struct clew_wait){.call = CLEW_NO_CALL,
+				    .descriptor = -1,
+				    .object_kind = CLEW_OBJECT_CGROUP,
+				    .object = 507,
+				    .reason = CLEW_REASON_QUOTA});
+}
+
+/* A task has used up its own runtime, or gives it up, until a timer. */
+static void out_of_runtime(struct synthetic *s, uint64_t at, uint32_t task, uint16_t call, uint64_t until)
+{
+	kept_off(s, at, task,
+		 (struct clew_wait){.call = call,
+				    .descriptor = -1,
+				    .object_kind = CLEW_OBJECT_TIMER,
+				    .object = 77,
+				    .argument = until,
+				    .reason = CLEW_REASON_RUNTIME});
+}
+
+/* Off the CPU until its timer was due, then in the run queue; who let it run before that is not known. */
+static void without_runtime(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+	const struct clew_sleep *sleep;
+
+	(void)state;
+	threads(&s, 1);
+	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
+	out_of_runtime(&s, 2000, 1, CLEW_NO_CALL, 3000);
+	SWITCH(&s, .at = 3200, .cpu = 0, .prev = IDLE, .next = 1);
+	out_of_runtime(&s, 4000, 1, SYS_sched_yield, 4500);
+	SWITCH(&s, .at = 4600, .cpu = 0, .prev = IDLE, .next = 1);
+	out_of_runtime(&s, 4700, 1, CLEW_NO_CALL, 6000);
+	SWITCH(&s, .at = 4800, .cpu = 0, .prev = IDLE, .next = 1);
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_piece(t, 1, 2000, 3000, CLEW_PIECE_SLEEP);
+	assert_piece(t, 1, 3000, 3200, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 4000, 4500, CLEW_PIECE_SLEEP);
+	assert_piece(t, 1, 4500, 4600, CLEW_PIECE_RUNQUEUE);
+	assert_piece(t, 1, 4700, 4800, CLEW_PIECE_SLEEP);
+	sleep = check_origin(t, 1, 0, -1, 0, 0);
+	assert_int_equal(sleep->kind, CLEW_WAIT_THROTTLE);
+	assert_int_equal(sleep->object.kind, CLEW_OBJECT_TIMER);
+	assert_int_equal(sleep->links[0].begin, 3000);
+	assert_int_equal(check_origin(t, 1, 1, -1, 0, 0)->kind, CLEW_WAIT_SLEEP);
+	sleep = check_origin(t, 1, 2, -1, 0, 0);
+	assert_int_equal(sleep->kind, CLEW_WAIT_THROTTLE);
+	assert_int_equal(sleep->context, CLEW_WAKE_UNKNOWN);
+	clew_trace_free(t);
+	synthetic_done(&s);
 }
 
 /* Off the CPU for the quota until the first refill that was enough for all, else the last one; then in the run queue. */
@@ -869,6 +925,7 @@ int main(void)
 		cmocka_unit_test(timers_and_packets),
 		cmocka_unit_test(rings),
 		cmocka_unit_test(kernel_locks),
+		cmocka_unit_test(without_runtime),
 		cmocka_unit_test(without_quota),
 		cmocka_unit_test(quota_without_refills),
 		cmocka_unit_test(told_whole),

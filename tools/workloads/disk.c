@@ -3,8 +3,11 @@
  * Reads and writes that wait for a disk, and fsync. Variants: what, a dash, and the
  * file system of the place: read, write, dsync (O_DIRECT), cold (a buffered read of
  * what is not in memory), fsync (of blocks that lie apart: a request each), fresh
- * (of blocks that were never written: the end of each write is a work item's).
+ * (of blocks that were never written: the end of each write is a work item's), splice
+ * and send (from a pipe, or by sendfile from memory, O_DSYNC).
  */
+#include <sys/sendfile.h>
+
 #include "disk.h"
 
 #define BLOCKS 256u
@@ -42,7 +45,10 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	struct wl_fact *fact;
 	char object[48];
 
+	/* Of two files only that which is read is looked at. */
 	snprintf(object, sizeof(object), "file:%llu", (unsigned long long)file.inode);
+	if (strcmp(calls, "sendfile") == 0)
+		object[0] = '\0';
 	/* A log may be written out by a work item that the task queues and waits for. */
 	wl_slept(self, step->from, step->to, step->slept, calls, kinds, strcmp(kinds, "read") == 0 ? "request" : "request|work", self,
 		 object);
@@ -68,6 +74,35 @@ static void move_directly(int self, bool writing)
 		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal|work" : "read");
 		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
 		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, false);
+	}
+}
+
+/* Writes by a call that takes the data from a descriptor, and waits till they are on the disk. */
+static void move_in(int self, bool from_pipe)
+{
+	int ends[2], memory = WL_CHECK(memfd_create("source", 0));
+
+	WL_CHECK(pipe(ends));
+	WL_CHECK(write(memory, buffer, 16 * DISK_BLOCK));
+	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
+		uint64_t blocks = wl_random(1, 8), from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK, bytes = blocks * DISK_BLOCK;
+		off_t start = 0, offset = (off_t)from;
+		struct step step;
+		char sectors[256];
+		uint64_t moved;
+
+		WL_CHECK(lseek(file.fd, offset, SEEK_SET));
+		WL_CHECK(write(ends[1], buffer, bytes));
+		step = begin_step();
+		moved = WL_CHECK(from_pipe ? splice(ends[0], NULL, file.fd, &offset, bytes, 0) : sendfile(file.fd, memory, &start, bytes));
+		end_step(&step);
+		if (moved != bytes)
+			wl_die("not all was moved");
+		if (!from_pipe)
+			WL_CHECK(read(ends[0], buffer, bytes));
+		log_step(self, &step, from_pipe ? "splice" : "sendfile", "write|journal|work");
+		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
+		disk_asked(&file, self, "write", step.from, step.to, sectors, false);
 	}
 }
 
@@ -137,12 +172,16 @@ int main(int argc, char **argv)
 		flags = O_DIRECT;
 	else if (strcmp(what, "dsync") == 0)
 		flags = O_DIRECT | O_DSYNC;
+	else if (strcmp(what, "splice") == 0 || strcmp(what, "send") == 0)
+		flags = O_DSYNC;
 	buffer = mmap(NULL, 16 * DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	disk_create(&file, system, BLOCKS, flags, strcmp(what, "fresh") != 0);
 	disk_count(&file.disk, &before);
-	if (flags)
+	if (flags == O_DSYNC)
+		move_in(self, strcmp(what, "splice") == 0);
+	else if (flags)
 		move_directly(self, strcmp(what, "read") != 0);
 	else if (strcmp(what, "cold") == 0)
 		read_cold(self);

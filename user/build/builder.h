@@ -49,6 +49,7 @@ struct wake {
 	uint8_t flags;
 	uint8_t operation;
 	uint8_t object_kind;
+	uint16_t call; /* the waker's */
 	struct clew_cause cause;
 	const struct clew_link *own; /* the sleeper's request that ended just before, where no cause is told; NULL none */
 };
@@ -78,7 +79,7 @@ struct task {
 	bool switched;	 /* a SWITCH record told of it */
 	bool forked;	 /* it began in the capture */
 	bool has_wait;
-	bool throttled; /* its sleep is none: its group's quota was used up */
+	bool throttled; /* its sleep is none: its group's quota, or its own runtime, was used up */
 	bool kworker;
 	bool stop_woken; /* stop_wake holds a wake whose switch-in the capture lacks */
 	uint16_t cpu;

@@ -306,6 +306,7 @@ static const struct {
 	{"wait_log_commit", CLEW_WAIT_JOURNAL},
 	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever waits for its turn */
 	{"lock_sock_nested", CLEW_WAIT_LOCK},
+	{"sk_stream_wait_close", CLEW_WAIT_SOCKET}, /* a close that lingers until all is sent */
 	{"synchronize_rcu*", CLEW_WAIT_RCU},
 	{"synchronize_srcu*", CLEW_WAIT_RCU},
 	{"__synchronize_srcu*", CLEW_WAIT_RCU},
@@ -357,6 +358,9 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	case CLEW_REASON_QUOTA:
 	case CLEW_REASON_DIRTY:
 		return CLEW_WAIT_THROTTLE;
+	case CLEW_REASON_RUNTIME:
+		/* It gave up the rest itself, until its next period. */
+		return wait->call == SYS_sched_yield ? CLEW_WAIT_SLEEP : CLEW_WAIT_THROTTLE;
 	case CLEW_REASON_FUNCTION:
 		return function_kind;
 	default:
@@ -386,6 +390,8 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER : CLEW_WAIT_UNKNOWN;
 	}
 	trait = trait_of(wait->call);
+	if (wait->call == SYS_splice && wait->futex_operation == CLEW_SPLICE_OUT)
+		trait = TRAIT_WRITE;
 	/* The file that is sent, not what it is sent to. */
 	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 		trait = TRAIT_READ;

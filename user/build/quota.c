@@ -54,7 +54,6 @@ int build_quota_used_up(struct clew_builder *builder, struct task *task)
 	struct waiting *waiting;
 	size_t kept = 0;
 
-	task->throttled = true;
 	task->refilled = 0;
 	if (!list)
 		return -ENOMEM;

@@ -36,6 +36,7 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 {
 	const struct clew_block_request *block = &request->block;
 	uint64_t issued = block->issued ? block->issued : request->flushed;
+	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 
 	return (struct clew_link){
 		.kind = CLEW_LINK_REQUEST,
@@ -46,7 +47,7 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 		.end = earlier(later(block->completed, request->first_completed), at),
 		.task = block->submitter,
 		.device = block->device,
-		.flags = block->swap ? CLEW_LINK_SWAP : 0,
+		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
 	};
 }
 

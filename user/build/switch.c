@@ -57,6 +57,12 @@ int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t s
 	return builder->sink.ready ? builder->sink.ready(builder->sink.context, &ready) : 0;
 }
 
+/* The task was runnable. */
+static bool keeps_off(unsigned reason)
+{
+	return reason == CLEW_REASON_QUOTA || reason == CLEW_REASON_RUNTIME;
+}
+
 static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t start, const struct clew_switch *record)
 {
 	task->state = TASK_SLEEPING;
@@ -66,8 +72,7 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	task->throttled = false;
 	if (task->has_wait)
 		memcpy(&task->wait, record + 1, sizeof(task->wait));
-	if (task->call_id == 0 || !task->has_wait ||
-	    (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && task->wait.reason != CLEW_REASON_QUOTA)) {
+	if (task->call_id == 0 || !task->has_wait || (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && !keeps_off(task->wait.reason))) {
 		task->call_id++;
 		task->call_run = task->resumed;
 		task->ended_count = 0;
@@ -204,7 +209,8 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		return begin_sleep(builder, task, builder->now, record);
 	if (flags & CLEW_SWITCH_THROTTLED && flags & CLEW_SWITCH_WAIT) {
 		r = begin_sleep(builder, task, builder->now, record);
-		return r < 0 ? r : build_quota_used_up(builder, task);
+		task->throttled = true;
+		return r < 0 || task->wait.reason != CLEW_REASON_QUOTA ? r : build_quota_used_up(builder, task);
 	}
 	task->state = TASK_READY;
 	task->since = builder->now;
@@ -270,15 +276,28 @@ static int enter_ready(struct clew_builder *builder, struct task *task, const st
 	return build_send_ready(builder, task, start, builder->now);
 }
 
-/* It was kept off the CPU until its group's quota was refilled. */
+/* Its own runtime is refilled by a timer that is known; whoever lets it run before that is not. */
+static struct wake runtime_refilled(const struct clew_builder *builder, const struct clew_wait *wait)
+{
+	struct wake wake;
+
+	if (wait->argument == 0 || wait->argument > builder->now)
+		return build_no_wake;
+	wake = build_timed_wake(wait->argument);
+	wake.cause = (struct clew_cause){.kind = CLEW_CAUSE_TIMER, .object = wait->object, .expires = wait->argument};
+	return wake;
+}
+
+/* It was kept off the CPU until its group's quota, or its own runtime, was refilled. */
 static int enter_throttled(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
 {
-	struct wake wake = build_timed_wake(build_quota_end(builder, task));
+	struct wake wake = task->wait.reason == CLEW_REASON_RUNTIME ? runtime_refilled(builder, &task->wait)
+								    : build_timed_wake(build_quota_end(builder, task));
 
 	task->throttled = false;
 	if (record->header.flags & CLEW_SWITCH_NEXT_SLEPT)
 		return lose_sleep(builder, task, builder->now);
-	return build_end_sleep(builder, task, &wake, wake.time, builder->now, false);
+	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now, builder->now, false);
 }
 
 static int enter_sleeping(struct clew_builder *builder, struct task *task, const struct clew_switch *record)

@@ -13,7 +13,7 @@
 
 #define CALL_FUTEX_WAITV 449 /* which older headers do not know */
 
-const struct wake build_no_wake = {.descriptor = -1};
+const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
 /* The stamp for a task that was off the CPU since `task->switched_in` or later. */
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record)
@@ -35,6 +35,7 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 		.flags = record->wake_flags,
 		.operation = record->wake_operation,
 		.object_kind = record->wake_object_kind,
+		.call = record->wake_call,
 	};
 	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE) {
 		const char *behind = (const char *)(record + 1);
@@ -46,7 +47,7 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 
 struct wake build_timed_wake(uint64_t time)
 {
-	return (struct wake){.time = time, .descriptor = -1, .context = CLEW_WAKE_TIMER};
+	return (struct wake){.time = time, .descriptor = -1, .call = CLEW_NO_CALL, .context = CLEW_WAKE_TIMER};
 }
 
 static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const struct wake *wake)
@@ -72,9 +73,16 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 	return CLEW_EDGE_WAKE;
 }
 
-static enum clew_edge_type poll_edge_type(const struct wake *wake)
+/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is watched by way of others. */
+static bool polls_one(const struct clew_wait *wait)
 {
-	switch (wake->object_kind) {
+	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE && wait->object_kind != CLEW_OBJECT_EPOLL &&
+	       wait->object_kind != CLEW_OBJECT_IO_URING;
+}
+
+static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const struct wake *wake)
+{
+	switch (polls_one(wait) ? wait->object_kind : wake->object_kind) {
 	case CLEW_OBJECT_PIPE:
 		return CLEW_EDGE_PIPE;
 	case CLEW_OBJECT_SOCKET:
@@ -85,6 +93,9 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 		return CLEW_EDGE_IPC;
 	case CLEW_OBJECT_PIDFD:
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
+	case CLEW_OBJECT_FILE:
+		/* Message queues are files of their own file system. */
+		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive ? CLEW_EDGE_IPC : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_NONE:
 		/* In poll and select it is not known which, but that end is what they waited for. */
 		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
@@ -95,7 +106,7 @@ static enum clew_edge_type poll_edge_type(const struct wake *wake)
 
 static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const struct wake *wake)
 {
-	enum clew_edge_type type = poll_edge_type(wake);
+	enum clew_edge_type type = poll_edge_type(wait, wake);
 
 	/* libaio: what is done before its submitter leaves it is told by him. */
 	if (type == CLEW_EDGE_WAKE && (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
@@ -132,7 +143,7 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	case CLEW_WAIT_IPC:
 		return CLEW_EDGE_IPC;
 	case CLEW_WAIT_POLL:
-		return poll_edge_type(wake);
+		return poll_edge_type(wait, wake);
 	case CLEW_WAIT_IO_URING:
 		return ring_edge_type(wait, wake);
 	default:
@@ -164,7 +175,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 {
 	/* Of a poller, that which made it ready says more than its epoll descriptor. */
 	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) && wake->object_kind != CLEW_OBJECT_NONE &&
-	    wake->object_kind != CLEW_OBJECT_FUTEX)
+	    wake->object_kind != CLEW_OBJECT_FUTEX && !polls_one(wait))
 		return (struct clew_object){
 			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
 	/* Of several futexes, the one that was woken. */
@@ -180,7 +191,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 		.device = wait->device,
 		.descriptor = wait->descriptor,
 		.kind = wait->object_kind,
-		.futex_operation = wait->futex_operation,
+		.futex_operation = wait->object_kind == CLEW_OBJECT_FUTEX ? wait->futex_operation : 0,
 		.shared = wait->object_kind == CLEW_OBJECT_FUTEX && !(wait->futex_operation & FUTEX_PRIVATE_FLAG),
 	};
 }
@@ -316,6 +327,12 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 	    may_swap(sleep->kind, wait)) {
 		sleep->kind = CLEW_WAIT_MEMORY;
 		sleep->object = (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
+	}
+	/* These read one file and write another: which of them it slept for shows here. What was looked up is the one that is read. */
+	if (sleep->kind == CLEW_WAIT_READ && (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
+	    last->flags & CLEW_LINK_WRITE && last->task == sleep->task && !sleep->blind) {
+		sleep->kind = CLEW_WAIT_WRITE;
+		sleep->object = (struct clew_object){.descriptor = -1};
 	}
 }
 

@@ -175,6 +175,10 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		clew_print_object(out, trace, &segment->sleep->object, segment->sleep);
 		return true;
 	}
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_TIMER) {
+		fputs("was kept off the CPU: it has used up its own runtime of this period (SCHED_DEADLINE)", out);
+		return true;
+	}
 	return false;
 }
 

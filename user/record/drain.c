@@ -266,7 +266,7 @@ static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *
 	}
 	if (flags & CLEW_SWITCH_WAIT) {
 		size = sizeof(*slot);
-		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION)
+		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION || slot->wait.object_kind == CLEW_OBJECT_TIMER)
 			put_name(stream, slot->wait.object, slot->change.header.time);
 		if (slot->wait.reason == CLEW_REASON_FUNCTION)
 			put_name(stream, slot->wait.argument, slot->change.header.time);
