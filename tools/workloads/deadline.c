@@ -5,14 +5,11 @@
  */
 #include <sched.h>
 
-#include "workload.h"
-
-#include <sys/param.h>
+#include "spend.h"
 
 #define SCHED_DEADLINE_POLICY 6
 #define RUNTIME		      4000000 /* ns */
 #define PERIOD		      20000000
-#define OFF_LEAST	      5000000 /* ns: a look at the clock never takes so long */
 #define YIELDS_MOST	      5
 
 /* struct sched_attr, whose headers some C libraries have and others do not. */
@@ -25,23 +22,9 @@ struct parameters {
 };
 
 static int worker, failure;
-static uint64_t from, to, worked, ran_most, stolen;
+static struct spent spent;
 static uint64_t yielded[YIELDS_MOST + 1];
 static int yields;
-
-/* Time that passed between two looks at the clock was all its own, but for the gaps in which it was kept off the CPU. */
-static void work_for(uint64_t enough)
-{
-	uint64_t start = wl_own_time(), at = wl_now();
-
-	do {
-		uint64_t now = wl_now();
-
-		ran_most += now - at < OFF_LEAST ? now - at : 0;
-		at = now;
-		worked = wl_own_time() - start;
-	} while (worked < enough);
-}
 
 static void work(int self)
 {
@@ -54,12 +37,7 @@ static void work(int self)
 		failure = errno;
 		return;
 	}
-	stolen = wl_nobodys_time(-1);
-	from = wl_now();
-	work_for(wl_random(10, 22) * 1000000);
-	to = wl_now();
-	stolen = wl_nobodys_time(-1) - stolen;
-	ran_most = MIN(MAX(ran_most, worked * 11 / 10 + stolen) + 1000000, to - from);
+	spent = wl_spend(wl_random(10, 22) * 1000000);
 	for (int i = 0; i < yields; i++) {
 		yielded[i] = wl_now();
 		sched_yield();
@@ -81,12 +59,14 @@ int main(int argc, char **argv)
 	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%d],\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
 		"\"\","
 		"\"contexts\":\"timer\",\"ended_by\":[],\"object\":\"timer\"",
-		wl->tasks[worker].tid, (unsigned long long)from, (unsigned long long)to, (int)(worked / RUNTIME) + 2);
-	fact = wl_fact(worker, from, to);
-	wl_charge(fact, worker, "running", worked * 9 / 10 - 1000000, ran_most);
+		wl->tasks[worker].tid, (unsigned long long)spent.from, (unsigned long long)spent.to, (int)(spent.worked / RUNTIME) + 2);
+	fact = wl_fact(worker, spent.from, spent.to);
+	wl_charge(fact, worker, "running", spent.worked * 9 / 10 - 1000000, spent.ran_most);
 	/* A late interrupt leaves it in the queue for the rest. */
-	wl_charge(fact, worker, "throttle", (to - from - ran_most) * 4 / 10, to - from - worked + 1000000);
-	wl_charge(fact, worker, "throttle|runqueue", (to - from - ran_most) * 9 / 10, to - from - worked + 1000000);
+	wl_charge(fact, worker, "throttle", (spent.to - spent.from - spent.ran_most) * 4 / 10,
+		  spent.to - spent.from - spent.worked + 1000000);
+	wl_charge(fact, worker, "throttle|runqueue", (spent.to - spent.from - spent.ran_most) * 9 / 10,
+		  spent.to - spent.from - spent.worked + 1000000);
 	wl_copy(fact->says, sizeof(fact->says), "kept off the CPU|its own runtime");
 	for (int i = 0; i < yields; i++) {
 		struct wl_wait *wait;

@@ -4,14 +4,11 @@
  * was kept off it is in its own cpu.stat), memory (memory.high: what is over it is
  * paid for with sleep).
  */
-#include "workload.h"
-
-#include <sys/param.h>
-
-#define OFF_LEAST 5000000 /* ns: the quota is 4 of 20 ms */
+#include "spend.h"
 
 static int spender;
-static uint64_t from, to, worked, ran_most, kept_off, stolen;
+static struct spent spent;
+static uint64_t kept_off;
 static long kept_off_count, over_high;
 
 /* A number in one of the group's files. */
@@ -52,24 +49,6 @@ static void join_group(void)
 	close(file);
 }
 
-/*
- * Works for a while by the thread's own clock, which leaves interrupts out, finer than /proc/stat counts them. Time that passed
- * between two looks at the clock was all its own, but for gaps as long as the quota keeps it off: returns what it ran at most.
- */
-static uint64_t work_for(uint64_t enough)
-{
-	uint64_t start = wl_own_time(), at = wl_now(), ran = 0;
-
-	do {
-		uint64_t now = wl_now();
-
-		ran += now - at < OFF_LEAST ? now - at : 0;
-		at = now;
-		worked = wl_own_time() - start;
-	} while (worked < enough);
-	return ran;
-}
-
 static void spend_time(int self)
 {
 	uint64_t enough = wl_random(18, 30) * 1000000;
@@ -77,12 +56,7 @@ static void spend_time(int self)
 	(void)self;
 	kept_off = kept_off_time();
 	kept_off_count = group_number("cpu.stat", "nr_throttled");
-	stolen = wl_nobodys_time(-1);
-	from = wl_now();
-	ran_most = work_for(enough);
-	to = wl_now();
-	stolen = wl_nobodys_time(-1) - stolen;
-	ran_most = MAX(ran_most, worked * 11 / 10 + stolen) + 1000000;
+	spent = wl_spend(enough);
 	/* The group's own numbers are brought up to date when it may run again. */
 	kept_off = kept_off_time() - kept_off;
 	kept_off_count = group_number("cpu.stat", "nr_throttled") - kept_off_count;
@@ -95,14 +69,14 @@ static void spend_memory(int self)
 
 	(void)self;
 	over_high = group_number("memory.events", "high");
-	from = wl_now();
+	spent.from = wl_now();
 	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	/* Until it was over the limit some times: from there each page is slow. */
-	for (size_t at = 0; at < size && wl_now() - from < 300000000; at += 4096)
+	for (size_t at = 0; at < size && wl_now() - spent.from < 300000000; at += 4096)
 		((volatile char *)memory)[at] = 1;
-	to = wl_now();
+	spent.to = wl_now();
 	over_high = group_number("memory.events", "high") - over_high;
 }
 
@@ -119,7 +93,7 @@ static void spend(int self)
 			wl_die("memory.high was never met");
 		wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,100000],\"calls\":\"*\","
 			"\"kinds\":\"throttle|memory\",\"must\":\"throttle\",\"edge\":\"\",\"object\":\"\"",
-			wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)to);
+			wl->tasks[self].tid, (unsigned long long)spent.from, (unsigned long long)spent.to);
 		return;
 	}
 	spend_time(self);
@@ -128,14 +102,14 @@ static void spend(int self)
 	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%ld],\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
 		"\"\","
 		"\"object\":\"cgroup\"",
-		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)to, kept_off_count + 1);
-	fact = wl_fact(self, from, to);
-	wl_charge(fact, self, "running", worked * 9 / 10 - 1000000, ran_most);
+		wl->tasks[self].tid, (unsigned long long)spent.from, (unsigned long long)spent.to, kept_off_count + 1);
+	fact = wl_fact(self, spent.from, spent.to);
+	wl_charge(fact, self, "running", spent.worked * 9 / 10 - 1000000, spent.ran_most);
 	/* The group's own count is of each CPU; what the task was off besides it waited in queues. */
-	wl_charge(fact, self, "throttle", kept_off * 4 / 10, to - from - worked + 1000000);
-	off = (to - from - worked) * 9 / 10 - 1000000;
-	off = MIN(off > stolen ? off - stolen : 0, to - from - MIN(ran_most, to - from));
-	wl_charge(fact, self, "throttle|runqueue", off, to - from - worked + 1000000);
+	wl_charge(fact, self, "throttle", kept_off * 4 / 10, spent.to - spent.from - spent.worked + 1000000);
+	off = (spent.to - spent.from - spent.worked) * 9 / 10 - 1000000;
+	off = MIN(off > spent.stolen ? off - spent.stolen : 0, spent.to - spent.from - spent.ran_most);
+	wl_charge(fact, self, "throttle|runqueue", off, spent.to - spent.from - spent.worked + 1000000);
 }
 
 int main(int argc, char **argv)
