@@ -3,8 +3,10 @@
 """Waits of rare kinds: of each, which dependency ended it, and on what.
 
 Each case is a small program whose thread "sleeper" waits for 30 ms or more until another makes it go on; that waits until it surely sleeps.
+All are recorded at once, so their threads have the case's number behind their names.
 """
 
+import os
 import subprocess
 import sys
 
@@ -14,7 +16,7 @@ BEGIN = """
 import ctypes, fcntl, os, select, socket, struct, sys, threading, time
 library = ctypes.CDLL(None, use_errno=True)
 def name(text):
-    library.prctl(15, text.encode(), 0, 0, 0)
+    library.prctl(15, (text + os.environ["CASE"]).encode(), 0, 0, 0)
 def sleeper(what, wake):
     def run():
         name("sleeper")
@@ -194,88 +196,90 @@ os.waitpid(child, 0)
 """
 
 
-def record(what, program, *arguments):
-    """Records the program; returns the line it said, the sleeper's first long wait and the edge that ended it."""
-    path = scratch("wakes.clew")
+CASES = []
+
+
+def case(what, kind, sender, program, *arguments, then=None):
+    """The program's wait ends by an exact dependency of this kind, from its thread of this name; `then` looks closer at what it said and the wait."""
+    CASES.append((what, kind, sender, program, arguments, then))
+
+
+def inode(said, wait):
+    """The object is the one whose inode the program said."""
+    return str((wait["object"] or {}).get("ino")) == said, f"{wait['object']}, not {said}"
+
+
+def word(said, wait):
+    seen = {key: (wait["object"] or {}).get(key) for key in ("address", "shared")}
+    return seen == {"address": said, "shared": False}, f"{seen}, not {said}"
+
+
+def terminal(said, wait):
+    seen = (wait["kind"], (wait["object"] or {}).get("name"))
+    return seen == ("tty", said), f"{seen}, not {said}"
+
+
+case("a lock that is not glibc's", "wake", "waker", OTHER_MUTEX, then=lambda _, wait: (wait["kind"] == "futex" and not wait["holders"], wait["holders"]))
+for number in ("1", "3"):
+    case(f"futex_waitv of {number}", "wake", "waker", VECTOR, number, then=word)
+case("epoll of epoll", "pipe", "waker", NESTED, then=inode)
+case("poll of a Unix socket", "socket", "waker", NAMED, then=lambda said, wait: ((wait["object"] or {}).get("local") == said, f"{wait['object']}, not {said}"))
+case("poll of a pidfd", "exit", "child", CHILD)
+for poller in ("epoll", "poll", "poll of two"):
+    case(f"{poller} of a message queue", "ipc", "waker", QUEUE, poller, then=inode)
+for closed in ("pipe", "full pipe", "unix", "tcp"):
+    for poller in ("poll", "select"):
+        case(f"{poller} of a {closed} that is closed", "pipe" if "pipe" in closed else "socket", "waker", CLOSED, closed, poller, then=inode)
+case("a close that lingers", "socket", "waker", LINGER,
+     then=lambda _, wait: ((wait["kind"], wait["call"]) == ("socket", "close"), f"{wait['kind']} in {wait['call']}"))
+case("read of a terminal", "work", "waker", TERMINAL, then=terminal)
+for ends in ("pipe to device", "pipe to socket", "socket to pipe", "socket to full pipe", "tee of empty pipe", "tee to full pipe"):
+    case(ends, "socket" if ends == "socket to pipe" else "pipe", "waker", SPLICE, ends, then=inode)
+case("going on under a tracer", "wake", "waker", TRACED)
+
+
+def run_all(path):
+    """Records all programs at once, each with names of its own; returns what each said, None where it failed."""
     recording = start_recording(path)
-    words = [sys.executable, "-c", BEGIN + program, "5" if GUEST else "0.3", *arguments]
-    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=False)
-    status, said = stop_recording(recording)
-    if not ok(status == 0 and done.returncode == 0, f"{what}: recorded", f"{status}: {said}; {done.returncode}"):
-        return None, None, None
-    waits = [w for w in answer("waits", path, "--min", "30ms")["waits"] if w["comm"] == "sleeper" and w["open"] is None]
-    if not ok(len(waits) >= 1, f"{what}: its wait is there", waits):
-        return None, None, None
-    ended = [e for e in answer("edges", path, "--tid", waits[0]["tid"])["edges"] if waits[0]["tid"] in [to["tid"] for to in e["to"]]]
-    ended = [e for e in ended if waits[0]["end"] in [to["at"] for to in e["to"]]]
+    running = []
+    for number, (_, _, _, program, arguments, _) in enumerate(CASES):
+        words = [sys.executable, "-c", BEGIN + program, "5" if GUEST else "1", *arguments]
+        running.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=dict(os.environ, CASE=str(number))))
+    said = []
+    for process in running:
+        text, _ = process.communicate(timeout=PATIENCE)
+        said.append(text.strip() if process.returncode == 0 else None)
+    status, problem = stop_recording(recording)
+    ok(status == 0, "recorded", problem)
+    return said
+
+
+def check(number, said, waits, edges):
+    what, kind, sender, _, _, then = CASES[number]
+    names = [f"{name}{number}" for name in ("sleeper", sender)]
+    waits = [w for w in waits if w["comm"] == names[0] and w["open"] is None]
+    if not ok(said is not None and waits, f"{what}: its wait is there", said):
+        return
+    wait = max(waits, key=lambda w: w["end"] - w["start"])
+    ended = [e for e in edges if (wait["tid"], wait["end"]) in [(to["tid"], to["at"]) for to in e["to"]]]
     if not ok(len(ended) == 1, f"{what}: one dependency ended it", ended):
-        return None, None, None
-    return done.stdout.strip(), waits[0], ended[0]
+        return
+    edge = ended[0]
+    seen = (edge["type"], edge["evidence"], [origin["comm"] for origin in edge["from"]], wait["ended_by"]["comm"])
+    ok(seen == (kind, "exact", [names[1]], names[1]), f"{what}: {kind}, from {names[1]}", seen)
+    if then:
+        good, why = then(said, wait)
+        ok(good, f"{what}: what it waited for", why)
 
 
-def check(what, kind, sender, program, *arguments):
-    """The program's wait ends as it should; returns what the program said and the wait."""
-    said, wait, edge = record(what, program, *arguments)
-    if wait:
-        ended = (edge["type"], edge["evidence"], [origin["comm"] for origin in edge["from"]], wait["ended_by"]["comm"])
-        ok(ended == (kind, "exact", [sender], sender), f"{what}: {kind}, from {sender}", ended)
-    return said, wait
+def main():
+    path = scratch("wakes.clew")
+    said = run_all(path)
+    waits, edges = answer("waits", path, "--min", "30ms")["waits"], answer("edges", path)["edges"]
+    for number, text in enumerate(said):
+        check(number, text, waits, edges)
+    finish()
 
 
-def check_futexes():
-    _, wait = check("a lock that is not glibc's", "wake", "waker", OTHER_MUTEX)
-    if wait:
-        ok(wait["kind"] == "futex" and not wait["holders"], "a lock that is not glibc's: nobody is said to have held it", wait["holders"])
-    for count in (1, 3):
-        address, wait = check(f"futex_waitv of {count}", "wake", "waker", VECTOR, str(count))
-        if wait:
-            seen = {key: (wait["object"] or {}).get(key) for key in ("address", "shared")}
-            ok(seen == {"address": address, "shared": False}, f"futex_waitv of {count}: the one that was woken", f"{seen}, not {address}")
-
-
-def check_pollers():
-    inode, wait = check("epoll of epoll", "pipe", "waker", NESTED)
-    if wait:
-        ok(str((wait["object"] or {}).get("ino")) == inode, "epoll of epoll: the pipe below", f"{wait['object']}, not {inode}")
-    path, wait = check("poll of a Unix socket", "socket", "waker", NAMED)
-    if wait:
-        ok((wait["object"] or {}).get("local") == path, "poll of a Unix socket: its name", f"{wait['object']}, not {path}")
-    check("poll of a pidfd", "exit", "child", CHILD)
-    for what in ("epoll", "poll", "poll of two"):
-        inode, wait = check(f"{what} of a message queue", "ipc", "waker", QUEUE, what)
-        if wait:
-            ok(str((wait["object"] or {}).get("ino")) == inode, f"{what} of a message queue: it", f"{wait['object']}, not {inode}")
-    for what in ("pipe", "full pipe", "unix", "tcp"):
-        for how in ("poll", "select"):
-            inode, wait = check(f"{how} of a {what} that is closed", "pipe" if "pipe" in what else "socket", "waker", CLOSED, what, how)
-            if wait:
-                ok(str((wait["object"] or {}).get("ino")) == inode, f"{how} of a {what} that is closed: it", f"{wait['object']}, not {inode}")
-
-
-def check_splices():
-    for what in ("pipe to device", "pipe to socket", "socket to pipe", "socket to full pipe", "tee of empty pipe", "tee to full pipe"):
-        inode, wait = check(what, "socket" if what == "socket to pipe" else "pipe", "waker", SPLICE, what)
-        if wait:
-            ok(str((wait["object"] or {}).get("ino")) == inode, f"{what}: the end that was not ready", f"{wait['object']}, not {inode}")
-
-
-def check_linger():
-    _, wait = check("a close that lingers", "socket", "waker", LINGER)
-    if wait:
-        ok((wait["kind"], wait["call"]) == ("socket", "close"), "a close that lingers: for a socket", f"{wait['kind']} in {wait['call']}")
-
-
-def check_terminal():
-    path, wait = check("read of a terminal", "work", "waker", TERMINAL)
-    if wait:
-        seen = (wait["kind"], (wait["object"] or {}).get("name"))
-        ok(seen == ("tty", path), "read of a terminal: its path", f"{seen}, not {path}")
-
-
-check_futexes()
-check_pollers()
-check_linger()
-check_terminal()
-check_splices()
-check("going on under a tracer", "wake", "waker", TRACED)
-finish()
+if __name__ == "__main__":
+    main()
