@@ -137,8 +137,7 @@ static char *name_of(const struct named *named, size_t count)
 /* Adds up the entries of one share, in order of their victims; leaves them in order of their antagonists. 0 or -ENOMEM. */
 static int add_share(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
 {
-	struct clew_blame_share *share = &shares->shares[shares->count];
-	char **names = &shares->names[shares->name_count];
+	struct clew_blame_share *share = &shares->shares[shares->count++];
 
 	*share = (struct clew_blame_share){.kind = entries[0].kind};
 	for (size_t i = 0; i < count; i++) {
@@ -148,15 +147,9 @@ static int add_share(struct clew_blame_shares *shares, const struct named *named
 	qsort(entries, count, sizeof(*entries), compare_antagonists);
 	for (size_t i = 0; i < count; i++)
 		share->antagonists += !i || entries[i].antagonist != entries[i - 1].antagonist;
-	names[0] = name_of(&named[entries[0].victim], share->victims);
-	names[1] = name_of(&named[entries[0].antagonist], share->antagonists);
-	shares->name_count += 2;
-	if (!names[0] || !names[1])
-		return -ENOMEM;
-	share->victim = names[0];
-	share->antagonist = names[1];
-	shares->count++;
-	return 0;
+	share->victim = name_of(&named[entries[0].victim], share->victims);
+	share->antagonist = name_of(&named[entries[0].antagonist], share->antagonists);
+	return share->victim && share->antagonist ? 0 : -ENOMEM;
 }
 
 static int add_shares(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
@@ -167,8 +160,7 @@ static int add_shares(struct clew_blame_shares *shares, const struct named *name
 	for (size_t i = 0; i < count; i++)
 		groups += !i || compare_groups(&entries[i], &entries[i - 1]);
 	shares->shares = calloc(groups + 1, sizeof(*shares->shares));
-	shares->names = calloc(2 * groups + 1, sizeof(*shares->names));
-	if (!shares->shares || !shares->names)
+	if (!shares->shares)
 		return -ENOMEM;
 	for (size_t from = 0, to; from < count; from = to) {
 		int r;
@@ -219,8 +211,9 @@ int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_p
 
 void clew_blame_shares_done(struct clew_blame_shares *shares)
 {
-	for (size_t i = 0; i < shares->name_count; i++)
-		free(shares->names[i]);
-	free(shares->names);
+	for (size_t i = 0; i < shares->count; i++) {
+		free(shares->shares[i].victim);
+		free(shares->shares[i].antagonist);
+	}
 	free(shares->shares);
 }

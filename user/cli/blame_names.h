@@ -14,17 +14,15 @@
 struct clew_blame_share {
 	clew_time ns; /* the sum of its pairs */
 	uint32_t kind;
-	const char *victim;	/* a name, with * for its number where several spans have it */
-	const char *antagonist; /* likewise */
-	size_t victims;		/* how many spans */
+	char *victim;	  /* a name, with * for its number where several spans have it */
+	char *antagonist; /* likewise */
+	size_t victims;	  /* how many spans */
 	size_t antagonists;
 };
 
 struct clew_blame_shares {
 	struct clew_blame_share *shares; /* the largest first */
 	size_t count;
-	char **names; /* what the shares' point to */
-	size_t name_count;
 };
 
 /* 0 or -ENOMEM; clew_blame_shares_done() either way. */
