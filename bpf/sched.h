@@ -55,7 +55,7 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 }
 
 /* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
-static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind)
+static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, __u8 kind)
 {
 	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
 
@@ -66,7 +66,7 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 		return NULL;
 	}
 	__builtin_memset(&slot->change, 0, sizeof(slot->change));
-	slot->change.header.time = clock_ns();
+	slot->change.header.time = now;
 	slot->change.header.cpu = cpu;
 	slot->change.header.kind = kind;
 	return slot;
@@ -97,9 +97,9 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
  * A task leaves the CPU that no program saw come on it, after a sleep: the wake
  * that ended the sleep is told now.
  */
-static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 before, struct clew_task_state *state)
+static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, __u32 before, struct clew_task_state *state)
 {
-	struct clew_switch_slot *slot = slot_take(cpu_state, cpu, CLEW_KIND_STATE);
+	struct clew_switch_slot *slot = slot_take(cpu_state, cpu, now, CLEW_KIND_STATE);
 
 	if (slot) {
 		slot->change.header.flags = CLEW_STATE_LATE;
@@ -201,6 +201,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	struct clew_switch *change;
 	__u32 before, after = 0;
 	bool sleeps;
+	__u64 now;
 
 	if (!enabled)
 		return 0;
@@ -212,8 +213,10 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		next_task = task_state(next);
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
+	/* One for all that is told here: times that are equal take no room in the file. */
+	now = clock_ns();
 	if (unlikely(cpu_state->open)) {
-		tell_extents(cpu, clock_ns(), 0);
+		tell_extents(cpu, now, 0);
 		if (cpu_state->call.call)
 			call_leave(cpu_state, task_state(prev));
 	}
@@ -227,7 +230,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	if (unlikely(cpu_state->running_pid != (__u32)prev->pid)) {
 		prev_task = prev->pid ? task_state(prev) : NULL;
 		if (prev_task && cpu_state->switched && (prev_task->slept || (prev_task->flags & CLEW_TASK_STATE_NEW)))
-			tell_late(cpu_state, cpu, before, prev_task);
+			tell_late(cpu_state, cpu, now, before, prev_task);
 		before = prev_task ? prev_task->serial : prev->pid ? SERIAL_UNKNOWN : 0;
 	} else if (sleeps && prev->pid) {
 		prev_task = task_state(prev);
@@ -237,7 +240,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	cpu_state->switched = 1;
 	levels_reset(cpu_state);
 
-	slot = slot_take(cpu_state, cpu, CLEW_KIND_SWITCH);
+	slot = slot_take(cpu_state, cpu, now, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {
 		if (prev_task)
 			prev_task->slept = sleeps;

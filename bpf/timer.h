@@ -86,7 +86,7 @@ static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64
 	place.cpu_state->interrupted = 1;
 	here->inner.kind = CLEW_CAUSE_TIMER;
 	here->inner.object = function;
-	here->inner.expires = due;
+	here->inner.expires = CLEW_CLOCK(due);
 	here->inner.task = 0;
 	here->inner.time = slack;
 	if (!may_be_armed)

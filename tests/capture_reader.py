@@ -391,8 +391,8 @@ def read_ledger(raw):
 
 class Capture:
     def __init__(self, data):
-        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 2:
-            raise Malformed("no capture of format 2")
+        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 3:
+            raise Malformed("no capture of format 3")
         chunks, self.complete, self.damaged = find_chunks(data)
         self.schema, self.meta, self.clocks, self.ledger = None, {}, [], None
         streams, version = {}, -1

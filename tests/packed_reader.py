@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The packed stream of a capture's chunk, by docs/file-format.md ("Packed chunks") alone; for capture_reader.py."""
 
-NONE, RECENT = 0xFF, 7
+NONE, BEFORE, RECENT, NEAR = 0xFF, 3, 7, 12
 WORD, HALF = (1 << 64) - 1, (1 << 32) - 1
 SEEN_BITS, TEXT_COLUMN = 14, 4095
 NEW = 1 << 63
@@ -32,15 +32,20 @@ def class_of(residual):
     return residual if residual < 256 else 256 + residual.bit_length()
 
 
+def slot_bits(rows, least, most):
+    bits = least
+    while bits < most and 1 << bits < 256 * rows:
+        bits += 1
+    return bits
+
+
 class Stream:
     def __init__(self, data, rows):
-        self.slot_bits = 14
-        while self.slot_bits < 20 and 1 << self.slot_bits < 256 * rows:
-            self.slot_bits += 1
+        self.text_slots, self.text_bits = {}, slot_bits(rows, 14, 20)
         self.data, self.at, self.range, self.code = data, 0, HALF, 0
         for _ in range(4):
             self.code = self.code << 8 | self.next_byte()
-        self.slots, self.mixers, self.column, self.bases, self.lines = {}, {}, 0, [], []
+        self.slots, self.slot_bits, self.mixers, self.column, self.bases, self.lines = {}, 0, {}, 0, [], []
         self.left, self.texts, self.seen = [], bytearray(1), {}
 
     # ---- decisions ----
@@ -81,7 +86,7 @@ class Stream:
         error = (65536 if bit else 0) - chance
         # Two contexts may share a slot: it learns twice.
         for i, place in enumerate(places):
-            weights[i] += stretched[i] * error * 5 >> 16
+            weights[i] += stretched[i] * error * 3 >> 16
             old, count = self.slots.get(place, (32768, 0))
             old += ((65535 if bit else 0) - old) * RATES[count] >> 16
             self.slots[place] = (old, min(count + 1, 60))
@@ -112,7 +117,7 @@ class Stream:
         length = (high << 3 | self.decide_bits((self.column, 1), 3)) + 1
         value, left = 1, length - 1
         low = 5 if length > 8 else 0
-        shown = min(left if length <= 13 else 4, left - low)
+        shown = min(left, 12, left - low)
         left -= shown + low
         while shown:
             bits = min(shown, 4)
@@ -135,8 +140,9 @@ class Stream:
     def residuals(self, column, number, present, decoded):
         """A column's residuals, and those of RECENT's new values."""
         self.column += 1
+        self.slots, self.slot_bits = {}, slot_bits(len(present), 8, 19)
         context = decoded.get(column.context)
-        reference = None if column.reference in (NONE, number) else decoded.get(column.reference)
+        reference = None if column.reference in (NONE, number) or column.coding in (BEFORE, NEAR) else decoded.get(column.reference)
         residuals, new, before, before_that = [], [], 0, 0
         for row in present:
             left = class_of(self.left[row])
@@ -162,6 +168,7 @@ class Stream:
     def text(self, column, row, size, decoded):
         context = decoded[column.context][row] if column.context != NONE else 0
         start, last, match, length = len(self.texts), 0, 0, 0
+        self.slots, self.slot_bits = self.text_slots, self.text_bits
         for i in range(size):
             guess = self.texts[match] | min(length, 31) << 8 if match else 0
             self.look([(context << 24 ^ last & 0xFFFFFF) & WORD, last & 0xFF, last, guess], TEXT_COLUMN)

@@ -11,17 +11,18 @@
 
 #include "pack.h"
 
-#define SLOT_BITS     20 /* at most */
+#define SLOT_BITS     19 /* at most, of a column */
 #define LINE_SIZE     64
-#define SLOT_BITS_MIN 14
+#define SLOT_BITS_MIN 8
+#define TEXT_BITS     20 /* at most, of all texts */
+#define TEXT_BITS_MIN 14
 #define SLOTS_A_ROW   256
 #define TEXT_COLUMN   4095 /* all text is one column */
 #define STRETCH_MAX   2047
 #define WEIGHT	      26214 /* at first; 65536 is one */
-#define RATE	      5
+#define RATE	      3
 #define COUNT_MAX     60
-#define SHOWN_BITS    12 /* of a short number that are modelled */
-#define SHOWN_LONG    4	 /* of a long one, below the highest */
+#define SHOWN_BITS    12 /* of a number that are modelled, below the highest */
 #define EXACT_BITS    8	 /* numbers of so many are seen as a whole */
 #define LOW_BITS      5	 /* of others, the lowest, are modelled by themselves */
 #define LOW_LINE      0x40000000u
@@ -39,10 +40,11 @@ struct mixer {
 };
 
 struct store_pack {
-	struct slot slots[1 << SLOT_BITS]; /* 16 are a line of the cache */
-	struct mixer mixers[4];		   /* of the column at hand */
+	struct slot slots[1 << SLOT_BITS]; /* of the column at hand; 16 are a line of the cache */
+	struct slot text_slots[1 << TEXT_BITS];
+	struct mixer mixers[4]; /* of the column at hand */
 	struct mixer text_mixers[3];
-	unsigned line_shift;
+	unsigned line_shift, text_shift;
 	struct slot *lines[STORE_CONTEXTS];
 	unsigned column;
 	uint32_t bases[STORE_CONTEXTS];
@@ -122,15 +124,21 @@ static void begin_mixers(struct mixer *mixers, unsigned count)
 			mixers[i].weights[j] = WEIGHT;
 }
 
-static void begin(struct store_pack *pack, size_t rows)
+/* Forgets what was learnt in the slots, of which there are so many that `rows` have room. Returns how far a hash is shifted to a line. */
+static unsigned begin_slots(struct slot *slots, size_t rows, unsigned least, unsigned most)
 {
-	unsigned bits = SLOT_BITS_MIN;
+	unsigned bits = least;
 
-	while (bits < SLOT_BITS && (size_t)1 << bits < rows * SLOTS_A_ROW)
+	while (bits < most && (size_t)1 << bits < rows * SLOTS_A_ROW)
 		bits++;
 	for (size_t i = 0; i < (size_t)1 << bits; i++)
-		pack->slots[i] = (struct slot){32768, 0};
-	pack->line_shift = 32 - (bits - 4);
+		slots[i] = (struct slot){32768, 0};
+	return 32 - (bits - 4);
+}
+
+static void begin(struct store_pack *pack, size_t rows)
+{
+	pack->text_shift = begin_slots(pack->text_slots, rows, TEXT_BITS_MIN, TEXT_BITS);
 	begin_mixers(pack->text_mixers, 3);
 	pack->column = 0;
 	pack->text_size = 1;
@@ -253,13 +261,23 @@ static unsigned get_plain(struct store_pack *pack, unsigned bits)
 /* ---- the model ---- */
 
 /* Where the decisions that come next are in the slots: 16 lie together, for each context elsewhere. */
-static inline void find_lines(struct store_pack *pack, uint32_t line)
+static inline void find_lines(struct store_pack *pack, struct slot *slots, unsigned shift, uint32_t line)
 {
 	for (unsigned i = 0; i < STORE_CONTEXTS; i++) {
-		uint32_t place = (pack->bases[i] + line * 0x9e3779b1u) * 0x85ebca6bu >> pack->line_shift;
+		uint32_t place = (pack->bases[i] + line * 0x9e3779b1u) * 0x85ebca6bu >> shift;
 
-		pack->lines[i] = &pack->slots[place << 4];
+		pack->lines[i] = &slots[place << 4];
 	}
+}
+
+static inline void find_number_lines(struct store_pack *pack, uint32_t line)
+{
+	find_lines(pack, pack->slots, pack->line_shift, line);
+}
+
+static inline void find_text_lines(struct store_pack *pack, uint32_t line)
+{
+	find_lines(pack, pack->text_slots, pack->text_shift, line);
 }
 
 /* One decision, of the slot with this number in each line. `reading`: the bit comes from the stream. */
@@ -304,9 +322,10 @@ static inline unsigned decide_bits(struct store_pack *pack, bool reading, unsign
 	return number - (1u << bits);
 }
 
-void store_pack_column(struct store_pack *pack)
+void store_pack_column(struct store_pack *pack, size_t rows)
 {
 	pack->column++;
+	pack->line_shift = begin_slots(pack->slots, rows, SLOT_BITS_MIN, SLOT_BITS);
 	begin_mixers(pack->mixers, 4);
 }
 
@@ -323,14 +342,14 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 {
 	unsigned length = value ? 64 - __builtin_clzll(value) : 0, high, shown, left, low;
 
-	find_lines(pack, 0);
+	find_number_lines(pack, 0);
 	if (decide(pack, reading, !length, &pack->mixers[0], 0))
 		return 0;
 	high = decide_bits(pack, reading, (length - 1) >> 3, 3, &pack->mixers[1]);
-	find_lines(pack, 1 + high);
+	find_number_lines(pack, 1 + high);
 	length = (high << 3 | decide_bits(pack, reading, (length - 1) & 7, 3, &pack->mixers[1])) + 1;
 	left = length - 1;
-	shown = length <= SHOWN_BITS + 1 ? left : SHOWN_LONG;
+	shown = left < SHOWN_BITS ? left : SHOWN_BITS;
 	low = length > EXACT_BITS ? LOW_BITS : 0;
 	if (shown + low > left)
 		shown = left - low;
@@ -339,7 +358,7 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 	while (shown > 0) {
 		unsigned bits = shown < 4 ? shown : 4;
 
-		find_lines(pack, length << 13 | (uint32_t)(value >> left));
+		find_number_lines(pack, length << 13 | (uint32_t)(value >> left));
 		left -= bits;
 		shown -= bits;
 		value |= (uint64_t)decide_bits(pack, reading, value >> left & ((1u << bits) - 1), bits, &pack->mixers[2]) << left;
@@ -355,7 +374,7 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 	}
 	/* Steps of the clock and of addresses show in the lowest ones. */
 	if (low) {
-		find_lines(pack, LOW_LINE);
+		find_number_lines(pack, LOW_LINE);
 		value |= (uint64_t)decide(pack, reading, value >> (LOW_BITS - 1) & 1, &pack->mixers[3], 0) << (LOW_BITS - 1);
 		value |= decide_bits(pack, reading, value & ((1u << (LOW_BITS - 1)) - 1), LOW_BITS - 1, &pack->mixers[3]);
 	}
@@ -414,9 +433,9 @@ static inline int text(struct store_pack *pack, bool reading, uint64_t context, 
 		if (match)
 			contexts[3] = pack->texts[match] | (length < MATCH_LONG ? length : MATCH_LONG) << 8;
 		look(pack, contexts);
-		find_lines(pack, 0);
+		find_text_lines(pack, 0);
 		high = decide_bits(pack, reading, byte >> 4, 4, mixer);
-		find_lines(pack, 1 + high);
+		find_text_lines(pack, 1 + high);
 		byte = high << 4 | decide_bits(pack, reading, byte & 15, 4, mixer);
 		if (reading)
 			bytes[i] = byte;

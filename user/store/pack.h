@@ -27,8 +27,8 @@ void store_pack_begin(struct store_pack *pack, size_t rows);
 /* The same, to be read; what is missing behind `size` bytes reads as zeros. */
 void store_unpack_begin(struct store_pack *pack, size_t rows, const uint8_t *bytes, size_t size);
 
-/* The next column's numbers follow. */
-void store_pack_column(struct store_pack *pack);
+/* The next column's numbers follow, `rows` of them. */
+void store_pack_column(struct store_pack *pack, size_t rows);
 
 /* One number, seen in its contexts: any values, of which equal ones mean the same. */
 int store_pack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS], uint64_t number);

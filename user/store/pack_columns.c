@@ -21,7 +21,9 @@ static struct view view_of(const struct store_work *work, const struct store_job
 
 	if (column->context != STORE_NONE)
 		view.context = store_column_of(work, column->context);
-	if (column->reference != STORE_NONE && column->reference != job->number)
+	/* What is near to another number is alike where that is not: times. */
+	if (column->reference != STORE_NONE && column->reference != job->number && column->coding != STORE_BEFORE &&
+	    column->coding != STORE_NEAR)
 		view.reference = store_column_of(work, column->reference);
 	return view;
 }
@@ -64,7 +66,7 @@ int store_pack_residuals(struct store_work *work, const struct store_job *job, s
 	struct view view = view_of(work, job);
 	int r = 0;
 
-	store_pack_column(pack);
+	store_pack_column(pack, job->count);
 	for (size_t i = 0; i < job->count && r == 0; i++) {
 		uint64_t contexts[STORE_CONTEXTS], residual = work->residuals[i];
 
@@ -88,7 +90,7 @@ int store_unpack_residuals(struct store_work *work, const struct store_job *job,
 	uint64_t *extra = work->residuals + job->count;
 	struct view view = view_of(work, job);
 
-	store_pack_column(pack);
+	store_pack_column(pack, job->count);
 	for (size_t i = 0; i < job->count; i++) {
 		uint64_t contexts[STORE_CONTEXTS], residual;
 
