@@ -5,6 +5,10 @@
  * wakes where it runs would still wait for the end of its slice, so that is short;
  * and who waits there already, for the tick that ends it. So it does not work for
  * longer than 0.1 ms without a rest.
+ *
+ * A thread that lost its CPU at the lowest priority may not get one for a second, and
+ * those that drain the rings take the lock too: so it holds that, and the writer's, at
+ * the high one only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -34,8 +38,9 @@ struct encoder_thread {
 	struct store_encoder *encoder;
 	pthread_t thread;
 	bool started;
-	pid_t tid; /* 0: may not change its priority */
-	atomic_bool hurries;
+	pid_t tid;
+	bool may;		      /* change its priority; under the lock but for the thread itself */
+	atomic_bool hurries;	      /* changes under the lock */
 	struct store_job_rows *first; /* the one at work is no more in the list */
 	struct store_job_rows **end;
 	uint64_t given; /* of the job at work, 0 none */
@@ -78,18 +83,6 @@ int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 	return r;
 }
 
-static void encode(struct encoder_thread *self, const struct store_job_rows *job)
-{
-	struct store_encoding *encoding = self->encoding;
-	struct store_chunk *chunk = NULL;
-	int r;
-
-	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row, job->dense, &chunk);
-	if (r == 0)
-		chunk->provisional = job->provisional;
-	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
-}
-
 /* Keeps a buffer for the next one that needs some; with the lock held. */
 static void keep_buffer(struct store_encoding *encoding, uint8_t *bytes, size_t capacity)
 {
@@ -105,10 +98,43 @@ static void keep_buffer(struct store_encoding *encoding, uint8_t *bytes, size_t 
 /* With the lock held. */
 static void set_hurry(struct encoder_thread *thread, bool hurry)
 {
-	if (!thread->tid || thread->hurries == hurry)
+	if (!thread->may || thread->hurries == hurry)
 		return;
-	thread->hurries = hurry;
-	setpriority(PRIO_PROCESS, thread->tid, hurry ? HURRY_NICE : LAZY_NICE);
+	atomic_store(&thread->hurries, hurry);
+	/* Back to the lowest the thread goes by itself, with no lock held. */
+	if (hurry)
+		setpriority(PRIO_PROCESS, thread->tid, HURRY_NICE);
+}
+
+/* Before a lock is taken. */
+static void raise_priority(const struct encoder_thread *self)
+{
+	if (self->may)
+		setpriority(PRIO_PROCESS, self->tid, HURRY_NICE);
+}
+
+/* After it was left. Whoever asks for a hurry meanwhile says so first and raises it then: one of the two comes last. */
+static void lower_priority(const struct encoder_thread *self)
+{
+	if (!self->may || atomic_load(&self->hurries))
+		return;
+	setpriority(PRIO_PROCESS, self->tid, LAZY_NICE);
+	if (atomic_load(&self->hurries))
+		setpriority(PRIO_PROCESS, self->tid, HURRY_NICE);
+}
+
+static void encode(struct encoder_thread *self, const struct store_job_rows *job)
+{
+	struct store_encoding *encoding = self->encoding;
+	struct store_chunk *chunk = NULL;
+	int r;
+
+	lower_priority(self);
+	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row, job->dense, &chunk);
+	raise_priority(self);
+	if (r == 0)
+		chunk->provisional = job->provisional;
+	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
 }
 
 /* Kernels before 6.12 know no slice of a thread's own. */
@@ -152,8 +178,11 @@ static void *encode_thread(void *context)
 		store_encoder_rest(self->encoder, rest, self);
 	}
 
+	if (may)
+		setpriority(PRIO_PROCESS, tid, HURRY_NICE);
 	pthread_mutex_lock(&encoding->lock);
-	self->tid = may ? tid : 0;
+	self->tid = tid;
+	self->may = may;
 	set_hurry(self, encoding->closing);
 	for (;;) {
 		struct store_job_rows *job;
