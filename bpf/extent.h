@@ -143,6 +143,7 @@ static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 
 	open->device = call->device;
 	open->task = call->task;
 	open->generation = *(volatile __u32 *)&generation_of(call->inode)->value;
+	open->last = 0;
 	open->grown = 0;
 	open->written = 0;
 	cpu_state->open |= 1u << CLEW_EXTENT_WRITE;
@@ -230,14 +231,52 @@ static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
 	*(volatile __u32 *)&cpu_state->touching = 0;
 }
 
+static __always_inline __u64 page_start(__u64 offset)
+{
+	return offset & ~(PAGE_SIZE - 1ULL);
+}
+
+static __always_inline __u64 page_end(__u64 offset)
+{
+	return page_start(offset + PAGE_SIZE - 1);
+}
+
+static __always_inline bool same_actor(const struct clew_open_extent *open, const struct touch *touch)
+{
+	return open->inode == touch->inode && open->task == touch->task && open->device == touch->device;
+}
+
 /* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
 static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
 
-	return open->inode == touch->inode && open->offset <= touch->offset && touch->offset + touch->bytes <= open->offset + open->bytes &&
-	       open->task == touch->task && open->device == touch->device &&
+	return same_actor(open, touch) && page_start(open->offset) <= touch->offset &&
+	       touch->offset + touch->bytes <= page_end(open->offset + open->bytes) &&
 	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
+}
+
+/* Makes an open extent longer by a touch that goes on where it ends; false: it is too old. `now` is read if that has to be seen. */
+static __always_inline bool extent_grow(struct clew_open_extent *open, const struct touch *touch, __u32 last, __u64 *now)
+{
+	if (unlikely(++open->grown >= EXTENT_LOOK)) {
+		*now = clock_ns();
+		open->grown = 0;
+		if (*now - open->begin >= EXTENT_AGE)
+			return false;
+	}
+	open->bytes += touch->bytes;
+	open->last = last;
+	return true;
+}
+
+/* A call goes on in the page that its last copy made dirty: one extent tells both. */
+static __always_inline bool goes_on_in_page(const struct clew_open_extent *dirty, const struct touch *touch, __u32 generation)
+{
+	__u64 end = dirty->offset + dirty->bytes;
+
+	return dirty->written && dirty->bytes && touch->offset == end && end + touch->bytes <= page_end(end) && same_actor(dirty, touch) &&
+	       dirty->generation == generation;
 }
 
 /*
@@ -249,30 +288,24 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
+	__u32 last = event == CLEW_EXTENT_WRITE ? touch->bytes : 0;
 	__u64 now = 0;
 	__u32 number;
 
+	if (event == CLEW_EXTENT_WRITE && goes_on_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
+	    extent_grow(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, last, &now))
+		return;
 	/* Also one that was taken back goes on: there is no need to look at the clock again. */
 	if (open->inode == touch->inode) {
-		bool grows = open->offset + open->bytes == touch->offset && open->task == touch->task && open->device == touch->device &&
-			     open->generation == generation && open->written == written;
-
-		if (unlikely(grows && ++open->grown >= EXTENT_LOOK)) {
-			now = clock_ns();
-			open->grown = 0;
-			grows = now - open->begin < EXTENT_AGE;
-		}
-		if (likely(grows)) {
-			open->bytes += touch->bytes;
+		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) && open->generation == generation &&
+		    open->written == written && extent_grow(open, touch, last, &now))
 			return;
-		}
 		/*
 		 * One store is told twice, as a hole is filled and then the page made dirty, which may have begun an extent between;
 		 * and pages are used again and again.
 		 */
 		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->offset <= touch->offset &&
-		    touch->offset + touch->bytes <= open->offset + open->bytes && open->task == touch->task &&
-		    open->device == touch->device &&
+		    touch->offset + touch->bytes <= open->offset + open->bytes && same_actor(open, touch) &&
 		    (open->generation == generation || (event == CLEW_EXTENT_STORE && extent_covers(cpu_state, touch))))
 			return;
 	}
@@ -292,6 +325,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	open->device = touch->device;
 	open->task = touch->task;
 	open->generation = generation;
+	open->last = last;
 	open->grown = 0;
 	open->written = written;
 	cpu_state->open |= 1u << event;
@@ -305,19 +339,42 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 }
 
 /*
- * Takes back the end of an open extent: it is this touch, and the event that comes
- * now says more. False: it is not.
+ * Takes back from the end of an open extent what is of a folio, all of it: it is this
+ * touch, and the event that comes now says more. False: it is not.
  */
 static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, __u8 event, const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 
-	if (!open->bytes || open->inode != touch->inode || open->offset + open->bytes != touch->offset + touch->bytes ||
-	    open->offset > touch->offset || open->task != touch->task || open->device != touch->device)
+	if (!open->bytes || !same_actor(open, touch) || open->offset + open->bytes != touch->offset + touch->bytes ||
+	    open->offset > touch->offset)
 		return false;
 	open->bytes -= touch->bytes;
+	open->last = 0;
 	if (!open->bytes)
 		open->offset += touch->bytes;
+	return true;
+}
+
+/*
+ * The same of a call's last copy if that was into each of the folio's pages, which it made dirty: `touch` becomes what was
+ * copied. What was copied there before may be on its way already.
+ */
+static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_state, __u8 event, struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[event];
+	__u64 end = open->offset + open->bytes, start = end - open->last;
+
+	/* A call that is told of before it copies may have copied less. */
+	if (!open->last || open->last > open->bytes || !same_actor(open, touch) || page_start(start) != touch->offset ||
+	    page_end(end) != touch->offset + touch->bytes || cpu_state->call.call)
+		return false;
+	open->bytes -= open->last;
+	if (!open->bytes)
+		open->offset = end;
+	touch->offset = start;
+	touch->bytes = open->last;
+	open->last = 0;
 	return true;
 }
 

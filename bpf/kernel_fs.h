@@ -5,6 +5,8 @@
 
 #include "kernel_io.h"
 
+#define PAGE_SHIFT   12
+#define PAGE_SIZE    (1u << PAGE_SHIFT)
 #define X86_PF_WRITE 0x2
 #define VM_WRITE     0x00000002UL
 #define VM_SHARED    0x00000008UL

@@ -97,7 +97,9 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
 	/* The call's own word of it is this one's. */
-	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch);
+	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+		  extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+		  extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch);
 	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
 	touch_end(actor.cpu_state);
 	return 0;

@@ -9,8 +9,6 @@
 #include "kernel_fs.h"
 #include "work.h"
 
-#define PAGE_SHIFT    12
-#define PAGE_SIZE     (1u << PAGE_SHIFT)
 #define MAPPING_FLAGS 3UL
 #define PIECES_MOST   8192 /* folios of one bio */
 

@@ -113,9 +113,10 @@ struct clew_open_extent {
 	__u32 device;
 	__u32 task;
 	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
+	__u32 last;	  /* the bytes at its end that a call's last copy wrote, 0 none */
 	__u16 grown;	  /* how often */
-	__u8 written;	  /* DIRTY: calls wrote all of it, and no other extent tells that */
-	__u8 reserved;
+	__u8 written;	  /* DIRTY: calls wrote just these bytes, and no other extent tells that */
+	__u8 reserved[5];
 };
 
 #define CLEW_EXTENT_EVENTS 7
@@ -267,8 +268,8 @@ CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1728);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1792);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1792);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1856);
 CLEW_ASSERT_SIZE(struct clew_whole, 104);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 

@@ -496,7 +496,7 @@ enum clew_extent_event {
 	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was written to it before is gone */
 };
 
-#define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote all of it; a WRITE extent with the same fields follows from it */
+#define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some of them */
 
 /*
  * Touches of one file by one task, of one kind and each where the one before

@@ -133,6 +133,16 @@ for page in range(0, 10, 2):
 os.fsync(fd)
 store(fd, 36864, range(0, 10, 2))
 store(fd, 36864, range(1))
+fd = opened("appended")
+for i in range(700):
+    os.write(fd, bytes(21))
+    if i % 300 == 299:
+        os.fsync(fd)
+fd = opened("sections")
+for _ in range(3):
+    for place, size in ((64, 3000), (3072, 1024), (9000, 500), (4096, 4904), (0, 64)):
+        os.pwrite(fd, bytes(size), place)
+    os.fsync(fd)
 for i in range(4):
     fd = opened(f"again-{i}")
     os.write(fd, bytes(10000 * (i + 1)))
@@ -144,7 +154,7 @@ for i in range(4):
 """
 # Name, bytes that calls asked for, bytes of the pages stored to, once a pass.
 KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1", 0, 4096), ("hole-16", 0, 65536), ("hole-apart", 0, 20480),
-               ("single", 20480, 24576)] + [(f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
+               ("single", 20480, 24576), ("appended", 14700, 0), ("sections", 28476, 0)] + [(f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
 
 
 def check_known(place, top):

@@ -121,6 +121,48 @@ static void test_all_writers(void **state)
 	synthetic_done(&s);
 }
 
+/* One record tells what a call wrote, and that it made the pages of that dirty. */
+static void test_part_of_page(void **state)
+{
+	struct synthetic s = {0};
+	const struct clew_touch *touches;
+	struct clew_trace *trace;
+	size_t count;
+
+	(void)state;
+	threads(&s, 9);
+	EXTENT(&s, 2020, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 2000, .inode = FILE_A, .offset = PAGE - 10, .bytes = 30,
+	       .device = SYSTEM, .task = 1);
+	EXTENT(&s, 3020, CLEW_EXTENT_WRITE, .begin = 3000, .inode = FILE_A, .offset = PAGE + 20, .bytes = 10, .device = SYSTEM, .task = 2);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
+	/* On its way to the disk a page is written to again. */
+	writes(&s, 15000, 4, FILE_A, 2, 1);
+	bio(&s, 20000, 0x200, FLUSH, 816, FILE_A, 2, 1);
+	EXTENT(&s, 20120, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 20100, .inode = FILE_A, .offset = 2 * PAGE + 1, .bytes = 1,
+	       .device = SYSTEM, .task = 3);
+	issue(&s, 20200, 0x201, 0x200, 816, 1);
+	complete(&s, 21000, 0x201, 816, 1);
+	writes_out(&s, 30000, 0x300, FLUSH, 816, FILE_A, 2, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 1, "1");
+	assert_writers(trace, 0, 1, 1, 1, "1 2");
+	assert_writers(trace, 1, 0, 2, 1, "4 3!");
+	assert_writers(trace, 2, 0, 2, 1, "3");
+	touches = clew_trace_touches(trace, &count);
+	assert_true(count >= 2);
+	for (size_t i = 0; i < count; i++) {
+		if (touches[i].begin == 2000 && touches[i].event == CLEW_TOUCH_DIRTY) {
+			assert_int_equal(touches[i].offset, 0);
+			assert_int_equal(touches[i].bytes, 2 * PAGE);
+		} else if (touches[i].begin == 2000) {
+			assert_int_equal(touches[i].event, CLEW_TOUCH_WRITE);
+			assert_int_equal(touches[i].bytes, 30);
+		}
+	}
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 static void test_on_its_way(void **state)
 {
 	struct synthetic s = {0};
@@ -873,6 +915,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_writers),
+		cmocka_unit_test(test_part_of_page),
 		cmocka_unit_test(test_on_its_way),
 		cmocka_unit_test(test_row_across_landing),
 		cmocka_unit_test(test_rows_across_landing),

@@ -24,6 +24,16 @@ static int put_event(struct clew_builder *builder, struct page_event event)
 	return page_queue_put(&builder->pages.queue, event);
 }
 
+static uint64_t page_start(uint64_t offset)
+{
+	return offset >> EPOCH_PAGE_BITS << EPOCH_PAGE_BITS;
+}
+
+static uint64_t page_end(uint64_t offset)
+{
+	return page_start(offset + (1u << EPOCH_PAGE_BITS) - 1);
+}
+
 static int put_extent(struct clew_builder *builder, const struct clew_extent *record, uint8_t event)
 {
 	struct page_table *table = &builder->pages;
@@ -39,6 +49,10 @@ static int put_extent(struct clew_builder *builder, const struct clew_extent *re
 	}
 	*extent = *record;
 	extent->header.flags = event;
+	if (event == CLEW_EXTENT_DIRTY) {
+		extent->offset = page_start(record->offset);
+		extent->bytes = page_end(record->offset + record->bytes) - extent->offset;
+	}
 	extent->begin = earlier(record->begin, builder->now);
 	extent->task = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
 	if (event == CLEW_EXTENT_DIRTY && build_dirtied(builder, extent) < 0)
@@ -51,7 +65,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 	uint8_t event = record->header.flags;
 	int r;
 
-	/* What calls wrote wholly is dirtied first. */
+	/* The pages that calls wrote to are dirtied first. */
 	if (event == (CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN)) {
 		r = put_extent(builder, record, CLEW_EXTENT_DIRTY);
 		if (r < 0)
@@ -586,13 +600,14 @@ static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t as
 	return build_send_edge(context->builder, &edge);
 }
 
-/* Whether a DIRTY extent is one that calls wrote all of: then that is told next. */
+/* Whether a DIRTY extent is one of whose pages calls wrote each: then that is told next. */
 static bool is_written(const struct clew_extent *extent, const struct page_event *next)
 {
 	const struct clew_extent *write = next ? next->extent : NULL;
 
 	return write && write->header.flags == CLEW_EXTENT_WRITE && write->task == extent->task && write->inode == extent->inode &&
-	       write->device == extent->device && write->offset == extent->offset && write->bytes == extent->bytes;
+	       write->device == extent->device && page_start(write->offset) == extent->offset &&
+	       page_end(write->offset + write->bytes) == extent->offset + extent->bytes;
 }
 
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
