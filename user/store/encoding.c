@@ -6,6 +6,9 @@
  * and who waits there already, for the tick that ends it. So it does not work for
  * longer than 0.1 ms without a rest.
  *
+ * A dense job takes long, but the file mostly has its rows already: threads of their own
+ * work at what is patient, and hurry only for room and at the end.
+ *
  * A thread that lost its CPU at the lowest priority may not get one for a second, and
  * those that drain the rings take the lock too: so it holds that, and the writer's, at
  * the high one only.
@@ -25,6 +28,7 @@
 
 #define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */
+#define WAIT_MAX    250000000u	/* ns that a job waits, before its thread hurries until it is done */
 #define LAZY_NICE   19
 #define HURRY_NICE  (-15)
 #define SLICE	    100000 /* ns; the shortest that a kernel takes */
@@ -38,6 +42,7 @@ struct encoder_thread {
 	struct store_encoder *encoder;
 	pthread_t thread;
 	bool started;
+	bool patient;
 	pid_t tid;
 	bool may;		      /* change its priority; under the lock but for the thread itself */
 	atomic_bool hurries;	      /* changes under the lock */
@@ -60,7 +65,7 @@ struct store_encoding {
 	} buffers[BUFFERS];
 	size_t waiting_max; /* a thread */
 	unsigned count;
-	struct encoder_thread threads[];
+	struct encoder_thread threads[]; /* the second half of them is for patient jobs */
 };
 
 static uint64_t now(void)
@@ -104,6 +109,20 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
 	/* Back to the lowest the thread goes by itself, with no lock held. */
 	if (hurry)
 		setpriority(PRIO_PROCESS, thread->tid, HURRY_NICE);
+}
+
+/* With the lock held: whether a job, the next one or that at work, or what others gave, cannot wait for idle CPUs any more. */
+static bool is_late(const struct encoder_thread *thread, uint64_t given)
+{
+	return thread->encoding->closing || thread->waiting > thread->encoding->waiting_max / 4 ||
+	       (!thread->patient && now() - given > WAIT_MAX);
+}
+
+static struct encoder_thread *thread_of(struct store_encoding *encoding, unsigned stream, bool patient)
+{
+	unsigned half = encoding->count / 2;
+
+	return &encoding->threads[stream % half + (patient ? half : 0)];
 }
 
 /* Before a lock is taken. */
@@ -170,7 +189,7 @@ static void *encode_thread(void *context)
 	pid_t tid = gettid();
 	bool may;
 
-	pthread_setname_np(pthread_self(), "clew-encode");
+	pthread_setname_np(pthread_self(), self->patient ? "clew-pack" : "clew-encode");
 	/* Lowering it is for ever where raising it is not allowed. */
 	may = setpriority(PRIO_PROCESS, tid, HURRY_NICE) == 0 && setpriority(PRIO_PROCESS, tid, LAZY_NICE) == 0;
 	if (may) {
@@ -198,6 +217,8 @@ static void *encode_thread(void *context)
 		if (!self->first)
 			self->end = &self->first;
 		self->given = job->given;
+		/* The hurry was for the one before. */
+		set_hurry(self, is_late(self, job->given));
 		pthread_mutex_unlock(&encoding->lock);
 
 		encode(self, job);
@@ -217,22 +238,23 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
 		       struct store_encoding **ret_encoding)
 {
-	struct store_encoding *encoding = calloc(1, sizeof(*encoding) + threads * sizeof(encoding->threads[0]));
+	struct store_encoding *encoding = calloc(1, sizeof(*encoding) + 2 * threads * sizeof(encoding->threads[0]));
 	int r = 0;
 
 	if (!encoding)
 		return -ENOMEM;
 	encoding->deliver = deliver;
 	encoding->context = context;
-	encoding->count = threads;
+	encoding->count = 2 * threads;
 	encoding->waiting_max = WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
 	pthread_mutex_init(&encoding->lock, NULL);
 	pthread_cond_init(&encoding->given, NULL);
 	pthread_cond_init(&encoding->done, NULL);
-	for (unsigned i = 0; i < threads && r == 0; i++) {
+	for (unsigned i = 0; i < 2 * threads && r == 0; i++) {
 		struct encoder_thread *thread = &encoding->threads[i];
 
 		thread->encoding = encoding;
+		thread->patient = i >= threads;
 		thread->end = &thread->first;
 		r = store_encoder_new(schema, &thread->encoder);
 		if (r == 0)
@@ -268,7 +290,7 @@ uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, si
 
 int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *given)
 {
-	struct encoder_thread *thread = &encoding->threads[given->stream % encoding->count];
+	struct encoder_thread *thread = thread_of(encoding, given->stream, given->patient);
 	struct store_job_rows *job = malloc(sizeof(*job));
 
 	if (!job)
@@ -284,21 +306,21 @@ int store_encoding_put(struct store_encoding *encoding, const struct store_job_r
 	*thread->end = job;
 	thread->end = &job->next;
 	thread->waiting += job->bytes;
-	if (thread->waiting > encoding->waiting_max / 4)
+	if (is_late(thread, job->given))
 		set_hurry(thread, true);
 	pthread_cond_broadcast(&encoding->given);
 	pthread_mutex_unlock(&encoding->lock);
 	return 0;
 }
 
-void store_encoding_hurry(struct store_encoding *encoding, unsigned stream, uint64_t age)
+void store_encoding_look(struct store_encoding *encoding, unsigned stream)
 {
-	struct encoder_thread *thread = &encoding->threads[stream % encoding->count];
+	struct encoder_thread *thread = thread_of(encoding, stream, false);
 	uint64_t oldest;
 
 	pthread_mutex_lock(&encoding->lock);
 	oldest = thread->given ? thread->given : thread->first ? thread->first->given : 0;
-	if (oldest && now() - oldest > age)
+	if (oldest && is_late(thread, oldest))
 		set_hurry(thread, true);
 	pthread_mutex_unlock(&encoding->lock);
 }

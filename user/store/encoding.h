@@ -3,7 +3,8 @@
  * Encoding in the background: rows become chunks in threads that stay out of the
  * way of what is traced, until the rows have waited so long that they hurry.
  *
- * The jobs of one stream are done in the order they were given.
+ * The jobs of one stream are done in the order they were given; those that can wait
+ * are in an order of their own.
  */
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
@@ -24,11 +25,12 @@ struct store_job_rows {
 	uint64_t given; /* ns, CLOCK_MONOTONIC: set by store_encoding_put() */
 	unsigned stream;
 	bool provisional;
-	bool dense; /* there is time to make it as small as it gets */
+	bool dense;   /* there is time to make it as small as it gets */
+	bool patient; /* the file has the rows already */
 };
 
 /*
- * Starts `threads` threads. Each chunk goes to `deliver`, which owns it then; an
+ * Starts `threads` threads, and as many for patient jobs. Each chunk goes to `deliver`, which owns it then; an
  * error (-errno) comes as a NULL chunk. 0 or -errno.
  */
 int store_encoding_new(const struct store_schema *schema, unsigned threads,
@@ -41,8 +43,8 @@ uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, si
 /* Gives a job with malloc'ed records; it is the encoding's from then on. Waits while too much is waiting. -ENOMEM: not taken. */
 int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
 
-/* If a stream's thread has a job that waits for longer than `age` ns, it is given the CPU before others. */
-void store_encoding_hurry(struct store_encoding *encoding, unsigned stream, uint64_t age);
+/* If a stream's thread has a job that waits for too long, it is given the CPU before others. To be called every few ms. */
+void store_encoding_look(struct store_encoding *encoding, unsigned stream);
 
 /* Does what is left, ends the threads and frees all. NULL is nothing. */
 void store_encoding_free(struct store_encoding *encoding);

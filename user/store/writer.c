@@ -24,7 +24,6 @@
 #define BATCH_WAIT_NS 150000000ull /* or fewer after that time */
 #define ENCODE_CPUS   8		   /* that share a thread which encodes */
 #define SLOW_CPUS     8		   /* from so many on slow chunks are no larger: a thread would be at them for too long */
-#define ENCODE_AGE    250000000ull /* ns that rows may wait for it before it hurries */
 
 struct stream {
 	uint8_t *records;
@@ -364,6 +363,7 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 
 	if (writer->error)
 		return writer->error;
+	job.patient = job.dense && stream->saved_count == stream->count;
 	if (provisional) {
 		job.records = store_encoding_buffer(writer->encoding, job.bytes, &job.capacity);
 		if (!job.records)
@@ -381,6 +381,20 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 		stream->capacity = 0;
 	}
 	return 0;
+}
+
+/* Has what is in no chunk yet put into a provisional one. */
+static void save_rows(struct clew_writer *writer, struct stream *stream, unsigned number)
+{
+	int r;
+
+	if (stream->count == stream->saved_count)
+		return;
+	r = put_chunk(writer, stream, number, true);
+	if (r < 0)
+		set_error(writer, r);
+	stream->saved_used = stream->used;
+	stream->saved_count = stream->count;
 }
 
 static int finish_chunk(struct clew_writer *writer, struct stream *stream, unsigned number)
@@ -451,8 +465,12 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 	stream->count++;
 	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
 			      memory_order_relaxed);
-	if (is_full(writer, stream))
+	if (is_full(writer, stream)) {
+		/* The final one may be long in coming. */
+		if (writer->provisional && is_slow(stream))
+			save_rows(writer, stream, number);
 		finish_chunk(writer, stream, number);
+	}
 	return atomic_load_explicit(&writer->error, memory_order_relaxed);
 }
 
@@ -460,23 +478,19 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 {
 	struct stream *stream = find_stream(writer, number);
 	const struct clew_header *first;
-	int r;
+	bool final;
 
 	if (!stream)
 		return -EINVAL;
-	store_encoding_hurry(writer->encoding, number, ENCODE_AGE);
+	store_encoding_look(writer->encoding, number);
 	if (stream->count == stream->saved_count || (age && (now < age || stream->unsaved_time > now - age)))
 		return writer->error;
 	first = (const struct clew_header *)stream->records;
-	if (!writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE) || is_worth(stream)) {
+	final = !writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE) || is_worth(stream);
+	if (writer->provisional && (!final || is_slow(stream)))
+		save_rows(writer, stream, number);
+	if (final)
 		finish_chunk(writer, stream, number);
-		return writer->error;
-	}
-	r = put_chunk(writer, stream, number, true);
-	if (r < 0)
-		set_error(writer, r);
-	stream->saved_used = stream->used;
-	stream->saved_count = stream->count;
 	return writer->error;
 }
 
