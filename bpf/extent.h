@@ -300,13 +300,9 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) && open->generation == generation &&
 		    open->written == written && extent_grow(open, touch, last, &now))
 			return;
-		/*
-		 * One store is told twice, as a hole is filled and then the page made dirty, which may have begun an extent between;
-		 * and pages are used again and again.
-		 */
+		/* Pages are stored to by several maps of one task, and used again and again. */
 		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->offset <= touch->offset &&
-		    touch->offset + touch->bytes <= open->offset + open->bytes && same_actor(open, touch) &&
-		    (open->generation == generation || (event == CLEW_EXTENT_STORE && extent_covers(cpu_state, touch))))
+		    touch->offset + touch->bytes <= open->offset + open->bytes && same_actor(open, touch) && open->generation == generation)
 			return;
 	}
 	if (!now)

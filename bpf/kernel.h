@@ -312,6 +312,8 @@ struct task_struct {
 	struct css_set *cgroups;
 	const struct cred *real_cred;
 	__u64 start_time;
+	unsigned long min_flt;
+	unsigned long maj_flt;
 	int exit_state;
 	int exit_code;
 	int on_cpu;

@@ -208,11 +208,26 @@ static __always_inline bool in_user_fault(struct task_struct *task)
 	return (__s64)regs->orig_ax < 0;
 }
 
+/* One fault says it twice where it fills a hole. Faults are counted when they are over. */
+static __always_inline bool said_in_fault(struct task_struct *task, struct buffer_head *buffer)
+{
+	struct clew_task_state *state = task_state(task);
+	__u64 faults = task->min_flt + task->maj_flt;
+
+	if (!state)
+		return false;
+	if (state->stored_buffer == (__u64)buffer && state->stored_faults == faults)
+		return true;
+	state->stored_buffer = (__u64)buffer;
+	state->stored_faults = faults;
+	return false;
+}
+
 /*
  * A buffer is dirtied in each call, which tells more itself, and in each first store to
- * a page since it was written: then all of its folio are, and some twice, so the first
- * speaks for them. All may be mapped for stores at once, so it is not known to which of a
- * large folio's pages there were some.
+ * a page since it was written: then all of its folio are, and the first speaks for them.
+ * All may be mapped for stores at once, so it is not known to which of a large folio's
+ * pages there were some.
  */
 SEC("?tp_btf/block_dirty_buffer")
 int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
@@ -227,7 +242,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!enabled || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || !in_user_fault(task) || !actor_here(&actor))
 		return 0;
 	folio = (void *)buffer->b_page;
-	if (!folio || READ(folio, private) != buffer)
+	if (!folio || READ(folio, private) != buffer || said_in_fault(task, buffer))
 		return 0;
 	mapping = (void *)READ_NUMBER(folio, mapping);
 	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))

@@ -86,7 +86,9 @@ struct clew_task_state {
 	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
 	__u8 reserved[3];
 	struct clew_open_call call;
-	__u64 stored_at; /* the last address that it faulted to store to, as of when it last left a CPU */
+	__u64 stored_at;     /* the last address that it faulted to store to, as of when it last left a CPU */
+	__u64 stored_buffer; /* address of the last buffer that a store of its dirtied, by the file system's word */
+	__u64 stored_faults; /* and how many faults were over then */
 };
 
 struct clew_count_row {

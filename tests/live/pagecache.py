@@ -116,6 +116,7 @@ def opened(name):
     return os.open(os.path.join(sys.argv[1], name), os.O_CREAT | os.O_RDWR | os.O_TRUNC, 0o600)
 def store(fd, size, pages):
     with mmap.mmap(fd, size) as mapping:
+        mapping.madvise(mmap.MADV_RANDOM) # no large folios
         for page in pages:
             mapping[page * 4096] = 1
         os.fsync(fd)
@@ -123,10 +124,10 @@ for name, size in (("untouched", 30000), ("untouched-large", 300001)):
     fd = opened(name)
     os.write(fd, memoryview(mmap.mmap(-1, size)))
     os.fsync(fd)
-for name, pages in (("hole-1", range(1)), ("hole-16", range(16)), ("hole-apart", range(0, 10, 2))):
+for name, pages in (("hole-1", range(1)), ("hole-16", range(16)), ("hole-apart", range(0, 10, 2)), ("hole-6000", range(6000))):
     fd = opened(name)
-    os.ftruncate(fd, 1 << 20)
-    store(fd, 1 << 20, pages)
+    os.ftruncate(fd, 24 << 20)
+    store(fd, 24 << 20, pages)
 fd = opened("single")
 for page in range(0, 10, 2):
     os.pwrite(fd, bytes(4096), page * 4096)
@@ -154,7 +155,8 @@ for i in range(4):
 """
 # Name, bytes that calls asked for, bytes of the pages stored to, once a pass.
 KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1", 0, 4096), ("hole-16", 0, 65536), ("hole-apart", 0, 20480),
-               ("single", 20480, 24576), ("appended", 14700, 0), ("sections", 28476, 0)] + [(f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
+               ("hole-6000", 0, 6000 * 4096), ("single", 20480, 24576), ("appended", 14700, 0), ("sections", 28476, 0)] + [
+                   (f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
 
 
 def check_known(place, top):
