@@ -2,9 +2,10 @@
 /*
  * The kernel side of clew, one object. Each subject is a header of its own:
  * state (maps, counters), identity (paths, addresses), wait, wake, sched, life,
- * announce, iterate, pagecache, writeback, journal.
+ * announce, iterate, filelock, pagecache, writeback, journal.
  */
 #include "announce.h"
+#include "filelock.h"
 #include "iterate.h"
 #include "journal.h"
 

@@ -10,6 +10,7 @@
 #ifndef CLEW_ITERATE_H
 #define CLEW_ITERATE_H
 
+#include "filelock.h"
 #include "life.h"
 
 /* One task at a time is looked at, and little is left of the stack. */
@@ -118,6 +119,8 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 					wait->object_kind = found.kind;
 					wait->object = found.object;
 					wait->device = found.device;
+					if (wait->call == CALL_FLOCK && (bits & TASK_INTERRUPTIBLE))
+						flock_from_before(file, &call, state, wait);
 				}
 			}
 		}

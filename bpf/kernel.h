@@ -162,6 +162,7 @@ struct inode {
 	__u32 i_generation;
 	struct address_space *i_mapping;
 	struct hlist_head i_dentry;
+	struct file_lock_context *i_flctx;
 };
 
 union dentry_links {

@@ -36,6 +36,29 @@ struct folio___long { /* before */
 	unsigned int _folio_nr_pages;
 };
 
+struct file_lock_core { /* since 6.9 */
+	struct file_lock_core *flc_blocker;
+	struct list_head flc_list;
+	unsigned char flc_type;
+	int flc_pid;
+};
+
+struct file_lock {
+	__s64 fl_start;
+	__s64 fl_end;
+};
+
+struct file_lock___whole { /* before */
+	struct file_lock *fl_blocker;
+	struct list_head fl_list;
+	unsigned char fl_type;
+	unsigned int fl_pid;
+};
+
+struct file_lock_context {
+	struct list_head flc_flock;
+};
+
 struct backing_dev_info {
 	struct device *owner; /* the disk's */
 };

@@ -30,6 +30,8 @@
 #define CALL_READV	   19
 #define CALL_SCHED_YIELD   24
 #define CALL_SENDFILE	   40
+#define CALL_FCNTL	   72
+#define CALL_FLOCK	   73
 #define CALL_RECVFROM	   45
 #define CALL_RECVMSG	   47
 #define CALL_EXIT_GROUP	   231
@@ -688,6 +690,13 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 			wait->device = state->pause_device;
 			return true;
 		}
+	}
+	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && (wait->call == CALL_FLOCK || wait->call == CALL_FCNTL) &&
+	    (task_state_bits & TASK_INTERRUPTIBLE)) {
+		wait->reason = CLEW_REASON_FILE_LOCK;
+		wait->argument = state->file_lock_range;
+		wait->owner = state->file_lock_holder;
+		return true;
 	}
 	if (unlikely(state->reason)) {
 		wait->reason = state->reason;

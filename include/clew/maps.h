@@ -27,13 +27,14 @@ struct clew_wake_stamp {
 	__u8 reserved;
 };
 
-#define CLEW_TASK_STATE_SELF   0x01
-#define CLEW_TASK_STATE_PID    0x02 /* matches -p or -t, itself or by descent */
-#define CLEW_TASK_STATE_DETAIL 0x04 /* passes all filters but the cgroup's */
-#define CLEW_TASK_STATE_NEW    0x08 /* was never on a CPU */
-#define CLEW_TASK_STATE_PAUSED 0x10 /* `pause` is set */
-#define CLEW_TASK_STATE_CALL   0x20 /* left the CPU within `call` */
-#define CLEW_TASK_STATE_UNTOLD 0x40 /* its identity was lost */
+#define CLEW_TASK_STATE_SELF	0x01
+#define CLEW_TASK_STATE_PID	0x02 /* matches -p or -t, itself or by descent */
+#define CLEW_TASK_STATE_DETAIL	0x04 /* passes all filters but the cgroup's */
+#define CLEW_TASK_STATE_NEW	0x08 /* was never on a CPU */
+#define CLEW_TASK_STATE_PAUSED	0x10 /* `pause` is set */
+#define CLEW_TASK_STATE_CALL	0x20 /* left the CPU within `call` */
+#define CLEW_TASK_STATE_UNTOLD	0x40 /* its identity was lost */
+#define CLEW_TASK_STATE_REFUSED 0x80 /* `file_lock` is set */
 
 /* A call that writes to a file by way of iomap, which tells of it before it copies anything. */
 struct clew_open_call {
@@ -86,6 +87,10 @@ struct clew_task_state {
 	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
 	__u8 reserved[3];
 	struct clew_open_call call;
+	__u64 file_lock;	/* its last request for a lock on a file that was refused; it may have given up since */
+	__u64 file_lock_range;	/* as the argument of CLEW_REASON_FILE_LOCK */
+	__u32 file_lock_holder; /* the global tgid of who had it when it was refused, 0 unknown */
+	__u32 reserved2;
 	__u64 stored_at;     /* the last address that it faulted to store to, as of when it last left a CPU */
 	__u64 stored_buffer; /* address of the last buffer that a store of its dirtied, by the file system's word */
 	__u64 stored_faults; /* and how many faults were over then */

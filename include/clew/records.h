@@ -105,14 +105,18 @@ enum clew_wake_context {
 #define CLEW_WAKE_STOPPED 0x10 /* the sleeper was stopped or traced: this continues it */
 #define CLEW_WAKE_ENDED	  0x20 /* the waker had ended, and told so who waited for that */
 
-/* clew_switch.wake_operation: the waker's futex operation, if it was in futex(2) */
+/* clew_switch.wake_operation: what the waker did, if it was in futex(2) */
 enum clew_wake_operation {
 	CLEW_FUTEX_NOT = 0,
 	CLEW_FUTEX_WAKE_ONE = 1,  /* FUTEX_WAKE of one waiter */
 	CLEW_FUTEX_WAKE_MANY = 2, /* FUTEX_WAKE of more than one */
 	CLEW_FUTEX_UNLOCK_PI = 3,
 	CLEW_FUTEX_OTHER = 4, /* requeue, wake-op, ... */
+	CLEW_FILE_UNLOCK = 5, /* no futex: it let go of the lock on a file that was in the way */
 };
+
+/* clew_wait.argument of CLEW_REASON_FILE_LOCK: others may have it at the same time */
+#define CLEW_FILE_LOCK_SHARED 1ULL
 
 /* What an object number means: clew_wait.object_kind and clew_switch.wake_object_kind */
 enum clew_object_kind {
@@ -155,6 +159,8 @@ enum clew_wait_reason {
 	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
 	CLEW_REASON_DIRTY = 7,	       /* too much is dirty: object DEVICE, device: the disk it is dirty for; argument: the pause in ns */
 	CLEW_REASON_RUNTIME = 8,       /* its own runtime, of SCHED_DEADLINE: object TIMER; argument: when it gets more, 0 unknown */
+	/* flock, fcntl: argument: a number of that lock, CLEW_FILE_LOCK_SHARED aside; owner: the global tgid of who had it, 0 unknown */
+	CLEW_REASON_FILE_LOCK = 9,
 };
 
 /* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */

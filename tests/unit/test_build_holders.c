@@ -2,7 +2,7 @@
 /*
  * Who held a futex during a wait: hand-over, barging, hand-overs that went unseen,
  * shared futexes under several addresses, pid namespaces, open waits; the same of
- * kernel locks.
+ * kernel locks and of locks on files.
  */
 #include "synthetic.h"
 #include <clew/why.h>
@@ -312,6 +312,57 @@ static void lock_without_an_owner(void **state)
 	synthetic_done(&s);
 }
 
+static struct clew_wait wait_file_lock(uint64_t number, uint32_t owner)
+{
+	return (struct clew_wait){
+		.call = SYS_fcntl,
+		.descriptor = 3,
+		.object_kind = CLEW_OBJECT_FILE,
+		.object = 1234,
+		.argument = number,
+		.owner = owner ? 100 + owner : 0,
+		.reason = CLEW_REASON_FILE_LOCK,
+	};
+}
+
+/* Three wait for one lock on a file, another for one on another part of it; 4 gives up, which wakes 5 behind it. */
+static void lock_on_a_file(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *t;
+
+	(void)state;
+	threads(&s, 6);
+	sleeps(&s, 2000, 2, 2, wait_file_lock(64, 1));
+	sleeps(&s, 2100, 3, 3, wait_file_lock(64 | CLEW_FILE_LOCK_SHARED, 1));
+	sleeps(&s, 2200, 4, 4, wait_file_lock(128, 1));
+	sleeps(&s, 2300, 5, 5, wait_file_lock(128, 1));
+	comes(&s, 2510, 4, 4, (struct woken){.at = 2500, .by = 6, .flags = CLEW_WAKE_SIGNAL});
+	comes(&s, 2610, 5, 5, (struct woken){.at = 2600, .by = 4});
+	sleeps(&s, 2700, 5, 5, wait_file_lock(128, 1));
+	comes(&s, 3010, 2, 2, (struct woken){.at = 3000, .by = 6, .operation = CLEW_FILE_UNLOCK}); /* as a thread of 1's process */
+	comes(&s, 4010, 3, 3, (struct woken){.at = 4000, .by = 2, .operation = CLEW_FILE_UNLOCK});
+	t = synthetic_trace(&s, 5000, 0);
+	assert_sane(t);
+	assert_int_equal(sleep_of(t, 2, 0)->kind, CLEW_WAIT_FILE);
+	assert_int_equal(sleep_of(t, 2, 0)->edge_type, CLEW_EDGE_UNLOCK);
+	assert_int_equal(sleep_of(t, 2, 0)->edge_evidence, CLEW_EVIDENCE_EXACT);
+	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
+	assert_observed(sleep_of(t, 2, 0), 0, 6, 2000, 3000);
+	assert_int_equal(sleep_of(t, 3, 0)->holder_count, 2);
+	assert_observed(sleep_of(t, 3, 0), 0, 6, 2100, 3000);
+	assert_observed(sleep_of(t, 3, 0), 1, 2, 3000, 4000);
+	assert_int_equal(sleep_of(t, 4, 0)->edge_type, CLEW_EDGE_SIGNAL);
+	assert_observed(sleep_of(t, 4, 0), 0, 1, 2200, 2500);
+	assert_int_equal(sleep_of(t, 5, 0)->edge_type, CLEW_EDGE_WAKE);
+	assert_int_equal(sleep_of(t, 5, 0)->ended_by, 4);
+	assert_observed(sleep_of(t, 5, 0), 0, 1, 2300, 2600);
+	assert_int_equal(sleep_of(t, 5, 1)->end, CLEW_TIME_OPEN);
+	assert_observed(sleep_of(t, 5, 1), 0, 1, 2700, 5000);
+	clew_trace_free(t);
+	synthetic_done(&s);
+}
+
 /* In a call on a shared futex, 1 lets go of a lock of the kernel: that is not the futex. */
 static void lock_released_in_a_futex_call(void **state)
 {
@@ -538,6 +589,7 @@ int main(void)
 		cmocka_unit_test(owner_read_later),
 		cmocka_unit_test(readers_let_in_anew),
 		cmocka_unit_test(lock_without_an_owner),
+		cmocka_unit_test(lock_on_a_file),
 		cmocka_unit_test(lock_released_in_a_futex_call),
 		cmocka_unit_test(owner_filled_in),
 		cmocka_unit_test(ended_otherwise),

@@ -4,9 +4,11 @@
  * holder through two waiters in a known order. Variants: normal, pi, robust
  * (three threads); shared, shared-pi (three processes that map the lock at
  * different addresses); pidns (three threads of the first process of a pid
- * namespace of its own).
+ * namespace of its own); flock, posix (three processes, and instead of a mutex a
+ * lock on a file, or on a part of one).
  */
 #include <sched.h>
+#include <sys/file.h>
 
 #include "workload.h"
 
@@ -16,6 +18,13 @@ enum { ORDER = 0, ROUND = 3, LOCKED = 4, DONE = 5, MAPPED = 6, START = 7 }; /* i
 
 static pthread_mutex_t *mutex; /* this process's mapping of it */
 static int mutex_fd = -1;
+static enum { MUTEX, FLOCK, POSIX } sort;
+static const char *const kinds[] = {"futex", "file", "file"}, *const calls[] = {"futex", "flock", "fcntl"};
+#ifdef SYS_fcntl64
+static const long numbers[] = {SYS_futex, SYS_flock, SYS_fcntl64};
+#else
+static const long numbers[] = {SYS_futex, SYS_flock, SYS_fcntl};
+#endif
 static int rounds;
 static int members[MEMBERS];
 
@@ -28,22 +37,45 @@ struct round {
 };
 static struct round *current;
 
+static int set_range(short type)
+{
+	struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = 100, .l_len = 10};
+
+	return fcntl(mutex_fd, F_SETLKW, &range);
+}
+
+static void take(void)
+{
+	if (sort == MUTEX)
+		pthread_mutex_lock(mutex);
+	else
+		WL_CHECK(sort == FLOCK ? flock(mutex_fd, LOCK_EX) : set_range(F_WRLCK));
+}
+
+static void let_go(void)
+{
+	if (sort == MUTEX)
+		pthread_mutex_unlock(mutex);
+	else
+		WL_CHECK(sort == FLOCK ? flock(mutex_fd, LOCK_UN) : set_range(F_UNLCK));
+}
+
 static void await_waiter(int member)
 {
 	uint64_t deadline = 0;
 
 	while (!atomic_load(&current->address[member]))
 		wl_nap(&deadline, "a waiter's address");
-	wl_await_blocked(members[member], SYS_futex, current->address[member]);
+	wl_await_blocked(members[member], numbers[sort], current->address[member]);
 }
 
 static void release(int place, int next)
 {
 	current->release_min[place] = wl_now();
-	pthread_mutex_unlock(mutex);
+	let_go();
 	current->release_max[place] = wl_now();
 	if (next >= 0)
-		wl_edge("unlock", members[wl->numbers[ORDER + place]], members[next], current->release_min[place], "futex")->at_max =
+		wl_edge("unlock", members[wl->numbers[ORDER + place]], members[next], current->release_min[place], kinds[sort])->at_max =
 			current->release_max[place];
 }
 
@@ -61,7 +93,7 @@ static void play(int self)
 			place++;
 		first = wl->numbers[ORDER + 1];
 		second = wl->numbers[ORDER + 2];
-		current->address[me] = (unsigned long)mutex;
+		current->address[me] = sort == MUTEX ? (unsigned long)mutex : (unsigned long)mutex_fd;
 		if (place == 1)
 			wl_await(&wl->numbers[LOCKED], 1);
 		if (place == 2) {
@@ -69,7 +101,7 @@ static void play(int self)
 			await_waiter(first);
 		}
 		current->before[place] = wl_now();
-		pthread_mutex_lock(mutex);
+		take();
 		if (place == 0) {
 			atomic_store(&wl->numbers[LOCKED], 1);
 			await_waiter(first);
@@ -89,12 +121,12 @@ static void play(int self)
 static void log_waits(const int order[MEMBERS])
 {
 	int holder = members[order[0]], first = members[order[1]], second = members[order[2]];
-	struct wl_wait *wait = wl_wait(first, "futex", "futex", "futex");
+	struct wl_wait *wait = wl_wait(first, kinds[sort], calls[sort], kinds[sort]);
 
 	wl_wait_times(wait, current->before[1], current->release_min[0], current->release_max[0]);
 	wait->ended_by = holder;
 	wl_add_holder(wait, holder, current->release_min[0], current->release_max[0]);
-	wait = wl_wait(second, "futex", "futex", "futex");
+	wait = wl_wait(second, kinds[sort], calls[sort], kinds[sort]);
 	wl_wait_times(wait, current->before[2], current->release_min[1], current->release_max[1]);
 	wait->start_max = current->release_min[0];
 	wait->ended_by = first;
@@ -138,7 +170,15 @@ static void play_process(int self)
 {
 	/* One after the other: the page they share has a lock of its own. */
 	wl_await(&wl->numbers[MAPPED], self - members[0]);
-	map_mutex(self);
+	if (sort == MUTEX) {
+		map_mutex(self);
+	} else {
+		char path[64];
+
+		/* An open file of its own: that is what flock() locks for. */
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", mutex_fd);
+		mutex_fd = WL_CHECK(open(path, O_RDWR | O_CLOEXEC));
+	}
 	atomic_fetch_add(&wl->numbers[MAPPED], 1);
 	wl_await(&wl->numbers[START], 1);
 	play(self);
@@ -197,6 +237,8 @@ int main(int argc, char **argv)
 	pthread_mutexattr_t attributes;
 	bool shared = strncmp(variant, "shared", 6) == 0;
 
+	sort = strcmp(variant, "flock") == 0 ? FLOCK : strcmp(variant, "posix") == 0 ? POSIX : MUTEX;
+
 	rounds = wl_random(5, 12);
 	current = wl_shared(sizeof(*current));
 	mutex_fd = WL_CHECK(memfd_create("mutex", 0));
@@ -212,7 +254,7 @@ int main(int argc, char **argv)
 	pthread_mutex_init(mutex, &attributes);
 	if (strcmp(variant, "pidns") == 0)
 		run_namespace(main_task);
-	else if (shared)
+	else if (shared || sort != MUTEX)
 		run_processes(main_task);
 	else
 		run_threads(main_task);

@@ -178,7 +178,8 @@ struct futex {
 
 struct futex_wait {
 	struct futex *futex;
-	uint32_t owner; /* task that held it at `read_at`, or CLEW_NO_TASK */
+	uint32_t owner;	  /* task that held it at `read_at`, or CLEW_NO_TASK */
+	uint32_t process; /* main thread of that task's process where no more is known, or CLEW_NO_TASK */
 	bool ended;
 	bool sure; /* who releases it has held it */
 	uint64_t start;

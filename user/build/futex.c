@@ -3,7 +3,7 @@
  * Who held a futex while somebody waited for it.
  *
  * Only futexes that have holders (mutexes, rwlocks) and are waited for are known
- * here, and the kernel's own locks alike. Each keeps a log of its releases in order of their time; a wait's holders
+ * here, and the kernel's own locks and those on files alike. Each keeps a log of its releases in order of their time; a wait's holders
  * are read off the log once the wait has ended:
  *
  *  - up to a release, the releaser held it: it had what it gave away. Unless the
@@ -11,7 +11,8 @@
  *    nobody is named;
  *  - from the last release on, the woken waiter holds it, unless it slept on the
  *    futex again without a release of its own before: then whom it saw holding it;
- *  - before any release, the owner that the waiter read when it blocked.
+ *  - before any release, the owner that the waiter read when it blocked. Of a lock on a file
+ *    it is only known which process that was, so any release tells more.
  *
  * A release is learned when the woken waiter comes on a CPU, so an ended wait is
  * kept back while a waiter older than its end sleeps on, at most BUILD_GRACE.
@@ -162,7 +163,7 @@ static int find_holders(struct clew_builder *builder, const struct futex_wait *w
 	else if (last)
 		add_taker(&holders, futex, group, last, end);
 	else
-		add_holder(&holders, wait->owner, cursor, end, true, false);
+		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process, cursor, end, true, false);
 	return holders.error < 0 ? holders.error : (int)holders.count;
 }
 
@@ -227,20 +228,24 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
-	bool lock = task->has_wait && record->reason == CLEW_REASON_LOCK;
-	bool shared = !lock && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held = lock || record->futex_class != CLEW_FUTEX_CLASS_NONE;
-	uint32_t process = lock ? CLEW_NO_TASK : task->process; /* the kernel's locks are of no process */
-	uint64_t released_at = task->released_at;
+	bool lock = task->has_wait && record->reason == CLEW_REASON_LOCK,
+	     on_file = task->has_wait && record->reason == CLEW_REASON_FILE_LOCK;
+	bool shared = !lock && !on_file && !(record->futex_operation & FUTEX_PRIVATE_FLAG);
+	bool held = lock || on_file || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	uint32_t process = lock || on_file ? CLEW_NO_TASK : task->process; /* the kernel's locks are of no process */
+	uint64_t address = on_file ? record->argument & ~CLEW_FILE_LOCK_SHARED : record->object, released_at = task->released_at;
 	struct futex_wait *wait;
 	struct futex *futex;
-	uint32_t owner = CLEW_NO_TASK;
+	uint32_t owner = CLEW_NO_TASK, owner_process = CLEW_NO_TASK;
 
 	task->released_at = 0;
-	if (!task->has_wait || record->object_kind != (lock ? CLEW_OBJECT_LOCK : CLEW_OBJECT_FUTEX) || record->object == 0 ||
+	if (!task->has_wait || (!on_file && record->object_kind != (lock ? CLEW_OBJECT_LOCK : CLEW_OBJECT_FUTEX)) || address == 0 ||
 	    build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
-	futex = futex_find(table, process, record->object, builder->now);
-	if (lock)
+	futex = futex_find(table, process, address, builder->now);
+	if (on_file)
+		owner_process = build_task_by_tid(builder, record->owner);
+	else if (lock)
 		owner = build_task_by_tid(builder, record->owner);
 	else if (held)
 		owner = build_task_resolve(builder, task, record->owner, shared);
@@ -250,14 +255,14 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		for (; release < futex_log_end(futex) && release->at == released_at; release++) {
 			if (release->woken == task->serial) {
 				release->again = task->since;
-				release->owner = owner;
+				release->owner = on_file ? owner_process : owner;
 			}
 		}
 	}
 	if (!held)
 		return 0;
 	if (!futex)
-		futex = futex_new(table, process, record->object);
+		futex = futex_new(table, process, address);
 	wait = table->free_waits;
 	if (wait)
 		table->free_waits = wait->next;
@@ -268,7 +273,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	futex_not_idle(table, futex);
 	*wait = (struct futex_wait){
 		.owner = owner,
-		.sure = !lock || build_owner_known(record),
+		.process = owner_process,
+		.sure = !on_file && (!lock || build_owner_known(record)),
 		.start = task->since,
 		.read_at = builder->now,
 	};
@@ -329,14 +335,15 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 			.woken = task->serial,
 			/* Readers are let in together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY ||
-				(task->wait.reason == CLEW_REASON_LOCK && task->wait.argument & CLEW_LOCK_READ),
+				(task->wait.reason == CLEW_REASON_LOCK && task->wait.argument & CLEW_LOCK_READ) ||
+				(task->wait.reason == CLEW_REASON_FILE_LOCK && task->wait.argument & CLEW_FILE_LOCK_SHARED),
 		};
 
 		r = futex_log_add(table, futex, &release);
 		if (r < 0)
 			return r;
 		/* The waker's call names what it released only to who waits in such a call, too. */
-		if (task->wait.reason != CLEW_REASON_LOCK && !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
+		if (task->wait.object_kind == CLEW_OBJECT_FUTEX && !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
 		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 

@@ -351,6 +351,8 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	switch (wait->reason) {
 	case CLEW_REASON_LOCK:
 		return CLEW_WAIT_LOCK;
+	case CLEW_REASON_FILE_LOCK:
+		return CLEW_WAIT_FILE;
 	case CLEW_REASON_RECLAIM:
 	case CLEW_REASON_COMPACTION:
 	case CLEW_REASON_GROUP_RECLAIM:

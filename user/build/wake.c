@@ -134,6 +134,8 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 		return futex_edge_type(wait, wake);
 	case CLEW_WAIT_LOCK:
 		return CLEW_EDGE_UNLOCK;
+	case CLEW_WAIT_FILE:
+		return wait->reason == CLEW_REASON_FILE_LOCK && wake->operation == CLEW_FILE_UNLOCK ? CLEW_EDGE_UNLOCK : CLEW_EDGE_WAKE;
 	case CLEW_WAIT_PIPE:
 		return CLEW_EDGE_PIPE;
 	case CLEW_WAIT_SOCKET:

@@ -52,6 +52,7 @@ static const struct {
 	{"clew_net_dev_start_xmit", "parts of packets", "who sent a packet that had to be cut up"},
 	{"clew_napi_poll", "turns of network devices", "room that a device makes may be told as made by the packet that came before"},
 	{"clew_contention_begin", "kernel locks", "waits for kernel locks are told as their call's kind"},
+	{"clew_posix_lock", "locks on files", "who has what flock and fcntl wait for"},
 	{"clew_direct_reclaim_begin", "memory reclaim", "waits for memory are told as their call's kind"},
 	{"clew_group_reclaim_begin", "group memory reclaim", "waits for a group's memory are told as their call's kind"},
 	{"clew_compaction_begin", "memory compaction", "waits for compaction are told as their call's kind"},
