@@ -14,6 +14,7 @@
 #define BLOCKERS_MOST	   16 /* requests queue behind each other */
 #define OFFSET_MAX	   0x7fffffffffffffffLL
 #define LOCK_SH		   1
+#define HELD_MOST	   16 /* locks of a file that are looked at */
 
 /* Of a lock on a file: the global tgid of who asked for it. */
 static __always_inline __u32 asked_by(__u64 lock)
@@ -84,23 +85,43 @@ int BPF_PROG(clew_flock, struct inode *inode, struct file_lock *request, int res
 	return 0;
 }
 
-/* `task` waits in flock() since before the gate opened: the locks that are held say for whom. */
-static __always_inline void flock_from_before(struct file *file, const struct call *call, struct clew_task_state *state,
-					      struct clew_wait *wait)
+/* Who has all locks on a file of a list, 0 if there are several or it is empty. */
+static __always_inline __u32 holder_of_all(__u64 list)
+{
+	__u32 in_lock = bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list)
+								    : bpf_core_field_offset(struct file_lock___whole, fl_list);
+	__u64 at = READ_NUMBER((struct list_head *)list, next);
+	__u32 holder = 0;
+	int i;
+
+	for (i = 0; i < HELD_MOST && at && at != list; i++) {
+		__u32 other = asked_by(at - in_lock);
+
+		if (holder && holder != other)
+			return 0;
+		holder = other;
+		at = READ_NUMBER((struct list_head *)at, next);
+	}
+	return at == list ? holder : 0;
+}
+
+/* `task` waits in flock or fcntl since before the gate opened: where its request is is not known, but what locks there are. */
+static __always_inline void file_lock_from_before(struct task_struct *task, struct file *file, const struct call *call,
+						  struct clew_task_state *state, struct clew_wait *wait)
 {
 	struct inode *inode = (void *)READ_NUMBER(file, f_inode);
-	struct file_lock_context *locks = (void *)READ_NUMBER(inode, i_flctx);
-	__u64 held = READ_NUMBER(locks, flc_flock.next);
+	__u64 locks = READ_NUMBER(inode, i_flctx), list;
+	bool whole = wait->call == CALL_FLOCK;
 
-	if (!locks || !held || held == (__u64)locks + bpf_core_field_offset(struct file_lock_context, flc_flock))
+	list = locks + (whole ? bpf_core_field_offset(struct file_lock_context, flc_flock)
+			      : bpf_core_field_offset(struct file_lock_context, flc_posix));
+	if (!locks || READ_NUMBER((struct list_head *)list, next) == list)
 		return;
-	if (bpf_core_type_exists(struct file_lock_core))
-		held -= bpf_core_field_offset(struct file_lock_core, flc_list);
-	else
-		held -= bpf_core_field_offset(struct file_lock___whole, fl_list);
 	wait->reason = CLEW_REASON_FILE_LOCK;
-	wait->argument = lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH);
-	wait->owner = asked_by(held);
+	/* Of which part of the file is not known: so it has a number of its own. */
+	wait->argument = whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
+			       : lock_number((__u64)inode, task->pid, 0, false, false);
+	wait->owner = holder_of_all(list);
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = 0;
 	state->file_lock_range = wait->argument;

@@ -119,8 +119,8 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 					wait->object_kind = found.kind;
 					wait->object = found.object;
 					wait->device = found.device;
-					if (wait->call == CALL_FLOCK && (bits & TASK_INTERRUPTIBLE))
-						flock_from_before(file, &call, state, wait);
+					if ((wait->call == CALL_FLOCK || wait->call == CALL_FCNTL) && (bits & TASK_INTERRUPTIBLE))
+						file_lock_from_before(task, file, &call, state, wait);
 				}
 			}
 		}

@@ -57,6 +57,7 @@ struct file_lock___whole { /* before */
 
 struct file_lock_context {
 	struct list_head flc_flock;
+	struct list_head flc_posix;
 };
 
 struct backing_dev_info {

@@ -241,6 +241,19 @@ static UNUSED struct clew_wait shared(struct clew_wait wait)
 	return wait;
 }
 
+static UNUSED struct clew_wait wait_file_lock(uint64_t number, uint32_t owner_tid)
+{
+	return (struct clew_wait){
+		.call = SYS_fcntl,
+		.descriptor = 3,
+		.object_kind = CLEW_OBJECT_FILE,
+		.object = 1234,
+		.argument = number,
+		.owner = owner_tid,
+		.reason = CLEW_REASON_FILE_LOCK,
+	};
+}
+
 /* ---- switches ---- */
 
 struct woken {

@@ -312,19 +312,6 @@ static void lock_without_an_owner(void **state)
 	synthetic_done(&s);
 }
 
-static struct clew_wait wait_file_lock(uint64_t number, uint32_t owner)
-{
-	return (struct clew_wait){
-		.call = SYS_fcntl,
-		.descriptor = 3,
-		.object_kind = CLEW_OBJECT_FILE,
-		.object = 1234,
-		.argument = number,
-		.owner = owner ? 100 + owner : 0,
-		.reason = CLEW_REASON_FILE_LOCK,
-	};
-}
-
 /* Three wait for one lock on a file, another for one on another part of it; 4 gives up, which wakes 5 behind it. */
 static void lock_on_a_file(void **state)
 {
@@ -333,13 +320,13 @@ static void lock_on_a_file(void **state)
 
 	(void)state;
 	threads(&s, 6);
-	sleeps(&s, 2000, 2, 2, wait_file_lock(64, 1));
-	sleeps(&s, 2100, 3, 3, wait_file_lock(64 | CLEW_FILE_LOCK_SHARED, 1));
-	sleeps(&s, 2200, 4, 4, wait_file_lock(128, 1));
-	sleeps(&s, 2300, 5, 5, wait_file_lock(128, 1));
+	sleeps(&s, 2000, 2, 2, wait_file_lock(64, 101));
+	sleeps(&s, 2100, 3, 3, wait_file_lock(64 | CLEW_FILE_LOCK_SHARED, 101));
+	sleeps(&s, 2200, 4, 4, wait_file_lock(128, 101));
+	sleeps(&s, 2300, 5, 5, wait_file_lock(128, 101));
 	comes(&s, 2510, 4, 4, (struct woken){.at = 2500, .by = 6, .flags = CLEW_WAKE_SIGNAL});
 	comes(&s, 2610, 5, 5, (struct woken){.at = 2600, .by = 4});
-	sleeps(&s, 2700, 5, 5, wait_file_lock(128, 1));
+	sleeps(&s, 2700, 5, 5, wait_file_lock(128, 101));
 	comes(&s, 3010, 2, 2, (struct woken){.at = 3000, .by = 6, .operation = CLEW_FILE_UNLOCK}); /* as a thread of 1's process */
 	comes(&s, 4010, 3, 3, (struct woken){.at = 4000, .by = 2, .operation = CLEW_FILE_UNLOCK});
 	t = synthetic_trace(&s, 5000, 0);

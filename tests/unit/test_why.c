@@ -304,39 +304,50 @@ static void open_at_the_end(void **state)
 	synthetic_done(&s);
 }
 
-static void deadlock(void **state)
+static struct clew_wait wait_mutex(uint64_t address, uint32_t owner_tid)
+{
+	return wait_futex(MUTEX, address, owner_tid);
+}
+
+static void deadlock_of(struct clew_wait (*wait_lock)(uint64_t lock, uint32_t owner_tid), unsigned kind)
 {
 	struct synthetic s = {0};
 	struct clew_trace *t;
 	struct clew_why why;
 
-	(void)state;
 	threads(&s, 4);
 	SWITCH(&s, .at = 1100, .cpu = 2, .prev = IDLE, .next = 2);
-	sleeps(&s, 2000, 1, 1, wait_futex(MUTEX, 0x100, 102));
-	sleeps(&s, 3000, 2, 2, wait_futex(MUTEX, 0x200, 101));
-	sleeps(&s, 3500, 3, 3, wait_futex(MUTEX, 0x100, 102));
-	sleeps(&s, 3600, 4, 4, wait_futex(MUTEX, 0x400, 104)); /* its own */
+	sleeps(&s, 2000, 1, 1, wait_lock(0x100, 102));
+	sleeps(&s, 3000, 2, 2, wait_lock(0x200, 101));
+	sleeps(&s, 3500, 3, 3, wait_lock(0x100, 102));
+	sleeps(&s, 3600, 4, 4, wait_lock(0x400, 104)); /* its own */
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
 	why = explain(t, 1, 1500, 5000);
 	assert_segment(&why, 1, CLEW_SEGMENT_RUNNING, 2, 3000, "1");
-	assert_segment(&why, 2, CLEW_WAIT_FUTEX, 2, 5000, "1 2");
+	assert_segment(&why, 2, kind, 2, 5000, "1 2");
 	assert_true(why.segments[2].cycle);
 	assert_int_equal(why.segment_count, 3);
 	assert_int_equal(why.unknown_ns, 0);
 	clew_why_done(&why);
 	why = explain(t, 3, 3500, 5000);
 	assert_int_equal(why.segment_count, 1);
-	assert_segment(&why, 0, CLEW_WAIT_FUTEX, 1, 5000, "3 2 1");
+	assert_segment(&why, 0, kind, 1, 5000, "3 2 1");
 	assert_true(why.segments[0].cycle);
 	clew_why_done(&why);
 	why = explain(t, 4, 3600, 5000);
-	assert_segment(&why, 0, CLEW_WAIT_FUTEX, 4, 5000, "4");
+	assert_segment(&why, 0, kind, 4, 5000, "4");
 	assert_true(why.segments[0].cycle);
 	clew_why_done(&why);
 	clew_trace_free(t);
 	synthetic_done(&s);
+}
+
+static void deadlock(void **state)
+{
+	(void)state;
+	deadlock_of(wait_mutex, CLEW_WAIT_FUTEX);
+	deadlock_of(wait_file_lock, CLEW_WAIT_FILE);
 }
 
 /* A condition variable leads to the signaller, and the mutex after it is another wait. */

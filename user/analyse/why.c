@@ -336,7 +336,7 @@ static int explain_sleep(struct why_search *search, struct frame *frame, const s
 	}
 	if (cause.task && cause.kind != CLEW_SEGMENT_DEVICE)
 		segment.kind = CLEW_WAIT_UNKNOWN;
-	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK)) {
+	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK || sleep->holder_count > 0)) {
 		segment.kind = sleep->kind;
 		segment.cycle = true;
 	}
