@@ -47,6 +47,12 @@ void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device,
 		fprintf(out, "inode %" PRIu64 " of %s", inode, CLEW_DISK(trace, device));
 }
 
+/* A request may carry pages of several files, but is called by one. */
+static bool is_of_its_file(const struct clew_block_request *block, const struct clew_page_extent *extent)
+{
+	return block->inode == 0 || (extent->inode == block->inode && extent->device == block->file_device);
+}
+
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks, size_t most)
 {
 	const struct clew_trace_request *request = request_at(trace, number);
@@ -55,6 +61,8 @@ size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uin
 	for (uint32_t i = 0; request && i < request->page_count && count <= most; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
 
+		if (!is_of_its_file(&request->block, extent))
+			continue;
 		for (uint32_t k = 0; k < extent->writer_count && count <= most; k++) {
 			size_t at = 0;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who wrote what a request carries: the same in every answer.
+ * Who wrote what a request carries: the same in every answer, and in each that names
+ * one file only who wrote to that, the one whose page comes first.
  */
 #ifndef CLEW_CLI_WRITERS_H
 #define CLEW_CLI_WRITERS_H
@@ -11,7 +12,7 @@
 #include "json.h"
 
 /*
- * The tasks that wrote what request number `request` carries, the first `most` in order
+ * The tasks that wrote what request number `request` carries of that file, the first `most` in order
  * of serial, in `tasks`. Returns how many there are, `most` + 1 where there are more.
  */
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t request, uint32_t *tasks, size_t most);
