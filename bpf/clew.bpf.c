@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel side of clew, one object. Each subject is a header of its own:
- * state (maps, counters), identity (paths, addresses), wait, wake, sched, life,
- * announce, iterate, filelock, pagecache, writeback, journal.
+ * state (maps, counters), identity (paths, addresses), wait, filelock, wake, sched,
+ * life, announce, iterate, pagecache, writeback, journal.
  */
 #include "announce.h"
-#include "filelock.h"
 #include "iterate.h"
 #include "journal.h"
 

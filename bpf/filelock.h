@@ -7,7 +7,8 @@
 #ifndef CLEW_FILELOCK_H
 #define CLEW_FILELOCK_H
 
-#include "wake.h"
+#include "kernel_fs.h"
+#include "wait.h"
 
 #define FILE_LOCK_DEFERRED 1
 #define F_RDLCK		   0
@@ -16,12 +17,15 @@
 #define LOCK_SH		   1
 #define HELD_MOST	   16 /* locks of a file that are looked at */
 
-/* Of a lock on a file: the global tgid of who asked for it. */
-static __always_inline __u32 asked_by(__u64 lock)
+#define READ_FILE_LOCK(lock, field)                                                                                                        \
+	(bpf_core_type_exists(struct file_lock_core)                                                                                       \
+		 ? READ((struct file_lock_core *)(lock), flc_##field)                                                                      \
+		 : (__typeof__(((struct file_lock_core *)0)->flc_##field))READ((struct file_lock___whole *)(lock), fl_##field))
+
+/* The lock on a file, or the refused request for one, that a request is behind; 0 none. */
+static __always_inline __u64 blocker_of(__u64 request)
 {
-	if (bpf_core_type_exists(struct file_lock_core))
-		return READ((struct file_lock_core *)lock, flc_pid);
-	return READ((struct file_lock___whole *)lock, fl_pid);
+	return (__u64)READ_FILE_LOCK(request, blocker);
 }
 
 /* Who had the lock that a refused request is behind, 0 unknown: it may be free by now, and its memory another's. */
@@ -32,14 +36,7 @@ static __always_inline __u32 holder_of(__u64 request)
 
 	for (i = 0; i < BLOCKERS_MOST && lock && (next = blocker_of(lock)); i++)
 		lock = next;
-	return lock && i < BLOCKERS_MOST ? asked_by(lock) : 0;
-}
-
-static __always_inline bool is_shared(__u64 request)
-{
-	if (bpf_core_type_exists(struct file_lock_core))
-		return READ((struct file_lock_core *)request, flc_type) == F_RDLCK;
-	return READ((struct file_lock___whole *)request, fl_type) == F_RDLCK;
+	return lock && i < BLOCKERS_MOST ? (__u32)READ_FILE_LOCK(lock, pid) : 0;
 }
 
 /* The argument of CLEW_REASON_FILE_LOCK. */
@@ -67,7 +64,7 @@ static __always_inline void file_lock_tried(struct inode *inode, struct file_loc
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = number_of(request);
 	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start), READ_NUMBER(request, fl_end), whole,
-					     is_shared(state->file_lock));
+					     READ_FILE_LOCK(state->file_lock, type) == F_RDLCK);
 	state->file_lock_holder = holder_of(state->file_lock);
 }
 
@@ -85,6 +82,17 @@ int BPF_PROG(clew_flock, struct inode *inode, struct file_lock *request, int res
 	return 0;
 }
 
+/* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */
+static __always_inline bool lets_go_of_file(struct task_struct *waker, const struct clew_task_state *sleeper)
+{
+	struct clew_task_state *state;
+
+	if (!sleeper->slept || !locks_files((__s64)sleeper->call_after - 1))
+		return false;
+	state = task_state(waker);
+	return !state || !(state->flags & CLEW_TASK_STATE_REFUSED) || state->file_lock != blocker_of(sleeper->file_lock);
+}
+
 /* Who has all locks on a file of a list, 0 if there are several or it is empty. */
 static __always_inline __u32 holder_of_all(__u64 list)
 {
@@ -95,7 +103,7 @@ static __always_inline __u32 holder_of_all(__u64 list)
 	int i;
 
 	for (i = 0; i < HELD_MOST && at && at != list; i++) {
-		__u32 other = asked_by(at - in_lock);
+		__u32 other = READ_FILE_LOCK(at - in_lock, pid);
 
 		if (holder && holder != other)
 			return 0;
@@ -107,25 +115,22 @@ static __always_inline __u32 holder_of_all(__u64 list)
 
 /* `task` waits in flock or fcntl since before the gate opened: where its request is is not known, but what locks there are. */
 static __always_inline void file_lock_from_before(struct task_struct *task, struct file *file, const struct call *call,
-						  struct clew_task_state *state, struct clew_wait *wait)
+						  struct clew_task_state *state)
 {
 	struct inode *inode = (void *)READ_NUMBER(file, f_inode);
 	__u64 locks = READ_NUMBER(inode, i_flctx), list;
-	bool whole = wait->call == CALL_FLOCK;
+	bool whole = call->number == CALL_FLOCK;
 
 	list = locks + (whole ? bpf_core_field_offset(struct file_lock_context, flc_flock)
 			      : bpf_core_field_offset(struct file_lock_context, flc_posix));
 	if (!locks || READ_NUMBER((struct list_head *)list, next) == list)
 		return;
-	wait->reason = CLEW_REASON_FILE_LOCK;
-	/* Of which part of the file is not known: so it has a number of its own. */
-	wait->argument = whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
-			       : lock_number((__u64)inode, task->pid, 0, false, false);
-	wait->owner = holder_of_all(list);
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = 0;
-	state->file_lock_range = wait->argument;
-	state->file_lock_holder = wait->owner;
+	/* Of which part of the file is not known: so it has a number of its own. */
+	state->file_lock_range = whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
+				       : lock_number((__u64)inode, task->pid, 0, false, false);
+	state->file_lock_holder = holder_of_all(list);
 }
 
 #endif

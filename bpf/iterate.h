@@ -10,7 +10,6 @@
 #ifndef CLEW_ITERATE_H
 #define CLEW_ITERATE_H
 
-#include "filelock.h"
 #include "life.h"
 
 /* One task at a time is looked at, and little is left of the stack. */
@@ -119,8 +118,10 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 					wait->object_kind = found.kind;
 					wait->object = found.object;
 					wait->device = found.device;
-					if ((wait->call == CALL_FLOCK || wait->call == CALL_FCNTL) && (bits & TASK_INTERRUPTIBLE))
-						file_lock_from_before(task, file, &call, state, wait);
+					if (locks_files(call.number) && (bits & TASK_INTERRUPTIBLE)) {
+						file_lock_from_before(task, file, &call, state);
+						describe_file_lock(state, bits, wait);
+					}
 				}
 			}
 		}

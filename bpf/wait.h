@@ -30,10 +30,10 @@
 #define CALL_READV	   19
 #define CALL_SCHED_YIELD   24
 #define CALL_SENDFILE	   40
-#define CALL_FCNTL	   72
-#define CALL_FLOCK	   73
 #define CALL_RECVFROM	   45
 #define CALL_RECVMSG	   47
+#define CALL_FCNTL	   72
+#define CALL_FLOCK	   73
 #define CALL_EXIT_GROUP	   231
 #define CALL_PPOLL	   271
 #define CALL_MQ_SEND	   242
@@ -663,6 +663,22 @@ static __always_inline __u64 waiting_function(void *context)
 	return find_waiting(bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0));
 }
 
+static __always_inline bool locks_files(__s64 number)
+{
+	return number == CALL_FLOCK || number == CALL_FCNTL;
+}
+
+/* Whether it waits for the lock on a file that it was refused. */
+static __always_inline bool describe_file_lock(const struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+{
+	if (likely(!(state->flags & CLEW_TASK_STATE_REFUSED)) || !locks_files(wait->call) || !(task_state_bits & TASK_INTERRUPTIBLE))
+		return false;
+	wait->reason = CLEW_REASON_FILE_LOCK;
+	wait->argument = state->file_lock_range;
+	wait->owner = state->file_lock_holder;
+	return true;
+}
+
 /* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
 static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
 {
@@ -691,13 +707,8 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 			return true;
 		}
 	}
-	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && (wait->call == CALL_FLOCK || wait->call == CALL_FCNTL) &&
-	    (task_state_bits & TASK_INTERRUPTIBLE)) {
-		wait->reason = CLEW_REASON_FILE_LOCK;
-		wait->argument = state->file_lock_range;
-		wait->owner = state->file_lock_holder;
+	if (describe_file_lock(state, task_state_bits, wait))
 		return true;
-	}
 	if (unlikely(state->reason)) {
 		wait->reason = state->reason;
 		if (state->reclaim) {

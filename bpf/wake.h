@@ -9,6 +9,7 @@
 #ifndef CLEW_WAKE_H
 #define CLEW_WAKE_H
 
+#include "filelock.h"
 #include "ring.h"
 
 #define SIGKILL 9
@@ -204,25 +205,6 @@ static __always_inline void stamp_completion(struct task_struct *waker, struct c
 	state->cause.kind = CLEW_CAUSE_REQUEST;
 	state->cause.object = waker_state->request;
 	stamp->has_cause = 1;
-}
-
-/* The lock on a file, or the refused request for one, that a request is behind; 0 none. */
-static __always_inline __u64 blocker_of(__u64 request)
-{
-	if (bpf_core_type_exists(struct file_lock_core))
-		return READ_NUMBER((struct file_lock_core *)request, flc_blocker);
-	return READ_NUMBER((struct file_lock___whole *)request, fl_blocker);
-}
-
-/* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */
-static __always_inline bool lets_go_of_file(struct task_struct *waker, const struct clew_task_state *sleeper)
-{
-	struct clew_task_state *state;
-
-	if (!sleeper->slept || (sleeper->call_after != CALL_FLOCK + 1 && sleeper->call_after != CALL_FCNTL + 1))
-		return false;
-	state = task_state(waker);
-	return !state || !(state->flags & CLEW_TASK_STATE_REFUSED) || state->file_lock != blocker_of(sleeper->file_lock);
 }
 
 /* `born`: it is the first wake of a new task, which was in no call yet. */

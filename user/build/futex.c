@@ -224,28 +224,42 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 	return r;
 }
 
+/* Which lock a wait is for: the kernel's own, and those on files, are of no process. False: none, or it is not known. */
+static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *ret_address)
+{
+	const struct clew_wait *record = &task->wait;
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX;
+
+	if (!task->has_wait || (!word && record->reason != CLEW_REASON_LOCK && record->reason != CLEW_REASON_FILE_LOCK))
+		return false;
+	*ret_process = word ? task->process : CLEW_NO_TASK;
+	*ret_address = record->reason == CLEW_REASON_FILE_LOCK ? record->argument & ~CLEW_FILE_LOCK_SHARED : record->object;
+	return *ret_address != 0;
+}
+
+/* Others may have the lock at the same time as who waits so. */
+static bool would_share(const struct clew_wait *wait)
+{
+	return (wait->reason == CLEW_REASON_LOCK && wait->argument & CLEW_LOCK_READ) ||
+	       (wait->reason == CLEW_REASON_FILE_LOCK && wait->argument & CLEW_FILE_LOCK_SHARED);
+}
+
 int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
-	bool lock = task->has_wait && record->reason == CLEW_REASON_LOCK,
-	     on_file = task->has_wait && record->reason == CLEW_REASON_FILE_LOCK;
-	bool shared = !lock && !on_file && !(record->futex_operation & FUTEX_PRIVATE_FLAG);
-	bool held = lock || on_file || record->futex_class != CLEW_FUTEX_CLASS_NONE;
-	uint32_t process = lock || on_file ? CLEW_NO_TASK : task->process; /* the kernel's locks are of no process */
-	uint64_t address = on_file ? record->argument & ~CLEW_FILE_LOCK_SHARED : record->object, released_at = task->released_at;
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX, on_file = record->reason == CLEW_REASON_FILE_LOCK;
+	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	uint64_t address, released_at = task->released_at;
+	uint32_t process, owner = CLEW_NO_TASK;
 	struct futex_wait *wait;
 	struct futex *futex;
-	uint32_t owner = CLEW_NO_TASK, owner_process = CLEW_NO_TASK;
 
 	task->released_at = 0;
-	if (!task->has_wait || (!on_file && record->object_kind != (lock ? CLEW_OBJECT_LOCK : CLEW_OBJECT_FUTEX)) || address == 0 ||
-	    build_dropped(builder, CLEW_EDGE_UNLOCK))
+	if (!lock_of(task, &process, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
 	futex = futex_find(table, process, address, builder->now);
-	if (on_file)
-		owner_process = build_task_by_tid(builder, record->owner);
-	else if (lock)
+	if (!word)
 		owner = build_task_by_tid(builder, record->owner);
 	else if (held)
 		owner = build_task_resolve(builder, task, record->owner, shared);
@@ -255,7 +269,7 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		for (; release < futex_log_end(futex) && release->at == released_at; release++) {
 			if (release->woken == task->serial) {
 				release->again = task->since;
-				release->owner = on_file ? owner_process : owner;
+				release->owner = owner;
 			}
 		}
 	}
@@ -272,9 +286,9 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 		return -ENOMEM;
 	futex_not_idle(table, futex);
 	*wait = (struct futex_wait){
-		.owner = owner,
-		.process = owner_process,
-		.sure = !on_file && (!lock || build_owner_known(record)),
+		.owner = on_file ? CLEW_NO_TASK : owner,
+		.process = on_file ? owner : CLEW_NO_TASK,
+		.sure = word || build_owner_known(record),
 		.start = task->since,
 		.read_at = builder->now,
 	};
@@ -334,9 +348,7 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 			.releaser = wake->waker,
 			.woken = task->serial,
 			/* Readers are let in together. */
-			.many = wake->operation == CLEW_FUTEX_WAKE_MANY ||
-				(task->wait.reason == CLEW_REASON_LOCK && task->wait.argument & CLEW_LOCK_READ) ||
-				(task->wait.reason == CLEW_REASON_FILE_LOCK && task->wait.argument & CLEW_FILE_LOCK_SHARED),
+			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
 		};
 
 		r = futex_log_add(table, futex, &release);
