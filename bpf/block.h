@@ -612,7 +612,8 @@ static __always_inline void tell_part(const struct bio_walk *walk, struct bio *b
 	record->device = walk->disk;
 	record->operation = READ(bio, bi_opf);
 	record->task = direct->task;
-	record->queued = direct->queued;
+	/* As one, these take little room. */
+	record->allocated = record->queued = record->issued = direct->queued;
 	record->inode = direct->inode;
 	record->offset = direct->offset;
 	record->file_device = direct->file_device;

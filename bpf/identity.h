@@ -15,6 +15,7 @@
 #define PATH_COMPONENTS	    32
 #define PATH_COMPONENT_SIZE 128
 #define PATH_WATCHED	    16
+#define GENERATION_MASK	    0xffffff /* they are random: more bits only take room */
 
 struct path_record {
 	struct clew_file_record file;
@@ -174,7 +175,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	struct path_walk walk;
 	struct sent *slot;
 	__u64 version;
-	__u32 links;
+	__u32 links, generation;
 	__u16 type;
 
 	if (!cpu_state)
@@ -193,7 +194,8 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 
 	record->file.inode = READ(inode, i_ino);
 	record->file.device = READ(inode, i_sb, s_dev);
-	record->file.generation = READ(inode, i_generation);
+	generation = READ(inode, i_generation);
+	record->file.generation = generation && !(generation & GENERATION_MASK) ? 1 : generation & GENERATION_MASK;
 	record->file.mount_namespace = mount_namespace;
 	record->file.reserved = 0;
 	record->file.header.flags = links == 0 ? CLEW_FILE_DELETED : 0;

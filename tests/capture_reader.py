@@ -165,15 +165,19 @@ def stored_residuals(column, data, present):
     return places, iter(planes(data[len(present) :], sum(1 for place in places if place == 0)))
 
 
-def decode_numbers(column, number, residuals, present, decoded, chunk):
+def decode_numbers(column, number, residuals, present, decoded, chunk, unit):
     """`decoded`: columns of this kind by place, and of kind 0 by 0x80 + place; each has a value for every row."""
+    if unit and (column.coding in (RECENT, STREAM) or column.type == 5 or unit >= BITS[column.type]):
+        raise Malformed("a unit that the column cannot have")
     other = None if column.reference in (NONE, number) else decoded[column.reference]
     if column.coding == RECENT:
         return decode_recent(column, *residuals, present, other)
     second = None if column.second == NONE else decoded[column.second]
-    third = None if column.third == NONE else decoded[column.third]
+    third = None if column.third == NONE else [value >> unit for value in decoded[column.third]]
+    if other is not None and column.coding not in (KEYED, NEXT):
+        other = [value >> unit for value in other]
     values, last, by_key, by_second = [], 0, {}, {}
-    previous, offset = chunk.first_time if column.coding == TIME else 0, 0
+    previous, offset = chunk.first_time >> unit if column.coding == TIME else 0, 0
     for residual, row in zip(residuals[0], present):
         if column.coding == PLAIN:
             value = unfold(residual) if column.type == 5 else residual
@@ -202,7 +206,7 @@ def decode_numbers(column, number, residuals, present, decoded, chunk):
             value = prediction + unfold(residual)
         elif column.coding == NEAR:
             alternative = by_second.get(second[row], 0) if second is not None else 0
-            if third is not None:
+            if second is None and third is not None:
                 alternative = third[row - 1] if row else 0
             value = other[row] + unfold(retreat(residual, fold(column, alternative - other[row])))
         elif column.coding == OFFSET:
@@ -210,7 +214,9 @@ def decode_numbers(column, number, residuals, present, decoded, chunk):
             offset = value - other[row]
         value = column.wrap(value)
         previous = last = value
-        values.append(value)
+        values.append(value << unit)
+        if column.coding == NEAR and third is not None:
+            value = third[row]
         if column.coding == NEXT:
             last = value = value + third[row]
         if column.coding in (KEYED, NEXT):
@@ -276,6 +282,8 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
             decoded[number] = decode_latest(at, other_at, other.get(column.reference, ()))
             continue
         if column.coding in (TRIMMED, TAIL):
+            if stream and length > 1:
+                raise Malformed("texts have no unit")
             values = decode_bytes(column, number, data, present, decoded, stream)
         else:
             if not stream:
@@ -284,7 +292,8 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
                 residuals = stream.residuals(column, number, present, decoded)
             else:
                 residuals = [0] * len(present), iter(())
-            values = decode_numbers(column, number, residuals, present, decoded, chunk)
+            unit = length - 1 if stream and length else 0
+            values = decode_numbers(column, number, residuals, present, decoded, chunk, unit)
         full, maybe = [0] * rows, [None] * rows
         for row, value in zip(present, values):
             full[row], maybe[row] = tail_hash(value) if column.type == 6 else value, column.show(value)
@@ -391,8 +400,8 @@ def read_ledger(raw):
 
 class Capture:
     def __init__(self, data):
-        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 3:
-            raise Malformed("no capture of format 3")
+        if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 4:
+            raise Malformed("no capture of format 4")
         chunks, self.complete, self.damaged = find_chunks(data)
         self.schema, self.meta, self.clocks, self.ledger = None, {}, [], None
         streams, version = {}, -1

@@ -24,11 +24,11 @@
 #define CLEW_ANNOUNCE_TEXT     512
 
 /*
- * Reading the clock takes 20 to 40 ns: what is below 16 is noise, and would take up
- * half a byte of each time in a file. Times are whole steps of it, rounded down, but for
- * `expires` of a cause, by how much a timer may be late, and readings of all three clocks.
+ * Telling an event takes 200 ns and more, reading the clock 20 to 40: what is below 64 is noise,
+ * and would take up three quarters of a byte of each time in a file. Times are whole steps of it,
+ * rounded down, but for by how much a timer may be late, and readings of all three clocks.
  */
-#define CLEW_CLOCK_STEP	 16
+#define CLEW_CLOCK_STEP	 64
 #define CLEW_CLOCK(time) ((time) & ~(CLEW_CLOCK_STEP - 1ULL))
 
 /* Value of a call field where the task is in no system call. */
@@ -336,7 +336,7 @@ struct clew_file_record {
 	__u64 inode;
 	__u32 device;
 	__u32 mount_namespace; /* of the task that used it */
-	__u32 generation;
+	__u32 generation;      /* 24 bits of it, 0 none */
 	__u16 path_size;
 	__u16 reserved;
 };
@@ -439,7 +439,7 @@ struct clew_request {
 	__u64 request; /* address: its identity until it is done */
 	__u64 sector;
 	__u64 bio;	 /* the first of its bios, 0 none */
-	__u64 allocated; /* when it was made, 0 unknown */
+	__u64 allocated; /* when it was made, 0 unknown; PART: as `queued`, and so is `issued` */
 	__u32 bytes;
 	__u32 device;
 	__u32 operation; /* as in the kernel */
@@ -450,7 +450,7 @@ struct clew_request {
 	__u32 bio_count; /* ISSUE: how many bios are in it */
 	/* WHOLE and PART only */
 	__u64 queued;
-	__u64 issued; /* WHOLE only */
+	__u64 issued;
 	__u64 inode;  /* of the file that the direct I/O is on */
 	__u64 offset; /* in that file, bytes; CLEW_NO_OFFSET unknown */
 	__u32 file_device;

@@ -62,18 +62,18 @@ def cannot_run(path):
 
 
 def in_steps(path):
-    """The clock is read in steps of 16 ns, by the programs as by clew itself."""
+    """The clock is read in steps of 64 ns, by the programs as by clew itself."""
     if GUEST:
         # The independent reader is not there.
         records = answer("waits", path)["waits"]
-        between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 16]
-        ok(records and not between, "times are in steps of 16 ns", between[:3])
+        between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 64]
+        ok(records and not between, "times are in steps of 64 ns", between[:3])
         return
     reader = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "capture_reader.py")
     done = run(sys.executable, reader, path)
     records = [json.loads(line) for line in done.stdout.splitlines()][:-1]
-    between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 16]
-    ok(records and not between, "times are in steps of 16 ns", between[:3] or done.stderr)
+    between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 64]
+    ok(records and not between, "times are in steps of 64 ns", between[:3] or done.stderr)
 
 
 def ended_by_signals():

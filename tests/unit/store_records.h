@@ -23,6 +23,7 @@
 
 struct random {
 	uint64_t state;
+	unsigned unit; /* many values are multiples of 1 << unit */
 };
 
 static inline uint64_t random_next(struct random *random)
@@ -40,11 +41,16 @@ static inline uint64_t random_below(struct random *random, uint64_t limit)
 }
 
 /* Small mostly, now and then anything. */
+static inline uint64_t in_units(const struct random *random, uint64_t value)
+{
+	return value >> random->unit << random->unit;
+}
+
 static inline uint64_t random_value(struct random *random)
 {
 	uint64_t value = random_next(random);
 
-	return value >> (random_next(random) % 64);
+	return in_units(random, value >> (random_next(random) % 64));
 }
 
 union any_record {
@@ -119,7 +125,8 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	record->next = *last = random_below(random, 400) ? random_below(random, 300) : (uint32_t)random_next(random);
 	record->prev_state = random_value(random);
 	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
-		record->wake_time = random_below(random, 20) ? record->header.time - random_below(random, 100000) : random_value(random);
+		record->wake_time = random_below(random, 20) ? in_units(random, record->header.time - random_below(random, 100000))
+							     : random_value(random);
 		record->wake_object = random_value(random);
 		record->waker = random_below(random, 400);
 		record->wake_device = random_value(random);
@@ -234,7 +241,8 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		}
 		return sizeof(any->request);
 	case CLEW_KIND_LOCK:
-		any->lock.begin = random_value(random);
+		/* In units none is beside its time, which may be in none. */
+		any->lock.begin = random->unit ? in_units(random, any->header.time) : random_value(random);
 		any->lock.lock = random_value(random);
 		any->lock.task = random_value(random);
 		any->lock.owner = random_value(random);

@@ -20,7 +20,7 @@ struct sent {
 
 static struct sent *make_records(uint64_t seed, size_t count)
 {
-	struct random random = {seed};
+	struct random random = {seed, seed % 4 ? 0 : 6};
 	struct sent *sent = calloc(count, sizeof(*sent));
 	uint32_t last[CPUS + 1] = {0};
 	uint64_t time = 1000000000;
@@ -150,6 +150,13 @@ static void test_round_trip_small(void **state)
 	(void)state;
 	for (uint64_t seed = 10; seed < 40; seed++)
 		round_trip(seed, seed - 9, seed & 1, seed % 3);
+}
+
+static void test_round_trip_units(void **state)
+{
+	(void)state;
+	round_trip(44, 1000, false, 0);
+	round_trip(48, 700, false, 50);
 }
 
 static void test_says_of_itself(void **state)
@@ -296,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip_flushed),
 		cmocka_unit_test(test_round_trip_sync),
 		cmocka_unit_test(test_round_trip_small),
+		cmocka_unit_test(test_round_trip_units),
 		cmocka_unit_test(test_says_of_itself),
 		cmocka_unit_test(test_refuses_what_is_no_record),
 		cmocka_unit_test(test_schema_covers_records),

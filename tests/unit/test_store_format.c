@@ -328,11 +328,11 @@ static void expect_agreement(const char *path)
 	free(theirs);
 }
 
-/* `step`: the longest time between two records, ns. Slow streams are packed. */
-static void agree(unsigned records, uint64_t step)
+/* `step`: the longest time between two records, ns. Slow streams are packed. `unit`: see struct random. */
+static void agree(unsigned records, uint64_t step, unsigned unit)
 {
 	struct clew_ledger_row row = {.cpu = 1, .kind = 1, .seen = 9};
-	struct random random = {77};
+	struct random random = {77, unit};
 	struct clew_writer *writer;
 	uint32_t last[3] = {0};
 	uint64_t time = 1000000;
@@ -351,7 +351,7 @@ static void agree(unsigned records, uint64_t step)
 		unsigned stream = random_below(&random, 3);
 
 		time += 1 + random_below(&random, step);
-		size = random_record(&random, random_kind(&random), time, stream, &last[stream], &any);
+		size = random_record(&random, random_kind(&random), in_units(&random, time), stream, &last[stream], &any);
 		assert_int_equal(clew_writer_put(writer, stream == 2 ? CLEW_STREAM_USER : stream, &any, size), 0);
 		if (i % 1000 == 999 || i + 1 == records) {
 			assert_int_equal(clew_writer_flush(writer, 0, 1, 0), 0);
@@ -373,13 +373,20 @@ static void agree(unsigned records, uint64_t step)
 static void test_agrees_with_independent_reader(void **state)
 {
 	(void)state;
-	agree(6000, 100000);
+	agree(6000, 100000, 0);
 }
 
 static void test_agrees_on_packed_chunks(void **state)
 {
 	(void)state;
-	agree(500, 10000000);
+	agree(500, 10000000, 0);
+}
+
+static void test_agrees_on_units(void **state)
+{
+	(void)state;
+	agree(500, 10000000, 6);
+	agree(300, 10000000, 13);
 }
 
 /* ---- a later clew's file, made by hand ---- */
@@ -563,7 +570,7 @@ static struct store_schema *own_schema(void)
 /* A packed chunk with a wrong byte and a right checksum is refused, or read as something else. */
 static void test_broken_streams(void **state)
 {
-	struct random random = {5};
+	struct random random = {.state = 5};
 	struct store_schema *schema = own_schema();
 	struct store_rows rows = {0};
 	struct store_encoder *encoder;
@@ -688,6 +695,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_agrees_with_independent_reader),
 		cmocka_unit_test(test_agrees_on_packed_chunks),
+		cmocka_unit_test(test_agrees_on_units),
 		cmocka_unit_test(test_broken_streams),
 		cmocka_unit_test(test_reads_a_later_file),
 		cmocka_unit_test(test_refuses_broken_schemas),

@@ -229,6 +229,34 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size)
 	return hash;
 }
 
+bool store_has_unit(const struct store_column *column)
+{
+	return column->type != STORE_I32 && column->type != STORE_BYTES && column->coding != STORE_RECENT && column->coding != STORE_STREAM;
+}
+
+void store_find_unit(const struct store_work *work, struct store_job *job)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < job->count; i++)
+		all |= work->values[i];
+	job->unit = all && store_has_unit(job->column) ? __builtin_ctzll(all) : 0;
+}
+
+void store_to_units(struct store_work *work, const struct store_job *job)
+{
+	for (size_t i = 0; job->unit && i < job->count; i++)
+		work->values[i] >>= job->unit;
+}
+
+void store_from_units(struct store_work *work, const struct store_job *job)
+{
+	uint64_t mask = mask_of(job->column->type);
+
+	for (size_t i = 0; job->unit && i < job->count; i++)
+		work->values[i] = work->values[i] << job->unit & mask;
+}
+
 static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
 {
 	return store_column_of(work, job->column->reference);
@@ -326,6 +354,7 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	const uint64_t *third = job->column->coding == STORE_NEXT ? NULL : given;
 	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, *last_second, previous = 0;
 	uint64_t mask = UINT64_MAX >> shift;
+	unsigned unit = job->unit;
 	uint8_t *used = (uint8_t *)work->hash, *used_second;
 	bool two = job->column->second != STORE_NONE;
 	struct store_slots *slots, *second = NULL;
@@ -341,13 +370,13 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	last_second = last + slots->count;
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t row = job->present[i], slot = slots->slots[row], slot_second = second->slots[row];
-		uint64_t prediction = third ? third[row] : previous, other;
+		uint64_t prediction = third ? third[row] >> unit : previous, other;
 
 		if (used[slot])
 			prediction = last[slot];
 		else if (used_second[slot_second])
 			prediction = last_second[slot_second];
-		other = third ? fold(third[row] - prediction, shift) : 0;
+		other = third ? fold((third[row] >> unit) - prediction, shift) : 0;
 		if (forward)
 			residuals[i] = advance(fold(values[i] - prediction, shift), other);
 		else
@@ -355,7 +384,7 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 		used[slot] = used_second[slot_second] = 1;
 		previous = values[i];
 		if (job->column->coding == STORE_NEXT)
-			previous += given[row];
+			previous += given[row] >> unit;
 		last[slot] = last_second[slot_second] = previous;
 	}
 	return 0;
@@ -368,6 +397,7 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 	const uint64_t *reference = reference_of(work, job);
 	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
 	struct store_slots *slots = NULL;
+	unsigned unit = job->unit;
 	int r;
 
 	if (job->column->second != STORE_NONE) {
@@ -379,15 +409,15 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t row = job->present[i];
 		uint64_t *last = slots ? &work->last[slots->slots[row]] : NULL;
-		uint64_t guess = third ? (row ? third[row - 1] : 0) : last ? *last : 0;
-		uint64_t other = fold(guess - reference[row], shift);
+		uint64_t guess = last ? *last : third && row ? third[row - 1] >> unit : 0;
+		uint64_t near = reference[row] >> unit, other = fold(guess - near, shift);
 
 		if (forward)
-			residuals[i] = advance(fold(values[i] - reference[row], shift), other);
+			residuals[i] = advance(fold(values[i] - near, shift), other);
 		else
-			values[i] = (reference[row] + unfold(retreat(residuals[i], other))) & mask;
+			values[i] = (near + unfold(retreat(residuals[i], other))) & mask;
 		if (last)
-			*last = values[i];
+			*last = third ? third[row] >> unit : values[i];
 	}
 	return 0;
 }
@@ -446,7 +476,7 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 {
 	const struct store_column *column = job->column;
 	uint64_t *values = work->values, *residuals = work->residuals, previous = 0;
-	unsigned shift = 64 - 8 * store_type_size(column->type);
+	unsigned shift = 64 - 8 * store_type_size(column->type), unit = job->unit;
 	const uint32_t *present = job->present;
 	const uint64_t *reference;
 
@@ -462,7 +492,7 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
 			if (column->reference != job->number)
-				previous = present[i] ? reference[present[i] - 1] : 0;
+				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
 			residuals[i] = fold(values[i] - previous, shift);
 			previous = values[i];
 		}
@@ -470,22 +500,22 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 	case STORE_SAME:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
-			residuals[i] = fold(values[i] - reference[present[i]], shift);
+			residuals[i] = fold(values[i] - (reference[present[i]] >> unit), shift);
 		return 0;
 	case STORE_OFFSET:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
-			residuals[i] = fold(values[i] - reference[present[i]] - previous, shift);
-			previous = values[i] - reference[present[i]];
+			residuals[i] = fold(values[i] - (reference[present[i]] >> unit) - previous, shift);
+			previous = values[i] - (reference[present[i]] >> unit);
 		}
 		return 0;
 	case STORE_BEFORE:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
-			residuals[i] = (reference[present[i]] - values[i]) & mask_of(column->type);
+			residuals[i] = ((reference[present[i]] >> unit) - values[i]) & mask_of(column->type);
 		return 0;
 	case STORE_TIME:
-		previous = job->first_time;
+		previous = job->first_time >> unit;
 		for (size_t i = 0; i < job->count; i++) {
 			residuals[i] = (values[i] - previous) & mask_of(column->type);
 			previous = values[i];
@@ -516,7 +546,7 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 {
 	const struct store_column *column = job->column;
 	uint64_t *values = work->values, *residuals = work->residuals, previous = 0, mask = mask_of(column->type);
-	unsigned shift = 64 - 8 * store_type_size(column->type);
+	unsigned shift = 64 - 8 * store_type_size(column->type), unit = job->unit;
 	const uint32_t *present = job->present;
 	const uint64_t *reference;
 
@@ -529,29 +559,29 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
 			if (column->reference != job->number)
-				previous = present[i] ? reference[present[i] - 1] : 0;
+				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
 			previous = values[i] = (previous + unfold(residuals[i])) & mask;
 		}
 		return 0;
 	case STORE_SAME:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
-			values[i] = (reference[present[i]] + unfold(residuals[i])) & mask;
+			values[i] = ((reference[present[i]] >> unit) + unfold(residuals[i])) & mask;
 		return 0;
 	case STORE_OFFSET:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
-			values[i] = (reference[present[i]] + previous + unfold(residuals[i])) & mask;
-			previous = values[i] - reference[present[i]];
+			values[i] = ((reference[present[i]] >> unit) + previous + unfold(residuals[i])) & mask;
+			previous = values[i] - (reference[present[i]] >> unit);
 		}
 		return 0;
 	case STORE_BEFORE:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
-			values[i] = (reference[present[i]] - residuals[i]) & mask;
+			values[i] = ((reference[present[i]] >> unit) - residuals[i]) & mask;
 		return 0;
 	case STORE_TIME:
-		previous = job->first_time;
+		previous = job->first_time >> unit;
 		for (size_t i = 0; i < job->count; i++)
 			previous = values[i] = (previous + residuals[i]) & mask;
 		return 0;

@@ -66,7 +66,8 @@ struct store_job {
 	unsigned number; /* its place in its kind */
 	size_t rows;	 /* of its kind */
 	const uint32_t *present;
-	size_t count; /* of present */
+	size_t count;  /* of present */
+	unsigned unit; /* packed: the column's values are multiples of 1 << unit, and numbers are counted in that; else 0 */
 	uint64_t first_time;
 	uint64_t stream;
 };
@@ -101,7 +102,17 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 int store_keep(struct store_work *work, const struct store_job *job);
 
 /*
- * work->values -> work->residuals and back. RECENT has one residual a row (the
+ * Packed: finds the largest unit that work->values have, and sets job->unit to it;
+ * then work->values to units, for store_residuals(), and back to what they are.
+ */
+/* Whether a packed column may be in units; `unit` is then in the directory, plus one. */
+bool store_has_unit(const struct store_column *column);
+void store_find_unit(const struct store_work *work, struct store_job *job);
+void store_to_units(struct store_work *work, const struct store_job *job);
+void store_from_units(struct store_work *work, const struct store_job *job);
+
+/*
+ * work->values -> work->residuals and back, both in units. RECENT has one residual a row (the
  * place, 0 a value not in the list) and the new values' own residuals after
  * them: *ret_extra tells how many, or what there have to be.
  */

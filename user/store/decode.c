@@ -190,7 +190,7 @@ static int next_column(struct place *place, const struct store_column *column, c
 	*ret_bytes = place->body;
 	*ret_size = size;
 	if (place->pack && in_stream(column))
-		return size <= 1 ? 0 : -EBADMSG;
+		return size <= (store_has_unit(column) ? 8 * store_type_size(column->type) : 1) ? 0 : -EBADMSG;
 	if (size > (size_t)(place->end - place->body))
 		return -EBADMSG;
 	place->body += size;
@@ -208,7 +208,7 @@ static int get_planes(uint64_t *residuals, size_t count, const uint8_t *bytes, s
 }
 
 /* `pack`: where the numbers are if not in the bytes, or NULL. */
-static int get_numbers(struct store_work *work, const struct store_job *job, const uint8_t *bytes, size_t size, struct store_pack *pack)
+static int get_numbers(struct store_work *work, struct store_job *job, const uint8_t *bytes, size_t size, struct store_pack *pack)
 {
 	size_t extra = 0;
 	int r;
@@ -219,6 +219,7 @@ static int get_numbers(struct store_work *work, const struct store_job *job, con
 		return store_keep(work, job);
 	}
 	if (pack && size) {
+		job->unit = size - 1;
 		r = store_unpack_residuals(work, job, pack, &extra);
 	} else if (pack) {
 		memset(work->residuals, 0, job->count * sizeof(*work->residuals));
@@ -236,6 +237,8 @@ static int get_numbers(struct store_work *work, const struct store_job *job, con
 	}
 	if (r == 0)
 		r = store_values(work, job, extra);
+	if (r == 0)
+		store_from_units(work, job);
 	return r < 0 ? r : store_keep(work, job);
 }
 

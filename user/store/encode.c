@@ -263,11 +263,21 @@ static void gather_pulled(uint64_t *values, const uint8_t *from, const uint32_t 
 	}
 }
 
-static int put_numbers(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
+static int residuals_in_units(struct store_work *work, const struct store_job *job, size_t *ret_extra, unsigned *ret_width)
+{
+	int r;
+
+	store_to_units(work, job);
+	r = store_residuals(work, job, ret_extra);
+	*ret_width = store_planes_width(work->residuals, job->count);
+	return r;
+}
+
+static int put_numbers(struct store_encoder *encoder, struct store_job *job, const uint32_t *at)
 {
 	struct store_work *work = &encoder->work;
 	const struct store_column *column = job->column;
-	unsigned width;
+	unsigned width = 0;
 	size_t extra, before;
 	int r;
 
@@ -276,15 +286,22 @@ static int put_numbers(struct store_encoder *encoder, const struct store_job *jo
 	else
 		gather(work->values, encoder->records + column->offset, at, job->present, job->count, column->member_size);
 	r = store_keep(work, job);
+	if (r == 0 && encoder->dense)
+		store_find_unit(work, job);
 	if (r == 0)
-		r = store_residuals(work, job, &extra);
+		r = residuals_in_units(work, job, &extra, &width);
+	/* A column of zeros has no unit. */
+	if (r == 0 && !width && job->unit) {
+		store_from_units(work, job);
+		job->unit = 0;
+		r = residuals_in_units(work, job, &extra, &width);
+	}
 	if (r < 0)
 		return r;
-	width = store_planes_width(work->residuals, job->count);
 	if (column->coding == STORE_RECENT && job->count)
 		width = 1;
 	if (encoder->dense) {
-		put_length(encoder, width > 0);
+		put_length(encoder, width ? 1 + job->unit : 0);
 		return width ? store_pack_residuals(work, job, encoder->pack) : 0;
 	}
 	before = encoder->body_size;

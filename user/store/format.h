@@ -17,7 +17,7 @@
 	"\x89"                                                                                                                             \
 	"CLEW\r\n\x1a"
 #define STORE_MAGIC_SIZE    8
-#define STORE_VERSION_MAJOR 3
+#define STORE_VERSION_MAJOR 4
 #define STORE_VERSION_MINOR 0
 #define STORE_CHUNK_MAGIC   0x6b6863c1u /* bytes c1 63 68 6b: "?chk" */
 #define STORE_END_MAGIC	    "CLEWEND\n"

@@ -116,7 +116,8 @@ static const struct table_column common_columns[] = {
  */
 #define CAUSE_COLUMNS(base, key, when, mask)                                                                                               \
 	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask), CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),              \
-		CAUSE_AT(time, base, STORE_KEYED, key, "cause_object", mask), CAUSE_AT(expires, base, STORE_NEAR, when, NULL, mask),       \
+		CAUSE_AT(time, base, STORE_KEYED, key, "cause_object", mask),                                                              \
+		{AT_CODED("cause_expires", struct clew_cause, expires, base, STORE_NEAR, when, mask), .context = "cause_object"},          \
 		CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
 
 /* clang-format off */
@@ -227,7 +228,7 @@ static const struct table_column file_columns[] = {
 	AT("inode", struct clew_file_record, inode, 0, STORE_PREVIOUS, "inode", 0),
 	AT("device", struct clew_file_record, device, 0, STORE_PREVIOUS, "device", 0),
 	AT("mount_namespace", struct clew_file_record, mount_namespace, 0, STORE_PREVIOUS, "mount_namespace", 0),
-	AT("generation", struct clew_file_record, generation, 0, STORE_PLAIN, NULL, 0),
+	AT("generation", struct clew_file_record, generation, 0, STORE_KEYED, "inode", 0),
 	AT("path_size", struct clew_file_record, path_size, 0, STORE_PLAIN, NULL, 0),
 	TAIL("path", "path_size", sizeof(struct clew_file_record)),
 };
@@ -354,7 +355,7 @@ static const struct table_column extent_columns[] = {
 	EXTENT(inode, STORE_RECENT, "inode"),
 	EXTENT(device, STORE_KEYED, "inode"),
 	EXTENT(task, STORE_RECENT, "task"),
-	{AT_CODED("begin", struct clew_extent, begin, 0, STORE_NEAR, "time", 0), .third = "time"},
+	{AT_CODED("begin", struct clew_extent, begin, 0, STORE_NEAR, "time", 0), .second = "flags", .third = "time"},
 	STRETCH(struct clew_extent, offset, "inode", NULL),
 };
 
