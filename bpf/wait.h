@@ -274,12 +274,27 @@ static __always_inline bool is_numbered(__u8 kind)
 	return kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET;
 }
 
+#define NAME_AGE_BITS 23 /* of ns: for so long the directories above a file are taken to have the names that they had */
+
+/* Of a file with a name: its inode, whether it was deleted, its own name and directory; and the time, for those above. */
+static __always_inline __u64 what_is_named(struct file *file, __u64 time)
+{
+	struct inode *inode = READ(file, f_inode);
+	struct dentry *dentry = READ(file, f_path.dentry);
+	__u64 what = READ_NUMBER(file, f_inode) ^ (time >> NAME_AGE_BITS << 1) ^ (READ(inode, i_nlink) == 0);
+
+	what = (what * 0x9e3779b97f4a7c15ULL) ^ READ(inode, i_ino);
+	return (what * 0x9e3779b97f4a7c15ULL) ^ READ_NUMBER(dentry, d_parent) ^ READ(dentry, d_name.hash_len);
+}
+
 /*
  * What tells a file from the next one at its address, which after a close is mostly the next open. Of other anonymous
  * kinds than are left out below the object is that address.
  */
-static __always_inline __u64 what_is(struct file *file, __u8 kind)
+static __always_inline __u64 what_is(struct file *file, __u8 kind, __u64 time)
 {
+	if (kind == CLEW_OBJECT_FILE)
+		return what_is_named(file, time);
 	return is_numbered(kind) ? READ(file, f_inode, i_ino) : READ_NUMBER(file, f_op);
 }
 
@@ -292,7 +307,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	ret_found->kind = CLEW_OBJECT_NONE;
 	if (!file)
 		return;
-	if (state->file == (__u64)file && state->what == what_is(file, state->object_kind)) {
+	if (state->file == (__u64)file && state->what == what_is(file, state->object_kind, where->time)) {
 		ret_found->object = state->object;
 		ret_found->device = state->device;
 		ret_found->kind = state->object_kind & ~OBJECT_INET;
@@ -300,8 +315,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	}
 	describe_file((__u64)file, ret_found, where->cpu, where->time, number_of(task));
 	switch (ret_found->kind) {
-	case CLEW_OBJECT_FILE: /* may be renamed while it is open; a wait for the disk can afford to look again */
-	case CLEW_OBJECT_TTY:
+	case CLEW_OBJECT_TTY: /* may be renamed, too, and is waited for seldom */
 	case CLEW_OBJECT_DEVICE:
 	case CLEW_OBJECT_EVENTFD: /* nothing but what it points to tells one from another */
 	case CLEW_OBJECT_IO_URING:
@@ -310,7 +324,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		return;
 	}
 	state->file = (__u64)file;
-	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is(file, ret_found->kind);
+	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is(file, ret_found->kind, where->time);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;

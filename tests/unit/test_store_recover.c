@@ -262,7 +262,7 @@ static void test_truncated(void **state)
 /* One flipped bit costs its chunk at most, and is counted. */
 static void test_flipped(void **state)
 {
-	struct random random = {5};
+	struct random random = {.state = 5};
 	uint8_t *bytes;
 	char path[64];
 	size_t size;
