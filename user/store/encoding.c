@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Encoding in the background. A thread that has the right to raise its priority
- * again runs at the lowest one; without it all run as they were started. Whoever
- * wakes where it runs would still wait for the end of its slice, so that is short;
- * and who waits there already, for the tick that ends it. So it does not work for
- * longer than 0.1 ms without a rest.
+ * Encoding in the background. A thread that has the right to leave it again runs
+ * under the idle policy; without it all run as they were started. Whoever wakes in
+ * another group of tasks where it runs would still wait for the end of its slice, so
+ * that is short; and who waits there already, for the tick that ends it. So it does
+ * not work for longer than 0.1 ms without a rest.
  *
  * A dense job takes long, but the file mostly has its rows already: threads of their own
  * work at what is patient, and hurry only for room and at the end.
  *
- * A thread that lost its CPU at the lowest priority may not get one for a second, and
- * those that drain the rings take the lock too: so it holds that, and the writer's, at
- * the high one only.
+ * An idle thread that lost its CPU may not get one for a second, and those that drain
+ * the rings take the lock too: so it holds that, and the writer's, at the high priority
+ * only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -29,7 +29,6 @@
 #define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */
 #define WAIT_MAX    250000000u	/* ns that a job waits, before its thread hurries until it is done */
-#define LAZY_NICE   19
 #define HURRY_NICE  (-15)
 #define SLICE	    100000 /* ns; the shortest that a kernel takes */
 #define BUFFERS	    16
@@ -44,7 +43,7 @@ struct encoder_thread {
 	bool started;
 	bool patient;
 	pid_t tid;
-	bool may;		      /* change its priority; under the lock but for the thread itself */
+	bool may;		      /* change its policy; under the lock but for the thread itself */
 	atomic_bool hurries;	      /* changes under the lock */
 	struct store_job_rows *first; /* the one at work is no more in the list */
 	struct store_job_rows **end;
@@ -100,15 +99,38 @@ static void keep_buffer(struct store_encoding *encoding, uint8_t *bytes, size_t 
 	free(bytes);
 }
 
+/*
+ * Idle or in a hurry. Nobody who wakes waits for a thread of the idle policy, and it does not keep
+ * a CPU from being taken for an idle one. Kernels before 6.12 know no slice of a thread's own.
+ */
+static int set_policy(pid_t tid, bool hurry)
+{
+	/* struct sched_attr, whose header does not go together with the C library's. */
+	const struct {
+		uint32_t size, policy;
+		uint64_t flags;
+		int32_t nice;
+		uint32_t priority;
+		uint64_t slice, deadline, period;
+	} attributes = {
+		.size = sizeof(attributes),
+		.policy = hurry ? SCHED_OTHER : SCHED_IDLE,
+		.nice = hurry ? HURRY_NICE : 0,
+		.slice = SLICE,
+	};
+
+	return syscall(SYS_sched_setattr, tid, &attributes, 0) == 0 ? 0 : -errno;
+}
+
 /* With the lock held. */
 static void set_hurry(struct encoder_thread *thread, bool hurry)
 {
 	if (!thread->may || thread->hurries == hurry)
 		return;
 	atomic_store(&thread->hurries, hurry);
-	/* Back to the lowest the thread goes by itself, with no lock held. */
+	/* Idle it becomes by itself, with no lock held. */
 	if (hurry)
-		setpriority(PRIO_PROCESS, thread->tid, HURRY_NICE);
+		set_policy(thread->tid, true);
 }
 
 /* With the lock held: whether a job, the next one or that at work, or what others gave, cannot wait for idle CPUs any more. */
@@ -129,7 +151,7 @@ static struct encoder_thread *thread_of(struct store_encoding *encoding, unsigne
 static void raise_priority(const struct encoder_thread *self)
 {
 	if (self->may)
-		setpriority(PRIO_PROCESS, self->tid, HURRY_NICE);
+		set_policy(self->tid, true);
 }
 
 /* After it was left. Whoever asks for a hurry meanwhile says so first and raises it then: one of the two comes last. */
@@ -137,9 +159,9 @@ static void lower_priority(const struct encoder_thread *self)
 {
 	if (!self->may || atomic_load(&self->hurries))
 		return;
-	setpriority(PRIO_PROCESS, self->tid, LAZY_NICE);
+	set_policy(self->tid, false);
 	if (atomic_load(&self->hurries))
-		setpriority(PRIO_PROCESS, self->tid, HURRY_NICE);
+		set_policy(self->tid, true);
 }
 
 static void encode(struct encoder_thread *self, const struct store_job_rows *job)
@@ -154,21 +176,6 @@ static void encode(struct encoder_thread *self, const struct store_job_rows *job
 	if (r == 0)
 		chunk->provisional = job->provisional;
 	encoding->deliver(encoding->context, r == 0 ? chunk : NULL, r);
-}
-
-/* Kernels before 6.12 know no slice of a thread's own. */
-static void set_slice(void)
-{
-	/* struct sched_attr, whose header does not go together with the C library's. */
-	const struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t slice, deadline, period;
-	} attributes = {.size = sizeof(attributes), .nice = LAZY_NICE, .slice = SLICE};
-
-	syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 static void rest(void *context)
@@ -191,14 +198,11 @@ static void *encode_thread(void *context)
 
 	pthread_setname_np(pthread_self(), self->patient ? "clew-pack" : "clew-encode");
 	/* Lowering it is for ever where raising it is not allowed. */
-	may = setpriority(PRIO_PROCESS, tid, HURRY_NICE) == 0 && setpriority(PRIO_PROCESS, tid, LAZY_NICE) == 0;
+	may = set_policy(tid, true) == 0 && set_policy(tid, false) == 0;
 	if (may) {
-		set_slice();
 		store_encoder_rest(self->encoder, rest, self);
+		set_policy(tid, true);
 	}
-
-	if (may)
-		setpriority(PRIO_PROCESS, tid, HURRY_NICE);
 	pthread_mutex_lock(&encoding->lock);
 	self->tid = tid;
 	self->may = may;
