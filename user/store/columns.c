@@ -390,7 +390,10 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	return 0;
 }
 
-/* NEAR: close to the reference's value, unless it is what the key had last, or the third column in the row before (without either, 0). */
+/*
+ * NEAR: close to the reference's value, unless it is what the key had last, or the row before where there is no key, in the
+ * third column or, without one, in this. With neither it is 0.
+ */
 static int near(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
 	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;

@@ -101,13 +101,11 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 /* Keeps work->values by row for the columns that refer to this one, if any do. */
 int store_keep(struct store_work *work, const struct store_job *job);
 
-/*
- * Packed: finds the largest unit that work->values have, and sets job->unit to it;
- * then work->values to units, for store_residuals(), and back to what they are.
- */
-/* Whether a packed column may be in units; `unit` is then in the directory, plus one. */
+/* Whether a packed column may be in units; what the directory has for it is then the unit, plus one. */
 bool store_has_unit(const struct store_column *column);
+/* Sets job->unit to the largest that work->values have. */
 void store_find_unit(const struct store_work *work, struct store_job *job);
+/* work->values to units and back. */
 void store_to_units(struct store_work *work, const struct store_job *job);
 void store_from_units(struct store_work *work, const struct store_job *job);
 
