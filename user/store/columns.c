@@ -14,6 +14,16 @@ static inline uint64_t mask_of(unsigned type)
 	return UINT64_MAX >> (64 - 8 * store_type_size(type));
 }
 
+/* The bits that any of the numbers has. */
+static uint64_t bits_of(const uint64_t *numbers, size_t count)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all |= numbers[i];
+	return all;
+}
+
 /* A difference, wrapped to the type, as 0, -1, 1, -2, ... -> 0, 1, 2, 3, ... */
 static inline uint64_t fold(uint64_t difference, unsigned shift)
 {
@@ -236,11 +246,9 @@ bool store_has_unit(const struct store_column *column)
 
 void store_find_unit(const struct store_work *work, struct store_job *job)
 {
-	uint64_t all = 0;
+	uint64_t all = store_has_unit(job->column) ? bits_of(work->values, job->count) : 0;
 
-	for (size_t i = 0; i < job->count; i++)
-		all |= work->values[i];
-	job->unit = all && store_has_unit(job->column) ? __builtin_ctzll(all) : 0;
+	job->unit = all ? __builtin_ctzll(all) : 0;
 }
 
 void store_to_units(struct store_work *work, const struct store_job *job)
@@ -610,10 +618,8 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 
 unsigned store_planes_width(const uint64_t *residuals, size_t count)
 {
-	uint64_t all = 0;
+	uint64_t all = bits_of(residuals, count);
 
-	for (size_t i = 0; i < count; i++)
-		all |= residuals[i];
 	return all ? (64 - __builtin_clzll(all) + 7) / 8 : 0;
 }
 
