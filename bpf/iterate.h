@@ -14,6 +14,7 @@
 
 /* One task at a time is looked at, and little is left of the stack. */
 static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
+static struct clew_switch_slot iterated_state;
 
 static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
 					     struct clew_task_state *state)
@@ -51,33 +52,34 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
 					  struct clew_task_state *state)
 {
-	struct clew_switch_slot record = {};
-	struct clew_wait *wait = &record.wait;
+	struct clew_switch_slot *record = &iterated_state;
+	struct clew_wait *wait = &record->wait;
 	struct found found = {};
 	__u32 bits = task->__state;
 	struct call call;
 	__u8 class;
 
-	record.change.header.time = where->time;
-	record.change.header.cpu = CLEW_NO_CALL;
-	record.change.header.kind = CLEW_KIND_STATE;
-	record.change.prev = record.change.next = state->serial;
-	record.change.prev_state = bits;
+	__builtin_memset(record, 0, sizeof(*record));
+	record->change.header.time = where->time;
+	record->change.header.cpu = CLEW_NO_CALL;
+	record->change.header.kind = CLEW_KIND_STATE;
+	record->change.prev = record->change.next = state->serial;
+	record->change.prev_state = bits;
 	if (!bits) {
 		/* It did not sleep when the gate opened, or its stamp would be here. */
 		if (!state->wake.time)
 			state->slept = 0;
-		record.change.header.flags = CLEW_STATE_RUNNABLE;
-		bpf_seq_write(meta->seq, &record, sizeof(record));
+		record->change.header.flags = CLEW_STATE_RUNNABLE;
+		bpf_seq_write(meta->seq, record, sizeof(*record));
 		return;
 	}
 	if (bits & TASK_DEAD) {
 		state->slept = 0;
-		record.change.header.flags = CLEW_STATE_DEAD;
-		bpf_seq_write(meta->seq, &record, sizeof(record));
+		record->change.header.flags = CLEW_STATE_DEAD;
+		bpf_seq_write(meta->seq, record, sizeof(*record));
 		return;
 	}
-	record.change.header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+	record->change.header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
 		wait->call = CLEW_NO_CALL;
 		wait->descriptor = -1;
@@ -132,7 +134,7 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			state->class = class;
 		}
 	}
-	bpf_seq_write(meta->seq, &record, sizeof(record));
+	bpf_seq_write(meta->seq, record, sizeof(*record));
 }
 
 static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where, struct clew_task_state *state)
@@ -165,7 +167,9 @@ int clew_iterate(struct bpf_iter__task *ctx)
 
 	if (!task || !here(&where))
 		return 0;
-	state = bpf_task_storage_get(&clew_tasks, task, 0, pass == CLEW_PASS_IDENTIFY ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	state = task_state(task);
+	if (!state && pass == CLEW_PASS_IDENTIFY)
+		state = task_state_make(task);
 	if (!state)
 		return 0;
 	if (pass == CLEW_PASS_IDENTIFY)

@@ -238,6 +238,7 @@ struct sigpending {
 };
 
 struct signal_struct {
+	atomic_t live;
 	struct sigpending shared_pending;
 };
 

@@ -212,7 +212,7 @@ static __always_inline bool in_user_fault(struct task_struct *task)
 static __always_inline bool said_in_fault(struct task_struct *task, struct buffer_head *buffer)
 {
 	struct clew_task_state *state = task_state(task);
-	__u64 faults = task->min_flt + task->maj_flt;
+	__u64 faults = faults_over(task);
 
 	if (!state)
 		return false;

@@ -189,6 +189,14 @@ static __always_inline void fault_leave(struct clew_cpu_state *cpu_state, struct
 	cpu_state->fault_task = 0;
 }
 
+/* Of a process that outlives its first thread new threads still ask for that one's serial. */
+static __always_inline void task_over(struct clew_switch *change, struct task_struct *task)
+{
+	change->header.flags = CLEW_SWITCH_DEAD;
+	if (task->pid != task->tgid || !READ(task, signal, live.counter))
+		task_state_drop(task);
+}
+
 __noinline int tell_again(__u32 cpu, __u64 time);
 
 SEC("tp_btf/sched_switch")
@@ -257,7 +265,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	if (preempt)
 		change->header.flags = CLEW_SWITCH_PREEMPT;
 	else if (unlikely(prev_state & TASK_DEAD))
-		change->header.flags = CLEW_SWITCH_DEAD;
+		task_over(change, prev);
 	else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
 	/* It was cleared when the task came on: one that does not sleep need not be looked up. */
@@ -300,6 +308,7 @@ int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs
 		return 0;
 	state->fault_frame = (__u64)regs;
 	state->fault_ip = READ(regs, ip);
+	state->fault_number = faults_over(task);
 	return 0;
 }
 

@@ -7,7 +7,7 @@
  * that are written in place (a ring buffer's reserve and submit would cost more
  * than the rest of the program), everything else to a BPF ring buffer a CPU.
  *
- * Invariants: task storage is created at fork and by the iterator only; on the
+ * Invariants: a task's state is made at fork and by the iterator only; on the
  * hot path it is merely looked up. Counters of SWITCH and WAKE are only touched
  * with interrupts off, so plain increments do; all others are atomic.
  */
@@ -27,6 +27,7 @@
 const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
 const volatile __u32 switch_slots;
+const volatile __u32 task_slot_bits = CLEW_TASK_SLOT_BITS; /* there are 2^task_slot_bits task slots */
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
 const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
@@ -61,6 +62,18 @@ __u32 last_serial;
  */
 volatile __u64 notify_resume_mask;
 __u64 sleeping_flags = ~0ULL;
+
+/*
+ * Where most tasks have their state: in the slot that the task's address is hashed to. Task storage costs two more lines of
+ * cache at each look, and at a fork more than all the rest; who finds its slot taken has its state there all the same.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* lets values begin at a cache line */
+	__uint(max_entries, 1 << CLEW_TASK_SLOT_BITS);
+	__type(key, __u32);
+	__type(value, struct clew_task_slot);
+} clew_task_slots SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -132,9 +145,65 @@ static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 	return bpf_map_lookup_elem(&clew_cpus, &cpu);
 }
 
+/* What tells a task from all others there are: its address, but for the low byte. */
+static __always_inline __u64 task_key(struct task_struct *task)
+{
+	/* The verifier lets nobody calculate with a pointer, nor with what was one, but of which a byte was written. */
+	volatile union {
+		struct task_struct *task;
+		__u64 number;
+		__u8 low;
+	} key = {.task = task};
+
+	key.low = 0;
+	return key.number;
+}
+
+static __always_inline struct clew_task_slot *task_slot(__u64 key)
+{
+	__u32 index = (key * 0x9e3779b97f4a7c15ULL) >> (64 - task_slot_bits);
+
+	return bpf_map_lookup_elem(&clew_task_slots, &index);
+}
+
 static __always_inline struct clew_task_state *task_state(struct task_struct *task)
 {
+	__u64 key = task_key(task);
+	struct clew_task_slot *slot = task_slot(key);
+
+	if (slot && likely(slot->task == key))
+		return &slot->state;
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
+}
+
+/* Makes the state of a task that has none, all zero; NULL: no memory. A slot that has its address still was another's, dead by now. */
+static __always_inline struct clew_task_state *task_state_make(struct task_struct *task)
+{
+	__u64 key = task_key(task);
+	struct clew_task_slot *slot = task_slot(key);
+
+	if (!slot || (slot->task != key && __sync_val_compare_and_swap(&slot->task, 0, CLEW_TASK_SLOT_TAKEN)))
+		return bpf_task_storage_get(&clew_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	__builtin_memset(&slot->state, 0, sizeof(slot->state));
+	barrier();
+	slot->task = key;
+	return &slot->state;
+}
+
+/* It has left its last CPU for good: the slot is free for another. */
+static __always_inline void task_state_drop(struct task_struct *task)
+{
+	__u64 key = task_key(task);
+	struct clew_task_slot *slot = task_slot(key);
+
+	if (slot && slot->task == key)
+		slot->task = 0;
+}
+
+/* How many of a task's page faults are over. */
+static __always_inline __u64 faults_over(struct task_struct *task)
+{
+	return task->min_flt + task->maj_flt;
 }
 
 /* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for its cause. */

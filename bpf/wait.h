@@ -643,9 +643,10 @@ __noinline __u64 find_waiting(long size)
 /*
  * Whether the wait is inside a page fault that the kernel took on this task's
  * stack while in a call. A stack is walked only if a fault was taken that may go
- * on still: we are below its registers, and the first of them is intact.
+ * on still: none is over since, as the last thing that a fault does is to be
+ * counted; we are below its registers, and the first of them is intact.
  */
-static __always_inline bool in_kernel_fault(void *context, struct clew_task_state *state)
+static __always_inline bool in_kernel_fault(void *context, struct task_struct *task, struct clew_task_state *state)
 {
 	struct pt_regs *regs = (void *)state->fault_frame;
 	__u32 zero = 0;
@@ -654,7 +655,8 @@ static __always_inline bool in_kernel_fault(void *context, struct clew_task_stat
 	if (likely(!regs))
 		return false;
 	state->fault_frame = 0;
-	if ((__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || READ(regs, ip) != state->fault_ip)
+	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context ||
+	    READ(regs, ip) != state->fault_ip)
 		return false;
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !fault_entry)
@@ -797,7 +799,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		return;
 	}
 	describe_call(task, task_state_bits, &call, wait);
-	if (in_kernel_fault(context, state))
+	if (in_kernel_fault(context, task, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
 	if (state->call_after == call_after(wait) && state->call_after && state->first_argument == call.argument[0] &&
 	    state->second_argument == call.argument[1] && task->rseq && (task->thread_info.flags & notify_resume_mask))

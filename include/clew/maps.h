@@ -50,8 +50,8 @@ struct clew_open_call {
 };
 
 /*
- * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. In task storage 8 bytes of
- * the kernel's come before this in its line: what each switch and wake touches is in that one, what waits for
+ * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. 8 bytes come before this in
+ * its line, of the slot or of the kernel's task storage: what each switch and wake touches is in that one, what waits for
  * descriptors and futexes touch besides in the next.
  */
 struct clew_task_state {
@@ -94,7 +94,15 @@ struct clew_task_state {
 	__u64 stored_at;     /* the last address that it faulted to store to, as of when it last left a CPU */
 	__u64 stored_buffer; /* address of the last buffer that a store of its dirtied, by the file system's word */
 	__u64 stored_faults; /* and how many faults were over then */
+	__u64 fault_number;  /* how many were over when that of fault_frame was taken */
 };
+
+#define CLEW_TASK_SLOT_BITS  12 /* 2^12 slots at least */
+#define CLEW_TASK_SLOT_TAKEN 1	/* no task's, but not free either: its state is being made */
+struct clew_task_slot {
+	__u64 task; /* what task_key() gives of the task whose state it is, 0 free */
+	struct clew_task_state state;
+} __attribute__((aligned(64)));
 
 struct clew_count_row {
 	__u64 seen;
@@ -275,6 +283,7 @@ CLEW_ASSERT_SIZE(struct clew_site, 104);
 CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
+CLEW_ASSERT_LAYOUT(struct clew_task_slot, state, 8);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1792);
 CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1856);
 CLEW_ASSERT_SIZE(struct clew_whole, 104);

@@ -61,6 +61,13 @@ def cannot_run(path):
     ok(limited.returncode == 3 and "no file may become larger: raise that limit" in limited.stderr, "a limit of files' sizes is named", f"{limited.returncode}: {limited.stderr}")
 
 
+def independently(path):
+    """A capture's records as another program reads them."""
+    reader = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "capture_reader.py")
+    done = run(sys.executable, reader, path)
+    return [json.loads(line) for line in done.stdout.splitlines()][:-1]
+
+
 def in_steps(path):
     """The clock is read in steps of 64 ns, by the programs as by clew itself."""
     if GUEST:
@@ -69,11 +76,9 @@ def in_steps(path):
         between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 64]
         ok(records and not between, "times are in steps of 64 ns", between[:3])
         return
-    reader = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "capture_reader.py")
-    done = run(sys.executable, reader, path)
-    records = [json.loads(line) for line in done.stdout.splitlines()][:-1]
+    records = independently(path)
     between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 64]
-    ok(records and not between, "times are in steps of 64 ns", between[:3] or done.stderr)
+    ok(records and not between, "times are in steps of 64 ns", between[:3] or "no records")
 
 
 def ended_by_signals():
@@ -559,6 +564,30 @@ def in_a_pid_namespace():
     ok(waits, "in a PID namespace: a command's waits are there", "no wait for a child")
 
 
+# Its first thread ends; another makes a third after that, which says its tid.
+OUTLIVES = """
+import ctypes, os, threading, time
+def last():
+    print(os.getpid(), threading.get_native_id(), flush=True)
+    os._exit(0)
+def second():
+    while open(f"/proc/{os.getpid()}/stat").read().rsplit(")", 1)[1].split()[0] != "Z":
+        time.sleep(0.01)
+    threading.Thread(target=last).start()
+    time.sleep(60)
+threading.Thread(target=second).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def outlives_its_first_thread():
+    path = scratch("outlives.clew")
+    done = clew("record", "-o", path, "--", sys.executable, "-c", OUTLIVES)
+    pid, tid = map(int, done.stdout.split())
+    tasks = {task["tid"]: task for task in independently(path) if task["kind"] == "task"}
+    ok(tasks[tid]["process"] == tasks[pid]["task"], "a thread made after its process's first one ended is of that process", (tasks[tid], tasks[pid]))
+
+
 def main():
     random.seed(1)
     command_mode()
@@ -577,6 +606,7 @@ def main():
         signals_and_command()
         few_descriptors()
         full_disk()
+        outlives_its_first_thread()
         # Nor here.
         born_in_a_loss()
     finish()

@@ -45,6 +45,7 @@ LOUD = [
     *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4", "disk,send-ext4",
 ]
 RUNS_PER_RECORDING = 5
+RECORD = ["record"]
 # By which factor amounts may be off in a guest where a workload measures them by a thread's own clock, which leaves interrupts out.
 LOOSE = {"spinners": 2.5, "quota": 1.3, "deadline": 1.3, "chain": 1.3, "twospan": 1.3}
 
@@ -70,7 +71,7 @@ def record(names, seeds, directory, place, alone):
             file.write("wait\n")
             file.write("\n".join(command(n, seed, directory, place) for n in names if n in loud) + "\n")
     path = os.path.join(directory, "trace.clew")
-    done = clew("record", "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 5)
+    done = clew(*RECORD, "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 5)
     if done.returncode != 0:
         raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
     note(done.stderr.strip())
@@ -287,12 +288,15 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alone", action="store_true", help="each by itself")
+    parser.add_argument("--few-task-slots", action="store_true", help="most tasks find no slot for their state")
     parser.add_argument("--record", metavar="DIR", help="record only")
     parser.add_argument("--compare", metavar="DIR", help="what --record left there")
     parser.add_argument("--again", metavar="DIR", action="append", default=[], help="with --compare: a further recording of those that disagreed")
     parser.add_argument("--wrong", metavar="FILE", help="with --compare: if some disagree that may be tried again, say only which, there")
     options = parser.parse_args()
     names = options.only.split("+") if options.only else QUIET + LOUD
+    if options.few_task_slots:
+        RECORD.append("--few-task-slots")
     seeds = list(range(options.seed, options.seed + options.runs))
     if options.record:
         take_down(options.record, names, seeds, options.alone)

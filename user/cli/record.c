@@ -40,6 +40,7 @@ struct record_values {
 	bool sync;
 	uint64_t ring_size;
 	uint64_t pause_drain;
+	bool few_task_slots;
 	bool verify;
 	bool no_page_cache;
 	const char *environment;
@@ -121,6 +122,8 @@ const struct clew_option clew_record_options[] = {
 	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
 	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long", clew_take_duration,
 	 offsetof(struct record_values, pause_drain)},
+	{0, "few-task-slots", NULL, "for tests: most tasks find no slot for their state", clew_take_flag,
+	 offsetof(struct record_values, few_task_slots)},
 	{0, "verify-counters", NULL, "for tests: count switches twice and compare", clew_take_flag, offsetof(struct record_values, verify)},
 	CLEW_OPTION_END,
 };
@@ -296,6 +299,7 @@ static int record(struct session *session, const struct record_values *values, c
 		.ring_size = values->ring_size,
 		.pause_drain = values->pause_drain,
 		.sync = values->sync,
+		.few_task_slots = values->few_task_slots,
 		.verify = values->verify,
 		.no_page_cache = values->no_page_cache,
 	};

@@ -31,10 +31,11 @@
 #include "programs.h"
 #include "topology.h"
 
-#define RING_SIZE_MAX	(8UL << 20)
-#define RING_SIZE_TOTAL (512UL << 20)
-#define CLOCK_PERIOD	10000000000ULL
-#define LRU_A_CPU	512
+#define RING_SIZE_MAX	    (8UL << 20)
+#define RING_SIZE_TOTAL	    (512UL << 20)
+#define CLOCK_PERIOD	    10000000000ULL
+#define LRU_A_CPU	    512
+#define TASK_SLOT_BITS_MOST 16
 
 static size_t default_ring_size(unsigned cpus)
 {
@@ -73,6 +74,22 @@ static void size_for_cpus(struct bpf_object *object, unsigned cpus)
 	bpf_object__for_each_map(map,
 				 object) if (bpf_map__type(map) == BPF_MAP_TYPE_LRU_HASH && bpf_map__max_entries(map) < cpus * LRU_A_CPU)
 		bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
+}
+
+/* Four slots for each thread that there is, so that one in eight finds its own taken; but not without end, as they are memory. */
+static uint32_t choose_task_slot_bits(void)
+{
+	uint32_t bits = CLEW_TASK_SLOT_BITS;
+	unsigned threads = 0;
+	FILE *file = fopen("/proc/loadavg", "re");
+
+	if (file && fscanf(file, "%*f %*f %*f %*u/%u", &threads) != 1)
+		threads = 0;
+	if (file)
+		fclose(file);
+	while (bits < TASK_SLOT_BITS_MOST && 1u << bits < 4 * threads)
+		bits++;
+	return bits;
 }
 
 /* `what` failed in the kernel. */
@@ -150,6 +167,8 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	clew_drain_sizes(recorder);
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
+	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
+	bpf_map__set_max_entries(bpf->maps.clew_task_slots, 1u << bpf->rodata->task_slot_bits);
 	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
 	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
 	size_for_cpus(bpf->obj, recorder->cpu_count);

@@ -45,7 +45,8 @@ struct clew_recorder_options {
 	uint64_t pause_drain;		  /* ns that draining waits after the start: to test loss */
 	bool no_page_cache;		  /* leave out what goes on in the page cache and the journals */
 	bool sync;
-	bool verify; /* count switches a second time, to check the ledger */
+	bool few_task_slots; /* most tasks find no slot, to test what then keeps their state */
+	bool verify;	     /* count switches a second time, to check the ledger */
 };
 
 int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message);
