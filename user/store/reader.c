@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The reader: what a capture says of itself, and its records, all streams
- * merged by time. One decoded chunk a stream is in memory. Where a stream's rows
- * are missing from the file, a GAP record of the reader's own stands for them.
+ * merged by time. One decoded chunk a stream is in memory, and of a large capture
+ * a few more, which a thread decodes ahead (ahead.c). Where a stream's rows are
+ * missing from the file, a GAP record of the reader's own stands for them.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
+#include "reader.h"
 #include "scan.h"
 
 /* Decoded chunks may take that much, and that often the file's size. */
 #define MEMORY_MIN   (256ull << 20)
 #define MEMORY_RATIO 256
+
+/* A capture of so many rows pays for a thread that decodes ahead: they take 20 ms and more. */
+#define AHEAD_ROWS 131072
 
 /* ns: a recording that was killed lacks no row older than this as of its latest one. The writer promises less than half of it. */
 #define KILL_LACKS 2000000000ull
@@ -56,8 +62,11 @@ struct clew_reader {
 	size_t cursor_count;
 	struct cursor **heap; /* the earliest record first */
 	size_t heap_count;
-	bool taken;  /* the first record of the heap was handed out */
-	bool checks; /* chunks are looked at whether they are whole, and not decoded */
+	bool begun;		   /* each stream's first chunk was loaded, or all are checked */
+	bool taken;		   /* the first record of the heap was handed out */
+	bool checks;		   /* chunks are looked at whether they are whole, and not decoded */
+	struct store_ahead *ahead; /* in a pass that it pays for, or NULL */
+	uint64_t ahead_rows;	   /* from so many rows on it does */
 };
 
 /* Makes room for one more element; arrays double at powers of two. */
@@ -192,20 +201,20 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 		struct store_chunk_header header;
 		int r;
 
-		r = store_file_read(file, &file->entries[i], &header);
+		r = store_file_read(file, &file->entries[i], &file->payload, &header);
 		if (r == 0) {
 			switch (header.kind) {
 			case STORE_CHUNK_SCHEMA:
-				r = read_schema(reader, &header, file->payload, message, message_size);
+				r = read_schema(reader, &header, file->payload.bytes, message, message_size);
 				break;
 			case STORE_CHUNK_META:
-				r = read_meta(reader, file->payload, header.size);
+				r = read_meta(reader, file->payload.bytes, header.size);
 				break;
 			case STORE_CHUNK_CLOCK:
-				r = read_clocks(reader, file->payload, header.size);
+				r = read_clocks(reader, file->payload.bytes, header.size);
 				break;
 			case STORE_CHUNK_LEDGER:
-				r = read_ledger(reader, &header, file->payload);
+				r = read_ledger(reader, &header, file->payload.bytes);
 				break;
 			}
 		}
@@ -223,9 +232,13 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 static int read_rows(struct clew_reader *reader, const struct store_index_entry *entry, struct store_rows *rows)
 {
 	struct store_chunk_header header;
-	int r = store_file_read(&reader->file, entry, &header);
+	struct store_file *file = &reader->file;
+	int r;
 
-	return r < 0 || reader->checks ? r : store_decode(reader->decoder, &header, reader->file.payload, rows);
+	if (reader->ahead && store_ahead_take(reader->ahead, entry, rows, &r))
+		return r;
+	r = store_file_read(file, entry, &file->payload, &header);
+	return r < 0 || reader->checks ? r : store_decode(reader->decoder, &header, file->payload.bytes, rows);
 }
 
 static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
@@ -497,26 +510,41 @@ static void sink(struct clew_reader *reader, size_t at)
 	heap[at] = cursor;
 }
 
-/* Loads the first chunk of each stream, or checks all. */
-static int begin_pass(struct clew_reader *reader, bool checks)
+static void stop_ahead(struct clew_reader *reader)
 {
+	store_ahead_free(reader->ahead);
+	reader->ahead = NULL;
+}
+
+/* Every cursor stands before its stream's first chunk. */
+static void start_over(struct clew_reader *reader)
+{
+	stop_ahead(reader);
 	reader->heap_count = 0;
-	reader->taken = false;
-	reader->checks = checks;
+	reader->begun = reader->taken = reader->checks = false;
 	/* Damage that reading meets, and what is missing for it, is told once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
 	forget_own_gaps(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++) {
 		struct cursor *cursor = &reader->cursors[i];
-		int r;
 
 		cursor->at = cursor->first;
 		cursor->row = cursor->missing = cursor->lost_from = cursor->lost_until = 0;
 		cursor->last_time = reader->info.start;
-		r = load(reader, cursor);
+	}
+}
+
+/* Loads the first chunk of each stream, or checks all. */
+static int load_all(struct clew_reader *reader)
+{
+	reader->begun = true;
+	for (size_t i = 0; i < reader->cursor_count; i++) {
+		struct cursor *cursor = &reader->cursors[i];
+		int r = load(reader, cursor);
+
 		if (r < 0)
 			return r;
-		if (cursor->record && !checks)
+		if (cursor->record && !reader->checks)
 			reader->heap[reader->heap_count++] = cursor;
 	}
 	return 0;
@@ -524,29 +552,62 @@ static int begin_pass(struct clew_reader *reader, bool checks)
 
 int clew_reader_check(struct clew_reader *reader)
 {
-	int r = begin_pass(reader, true);
+	int r;
 
+	start_over(reader);
+	reader->checks = true;
+	r = load_all(reader);
 	sort_gaps(reader);
 	return r;
 }
 
+/* Where there is enough to read; without it all goes on too. */
+static void start_ahead(struct clew_reader *reader)
+{
+	const struct store_file *file = &reader->file;
+	uint64_t rows = 0;
+
+	for (size_t i = file->records; i < file->count; i++)
+		rows += file->entries[i].rows;
+	if (rows >= reader->ahead_rows && store_ahead_new(file, reader->schema, &reader->ahead) < 0)
+		reader->ahead = NULL;
+}
+
+void store_reader_ahead(struct clew_reader *reader, uint64_t rows)
+{
+	reader->ahead_rows = rows;
+}
+
 int clew_reader_rewind(struct clew_reader *reader)
 {
-	int r = begin_pass(reader, false);
+	start_over(reader);
+	return 0;
+}
 
-	if (r < 0)
-		return r;
+/* What is not needed by who wants the capture's info only. */
+static int begin(struct clew_reader *reader)
+{
+	int r;
+
+	start_ahead(reader);
+	r = load_all(reader);
 	for (size_t i = reader->heap_count / 2; i-- > 0;)
 		sink(reader, i);
-	return 0;
+	return r;
 }
 
 int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_record)
 {
+	int r = 0;
+
+	if (!reader->begun)
+		r = begin(reader);
+	if (r < 0)
+		return r;
 	if (reader->taken && reader->heap_count) {
 		struct cursor *cursor = reader->heap[0];
-		int r = advance(reader, cursor);
 
+		r = advance(reader, cursor);
 		if (r < 0)
 			return r;
 		if (!cursor->record)
@@ -556,6 +617,7 @@ int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_
 	}
 	if (!reader->heap_count) {
 		reader->taken = false;
+		stop_ahead(reader);
 		sort_gaps(reader);
 		return 0;
 	}
@@ -639,8 +701,10 @@ int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *me
 		fill_info(reader);
 		r = make_absent_cursor(reader);
 	}
-	if (r == 0)
+	if (r == 0) {
+		reader->ahead_rows = store_ahead_pays() ? AHEAD_ROWS : UINT64_MAX;
 		r = clew_reader_rewind(reader);
+	}
 	if (r < 0) {
 		if (message_size)
 			snprintf(message, message_size, "%s", words[0] ? words : strerror(-r));
@@ -669,6 +733,7 @@ void clew_reader_close(struct clew_reader *reader)
 {
 	if (!reader)
 		return;
+	stop_ahead(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++)
 		store_rows_done(&reader->cursors[i].rows);
 	for (size_t i = 0; i < reader->pair_count; i++) {

@@ -41,7 +41,7 @@ static int read_at(const struct store_file *file, void *to, size_t size, uint64_
 }
 
 /* Reads the chunk at `offset` if it is whole. */
-static int read_chunk(struct store_file *file, uint64_t offset, struct store_chunk_header *header)
+static int read_chunk(const struct store_file *file, uint64_t offset, struct store_payload *payload, struct store_chunk_header *header)
 {
 	int r;
 
@@ -52,24 +52,25 @@ static int read_chunk(struct store_file *file, uint64_t offset, struct store_chu
 		return r;
 	if (header->magic != STORE_CHUNK_MAGIC || header->size > STORE_PAYLOAD_MAX || header->size > file->size - offset - sizeof(*header))
 		return -EBADMSG;
-	if (header->size > file->payload_capacity) {
-		free(file->payload);
-		file->payload = malloc(header->size);
-		file->payload_capacity = file->payload ? header->size : 0;
-		if (!file->payload)
+	if (header->size > payload->capacity) {
+		free(payload->bytes);
+		payload->bytes = malloc(header->size);
+		payload->capacity = payload->bytes ? header->size : 0;
+		if (!payload->bytes)
 			return -ENOMEM;
 	}
-	r = read_at(file, file->payload, header->size, offset + sizeof(*header));
+	r = read_at(file, payload->bytes, header->size, offset + sizeof(*header));
 	if (r < 0)
 		return r;
-	return store_checksum(header, file->payload) == header->checksum ? 0 : -EBADMSG;
+	return store_checksum(header, payload->bytes) == header->checksum ? 0 : -EBADMSG;
 }
 
-int store_file_read(struct store_file *file, const struct store_index_entry *entry, struct store_chunk_header *ret_header)
+int store_file_read(const struct store_file *file, const struct store_index_entry *entry, struct store_payload *payload,
+		    struct store_chunk_header *ret_header)
 {
 	int r;
 
-	r = read_chunk(file, entry->offset, ret_header);
+	r = read_chunk(file, entry->offset, payload, ret_header);
 	if (r < 0)
 		return r;
 	if (ret_header->kind != entry->kind || ret_header->stream != entry->stream || ret_header->rows != entry->rows ||
@@ -133,13 +134,13 @@ static int read_index(struct store_file *file)
 		return r;
 	if (memcmp(trailer.magic, STORE_END_MAGIC, sizeof(trailer.magic)) != 0)
 		return -EBADMSG;
-	r = read_chunk(file, trailer.index, &header);
+	r = read_chunk(file, trailer.index, &file->payload, &header);
 	if (r < 0)
 		return r;
 	if (header.kind != STORE_CHUNK_INDEX || trailer.index + sizeof(header) + header.size != file->size || header.size < sizeof(trailer))
 		return -EBADMSG;
 	header.size -= sizeof(trailer);
-	r = store_unframe(&header, file->payload, &bytes);
+	r = store_unframe(&header, file->payload.bytes, &bytes);
 	if (r == 0)
 		r = take_index(file, bytes, header.raw_size);
 	free(bytes);
@@ -162,7 +163,7 @@ static struct store_index_entry entry_of(const struct store_file *file, const st
 	};
 	struct store_front front;
 
-	if (header->kind != STORE_CHUNK_RECORDS || store_front_parse(file->payload, header->size, &front) < 0)
+	if (header->kind != STORE_CHUNK_RECORDS || store_front_parse(file->payload.bytes, header->size, &front) < 0)
 		return entry;
 	for (unsigned i = 0; i < front.count; i++)
 		entry.kinds |= 1u << (front.entries[i].kind < 31 ? front.entries[i].kind : 31);
@@ -217,7 +218,7 @@ static bool was_moved(const struct store_file *file, const struct store_chunk_he
 
 	if (header->size < sizeof(trailer))
 		return true;
-	memcpy(&trailer, file->payload + header->size - sizeof(trailer), sizeof(trailer));
+	memcpy(&trailer, file->payload.bytes + header->size - sizeof(trailer), sizeof(trailer));
 	return trailer.index != offset;
 }
 
@@ -233,7 +234,7 @@ static int rebuild_index(struct store_file *file)
 		struct store_chunk_header header;
 		int r;
 
-		r = read_chunk(file, offset, &header);
+		r = read_chunk(file, offset, &file->payload, &header);
 		if (r == -EBADMSG) {
 			uint64_t cost = sizeof(header);
 
@@ -422,7 +423,7 @@ void store_file_close(struct store_file *file)
 		close(file->fd);
 	file->fd = -1;
 	free(file->entries);
-	free(file->payload);
+	free(file->payload.bytes);
 	file->entries = NULL;
-	file->payload = NULL;
+	file->payload.bytes = NULL;
 }

@@ -7,6 +7,12 @@
 
 #include "chunk.h"
 
+/* A chunk's, as read last. */
+struct store_payload {
+	uint8_t *bytes;
+	size_t capacity;
+};
+
 struct store_file {
 	int fd;
 	uint64_t size;
@@ -19,15 +25,15 @@ struct store_file {
 	size_t records; /* where they begin */
 	size_t capacity;
 	struct store_index_total totals[CLEW_KIND_COUNT];
-	uint8_t *payload; /* of the chunk read last */
-	size_t payload_capacity;
+	struct store_payload payload; /* for who has none of his own */
 };
 
 /* -EINVAL: no capture, or one of another version; the words say which. */
 int store_file_open(const char *path, struct store_file *file, char *message, size_t message_size);
 void store_file_close(struct store_file *file);
 
-/* Reads a chunk into file->payload and checks it. -EBADMSG: damaged. */
-int store_file_read(struct store_file *file, const struct store_index_entry *entry, struct store_chunk_header *ret_header);
+/* Reads a chunk and checks it. -EBADMSG: damaged. Of the file it changes nothing: threads with payloads of their own may do it at once. */
+int store_file_read(const struct store_file *file, const struct store_index_entry *entry, struct store_payload *payload,
+		    struct store_chunk_header *ret_header);
 
 #endif
