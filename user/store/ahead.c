@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "encoding.h"
@@ -28,33 +27,32 @@ struct turn {
 
 struct slot {
 	const struct store_index_entry *entry; /* NULL: free */
-	bool ready;			       /* else the thread is at it, with no lock held */
+	bool ready;			       /* else somebody is at it, with no lock held */
 	int result;
 	struct store_rows rows;
 };
 
+/* What each of the two decodes with. */
+struct worker {
+	struct store_decoder *decoder;
+	struct store_payload payload;
+};
+
 struct store_ahead {
 	const struct store_file *file;
-	struct store_decoder *decoder; /* the thread's, as the buffer */
-	struct store_payload payload;
+	struct worker own;    /* the thread's */
+	struct worker reader; /* the reader's, who helps while he waits */
 	pthread_t thread;
 	pthread_mutex_t lock;	/* of all below */
 	pthread_cond_t decoded; /* a slot became ready */
 	pthread_cond_t freed;	/* one became free, or the end has come */
 	bool closing;
 	bool *begun; /* by entry, from the file's first records on: somebody has it */
+	size_t next; /* turn */
 	struct slot slots[SLOTS];
 	size_t count; /* does not change, like the turns */
 	struct turn turns[];
 };
-
-bool store_ahead_pays(void)
-{
-	cpu_set_t set;
-
-	/* It fails where there are more CPUs than a set has. */
-	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) > 1;
-}
 
 static int compare_turns(const void *a, const void *b)
 {
@@ -91,41 +89,59 @@ static struct slot *find_slot(struct store_ahead *ahead, const struct store_inde
 	return NULL;
 }
 
-/* Reads a chunk into a slot, in the thread, with no lock held. */
-static int fill(struct store_ahead *ahead, struct slot *slot)
+/* Decodes the chunk whose turn is next, for which there must be a slot; false: there is none left. The lock is held but for the work. */
+static bool do_turn(struct store_ahead *ahead, struct worker *worker, struct slot *slot)
 {
+	const struct store_index_entry *entries = ahead->file->entries + ahead->file->records;
 	struct store_chunk_header header;
-	int r;
+	size_t turn;
 
-	if (slot->rows.memory_size + slot->rows.tails_capacity > slot->entry->rows * sizeof(struct clew_socket_record))
+	do {
+		if (ahead->next == ahead->count)
+			return false;
+		turn = ahead->turns[ahead->next++].entry;
+	} while (ahead->begun[turn] || entries[turn].rows > ROWS_MAX);
+	ahead->begun[turn] = true;
+	slot->entry = &entries[turn];
+	pthread_mutex_unlock(&ahead->lock);
+	if (slot->rows.memory_size + slot->rows.tails_capacity > entries[turn].rows * sizeof(struct clew_socket_record))
 		store_rows_done(&slot->rows);
-	r = store_file_read(ahead->file, slot->entry, &ahead->payload, &header);
-	return r < 0 ? r : store_decode(ahead->decoder, &header, ahead->payload.bytes, &slot->rows);
+	slot->result = store_file_read(ahead->file, slot->entry, &worker->payload, &header);
+	if (slot->result == 0)
+		slot->result = store_decode(worker->decoder, &header, worker->payload.bytes, &slot->rows);
+	pthread_mutex_lock(&ahead->lock);
+	slot->ready = true;
+	pthread_cond_signal(&ahead->decoded);
+	return true;
 }
 
 static void *ahead_main(void *context)
 {
 	struct store_ahead *ahead = context;
+	bool more = true;
 
 	pthread_mutex_lock(&ahead->lock);
-	for (size_t i = 0; i < ahead->count && !ahead->closing; i++) {
-		const struct store_index_entry *entry = &ahead->file->entries[ahead->file->records + ahead->turns[i].entry];
-		struct slot *slot = NULL;
+	while (more && !ahead->closing) {
+		struct slot *slot = find_slot(ahead, NULL);
 
-		while (!ahead->closing && !(slot = find_slot(ahead, NULL)))
+		if (slot)
+			more = do_turn(ahead, &ahead->own, slot);
+		else
 			pthread_cond_wait(&ahead->freed, &ahead->lock);
-		if (ahead->closing || ahead->begun[ahead->turns[i].entry] || entry->rows > ROWS_MAX)
-			continue;
-		ahead->begun[ahead->turns[i].entry] = true;
-		slot->entry = entry;
-		pthread_mutex_unlock(&ahead->lock);
-		slot->result = fill(ahead, slot);
-		pthread_mutex_lock(&ahead->lock);
-		slot->ready = true;
-		pthread_cond_signal(&ahead->decoded);
 	}
 	pthread_mutex_unlock(&ahead->lock);
 	return NULL;
+}
+
+/* The thread is at what is needed now: that takes as long as another chunk. */
+static void wait_for(struct store_ahead *ahead, const struct slot *wanted)
+{
+	while (!wanted->ready) {
+		struct slot *slot = find_slot(ahead, NULL);
+
+		if (!slot || !do_turn(ahead, &ahead->reader, slot))
+			pthread_cond_wait(&ahead->decoded, &ahead->lock);
+	}
 }
 
 bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry *entry, struct store_rows *rows, int *ret_result)
@@ -138,8 +154,7 @@ bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry 
 		slot = find_slot(ahead, entry);
 	*begun = true;
 	if (slot) {
-		while (!slot->ready)
-			pthread_cond_wait(&ahead->decoded, &ahead->lock);
+		wait_for(ahead, slot);
 		*ret_result = slot->result;
 		if (slot->result == 0) {
 			struct store_rows used = *rows;
@@ -163,8 +178,10 @@ static void discard(struct store_ahead *ahead)
 	pthread_cond_destroy(&ahead->freed);
 	pthread_cond_destroy(&ahead->decoded);
 	pthread_mutex_destroy(&ahead->lock);
-	store_decoder_free(ahead->decoder);
-	free(ahead->payload.bytes);
+	store_decoder_free(ahead->own.decoder);
+	free(ahead->own.payload.bytes);
+	store_decoder_free(ahead->reader.decoder);
+	free(ahead->reader.payload.bytes);
 	free(ahead->begun);
 	free(ahead);
 }
@@ -183,7 +200,9 @@ int store_ahead_new(const struct store_file *file, const struct store_schema *sc
 	pthread_mutex_init(&ahead->lock, NULL);
 	pthread_cond_init(&ahead->decoded, NULL);
 	pthread_cond_init(&ahead->freed, NULL);
-	r = ahead->begun ? store_decoder_new(schema, &ahead->decoder) : -ENOMEM;
+	r = ahead->begun ? store_decoder_new(schema, &ahead->own.decoder) : -ENOMEM;
+	if (r == 0)
+		r = store_decoder_new(schema, &ahead->reader.decoder);
 	if (r == 0) {
 		order_turns(ahead);
 		r = store_thread_start(&ahead->thread, ahead_main, ahead);

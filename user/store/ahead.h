@@ -26,7 +26,4 @@ bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry 
 /* Ends the thread, at any time. NULL is nothing. */
 void store_ahead_free(struct store_ahead *ahead);
 
-/* Whether this process may use more than one CPU, without which a thread gains nothing. */
-bool store_ahead_pays(void);
-
 #endif

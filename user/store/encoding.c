@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -85,6 +86,14 @@ int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *con
 	r = -pthread_create(thread, NULL, run, context);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
+}
+
+bool store_thread_pays(void)
+{
+	cpu_set_t set;
+
+	/* It fails where there are more CPUs than a set has. */
+	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) > 1;
 }
 
 /* Keeps a buffer for the next one that needs some; with the lock held. */

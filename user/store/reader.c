@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "ahead.h"
+#include "encoding.h"
 #include "reader.h"
 #include "scan.h"
 
@@ -702,7 +703,7 @@ int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *me
 		r = make_absent_cursor(reader);
 	}
 	if (r == 0) {
-		reader->ahead_rows = store_ahead_pays() ? AHEAD_ROWS : UINT64_MAX;
+		reader->ahead_rows = store_thread_pays() ? AHEAD_ROWS : UINT64_MAX;
 		r = clew_reader_rewind(reader);
 	}
 	if (r < 0) {
