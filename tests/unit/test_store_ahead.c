@@ -141,7 +141,7 @@ static void test_damaged(void **state)
 	temporary_path(whole);
 	write_capture(whole, 10);
 	/* The first time, there is no record but the user stream's. */
-	for (unsigned each = 1; each < 12; each++)
+	for (unsigned each = 1; each < 8; each++)
 		read_both(path, write_damaged(path, whole, each));
 	unlink(path);
 	unlink(whole);
@@ -159,7 +159,7 @@ static void test_in_the_middle(void **state)
 	write_capture(path, 20);
 	write_damaged(path, path, 20);
 	without = open_ahead(path, NEVER);
-	for (unsigned i = 0; i < 100; i++) {
+	for (unsigned i = 0; i < 30; i++) {
 		struct clew_reader *with = open_ahead(path, 0);
 
 		for (unsigned times = random_below(&random, 4); times > 0; times--) {
