@@ -14,16 +14,6 @@ static inline uint64_t mask_of(unsigned type)
 	return UINT64_MAX >> (64 - 8 * store_type_size(type));
 }
 
-/* The bits that any of the numbers has. */
-static uint64_t bits_of(const uint64_t *numbers, size_t count)
-{
-	uint64_t all = 0;
-
-	for (size_t i = 0; i < count; i++)
-		all |= numbers[i];
-	return all;
-}
-
 /* A difference, wrapped to the type, as 0, -1, 1, -2, ... -> 0, 1, 2, 3, ... */
 static inline uint64_t fold(uint64_t difference, unsigned shift)
 {
@@ -103,6 +93,8 @@ int store_work_reserve(struct store_work *work, size_t rows)
 	work->keys = malloc(capacity * sizeof(*work->keys));
 	free(work->last);
 	work->last = malloc(2 * capacity * sizeof(*work->last));
+	free(work->pairs);
+	work->pairs = malloc(capacity * sizeof(*work->pairs));
 	free(work->left);
 	work->left = calloc(capacity, sizeof(*work->left));
 	free(work->present);
@@ -115,12 +107,13 @@ int store_work_reserve(struct store_work *work, size_t rows)
 		if (r == 0)
 			r = grow(&work->common[i], capacity, sizeof(uint64_t));
 	}
-	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX && r == 0; i++)
-		r = grow(&work->slots[i].slots, capacity, sizeof(uint32_t));
-	for (unsigned i = 0; i < STORE_PAIRS && r == 0; i++)
-		r = grow(&work->pairs[i].slots.slots, capacity, sizeof(uint32_t));
-	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->present || !work->hash ||
-	    !work->left) {
+	for (unsigned i = 0; i < STORE_KEYS && r == 0; i++) {
+		r = grow(&work->slots[i].of, capacity, sizeof(uint32_t));
+		if (r == 0)
+			r = grow(&work->sources[i].of, capacity, sizeof(uint32_t));
+	}
+	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->pairs || !work->present ||
+	    !work->hash || !work->left) {
 		store_work_done(work);
 		return -ENOMEM;
 	}
@@ -133,10 +126,9 @@ int store_work_reserve(struct store_work *work, size_t rows)
 void store_work_begin(struct store_work *work)
 {
 	work->present_condition = STORE_NONE;
-	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
-		work->slots[i].count = 0;
-	for (unsigned i = 0; i < STORE_PAIRS; i++)
-		work->pairs[i].slots.count = 0;
+	for (unsigned i = 0; i < STORE_KEYS; i++)
+		work->slots[i].count = work->sources[i].count = 0;
+	work->next_slots = work->next_sources = 0;
 }
 
 void store_work_done(struct store_work *work)
@@ -145,6 +137,7 @@ void store_work_done(struct store_work *work)
 	free(work->residuals);
 	free(work->keys);
 	free(work->last);
+	free(work->pairs);
 	free(work->identity);
 	free(work->present);
 	free(work->left);
@@ -153,10 +146,10 @@ void store_work_done(struct store_work *work)
 		free(work->full[i]);
 		free(work->common[i]);
 	}
-	for (unsigned i = 0; i < 2 * STORE_COLUMNS_MAX; i++)
-		free(work->slots[i].slots);
-	for (unsigned i = 0; i < STORE_PAIRS; i++)
-		free(work->pairs[i].slots.slots);
+	for (unsigned i = 0; i < STORE_KEYS; i++) {
+		free(work->slots[i].of);
+		free(work->sources[i].of);
+	}
 	memset(work, 0, sizeof(*work));
 }
 
@@ -246,7 +239,7 @@ bool store_has_unit(const struct store_column *column)
 
 void store_find_unit(const struct store_work *work, struct store_job *job)
 {
-	uint64_t all = store_has_unit(job->column) ? bits_of(work->values, job->count) : 0;
+	uint64_t all = store_has_unit(job->column) ? store_bits_of(work->values, job->count) : 0;
 
 	job->unit = all ? __builtin_ctzll(all) : 0;
 }
@@ -268,71 +261,6 @@ void store_from_units(struct store_work *work, const struct store_job *job)
 static const uint64_t *reference_of(const struct store_work *work, const struct store_job *job)
 {
 	return store_column_of(work, job->column->reference);
-}
-
-/* Numbers equal keys equally, from 0 in order of appearance. */
-static int number_keys(struct store_work *work, const uint64_t *keys, size_t rows, struct store_slots *into)
-{
-	uint32_t *hash = work->hash, *slots, count = 0;
-	size_t size = 64;
-
-	if (!into->slots)
-		into->slots = malloc(work->capacity * sizeof(*into->slots));
-	if (!into->slots)
-		return -ENOMEM;
-	slots = into->slots;
-	while (size < 2 * rows)
-		size *= 2;
-	memset(hash, 0xff, size * sizeof(*hash));
-	for (size_t i = 0; i < rows; i++) {
-		size_t at = (keys[i] * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
-
-		/* The table has the first row of each key. */
-		while (hash[at] != UINT32_MAX && keys[hash[at]] != keys[i])
-			at = (at + 1) & (size - 1);
-		if (hash[at] == UINT32_MAX) {
-			hash[at] = i;
-			slots[i] = count++;
-		} else {
-			slots[i] = slots[hash[at]];
-		}
-	}
-	into->count = count;
-	return 0;
-}
-
-static int column_slots(struct store_work *work, const struct store_job *job, uint8_t reference, struct store_slots **ret_slots)
-{
-	*ret_slots = &work->slots[reference & STORE_COMMON ? STORE_COLUMNS_MAX + (reference & ~STORE_COMMON) : reference];
-	return (*ret_slots)->count ? 0 : number_keys(work, store_column_of(work, reference), job->rows, *ret_slots);
-}
-
-static int pair_slots(struct store_work *work, const struct store_job *job, struct store_slots **ret_slots, struct store_slots **ret_second)
-{
-	const struct store_column *column = job->column;
-	struct store_pair_slots *pair;
-	struct store_slots *first = NULL;
-	int r;
-
-	r = column_slots(work, job, column->second, ret_second);
-	for (unsigned i = 0; i < STORE_PAIRS && r == 0; i++) {
-		pair = &work->pairs[i];
-		if (pair->slots.count && pair->reference == column->reference && pair->second == column->second) {
-			*ret_slots = &pair->slots;
-			return 0;
-		}
-	}
-	if (r == 0)
-		r = column_slots(work, job, column->reference, &first);
-	if (r < 0)
-		return r;
-	pair = &work->pairs[work->next_pair++ % STORE_PAIRS];
-	pair->reference = column->reference;
-	pair->second = column->second;
-	*ret_slots = &pair->slots;
-	for (size_t i = 0; i < job->rows; i++)
-		work->keys[i] = (uint64_t)first->slots[i] << 32 | (*ret_second)->slots[i];
-	return number_keys(work, work->keys, job->rows, &pair->slots);
 }
 
 /* Gives the residual `other`, if it is not 0, the number 1, and those below it one more. */
@@ -359,41 +287,35 @@ static inline uint64_t retreat(uint64_t residual, uint64_t other)
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
 	const uint64_t *given = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
-	const uint64_t *third = job->column->coding == STORE_NEXT ? NULL : given;
-	uint64_t *values = work->values, *residuals = work->residuals, *last = work->last, *last_second, previous = 0;
-	uint64_t mask = UINT64_MAX >> shift;
+	const uint32_t *sources = store_sources(work, job, job->column->reference, job->column->second);
+	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
+	bool next = job->column->coding == STORE_NEXT;
 	unsigned unit = job->unit;
-	uint8_t *used = (uint8_t *)work->hash, *used_second;
-	bool two = job->column->second != STORE_NONE;
-	struct store_slots *slots, *second = NULL;
-	int r;
 
-	r = two ? pair_slots(work, job, &slots, &second) : column_slots(work, job, job->column->reference, &slots);
-	if (r < 0)
-		return r;
-	if (!two)
-		second = slots;
-	memset(used, 0, slots->count + second->count);
-	used_second = used + slots->count;
-	last_second = last + slots->count;
-	for (size_t i = 0; i < job->count; i++) {
-		uint32_t row = job->present[i], slot = slots->slots[row], slot_second = second->slots[row];
-		uint64_t prediction = third ? third[row] >> unit : previous, other;
+	if (!sources)
+		return -ENOMEM;
+	for (size_t i = 0; i < job->count && !given; i++) {
+		uint64_t prediction = i ? values[sources[i] & ~STORE_SOURCE_NEW] : 0;
 
-		if (used[slot])
-			prediction = last[slot];
-		else if (used_second[slot_second])
-			prediction = last_second[slot_second];
-		other = third ? fold((third[row] >> unit) - prediction, shift) : 0;
+		if (forward)
+			residuals[i] = fold(values[i] - prediction, shift);
+		else
+			values[i] = (prediction + unfold(residuals[i])) & mask;
+	}
+	for (size_t i = 0; i < job->count && given; i++) {
+		uint32_t source = sources[i] & ~STORE_SOURCE_NEW;
+		uint64_t prediction = i ? values[source] : 0, third = given[job->present[i]] >> unit, other = 0;
+
+		if (next)
+			prediction += i ? given[job->present[source]] >> unit : 0;
+		else if (sources[i] & STORE_SOURCE_NEW)
+			prediction = third;
+		else
+			other = fold(third - prediction, shift);
 		if (forward)
 			residuals[i] = advance(fold(values[i] - prediction, shift), other);
 		else
 			values[i] = (prediction + unfold(retreat(residuals[i], other))) & mask;
-		used[slot] = used_second[slot_second] = 1;
-		previous = values[i];
-		if (job->column->coding == STORE_NEXT)
-			previous += given[row] >> unit;
-		last[slot] = last_second[slot_second] = previous;
 	}
 	return 0;
 }
@@ -407,28 +329,27 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
 	const uint64_t *reference = reference_of(work, job);
 	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
-	struct store_slots *slots = NULL;
+	const uint32_t *sources = NULL;
 	unsigned unit = job->unit;
-	int r;
 
 	if (job->column->second != STORE_NONE) {
-		r = column_slots(work, job, job->column->second, &slots);
-		if (r < 0)
-			return r;
-		memset(work->last, 0, slots->count * sizeof(*work->last));
+		sources = store_sources(work, job, job->column->second, STORE_NONE);
+		if (!sources)
+			return -ENOMEM;
 	}
 	for (size_t i = 0; i < job->count; i++) {
 		uint32_t row = job->present[i];
-		uint64_t *last = slots ? &work->last[slots->slots[row]] : NULL;
-		uint64_t guess = last ? *last : third && row ? third[row - 1] >> unit : 0;
-		uint64_t near = reference[row] >> unit, other = fold(guess - near, shift);
+		uint64_t near = reference[row] >> unit, guess = 0, other;
 
+		if (!sources)
+			guess = third && row ? third[row - 1] >> unit : 0;
+		else if (!(sources[i] & STORE_SOURCE_NEW))
+			guess = third ? third[job->present[sources[i]]] >> unit : values[sources[i]];
+		other = fold(guess - near, shift);
 		if (forward)
 			residuals[i] = advance(fold(values[i] - near, shift), other);
 		else
 			values[i] = (near + unfold(retreat(residuals[i], other))) & mask;
-		if (last)
-			*last = third ? third[row] >> unit : values[i];
 	}
 	return 0;
 }
@@ -618,7 +539,7 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 
 unsigned store_planes_width(const uint64_t *residuals, size_t count)
 {
-	uint64_t all = bits_of(residuals, count);
+	uint64_t all = store_bits_of(residuals, count);
 
 	return all ? (64 - __builtin_clzll(all) + 7) / 8 : 0;
 }

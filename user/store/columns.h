@@ -14,15 +14,24 @@
 
 #define STORE_RECENT_MAX 255
 #define STORE_HASHED	 256 /* of a tail's bytes */
-#define STORE_PAIRS	 8   /* whose slots are kept */
+#define STORE_KEYS	 16  /* whose slots and sources are kept */
+
+/* What was computed for the keys of columns, by place among the rows that have them. */
+struct store_keys {
+	uint8_t reference, second, condition;
+	uint32_t mask;
+	uint32_t count; /* of different slots, or of sources; 0: not computed yet */
+	uint32_t *of;
+};
 
 /* Working memory for one chunk at a time, grown to the largest so far. */
 struct store_work {
 	size_t capacity;
 	uint64_t *values; /* of the column at hand, by present row */
 	uint64_t *residuals;
-	uint64_t *keys;	    /* KEYED: pairs of slots, by row */
-	uint64_t *last;	    /* KEYED: by slot, of the key or pair, then of the second key */
+	uint64_t *keys;	    /* to be numbered */
+	uint32_t *last;	    /* by slot, of the key or pair, then of the second key: the last place */
+	uint32_t *pairs;    /* slots of two keys together */
 	uint32_t *identity; /* 0, 1, 2, ... */
 	uint32_t *present;  /* rows that have the column at hand */
 	size_t present_count;
@@ -33,16 +42,9 @@ struct store_work {
 	size_t hash_size;
 	uint64_t *full[STORE_COLUMNS_MAX];   /* referenced columns of the kind at hand, by row; 0 where absent */
 	uint64_t *common[STORE_COLUMNS_MAX]; /* referenced common columns, by row of the kind at hand */
-	struct store_slots {
-		uint32_t *slots; /* dense numbers of a column's values, by row */
-		uint32_t count;	 /* 0: not computed yet */
-	} slots[2 * STORE_COLUMNS_MAX];
-	struct store_pair_slots {
-		uint8_t reference;
-		uint8_t second;
-		struct store_slots slots;
-	} pairs[STORE_PAIRS]; /* the same for two columns */
-	unsigned next_pair;
+	struct store_keys slots[STORE_KEYS];   /* dense numbers of a column's values */
+	struct store_keys sources[STORE_KEYS]; /* see store_sources() */
+	unsigned next_slots, next_sources;
 	void (*rest)(void *context); /* see store_encoder_rest(), or NULL */
 	void *rest_context;
 	size_t steps; /* since the last rest */
@@ -85,6 +87,16 @@ static inline const uint64_t *store_column_of(const struct store_work *work, uin
 	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
 }
 
+/* The bits that any of the numbers has. */
+static inline uint64_t store_bits_of(const uint64_t *numbers, size_t count)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all |= numbers[i];
+	return all;
+}
+
 /* Rows whose condition holds, in work->present; or all of them. */
 void store_present(struct store_work *work, struct store_job *job);
 
@@ -94,6 +106,13 @@ void store_present(struct store_work *work, struct store_job *job);
  */
 int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at, const uint64_t *other, const uint32_t *other_at,
 		 size_t other_rows);
+
+/*
+ * For each of job->present the place there of the last one before with the same key, or pair of keys, else with
+ * the same second key; or, with STORE_SOURCE_NEW, of the one just before, for the first 0. NULL: no memory.
+ */
+#define STORE_SOURCE_NEW 0x80000000u
+const uint32_t *store_sources(struct store_work *work, const struct store_job *job, uint8_t reference, uint8_t second);
 
 /* What a TAIL column is as a number, for columns that refer to it: a hash of its bytes. */
 uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
