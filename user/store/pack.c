@@ -31,7 +31,7 @@
 #define MATCH_LONG    31
 
 struct slot {
-	uint16_t chance; /* of a 1, of 65536 */
+	int16_t chance; /* of a 1, of 65536, less half of that: all is zero at first */
 	uint16_t count;	 /* how often it was asked */
 };
 
@@ -64,7 +64,7 @@ struct store_pack {
 	size_t text_size, text_capacity;
 	uint32_t seen[1 << SEEN_BITS]; /* where the text went on after these bytes */
 
-	int16_t stretched[4096];       /* by the upper 12 bits of a chance */
+	int16_t stretched[4096];       /* by 2048 + the upper 12 bits of a slot's chance */
 	uint16_t squashed[4096];       /* by 2048 + what was stretched */
 	uint16_t rates[COUNT_MAX + 1]; /* how far a chance moves, of 65536 */
 };
@@ -131,8 +131,7 @@ static unsigned begin_slots(struct slot *slots, size_t rows, unsigned least, uns
 
 	while (bits < most && (size_t)1 << bits < rows * SLOTS_A_ROW)
 		bits++;
-	for (size_t i = 0; i < (size_t)1 << bits; i++)
-		slots[i] = (struct slot){32768, 0};
+	memset(slots, 0, sizeof(*slots) << bits);
 	return 32 - (bits - 4);
 }
 
@@ -288,7 +287,7 @@ static inline bool decide(struct store_pack *pack, bool reading, bool bit, struc
 	uint32_t chance;
 
 	for (unsigned i = 0; i < STORE_CONTEXTS; i++) {
-		stretched[i] = pack->stretched[pack->lines[i][number].chance >> 4];
+		stretched[i] = pack->stretched[2048 + (pack->lines[i][number].chance >> 4)];
 		sum += (int64_t)mixer->weights[i] * stretched[i];
 	}
 	sum >>= 16;
@@ -303,7 +302,7 @@ static inline bool decide(struct store_pack *pack, bool reading, bool bit, struc
 	error = (bit ? 65536 : 0) - (int32_t)chance;
 	for (unsigned i = 0; i < STORE_CONTEXTS; i++) {
 		struct slot *slot = &pack->lines[i][number];
-		int32_t away = (bit ? 65535 : 0) - (int32_t)slot->chance;
+		int32_t away = (bit ? 32767 : -32768) - slot->chance;
 
 		mixer->weights[i] += (stretched[i] * error * RATE) >> 16;
 		slot->chance += ((int64_t)away * pack->rates[slot->count]) >> 16;
