@@ -544,11 +544,23 @@ unsigned store_planes_width(const uint64_t *residuals, size_t count)
 	return all ? (64 - __builtin_clzll(all) + 7) / 8 : 0;
 }
 
+static inline void put_sixteen(uint8_t *restrict to, const uint64_t *restrict residuals, unsigned shift)
+{
+	for (unsigned i = 0; i < 16; i++)
+		to[i] = residuals[i] >> shift;
+}
+
 void store_planes_put(uint8_t *to, const uint64_t *residuals, size_t count, unsigned width)
 {
-	for (unsigned plane = 0; plane < width; plane++, to += count)
-		for (size_t i = 0; i < count; i++)
+	for (unsigned plane = 0; plane < width; plane++, to += count) {
+		size_t i = 0;
+
+		/* A fixed count is what the compiler makes vectors of. */
+		for (; i + 16 <= count; i += 16)
+			put_sixteen(to + i, residuals + i, 8 * plane);
+		for (; i < count; i++)
 			to[i] = residuals[i] >> (8 * plane);
+	}
 }
 
 void store_planes_get(uint64_t *residuals, const uint8_t *from, size_t count, unsigned width)

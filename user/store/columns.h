@@ -40,8 +40,8 @@ struct store_work {
 	uint64_t *left; /* packed: residuals of the last column in the stream, by row */
 	uint32_t *hash;
 	size_t hash_size;
-	uint64_t *full[STORE_COLUMNS_MAX];   /* referenced columns of the kind at hand, by row; 0 where absent */
-	uint64_t *common[STORE_COLUMNS_MAX]; /* referenced common columns, by row of the kind at hand */
+	uint64_t *full[STORE_COLUMNS_MAX];     /* referenced columns of the kind at hand, by row; 0 where absent */
+	uint64_t *common[STORE_COLUMNS_MAX];   /* referenced common columns, by row of the kind at hand */
 	struct store_keys slots[STORE_KEYS];   /* dense numbers of a column's values */
 	struct store_keys sources[STORE_KEYS]; /* see store_sources() */
 	unsigned next_slots, next_sources;
@@ -90,11 +90,16 @@ static inline const uint64_t *store_column_of(const struct store_work *work, uin
 /* The bits that any of the numbers has. */
 static inline uint64_t store_bits_of(const uint64_t *numbers, size_t count)
 {
-	uint64_t all = 0;
+	uint64_t even = 0, odd = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < count; i++)
-		all |= numbers[i];
-	return all;
+	for (; i + 4 <= count; i += 4) {
+		even |= numbers[i] | numbers[i + 2];
+		odd |= numbers[i + 1] | numbers[i + 3];
+	}
+	for (; i < count; i++)
+		even |= numbers[i];
+	return even | odd;
 }
 
 /* Rows whose condition holds, in work->present; or all of them. */

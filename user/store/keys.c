@@ -38,18 +38,17 @@ static struct store_keys *find(const struct store_work *work, struct store_keys 
 	return keys;
 }
 
-/* Numbers equal keys equally, from 0 in order of appearance. Returns how many there are. */
-static uint32_t number_keys(struct store_work *work, const uint64_t *keys, size_t count, uint32_t *slots)
+/* Numbers equal keys, none larger than `most`, equally, from 0 in order of appearance. Returns how many there are. */
+static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint64_t most, size_t count, uint32_t *slots)
 {
 	uint32_t *table = work->hash, found = 0;
-	uint64_t bits = store_bits_of(keys, count);
 	size_t size = 64;
 
 	while (size < 2 * count)
 		size *= 2;
-	if (bits < size) {
+	if (most < size) {
 		/* Small numbers, as most are, need no hash. */
-		memset(table, 0xff, (bits + 1) * sizeof(*table));
+		memset(table, 0xff, (most + 1) * sizeof(*table));
 		for (size_t i = 0; i < count; i++) {
 			uint32_t slot = table[keys[i]];
 
@@ -88,7 +87,7 @@ static const struct store_keys *column_slots(struct store_work *work, const stru
 			work->keys[i] = column[job->present[i]];
 		column = work->keys;
 	}
-	slots->count = number_keys(work, column, job->count, slots->of);
+	slots->count = number_keys(work, column, store_bits_of(column, job->count), job->count, slots->of);
 	return slots;
 }
 
@@ -111,7 +110,7 @@ const uint32_t *store_sources(struct store_work *work, const struct store_job *j
 	if (second != STORE_NONE) {
 		for (size_t i = 0; i < job->count; i++)
 			work->keys[i] = (uint64_t)first_slots->of[i] * second_slots->count + second_slots->of[i];
-		count = number_keys(work, work->keys, job->count, work->pairs);
+		count = number_keys(work, work->keys, (uint64_t)first_slots->count * second_slots->count - 1, job->count, work->pairs);
 		slots = work->pairs;
 	}
 	last_second = last + count;
