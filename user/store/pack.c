@@ -32,7 +32,7 @@
 
 struct slot {
 	int16_t chance; /* of a 1, of 65536, less half of that: all is zero at first */
-	uint16_t count;	 /* how often it was asked */
+	uint16_t count; /* how often it was asked */
 };
 
 struct mixer {
