@@ -14,12 +14,12 @@
 
 #include "chunk.h"
 #include "columns.h"
+#include "turn.h"
 
 #define LEVEL	    1
 #define LEVEL_DENSE 19
 #define SMALL	    65536 /* bytes that are worth that level in any case */
 #define CUT_MIN	    1024  /* a plane of so many bytes is worth its own block */
-#define TURN_ROWS   128	  /* that the nearest cache holds */
 
 /* For store_rest(). */
 #define STEPS_A_LETTER 8
@@ -36,11 +36,7 @@ struct store_encoder {
 	uint32_t *at;			    /* of each row: its offset in records, by kind */
 	uint32_t *at_all;		    /* the same in the order they came */
 	size_t starts[CLEW_KIND_COUNT + 1]; /* of each kind's in `at` */
-	uint8_t *turned[STORE_COLUMNS_MAX]; /* members of the kind at hand, by column, of the rows that have them */
-	bool is_turned[STORE_COLUMNS_MAX];
-	uint64_t bits[STORE_COLUMNS_MAX]; /* that any of a column's has */
-	uint8_t *turned_memory;
-	size_t turned_capacity;
+	struct store_turned turned;	    /* the kind at hand */
 	uint8_t *body;
 	size_t body_size;
 	size_t body_capacity;
@@ -168,7 +164,7 @@ void store_encoder_free(struct store_encoder *encoder)
 	store_pack_free(encoder->pack);
 	free(encoder->at);
 	free(encoder->at_all);
-	free(encoder->turned_memory);
+	store_turned_done(&encoder->turned);
 	free(encoder->body);
 	free(encoder->packed);
 	free(encoder->directory);
@@ -256,117 +252,6 @@ static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, si
 	}
 }
 
-/* The members of a block of rows, one after the other. Returns the bits that any of them has. */
-static uint64_t turn_block(uint8_t *to, const uint8_t *const *records, size_t offset, size_t count, unsigned size)
-{
-	uint64_t bits = 0;
-
-	switch (size) {
-	case 1:
-		for (size_t i = 0; i < count; i++)
-			bits |= to[i] = records[i][offset];
-		break;
-	case 2:
-		for (size_t i = 0; i < count; i++)
-			bits |= ((uint16_t *)to)[i] = *(const uint16_t *)(records[i] + offset);
-		break;
-	case 4:
-		for (size_t i = 0; i < count; i++)
-			bits |= ((uint32_t *)to)[i] = *(const uint32_t *)(records[i] + offset);
-		break;
-	case 8:
-		for (size_t i = 0; i < count; i++)
-			bits |= ((uint64_t *)to)[i] = *(const uint64_t *)(records[i] + offset);
-		break;
-	}
-	return bits;
-}
-
-static bool is_alike(const struct store_column *a, const struct store_column *b)
-{
-	return a->condition == b->condition && a->mask == b->mask && a->pull == b->pull && a->pull_mask == b->pull_mask;
-}
-
-/*
- * Turns a column and those after it that the same rows have, all at once: records are
- * more than the caches near hold, so that reading them for each column takes longest of all.
- */
-static void turn(struct store_encoder *encoder, const struct store_kind *kind, const struct store_job *job, const uint32_t *at)
-{
-	const struct store_column *first = job->column;
-	const uint8_t *records[TURN_ROWS];
-
-	for (unsigned i = job->number; i < kind->count; i++)
-		if (is_alike(first, &kind->columns[i]))
-			encoder->bits[i] = 0;
-	for (size_t from = 0; from < job->count; from += TURN_ROWS) {
-		size_t count = job->count - from < TURN_ROWS ? job->count - from : TURN_ROWS;
-
-		for (size_t i = 0; i < count; i++) {
-			records[i] = encoder->records + at[job->present[from + i]];
-			/* Members that come earlier in some records. */
-			if (first->pull && !(((const struct clew_header *)records[i])->flags & first->pull_mask))
-				records[i] -= first->pull;
-		}
-		for (unsigned i = job->number; i < kind->count; i++) {
-			const struct store_column *column = &kind->columns[i];
-
-			if (column->member_size && is_alike(first, column))
-				encoder->bits[i] |= turn_block(encoder->turned[i] + from * column->member_size, records, column->offset,
-							       count, column->member_size);
-		}
-	}
-	for (unsigned i = job->number; i < kind->count; i++)
-		if (is_alike(first, &kind->columns[i]))
-			encoder->is_turned[i] = true;
-}
-
-/* Work->values of a column that is turned. */
-static void widen(uint64_t *values, const uint8_t *from, size_t count, unsigned size)
-{
-	switch (size) {
-	case 1:
-		for (size_t i = 0; i < count; i++)
-			values[i] = from[i];
-		break;
-	case 2:
-		for (size_t i = 0; i < count; i++)
-			values[i] = ((const uint16_t *)from)[i];
-		break;
-	case 4:
-		for (size_t i = 0; i < count; i++)
-			values[i] = ((const uint32_t *)from)[i];
-		break;
-	case 8:
-		memcpy(values, from, count * sizeof(*values));
-		break;
-	}
-}
-
-/* Memory for a kind's columns to be turned to. */
-static int turn_reserve(struct store_encoder *encoder, const struct store_kind *kind, size_t rows)
-{
-	size_t need = 0;
-	uint8_t *at;
-
-	for (unsigned i = 0; i < kind->count; i++)
-		need += (rows * kind->columns[i].member_size + 7) & ~(size_t)7;
-	if (need > encoder->turned_capacity) {
-		free(encoder->turned_memory);
-		encoder->turned_memory = malloc(need);
-		encoder->turned_capacity = encoder->turned_memory ? need : 0;
-		if (!encoder->turned_memory)
-			return -ENOMEM;
-	}
-	at = encoder->turned_memory;
-	for (unsigned i = 0; i < kind->count; i++) {
-		encoder->turned[i] = at;
-		encoder->is_turned[i] = false;
-		at += (rows * kind->columns[i].member_size + 7) & ~(size_t)7;
-	}
-	return 0;
-}
-
 static int residuals_in_units(struct store_work *work, const struct store_job *job, size_t *ret_extra, unsigned *ret_width)
 {
 	int r;
@@ -394,14 +279,13 @@ static int put_numbers(struct store_encoder *encoder, struct store_job *job, con
 	size_t extra, before;
 	int r;
 
-	if (!encoder->is_turned[job->number])
-		turn(encoder, kind, job, at);
+	store_turn(&encoder->turned, kind, job, encoder->records, at);
 	/* The commonest column of all. */
-	if (!encoder->bits[job->number] && !column->referenced && zeros_are_nothing(job)) {
+	if (!encoder->turned.bits[job->number] && !column->referenced && zeros_are_nothing(job)) {
 		put_length(encoder, 0);
 		return 0;
 	}
-	widen(work->values, encoder->turned[job->number], job->count, column->member_size);
+	store_turned_values(&encoder->turned, job, work->values);
 	r = store_keep(work, job);
 	if (r == 0 && encoder->dense)
 		store_find_unit(work, job);
@@ -546,7 +430,7 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 	int r = 0;
 
 	store_work_begin(work);
-	r = turn_reserve(encoder, kind, rows);
+	r = store_turned_begin(&encoder->turned, kind, rows);
 	if (encoder->dense)
 		memset(work->left, 0, rows * sizeof(*work->left));
 	for (unsigned i = 0; kind != common && i < common->count && r == 0; i++) {

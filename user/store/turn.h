@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Rows to columns, for the encoder: the members of one kind's records, each
+ * column's by itself and as wide as the member.
+ */
+#ifndef CLEW_STORE_TURN_H
+#define CLEW_STORE_TURN_H
+
+#include "columns.h"
+
+struct store_turned {
+	uint8_t *columns[STORE_COLUMNS_MAX]; /* of the rows that have the column */
+	bool done[STORE_COLUMNS_MAX];
+	uint64_t bits[STORE_COLUMNS_MAX]; /* that any of a column's numbers has */
+	uint8_t *memory;
+	size_t capacity;
+};
+
+/* Forgets the last kind and makes room for so many rows of this one. 0 or -ENOMEM. */
+int store_turned_begin(struct store_turned *turned, const struct store_kind *kind, size_t rows);
+void store_turned_done(struct store_turned *turned);
+
+/* Turns the job's column if it is not yet. `at`: of the kind's rows, their offsets in `records`. */
+void store_turn(struct store_turned *turned, const struct store_kind *kind, const struct store_job *job, const uint8_t *records,
+		const uint32_t *at);
+
+/* A column that is turned, as numbers. */
+void store_turned_values(const struct store_turned *turned, const struct store_job *job, uint64_t *values);
+
+#endif
