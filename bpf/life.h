@@ -232,11 +232,16 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 
 	if (!here(&where))
 		return 0;
-	/*
-	 * A state is made even while the gate is shut: the iterator may have passed already. Then it is in task storage,
-	 * where who looks for hidden tasks finds that there is one.
-	 */
-	state = enabled ? task_state_make(child) : bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (enabled) {
+		state = task_state_make(child);
+	} else {
+		/*
+		 * A state is made even while the gate is shut: the iterator may have passed already. Then it is in task storage,
+		 * where who looks for hidden tasks finds that there is one, and a slot is of who had the address before.
+		 */
+		task_state_drop(child);
+		state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
 	if (!state) {
 		if (enabled) {
 			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].seen);

@@ -148,7 +148,7 @@ static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 /* What tells a task from all others there are: its address, but for the low byte. */
 static __always_inline __u64 task_key(struct task_struct *task)
 {
-	/* The verifier lets nobody calculate with a pointer, nor with what was one, but of which a byte was written. */
+	/* The verifier lets nobody calculate with a pointer, but once a byte of it was overwritten it is a number. */
 	volatile union {
 		struct task_struct *task;
 		__u64 number;
