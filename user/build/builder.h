@@ -338,9 +338,11 @@ struct request {
 	struct flight *flights; /* of its bios */
 	uint32_t upper;
 	bool ended;
-	bool merged; /* into another: it is none any more */
-	bool listed; /* among those of its device that are issued */
-	struct request *older;
+	bool merged;			 /* into another: it is none any more */
+	bool listed;			 /* among those of its device that are issued */
+	struct request *older, *newer;	 /* at its address */
+	struct request *oldest;		 /* of the newest one at an address: those behind it .. */
+	uint32_t older_count;		 /* .. and how many they are */
 	struct request *next, *previous; /* those of its device that are issued and not ended */
 };
 

@@ -100,18 +100,18 @@ static int land_flights(struct clew_builder *builder, struct request *request, u
 /* Sends and frees what ended at this address too long ago to be asked for. */
 static int forget_past(struct clew_builder *builder, struct request *latest)
 {
-	struct request **place = &latest->older;
-	unsigned count = 0;
+	while (latest->oldest != latest) {
+		struct request *old = latest->oldest;
+		int r;
 
-	while (*place && (*place)->first_completed + BUILD_PAST > builder->now && ++count < BUILD_PAST_MOST)
-		place = &(*place)->older;
-	while (*place) {
-		struct request *old = *place;
-		int r = land_flights(builder, old, CLEW_TIME_OPEN);
-
+		if (latest->older_count < BUILD_PAST_MOST && old->first_completed + BUILD_PAST > builder->now)
+			return 0;
+		r = land_flights(builder, old, CLEW_TIME_OPEN);
 		if (r >= 0 && !old->merged)
 			r = send_request(builder, old);
-		*place = old->older;
+		latest->oldest = old->newer;
+		latest->oldest->older = NULL;
+		latest->older_count--;
 		unlist(builder, old);
 		free(old);
 		builder->blocks.memory -= sizeof(*old);
@@ -161,6 +161,8 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 	request->address = record->request;
 	request->allocated = record->allocated;
 	request->older = older;
+	request->oldest = older ? older->oldest : request;
+	request->older_count = older ? older->older_count + 1 : 0;
 	request->upper = CLEW_NO_NUMBER;
 	request->block = (struct clew_block_request){
 		.number = table->numbers++,
@@ -178,6 +180,8 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 		return r;
 	}
 	table->memory += sizeof(*request);
+	if (older)
+		older->newer = request;
 	if (older && older->first_completed == 0)
 		older->first_completed = builder->now; /* its end was lost */
 	if (older && !older->block.completed)

@@ -32,52 +32,71 @@ static int compare_sleeps(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Up to where the array must be sorted as a whole, and where the last group of equal starts out of order ends. */
-static size_t find_disorder(const struct clew_trace *trace, size_t *ret_ties)
+/* Up to where the array must be sorted as a whole, how many there come late, and where the last group of equal starts out of order ends. */
+static size_t find_disorder(const struct clew_trace *trace, size_t *ret_late, size_t *ret_ties)
 {
 	const struct clew_sleep *latest = NULL;
-	size_t whole = 0, ties = 0;
+	size_t whole = 0, late = 0, ties = 0;
 
 	for (size_t i = 0; i < trace->sleeps.count; i++) {
 		const struct clew_sleep *sleep = sleep_at(trace, i);
+		bool unused = sleep->task == CLEW_NO_TASK;
 
-		if (sleep->task == CLEW_NO_TASK || (latest && sleep->start < latest->start)) {
+		if (unused || (latest && sleep->start < latest->start)) {
 			whole = i + 1;
+			late += !unused;
 			continue;
 		}
 		if (latest && before(sleep, latest))
 			ties = i + 1;
 		latest = sleep;
 	}
+	*ret_late = late;
 	*ret_ties = ties;
 	return whole;
 }
 
-/* Sorts [first, first + count) of the used sleeps there to the end of the stretch; returns how many places are left over at its front. */
-static int sort_stretch(struct clew_trace *trace, size_t first, size_t count, size_t *ret_unused)
+/*
+ * Puts the first `end` in order of start: those that come late, which are few, are taken out, and find their places while all
+ * others move up. Returns how many places are left over at the front.
+ */
+static int sort_stretch(struct clew_trace *trace, size_t end, size_t late_count, size_t *ret_unused)
 {
-	struct clew_sleep *sleeps = sleep_at(trace, first), *sorted;
-	struct sort_key *keys = malloc(2 * count * sizeof(*keys));
-	size_t used = 0;
+	struct clew_sleep *late = malloc((late_count + 1) * sizeof(*late));
+	size_t left = 0, to = end;
+	uint64_t latest = 0;
 
-	if (!keys)
+	if (!late)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (sleeps[i].task != CLEW_NO_TASK)
-			keys[used++] = (struct sort_key){.key = sleeps[i].start, .index = (uint32_t)i};
-	sort_keys(keys, keys + count, used);
-	sorted = malloc((used ? used : 1) * sizeof(*sorted));
-	if (!sorted) {
-		free(keys);
-		return -ENOMEM;
+	for (size_t i = 0; i < end; i++) {
+		struct clew_sleep *sleep = sleep_at(trace, i);
+
+		if (sleep->task == CLEW_NO_TASK)
+			continue;
+		if (sleep->start < latest) {
+			late[left++] = *sleep;
+			sleep->task = CLEW_NO_TASK;
+		} else {
+			latest = sleep->start;
+		}
 	}
-	for (size_t i = 0; i < used; i++)
-		sorted[i] = sleeps[keys[i].index];
-	free(keys);
-	memset(sleeps, 0, (count - used) * sizeof(*sleeps));
-	memcpy(sleeps + (count - used), sorted, used * sizeof(*sleeps));
-	free(sorted);
-	*ret_unused = count - used;
+	qsort(late, left, sizeof(*late), compare_sleeps);
+	for (size_t i = end; i-- > 0;) {
+		const struct clew_sleep *sleep = sleep_at(trace, i);
+
+		if (sleep->task == CLEW_NO_TASK)
+			continue;
+		/* Its own place is behind this one, and so there is room. */
+		while (left && late[left - 1].start > sleep->start)
+			*sleep_at(trace, --to) = late[--left];
+		if (--to != i)
+			*sleep_at(trace, to) = *sleep;
+	}
+	while (left)
+		*sleep_at(trace, --to) = late[--left];
+	memset(trace->sleeps.data, 0, to * sizeof(struct clew_sleep));
+	free(late);
+	*ret_unused = to;
 	return 0;
 }
 
@@ -118,12 +137,12 @@ static int renumber(struct clew_trace *trace, size_t end)
 
 int trace_order_sleeps(struct clew_trace *trace)
 {
-	size_t ties, whole = find_disorder(trace, &ties), end = whole > ties ? whole : ties, unused = 0;
+	size_t late, ties, whole = find_disorder(trace, &late, &ties), end = whole > ties ? whole : ties, unused = 0;
 	int r;
 
 	if (end == 0)
 		return 0;
-	r = whole ? sort_stretch(trace, 0, whole, &unused) : 0;
+	r = whole ? sort_stretch(trace, whole, late, &unused) : 0;
 	if (r < 0)
 		return r;
 	trace->first_sleep = unused;
