@@ -6,6 +6,7 @@
  *
  * Usage: replay CAPTURE
  */
+#include <build/builder.h>
 #include <clew/build.h>
 #include <clew/capture.h>
 #include <clew/trace.h>
@@ -38,6 +39,23 @@ static bool is_switch(const struct clew_header *record)
 
 /* ---- the builder alone ---- */
 
+struct held {
+	size_t bytes, tasks, pages; /* `pages`: those of the bytes that are for pages which are not on the disk yet */
+};
+
+static struct held held_by(const struct clew_builder *builder)
+{
+	struct held held = {.pages = build_pages_memory(builder)};
+
+	held.bytes = clew_builder_memory(builder, &held.tasks);
+	return held;
+}
+
+static void print_held(const char *name, const struct held *held)
+{
+	printf("\"%s\":{\"bytes\":%zu,\"tasks\":%zu,\"pages\":%zu},", name, held->bytes, held->tasks, held->pages);
+}
+
 static int replay_builder(const char *path)
 {
 	struct clew_builder_options options = {.size = sizeof(options)};
@@ -47,7 +65,7 @@ static int replay_builder(const char *path)
 	struct clew_reader *reader;
 	char message[256] = "";
 	uint64_t records = 0, switches = 0, half;
-	size_t memory = 0, tasks = 0, half_memory = 0, half_tasks = 0;
+	struct held at_half = {}, at_end;
 	double begin;
 	int r;
 
@@ -67,16 +85,16 @@ static int replay_builder(const char *path)
 		if (r < 0)
 			break;
 		if (is_switch(record) && ++switches == half)
-			half_memory = clew_builder_memory(builder, &half_tasks);
+			at_half = held_by(builder);
 	}
-	memory = clew_builder_memory(builder, &tasks);
+	at_end = held_by(builder);
 	if (r >= 0)
 		r = clew_builder_finish(builder, clew_reader_info(reader)->end);
 	if (r < 0)
 		return fail("replay", r, "");
-	printf("\"records\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"builder_seconds\":%.6f,"
-	       "\"builder_half\":{\"bytes\":%zu,\"tasks\":%zu},\"builder_end\":{\"bytes\":%zu,\"tasks\":%zu},",
-	       records, switches, now() - begin, half_memory, half_tasks, memory, tasks);
+	printf("\"records\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"builder_seconds\":%.6f,", records, switches, now() - begin);
+	print_held("builder_half", &at_half);
+	print_held("builder_end", &at_end);
 	clew_builder_free(builder);
 	clew_reader_close(reader);
 	return 0;

@@ -24,11 +24,11 @@
 #define CLEW_ANNOUNCE_TEXT     512
 
 /*
- * Telling an event takes 200 ns and more, reading the clock 20 to 40: what is below 64 is noise,
- * and would take up three quarters of a byte of each time in a file. Times are whole steps of it,
+ * Telling an event takes 200 ns and more, reading the clock 20 to 40: what is below 128 is noise,
+ * and would take up seven eighths of a byte of each time in a file. Times are whole steps of it,
  * rounded down, but for by how much a timer may be late, and readings of all three clocks.
  */
-#define CLEW_CLOCK_STEP	 64
+#define CLEW_CLOCK_STEP	 128
 #define CLEW_CLOCK(time) ((time) & ~(CLEW_CLOCK_STEP - 1ULL))
 
 /* Value of a call field where the task is in no system call. */

@@ -69,16 +69,16 @@ def independently(path):
 
 
 def in_steps(path):
-    """The clock is read in steps of 64 ns, by the programs as by clew itself."""
+    """The clock is read in steps of 128 ns, by the programs as by clew itself."""
     if GUEST:
         # The independent reader is not there.
         records = answer("waits", path)["waits"]
-        between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 64]
-        ok(records and not between, "times are in steps of 64 ns", between[:3])
+        between = [(r["kind"], name) for r in records for name in ("start", "end") if (r[name] or 0) % 128]
+        ok(records and not between, "times are in steps of 128 ns", between[:3])
         return
     records = independently(path)
-    between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 64]
-    ok(records and not between, "times are in steps of 64 ns", between[:3] or "no records")
+    between = [(r["kind"], name) for r in records for name in ("time", "wake_time", "start_time", "begin", "queued", "issued", "allocated") if r.get(name, 0) % 128]
+    ok(records and not between, "times are in steps of 128 ns", between[:3] or "no records")
 
 
 def ended_by_signals():
