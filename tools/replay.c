@@ -40,12 +40,12 @@ static bool is_switch(const struct clew_header *record)
 /* ---- the builder alone ---- */
 
 struct held {
-	size_t bytes, tasks, pages; /* `pages`: those of the bytes that are for pages which are not on the disk yet */
+	size_t bytes, tasks, of_tasks; /* the rest of the bytes is of requests, work items and pages that are on their way */
 };
 
 static struct held held_by(const struct clew_builder *builder)
 {
-	struct held held = {.pages = build_pages_memory(builder)};
+	struct held held = {.of_tasks = build_tasks_memory(builder) + build_futexes_memory(builder)};
 
 	held.bytes = clew_builder_memory(builder, &held.tasks);
 	return held;
@@ -53,7 +53,7 @@ static struct held held_by(const struct clew_builder *builder)
 
 static void print_held(const char *name, const struct held *held)
 {
-	printf("\"%s\":{\"bytes\":%zu,\"tasks\":%zu,\"pages\":%zu},", name, held->bytes, held->tasks, held->pages);
+	printf("\"%s\":{\"bytes\":%zu,\"tasks\":%zu,\"of_tasks\":%zu},", name, held->bytes, held->tasks, held->of_tasks);
 }
 
 static int replay_builder(const char *path)
