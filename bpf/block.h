@@ -516,7 +516,6 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->device = disk;
 	record->operation = request->cmd_flags;
 	record->task = place_serial(place);
-	record->tag = request->tag;
 	record->error = 0;
 	record->context = place_context(place);
 	record->bio_count = 0;
@@ -525,7 +524,6 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->inode = 0;
 	record->offset = 0;
 	record->file_device = 0;
-	record->reserved = 0;
 	return record;
 }
 
@@ -577,7 +575,6 @@ static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 c
 	whole->device = disk;
 	whole->operation = request->cmd_flags;
 	whole->task = direct->task;
-	whole->tag = request->tag;
 	whole->file_device = direct->file_device;
 	slots_give(cpu_state, 1);
 }

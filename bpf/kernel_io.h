@@ -109,7 +109,6 @@ struct bio {
 struct request {
 	struct request_queue *q;
 	__u32 cmd_flags;
-	int tag;
 	unsigned int __data_len;
 	__u64 __sector;
 	struct bio *bio;

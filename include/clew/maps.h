@@ -203,8 +203,8 @@ struct clew_whole {
 	__u32 device;
 	__u32 operation;
 	__u32 task;
-	__s32 tag;
 	__u32 file_device;
+	__u32 reserved;
 };
 
 /*

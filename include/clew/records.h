@@ -444,17 +444,15 @@ struct clew_request {
 	__u32 device;
 	__u32 operation; /* as in the kernel */
 	__u32 task;	 /* in whose context, 0 none; WHOLE and PART: who submitted it */
-	__s32 tag;
 	__s32 error;	 /* COMPLETE: status */
 	__u32 context;	 /* enum clew_wake_context */
 	__u32 bio_count; /* ISSUE: how many bios are in it */
 	/* WHOLE and PART only */
+	__u32 file_device;
 	__u64 queued;
 	__u64 issued;
 	__u64 inode;  /* of the file that the direct I/O is on */
 	__u64 offset; /* in that file, bytes; CLEW_NO_OFFSET unknown */
-	__u32 file_device;
-	__u32 reserved;
 };
 
 /* From `begin` to header.time `task` waited for a kernel lock without leaving the CPU. */
@@ -633,7 +631,7 @@ CLEW_ASSERT_SIZE(struct clew_gap, 32);
 CLEW_ASSERT_SIZE(struct clew_cause, 32);
 CLEW_ASSERT_SIZE(struct clew_work, 88);
 CLEW_ASSERT_SIZE(struct clew_bio, 96);
-CLEW_ASSERT_SIZE(struct clew_request, 120);
+CLEW_ASSERT_SIZE(struct clew_request, 112);
 CLEW_ASSERT_SIZE(struct clew_lock, 48);
 CLEW_ASSERT_SIZE(struct clew_ring, 48);
 CLEW_ASSERT_SIZE(struct clew_refill, 24);

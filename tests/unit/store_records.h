@@ -228,7 +228,6 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->request.device = random_value(random);
 		any->request.operation = random_value(random);
 		any->request.task = random_value(random);
-		any->request.tag = (int32_t)random_value(random);
 		any->request.error = (int32_t)random_value(random);
 		any->request.context = random_below(random, 7);
 		any->request.bio_count = random_value(random);

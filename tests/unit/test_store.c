@@ -273,7 +273,6 @@ static void test_schema_covers_records(void **state)
 			reserved = 3 + 7;
 			break;
 		case CLEW_KIND_PAGES:
-		case CLEW_KIND_REQUEST:
 		case CLEW_KIND_LOCK:
 		case CLEW_KIND_TASK:
 		case CLEW_KIND_RENAME:

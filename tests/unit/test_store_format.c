@@ -147,7 +147,6 @@ static void show_machine(FILE *out, const union any_record *any)
 		NUMBER(&any->request, bio);
 		NUMBER(&any->request, allocated);
 		NUMBER(&any->request, task);
-		SIGNED(&any->request, tag);
 		SIGNED(&any->request, error);
 		NUMBER(&any->request, context);
 		NUMBER(&any->request, bio_count);

@@ -237,7 +237,6 @@ static void pass_whole(struct stream *stream, const struct clew_whole *whole)
 		.device = whole->device,
 		.operation = whole->operation,
 		.task = whole->task,
-		.tag = whole->tag,
 		.context = whole->header.flags & CLEW_WHOLE_SOFT ? CLEW_WAKE_SOFTIRQ : CLEW_WAKE_IRQ,
 		.queued = whole->queued,
 		.issued = whole->issued,

@@ -316,7 +316,6 @@ static const struct table_column request_columns[] = {
 	REQUEST(bio, STORE_RECENT, "last_bio"),
 	{AT_CODED("allocated", struct clew_request, allocated, 0, STORE_NEAR, "time", 0), .second = "request"},
 	REQUEST(task, STORE_RECENT, "task"),
-	REQUEST(tag, STORE_KEYED, "request"),
 	REQUEST(error, STORE_PLAIN, NULL),
 	REQUEST_BY(context, "device", "flags"),
 	REQUEST_BY(bio_count, "device", "flags"),
