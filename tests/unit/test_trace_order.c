@@ -6,11 +6,6 @@
 
 #define MOST 400u
 
-static struct clew_sleep *sleeps_of(const struct clew_trace *trace)
-{
-	return trace->sleeps.data;
-}
-
 static int compare(const void *left, const void *right)
 {
 	const struct clew_sleep *a = left, *b = right;
@@ -25,11 +20,12 @@ static int compare(const void *left, const void *right)
 /* Of each kind of disorder so many in a hundred. Returns how many sleeps there are. */
 static size_t fill(struct clew_trace *trace, struct random *random, size_t count, unsigned late, unsigned unused)
 {
+	struct clew_sleep *sleeps = trace->sleeps.data;
 	uint64_t now = 100000;
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		struct clew_sleep *sleep = &sleeps_of(trace)[i];
+		struct clew_sleep *sleep = &sleeps[i];
 
 		*sleep = (struct clew_sleep){.task = CLEW_NO_TASK};
 		if (random_below(random, 100) < unused)

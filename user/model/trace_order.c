@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Puts the sleeps in order of start, then serial. They lie in the order they began
- * already, but for those found at the capture's start, numbers that stayed unused,
- * and equal times. So only a stretch at the front, and groups of equal start after
- * it, are sorted; the unused places end up before the first sleep.
+ * already, but for those found at the capture's start or told late, numbers that
+ * stayed unused, and equal times. So only the late ones and groups of equal start
+ * are sorted; the others move up in place, and the unused places end up before the
+ * first sleep.
  */
 #include <errno.h>
 #include <model/trace_internal.h>
