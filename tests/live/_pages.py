@@ -68,8 +68,8 @@ class Tally:
                f"stamps {self.count['stamp']} right {self.count['stamp wrong']} wrong")
 
 
-def covers(act, inode, page):
-    return act["ino"] in (0, inode) and act["first"] <= page < act["first"] + max(act["count"], 1)
+def covers(act, inode, page, margin=0):
+    return act["ino"] in (0, inode) and act["first"] - margin <= page < act["first"] + max(act["count"], 1) + margin
 
 
 def drops(act, inode, page):
@@ -82,7 +82,10 @@ class Story:
     def __init__(self, acts, inode, page):
         self.writes = [a for a in acts if a["what"] in WRITES and covers(a, inode, page)]
         self.drops = [a for a in acts if a["what"] in DROPS and drops(a, inode, page)]
-        self.syncs = [a for a in acts if a["what"] in ("sync", "range", "direct") and covers(a, inode, page)]
+        syncs = [a for a in acts if a["what"] in ("sync", "range", "direct")]
+        self.syncs = [a for a in syncs if covers(a, inode, page)]
+        # One of a part of a folio may take all of it along.
+        self.flushes = [a for a in syncs if covers(a, inode, page, FOLIO)]
 
     def gone(self, write, at):
         """Whether what was written had left memory by then."""
@@ -95,7 +98,7 @@ class Story:
 
 def flush_began(story, taken):
     """When the kernel may first have taken the page for a pass: with others at work it is some time before the request."""
-    return min([s["before"] for s in story.syncs if s["before"] <= taken.queued <= s["after"]] + [taken.queued]) - SLACK
+    return min([s["before"] for s in story.flushes if s["before"] <= taken.queued <= s["after"]] + [taken.queued]) - SLACK
 
 
 def judge_page(tally, name, acts, inode, page, passes, racing):
