@@ -61,7 +61,7 @@ static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, _
 	open = &cpu_state->extents[event];
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_EXTENT, now, sizeof(*record));
 	if (record) {
-		record->header.flags = event | (open->written ? CLEW_EXTENT_WRITTEN : 0);
+		record->header.flags = clew_extent_flags(event, open);
 		record->begin = open->begin;
 		record->inode = open->inode;
 		record->offset = open->offset;
@@ -261,7 +261,7 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 {
 	if (unlikely(++open->grown >= EXTENT_LOOK)) {
 		*now = clock_ns();
-		open->grown = 0;
+		open->grown = 1;
 		if (*now - open->begin >= EXTENT_AGE)
 			return false;
 	}
@@ -372,6 +372,28 @@ static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_sta
 	touch->bytes = open->last;
 	open->last = 0;
 	return true;
+}
+
+/*
+ * A folio in which the row of writes was before becomes dirty only now: it was taken along meanwhile, with what
+ * was written there then, and the last copy, which makes it dirty anew, is a row of its own.
+ */
+static __always_inline void extent_part(struct clew_cpu_state *cpu_state, __u32 cpu, const struct touch *touch)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
+	__u64 start = open->offset + open->bytes - open->last, now;
+
+	if (likely(!open->last || open->last >= open->bytes || start <= touch->offset || start >= touch->offset + touch->bytes ||
+		   !same_actor(open, touch)))
+		return;
+	now = clock_ns();
+	open->bytes -= open->last;
+	tell_extent(cpu_state, cpu, CLEW_EXTENT_WRITE, now);
+	open->begin = now;
+	open->inode = touch->inode;
+	open->offset = start;
+	open->bytes = open->last;
+	open->grown = 0;
 }
 
 #endif

@@ -80,13 +80,20 @@ static __always_inline bool touch_range(struct touch *touch, struct inode *inode
 	return bytes != 0;
 }
 
+static __always_inline bool in_user_fault(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && (__s64)regs->orig_ax < 0;
+}
+
 SEC("?tp_btf/writeback_dirty_folio")
 int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
 	struct touch touch;
 	struct actor actor;
 	struct inode *inode;
-	bool written;
+	bool copied, written;
 
 	if (!mapping || !enabled)
 		return 0;
@@ -96,10 +103,13 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 		return 0;
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
-	/* The call's own word of it is this one's. */
-	written = extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
-		  extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
-		  extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch);
+	/* The call's own word of it is this one's; but a store is no copy. */
+	copied = !in_user_fault(bpf_get_current_task_btf());
+	written = copied && (extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
+	if (copied && !written)
+		extent_part(actor.cpu_state, actor.cpu, &touch);
 	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
 	touch_end(actor.cpu_state);
 	return 0;
@@ -201,13 +211,6 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 const volatile __u32 btrfs_inode_tree;
 const volatile __u32 btrfs_written;
 
-static __always_inline bool in_user_fault(struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return (__s64)regs->orig_ax < 0;
-}
-
 /* One fault says it twice where it fills a hole. Faults are counted when they are over. */
 static __always_inline bool said_in_fault(struct task_struct *task, struct buffer_head *buffer)
 {
@@ -239,7 +242,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	struct touch touch;
 	struct actor actor;
 
-	if (!enabled || (task->flags & (PF_KTHREAD | PF_IO_WORKER)) || !in_user_fault(task) || !actor_here(&actor))
+	if (!enabled || !in_user_fault(task) || !actor_here(&actor))
 		return 0;
 	folio = (void *)buffer->b_page;
 	if (!folio || READ(folio, private) != buffer || said_in_fault(task, buffer))
@@ -388,8 +391,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	/* Whole blocks do not say what was asked: once is enough. */
 	if (extent_covers(actor.cpu_state, &touch))
 		return 0;
-	tell_touch(&actor, !(task->flags & (PF_KTHREAD | PF_IO_WORKER)) && in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE,
-		   &touch, inode);
+	tell_touch(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch, inode);
 	return 0;
 }
 

@@ -129,12 +129,22 @@ struct clew_open_extent {
 	__u32 task;
 	__u32 generation; /* of the file: another task's touch, or a bio, ends the extent */
 	__u32 last;	  /* the bytes at its end that a call's last copy wrote, 0 none */
-	__u16 grown;	  /* how often */
+	__u16 grown;	  /* how often, since the clock was looked at; 0: never */
 	__u8 written;	  /* DIRTY: calls wrote just these bytes, and no other extent tells that */
 	__u8 reserved[5];
 };
 
 #define CLEW_EXTENT_EVENTS 7
+
+/* clew_header.flags of the record that tells it. */
+static inline __u8 clew_extent_flags(__u32 event, const struct clew_open_extent *open)
+{
+	if (event != CLEW_EXTENT_DIRTY)
+		return (__u8)event;
+	return open->written ? CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN
+	       : open->grown ? CLEW_EXTENT_DIRTY
+			     : CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE;
+}
 
 /* Handles of one transaction that a task had since it came on the CPU. See struct clew_journal. */
 struct clew_open_handle {

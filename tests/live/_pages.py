@@ -46,6 +46,11 @@ class Pages:
                 passes.sort()
 
 
+def taken_until(taken, racing):
+    """When its page may last have been taken: of a request's bios only when the first was queued is told, and others are until it is issued."""
+    return (taken.issued if racing else taken.queued) + SLACK
+
+
 class Tally:
     """Counts for one file system."""
 
@@ -145,7 +150,7 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
         if not dirty:
             continue
         last = max(dirty, key=lambda w: w["before"])
-        if any(last["before"] - SLACK <= p.queued <= sync["after"] + SLACK for p in passes):
+        if any(last["before"] <= taken_until(p, racing) and p.queued <= sync["after"] + SLACK for p in passes):
             tally.count["written"] += 1
         elif not any(d["before"] >= last["after"] and d["before"] <= sync["after"] for d in story.drops):
             tally.count["unwritten"] += 1
@@ -242,7 +247,7 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
             tally.note("workload", f"{name}: inode {file['ino']} page {page}: the disk has {sequence} of {tid}")
             continue
         # A part of the page may have been written once more since, by another.
-        since = [p.writers for p in pages.get(page, ()) if p.queued >= write["before"] - SLACK]
+        since = [p.writers for p in pages.get(page, ()) if taken_until(p, racing) >= write["before"]]
         if any(tid in writers for writers in since):
             tally.count["stamp"] += 1
         else:

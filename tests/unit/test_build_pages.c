@@ -422,6 +422,57 @@ static void test_large_folio(void **state)
 	synthetic_done(&s);
 }
 
+/* A folio that was dirty once does not become so in each write until that is told. */
+static void test_dirty_once(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 9900, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 1, FILE_A, 0, 16);
+	touch(&s, 2500, 2600, CLEW_EXTENT_WRITE, 1, FILE_A, 1, 12);
+	/* The bio's pages have left the folio before this, and are dirty again before the bio. */
+	touch(&s, 9000, 13000, CLEW_EXTENT_WRITE, 1, FILE_A, 0, 2);
+	touch(&s, 9900, 21000, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 1, FILE_A, 0, 16);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 1, 12);
+	touch(&s, 15000, 16000, CLEW_EXTENT_WRITE, 1, FILE_A, 0, 4);
+	writes_out(&s, 20000, 0x100, FLUSH, 792, FILE_A, 0, 4);
+	touch(&s, 21000, 31000, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 2, FILE_A, 0, 16);
+	touch(&s, 22000, 23000, CLEW_EXTENT_WRITE, 3, FILE_A, 0, 1);
+	writes_out(&s, 30000, 0x100, FLUSH, 792, FILE_A, 0, 1);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 1, 12, "1");
+	assert_writers(trace, 1, 0, 0, 4, "1");
+	assert_writers(trace, 2, 0, 0, 1, "3");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
+/* A row of writes is told in two parts where its last copy made the folio dirty that those before were in too. */
+static void test_row_in_parts(void **state)
+{
+	struct synthetic s = {0};
+	struct clew_trace *trace;
+
+	(void)state;
+	threads(&s, 9);
+	touch(&s, 2000, 2600, CLEW_EXTENT_WRITE, 1, FILE_A, 0, 16);
+	touch(&s, 2001, 2610, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 1, FILE_A, 0, 16);
+	touch(&s, 9000, 9900, CLEW_EXTENT_WRITE, 2, FILE_A, 5, 3);
+	touch(&s, 9900, 12000, CLEW_EXTENT_WRITE, 2, FILE_A, 8, 2);
+	touch(&s, 9900, 12001, CLEW_EXTENT_DIRTY | CLEW_EXTENT_ONCE, 2, FILE_A, 0, 16);
+	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 16);
+	writes_out(&s, 20000, 0x100, FLUSH, 864, FILE_A, 8, 2);
+	trace = synthetic_trace(&s, 50000, 0);
+	assert_writers(trace, 0, 0, 0, 5, "1");
+	assert_writers(trace, 0, 1, 5, 3, "1 2");
+	assert_writers(trace, 0, 2, 8, 2, "1 2!");
+	assert_writers(trace, 1, 0, 8, 2, "2");
+	clew_trace_free(trace);
+	synthetic_done(&s);
+}
+
 /* One request out of two bios, one of which carries two files and was split off another. */
 static void test_many_files(void **state)
 {
@@ -926,6 +977,8 @@ int main(void)
 		cmocka_unit_test(test_cleared),
 		cmocka_unit_test(test_dirty_again),
 		cmocka_unit_test(test_large_folio),
+		cmocka_unit_test(test_dirty_once),
+		cmocka_unit_test(test_row_in_parts),
 		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_loss),
 		cmocka_unit_test(test_twice_in_one_pass),

@@ -49,6 +49,8 @@ static int put_extent(struct clew_builder *builder, const struct clew_extent *re
 	}
 	*extent = *record;
 	extent->header.flags = event;
+	if (record->header.flags & CLEW_EXTENT_ONCE)
+		extent->header.time = record->begin;
 	if (event == CLEW_EXTENT_DIRTY) {
 		extent->offset = page_start(record->offset);
 		extent->bytes = page_end(record->offset + record->bytes) - extent->offset;
@@ -72,6 +74,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 			return r;
 		event = CLEW_EXTENT_WRITE;
 	}
+	event &= (__u8)~CLEW_EXTENT_ONCE;
 	return event <= CLEW_EXTENT_CLEAR ? put_extent(builder, record, event) : 0;
 }
 

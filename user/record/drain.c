@@ -469,7 +469,7 @@ static void put_open(struct stream *stream)
 		if (!open->bytes)
 			continue;
 		record.header.kind = CLEW_KIND_EXTENT;
-		record.header.flags = event | (open->written ? CLEW_EXTENT_WRITTEN : 0);
+		record.header.flags = clew_extent_flags(event, open);
 		cpu->counts[CLEW_KIND_EXTENT].seen++;
 		cpu->counts[CLEW_KIND_EXTENT].reserved++;
 		pass_on(stream, &record, sizeof(record));
