@@ -2,7 +2,7 @@
 /*
  * What tasks do to files in the page cache, as extents: a CPU keeps one of each
  * event, makes it longer while the touches go on where the last one ended, and
- * tells it when they do not, at its next switch, and after a millisecond.
+ * tells it when they do not, at its next switch, and after CLEW_EXTENT_AGE.
  *
  * Invariants: only task context touches, with preemption off, so a switch never
  * meets a half-made extent; an interrupt looks at `touching`. Whoever orders
@@ -17,8 +17,7 @@
 #include "identity.h"
 #include "kernel_fs.h"
 
-#define EXTENT_AGE	1000000 /* ns */
-#define EXTENT_LOOK	64	/* touches after which the age is looked at */
+#define EXTENT_LOOK	64 /* touches after which the age is looked at */
 #define GENERATION_BITS 10
 #define HANDLE_OPEN	(1u << CLEW_EXTENT_EVENTS)
 
@@ -216,7 +215,7 @@ static __always_inline void call_return(struct clew_cpu_state *cpu_state, struct
 static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
 	if (unlikely(cpu_state->open) && !cpu_state->touching)
-		tell_extents(cpu, clock_ns(), EXTENT_AGE);
+		tell_extents(cpu, clock_ns(), CLEW_EXTENT_AGE);
 }
 
 static __always_inline void touch_begin(struct clew_cpu_state *cpu_state)
@@ -262,7 +261,7 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 	if (unlikely(++open->grown >= EXTENT_LOOK)) {
 		*now = clock_ns();
 		open->grown = 1;
-		if (*now - open->begin >= EXTENT_AGE)
+		if (*now - open->begin >= CLEW_EXTENT_AGE)
 			return false;
 	}
 	open->bytes += touch->bytes;

@@ -503,12 +503,14 @@ enum clew_extent_event {
 #define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some of them */
 #define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
 
+#define CLEW_EXTENT_AGE 4000000 /* ns */
+
 /*
  * Touches of one file by one task, of one kind and each where the one before
  * ended, between `begin` and header.time or shortly before it: a CPU tells them
- * when the row breaks, when it switches tasks, and 1 ms after `begin` at its next
- * touch. They are in order by `begin`, not by header.time. Of a helper of
- * io_uring, `task` is who submitted.
+ * when the row breaks, when it switches tasks, and at a touch or an interrupt
+ * CLEW_EXTENT_AGE or more after `begin`. They are in order by `begin`, not by
+ * header.time. Of a helper of io_uring, `task` is who submitted.
  */
 struct clew_extent {
 	struct clew_header header;

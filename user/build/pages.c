@@ -14,8 +14,8 @@
 #include <string.h>
 
 #define SENT_MOST 262144u
-/* ns: a row of writes that touched a page is told of as a whole, with a margin. */
-#define ROW_MOST 2000000ull
+/* ns: a row of writes that touched a page is told of as a whole, at an interrupt that may be late. */
+#define ROW_MOST (3ull * CLEW_EXTENT_AGE)
 /* ns: an upper request ends so much after all that was made of it below. */
 #define UPPER_MOST 3000000000ull
 
