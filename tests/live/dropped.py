@@ -30,8 +30,9 @@ def compare(path, graph, kind):
     for tid in tids:
         begin, end = graph["start"], graph["end"]
         ended = {to["at"] for e in edges for to in e["to"] if to["tid"] == tid}
+        # One shorter than a step of the clock is no segment.
         waits = [w for w in answer("waits", path, "--tid", tid)["waits"]
-                 if w["end"] in ended and w["start"] >= begin and w["end"] <= end and not w["holders"]]
+                 if w["end"] in ended and w["start"] < w["end"] and w["start"] >= begin and w["end"] <= end and not w["holders"]]
         if not waits:
             continue
         begin, end = min(w["start"] for w in waits) - 1000, max(w["end"] for w in waits)

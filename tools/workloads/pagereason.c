@@ -179,7 +179,7 @@ static void ahead(int self)
 	start(self);
 	page_tell(tasks[2], ACT_WRITE, 0, 0, AHEAD);
 	for (int lap = 0; lap < 3; lap++) {
-		unsigned there, part;
+		unsigned there, part, still;
 
 		page_tell(tasks[2], ACT_FORGET, 0, 0, 0);
 		known &= in_memory(&pages->files[0], AHEAD, true) == 0;
@@ -192,7 +192,10 @@ static void ahead(int self)
 			page_tell(tasks[1], ACT_READ_AHEAD, 0, 16, part);
 			page_tell(tasks[3], ACT_READ_AHEAD, 0, 16 + part, part);
 		}
-		left += in_memory(&pages->files[0], AHEAD, true) - 16 - 2 * part;
+		still = in_memory(&pages->files[0], AHEAD, true);
+		/* What the kernel took back meanwhile was read ahead for nobody too. */
+		known &= still >= there;
+		left += still - 16 - 2 * part;
 	}
 	if (known)
 		unused(self, left);
