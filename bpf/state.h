@@ -28,6 +28,7 @@ const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
 const volatile __u32 switch_slots;
 const volatile __u32 task_slot_bits = CLEW_TASK_SLOT_BITS; /* there are 2^task_slot_bits task slots */
+const volatile __u64 ring_urgent;			   /* bytes in a ring of everything else at which the drain is woken */
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
 const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
@@ -251,6 +252,21 @@ static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind,
 	}
 }
 
+/* A burst would fill the ring before the drain looks again: wakes it, once until it does. */
+__noinline int call_drain(__u32 cpu)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	void *ring = ring_of(cpu), *nothing;
+
+	if (!cpu_state || !ring || cpu_state->called)
+		return 0;
+	cpu_state->called = 1;
+	nothing = bpf_ringbuf_reserve(ring, sizeof(__u64), 0);
+	if (nothing)
+		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
 /* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if there is none. */
 static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind, __u64 time, __u64 size)
 {
@@ -258,8 +274,11 @@ static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __
 	struct clew_header *header = NULL;
 
 	count_atomic(&cpu_state->counts[kind].seen);
-	if (ring)
+	if (ring) {
+		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
+			call_drain(cpu);
 		header = bpf_ringbuf_reserve(ring, size, 0);
+	}
 	account(cpu_state, kind, header != NULL);
 	if (!header)
 		return NULL;
@@ -273,7 +292,7 @@ static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __
 
 static __always_inline void record_submit(void *record)
 {
-	/* The drain polls: a wakeup from here would cost the traced task. */
+	/* The drain polls: a wakeup for each would cost the traced task. */
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

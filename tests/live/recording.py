@@ -13,6 +13,7 @@ import mmap
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -504,6 +505,20 @@ def left_out():
     ok(ledger["balanced"] and len(rows) == 1 and rows[0]["seen"] == rows[0]["missed"] >= 6, "runs that the kernel left out are missed", rows)
 
 
+def burst_after_silence():
+    """Who syncs thousands of small files makes more records in a few ms than a ring holds; the drain then sleeps for longer."""
+    directory = scratch("burst")
+    for number in range(12000):
+        inside = os.path.join(directory, f"a_directory_with_a_long_name_{number // 200}")
+        os.makedirs(inside, exist_ok=True)
+        write_all(os.path.join(inside, f"some_file_name_{number}"), "x" * 3000)
+    path = scratch("burst.clew")
+    clew("record", "-o", path, "--", "sh", "-c", f"sleep 0.3; sync -f {directory}")
+    shutil.rmtree(directory)
+    ledger = answer("info", path)["ledger"]
+    ok(ledger["lost"] == 0 and ledger["balanced"], "nothing is lost of a burst of records after silence", f"{ledger['lost']} lost")
+
+
 def store_in_turns(shared, pages):
     """This process and then a child of it store to each page; returns the child's number."""
     child = os.fork()
@@ -607,6 +622,7 @@ def main():
         few_descriptors()
         full_disk()
         outlives_its_first_thread()
+        burst_after_silence()
         # Nor here.
         born_in_a_loss()
     finish()

@@ -7,9 +7,9 @@
  * holds: a switch that is older than a taken record may still be missing, so
  * records younger than all switches wait for the next round.
  *
- * A thread serves a few CPUs and polls: the programs never wake it, which would
- * cost the traced task. How long it sleeps follows how full the rings were. A
- * record always goes to the file once it was taken from its ring, and the
+ * A thread serves a few CPUs and polls: the programs wake it, which costs the traced
+ * task, only when a burst has filled a good part of a ring. How long it sleeps
+ * follows how full the rings were. A record always goes to the file once it was taken from its ring, and the
  * callback never fails: libbpf would take the record and drop it.
  */
 #include <bpf/bpf.h>
@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -330,6 +331,8 @@ static void drain_round(struct drain *drain, bool last)
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		drain->streams[i].fill = 0;
+		/* Before the ring is read: what comes after that may call again. */
+		__atomic_store_n(&drain->recorder->cpus[drain->streams[i].cpu].called, 0, __ATOMIC_SEQ_CST);
 		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head, __ATOMIC_ACQUIRE);
 	}
 	ring_buffer__consume(drain->rings);
@@ -345,6 +348,14 @@ static void sleep_for(uint64_t ns)
 	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
 
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* Until it is time to look again, or a ring fills up. */
+static void wait_for(const struct drain *drain, uint64_t ns)
+{
+	struct epoll_event event;
+
+	epoll_wait(drain->urgent, &event, 1, ns / 1000000);
 }
 
 /* The larger of `most` and how full the stream's rings were, in 1/1024. */
@@ -383,7 +394,7 @@ static void *drain_main(void *argument)
 			pause = pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : pause / 2;
 		else if (most < 1024 / 32)
 			pause = pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : pause * 2;
-		sleep_for(pause);
+		wait_for(drain, pause);
 	}
 }
 
@@ -407,12 +418,20 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 	recorder->drains = calloc(recorder->drain_count, sizeof(*recorder->drains));
 	if (!recorder->streams || !recorder->drains)
 		return clew_say(message, -ENOMEM, "no memory for the drain: free some");
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		recorder->drains[i].urgent = epoll_create1(EPOLL_CLOEXEC);
+		if (recorder->drains[i].urgent < 0)
+			return clew_say(message, -errno, "the rings cannot be waited for: %s: raise the limit of open files (ulimit -Hn)",
+					strerror(errno));
+	}
 	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
 		recorder->streams[cpu].ring = -1;
 
 	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++) {
 		struct stream *stream = &recorder->streams[cpu];
 		struct drain *drain = &recorder->drains[cpu / CPUS_A_THREAD];
+		/* Once a wake-up: that the ring holds something is none. */
+		struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
@@ -433,6 +452,9 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		} else if (ring_buffer__add(drain->rings, stream->ring, take, stream)) {
 			return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
 		}
+		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, stream->ring, &event))
+			return clew_say(message, -errno, "the ring of CPU %u cannot be waited for: %s: free some memory", cpu,
+					strerror(errno));
 		drain->stream_count++;
 	}
 	return 0;
@@ -507,8 +529,11 @@ void clew_drain_stop(struct clew_recorder *recorder)
 
 void clew_drain_close(struct clew_recorder *recorder)
 {
-	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
+	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++) {
 		ring_buffer__free(recorder->drains[i].rings);
+		if (recorder->drains[i].urgent > 0)
+			close(recorder->drains[i].urgent);
+	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		if (recorder->streams[cpu].ring >= 0)
 			close(recorder->streams[cpu].ring);

@@ -41,6 +41,7 @@ struct stream {
 struct drain {
 	struct clew_recorder *recorder;
 	struct ring_buffer *rings;
+	int urgent; /* epoll: a program found one of them rather full */
 	struct stream *streams; /* this thread's */
 	unsigned stream_count;
 	pthread_t thread;
@@ -98,6 +99,8 @@ struct clew_recorder {
 
 uint64_t clew_now(void); /* in steps, as the programs read the clock */
 uint64_t clew_cpu_time(void);
+
+#define CLEW_URGENT_SHARE 4 /* of a ring of everything else: when so much of it is full its thread is woken */
 
 /* drain.c */
 void clew_drain_sizes(struct clew_recorder *recorder); /* before load */

@@ -166,6 +166,7 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	clew_announce_prepare(bpf);
 	clew_drain_sizes(recorder);
 	bpf->rodata->switch_slots = recorder->switch_slots;
+	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
 	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
 	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
 	bpf_map__set_max_entries(bpf->maps.clew_task_slots, 1u << bpf->rodata->task_slot_bits);
