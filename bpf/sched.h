@@ -217,12 +217,15 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	if (!cpu_state)
 		return 0;
 
+	/*
+	 * One for all that is told here: times that are equal take no room in the file. Before memory that is cold is looked at:
+	 * the CPU reads its clock only when all loads are done, and what comes after it would wait too.
+	 */
+	now = clock_ns();
 	if (next->pid) {
 		next_task = task_state(next);
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
-	/* One for all that is told here: times that are equal take no room in the file. */
-	now = clock_ns();
 	if (unlikely(cpu_state->open)) {
 		tell_extents(cpu, now, 0);
 		if (cpu_state->call.call)

@@ -219,9 +219,11 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	__u32 sleeper_state;
 	enum level level;
 	__u8 context, flags = 0;
+	__u64 now;
 
 	if (!cpu_state)
 		return;
+	now = clock_ns(); /* before cold memory, as at a switch */
 	cpu_state->counts[CLEW_KIND_WAKE].seen++;
 	state = task_state(sleeper);
 	if (unlikely(!state)) {
@@ -231,7 +233,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	cpu_state->counts[CLEW_KIND_WAKE].reserved++;
 	stamp = &state->wake;
 	state->wakes = state->wakes ? 2 : 1;
-	stamp->time = clock_ns();
+	stamp->time = now;
 	level = level_of(cpu_state, cpu);
 	stamp->has_cause = 0;
 	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
