@@ -32,6 +32,9 @@ struct generation {
 
 static struct generation generations[1 << GENERATION_BITS];
 
+/* Something was read in: until then nobody asks whose file a page is that is used, which processes do a hundred times as they start. */
+volatile __u32 uses_wanted;
+
 static __always_inline struct generation *generation_of(__u64 inode)
 {
 	return &generations[inode * 0x9e3779b97f4a7c15ULL >> (64 - GENERATION_BITS)];

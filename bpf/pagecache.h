@@ -395,6 +395,15 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	return 0;
 }
 
+/*
+ * What reclaim takes is clean, so that no epoch ends with it: it matters only if it was read in for somebody. It is scattered,
+ * and much of it on a machine that is short of memory.
+ */
+static __always_inline bool reclaims_for_nothing(__u64 inode)
+{
+	return (bpf_get_current_task_btf()->flags & PF_MEMALLOC) && !*(volatile __u64 *)&generation_of(inode)->added;
+}
+
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
 int BPF_PROG(clew_cache_drop, struct folio *folio)
 {
@@ -402,7 +411,7 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	struct touch touch;
 	struct actor actor;
 
-	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || !actor_here(&actor))
+	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || reclaims_for_nothing(touch.inode) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
@@ -456,7 +465,7 @@ static __always_inline void tell_use(struct address_space *mapping, __u64 first,
 	struct touch touch;
 	struct actor actor;
 
-	if (!mapping || !enabled)
+	if (!uses_wanted || !mapping || !enabled)
 		return;
 	generation = generation_of(mapping->host->i_ino);
 	if (generation->used >= generation->added * USES_EACH)

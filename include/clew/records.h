@@ -503,7 +503,7 @@ enum clew_extent_event {
 #define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some of them */
 #define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
 
-#define CLEW_EXTENT_AGE 4000000 /* ns */
+#define CLEW_EXTENT_AGE 16000000 /* ns */
 
 /*
  * Touches of one file by one task, of one kind and each where the one before
