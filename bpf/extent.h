@@ -45,6 +45,16 @@ static __always_inline __u32 generation_next(__u64 inode)
 	return __sync_fetch_and_add(&generation_of(inode)->value, 1) + 1;
 }
 
+static __always_inline __u64 page_start(__u64 offset)
+{
+	return offset & ~(PAGE_SIZE - 1ULL);
+}
+
+static __always_inline __u64 page_end(__u64 offset)
+{
+	return page_start(offset + PAGE_SIZE - 1);
+}
+
 struct touch {
 	__u64 inode;
 	__u64 offset;
@@ -52,6 +62,26 @@ struct touch {
 	__u32 device;
 	__u32 task;
 };
+
+/* An extent of dirtied pages is told: the same task may write there again. */
+static __always_inline void dirtied_add(struct clew_dirtied *dirtied, const struct clew_open_extent *open)
+{
+	__u32 place;
+
+	if (open->generation != *(volatile __u32 *)&generation_of(open->inode)->value)
+		return;
+	if (dirtied->inode != open->inode || dirtied->device != open->device || dirtied->task != open->task ||
+	    dirtied->generation != open->generation) {
+		__builtin_memset(dirtied, 0, sizeof(*dirtied));
+		dirtied->inode = open->inode;
+		dirtied->device = open->device;
+		dirtied->task = open->task;
+		dirtied->generation = open->generation;
+	}
+	place = dirtied->next++ & (CLEW_DIRTIED_RANGES - 1);
+	dirtied->ranges[place].from = page_start(open->offset);
+	dirtied->ranges[place].to = page_end(open->offset + open->bytes);
+}
 
 static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event, __u64 now)
 {
@@ -72,6 +102,8 @@ static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, _
 		record->task = open->task;
 		record_submit(record);
 	}
+	if (event == CLEW_EXTENT_DIRTY && open->written)
+		dirtied_add(&cpu_state->dirtied, open);
 	open->bytes = 0;
 	open->inode = 0;
 	return 0;
@@ -233,16 +265,6 @@ static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
 	*(volatile __u32 *)&cpu_state->touching = 0;
 }
 
-static __always_inline __u64 page_start(__u64 offset)
-{
-	return offset & ~(PAGE_SIZE - 1ULL);
-}
-
-static __always_inline __u64 page_end(__u64 offset)
-{
-	return page_start(offset + PAGE_SIZE - 1);
-}
-
 static __always_inline bool same_actor(const struct clew_open_extent *open, const struct touch *touch)
 {
 	return open->inode == touch->inode && open->task == touch->task && open->device == touch->device;
@@ -311,8 +333,14 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		now = clock_ns();
 	if (open->bytes)
 		tell_extent(cpu_state, cpu, event, now);
-	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR)
+	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR) {
+		__u32 before = generation;
+
 		generation = generation_next(touch->inode);
+		/* Its own next ones take nothing along. */
+		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.generation == before && generation == before + 1)
+			cpu_state->dirtied.generation = generation;
+	}
 	/* The file may be on its way out, and another one then take its number and its address. */
 	if (event == CLEW_EXTENT_DROP)
 		cpu_state->named = 0;
@@ -334,6 +362,50 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		cpu_state->named_generation = number;
 		send_inode(number_through(&cpu_state->named, (void *)inode_address), cpu, now);
 	}
+}
+
+/*
+ * A call's copy to pages that the same task made dirty lately, and nothing took along since: it is a writer of theirs
+ * already, so all such copies are one extent, which tells how much they were. False: to other pages.
+ */
+static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 cpu, const struct touch *touch)
+{
+	const struct clew_dirtied *dirtied = &cpu_state->dirtied;
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_AGAIN];
+	__u32 generation = *(volatile __u32 *)&generation_of(touch->inode)->value;
+	const struct clew_open_extent *dirty = &cpu_state->extents[CLEW_EXTENT_DIRTY];
+	bool inside = dirty->bytes && dirty->written && extent_covers(cpu_state, touch);
+	__u64 now;
+	int i;
+
+	open->last = 0;
+	if (goes_on_in_page(dirty, touch, generation))
+		return false;
+	if (!inside && dirtied->inode == touch->inode && dirtied->device == touch->device && dirtied->task == touch->task &&
+	    dirtied->generation == generation)
+		for (i = 0; i < CLEW_DIRTIED_RANGES; i++)
+			inside |= dirtied->ranges[i].from <= touch->offset && touch->offset + touch->bytes <= dirtied->ranges[i].to;
+	if (!inside)
+		return false;
+	cpu_state->dirtied.again = touch->offset;
+	if (open->bytes && same_actor(open, touch)) {
+		open->offset = touch->offset < open->offset ? touch->offset : open->offset;
+		open->bytes += touch->bytes;
+		open->last = touch->bytes;
+		return true;
+	}
+	now = clock_ns();
+	if (open->bytes)
+		tell_extent(cpu_state, cpu, CLEW_EXTENT_AGAIN, now);
+	open->begin = now;
+	open->inode = touch->inode;
+	open->offset = touch->offset;
+	open->bytes = touch->bytes;
+	open->device = touch->device;
+	open->task = touch->task;
+	open->last = touch->bytes;
+	cpu_state->open |= 1u << CLEW_EXTENT_AGAIN;
+	return true;
 }
 
 /*
@@ -372,6 +444,23 @@ static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_sta
 		open->offset = end;
 	touch->offset = start;
 	touch->bytes = open->last;
+	open->last = 0;
+	return true;
+}
+
+/* The same of a copy that was taken for one to pages still dirty: they were on their way already, but in no bio yet. */
+static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_state, const struct touch *touch, struct touch *ret_copy)
+{
+	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_AGAIN];
+	__u64 at = cpu_state->dirtied.again;
+
+	if (likely(!open->last) || open->last > open->bytes || !same_actor(open, touch) || at < touch->offset ||
+	    at + open->last > touch->offset + touch->bytes)
+		return false;
+	*ret_copy = *touch;
+	ret_copy->offset = at;
+	ret_copy->bytes = open->last;
+	open->bytes -= open->last;
 	open->last = 0;
 	return true;
 }

@@ -90,10 +90,10 @@ static __always_inline bool in_user_fault(struct task_struct *task)
 SEC("?tp_btf/writeback_dirty_folio")
 int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *mapping)
 {
-	struct touch touch;
+	struct touch touch, copy;
 	struct actor actor;
 	struct inode *inode;
-	bool copied, written;
+	bool copied, written, again = false;
 
 	if (!mapping || !enabled)
 		return 0;
@@ -108,9 +108,18 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	written = copied && (extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
 			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
 			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
-	if (copied && !written)
-		extent_part(actor.cpu_state, actor.cpu, &touch);
+	if (copied && !written) {
+		again = extent_take_back_again(actor.cpu_state, &touch, &copy);
+		if (!again)
+			extent_part(actor.cpu_state, actor.cpu, &touch);
+		else if (page_start(copy.offset) == touch.offset && page_end(copy.offset + copy.bytes) == touch.offset + touch.bytes)
+			written = true;
+		if (written)
+			touch = copy;
+	}
 	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
+	if (again && !written)
+		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &copy, false, 0);
 	touch_end(actor.cpu_state);
 	return 0;
 }
@@ -151,7 +160,10 @@ static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __
 			return;
 	}
 	touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_WRITE, &touch, inode);
+	touch_begin(actor.cpu_state);
+	if (!wrote_again(actor.cpu_state, actor.cpu, &touch))
+		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false, (__u64)inode);
+	touch_end(actor.cpu_state);
 }
 
 SEC("?tp_btf/ext4_da_write_end")

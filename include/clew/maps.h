@@ -134,7 +134,21 @@ struct clew_open_extent {
 	__u8 reserved[5];
 };
 
-#define CLEW_EXTENT_EVENTS 7
+#define CLEW_EXTENT_EVENTS 8
+
+/* Pages of one file that one task made dirty on this CPU, as the last extents told. */
+#define CLEW_DIRTIED_RANGES 4
+struct clew_dirtied {
+	__u64 inode; /* 0: none */
+	__u32 device;
+	__u32 task;
+	__u32 generation; /* of the file: with another one some may be on their way */
+	__u32 next;	  /* of the ranges, to be overwritten */
+	__u64 again;	  /* where the last copy began that the open AGAIN extent has; its `last` tells how much it was */
+	struct {
+		__u64 from, to; /* bytes, whole pages */
+	} ranges[CLEW_DIRTIED_RANGES];
+};
 
 /* clew_header.flags of the record that tells it. */
 static inline __u8 clew_extent_flags(__u32 event, const struct clew_open_extent *open)
@@ -190,6 +204,7 @@ struct clew_cpu_state {
 	__u32 named_generation;
 	__u64 queueing; /* the bio that is being queued here: read back it is a number to the verifier */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
+	struct clew_dirtied dirtied;
 	struct clew_open_handle handle;
 	struct clew_open_call call; /* the latest of the task that runs here; it may be over */
 	__u64 head __attribute__((aligned(64)));
@@ -294,8 +309,8 @@ CLEW_ASSERT_SIZE(struct clew_wake_stamp, 40);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, lock, 64 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_state, cause, 128 - 8);
 CLEW_ASSERT_LAYOUT(struct clew_task_slot, state, 8);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1792);
-CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 1856);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, head, 1984);
+CLEW_ASSERT_LAYOUT(struct clew_cpu_state, tail, 2048);
 CLEW_ASSERT_SIZE(struct clew_whole, 104);
 CLEW_ASSERT_SIZE(struct clew_switch_slot, 104);
 

@@ -498,6 +498,8 @@ enum clew_extent_event {
 	CLEW_EXTENT_ADD = 4,   /* it came into the page cache for a read that `task` asked for */
 	CLEW_EXTENT_USE = 5,   /* `task` used what was in the page cache */
 	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was written to it before is gone */
+	/* calls wrote `bytes` in all, from `offset` on, to pages that `task` had made dirty just before and nothing took along since */
+	CLEW_EXTENT_AGAIN = 7,
 };
 
 #define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some of them */

@@ -69,6 +69,7 @@ static const struct {
 	{"drop", CLEW_EXTENT_DROP},
 	{"ask", CLEW_EXTENT_ADD},
 	{"use", CLEW_EXTENT_USE},
+	{"again", CLEW_EXTENT_AGAIN},
 	{"order", CLEW_WRITEBACK_QUEUE},
 	{"start", CLEW_WRITEBACK_START},
 	{"end", CLEW_WRITEBACK_END},

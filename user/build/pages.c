@@ -75,7 +75,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 		event = CLEW_EXTENT_WRITE;
 	}
 	event &= (__u8)~CLEW_EXTENT_ONCE;
-	return event <= CLEW_EXTENT_CLEAR ? put_extent(builder, record, event) : 0;
+	return event <= CLEW_EXTENT_AGAIN ? put_extent(builder, record, event) : 0;
 }
 
 int build_pages_lost(struct clew_builder *builder)
@@ -618,6 +618,7 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	struct epoch_table *epochs = &builder->pages.epochs;
 	struct file_range range = {.inode = extent->inode, .device = extent->device, .offset = extent->offset, .bytes = extent->bytes};
 	struct touch_context context = {.builder = builder, .extent = extent};
+	uint8_t event = extent->header.flags;
 	int r = 0;
 
 	switch (extent->header.flags) {
@@ -641,6 +642,10 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 	case CLEW_EXTENT_USE:
 		r = epoch_use(epochs, &range, send_used, &context);
 		break;
+	case CLEW_EXTENT_AGAIN:
+		/* It is a writer of these pages already. */
+		event = CLEW_EXTENT_WRITE;
+		break;
 	}
 	return r < 0 ? r
 		     : send_touch(builder, &(struct clew_touch){
@@ -651,7 +656,7 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 						   .offset = extent->offset,
 						   .bytes = extent->bytes,
 						   .task = extent->task,
-						   .event = extent->header.flags,
+						   .event = event,
 					   });
 }
 
