@@ -338,7 +338,8 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 
 		generation = generation_next(touch->inode);
 		/* Its own next ones take nothing along. */
-		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.generation == before && generation == before + 1)
+		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.inode == touch->inode && cpu_state->dirtied.generation == before &&
+		    generation == before + 1)
 			cpu_state->dirtied.generation = generation;
 	}
 	/* The file may be on its way out, and another one then take its number and its address. */

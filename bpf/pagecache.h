@@ -408,12 +408,13 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 }
 
 /*
- * What reclaim takes is clean, so that no epoch ends with it: it matters only if it was read in for somebody. It is scattered,
- * and much of it on a machine that is short of memory.
+ * What reclaim takes of a file that has a name is clean, so that no epoch ends with it: it matters only if it was read in for
+ * somebody. It is scattered, and much of it on a machine that is short of memory.
  */
-static __always_inline bool reclaims_for_nothing(__u64 inode)
+static __always_inline bool reclaims_for_nothing(struct inode *inode)
 {
-	return (bpf_get_current_task_btf()->flags & PF_MEMALLOC) && !*(volatile __u64 *)&generation_of(inode)->added;
+	return (bpf_get_current_task_btf()->flags & PF_MEMALLOC) && inode->i_nlink &&
+	       !*(volatile __u64 *)&generation_of(inode->i_ino)->added;
 }
 
 SEC("?tp_btf/mm_filemap_delete_from_page_cache")
@@ -423,7 +424,8 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	struct touch touch;
 	struct actor actor;
 
-	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || reclaims_for_nothing(touch.inode) || !actor_here(&actor))
+	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || reclaims_for_nothing(mapping->host) ||
+	    !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);

@@ -8,9 +8,9 @@
  * records younger than all switches wait for the next round.
  *
  * A thread serves a few CPUs and polls: the programs wake it, which costs the traced
- * task, only when a burst has filled a good part of a ring. How long it sleeps
- * follows how full the rings were. A record always goes to the file once it was taken from its ring, and the
- * callback never fails: libbpf would take the record and drop it.
+ * task, only when a burst has filled a good part of a ring. How long it sleeps follows
+ * how full the rings were. A record always goes to the file once it was taken from its
+ * ring, and the callback never fails: libbpf would take the record and drop it.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
