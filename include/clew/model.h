@@ -71,10 +71,11 @@ struct clew_dependency {
 	struct clew_range destinations;
 };
 
+/* 12 bytes: a capture has one for each run on a CPU. */
 struct clew_mark {
 	clew_time at;
 	uint32_t label; /* a string */
-};
+} __attribute__((packed, aligned(4)));
 
 /* The typed wait of a gap. */
 struct clew_model_wait {

@@ -186,6 +186,7 @@ static void done(struct back *back)
 	free(back->serials);
 	free(back->serial_of);
 	free(back->is_device);
+	free(back->request_of);
 	free(back->edge_types);
 	free(back->runs);
 	free(back->run_begin);

@@ -28,6 +28,7 @@ struct back {
 	uint8_t *is_device;	/* by span: it is a device or a request */
 	uint8_t *edge_types;	/* by dependency type: enum clew_edge_type, or UINT8_MAX call and return */
 	uint32_t first_request; /* span, CLEW_NONE none; requests follow each other */
+	uint32_t *request_of;	/* by span from that on: its number, CLEW_NONE it is none */
 	bool from_capture;	/* an attribute says so: what is not said is not known */
 	size_t first_gap;	/* of the capture whose attributes are being read, in its info */
 	bool has_runs;		/* CPUs tell who ran when */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <model/capture_back.h>
+#include <stdlib.h>
 
 /* How many there are, `most` at most. */
 static size_t take_numbers(const char *at, uint64_t *numbers, size_t most)
@@ -23,6 +24,22 @@ static int take_below(struct back *back, const char *at, uint32_t number)
 	while (at && r == 0 && scan_value_number(&at, &lower))
 		r = back->sink.below(back->sink.context, number, (uint32_t)lower);
 	return r;
+}
+
+/* As the span says: it waits until it is issued, and ends as it is completed. */
+static void take_times(const struct back *back, uint32_t span, struct clew_block_request *block)
+{
+	const struct clew_model *model = back->model;
+	const struct clew_range *range = &model->spans[span].elementary;
+	uint32_t es = range->first + range->count - 1;
+
+	while (es > range->first && model->es[es].start == model->es[es - 1].end)
+		es--;
+	block->queued = (uint64_t)model->spans[span].start;
+	block->completed = (uint64_t)model->spans[span].end;
+	/* One that waits until its end was never issued. */
+	if (!back->from_capture || es == range->first || model->es[es].start < model->spans[span].end)
+		block->issued = (uint64_t)model->es[es].start;
 }
 
 static int take_request(struct back *back, uint32_t span, uint32_t number)
@@ -54,11 +71,7 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		if (count == 4)
 			block.reused = times[3];
 	} else {
-		const struct clew_range *range = &model->spans[span].elementary;
-
-		block.queued = (uint64_t)model->spans[span].start;
-		block.issued = (uint64_t)model->es[range->first + range->count - 1].start;
-		block.completed = (uint64_t)model->spans[span].end;
+		take_times(back, span, &block);
 	}
 	if (file) {
 		if (!scan_value_device(&file, &block.file_device) || take_numbers(file, times, 2) < 2)
@@ -92,9 +105,18 @@ int back_requests(struct back *back)
 	uint32_t number = 0;
 	int r = 0;
 
-	for (uint32_t span = back->first_request; span < model->span_count && r == 0; span++)
-		if (model->spans[span].parent != CLEW_NONE && back->is_device[span] &&
-		    model->spans[model->spans[span].parent].parent == CLEW_NONE)
+	if (back->first_request == CLEW_NONE)
+		return 0;
+	back->request_of = malloc((model->span_count - back->first_request) * sizeof(*back->request_of));
+	if (!back->request_of)
+		return -ENOMEM;
+	for (uint32_t span = back->first_request; span < model->span_count && r == 0; span++) {
+		bool is_request = model->spans[span].parent != CLEW_NONE && back->is_device[span] &&
+				  model->spans[model->spans[span].parent].parent == CLEW_NONE;
+
+		back->request_of[span - back->first_request] = is_request ? number : CLEW_NONE;
+		if (is_request)
 			r = take_request(back, span, number++);
+	}
 	return r;
 }

@@ -153,13 +153,47 @@ static int take_rows(struct back *back, const struct values *values, struct clew
 	return r;
 }
 
-static int take_links(struct back *back, const struct values *values, struct clew_sleep *sleep)
+/* The requests that a dependency comes from, where nothing else is said of the steps. */
+static int take_requests(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
+{
+	const struct clew_model *model = back->model;
+	const struct clew_range *origins = &model->dependencies[dependency].origins;
+	struct clew_link *links;
+	unsigned count = 0;
+
+	if (vector_reserve(&back->links, origins->count) < 0)
+		return -ENOMEM;
+	links = back->links.data;
+	for (uint32_t i = 0; i < origins->count && count < UINT16_MAX; i++) {
+		uint32_t span = model->es[model->origins[origins->first + i]].span;
+
+		if (span >= back->first_request && back->request_of[span - back->first_request] != CLEW_NONE)
+			links[count++] = (struct clew_link){.number = back->request_of[span - back->first_request]};
+	}
+	if (count == 0)
+		return 0;
+	/* Each as the requests themselves say, whose numbers stay. */
+	for (unsigned i = 0; i < count; i++)
+		links[i] = capture_request_link(back->trace->requests.data, links, count, i);
+	back->links.count = count;
+	sleep->link_count = 1;
+	sleep->and_count = (uint16_t)(count - 1);
+	if (!values->of[CAPTURE_FROM_TASK])
+		sleep->from = links[0].task;
+	if (!values->of[CAPTURE_FROM])
+		sleep->from_at = links[0].at;
+	return 0;
+}
+
+static int take_links(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
 {
 	const char *rows = values->of[CAPTURE_LINKS];
 	int r = 0;
 
 	back->links.count = 0;
-	if (rows) {
+	if (!rows && back->from_capture && dependency != CLEW_NONE && sleep->edge_type == CLEW_EDGE_REQUEST) {
+		r = take_requests(back, values, dependency, sleep);
+	} else if (rows && strcmp(rows, "-") != 0) {
 		do
 			r = take_link(back, sleep, &rows);
 		while (r == 0 && scan_value_row(&rows));
@@ -333,7 +367,7 @@ int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct v
 		r = take_edge(back, values, dependency, &sleep);
 	by_edge = dependency != CLEW_NONE && sleep.edge_type >= 0;
 	if (r == 0)
-		r = take_links(back, values, &sleep);
+		r = take_links(back, values, dependency, &sleep);
 	if (r == 0)
 		r = context_of(back, values, kind, by_edge, &sleep.context);
 	if (r == 0)

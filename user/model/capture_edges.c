@@ -149,6 +149,44 @@ static void put_origins(struct conversion *conversion, const struct edges *edges
 						       .rank = EVENT_RANK_OUT});
 }
 
+bool capture_by_request(const struct conversion *conversion, uint32_t dependency)
+{
+	const struct clew_edge *edge = conversion->trace->edges + conversion->dependency_edge[dependency];
+	uint64_t at;
+
+	return edge->type == CLEW_EDGE_REQUEST && edge->link_count &&
+	       request_span(conversion, &edge->links[edge->link_count - 1], &at) != CLEW_NONE;
+}
+
+static bool same_link(const struct clew_link *a, const struct clew_link *b)
+{
+	return a->at == b->at && a->begin == b->begin && a->end == b->end && a->task == b->task && a->worker == b->worker &&
+	       a->flags == b->flags && a->evidence == b->evidence;
+}
+
+bool capture_says_links(struct conversion *conversion, uint32_t dependency, const struct clew_sleep *sleep)
+{
+	const struct clew_edge *edge = conversion->trace->edges + conversion->dependency_edge[dependency];
+	const struct clew_link *links = sleep->links;
+	unsigned count = sleep->and_count + 1u;
+	uint64_t at;
+
+	/* Of several destinations the edge is another's; the trigger comes first of the origins. */
+	if (!capture_by_request(conversion, dependency) || edge->link_count != 1 || sleep->link_count != 1 ||
+	    edge->and_count != sleep->and_count || latest_origin(conversion, edge) != 0)
+		return false;
+	for (unsigned i = 0; i < count; i++)
+		if (links[i].number != edge->links[i].number || request_span(conversion, &links[i], &at) == CLEW_NONE)
+			return false;
+	for (unsigned i = 0; i < count; i++) {
+		const struct clew_link implied = capture_request_link(conversion->requests, links, count, i);
+
+		if (!same_link(&links[i], &implied))
+			return false;
+	}
+	return true;
+}
+
 static bool has_submitter(const struct clew_trace_request *request)
 {
 	return !trace_nobody(request->block.submitter) && request->block.queued;

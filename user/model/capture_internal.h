@@ -239,6 +239,9 @@ int capture_emit_cpus(struct conversion *conversion);
 /* capture_requests.c */
 int capture_make_device_spans(struct conversion *conversion);
 int capture_emit_devices(struct conversion *conversion);
+/* What most steps of wakes that were a request's end are, by the requests alone: those of `links`, by number, ended it together. */
+struct clew_link capture_request_link(const struct clew_trace_request *requests, const struct clew_link *links, unsigned count,
+				      unsigned number);
 /* capture_pages.c: into `pairs` */
 void capture_describe_pages(struct conversion *conversion, const struct clew_trace_request *request);
 int capture_describe_touches(struct conversion *conversion, uint32_t serial);
@@ -254,6 +257,10 @@ int capture_describe_call(struct conversion *conversion, const struct clew_call_
 /* capture_edges.c */
 int capture_make_edges(struct conversion *conversion);
 int capture_finish_edges(struct conversion *conversion);
+/* Whether the first origin of a dependency of sleeps is a request. */
+bool capture_by_request(const struct conversion *conversion, uint32_t dependency);
+/* Whether its origins are those requests that the sleep's links are, in their order, and they say all that the links do. */
+bool capture_says_links(struct conversion *conversion, uint32_t dependency, const struct clew_sleep *sleep);
 /* capture_emit.c */
 int capture_emit_threads(struct conversion *conversion);
 void capture_span_begin(struct conversion *conversion, uint32_t span, uint64_t start);

@@ -3,6 +3,7 @@
  * Requests: children of their device, without call and return as they overlap. A
  * request waits in kind `queued` until it is issued; then it runs.
  */
+#include <build/block.h>
 #include <clew/tokens.h>
 #include <errno.h>
 #include <model/capture_internal.h>
@@ -83,7 +84,30 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	return r;
 }
 
-static void describe_request(struct conversion *conversion, const struct clew_trace_request *request)
+/* Whether the span says when it was queued, issued and completed: most do, and are alike without it. */
+static bool says_times(const struct clew_block_request *block, struct extent extent)
+{
+	bool issued = block->issued >= extent.start && (block->issued < extent.end || extent.start == extent.end);
+	bool never = block->issued == 0 && extent.start < extent.end;
+
+	return block->queued && block->queued == extent.start && (issued || never) && block->completed == extent.end && !block->reused;
+}
+
+static void describe_times(struct pairs *pairs, const struct clew_block_request *block)
+{
+	pairs_begin(pairs, capture_key_words[CAPTURE_SINCE]);
+	pairs_number(pairs, block->queued);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, block->issued);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, block->completed);
+	if (block->reused) {
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, block->reused);
+	}
+}
+
+static void describe_request(struct conversion *conversion, const struct clew_trace_request *request, struct extent extent)
 {
 	const struct clew_block_request *block = &request->block;
 	struct pairs *pairs = &conversion->pairs;
@@ -109,16 +133,8 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 		pairs_byte(pairs, ' ');
 		pairs_number(pairs, block->index);
 	}
-	pairs_begin(pairs, capture_key_words[CAPTURE_SINCE]);
-	pairs_number(pairs, block->queued);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, block->issued);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, block->completed);
-	if (block->reused) {
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, block->reused);
-	}
+	if (!says_times(block, extent))
+		describe_times(pairs, block);
 	capture_describe_pages(conversion, request);
 	if (request->lower_count)
 		pairs_begin(pairs, capture_key_words[CAPTURE_BELOW]);
@@ -127,6 +143,33 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 			pairs_byte(pairs, ' ');
 		pairs_number(pairs, request->lower[i]);
 	}
+}
+
+struct clew_link capture_request_link(const struct clew_trace_request *requests, const struct clew_link *links, unsigned count,
+				      unsigned number)
+{
+	const struct clew_block_request *block = &requests[links[number].number].block;
+	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
+	struct clew_link link = {
+		.kind = CLEW_LINK_REQUEST,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.at = block->queued,
+		.begin = block->issued,
+		.end = block->completed,
+		.number = links[number].number,
+		.task = block->submitter,
+		.device = block->device,
+		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
+	};
+
+	/* One that is but a flush is never issued: the kernel's own, made for it then, is. */
+	for (unsigned i = 0; i < count && link.begin == 0; i++) {
+		const struct clew_block_request *other = &requests[links[i].number].block;
+
+		if (other->queued == block->queued)
+			link.begin = other->issued;
+	}
+	return link;
 }
 
 int capture_make_device_spans(struct conversion *conversion)
@@ -153,7 +196,7 @@ int capture_make_device_spans(struct conversion *conversion)
 					   (clew_time)extent.end, &span);
 		if (r < 0)
 			break;
-		describe_request(conversion, &conversion->requests[i]);
+		describe_request(conversion, &conversion->requests[i], extent);
 		r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 		if (r == 0)
 			r = clew_maker_set_span_attributes(conversion->maker, span, attributes);

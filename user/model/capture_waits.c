@@ -154,10 +154,10 @@ struct implied {
 	uint64_t end, raw_end, switch_in, from_at;
 	uint32_t from, ended_by;
 	unsigned evidence;
-	bool by_edge;
+	bool by_edge, by_request, links;
 };
 
-static struct implied implied_by(const struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end)
+static struct implied implied_by(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end)
 {
 	uint32_t dependency = conversion->sleep_dependency[sleep - conversion->sleeps];
 	struct implied implied = {.end = end, .switch_in = end};
@@ -173,6 +173,12 @@ static struct implied implied_by(const struct conversion *conversion, const stru
 		implied.from = trigger->task;
 		implied.from_at = trigger->task == CLEW_NO_TASK ? 0 : trigger->at;
 		implied.ended_by = sleep->from;
+		implied.by_request = capture_by_request(conversion, dependency);
+		implied.links = capture_says_links(conversion, dependency, sleep);
+		if (implied.links) {
+			implied.from = sleep->links[0].task;
+			implied.from_at = sleep->links[0].at;
+		}
 	}
 	/* The dependency is the wake itself, unless there were steps between. */
 	if (implied.by_edge && sleep->link_count == 0) {
@@ -249,7 +255,10 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add(pairs, CAPTURE_FROM_TASK, sleep->from ? capture_name_of(conversion, sleep->from) : "-");
 	if (sleep->edge_type >= 0 && sleep->from_at != implied->from_at)
 		pairs_add_number(pairs, CAPTURE_FROM, sleep->from_at);
-	add_links(conversion, sleep->links, sleep->link_count, sleep->and_count);
+	if (implied->by_request && sleep->link_count == 0)
+		pairs_add(pairs, CAPTURE_LINKS, "-");
+	else if (!implied->links)
+		add_links(conversion, sleep->links, sleep->link_count, sleep->and_count);
 	add_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
