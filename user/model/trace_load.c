@@ -4,27 +4,37 @@
  */
 #include <errno.h>
 #include <model/trace_internal.h>
+#include <model/trace_touch.h>
 #include <stdio.h>
 #include <string.h>
 
 #define PROGRESS_EVERY (1u << 18) /* records */
+#define TOUCH_EVERY    (1u << 12)
+#define TOUCH_FROM     (1u << 16) /* what a smaller capture would gain is not worth a thread */
 
 static int feed_all(struct clew_trace *trace, const struct clew_trace_options *options)
 {
+	const struct vector *const filled[TRACE_TOUCHED] = {&trace->sleeps, &trace->runs, &trace->requests};
 	const struct clew_capture_info *info = clew_reader_info(trace->reader);
 	const struct clew_header *record;
+	struct trace_touch *touch = NULL;
 	uint64_t total = 0, done = 0;
 	int r;
 
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		total += info->counts[kind];
+	if (total >= TOUCH_FROM)
+		touch = trace_touch_new();
 	while ((r = clew_reader_next(trace->reader, &record)) > 0) {
 		r = clew_trace_feed(trace, record);
 		if (r < 0)
-			return r;
-		if (++done % PROGRESS_EVERY == 0 && options && options->progress)
+			break;
+		if (++done % TOUCH_EVERY == 0 && touch)
+			trace_touch_tell(touch, filled);
+		if (done % PROGRESS_EVERY == 0 && options && options->progress)
 			options->progress(options->progress_context, done < total ? (double)done / (double)total : 1.0);
 	}
+	trace_touch_free(touch);
 	return r;
 }
 
