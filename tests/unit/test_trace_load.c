@@ -149,11 +149,39 @@ static void test_killed(void **state)
 	unlink(path);
 }
 
+/* So large that another thread touches the memory ahead, while it grows and moves. */
+static void test_large(void **state)
+{
+	const unsigned times = 20 * TIMES;
+	struct clew_writer *writer;
+	struct clew_trace *trace;
+	const struct clew_sleep *sleeps;
+	char path[64], message[200];
+	size_t count, runs;
+
+	(void)state;
+	temporary_path(path);
+	writer = write_sleeps(path, times, times);
+	assert_int_equal(clew_writer_close(writer), 0);
+	assert_int_equal(clew_trace_load(path, NULL, &trace, message, sizeof(message)), 0);
+	sleeps = clew_trace_sleeps(trace, &count);
+	assert_int_equal(count, 2 * times);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(sleeps[i].start, BEGIN + i / 2 * PERIOD);
+		assert_int_equal(sleeps[i].switch_in, sleeps[i].start + PERIOD - 10000);
+	}
+	clew_trace_runs(trace, &runs);
+	assert_true(runs >= count);
+	clew_trace_free(trace);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_damaged_chunk),
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_large),
 	};
 
 	return cmocka_run_group_tests_name("trace_load", tests, NULL, NULL);
