@@ -41,7 +41,7 @@ struct stream {
 struct drain {
 	struct clew_recorder *recorder;
 	struct ring_buffer *rings;
-	int urgent; /* epoll: a program found one of them rather full */
+	int urgent;		/* epoll: a program found one of them rather full */
 	struct stream *streams; /* this thread's */
 	unsigned stream_count;
 	pthread_t thread;
