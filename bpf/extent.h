@@ -303,6 +303,16 @@ static __always_inline bool goes_on_in_page(const struct clew_open_extent *dirty
 	       dirty->generation == generation;
 }
 
+static __always_inline void extent_begin(struct clew_open_extent *open, const struct touch *touch, __u64 now)
+{
+	open->begin = now;
+	open->inode = touch->inode;
+	open->offset = touch->offset;
+	open->bytes = touch->bytes;
+	open->device = touch->device;
+	open->task = touch->task;
+}
+
 /*
  * One touch. `inode_address`: its path is sent when it is another one's than that
  * of the last extent; 0 not.
@@ -345,12 +355,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	/* The file may be on its way out, and another one then take its number and its address. */
 	if (event == CLEW_EXTENT_DROP)
 		cpu_state->named = 0;
-	open->begin = now;
-	open->inode = touch->inode;
-	open->offset = touch->offset;
-	open->bytes = touch->bytes;
-	open->device = touch->device;
-	open->task = touch->task;
+	extent_begin(open, touch, now);
 	open->generation = generation;
 	open->last = last;
 	open->grown = 0;
@@ -398,12 +403,7 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	now = clock_ns();
 	if (open->bytes)
 		tell_extent(cpu_state, cpu, CLEW_EXTENT_AGAIN, now);
-	open->begin = now;
-	open->inode = touch->inode;
-	open->offset = touch->offset;
-	open->bytes = touch->bytes;
-	open->device = touch->device;
-	open->task = touch->task;
+	extent_begin(open, touch, now);
 	open->last = touch->bytes;
 	cpu_state->open |= 1u << CLEW_EXTENT_AGAIN;
 	return true;

@@ -6,6 +6,7 @@
 #include <model/trace_internal.h>
 #include <model/trace_touch.h>
 #include <stdio.h>
+#include <store/encoding.h>
 #include <string.h>
 
 #define PROGRESS_EVERY (1u << 18) /* records */
@@ -23,7 +24,7 @@ static int feed_all(struct clew_trace *trace, const struct clew_trace_options *o
 
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		total += info->counts[kind];
-	if (total >= TOUCH_FROM)
+	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
 	while ((r = clew_reader_next(trace->reader, &record)) > 0) {
 		r = clew_trace_feed(trace, record);

@@ -7,6 +7,7 @@
  */
 #include <model/trace_touch.h>
 #include <stdlib.h>
+#include <store/encoding.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -69,7 +70,7 @@ struct trace_touch *trace_touch_new(void)
 		return NULL;
 	pthread_mutex_init(&touch->lock, NULL);
 	pthread_cond_init(&touch->wanted, NULL);
-	if (pthread_create(&touch->thread, NULL, touch_main, touch) == 0)
+	if (store_thread_start(&touch->thread, touch_main, touch) == 0)
 		return touch;
 	pthread_cond_destroy(&touch->wanted);
 	pthread_mutex_destroy(&touch->lock);
