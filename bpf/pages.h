@@ -135,7 +135,9 @@ static __always_inline void stretch_added(struct walk *walk)
 	if (!walk->reader || !walk->stretch.inode || !cpu_state)
 		return;
 	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added, (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
-	uses_wanted = 1;
+	/* Written once: all programs read that line of cache. */
+	if (unlikely(!uses_wanted))
+		uses_wanted = 1;
 	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, clock_ns(), sizeof(*record));
 	if (!record)
 		return;

@@ -6,10 +6,11 @@
  * a vector that has grown elsewhere meanwhile does no harm.
  */
 #include <model/trace_touch.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <store/encoding.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define AHEAD (16u << 20) /* bytes of each vector behind what is used */
 #define STEP  (2u << 20)  /* a huge page: nobody waits for more than one */

@@ -6,8 +6,6 @@
 #define CLEW_MODEL_TRACE_TOUCH_H
 
 #include <model/vector.h>
-#include <pthread.h>
-#include <stdbool.h>
 
 #define TRACE_TOUCHED 3 /* vectors */
 
