@@ -20,6 +20,24 @@
 #define BLOCK_SECTOR_BITS 9
 #define BLOCK_LOOP_MAJOR  7u
 
+/* What a request is among the steps behind a wake. `begin`: when it was issued; `end`: when it was over for that wake. */
+static inline struct clew_link block_link(const struct clew_block_request *block, uint64_t begin, uint64_t end)
+{
+	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
+
+	return (struct clew_link){
+		.kind = CLEW_LINK_REQUEST,
+		.evidence = CLEW_EVIDENCE_EXACT,
+		.number = block->number,
+		.at = block->queued,
+		.begin = begin,
+		.end = end,
+		.task = block->submitter,
+		.device = block->device,
+		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
+	};
+}
+
 /* NULL: none is under way. */
 struct bio *block_bio_find(const struct block_table *table, uint64_t address);
 /* The bio that begins at a sector, or (`covers`) has it. */

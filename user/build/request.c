@@ -35,20 +35,9 @@ const struct request *build_request_at(const struct clew_builder *builder, uint6
 struct clew_link build_request_link(const struct request *request, uint64_t at)
 {
 	const struct clew_block_request *block = &request->block;
-	uint64_t issued = block->issued ? block->issued : request->flushed;
-	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 
-	return (struct clew_link){
-		.kind = CLEW_LINK_REQUEST,
-		.evidence = CLEW_EVIDENCE_EXACT,
-		.number = block->number,
-		.at = block->queued,
-		.begin = issued,
-		.end = earlier(later(block->completed, request->first_completed), at),
-		.task = block->submitter,
-		.device = block->device,
-		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
-	};
+	return block_link(block, block->issued ? block->issued : request->flushed,
+			  earlier(later(block->completed, request->first_completed), at));
 }
 
 static int send_request(struct clew_builder *builder, const struct request *request)

@@ -149,19 +149,9 @@ struct clew_link capture_request_link(const struct clew_trace_request *requests,
 				      unsigned number)
 {
 	const struct clew_block_request *block = &requests[links[number].number].block;
-	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
-	struct clew_link link = {
-		.kind = CLEW_LINK_REQUEST,
-		.evidence = CLEW_EVIDENCE_EXACT,
-		.at = block->queued,
-		.begin = block->issued,
-		.end = block->completed,
-		.number = links[number].number,
-		.task = block->submitter,
-		.device = block->device,
-		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
-	};
+	struct clew_link link = block_link(block, block->issued, block->completed);
 
+	link.number = links[number].number;
 	/* One that is but a flush is never issued: the kernel's own, made for it then, is. */
 	for (unsigned i = 0; i < count && link.begin == 0; i++) {
 		const struct clew_block_request *other = &requests[links[i].number].block;
