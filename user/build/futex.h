@@ -28,9 +28,15 @@ int futex_log_add(struct futex_table *table, struct futex *futex, const struct r
 /* The first release after a moment. */
 struct release *futex_log_after(const struct futex *futex, uint64_t moment);
 
+/* An empty log has no memory yet, and nothing may be added to no address, not even 0. */
+static inline struct release *futex_log_begin(const struct futex *futex)
+{
+	return futex->log ? futex->log + futex->log_first : NULL;
+}
+
 static inline struct release *futex_log_end(const struct futex *futex)
 {
-	return futex->log + futex->log_first + futex->log_count;
+	return futex->log ? futex_log_begin(futex) + futex->log_count : NULL;
 }
 
 #endif

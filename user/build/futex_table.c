@@ -194,7 +194,7 @@ int futex_log_add(struct futex_table *table, struct futex *futex, const struct r
 /* The first entry after a moment. */
 struct release *futex_log_after(const struct futex *futex, uint64_t moment)
 {
-	struct release *low = futex->log + futex->log_first;
+	struct release *low = futex_log_begin(futex);
 	size_t count = futex->log_count;
 
 	while (count > 0) {
@@ -237,7 +237,7 @@ int futex_join(struct futex_table *table, struct futex *futex, uint32_t process,
 		wait->futex = futex;
 	}
 	futex->shared = true;
-	for (const struct release *release = other->log + other->log_first; release < futex_log_end(other); release++) {
+	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other); release++) {
 		r = futex_log_add(table, futex, release);
 		if (r < 0)
 			return r;
