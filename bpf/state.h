@@ -252,15 +252,17 @@ static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind,
 	}
 }
 
-/* A burst would fill the ring before the drain looks again: wakes it, once until it does. */
-__noinline int call_drain(__u32 cpu)
+#define CALL_AGAIN 200000 /* ns */
+
+/* A burst would fill the ring before the drain looks again: wakes it, at most once in a while. */
+__noinline int call_drain(__u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	void *ring = ring_of(cpu), *nothing;
 
-	if (!cpu_state || !ring || cpu_state->called)
+	if (!cpu_state || !ring || (__s64)(time - cpu_state->called) < CALL_AGAIN)
 		return 0;
-	cpu_state->called = 1;
+	cpu_state->called = time;
 	nothing = bpf_ringbuf_reserve(ring, sizeof(__u64), 0);
 	if (nothing)
 		bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
@@ -276,7 +278,7 @@ static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __
 	count_atomic(&cpu_state->counts[kind].seen);
 	if (ring) {
 		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
-			call_drain(cpu);
+			call_drain(cpu, time);
 		header = bpf_ringbuf_reserve(ring, size, 0);
 	}
 	account(cpu_state, kind, header != NULL);

@@ -195,14 +195,14 @@ struct clew_cpu_state {
 	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
 	__u32 touching;		     /* a program is at them */
 	__u32 telling;		     /* an interrupt's program is at the next slot */
-	__u32 called;		     /* the drain was woken, and has not looked since */
-	__u32 fault_task;	     /* tid of the last whose store faulted here */
+	__u64 called;		     /* when the drain was woken last */
 	__u64 fault_address;	     /* of that store */
 	__u64 spin;		     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
 	__u64 spin_since;
 	__u64 named; /* the inode whose path was looked at last: its address may be another's later */
 	__u32 named_generation;
-	__u64 queueing; /* the bio that is being queued here: read back it is a number to the verifier */
+	__u32 fault_task; /* tid of the last whose store faulted here */
+	__u64 queueing;	  /* the bio that is being queued here: read back it is a number to the verifier */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_dirtied dirtied;
 	struct clew_open_handle handle;

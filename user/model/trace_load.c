@@ -6,7 +6,7 @@
 #include <model/trace_internal.h>
 #include <model/trace_touch.h>
 #include <stdio.h>
-#include <store/encoding.h>
+#include <store/thread.h>
 #include <string.h>
 
 #define PROGRESS_EVERY (1u << 18) /* records */

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <store/encoding.h>
+#include <store/thread.h>
 #include <sys/mman.h>
 
 #define AHEAD (16u << 20) /* bytes of each vector behind what is used */

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Drain threads: from the rings to the capture file.
+ * The drain: from the rings to the capture file. Its threads are in drain_threads.c.
  *
  * A CPU has two rings, of switches (and of direct I/O that interrupts complete) and of everything else; a round merges them by
  * time. It first looks how far the switches go and then takes what the other ring
  * holds: a switch that is older than a taken record may still be missing, so
  * records younger than all switches wait for the next round.
  *
- * A thread serves a few CPUs and polls: the programs wake it, which costs the traced
- * task, only when a burst has filled a good part of a ring. How long it sleeps follows
- * how full the rings were. A record always goes to the file once it was taken from its
- * ring, and the callback never fails: libbpf would take the record and drop it.
+ * A record always goes to the file once it was taken from its ring, and the callback
+ * never fails: libbpf would take the record and drop it.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -18,19 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clew.skel.h"
 #include "internal.h"
+#include "store/thread.h"
 #include "symbol/kernel.h"
 
-#define CPUS_A_THREAD  8
-#define DRAIN_NICE     -15
-#define SHORTEST_SLEEP 1000000ULL /* ns */
-#define LONGEST_SLEEP  25000000ULL
-#define CHUNK_AGE      300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
+#define CPUS_A_THREAD 8
+#define CHUNK_AGE     300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
 static size_t turn_path(const char *components, size_t size, char *ret_path)
@@ -325,14 +319,12 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	pending->old = pending->size;
 }
 
-static void drain_round(struct drain *drain, bool last)
+void clew_drain_round(struct drain *drain, bool last)
 {
 	uint64_t heads[CPUS_A_THREAD], now;
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		drain->streams[i].fill = 0;
-		/* Before the ring is read: what comes after that may call again. */
-		__atomic_store_n(&drain->recorder->cpus[drain->streams[i].cpu].called, 0, __ATOMIC_SEQ_CST);
 		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head, __ATOMIC_ACQUIRE);
 	}
 	ring_buffer__consume(drain->rings);
@@ -340,61 +332,6 @@ static void drain_round(struct drain *drain, bool last)
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		merge(&drain->streams[i], heads[i], last);
 		clew_writer_flush(drain->recorder->writer, drain->streams[i].cpu, now, last ? 0 : CHUNK_AGE);
-	}
-}
-
-static void sleep_for(uint64_t ns)
-{
-	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-
-	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
-}
-
-/* Until it is time to look again, or a ring fills up. */
-static void wait_for(const struct drain *drain, uint64_t ns)
-{
-	struct epoll_event event;
-
-	epoll_wait(drain->urgent, &event, 1, ns / 1000000);
-}
-
-/* The larger of `most` and how full the stream's rings were, in 1/1024. */
-static size_t fullest(const struct stream *stream, size_t most)
-{
-	size_t slots = stream->slot_fill * 1024 / stream->recorder->switch_slots;
-	size_t records = stream->fill * 1024 / stream->recorder->records_size;
-
-	most = slots > most ? slots : most;
-	return records > most ? records : most;
-}
-
-static void *drain_main(void *argument)
-{
-	struct drain *drain = argument;
-	struct clew_recorder *recorder = drain->recorder;
-	uint64_t pause = SHORTEST_SLEEP, pause_once = recorder->pause_drain;
-
-	pthread_setname_np(pthread_self(), "clew-drain");
-	/* It works little but must not wait long: a ring that is full loses. Not permitted is no harm. */
-	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
-	for (;;) {
-		bool last = atomic_load(&recorder->stopping);
-		size_t most = 0; /* of a ring, in 1/1024 */
-
-		if (pause_once && atomic_load(&recorder->started)) {
-			sleep_for(pause_once);
-			pause_once = 0;
-		}
-		drain_round(drain, last);
-		if (last)
-			return NULL;
-		for (unsigned i = 0; i < drain->stream_count; i++)
-			most = fullest(&drain->streams[i], most);
-		if (most > 1024 / 8)
-			pause = pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : pause / 2;
-		else if (most < 1024 / 32)
-			pause = pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : pause * 2;
-		wait_for(drain, pause);
 	}
 }
 
@@ -419,6 +356,7 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 	if (!recorder->streams || !recorder->drains)
 		return clew_say(message, -ENOMEM, "no memory for the drain: free some");
 	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		store_lock_init(&recorder->drains[i].lock);
 		recorder->drains[i].urgent = epoll_create1(EPOLL_CLOEXEC);
 		if (recorder->drains[i].urgent < 0)
 			return clew_say(message, -errno, "the rings cannot be waited for: %s: raise the limit of open files (ulimit -Hn)",
@@ -460,18 +398,6 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 	return 0;
 }
 
-int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message)
-{
-	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		int error = pthread_create(&recorder->drains[i].thread, NULL, drain_main, &recorder->drains[i]);
-
-		if (error)
-			return clew_say(message, -error, "no thread for the drain: %s: raise the limit of processes", strerror(error));
-		recorder->drains[i].started = true;
-	}
-	return 0;
-}
-
 /* Extents and handles that were not told when the gate shut. No program touches them any more. */
 static void put_open(struct stream *stream)
 {
@@ -508,14 +434,8 @@ static void put_open(struct stream *stream)
 	}
 }
 
-void clew_drain_stop(struct clew_recorder *recorder)
+void clew_drain_end(struct clew_recorder *recorder)
 {
-	atomic_store(&recorder->stopping, true);
-	for (unsigned i = 0; i < recorder->drain_count; i++)
-		if (recorder->drains && recorder->drains[i].started) {
-			pthread_join(recorder->drains[i].thread, NULL);
-			recorder->drains[i].started = false;
-		}
 	/* What was lost after a CPU's last record shows in no record. */
 	for (unsigned cpu = 0; recorder->started && cpu < recorder->cpu_count; cpu++) {
 		struct stream *stream = &recorder->streams[cpu];
@@ -533,6 +453,7 @@ void clew_drain_close(struct clew_recorder *recorder)
 		ring_buffer__free(recorder->drains[i].rings);
 		if (recorder->drains[i].urgent > 0)
 			close(recorder->drains[i].urgent);
+		pthread_mutex_destroy(&recorder->drains[i].lock);
 	}
 	for (unsigned cpu = 0; recorder->streams && cpu < recorder->cpu_count; cpu++) {
 		if (recorder->streams[cpu].ring >= 0)

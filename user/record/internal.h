@@ -22,7 +22,7 @@ struct pending {
 	size_t old; /* of the data, bytes that were there before this round */
 };
 
-/* One CPU's rings, as their drain thread sees them. */
+/* One CPU's rings, as their drain sees them. */
 struct stream {
 	struct clew_recorder *recorder;
 	struct pending pending;
@@ -42,10 +42,12 @@ struct drain {
 	struct clew_recorder *recorder;
 	struct ring_buffer *rings;
 	int urgent;		/* epoll: a program found one of them rather full */
-	struct stream *streams; /* this thread's */
+	struct stream *streams; /* its share of them */
 	unsigned stream_count;
-	pthread_t thread;
-	bool started;
+	pthread_mutex_t lock; /* of the rings and streams */
+	uint64_t pause;	      /* ns until it looks again; under the lock */
+	pthread_t threads[2];
+	unsigned thread_count;
 };
 
 /* Sampled run time of the programs. */
@@ -80,6 +82,7 @@ struct clew_recorder {
 	size_t ring_size; /* bytes of a CPU's two rings together */
 	uint64_t pause_drain;
 	atomic_bool stopping;
+	int stop_event;	     /* event descriptor: when stopping is set */
 	atomic_bool started; /* the gate was opened */
 	uint64_t start;
 	uint64_t start_cpu_time;
@@ -100,15 +103,21 @@ struct clew_recorder {
 uint64_t clew_now(void); /* in steps, as the programs read the clock */
 uint64_t clew_cpu_time(void);
 
-#define CLEW_URGENT_SHARE 4 /* of a ring of everything else: when so much of it is full its thread is woken */
+#define CLEW_URGENT_SHARE 4 /* of a ring of everything else: when so much of it is full a thread is woken */
 
 /* drain.c */
 void clew_drain_sizes(struct clew_recorder *recorder); /* before load */
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message);
+/* Takes what the rings hold; with the lock held. The last time nothing is kept for the next. */
+void clew_drain_round(struct drain *drain, bool last);
+/* After the last round: what no program has told and what was lost since. */
+void clew_drain_end(struct clew_recorder *recorder);
+void clew_drain_close(struct clew_recorder *recorder);
+
+/* drain_threads.c */
 int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message);
 /* Drains what is left and ends the threads. */
 void clew_drain_stop(struct clew_recorder *recorder);
-void clew_drain_close(struct clew_recorder *recorder);
 
 /* iterate.c */
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message);

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "encoding.h"
+#include "thread.h"
 
 #define SLOTS	 4
 #define ROWS_MAX STORE_PACKED_ROWS_MAX /* larger chunks, which clew does not write, are the reader's */

@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 #include "encoding.h"
+#include "thread.h"
 
 #define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */
@@ -74,26 +74,6 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
-int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = -pthread_create(thread, NULL, run, context);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return r;
-}
-
-bool store_thread_pays(void)
-{
-	cpu_set_t set;
-
-	/* It fails where there are more CPUs than a set has. */
-	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) > 1;
 }
 
 /* Keeps a buffer for the next one that needs some; with the lock held. */
@@ -260,7 +240,7 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 	encoding->context = context;
 	encoding->count = 2 * threads;
 	encoding->waiting_max = WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
-	pthread_mutex_init(&encoding->lock, NULL);
+	store_lock_init(&encoding->lock);
 	pthread_cond_init(&encoding->given, NULL);
 	pthread_cond_init(&encoding->done, NULL);
 	for (unsigned i = 0; i < 2 * threads && r == 0; i++) {

@@ -49,10 +49,4 @@ void store_encoding_look(struct store_encoding *encoding, unsigned stream);
 /* Does what is left, ends the threads and frees all. NULL is nothing. */
 void store_encoding_free(struct store_encoding *encoding);
 
-/* A thread that gets no signals: they are for the program's own threads, and a closed pipe is an error number. 0 or -errno. */
-int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
-
-/* Whether this process may use more than one CPU, without which a thread makes nothing faster. */
-bool store_thread_pays(void);
-
 #endif

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "ahead.h"
-#include "encoding.h"
 #include "reader.h"
 #include "scan.h"
+#include "thread.h"
 
 /* Decoded chunks may take that much, and that often the file's size. */
 #define MEMORY_MIN   (256ull << 20)

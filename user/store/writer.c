@@ -17,6 +17,7 @@
 
 #include "encoding.h"
 #include "output.h"
+#include "thread.h"
 
 #define QUEUE_MAX     (64u << 20)  /* bytes not yet written; whoever has more waits */
 #define BUFFERS_MAX   (128u << 20) /* bytes of records in all streams' open chunks, about */
@@ -281,7 +282,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer = calloc(1, sizeof(*writer));
 	if (!writer)
 		return -ENOMEM;
-	pthread_mutex_init(&writer->lock, NULL);
+	store_lock_init(&writer->lock);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&writer->filled, &attributes);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Two threads for each few CPUs look after their rings, one at a time.
+ *
+ * The first polls: to be woken would cost the traced tasks. How long it sleeps follows
+ * how full the rings were. The second sleeps until a program finds a good part of a
+ * ring full, and goes before all ordinary threads then: on a busy machine the first may
+ * wait for 10 ms, for the fair scheduler owes little to a thread that ran just now,
+ * however low its nice value. It does not poll, because it takes the CPU where it slept
+ * from whoever has it, though another one be idle.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#define DRAIN_NICE     -15
+#define SHORTEST_SLEEP 1000000ULL /* ns */
+#define LONGEST_SLEEP  25000000ULL
+
+static void sleep_for(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
+}
+
+/* The larger of `most` and how full the stream's rings were, in 1/1024. */
+static size_t fullest(const struct stream *stream, size_t most)
+{
+	size_t slots = stream->slot_fill * 1024 / stream->recorder->switch_slots;
+	size_t records = stream->fill * 1024 / stream->recorder->records_size;
+
+	most = slots > most ? slots : most;
+	return records > most ? records : most;
+}
+
+/* With the lock held: empties the rings. */
+static void look(struct drain *drain, bool last)
+{
+	size_t most = 0; /* of a ring, in 1/1024 */
+
+	clew_drain_round(drain, last);
+	for (unsigned i = 0; i < drain->stream_count; i++)
+		most = fullest(&drain->streams[i], most);
+	if (most > 1024 / 8)
+		drain->pause = drain->pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : drain->pause / 2;
+	else if (most < 1024 / 32)
+		drain->pause = drain->pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : drain->pause * 2;
+}
+
+static void *poll_main(void *argument)
+{
+	struct drain *drain = argument;
+	struct clew_recorder *recorder = drain->recorder;
+	uint64_t pause_once = recorder->pause_drain;
+
+	pthread_setname_np(pthread_self(), "clew-drain");
+	/* Not permitted is no harm. */
+	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
+	for (;;) {
+		bool last = atomic_load(&recorder->stopping);
+		uint64_t pause;
+
+		pthread_mutex_lock(&drain->lock);
+		if (pause_once && atomic_load(&recorder->started)) {
+			sleep_for(pause_once);
+			pause_once = 0;
+		}
+		look(drain, last);
+		pause = drain->pause;
+		pthread_mutex_unlock(&drain->lock);
+		if (last)
+			return NULL;
+		sleep_for(pause);
+	}
+}
+
+static void *urgent_main(void *argument)
+{
+	const struct sched_param before_ordinary = {.sched_priority = 1};
+	struct drain *drain = argument;
+	struct clew_recorder *recorder = drain->recorder;
+	struct epoll_event event;
+
+	pthread_setname_np(pthread_self(), "clew-urgent");
+	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
+	pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_ordinary);
+	while (!atomic_load(&recorder->stopping)) {
+		if (epoll_wait(drain->urgent, &event, 1, -1) < 1)
+			continue;
+		pthread_mutex_lock(&drain->lock);
+		look(drain, false);
+		pthread_mutex_unlock(&drain->lock);
+	}
+	return NULL;
+}
+
+int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message)
+{
+	/* Who waits for rings is woken for the end, too. */
+	struct epoll_event event = {.events = EPOLLIN};
+
+	recorder->stop_event = eventfd(0, EFD_CLOEXEC);
+	if (recorder->stop_event < 0)
+		return clew_say(message, -errno, "no event for the drain's end: %s: raise the limit of open files (ulimit -Hn)",
+				strerror(errno));
+	for (unsigned i = 0; i < recorder->drain_count; i++) {
+		struct drain *drain = &recorder->drains[i];
+		int error;
+
+		drain->pause = SHORTEST_SLEEP;
+		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, recorder->stop_event, &event))
+			return clew_say(message, -errno, "the drain's end cannot be waited for: %s: free some memory", strerror(errno));
+		error = pthread_create(&drain->threads[0], NULL, poll_main, drain);
+		drain->thread_count += !error;
+		if (!error)
+			error = pthread_create(&drain->threads[1], NULL, urgent_main, drain);
+		drain->thread_count += !error;
+		if (error)
+			return clew_say(message, -error, "no thread for the drain: %s: raise the limit of processes", strerror(error));
+	}
+	return 0;
+}
+
+void clew_drain_stop(struct clew_recorder *recorder)
+{
+	atomic_store(&recorder->stopping, true);
+	if (recorder->stop_event > 0)
+		eventfd_write(recorder->stop_event, 1);
+	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
+		while (recorder->drains[i].thread_count > 0)
+			pthread_join(recorder->drains[i].threads[--recorder->drains[i].thread_count], NULL);
+	if (recorder->stop_event > 0)
+		close(recorder->stop_event);
+	recorder->stop_event = -1;
+	clew_drain_end(recorder);
+}
