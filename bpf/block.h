@@ -18,14 +18,14 @@ const volatile __u64 direct_end_io; /* how iomap's direct I/O ends its bios; 0 u
 const volatile __u64 chain_end_io;  /* and how what a split sends ahead ends; 0 unknown */
 const volatile __u64 loop_complete; /* how a loop device's direct I/O ends; 0 unknown */
 
-static __always_inline __u32 disk_of(struct block_device *device)
+static __always_inline __u32 disk_of(struct bio *bio)
 {
-	return device->bd_disk->part0->bd_dev;
+	return READ_TRUSTED(bio, bi_bdev, bd_disk, part0, bd_dev);
 }
 
 static __always_inline __u32 disk_of_request(struct request *request)
 {
-	return request->q->disk->part0->bd_dev;
+	return READ_TRUSTED(request, q, disk, part0, bd_dev);
 }
 
 #define LOOP_MAJOR 7
@@ -343,7 +343,7 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 	record_submit(record);
 }
 
-/* `disk`: disk_of its device, found first of all: pointers followed behind many branches take the verifier long. */
+/* `disk`: disk_of it, found first of all: pointers followed behind many branches take the verifier long. */
 static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u32 disk, __u8 event)
 {
 	struct clew_bio *record;
@@ -379,7 +379,7 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 
 	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
 		return 0;
-	disk = disk_of(bio->bi_bdev);
+	disk = disk_of(bio);
 	walk.bio = (__u64)bio;
 	walk.cpu = place.cpu;
 	walk.left = bio->bi_iter.bi_size;
@@ -425,7 +425,7 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 
 	if (!enabled)
 		return 0;
-	disk = disk_of(bio->bi_bdev);
+	disk = disk_of(bio);
 	/* A partition's bio is moved within its disk: that is no other device. */
 	if (disk == device || !place_here(&place))
 		return 0;
@@ -447,7 +447,7 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 
 	if (!enabled || direct_split(bio))
 		return 0;
-	disk = disk_of(bio->bi_bdev);
+	disk = disk_of(bio);
 	if (!place_here(&place))
 		return 0;
 	record = bio_reserve(&place, bio, disk, CLEW_BIO_SPLIT);
@@ -466,7 +466,7 @@ static __always_inline void bio_merged(struct bio *bio)
 
 	if (!enabled)
 		return;
-	disk = disk_of(bio->bi_bdev);
+	disk = disk_of(bio);
 	if (!place_here(&place))
 		return;
 	record = bio_reserve(&place, bio, disk, CLEW_BIO_MERGE);
@@ -510,7 +510,7 @@ static __always_inline struct clew_request *request_reserve(struct place *place,
 	record->header.flags = event;
 	record->request = (__u64)request;
 	record->sector = request->__sector;
-	record->bio = (__u64)request->bio;
+	record->bio = (__u64)READ_TRUSTED(request, bio);
 	record->allocated = CLEW_CLOCK(request->start_time_ns);
 	record->bytes = request->__data_len;
 	record->device = disk;
@@ -565,7 +565,7 @@ static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 c
 	whole->header.flags = level == LEVEL_SOFT ? CLEW_REQUEST_WHOLE | CLEW_WHOLE_SOFT : CLEW_REQUEST_WHOLE;
 	whole->request = (__u64)request;
 	whole->sector = request->__sector;
-	whole->bio = (__u64)request->bio;
+	whole->bio = (__u64)READ_TRUSTED(request, bio);
 	whole->allocated = CLEW_CLOCK(request->start_time_ns);
 	whole->queued = direct->queued;
 	whole->issued = direct->issued;

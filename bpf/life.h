@@ -117,7 +117,7 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 {
 	struct pid *pid = READ(task, thread_pid);
 	struct file *executable = NULL;
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = READ_TRUSTED(task, mm);
 	struct inode *inode;
 	__u32 i, level;
 

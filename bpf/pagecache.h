@@ -65,7 +65,7 @@ static __always_inline bool touch_folio(struct touch *touch, struct folio *folio
 	if (!inode)
 		return false;
 	touch->inode = inode->i_ino;
-	touch->device = inode->i_sb->s_dev;
+	touch->device = READ_TRUSTED(inode, i_sb, s_dev);
 	touch->offset = folio->index << PAGE_SHIFT;
 	touch->bytes = (__u64)known_folio_pages(folio) << PAGE_SHIFT;
 	return true;
@@ -74,7 +74,7 @@ static __always_inline bool touch_folio(struct touch *touch, struct folio *folio
 static __always_inline bool touch_range(struct touch *touch, struct inode *inode, __u64 offset, __u64 bytes)
 {
 	touch->inode = inode->i_ino;
-	touch->device = inode->i_sb->s_dev;
+	touch->device = READ_TRUSTED(inode, i_sb, s_dev);
 	touch->offset = offset;
 	touch->bytes = bytes;
 	return bytes != 0;

@@ -121,7 +121,7 @@ static __always_inline __u8 class_of(const struct call *call)
 /* The open file behind a descriptor of a task, or NULL. */
 static __always_inline struct file *file_of(struct task_struct *task, __s32 descriptor)
 {
-	struct files_struct *files = task->files;
+	struct files_struct *files = READ_TRUSTED(task, files);
 	struct fdtable *table;
 
 	if (!files || descriptor < 0)
@@ -298,6 +298,12 @@ static __always_inline __u64 what_is(struct file *file, __u8 kind, __u64 time)
 	return is_numbered(kind) ? READ(file, f_inode, i_ino) : READ_NUMBER(file, f_op);
 }
 
+/* what_is() of a file that was not the task's last. */
+__noinline __u64 what_is_another(__u64 file_address, __u8 kind, __u64 time)
+{
+	return what_is((struct file *)file_address, kind, time);
+}
+
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
 static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state,
 						__s32 descriptor, struct found *ret_found)
@@ -324,7 +330,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		return;
 	}
 	state->file = (__u64)file;
-	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is(file, ret_found->kind, where->time);
+	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is_another((__u64)file, ret_found->kind, where->time);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;
@@ -467,31 +473,43 @@ struct poll_entry {
 
 #define SELECT_MOST 256 /* descriptors: of more, more than one is likely to be waited for */
 
+/* 64 descriptors of a set of the current task's; all of them if it cannot be read. */
+__noinline __u64 selected_word(__u64 set, __u64 index)
+{
+	__u64 word = 0;
+
+	return set && bpf_probe_read_user(&word, sizeof(word), (void *)(set + index * sizeof(word))) ? ~0ULL : word;
+}
+
+/* The number of the lowest bit that is set, without a branch: each would be followed by itself when the program is loaded. */
+static __always_inline int lowest_bit(__u64 word)
+{
+	__u64 count = (word & -word) - 1;
+
+	count -= count >> 1 & 0x5555555555555555ULL;
+	count = (count & 0x3333333333333333ULL) + (count >> 2 & 0x3333333333333333ULL);
+	count = (count + (count >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (int)(count * 0x0101010101010101ULL >> 56);
+}
+
 /* The one descriptor that is in any of these sets of the current task's, -1 if there are more. */
 __noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exceptions)
 {
-	int bit, found = -1;
+	int found = -1;
 	__u64 i;
 
 	if (count > SELECT_MOST)
 		return -1;
 	for (i = 0; i < SELECT_MOST / 64 && i * 64 < count; i++) {
-		__u64 parts[3] = {}, word;
+		__u64 word = selected_word(reads, i) | selected_word(writes, i) | selected_word(exceptions, i);
 
-		if ((reads && bpf_probe_read_user(&parts[0], sizeof(parts[0]), (void *)reads + i * sizeof(word))) ||
-		    (writes && bpf_probe_read_user(&parts[1], sizeof(parts[1]), (void *)writes + i * sizeof(word))) ||
-		    (exceptions && bpf_probe_read_user(&parts[2], sizeof(parts[2]), (void *)exceptions + i * sizeof(word))))
-			return -1;
-		word = parts[0] | parts[1] | parts[2];
 		if (count < (i + 1) * 64)
 			word &= (1ULL << (count & 63)) - 1;
 		if (!word)
 			continue;
 		if (found >= 0 || word & (word - 1))
 			return -1;
-		found = (int)i * 64;
-		for (bit = 32; bit; bit /= 2)
-			found += word >> (found & 63) & ((1ULL << bit) - 1) ? 0 : bit;
+		found = (int)i * 64 + lowest_bit(word);
 	}
 	return found;
 }
@@ -687,7 +705,7 @@ static __always_inline bool locks_files(__s64 number)
 /* Whether it waits for the lock on a file that it was refused. */
 static __always_inline bool describe_file_lock(const struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
 {
-	if (likely(!(state->flags & CLEW_TASK_STATE_REFUSED)) || !locks_files(wait->call) || !(task_state_bits & TASK_INTERRUPTIBLE))
+	if (!(state->flags & CLEW_TASK_STATE_REFUSED) || !locks_files(wait->call) || !(task_state_bits & TASK_INTERRUPTIBLE))
 		return false;
 	wait->reason = CLEW_REASON_FILE_LOCK;
 	wait->argument = state->file_lock_range;
@@ -695,10 +713,12 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	return true;
 }
 
-/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
-static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+/* What describe_reason() says where there is one. A function of its own, as it is rare and has many ways through it. */
+__noinline int describe_known_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
 {
-	if (unlikely(state->lock)) {
+	if (!state || !wait)
+		return false;
+	if (state->lock) {
 		state->lock_slept = 1;
 		wait->reason = CLEW_REASON_LOCK;
 		wait->object_kind = CLEW_OBJECT_LOCK;
@@ -709,7 +729,7 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
 		return true;
 	}
-	if (unlikely(state->flags & CLEW_TASK_STATE_PAUSED)) {
+	if (state->flags & CLEW_TASK_STATE_PAUSED) {
 		/* It was told to sleep a moment ago. In a call that must not wait it does not: then the next sleep is another. */
 		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE && (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
 
@@ -725,7 +745,7 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 	}
 	if (describe_file_lock(state, task_state_bits, wait))
 		return true;
-	if (unlikely(state->reason)) {
+	if (state->reason) {
 		wait->reason = state->reason;
 		if (state->reclaim) {
 			wait->object_kind = CLEW_OBJECT_CGROUP;
@@ -735,6 +755,14 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 		return true;
 	}
 	return false;
+}
+
+/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
+static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+{
+	if (likely(!state->lock && !state->reason && !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED))))
+		return false;
+	return describe_known_reason(state, task_state_bits, wait);
 }
 
 static __always_inline __u16 call_after(const struct clew_wait *wait)
@@ -802,7 +830,7 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	if (in_kernel_fault(context, task, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
 	if (state->call_after == call_after(wait) && state->call_after && state->first_argument == call.argument[0] &&
-	    state->second_argument == call.argument[1] && task->rseq && (task->thread_info.flags & notify_resume_mask))
+	    state->second_argument == call.argument[1] && READ_TRUSTED(task, rseq) && (task->thread_info.flags & notify_resume_mask))
 		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
 	state->first_argument = call.argument[0];
 	state->second_argument = call.argument[1];

@@ -218,7 +218,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	struct clew_wake_stamp *stamp;
 	__u32 sleeper_state;
 	enum level level;
-	__u8 context, flags = 0;
+	__u8 context, flags = untold_zero;
 	__u64 now;
 
 	if (!cpu_state)

@@ -93,7 +93,7 @@ static __always_inline void tell_inode(struct inode *inode, struct writeback_con
 	if (!record)
 		return;
 	record->inode = inode->i_ino;
-	record->device = inode->i_sb->s_dev;
+	record->device = READ_TRUSTED(inode, i_sb, s_dev);
 	record->pages = event == CLEW_WRITEBACK_INODE_END ? wanted - READ(control, nr_to_write) : wanted;
 	record->sync = READ(control, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
 	record->for_sync = BPF_CORE_READ_BITFIELD_PROBED(control, for_sync);
