@@ -473,12 +473,14 @@ struct poll_entry {
 
 #define SELECT_MOST 256 /* descriptors: of more, more than one is likely to be waited for */
 
-/* 64 descriptors of a set of the current task's; all of them if it cannot be read. */
-__noinline __u64 selected_word(__u64 set, __u64 index)
+/* Of 64 descriptors of a set of the current task's those that count; all of them, which are not alone, if it cannot be read. */
+__noinline __u64 selected_word(__u64 set, __u64 index, __u64 count)
 {
 	__u64 word = 0;
 
-	return set && bpf_probe_read_user(&word, sizeof(word), (void *)(set + index * sizeof(word))) ? ~0ULL : word;
+	if (set && bpf_probe_read_user(&word, sizeof(word), (void *)(set + index * sizeof(word))))
+		return ~0ULL;
+	return count < (index + 1) * 64 ? word & ((1ULL << (count & 63)) - 1) : word;
 }
 
 /* The number of the lowest bit that is set, without a branch: each would be followed by itself when the program is loaded. */
@@ -501,10 +503,8 @@ __noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exce
 	if (count > SELECT_MOST)
 		return -1;
 	for (i = 0; i < SELECT_MOST / 64 && i * 64 < count; i++) {
-		__u64 word = selected_word(reads, i) | selected_word(writes, i) | selected_word(exceptions, i);
+		__u64 word = selected_word(reads, i, count) | selected_word(writes, i, count) | selected_word(exceptions, i, count);
 
-		if (count < (i + 1) * 64)
-			word &= (1ULL << (count & 63)) - 1;
 		if (!word)
 			continue;
 		if (found >= 0 || word & (word - 1))

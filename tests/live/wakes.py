@@ -118,6 +118,14 @@ print(os.fstat(own).st_ino)
 sleeper(poll if how == "poll" else choose, lambda: os.close(other))
 """
 
+# The number of the descriptor is the place of a bit in a set.
+SELECTED = """
+own, other = os.pipe()
+number = os.dup2(own, int(sys.argv[2]))
+print(os.fstat(own).st_ino, number)
+sleeper(lambda: select.select([number], [], []), lambda: os.write(other, b"x"))
+"""
+
 # Of what is moved between two ends, the sleeper waits for the one that is not ready: empty, or full.
 SPLICE = """
 splice, tee = 275, 276
@@ -209,6 +217,11 @@ def inode(said, wait):
     return str((wait["object"] or {}).get("ino")) == said, f"{wait['object']}, not {said}"
 
 
+def numbered_inode(said, wait):
+    seen = [str((wait["object"] or {}).get(key)) for key in ("ino", "descriptor")]
+    return seen == said.split(), f"{seen}, not {said}"
+
+
 def word(said, wait):
     seen = {key: (wait["object"] or {}).get(key) for key in ("address", "shared")}
     return seen == {"address": said, "shared": False}, f"{seen}, not {said}"
@@ -230,6 +243,8 @@ for poller in ("epoll", "poll", "poll of two"):
 for closed in ("pipe", "full pipe", "unix", "tcp"):
     for poller in ("poll", "select"):
         case(f"{poller} of a {closed} that is closed", "pipe" if "pipe" in closed else "socket", "waker", CLOSED, closed, poller, then=inode)
+for number in ("0", "63", "64", "255"):
+    case(f"select of descriptor {number}", "pipe", "waker", SELECTED, number, then=numbered_inode)
 case("a close that lingers", "socket", "waker", LINGER,
      then=lambda _, wait: ((wait["kind"], wait["call"]) == ("socket", "close"), f"{wait['kind']} in {wait['call']}"))
 case("read of a terminal", "work", "waker", TERMINAL, then=terminal)
