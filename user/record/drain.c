@@ -2,10 +2,10 @@
 /*
  * The drain: from the rings to the capture file. Its threads are in drain_threads.c.
  *
- * A CPU has two rings, of switches (and of direct I/O that interrupts complete) and of everything else; a round merges them by
- * time. It first looks how far the switches go and then takes what the other ring
- * holds: a switch that is older than a taken record may still be missing, so
- * records younger than all switches wait for the next round.
+ * A CPU has two rings, of switches (and of direct I/O that interrupts complete) and of
+ * everything else; a round merges them by time. It first looks how far the switches go
+ * and then takes what the other ring holds: a switch that is older than a taken record
+ * may still be missing, so records younger than all switches wait for the next round.
  *
  * A record always goes to the file once it was taken from its ring, and the callback
  * never fails: libbpf would take the record and drop it.

@@ -9,8 +9,6 @@
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
 
-#include <pthread.h>
-
 #include "chunk.h"
 
 struct store_encoding;
