@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, feature, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording
 from _place import Place, mounts
 
 TOGETHER = 2 if GUEST else 5  # recordings that are killed at about the same time
@@ -529,23 +529,13 @@ def burst_after_silence():
     ledger = sync_of_files(files, 0)
     ok(ledger["lost"] == 0 and ledger["balanced"], "nothing is lost of a burst of records after silence", f"{ledger['lost']} lost")
     name = "nothing is lost of bursts on busy CPUs"
-    if may_go_first():
+    available, lacks = feature("real-time priority")
+    if available:
         lost = [sync_of_files(files, 2 * os.cpu_count())["lost"] for _ in range(6)]
         ok(not any(lost), name, f"{lost} lost")
     else:
-        skip(name, "no real-time priority is allowed here")
+        skip(name, lacks)
     shutil.rmtree(directory)
-
-
-def may_go_first():
-    """Whether threads of this session may go before ordinary ones."""
-    before = os.sched_getparam(0)
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        os.sched_setscheduler(0, os.SCHED_OTHER, before)
-    except PermissionError:
-        return False
-    return True
 
 
 def store_in_turns(shared, pages):

@@ -82,16 +82,22 @@ static void *poll_main(void *argument)
 	}
 }
 
-static void *urgent_main(void *argument)
+int clew_go_first(void)
 {
 	const struct sched_param before_ordinary = {.sched_priority = 1};
+
+	return -pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_ordinary);
+}
+
+static void *urgent_main(void *argument)
+{
 	struct drain *drain = argument;
 	struct clew_recorder *recorder = drain->recorder;
 	struct epoll_event event;
 
 	pthread_setname_np(pthread_self(), "clew-urgent");
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
-	pthread_setschedparam(pthread_self(), SCHED_FIFO, &before_ordinary);
+	clew_go_first();
 	while (!atomic_load(&recorder->stopping)) {
 		if (epoll_wait(drain->urgent, &event, 1, -1) < 1)
 			continue;

@@ -18,6 +18,7 @@
 
 #include "announce.h"
 #include "clew.skel.h"
+#include "internal.h"
 #include "kernel.h"
 #include "programs.h"
 
@@ -163,6 +164,24 @@ static bool try_compat(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static void *go_first(void *ret_error)
+{
+	*(int *)ret_error = clew_go_first();
+	return NULL;
+}
+
+/* Whether a thread may go before ordinary ones. 0 or -errno. */
+static int try_priority(void)
+{
+	pthread_t thread;
+	int error = -EPERM;
+
+	if (pthread_create(&thread, NULL, go_first, &error))
+		return -EAGAIN;
+	pthread_join(thread, NULL);
+	return error;
+}
+
 /* All programs at once; NULL if they do not load together, and each has to be tried by itself. */
 static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbols *symbols)
 {
@@ -247,6 +266,10 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
 	    "nothing: no 32-bit program can run here either");
 
+	error = try_priority();
+	add(&table, "real-time priority", "base", !error,
+	    error == -EPERM ? "CAP_SYS_NICE is missing, or the control group has no real-time share (cpu.rt_runtime_us)" : strerror(-error),
+	    "records of bursts while all CPUs are busy");
 	error = clew_announce_possible();
 	add(&table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
 	    "what programs announce of themselves, and the layers that are described");

@@ -114,7 +114,8 @@ void clew_drain_round(struct drain *drain, bool last);
 void clew_drain_end(struct clew_recorder *recorder);
 void clew_drain_close(struct clew_recorder *recorder);
 
-/* drain_threads.c */
+/* drain_threads.c: the calling thread goes before all ordinary ones from now on. 0 or -errno. */
+int clew_go_first(void);
 int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message);
 /* Drains what is left and ends the threads. */
 void clew_drain_stop(struct clew_recorder *recorder);
