@@ -52,10 +52,9 @@ static __always_inline __u64 clock_ns(void)
 
 /* The gate of every program. Lives and identities are told a little longer, from the attaching on: `identifying`. */
 volatile __u32 enabled;
-
+volatile __u32 identifying;
 /* 0, but not to the verifier: flags that many branches add to it are one number to it then, not one for each way through them. */
 volatile __u32 untold_zero;
-volatile __u32 identifying;
 /* What the iterator does: enum clew_pass of maps.h. */
 volatile __u32 pass;
 __u32 last_serial;

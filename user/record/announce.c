@@ -28,6 +28,7 @@
 #include "model/map.h"
 #include "model/vector.h"
 #include "probe.h"
+#include "store/thread.h"
 #include "symbol/probes.h"
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
@@ -271,7 +272,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program, stru
 			take_program(announcer, program);
 		take_objects(announcer);
 		clew_mappings_scan(take_mapping, announcer);
-		error = -pthread_create(&announcer->thread, NULL, announcer_main, announcer);
+		error = store_thread_start(&announcer->thread, announcer_main, announcer);
 		announcer->started = !error;
 	}
 	if (error) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "store/thread.h"
 
 #define DRAIN_NICE     -15
 #define SHORTEST_SLEEP 1000000ULL /* ns */
@@ -124,13 +125,13 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 		drain->pause = SHORTEST_SLEEP;
 		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, recorder->stop_event, &event))
 			return clew_say(message, -errno, "the drain's end cannot be waited for: %s: free some memory", strerror(errno));
-		error = pthread_create(&drain->threads[0], NULL, poll_main, drain);
+		error = store_thread_start(&drain->threads[0], poll_main, drain);
 		drain->thread_count += !error;
 		if (!error)
-			error = pthread_create(&drain->threads[1], NULL, urgent_main, drain);
+			error = store_thread_start(&drain->threads[1], urgent_main, drain);
 		drain->thread_count += !error;
 		if (error)
-			return clew_say(message, -error, "no thread for the drain: %s: raise the limit of processes", strerror(error));
+			return clew_say(message, error, "no thread for the drain: %s: raise the limit of processes", strerror(-error));
 	}
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "internal.h"
 #include "kernel.h"
 #include "programs.h"
+#include "store/thread.h"
 
 struct table {
 	struct clew_feature *features;
@@ -176,7 +177,7 @@ static int try_priority(void)
 	pthread_t thread;
 	int error = -EPERM;
 
-	if (pthread_create(&thread, NULL, go_first, &error))
+	if (store_thread_start(&thread, go_first, &error))
 		return -EAGAIN;
 	pthread_join(thread, NULL);
 	return error;
