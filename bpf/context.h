@@ -10,31 +10,22 @@
 #define CLEW_CONTEXT_H
 
 #include "extent.h"
-#include "kernel_io.h"
+#include "napi.h"
 
 #define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
 #define PREEMPT_HARDIRQ_NMI    0x00ff0000
-#define SOFTIRQ_NET_RX	       3
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
-/*
- * The CPU's preempt count says which level it is at. It is a per-CPU variable
- * that no symbol table of a hardened kernel gives; its distance to the CPU's run
- * queue is in BTF, and every task on the CPU points to that.
- */
+/* The CPU's preempt count says which level it is at. */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
+	__u64 here = variable_here(cpu_state, cpu, preempt_count_offset);
 	__u32 count;
 
-	if (unlikely(!cpu_state->preempt_count)) {
-		struct rq *rq = READ(bpf_get_current_task_btf(), se.cfs_rq, rq);
-
-		if (!preempt_count_offset || !rq || (__u32)READ(rq, cpu) != cpu)
-			return LEVEL_UNKNOWN;
-		cpu_state->preempt_count = (__u64)rq + preempt_count_offset;
-	}
-	count = READ((struct refcount_struct *)cpu_state->preempt_count, refs.counter);
+	if (unlikely(!here))
+		return LEVEL_UNKNOWN;
+	count = READ((struct refcount_struct *)here, refs.counter);
 	if (likely(!(count & (PREEMPT_HARDIRQ_NMI | PREEMPT_SOFTIRQ_OFFSET))))
 		return LEVEL_TASK;
 	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
@@ -165,17 +156,18 @@ static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 	cpu_state->levels[LEVEL_SOFT].request = 0;
 }
 
-static __always_inline void level_enter(enum level level, __u8 kind, __u64 object, __u64 time)
+/* Returns this CPU's state, as level_leave() does, NULL if nothing is recorded. */
+static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8 kind, __u64 object, __u64 time)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state;
 	struct clew_level *here;
 
 	if (!enabled)
-		return;
+		return NULL;
 	cpu_state = this_cpu_state(cpu);
 	if (!cpu_state)
-		return;
+		return NULL;
 	here = &cpu_state->levels[level & 1];
 	cpu_state->interrupted = 1;
 	here->outer.kind = kind;
@@ -184,62 +176,44 @@ static __always_inline void level_enter(enum level level, __u8 kind, __u64 objec
 	here->outer.expires = 0;
 	here->inner.kind = 0;
 	here->request = 0;
+	return cpu_state;
 }
 
-static __always_inline void level_leave(enum level level)
+static __always_inline struct clew_cpu_state *level_leave(enum level level)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state;
 	struct clew_level *here;
 
 	if (!enabled)
-		return;
+		return NULL;
 	cpu_state = this_cpu_state(cpu);
 	if (!cpu_state)
-		return;
+		return NULL;
 	here = &cpu_state->levels[level & 1];
 	here->outer.kind = 0;
 	here->inner.kind = 0;
 	here->request = 0;
+	return cpu_state;
 }
 
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(clew_irq_handler_entry, int number, struct irqaction *action)
 {
-	level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
+	struct clew_cpu_state *cpu_state = level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
+
+	if (cpu_state)
+		napi_before_interrupt(cpu_state, bpf_get_smp_processor_id());
 	return 0;
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(clew_irq_handler_exit)
+int BPF_PROG(clew_irq_handler_exit, int number, struct irqaction *action)
 {
-	level_leave(LEVEL_HARD);
-	return 0;
-}
+	struct clew_cpu_state *cpu_state = level_leave(LEVEL_HARD);
 
-/*
- * An interface's interrupt leaves the packets to a softirq, and others may come before that begins and while it is served. Of
- * several that leave packets, or room for them, before it is served the last is told.
- */
-SEC("tp_btf/softirq_raise")
-int BPF_PROG(clew_softirq_raise, unsigned int vector)
-{
-	struct clew_cpu_state *cpu_state;
-	struct clew_cause *interrupt;
-
-	if (vector != SOFTIRQ_NET_RX || !enabled)
-		return 0;
-	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
-	if (!cpu_state)
-		return 0;
-	interrupt = &cpu_state->levels[LEVEL_HARD].outer;
-	if (interrupt->kind == CLEW_CAUSE_IRQ) {
-		cpu_state->net_interrupt = interrupt->object;
-		cpu_state->net_action = interrupt->time;
-	} else if (interrupt->kind == CLEW_CAUSE_IPI) {
-		/* Another CPU had the interrupt and passes packets on. */
-		cpu_state->net_action = 0;
-	}
+	if (cpu_state)
+		napi_after_interrupt(cpu_state, bpf_get_smp_processor_id(), number, (__u64)action);
 	return 0;
 }
 

@@ -157,9 +157,20 @@ struct net_device {
 	struct device dev;
 };
 
+struct napi_struct {
+	struct list_head poll_list;
+	struct net_device *dev;
+	unsigned int napi_id;
+};
+
+struct softnet_data {
+	struct list_head poll_list;
+};
+
 struct sk_buff {
 	struct net_device *dev;
 	struct sock *sk;
+	unsigned int napi_id;
 	unsigned int truesize;
 	unsigned char *head;
 	unsigned char *data;

@@ -254,6 +254,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	struct clew_cause *received;
 	struct place place;
 	__u64 time, who, key, what;
+	__u32 interrupt;
 
 	if (!enabled || !place_here(&place) || place.level != LEVEL_SOFT)
 		return 0;
@@ -268,9 +269,9 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		/* A copy of what was sent to many. */
 		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
 			return 0;
-		/* Its interface's interrupt is the last that left packets on this CPU. A bridge may take it in once more. */
-		time = place.cpu_state->net_action;
-		who = time ? FROM_OUTSIDE | place.cpu_state->net_interrupt : 0;
+		/* A bridge may take it in once more. */
+		interrupt = napi_interrupt(place.cpu_state, packet, &time);
+		who = time ? FROM_OUTSIDE | interrupt : 0;
 		sender_put(key, what, time, who);
 	} else if (!sender_get(key, what, &time, &who)) {
 		return 0;

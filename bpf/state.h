@@ -31,6 +31,7 @@ const volatile __u32 task_slot_bits = CLEW_TASK_SLOT_BITS; /* there are 2^task_s
 const volatile __u64 ring_urgent;			   /* bytes in a ring of everything else at which the drain is woken */
 const volatile __u32 self_pid;
 const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
+const volatile __s64 softnet_offset;	   /* the same to its struct softnet_data */
 const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
 const volatile __u64 fault_entry_end;
 const volatile __u64 sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
@@ -146,6 +147,22 @@ struct where {
 static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&clew_cpus, &cpu);
+}
+
+/*
+ * Address of one of this CPU's variables, which no symbol table of a hardened kernel gives: their distances to its run queue are
+ * in BTF, and every task on the CPU points to that. 0: unknown.
+ */
+static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __u32 cpu, __s64 offset)
+{
+	if (unlikely(!cpu_state->run_queue)) {
+		struct rq *rq = READ(bpf_get_current_task_btf(), se.cfs_rq, rq);
+
+		if (!rq || (__u32)READ(rq, cpu) != cpu)
+			return 0;
+		cpu_state->run_queue = (__u64)rq;
+	}
+	return offset ? cpu_state->run_queue + offset : 0;
 }
 
 /* What tells a task from all others there are: its address, but for the low byte. */

@@ -175,14 +175,16 @@ struct clew_open_handle {
  */
 struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
-	__u64 preempt_count; /* address of this CPU's preempt count, 0 not found yet */
+	__u64 run_queue; /* address of this CPU's struct rq, 0 not found yet */
 	__u32 lost;
 	__u32 running;		     /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
 	__u32 running_pid;	     /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
 	__u32 switched;		     /* a switch was seen on this CPU */
 	__u32 interrupted;	     /* `levels` may hold something */
-	__u32 net_interrupt;	     /* number of the last interrupt that left packets to a softirq */
-	__u64 net_action;	     /* and the address of what handled it, 0 none is known */
+	__u32 polled_interrupt;	     /* number of the last interrupt that had a network device polled */
+	__u64 polled_action;	     /* and the address of what handled it, 0 none is known */
+	__u64 polled_device;	     /* and that of the device, 0 none */
+	__u64 last_to_poll;	     /* see bpf/napi.h: as the interrupt began */
 	__u64 packet;		     /* see number_of_packet() */
 	__u64 packet_received;	     /* address of the one that the softirq here is at, 0 none */
 	__u32 packet_actor;	     /* the task by whose act that left, 0 none is known */

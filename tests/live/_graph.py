@@ -287,6 +287,9 @@ def compare_why(fact, why, capture, loose=1.0):
     problem = check_cover(why)
     if problem:
         wrong.append(problem)
+    waits = [w for w in capture.by_tid.get(fact["tid"], ()) if fact["from"] <= w["start"] <= fact["to"]]
+    if fact["says"] and waits and all(w["end"] == w["start"] for w in waits):
+        return wrong  # what it waited for came as it went to sleep: there is nothing to explain
     problem = compare_late(fact, why, capture) if fact["slack"] else ""
     if problem:
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
@@ -295,9 +298,10 @@ def compare_why(fact, why, capture, loose=1.0):
     for charge in fact["charges"]:
         sum_ns = 0
         for segment in why["segments"]:
-            if segment["kind"] not in charge["kind"] or (charge["tid"] is not None and segment["tid"] != charge["tid"]):
+            if (charge["kind"] != ["*"] and segment["kind"] not in charge["kind"]) or (charge["tid"] is not None and segment["tid"] != charge["tid"]):
                 continue
-            if "chain" in charge and segment["chain"] != charge["chain"]:
+            chain = segment["chain"][:len(charge["chain"]) if charge["behind"] else None] if "chain" in charge else None
+            if chain != charge.get("chain"):
                 continue
             if "by" in charge and ((segment["object"] or {}).get("by") or {}).get("tid") not in charge["by"]:
                 continue

@@ -106,11 +106,14 @@ int main(int argc, char **argv)
 	wl_reap(self, reader);
 	fact = wl_fact(self, seen->disk_start, wl_now());
 	disk = seen->disk_end - seen->disk_start;
-	/* Its waits for the disk, and what it ran in between. */
 	charge = wl_charge(fact, holder, "device|queued", disk / 20, disk);
 	for (charge->chain_count = 0; charge->chain_count < 5; charge->chain_count++)
 		charge->chain[charge->chain_count] = self + charge->chain_count;
-	charge = wl_charge(fact, holder, "device|queued|running|runqueue|lock|write", disk * 9 / 10, fact->to - fact->from);
+	/* With what it ran in between, and a worker that tells it of each write's end: all that the locker waits for. */
+	charge = wl_charge(fact, WL_NOBODY, "*", disk * 9 / 10, fact->to - fact->from);
+	for (charge->chain_count = 0; charge->chain_count < 4; charge->chain_count++)
+		charge->chain[charge->chain_count] = self + charge->chain_count;
+	charge->behind = true;
 	wl_print();
 	return 0;
 }

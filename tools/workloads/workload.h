@@ -106,14 +106,15 @@ struct wl_wait {
 
 /* Of `task`'s time, this much must be charged to `charged` under `kind`. */
 struct wl_charge {
-	int task;
-	char kind[48]; /* alternatives divided by '|' */
+	int task;      /* or WL_NOBODY: any */
+	char kind[48]; /* alternatives divided by '|', "*" for any */
 	uint64_t min;
 	uint64_t max;
 	int by[WL_TARGETS]; /* of a run queue's delay: who may have had the CPU */
 	int by_count;
 	int chain[WL_TARGETS];
 	int chain_count;
+	bool behind; /* and all that the chain's last waits for */
 	bool cycle;
 };
 
@@ -769,8 +770,8 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 		if (charge->chain_count)
 			wl_print_tids("chain", charge->chain, charge->chain_count);
 		wl_print_words("kind", charge->kind, '|');
-		printf("\"min\":%llu,\"max\":%llu,\"cycle\":%s}", (unsigned long long)charge->min, (unsigned long long)charge->max,
-		       charge->cycle ? "true" : "false");
+		printf("\"min\":%llu,\"max\":%llu,\"behind\":%s,\"cycle\":%s}", (unsigned long long)charge->min,
+		       (unsigned long long)charge->max, charge->behind ? "true" : "false", charge->cycle ? "true" : "false");
 	}
 	printf("]");
 }

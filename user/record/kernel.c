@@ -129,6 +129,13 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	return count - queue;
 }
 
+int64_t clew_kernel_softnet_offset(const struct btf *btf)
+{
+	int64_t queue = variable_offset(btf, "runqueues"), softnet = variable_offset(btf, "softnet_data");
+
+	return queue < 0 || softnet < 0 ? 0 : softnet - queue;
+}
+
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure)
 {
 	const struct btf_type *type;

@@ -25,6 +25,9 @@ struct btf *clew_kernel_btf(struct clew_message *message);
 /* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not tell. */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
+/* The same to its struct softnet_data, where the network devices are that the CPU shall poll. */
+int64_t clew_kernel_softnet_offset(const struct btf *btf);
+
 /* Whether an argument of a tracepoint, counted from 0, is a pointer to that structure. */
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure);
 

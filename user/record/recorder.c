@@ -145,6 +145,7 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
+	bpf->rodata->softnet_offset = clew_kernel_softnet_offset(btf);
 	if (!recorder->symbols)
 		clew_kernel_symbols_load(&recorder->symbols);
 	clew_programs_addresses(bpf, recorder->symbols);
