@@ -5,6 +5,7 @@
 After any of these the file opens and nothing stays attached.
 """
 
+import collections
 import concurrent.futures
 import contextlib
 import ctypes
@@ -12,6 +13,7 @@ import json
 import mmap
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -516,6 +518,25 @@ def sync_of_files(files, busy):
     return answer("info", path)["ledger"]
 
 
+def drains_in_its_own_memory():
+    """
+    The kernel has one lock for a process's mappings. Who drains the rings must not ask for it: a thread that encodes may
+    have it and get no CPU.
+    """
+    name = "who drains the rings has the kernel change no mapping"
+    if not shutil.which("strace"):
+        skip(name, "no strace")
+        return
+    path, log = scratch("own.clew"), scratch("strace")
+    done = run("strace", "-f", "-Y", "-e", "trace=memory,clock_nanosleep", "-o", log, CLEW, "record", "-o", path, "--", "sh", "-c",
+               f"{WORKLOADS}/race --seed 1 >/dev/null; sleep 0.6; {WORKLOADS}/race --seed 2 >/dev/null")
+    with open(log, encoding="utf-8", errors="replace") as file:
+        calls = re.findall(r"^\d+<clew-(?:drain|urgent)> (?!<)(\w+)\(", file.read(), re.M)
+    # The C library gives back a thread's stack as it ends.
+    changed = collections.Counter(call for call in calls if call not in ("clock_nanosleep", "madvise"))
+    ok(done.returncode == 0 and "clock_nanosleep" in calls and not changed, name, (done.stderr[-200:], changed))
+
+
 def burst_after_silence():
     """
     Who syncs thousands of small files makes more records in a few ms than a ring holds; the drain
@@ -641,6 +662,7 @@ def main():
         few_descriptors()
         full_disk()
         outlives_its_first_thread()
+        drains_in_its_own_memory()
         burst_after_silence()
         # Nor here.
         born_in_a_loss()

@@ -67,12 +67,18 @@ WL_FINE void ring_enter(const struct ring *ring, unsigned submitted, unsigned aw
 	WL_CHECK(syscall(SYS_io_uring_enter, ring->fd, submitted, awaited, awaited ? IORING_ENTER_GETEVENTS : 0, NULL, 0));
 }
 
+/* Whether an operation is complete. */
+WL_FINE bool ring_has_one(const struct ring *ring)
+{
+	return *ring->complete_head != __atomic_load_n(ring->complete_tail, __ATOMIC_ACQUIRE);
+}
+
 WL_FINE void ring_take(struct ring *ring, uint64_t data)
 {
 	unsigned head = *ring->complete_head;
 	struct io_uring_cqe *entry = &ring->completions[head & *ring->complete_mask];
 
-	if (head == __atomic_load_n(ring->complete_tail, __ATOMIC_ACQUIRE))
+	if (!ring_has_one(ring))
 		wl_die("nothing completed");
 	if (entry->user_data != data || entry->res < 0)
 		wl_die("completion %llu: result %d", (unsigned long long)entry->user_data, entry->res);

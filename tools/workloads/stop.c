@@ -64,6 +64,7 @@ static void run_sleeper(int self)
 	while (!wl->tasks[task].before)
 		wl_nap(&deadline, "the sleeper");
 	began = before = wl->tasks[task].before;
+	wl_await_blocked(task, SYS_clock_nanosleep, CLOCK_MONOTONIC);
 	wl_sleep(wl_random(2, 5) * 1000000);
 	for (int i = 0; i < times; i++) {
 		before = interrupt(self, task, before, "sleep", "clock_nanosleep", "");

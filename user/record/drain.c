@@ -373,6 +373,9 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
+		/* Here, and not while records come: see stream_reserve(). Without it take() tries again. */
+		stream->pending.data = malloc(2 * size);
+		stream->pending.room = stream->pending.data ? 2 * size : 0;
 		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
 		if (stream->ring < 0)
 			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", size, cpu,

@@ -31,8 +31,7 @@
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */
 #define WAIT_MAX    250000000u	/* ns that a job waits, before its thread hurries until it is done */
 #define HURRY_NICE  (-15)
-#define SLICE	    100000 /* ns; the shortest that a kernel takes */
-#define BUFFERS	    16
+#define SLICE	    100000    /* ns; the shortest that a kernel takes */
 #define REST	    200000    /* ns */
 #define REST_WHILE  100000000 /* ns that a job is old: then rests are short */
 #define REST_SHORT  50000
@@ -55,14 +54,11 @@ struct encoder_thread {
 struct store_encoding {
 	void (*deliver)(void *context, struct store_chunk *chunk, int error);
 	void *context;
+	struct store_buffers *buffers;
 	pthread_mutex_t lock; /* of all below and of the threads' jobs */
 	pthread_cond_t given;
 	pthread_cond_t done;
 	bool closing;
-	struct {
-		uint8_t *bytes;
-		size_t capacity;
-	} buffers[BUFFERS];
 	size_t waiting_max; /* a thread */
 	unsigned count;
 	struct encoder_thread threads[]; /* the second half of them is for patient jobs */
@@ -74,18 +70,6 @@ static uint64_t now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
-}
-
-/* Keeps a buffer for the next one that needs some; with the lock held. */
-static void keep_buffer(struct store_encoding *encoding, uint8_t *bytes, size_t capacity)
-{
-	for (unsigned i = 0; i < BUFFERS; i++)
-		if (!encoding->buffers[i].bytes) {
-			encoding->buffers[i].bytes = bytes;
-			encoding->buffers[i].capacity = capacity;
-			return;
-		}
-	free(bytes);
 }
 
 /*
@@ -198,6 +182,7 @@ static void *encode_thread(void *context)
 	set_hurry(self, encoding->closing);
 	for (;;) {
 		struct store_job_rows *job;
+		size_t bytes;
 
 		while (!self->first && !encoding->closing) {
 			set_hurry(self, false);
@@ -215,19 +200,19 @@ static void *encode_thread(void *context)
 		pthread_mutex_unlock(&encoding->lock);
 
 		encode(self, job);
+		bytes = job->bytes;
+		store_buffers_give(encoding->buffers, job->records);
 
 		pthread_mutex_lock(&encoding->lock);
 		self->given = 0;
-		self->waiting -= job->bytes;
-		keep_buffer(encoding, job->records, job->capacity);
-		free(job);
+		self->waiting -= bytes;
 		pthread_cond_broadcast(&encoding->done);
 	}
 	pthread_mutex_unlock(&encoding->lock);
 	return NULL;
 }
 
-int store_encoding_new(const struct store_schema *schema, unsigned threads,
+int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers, unsigned threads,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
 		       struct store_encoding **ret_encoding)
 {
@@ -238,6 +223,7 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 		return -ENOMEM;
 	encoding->deliver = deliver;
 	encoding->context = context;
+	encoding->buffers = buffers;
 	encoding->count = 2 * threads;
 	encoding->waiting_max = WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
 	store_lock_init(&encoding->lock);
@@ -262,32 +248,12 @@ int store_encoding_new(const struct store_schema *schema, unsigned threads,
 	return 0;
 }
 
-uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, size_t *ret_capacity)
-{
-	uint8_t *found = NULL;
-
-	pthread_mutex_lock(&encoding->lock);
-	for (unsigned i = 0; i < BUFFERS && !found; i++)
-		if (encoding->buffers[i].bytes && encoding->buffers[i].capacity >= bytes) {
-			found = encoding->buffers[i].bytes;
-			*ret_capacity = encoding->buffers[i].capacity;
-			encoding->buffers[i].bytes = NULL;
-		}
-	pthread_mutex_unlock(&encoding->lock);
-	if (!found) {
-		found = malloc(bytes);
-		*ret_capacity = bytes;
-	}
-	return found;
-}
-
-int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *given)
+void store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *given)
 {
 	struct encoder_thread *thread = thread_of(encoding, given->stream, given->patient);
-	struct store_job_rows *job = malloc(sizeof(*job));
+	struct store_job_rows *job = store_buffers_note(encoding->buffers, given->records);
 
-	if (!job)
-		return -ENOMEM;
+	_Static_assert(sizeof(*job) <= STORE_BUFFERS_NOTE, "a job does not fit");
 	*job = *given;
 	job->next = NULL;
 	job->given = now();
@@ -303,7 +269,6 @@ int store_encoding_put(struct store_encoding *encoding, const struct store_job_r
 		set_hurry(thread, true);
 	pthread_cond_broadcast(&encoding->given);
 	pthread_mutex_unlock(&encoding->lock);
-	return 0;
 }
 
 void store_encoding_look(struct store_encoding *encoding, unsigned stream)
@@ -333,8 +298,6 @@ void store_encoding_free(struct store_encoding *encoding)
 			pthread_join(encoding->threads[i].thread, NULL);
 		store_encoder_free(encoding->threads[i].encoder);
 	}
-	for (unsigned i = 0; i < BUFFERS; i++)
-		free(encoding->buffers[i].bytes);
 	pthread_cond_destroy(&encoding->given);
 	pthread_cond_destroy(&encoding->done);
 	pthread_mutex_destroy(&encoding->lock);

@@ -9,14 +9,14 @@
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
 
+#include "buffers.h"
 #include "chunk.h"
 
 struct store_encoding;
 
 struct store_job_rows {
 	struct store_job_rows *next;
-	uint8_t *records; /* the job's own */
-	size_t capacity;  /* of that buffer */
+	uint8_t *records; /* one of the buffers, the job's own */
 	size_t bytes;
 	size_t rows;
 	uint64_t row;	/* number of the first */
@@ -29,17 +29,14 @@ struct store_job_rows {
 
 /*
  * Starts `threads` threads, and as many for patient jobs. Each chunk goes to `deliver`, which owns it then; an
- * error (-errno) comes as a NULL chunk. 0 or -errno.
+ * error (-errno) comes as a NULL chunk. `buffers` stay the caller's. 0 or -errno.
  */
-int store_encoding_new(const struct store_schema *schema, unsigned threads,
+int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers, unsigned threads,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
 		       struct store_encoding **ret_encoding);
 
-/* Room for `bytes` of records: a used buffer if there is one that large. NULL: no memory. *ret_capacity >= bytes. */
-uint8_t *store_encoding_buffer(struct store_encoding *encoding, size_t bytes, size_t *ret_capacity);
-
-/* Gives a job with malloc'ed records; it is the encoding's from then on. Waits while too much is waiting. -ENOMEM: not taken. */
-int store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
+/* Gives a job, whose buffer is the encoding's from then on. Waits while too much is waiting. */
+void store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
 
 /* If a stream's thread has a job that waits for too long, it is given the CPU before others. To be called every few ms. */
 void store_encoding_look(struct store_encoding *encoding, unsigned stream);

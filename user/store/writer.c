@@ -19,17 +19,19 @@
 #include "output.h"
 #include "thread.h"
 
-#define QUEUE_MAX     (64u << 20)  /* bytes not yet written; whoever has more waits */
-#define BUFFERS_MAX   (128u << 20) /* bytes of records in all streams' open chunks, about */
-#define BATCH_BYTES   (256u << 10) /* that many are written at once */
-#define BATCH_WAIT_NS 150000000ull /* or fewer after that time */
-#define ENCODE_CPUS   8		   /* that share a thread which encodes */
-#define SLOW_CPUS     8		   /* from so many on slow chunks are no larger: a thread would be at them for too long */
+#define QUEUE_MAX	 (64u << 20)  /* bytes not yet written; whoever has more waits */
+#define BUFFERS_MAX	 (128u << 20) /* bytes of records in all streams' open chunks, about */
+#define BATCH_BYTES	 (256u << 10) /* that many are written at once */
+#define BATCH_WAIT_NS	 150000000ull /* or fewer after that time */
+#define LAST_RECORD	 (64u << 10)  /* with which a chunk becomes full has room in it, too */
+#define BUFFERS		 32	      /* for rows that wait to be encoded, and for each stream .. */
+#define BUFFERS_A_STREAM 2
+#define ENCODE_CPUS	 8 /* that share a thread which encodes */
+#define SLOW_CPUS	 8 /* from so many on slow chunks are no larger: a thread would be at them for too long */
 
 struct stream {
 	uint8_t *records;
 	size_t used;
-	size_t capacity;
 	size_t count;
 	size_t saved_used; /* of these, what is in provisional chunks */
 	size_t saved_count;
@@ -47,6 +49,8 @@ struct clew_writer {
 	struct store_schema *schema;
 	struct store_chunk *copies[SCHEMA_COPIES]; /* that are not queued yet */
 	struct store_encoding *encoding;
+	struct store_buffers *buffers;
+	size_t buffer_size;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
 	size_t chunk_bytes; /* of records, from which on a chunk is full .. */
@@ -217,7 +221,8 @@ static void take_chunk(void *context, struct store_chunk *chunk, int error)
 static void writer_free(struct clew_writer *writer)
 {
 	for (unsigned i = 0; writer->streams && i <= writer->cpus; i++)
-		free(writer->streams[i].records);
+		store_buffers_give(writer->buffers, writer->streams[i].records);
+	store_buffers_free(writer->buffers);
 	pthread_cond_destroy(&writer->filled);
 	pthread_cond_destroy(&writer->drained);
 	pthread_mutex_destroy(&writer->lock);
@@ -295,6 +300,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->chunk_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
 	writer->slow_rows = between(SLOW_CPUS * STORE_CHUNK_ROWS / options->cpus, STORE_CHUNK_ROWS, STORE_SLOW_ROWS);
 	writer->slow_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_SLOW_BYTES);
+	writer->buffer_size = writer->slow_bytes + LAST_RECORD;
 	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
 	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
 	if (r < 0) {
@@ -305,7 +311,9 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 	r = make_schema(writer);
 	if (r == 0)
-		r = store_encoding_new(writer->schema, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
+		r = store_buffers_new(BUFFERS + BUFFERS_A_STREAM * (writer->cpus + 1), writer->buffer_size, &writer->buffers);
+	if (r == 0)
+		r = store_encoding_new(writer->schema, writer->buffers, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
 				       &writer->encoding);
 	if (r == 0)
 		r = store_thread_start(&writer->thread, write_thread, writer);
@@ -352,7 +360,6 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 	size_t from = provisional ? stream->saved_used : 0, from_count = provisional ? stream->saved_count : 0;
 	struct store_job_rows job = {
 		.records = stream->records,
-		.capacity = stream->capacity,
 		.bytes = stream->used - from,
 		.rows = stream->count - from_count,
 		.row = stream->row + from_count,
@@ -360,27 +367,19 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 		.provisional = provisional,
 		.dense = !provisional && is_slow(stream),
 	};
-	int r;
 
 	if (writer->error)
 		return writer->error;
 	job.patient = job.dense && stream->saved_count == stream->count;
 	if (provisional) {
-		job.records = store_encoding_buffer(writer->encoding, job.bytes, &job.capacity);
+		job.records = store_buffers_take(writer->buffers);
 		if (!job.records)
 			return -ENOMEM;
 		memcpy(job.records, stream->records + from, job.bytes);
 	}
-	r = store_encoding_put(writer->encoding, &job);
-	if (r < 0) {
-		if (provisional)
-			free(job.records);
-		return r;
-	}
-	if (!provisional) {
+	store_encoding_put(writer->encoding, &job);
+	if (!provisional)
 		stream->records = NULL;
-		stream->capacity = 0;
-	}
 	return 0;
 }
 
@@ -418,43 +417,22 @@ static struct stream *find_stream(const struct clew_writer *writer, unsigned num
 	return number < writer->cpus ? &writer->streams[number] : NULL;
 }
 
-static int stream_reserve(struct clew_writer *writer, struct stream *stream, size_t more)
-{
-	size_t capacity = stream->capacity ? stream->capacity : 64u << 10;
-	uint8_t *bigger;
-
-	if (stream->used + more <= stream->capacity)
-		return 0;
-	if (!stream->records) {
-		while (capacity < more)
-			capacity *= 2;
-		stream->records = store_encoding_buffer(writer->encoding, capacity, &stream->capacity);
-		return stream->records ? 0 : -ENOMEM;
-	}
-	while (capacity < stream->used + more)
-		capacity *= 2;
-	bigger = realloc(stream->records, capacity);
-	if (!bigger)
-		return -ENOMEM;
-	stream->records = bigger;
-	stream->capacity = capacity;
-	return 0;
-}
-
 int clew_writer_put(struct clew_writer *writer, unsigned number, const void *record, size_t size)
 {
 	struct stream *stream = find_stream(writer, number);
 	struct clew_header *header;
 	size_t need, padded;
-	int r;
 
 	need = store_record_size(record, size);
 	if (!stream || !need)
 		return -EINVAL;
 	padded = (need + 7) & ~(size_t)7;
-	r = stream_reserve(writer, stream, padded);
-	if (r < 0)
-		return r;
+	if (!stream->records)
+		stream->records = store_buffers_take(writer->buffers);
+	if (!stream->records)
+		return -ENOMEM;
+	if (stream->used + padded > writer->buffer_size)
+		return -EMSGSIZE;
 	header = (struct clew_header *)(stream->records + stream->used);
 	memcpy(header, record, need);
 	if (number != CLEW_STREAM_USER)
