@@ -57,7 +57,8 @@ static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_stat
 	struct napi_slot *slot;
 	__u32 napi;
 
-	if (likely(last == cpu_state->last_to_poll))
+	/* Of the first interrupt here the beginning may not have been seen. */
+	if (likely(last == cpu_state->last_to_poll) || !cpu_state->last_to_poll)
 		return;
 	queue = (struct napi_struct *)(last - bpf_core_field_offset(struct napi_struct, poll_list));
 	napi = numbered ? READ(queue, napi_id) : 0;

@@ -184,7 +184,7 @@ struct clew_cpu_state {
 	__u32 polled_interrupt;	     /* number of the last interrupt that had a network device polled */
 	__u64 polled_action;	     /* and the address of what handled it, 0 none is known */
 	__u64 polled_device;	     /* and that of the device, 0 none */
-	__u64 last_to_poll;	     /* see bpf/napi.h: as the interrupt began */
+	__u64 last_to_poll;	     /* see bpf/napi.h: as the interrupt began, 0 not known */
 	__u64 packet;		     /* see number_of_packet() */
 	__u64 packet_received;	     /* address of the one that the softirq here is at, 0 none */
 	__u32 packet_actor;	     /* the task by whose act that left, 0 none is known */

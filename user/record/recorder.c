@@ -46,7 +46,7 @@ static size_t default_ring_size(unsigned cpus)
 	return size;
 }
 
-/* The size of both rings of a CPU is a power of two: the smaller one then is one too, and a page at least. */
+/* The size of both rings of a CPU together: what is half of it must be a power of two of pages. */
 static size_t ring_size_of(size_t wanted)
 {
 	size_t size = 8 * sysconf(_SC_PAGESIZE);
