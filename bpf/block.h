@@ -77,7 +77,7 @@ static __always_inline __u64 direct_offset(struct bio *bio)
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
 static __always_inline bool is_plain(struct place *place, struct bio *bio)
 {
-	struct gendisk *disk = bio->bi_bdev->bd_disk;
+	struct gendisk *disk = READ_TRUSTED(bio, bi_bdev, bd_disk);
 
 	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
@@ -134,7 +134,7 @@ static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 /* What is known of the one bio of a request, if that is direct I/O. */
 static __always_inline struct direct *direct_of(struct request *request)
 {
-	struct bio *bio = request->bio;
+	struct bio *bio = READ_TRUSTED(request, bio);
 
 	return bio && !bio->bi_next ? direct_at(READ_NUMBER(request, bio), (__u64)bio->bi_end_io) : NULL;
 }
@@ -758,7 +758,7 @@ int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *b
 
 	if (!enabled)
 		return 0;
-	disk = queue->disk->part0->bd_dev;
+	disk = READ_TRUSTED(queue, disk, part0, bd_dev);
 	if (!place_here(&place))
 		return 0;
 	record = bio_reserve(&place, bio, disk, CLEW_BIO_COMPLETE);

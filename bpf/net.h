@@ -104,7 +104,7 @@ static __always_inline __u32 sender_actor(__u64 who)
 /* Devices of software alone have link operations, and no hardware between the two ends. */
 static __always_inline bool stays_here(struct net_device *device)
 {
-	return device && ((device->flags & IFF_LOOPBACK) || (device->rtnl_link_ops && !device->dev.parent));
+	return device && ((device->flags & IFF_LOOPBACK) || (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
 }
 
 /*
@@ -195,8 +195,8 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 		return 0;
 	place.cpu_state->packet_sent = 0;
 	now = clock_ns();
-	socket = number_of_packet(place.cpu_state, packet->sk);
-	what = what_socket(packet->sk);
+	socket = READ_NUMBER(packet, sk);
+	what = what_socket(READ_TRUSTED(packet, sk));
 	key = number_of_packet(place.cpu_state, packet);
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
 	if (place.level == LEVEL_TASK && socket && !acknowledges && makes_room(&place, socket)) {
@@ -240,7 +240,7 @@ int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device 
 	if (!cpu_state || !cpu_state->packet_sent || !stays_here(device))
 		return 0;
 	key = number_of_packet(cpu_state, packet);
-	if (key == cpu_state->packet_sent || number_of_packet(cpu_state, packet->sk) != cpu_state->packet_sent_socket)
+	if (key == cpu_state->packet_sent || READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
 		return 0;
 	what = what_packet(packet->head + packet->network_header);
 	if (!sender_get(key, what, &time, &who) && sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))

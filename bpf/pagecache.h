@@ -98,7 +98,7 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	if (!mapping || !enabled)
 		return 0;
 	/* Pointers are followed first: behind many branches that takes the verifier long. */
-	inode = mapping->host;
+	inode = READ_TRUSTED(mapping, host);
 	if (!touch_folio(&touch, folio, inode) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
@@ -199,7 +199,7 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 	/* What a module gives the verifier takes for maybe NULL, here and below. */
 	if (!call || !data || !actor_here(&actor))
 		return 0;
-	inode = call->ki_filp->f_inode;
+	inode = READ_TRUSTED(call, ki_filp, f_inode);
 	if (!inode || !touch_range(&touch, inode, call->ki_pos, data->count))
 		return 0;
 	touch.task = actor.task;
@@ -208,7 +208,7 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 	open = &actor.cpu_state->call;
 	open->call = (__u64)call;
 	open->data = (__u64)data;
-	open->file = (__u64)call->ki_filp;
+	open->file = READ_NUMBER(call, ki_filp);
 	open->inode_address = (__u64)inode;
 	open->inode = touch.inode;
 	open->offset = touch.offset;
@@ -320,14 +320,16 @@ struct store {
 
 static long find_store(struct task_struct *task, struct vm_area_struct *area, struct store *store)
 {
-	struct file *file = area->vm_file;
+	struct file *file = READ_TRUSTED(area, vm_file);
+	struct inode *inode;
 	unsigned long in;
 
 	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
 		return 0;
 	in = (store->address >> PAGE_SHIFT << PAGE_SHIFT) - area->vm_start;
-	store->inode_address = (__u64)file->f_inode;
-	touch_range(&store->touch, file->f_inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
+	inode = READ_TRUSTED(file, f_inode);
+	store->inode_address = (__u64)inode;
+	touch_range(&store->touch, inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
 	return 0;
 }
 
@@ -476,15 +478,17 @@ int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned lon
 static __always_inline void tell_use(struct address_space *mapping, __u64 first, __u64 last)
 {
 	struct generation *generation;
+	struct inode *inode;
 	struct touch touch;
 	struct actor actor;
 
 	if (!uses_wanted || !mapping || !enabled)
 		return;
-	generation = generation_of(mapping->host->i_ino);
+	inode = READ_TRUSTED(mapping, host);
+	generation = generation_of(inode->i_ino);
 	if (generation->used >= generation->added * USES_EACH)
 		return;
-	if (!touch_range(&touch, mapping->host, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) || !actor_here(&actor))
+	if (!touch_range(&touch, inode, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) || !actor_here(&actor))
 		return;
 	touch.task = actor.task;
 	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
