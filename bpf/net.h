@@ -23,6 +23,7 @@
 #define PACKET_SHIFT 8	/* and a packet so many, or more */
 
 #define IPPROTO_TCP	6
+#define TCP_RESET	4
 #define PACKET_LOOPBACK 5
 /* Of an acknowledgement that carries no data. */
 #define ACKNOWLEDGEMENT_TRUESIZE 2
@@ -137,6 +138,20 @@ static __always_inline __u64 what_packet(const void *header)
 	return 0;
 }
 
+/* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom says so. */
+static __always_inline bool is_reset(const void *header)
+{
+	__u64 at = (__u64)header, first = read_number(at);
+
+	switch (first & 0xf0) {
+	case 0x40:
+		return (read_number(at + 8) >> 8 & 0xff) == IPPROTO_TCP && read_number(at + 32) >> 8 & TCP_RESET;
+	case 0x60:
+		return (first >> 48 & 0xff) == IPPROTO_TCP && read_number(at + 48) >> 40 & TCP_RESET;
+	}
+	return false;
+}
+
 /* The same of a socket: its ports. */
 static __always_inline __u64 what_socket(struct sock *sock)
 {
@@ -156,6 +171,19 @@ static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, 
 static __always_inline bool makes_room(const struct place *place, __u64 socket)
 {
 	return receives((__s64)place_call(place) - 1) && READ((struct sock *)socket, sk_socket, file);
+}
+
+/*
+ * A reset is how the kernel answers what comes for a connection that is over: nobody's act, though a task may take that in, by a
+ * socket of the kernel's own or (from 6.13 on) the connection's. But who closes a socket resets its connection itself.
+ */
+static __always_inline bool is_nobodys(const struct place *place, __u64 socket, const void *header)
+{
+	if (!is_reset(header))
+		return false;
+	if (place->level != LEVEL_TASK)
+		return socket;
+	return !socket || receives((__s64)place_call(place) - 1) || !READ((struct sock *)socket, sk_socket, file);
 }
 
 /* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a copy of what is received. */
@@ -189,6 +217,7 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 {
 	struct place place;
 	__u64 now, socket, what, who, key, before, last;
+	const void *header;
 	bool acknowledges;
 
 	if (!enabled || !stays_here(packet->dev) || !place_here(&place))
@@ -199,7 +228,13 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	what = what_socket(READ_TRUSTED(packet, sk));
 	key = number_of_packet(place.cpu_state, packet);
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
-	if (place.level == LEVEL_TASK && socket && !acknowledges && makes_room(&place, socket)) {
+	header = packet->head + packet->network_header;
+	/* A hop of what is known already; another kind of packet is a new one where that was. */
+	if (place.level != LEVEL_TASK && key == place.cpu_state->packet_received && acknowledges == place.cpu_state->packet_acknowledges)
+		return 0;
+	if (!acknowledges && is_nobodys(&place, socket, header)) {
+		who = 0;
+	} else if (place.level == LEVEL_TASK && socket && !acknowledges && makes_room(&place, socket)) {
 		who = sender_get(socket, what, &before, &last) ? who_sent(sender_task(last), 0) | WAITED : 0;
 	} else if (place.level == LEVEL_TASK) {
 		__u32 task = serial_of_current(place.cpu_state, place.task);
@@ -209,12 +244,9 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 		if (socket && !acknowledges && (!sender_get(socket, what, &before, &last) || last != who))
 			sender_put(socket, what, now, who);
 	} else {
-		/* A hop of what is known already; another kind of packet is a new one where that was. */
-		if (key == place.cpu_state->packet_received && acknowledges == place.cpu_state->packet_acknowledges)
-			return 0;
 		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
 	}
-	what = what_packet(packet->head + packet->network_header);
+	what = what_packet(header);
 	sender_put(key, what, now, acknowledges ? who | ACKNOWLEDGES : who);
 	if (socket && !acknowledges) {
 		place.cpu_state->packet_sent = key;
@@ -243,7 +275,10 @@ int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device 
 	if (key == cpu_state->packet_sent || READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
 		return 0;
 	what = what_packet(packet->head + packet->network_header);
-	if (!sender_get(key, what, &time, &who) && sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
+	/* An acknowledgement was there before that has the same number as the data after it. */
+	if (sender_get(key, what, &time, &who) && !(who & ACKNOWLEDGES))
+		return 0;
+	if (sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
 		sender_put(key, what, time, who);
 	return 0;
 }
@@ -273,7 +308,8 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		interrupt = napi_interrupt(place.cpu_state, packet, &time);
 		who = time ? FROM_OUTSIDE | interrupt : 0;
 		sender_put(key, what, time, who);
-	} else if (!sender_get(key, what, &time, &who)) {
+	} else if (!sender_get(key, what, &time, &who) || (who & ACKNOWLEDGES && !place.cpu_state->packet_acknowledges)) {
+		/* Nothing is known of it, or of what was in its place. */
 		return 0;
 	}
 	if (who & FROM_OUTSIDE) {

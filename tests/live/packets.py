@@ -28,6 +28,7 @@ CLONE_NEWNET, PR_SET_NAME = 0x40000000, 15
 HERE, THERE = "10.231.77.1", "10.231.77.2"
 GROUP = "239.77.0.7"
 LAPS = 20
+SPLIT = 30000
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -98,6 +99,44 @@ def cut_sender(place):
         for _ in range(LAPS):
             connection.send(b"q" * 30000)
             time.sleep(0.01)
+
+
+def split_reader(place, there):
+    """At the other end of split_sender: tells something and waits for what comes."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    enter(place, "net-b")
+    listener = socket.create_server((THERE, 7704))
+    ready(there)
+    connection, _ = listener.accept()
+    for _ in range(2 * LAPS):
+        connection.send(b"x")
+        left = SPLIT
+        while left > 0:
+            left -= len(connection.recv(SPLIT))
+
+
+def split_sender(place):
+    """
+    One reads and acknowledges, and another one writes by the same socket what is cut up then: the first part has the number
+    that the acknowledgement had, and mostly its memory.
+    """
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    enter(place, "net-a")
+    read, written = os.pipe()
+    with socket.create_connection((THERE, 7704)) as connection:
+        writer = process("split-writer", split_write, connection, read)
+        for _ in range(2 * LAPS):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+            connection.recv(1)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+            os.write(written, b"x")
+        os.waitpid(writer, 0)
+
+
+def split_write(connection, read):
+    for _ in range(2 * LAPS):
+        os.read(read, 1)
+        connection.sendall(bytes(SPLIT))
 
 
 def copy_reader(place, there):
@@ -315,7 +354,7 @@ def main():
             skip_all(place.lacks["net"])
         recording = start_recording(path)
         beside = process("noise", noise)
-        for reader, read, send in (("cut-reader", cut_reader, cut_sender), ("copy-reader", copy_reader, copy_sender), ("held-reader", held_reader, held_senders)):
+        for reader, read, send in (("cut-reader", cut_reader, cut_sender), ("split-reader", split_reader, split_sender), ("copy-reader", copy_reader, copy_sender), ("held-reader", held_reader, held_senders)):
             here, there = os.pipe()
             reads = process(reader, read, place, there)
             os.read(here, 1)
@@ -327,13 +366,15 @@ def main():
             os.waitpid(reads, 0)
         os.waitpid(process("turns", turns), 0)
         os.waitpid(process("shares", shares), 0)
-        os.waitpid(process("duplex", duplex), 0)
+        for _ in range(3):
+            os.waitpid(process("duplex", duplex), 0)
         os.waitpid(process("bulk-sender", bulk), 0)
         os.killpg(beside, signal.SIGKILL)
         os.waitpid(beside, 0)
         stop_recording(recording)
     check_told(check(path, "a packet that is cut up", "cut-reader", ["cut-sender"]), "a packet that is cut up")
     check_told(check(path, "much at once over the loopback device", "bulk-reader", ["bulk-sender"]), "much at once over the loopback device")
+    check_told(check(path, "what is cut up after an acknowledgement", "split-reader", ["split-writer"]), "what is cut up after an acknowledgement")
     check(path, "a copy of what goes to many", "copy-reader", ["copy-sender"])
     ended = check(path, "a packet that waits for an address", "held-reader", ["held-first", "held-second"])
     # Which lap each is: all waits are there.
