@@ -697,7 +697,7 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	direct = direct_of(request);
 	if (direct && (direct->request != (__u64)request || !direct->issued))
 		direct = NULL;
-	level = level_of(cpu_state, cpu);
+	level = level_of(cpu_state);
 	window_open(cpu_state, level, (__u64)request);
 	if (likely(direct && !error && level <= LEVEL_SOFT && !*(volatile __u32 *)&cpu_state->telling)) {
 		*(volatile __u32 *)&cpu_state->telling = 1;
@@ -741,7 +741,7 @@ int BPF_PROG(clew_block_io_done, struct request *request)
 
 	if (!enabled || !cpu_state)
 		return 0;
-	level = level_of(cpu_state, cpu);
+	level = level_of(cpu_state);
 	window_open(cpu_state, level, 0);
 	if (level <= LEVEL_SOFT)
 		cpu_state->levels[level & 1].outer.expires = (__u64)request;

@@ -18,9 +18,9 @@
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
 /* The CPU's preempt count says which level it is at. */
-static __always_inline enum level level_of(struct clew_cpu_state *cpu_state, __u32 cpu)
+static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 {
-	__u64 here = variable_here(cpu_state, cpu, preempt_count_offset);
+	__u64 here = variable_here(cpu_state, preempt_count_offset);
 	__u32 count;
 
 	if (unlikely(!here))
@@ -58,7 +58,7 @@ static __always_inline bool place_here(struct place *ret_place)
 	if (!ret_place->cpu_state)
 		return false;
 	ret_place->task = bpf_get_current_task_btf();
-	ret_place->level = level_of(ret_place->cpu_state, ret_place->cpu);
+	ret_place->level = level_of(ret_place->cpu_state);
 	return true;
 }
 
@@ -203,7 +203,7 @@ int BPF_PROG(clew_irq_handler_entry, int number, struct irqaction *action)
 	struct clew_cpu_state *cpu_state = level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
 
 	if (cpu_state)
-		napi_before_interrupt(cpu_state, bpf_get_smp_processor_id());
+		napi_before_interrupt(cpu_state);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ int BPF_PROG(clew_irq_handler_exit, int number, struct irqaction *action)
 	struct clew_cpu_state *cpu_state = level_leave(LEVEL_HARD);
 
 	if (cpu_state)
-		napi_after_interrupt(cpu_state, bpf_get_smp_processor_id(), number, (__u64)action);
+		napi_after_interrupt(cpu_state, number, (__u64)action);
 	return 0;
 }
 

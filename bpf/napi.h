@@ -37,22 +37,22 @@ static __always_inline struct napi_slot *napi_slot(__u32 napi)
 }
 
 /* Address of the last of this CPU's list of queues to be polled, or of the list's head, 0 if that is not known. */
-static __always_inline __u64 last_to_poll(struct clew_cpu_state *cpu_state, __u32 cpu)
+static __always_inline __u64 last_to_poll(struct clew_cpu_state *cpu_state)
 {
-	__u64 here = variable_here(cpu_state, cpu, softnet_offset);
+	__u64 here = variable_here(cpu_state, softnet_offset);
 
 	return here ? READ_NUMBER((struct softnet_data *)here, poll_list.prev) : 0;
 }
 
-static __always_inline void napi_before_interrupt(struct clew_cpu_state *cpu_state, __u32 cpu)
+static __always_inline void napi_before_interrupt(struct clew_cpu_state *cpu_state)
 {
-	cpu_state->last_to_poll = last_to_poll(cpu_state, cpu);
+	cpu_state->last_to_poll = last_to_poll(cpu_state);
 }
 
-static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 interrupt, __u64 action)
+static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_state, __u32 interrupt, __u64 action)
 {
 	bool numbered = bpf_core_field_exists(struct napi_struct, napi_id);
-	__u64 last = last_to_poll(cpu_state, cpu), device;
+	__u64 last = last_to_poll(cpu_state), device;
 	struct napi_struct *queue;
 	struct napi_slot *slot;
 	__u32 napi;

@@ -29,10 +29,13 @@
 #define ACKNOWLEDGEMENT_TRUESIZE 2
 /* In `who`, instead of tasks: it came from outside, by the interrupt with this number; `time` is what handled it. */
 #define FROM_OUTSIDE (1ULL << 63)
-/* With tasks: an acknowledgement. The kernel may put the data that comes after it into the same packet. */
-#define ACKNOWLEDGES (1ULL << 62)
 /* With tasks: data that a softirq sent. Some other task may have written it. */
 #define WAITED (1ULL << 61)
+/*
+ * In what tells a packet: it acknowledges. Data that comes after it has its number, and maybe its memory or, where the kernel
+ * puts both into one, its packet; what is asked of data finds nothing of an acknowledgement.
+ */
+#define ACKNOWLEDGES (1ULL << 63)
 
 struct sender {
 	__u64 key; /* address of a packet or of a socket */
@@ -99,7 +102,7 @@ static __always_inline __u32 sender_task(__u64 who)
 
 static __always_inline __u32 sender_actor(__u64 who)
 {
-	return who & FROM_OUTSIDE ? 0 : (__u32)((who & ~(ACKNOWLEDGES | WAITED)) >> 32);
+	return who & FROM_OUTSIDE ? 0 : (__u32)((who & ~WAITED) >> 32);
 }
 
 /* Devices of software alone have link operations, and no hardware between the two ends. */
@@ -138,6 +141,12 @@ static __always_inline __u64 what_packet(const void *header)
 	return 0;
 }
 
+/* The same of a socket: its ports. */
+static __always_inline __u64 what_socket(struct sock *sock)
+{
+	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
+}
+
 /* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom says so. */
 static __always_inline bool is_reset(const void *header)
 {
@@ -150,12 +159,6 @@ static __always_inline bool is_reset(const void *header)
 		return (first >> 48 & 0xff) == IPPROTO_TCP && read_number(at + 48) >> 40 & TCP_RESET;
 	}
 	return false;
-}
-
-/* The same of a socket: its ports. */
-static __always_inline __u64 what_socket(struct sock *sock)
-{
-	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
 }
 
 /* Packets are sent and received with softirqs off, so that no other program comes between. */
@@ -246,8 +249,8 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	} else {
 		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
 	}
-	what = what_packet(header);
-	sender_put(key, what, now, acknowledges ? who | ACKNOWLEDGES : who);
+	what = what_packet(header) | (acknowledges ? ACKNOWLEDGES : 0);
+	sender_put(key, what, now, who);
 	if (socket && !acknowledges) {
 		place.cpu_state->packet_sent = key;
 		place.cpu_state->packet_sent_what = what;
@@ -275,10 +278,7 @@ int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device 
 	if (key == cpu_state->packet_sent || READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
 		return 0;
 	what = what_packet(packet->head + packet->network_header);
-	/* An acknowledgement was there before that has the same number as the data after it. */
-	if (sender_get(key, what, &time, &who) && !(who & ACKNOWLEDGES))
-		return 0;
-	if (sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
+	if (!sender_get(key, what, &time, &who) && sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
 		sender_put(key, what, time, who);
 	return 0;
 }
@@ -299,7 +299,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	key = number_of_packet(place.cpu_state, packet);
 	place.cpu_state->packet_received = key;
 	place.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
-	what = what_packet(packet->data);
+	what = what_packet(packet->data) | (place.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
 	if (!stays_here(packet->dev)) {
 		/* A copy of what was sent to many. */
 		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
@@ -308,8 +308,7 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		interrupt = napi_interrupt(place.cpu_state, packet, &time);
 		who = time ? FROM_OUTSIDE | interrupt : 0;
 		sender_put(key, what, time, who);
-	} else if (!sender_get(key, what, &time, &who) || (who & ACKNOWLEDGES && !place.cpu_state->packet_acknowledges)) {
-		/* Nothing is known of it, or of what was in its place. */
+	} else if (!sender_get(key, what, &time, &who)) {
 		return 0;
 	}
 	if (who & FROM_OUTSIDE) {

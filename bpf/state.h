@@ -153,12 +153,12 @@ static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
  * Address of one of this CPU's variables, which no symbol table of a hardened kernel gives: their distances to its run queue are
  * in BTF, and every task on the CPU points to that. 0: unknown.
  */
-static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __u32 cpu, __s64 offset)
+static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s64 offset)
 {
 	if (unlikely(!cpu_state->run_queue)) {
 		struct rq *rq = READ(bpf_get_current_task_btf(), se.cfs_rq, rq);
 
-		if (!rq || (__u32)READ(rq, cpu) != cpu)
+		if (!rq || (__u32)READ(rq, cpu) != bpf_get_smp_processor_id())
 			return 0;
 		cpu_state->run_queue = (__u64)rq;
 	}

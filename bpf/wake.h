@@ -84,8 +84,7 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
 	packet = (void *)READ_NUMBER(sock, sk_receive_queue.next);
 	if (READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
-	    !sender_get((__u64)packet, what_packet(READ(packet, head) + READ(packet, network_header)), &time, &who) || who & ACKNOWLEDGES ||
-	    !sender_task(who))
+	    !sender_get((__u64)packet, what_packet(READ(packet, head) + READ(packet, network_header)), &time, &who) || !sender_task(who))
 		return 0;
 	ret_cause->kind = CLEW_CAUSE_PACKET;
 	ret_cause->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
@@ -234,7 +233,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	stamp = &state->wake;
 	state->wakes = state->wakes ? 2 : 1;
 	stamp->time = now;
-	level = level_of(cpu_state, cpu);
+	level = level_of(cpu_state);
 	stamp->has_cause = 0;
 	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
 	if (unlikely(level <= LEVEL_SOFT)) {

@@ -86,6 +86,14 @@ static void run_child(int self)
 		wl_nap(&deadline, "threads to be gone");
 }
 
+/* So many of the tasks, in the order in which each waits for the next. */
+static void set_chain(struct wl_charge *charge, int first, int count)
+{
+	charge->chain_count = count;
+	for (int i = 0; i < count; i++)
+		charge->chain[i] = first + i;
+}
+
 int main(int argc, char **argv)
 {
 	int self = wl_begin(argc, argv, "deep");
@@ -106,13 +114,10 @@ int main(int argc, char **argv)
 	wl_reap(self, reader);
 	fact = wl_fact(self, seen->disk_start, wl_now());
 	disk = seen->disk_end - seen->disk_start;
-	charge = wl_charge(fact, holder, "device|queued", disk / 20, disk);
-	for (charge->chain_count = 0; charge->chain_count < 5; charge->chain_count++)
-		charge->chain[charge->chain_count] = self + charge->chain_count;
+	set_chain(wl_charge(fact, holder, "device|queued", disk / 20, disk), self, 5);
 	/* With what it ran in between, and a worker that tells it of each write's end: all that the locker waits for. */
 	charge = wl_charge(fact, WL_NOBODY, "*", disk * 9 / 10, fact->to - fact->from);
-	for (charge->chain_count = 0; charge->chain_count < 4; charge->chain_count++)
-		charge->chain[charge->chain_count] = self + charge->chain_count;
+	set_chain(charge, self, 4);
 	charge->behind = true;
 	wl_print();
 	return 0;
