@@ -54,7 +54,7 @@ $(B)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel side: one object, relocated at load for the kernel it meets.
-$(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/records.h
+$(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/kernel/records.h
 	@mkdir -p $(@D)
 	$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/clew.bpf.c
 

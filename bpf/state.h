@@ -16,9 +16,9 @@
 
 #include "read.h"
 #include <bpf/bpf_tracing.h>
-#include <clew/calls.h>
-#include <clew/maps.h>
-#include <clew/records.h>
+#include <clew/kernel/calls.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)

@@ -6,6 +6,7 @@
  *
  * Usage: analyse ITEM COUNT     items: path slack blame what_if check
  */
+#include "base/vector.h"
 #include <clew/blame.h>
 #include <clew/model_make.h>
 #include <clew/path.h>
@@ -13,7 +14,6 @@
 #include <clew/what_if.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <model/vector.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  *        shuffled (no order at all), one (a single span, shuffled), maker (one
  *        operation after the other, as they happen), maker-shuffled, maker-one
  */
+#include "base/vector.h"
 #include <clew/model_make.h>
-#include <model/vector.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

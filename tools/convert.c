@@ -5,7 +5,7 @@
  *
  * Usage: convert CAPTURE
  */
-#include <clew/model_capture.h>
+#include "convert/convert.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@
  *
  * Usage: replay CAPTURE
  */
-#include <build/builder.h>
-#include <clew/build.h>
-#include <clew/capture.h>
-#include <clew/trace.h>
-#include <clew/why.h>
+#include "builder/build.h"
+#include "builder/builder.h"
+#include "explain/why.h"
+#include "store/capture.h"
+#include "trace/trace.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

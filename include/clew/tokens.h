@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The closed lists of words that every answer uses: wait kinds, wake contexts,
- * dependency types and evidence. The words live in user/model/tokens.c alone.
+ * dependency types and evidence. The words live in user/base/tokens.c alone.
  */
 #ifndef CLEW_TOKENS_H
 #define CLEW_TOKENS_H

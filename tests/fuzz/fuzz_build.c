@@ -7,8 +7,8 @@
  * Whatever they say: no crash, no endless loop, and each task's time is explained in
  * full and once.
  */
-#include <clew/why.h>
-#include <model/trace_internal.h>
+#include "explain/why.h"
+#include "trace/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,10 +4,10 @@
  * attributes say: no crash and no endless loop, neither in making the trace nor in
  * what answers go through, and a trace that was made is a causal trace again.
  */
-#include <clew/model_capture.h>
+#include "convert/convert.h"
+#include "explain/why.h"
+#include "relate/relate.h"
 #include <clew/notation.h>
-#include <clew/relate.h>
-#include <clew/why.h>
 #include <errno.h>
 #include <stdlib.h>
 

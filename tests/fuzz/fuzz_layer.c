@@ -4,7 +4,7 @@
  * with a line; of what was taken every point is found by its number, within its bounds,
  * and gives words of whatever bytes the kernel side may send.
  */
-#include <clew/layer.h>
+#include "relate/layer.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -19,7 +19,7 @@
  * and `command` a text in double quotes, with \xNN for any byte; anything left out is 0, `descriptor` and
  * `call` are -1.
  */
-#include <clew/capture.h>
+#include "store/capture.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

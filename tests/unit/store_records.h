@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#include <clew/capture.h>
+#include "store/capture.h"
 
 struct random {
 	uint64_t state;

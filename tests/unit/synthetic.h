@@ -13,8 +13,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include "trace/internal.h"
 #include <linux/futex.h>
-#include <model/trace_internal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>

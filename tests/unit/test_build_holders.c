@@ -4,8 +4,8 @@
  * shared futexes under several addresses, pid namespaces, open waits; the same of
  * kernel locks and of locks on files.
  */
+#include "explain/why.h"
 #include "synthetic.h"
-#include <clew/why.h>
 #include <errno.h>
 
 #define LOCK  0x7000u

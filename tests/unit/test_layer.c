@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <clew/layer.h>
+#include "relate/layer.h"
 
 static struct clew_layers *read_text(const char *text)
 {

@@ -4,12 +4,12 @@
  * is made of it again, with or without a detour through notation, is the same in
  * everything an answer could show.
  */
+#include "convert/convert.h"
+#include "explain/why.h"
+#include "relate/relate.h"
 #include "synthetic.h"
-#include <clew/model_capture.h>
 #include <clew/model_make.h>
 #include <clew/notation.h>
-#include <clew/relate.h>
-#include <clew/why.h>
 #include <errno.h>
 #include <stdio.h>
 

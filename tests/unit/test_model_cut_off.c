@@ -3,8 +3,8 @@
  * The causal trace of a capture that was cut off: a request that is open at its end may be over from where one
  * of the streams ends.
  */
+#include "convert/convert.h"
 #include "synthetic.h"
-#include <clew/model_capture.h>
 
 #define DISK (254u << 20)
 

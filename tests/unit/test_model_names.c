@@ -2,8 +2,8 @@
 /*
  * In a causal trace a wait is for a file by the name that it had when the wait began.
  */
+#include "convert/convert.h"
 #include "synthetic.h"
-#include <clew/model_capture.h>
 
 #define DEVICE (8u << 20 | 1)
 

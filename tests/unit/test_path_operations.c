@@ -3,10 +3,10 @@
  * Operations of a causal trace are those of the capture that it was made of, also
  * where the capture does not say that the waker ran.
  */
+#include "convert/convert.h"
+#include "explain/why.h"
 #include "synthetic.h"
-#include <clew/model_capture.h>
 #include <clew/path.h>
-#include <clew/why.h>
 
 static void same_operations(struct synthetic *s, uint64_t end, size_t expected)
 {

@@ -2,7 +2,7 @@
 /*
  * Durations and moments as people write them.
  */
-#include "cli/position.c"
+#include "words/position.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "symbol/probes.h"
 #include <clew/announce.h>
-#include <symbol/probes.h>
 
 struct found {
 	int begins, ends, others;

@@ -6,7 +6,7 @@
  */
 #include "synthetic.h"
 
-#include <clew/relate.h>
+#include "relate/relate.h"
 #include <stdio.h>
 
 /* Processes 1..count of one thread, named t1.. */

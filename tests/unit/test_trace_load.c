@@ -5,7 +5,7 @@
  */
 #include "store_records.h"
 
-#include <clew/trace.h>
+#include "trace/trace.h"
 #include <sys/syscall.h>
 
 #include "store/chunk.h"

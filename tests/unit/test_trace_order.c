@@ -2,7 +2,7 @@
 /* Sleeps that come late, numbers that stayed unused and equal times, put in order: against a plain sort. */
 #include "store_records.h"
 
-#include <model/trace_internal.h>
+#include "trace/internal.h"
 
 #define MOST 400u
 

@@ -5,7 +5,7 @@
  * over until nothing is unknown, in order of time or not; gates let so many in and nobody waits beside a free
  * slot. And lengths, against arithmetic done otherwise.
  */
-#include <analyse/whatif_internal.h>
+#include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
 #include <clew/what_if.h>
 #include <stdio.h>

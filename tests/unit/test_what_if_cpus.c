@@ -4,7 +4,7 @@
  * single moment for what can happen at it; a trace that was made by so many CPUs stays as it is
  * with them; and never do more run than there are.
  */
-#include <analyse/whatif_internal.h>
+#include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
 #include <clew/tokens.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * what a record can know. And whatever a trace says of holders and requests, if nothing
  * changes all stays as it was.
  */
-#include <analyse/whatif_internal.h>
+#include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
 #include <clew/notation.h>
 #include <clew/tokens.h>

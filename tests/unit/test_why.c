@@ -3,8 +3,8 @@
  * Explanations: each wait replaced by its cause's time, to any depth, every ns once.
  * Rows of spec "what the answers mean", then the property of dropped edge types.
  */
+#include "explain/why.h"
 #include "synthetic.h"
-#include <clew/why.h>
 #include <errno.h>
 #include <stdio.h>
 

@@ -4,11 +4,11 @@
  * stays as it is, that one of several is never taken for the one; and a what-if that
  * such a dependency must not hold up.
  */
+#include "convert/convert.h"
+#include "explain/why.h"
+#include "relate/relate.h"
 #include "synthetic.h"
-#include <clew/model_capture.h>
-#include <clew/relate.h>
 #include <clew/what_if.h>
-#include <clew/why.h>
 #include <stdio.h>
 
 enum { CLIENT = 1, SERVER, OTHER, TASKS = 4 };

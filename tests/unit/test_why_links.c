@@ -4,8 +4,8 @@
  * a work item and its worker, a packet, a timer; and waiting on a CPU, or without
  * a right to one.
  */
+#include "explain/why.h"
 #include "synthetic.h"
-#include <clew/why.h>
 
 #define DISK	 (254u << 20)
 #define FUNCTION 0xffffffff81000000ull

@@ -5,8 +5,8 @@
  * the builder makes of its records must be that; explanations must cover every ns,
  * be the same twice, and lose exactly what hangs on a dropped edge type.
  */
+#include "explain/why.h"
 #include "synthetic.h"
-#include <clew/why.h>
 
 enum { CPUS = 3, TASKS = 40, LOCKS = 4, STRETCHES = 4096 };
 enum { DOES_NOT_EXIST, RUNS, READY, SLEEPS };

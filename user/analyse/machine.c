@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "path_internal.h"
+#include "analyse/path/internal.h"
 
 size_t row_word(const char **at, char *word, size_t size)
 {

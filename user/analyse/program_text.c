@@ -2,7 +2,7 @@
 /*
  * The words of programs. See program_text.h.
  */
-#include "program_text.h"
+#include "analyse/program_text.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "json.h"
-#include "parts.h"
-#include "query.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
-#include "write.h"
+#include "cli/commands.h"
+#include "cli/parts.h"
+#include "cli/query.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "cli/write.h"
+#include "words/json.h"
+#include "words/text.h"
 
 struct annotate_values {
 	struct clew_parts rules;

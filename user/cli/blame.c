@@ -3,17 +3,17 @@
  * clew blame: who kept whom from going on.
  */
 #include <clew/blame.h>
-#include <clew/records.h>
+#include <clew/kernel/records.h>
 #include <clew/tokens.h>
 #include <stdlib.h>
 
-#include "blame_names.h"
-#include "commands.h"
-#include "es.h"
-#include "query.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/blame_names.h"
+#include "cli/commands.h"
+#include "cli/query.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/es.h"
+#include "words/text.h"
 
 struct blame_values {
 	const char *victims;

@@ -9,7 +9,7 @@
 
 #include <clew/blame.h>
 
-#include "es.h"
+#include "words/es.h"
 
 struct clew_blame_share {
 	clew_time ns; /* the sum of its pairs */

@@ -5,11 +5,11 @@
 #include <clew/model_make.h>
 #include <stdlib.h>
 
-#include "commands.h"
-#include "model_json.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/model_json.h"
+#include "words/text.h"
 
 struct check_values {
 	bool json;

@@ -2,13 +2,13 @@
 /*
  * The table of subcommands, their help, and the one line of an error.
  */
-#include "commands.h"
+#include "cli/commands.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "text.h"
+#include "words/text.h"
 
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file", clew_command_record, clew_record_options, true},

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 #define CLEW_VERSION "0.1"
 

@@ -2,9 +2,9 @@
 /*
  * clew convert: any trace as notation.
  */
-#include "commands.h"
-#include "report.h"
-#include "write.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/write.h"
 
 struct convert_values {
 	const char *output;

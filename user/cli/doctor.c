@@ -3,10 +3,10 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "commands.h"
-#include "json.h"
+#include "cli/commands.h"
 #include "record/features.h"
 #include "record/kernel.h"
+#include "words/json.h"
 
 struct doctor_values {
 	bool json;

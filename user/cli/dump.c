@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "model_json.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/model_json.h"
+#include "words/text.h"
 
 struct dump_values {
 	bool json;

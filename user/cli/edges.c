@@ -3,15 +3,15 @@
  * clew edges: every dependency between tasks, one release that woke several
  * being one edge with several destinations.
  */
-#include <clew/trace.h>
+#include "trace/trace.h"
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "descriptors.h"
-#include "object.h"
-#include "report.h"
-#include "text.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "words/descriptors.h"
+#include "words/object.h"
+#include "words/text.h"
 
 struct edges_values {
 	struct clew_selection selection;

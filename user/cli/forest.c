@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "forest_text.h"
-#include "model_json.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/forest_text.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/model_json.h"
+#include "words/text.h"
 
 struct forest_values {
 	const char *types;

@@ -4,13 +4,13 @@
  * started, and such of its children as started some; each root span's own tree is drawn
  * once, however many started it. A cycle has no root: it is drawn from its first root span.
  */
-#include "forest_text.h"
+#include "cli/forest_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "text.h"
+#include "words/text.h"
 
 /* What is below a span, from `next` on still to be drawn. */
 struct frame {

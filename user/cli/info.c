@@ -2,14 +2,14 @@
 /*
  * clew info: what a capture says of itself, its ledger and its cost.
  */
-#include <clew/capture.h>
+#include "store/capture.h"
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
-#include "commands.h"
-#include "report.h"
-#include "text.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "words/text.h"
 
 struct info_values {
 	bool json;

@@ -3,15 +3,15 @@
  * clew io: what became of what programs asked of files, by file, program and device;
  * with --file one file's story from write() to the disk.
  */
-#include <clew/io.h>
+#include "explain/io.h"
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "object.h"
-#include "report.h"
-#include "text.h"
-#include "writers.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "words/object.h"
+#include "words/text.h"
+#include "words/writers.h"
 
 struct io_values {
 	const char *file;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Descriptions of layers from files. See layers.h. */
-#include "layers.h"
+#include "cli/layers.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 #define TEXT_MOST (1 << 20)
 

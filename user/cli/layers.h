@@ -3,7 +3,7 @@
 #ifndef CLEW_CLI_LAYERS_H
 #define CLEW_CLI_LAYERS_H
 
-#include <clew/layer.h>
+#include "relate/layer.h"
 
 /*
  * Reads the files, whose names have commas between them. Returns 0, the caller frees

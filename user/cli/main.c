@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 static int unknown_command(const char *name)
 {

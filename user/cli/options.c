@@ -5,7 +5,7 @@
  * Options and operands may be mixed, but where the operands are a command: it
  * stands after "--", and everything there is its own.
  */
-#include "options.h"
+#include "cli/options.h"
 
 #include <clew/tokens.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "position.h"
+#include "cli/commands.h"
+#include "words/position.h"
 
 #define MOST_OPTIONS  32
 #define VALUE_OF_ROW  256 /* getopt's value of row n is this + n: above any letter */

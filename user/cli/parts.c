@@ -2,14 +2,14 @@
 /*
  * A program in parts. See parts.h.
  */
-#include "parts.h"
+#include "cli/parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "query.h"
+#include "cli/commands.h"
+#include "cli/query.h"
 
 static int fail_for_memory(void)
 {

@@ -7,7 +7,7 @@
 #ifndef CLEW_CLI_PARTS_H
 #define CLEW_CLI_PARTS_H
 
-#include "options.h"
+#include "cli/options.h"
 
 struct clew_part {
 	char *what; /* as a message names it */

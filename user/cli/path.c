@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "es.h"
-#include "path_via.h"
-#include "query.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/query.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/es.h"
+#include "words/path_via.h"
+#include "words/text.h"
 
 struct path_values {
 	const char *from;

@@ -2,7 +2,7 @@
 /*
  * Progress on a terminal. See progress.h.
  */
-#include "progress.h"
+#include "cli/progress.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -2,14 +2,14 @@
 /*
  * Patterns and positions as arguments. See query.h.
  */
-#include "query.h"
+#include "cli/query.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "text.h"
+#include "cli/commands.h"
+#include "words/text.h"
 
 /* Characters that the first `size` bytes of a text take when it is printed. */
 static size_t printed_width(const char *text, size_t size)

@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "ready.h"
+#include "cli/ready.h"
 
 void clew_tell_ready(void)
 {

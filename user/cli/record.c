@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "layers.h"
-#include "ready.h"
+#include "cli/commands.h"
+#include "cli/layers.h"
+#include "cli/ready.h"
 #include "record/command.h"
 #include "record/kernel.h"
 #include "record/recorder.h"
-#include "text.h"
+#include "words/text.h"
 
 #define TICK	  100000000L /* ns between two looks at the clock and the file */
 #define MOST_PIDS 1024

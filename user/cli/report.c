@@ -2,9 +2,9 @@
 /*
  * What the answers about a capture or a causal trace share. See report.h.
  */
-#include "report.h"
+#include "cli/report.h"
 
-#include <clew/model_capture.h>
+#include "convert/convert.h"
 #include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "commands.h"
-#include "progress.h"
-#include "text.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "words/text.h"
 
 /* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or -errno. */
 static int keep_stream(int from)

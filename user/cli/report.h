@@ -7,12 +7,12 @@
 #ifndef CLEW_CLI_REPORT_H
 #define CLEW_CLI_REPORT_H
 
+#include "trace/trace.h"
 #include <clew/model.h>
-#include <clew/trace.h>
 #include <stdio.h>
 
-#include "json.h"
-#include "options.h"
+#include "cli/options.h"
+#include "words/json.h"
 
 /* Opens what an operand names, a capture or notation; "-" is standard input. */
 int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);

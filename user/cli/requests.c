@@ -3,18 +3,18 @@
  * clew requests: every block request, with whose it is, how long it was queued and
  * in the device, what was asked below for it, and whose waits it ended.
  */
+#include "base/map.h"
+#include "trace/trace.h"
 #include <clew/tokens.h>
-#include <clew/trace.h>
-#include <model/map.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "descriptors.h"
-#include "object.h"
-#include "report.h"
-#include "text.h"
-#include "writers.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "words/descriptors.h"
+#include "words/object.h"
+#include "words/text.h"
+#include "words/writers.h"
 
 #define ONE_PAGE 4096 /* bytes */
 

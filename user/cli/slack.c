@@ -8,12 +8,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "commands.h"
-#include "es.h"
-#include "query.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/query.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/es.h"
+#include "words/text.h"
 
 struct slack_values {
 	const char *from;

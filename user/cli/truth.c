@@ -2,11 +2,11 @@
 /*
  * The truth of a causal trace. See truth.h.
  */
-#include "truth.h"
+#include "cli/truth.h"
 
-#include <clew/model_capture.h>
+#include "convert/convert.h"
 
-#include "report.h"
+#include "cli/report.h"
 
 /* Captures have no moments before 0, and their times are within their start and end. */
 static uint64_t within(const struct clew_trace *trace, clew_time at)

@@ -9,7 +9,7 @@
 #include <clew/model.h>
 #include <stdio.h>
 
-#include "json.h"
+#include "words/json.h"
 
 /* "ledger" and "cost" of the object that is open; neither where nothing is known. */
 void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from, clew_time to);

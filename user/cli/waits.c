@@ -2,13 +2,13 @@
 /*
  * clew waits: every sleep of the chosen threads, on what, held and ended by whom.
  */
-#include <clew/trace.h>
+#include "trace/trace.h"
 
-#include "commands.h"
-#include "link.h"
-#include "object.h"
-#include "report.h"
-#include "text.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "words/link.h"
+#include "words/object.h"
+#include "words/text.h"
 
 struct waits_values {
 	struct clew_selection selection;

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-#include "es.h"
-#include "model_json.h"
-#include "query.h"
-#include "report.h"
-#include "text.h"
-#include "truth.h"
+#include "cli/commands.h"
+#include "cli/query.h"
+#include "cli/report.h"
+#include "cli/truth.h"
+#include "words/es.h"
+#include "words/model_json.h"
+#include "words/text.h"
 
 struct what_if_values {
 	const char *sweep;

@@ -3,23 +3,23 @@
  * clew why: where every nanosecond of a thread's time, or of its slowest
  * operations, went.
  */
-#include <clew/why.h>
+#include "explain/why.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "beside.h"
-#include "by_program.h"
-#include "called.h"
-#include "causes.h"
-#include "commands.h"
-#include "descriptors.h"
-#include "link.h"
-#include "object.h"
-#include "position.h"
-#include "report.h"
-#include "text.h"
-#include "why_text.h"
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/why_text.h"
+#include "words/beside.h"
+#include "words/by_program.h"
+#include "words/called.h"
+#include "words/causes.h"
+#include "words/descriptors.h"
+#include "words/link.h"
+#include "words/object.h"
+#include "words/position.h"
+#include "words/text.h"
 
 struct why_values {
 	struct clew_selection selection;

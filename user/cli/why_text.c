@@ -6,18 +6,18 @@
  * step, of neighbours that are not among the longest steps becomes one line, and as
  * many of the longest are shown as there is room for.
  */
-#include "why_text.h"
+#include "cli/why_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "called.h"
-#include "object.h"
-#include "report.h"
-#include "segment.h"
-#include "segment_text.h"
-#include "text.h"
+#include "cli/report.h"
+#include "words/called.h"
+#include "words/object.h"
+#include "words/segment.h"
+#include "words/segment_text.h"
+#include "words/text.h"
 
 #define MOST_CAUSES 12
 #define MOST_SHARES 8 /* of programs, told where the causes shown leave out more than .. */

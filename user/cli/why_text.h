@@ -3,10 +3,10 @@
 #ifndef CLEW_CLI_WHY_TEXT_H
 #define CLEW_CLI_WHY_TEXT_H
 
-#include <clew/why.h>
+#include "explain/why.h"
 
-#include "by_program.h"
-#include "causes.h"
+#include "words/by_program.h"
+#include "words/causes.h"
 
 /* `all`: print each cause and each segment, whatever their number. */
 void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,

@@ -3,9 +3,9 @@
  * A causal trace to a file. The file is written beside its place and comes to it
  * whole, so that writing it over what it was made of is safe.
  */
-#include "write.h"
+#include "cli/write.h"
 
-#include <clew/capture.h>
+#include "store/capture.h"
 #include <clew/notation.h>
 #include <errno.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "commands.h"
+#include "cli/commands.h"
 
 int clew_check_output(const char *input, const char *output)
 {

@@ -5,7 +5,7 @@
  * ranges alone, so that a model whose ESs name other owners is checked too. Cycles are
  * in check_cycle.c.
  */
-#include <model/check_internal.h>
+#include "model/check_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * first, then what waited for that alone; of what is left, each strongly connected
  * part of more than one ES is a cycle. One into which nothing leads is unreachable.
  */
-#include <model/check_internal.h>
+#include "model/check_internal.h"
 #include <stdlib.h>
 
 struct search {

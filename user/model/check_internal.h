@@ -5,8 +5,8 @@
 #ifndef CLEW_MODEL_CHECK_INTERNAL_H
 #define CLEW_MODEL_CHECK_INTERNAL_H
 
+#include "model/internal.h"
 #include <clew/model_make.h>
-#include <model/model_internal.h>
 
 struct check {
 	const struct clew_model *model;

@@ -4,7 +4,7 @@
  * dependencies: most traces have no problem, and then nothing else is to be done. What
  * is not suspected is clean; what is suspected is for the check itself to see.
  */
-#include <model/check_internal.h>
+#include "model/check_internal.h"
 #include <stdlib.h>
 
 /* So many dependencies before they are needed, their ESs are fetched from memory. */

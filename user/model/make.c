@@ -3,7 +3,7 @@
  * A maker: its beginning and end, names, categories, attributes, waits. Operations
  * on time are in make_operations.c.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

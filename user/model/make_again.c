@@ -5,7 +5,7 @@
  * numbered dependency by dependency, origins before destinations, so those of a side
  * are neighbours.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 #include <stdlib.h>
 
 /* ---- whether the model is one that can be made ---- */

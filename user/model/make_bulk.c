@@ -3,7 +3,7 @@
  * A whole trace at once. Events of all tables are dealt out to their spans, each
  * span's are sorted by time and walked once, and then the dependencies get their ends.
  */
-#include <model/make_bulk.h>
+#include "model/make_bulk.h"
 
 int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row, const char *what)
 {

@@ -9,7 +9,7 @@
 #ifndef CLEW_MODEL_MAKE_BULK_H
 #define CLEW_MODEL_MAKE_BULK_H
 
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 
 /* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's from 0. */
 struct lot {

@@ -4,7 +4,7 @@
  * would take them: children, suspends, endpoints, marks. Endpoints, the most of them,
  * only as numbers of rows.
  */
-#include <model/make_bulk.h>
+#include "model/make_bulk.h"
 
 #define FETCH_AHEAD 24 /* items */
 

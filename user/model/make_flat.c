@@ -4,7 +4,7 @@
  * done on arrays. No mark is lost: those of an ES that goes are the neighbour's that
  * holds their moment, and without one the ES stays.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 
 /* ---- simplification ---- */
 

@@ -9,12 +9,12 @@
 #ifndef CLEW_MODEL_MAKE_INTERNAL_H
 #define CLEW_MODEL_MAKE_INTERNAL_H
 
+#include "base/map.h"
+#include "base/sort.h"
+#include "model/internal.h"
+#include "model/make_sequence.h"
 #include <clew/model_make.h>
 #include <clew/tokens.h>
-#include <model/make_sequence.h>
-#include <model/map.h>
-#include <model/model_internal.h>
-#include <model/sort.h>
 
 struct make_es {
 	clew_time end; /* the key */

@@ -3,7 +3,7 @@
  * A maker's operations on time: spans, suspends, dependencies, marks. Each is checked
  * whole before anything is changed.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 
 /* ---- spans ---- */
 

@@ -3,8 +3,8 @@
  * The sequence of make_sequence.h. A full run is split in half, but at its end, where
  * the next item begins a new run: what comes in order fills its runs.
  */
+#include "model/make_sequence.h"
 #include <errno.h>
-#include <model/make_sequence.h>
 #include <stdlib.h>
 
 static clew_time key_at(const struct sequence *sequence, const struct sequence_run *run, uint32_t index)

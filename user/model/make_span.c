@@ -6,7 +6,7 @@
  * highest; an endpoint goes to an ES that begins or ends there and is free, else it
  * splits one of these two.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 #include <stdio.h>
 
 static struct make_es *es_at(const struct make_span *span, struct place place)

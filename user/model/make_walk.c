@@ -6,7 +6,7 @@
  * one instant after the other can be played to its end. At an instant the rules only
  * ever split the first or the last ES, which is why a deque holds them.
  */
-#include <model/make_internal.h>
+#include "model/make_internal.h"
 #include <stdlib.h>
 
 static struct make_touching *front_of(struct make_instant *instant)

@@ -3,8 +3,8 @@
  * A finished model: its columns, strings, categories and paths. Nothing here changes
  * a sealed model, so any number of threads may read it.
  */
+#include "model/internal.h"
 #include <ctype.h>
-#include <model/model_internal.h>
 #include <stdio.h>
 #include <stdlib.h>
 

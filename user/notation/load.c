@@ -2,13 +2,13 @@
 /*
  * Loading a trace: what the file is, by its first bytes, and who reads that.
  */
-#include <clew/model_capture.h>
+#include "convert/convert.h"
+#include "notation/read.h"
+#include "store/format.h"
 #include <clew/notation.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <notation/read.h>
 #include <stdlib.h>
-#include <store/format.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -2,8 +2,8 @@
 /*
  * Spans by parent and name: a hash table, at most half full. See names.h.
  */
+#include "notation/names.h"
 #include <errno.h>
-#include <notation/names.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,9 +6,9 @@
 #ifndef CLEW_NOTATION_NAMES_H
 #define CLEW_NOTATION_NAMES_H
 
+#include "base/map.h"
+#include "base/vector.h"
 #include <clew/model.h>
-#include <model/map.h>
-#include <model/vector.h>
 
 struct names {
 	struct vector entries; /* struct name_entry */

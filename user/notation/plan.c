@@ -3,8 +3,8 @@
  * The plan of plan.h: whether a trace can be said at all, which children's lines make
  * their own call and return, and which spans must be written exactly.
  */
+#include "notation/plan.h"
 #include <errno.h>
-#include <notation/plan.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * Of those made so far the order must be the final one after each step, as later ones
  * only come between; so the first place that keeps it is the right one.
  */
-#include <notation/plan.h>
+#include "notation/plan.h"
 #include <stdlib.h>
 
 #define MOST_ENDPOINTS 96u

@@ -3,9 +3,9 @@
  * Reading notation: one operation a line, done as it is read. The first line that
  * cannot be taken ends it, and nothing comes of what was read before.
  */
+#include "notation/read.h"
 #include <clew/tokens.h>
 #include <errno.h>
-#include <notation/read.h>
 #include <stdio.h>
 #include <string.h>
 

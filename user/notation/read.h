@@ -6,9 +6,9 @@
 #ifndef CLEW_NOTATION_READ_H
 #define CLEW_NOTATION_READ_H
 
+#include "base/scan.h"
+#include "notation/names.h"
 #include <clew/model_make.h>
-#include <notation/names.h>
-#include <notation/scan.h>
 
 #define READ_TAILS 256u
 #define READ_TYPES 16u

@@ -2,8 +2,8 @@
 /*
  * Lines that declare: units, hierarchies, types, categories; and where a root span is.
  */
+#include "notation/read.h"
 #include <errno.h>
-#include <notation/read.h>
 #include <string.h>
 
 int read_unit(struct reader *reader)

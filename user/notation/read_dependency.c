@@ -3,8 +3,8 @@
  * A dependency's line: dep TYPE [and|or] ORIGINS -> DESTINATIONS WORDS ATTRIBUTES.
  * Endpoints are made when the whole line is known, in the order written.
  */
+#include "notation/read.h"
 #include <errno.h>
-#include <notation/read.h>
 
 static const struct read_word words[] = {
 	{"early", CLEW_PLACE_EARLY},

@@ -3,8 +3,8 @@
  * How lines end: option words and attributes. Attributes that ended a line before are
  * known by their text.
  */
+#include "notation/read.h"
 #include <errno.h>
-#include <notation/read.h>
 #include <stdio.h>
 #include <string.h>
 

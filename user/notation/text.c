@@ -2,8 +2,8 @@
 /*
  * Names, values and numbers as notation writes them. See text.h.
  */
-#include <notation/scan.h>
-#include <notation/text.h>
+#include "notation/text.h"
+#include "base/scan.h"
 
 void text_flush(struct text *text)
 {

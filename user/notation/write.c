@@ -2,13 +2,13 @@
 /*
  * Writing a trace as notation, as its plan says (plan.h).
  */
+#include "base/vector.h"
+#include "notation/names.h"
+#include "notation/plan.h"
+#include "notation/text.h"
 #include <clew/notation.h>
 #include <clew/tokens.h>
 #include <errno.h>
-#include <model/vector.h>
-#include <notation/names.h>
-#include <notation/plan.h>
-#include <notation/text.h>
 #include <stdlib.h>
 
 struct writer {

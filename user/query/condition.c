@@ -2,7 +2,7 @@
 /*
  * Conditions on spans. Sums stop at the greatest time instead of running over it.
  */
-#include <query/internal.h>
+#include "query/internal.h"
 #include <stdlib.h>
 
 static clew_time add_up(clew_time sum, __int128 more)

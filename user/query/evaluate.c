@@ -5,7 +5,7 @@
  * A stage behind -> or => is matched below those root spans only that the stage
  * before it spawned; they keep their order, which is the trace's or the category's.
  */
-#include <query/internal.h>
+#include "query/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

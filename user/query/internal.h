@@ -6,10 +6,10 @@
 #ifndef CLEW_QUERY_INTERNAL_H
 #define CLEW_QUERY_INTERNAL_H
 
+#include "base/vector.h"
+#include "query/regex.h"
 #include <clew/query.h>
 #include <errno.h>
-#include <model/vector.h>
-#include <query/regex.h>
 
 enum fragment_kind {
 	FRAGMENT_NAME,

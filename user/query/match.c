@@ -10,7 +10,7 @@
  * twice in the same state; what was done there is remembered then, and a path
  * takes as many steps as there are nodes, at most, for each of its fragments.
  */
-#include <query/internal.h>
+#include "query/internal.h"
 #include <stdlib.h>
 #include <string.h>
 

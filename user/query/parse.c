@@ -4,9 +4,9 @@
  * Each function leaves the reader behind what it took. Lists are built in the order
  * of the text; `tail` is where the next one goes.
  */
+#include "query/internal.h"
+#include "query/read.h"
 #include <errno.h>
-#include <query/internal.h>
-#include <query/read.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -2,7 +2,7 @@
 /*
  * Names, quotes, escapes and keywords of patterns.
  */
-#include <query/read.h>
+#include "query/read.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
 #ifndef CLEW_QUERY_READ_H
 #define CLEW_QUERY_READ_H
 
+#include "base/vector.h"
 #include <clew/query.h>
-#include <model/vector.h>
 
 struct pattern_reader {
 	const char *text;

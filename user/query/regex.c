@@ -4,12 +4,12 @@
  * at compilation, so that whatever takes PCRE2's fast matcher too many steps can be
  * given to its matcher without backtracking, and every expression has an answer.
  */
-#include <query/regex.h>
+#include "query/regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 
+#include "base/utf8.h"
 #include <errno.h>
-#include <model/utf8.h>
 #include <pcre2.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * take probes. Files are told apart by device, inode and time of change; one that
  * was asked for that a moment ago is not asked again.
  */
-#include "announce.h"
+#include "record/announce.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -22,13 +22,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/map.h"
+#include "base/thread.h"
+#include "base/vector.h"
 #include "clew.skel.h"
-#include "internal.h"
-#include "mappings.h"
-#include "model/map.h"
-#include "model/vector.h"
-#include "probe.h"
-#include "store/thread.h"
+#include "record/internal.h"
+#include "record/mappings.h"
+#include "record/probe.h"
 #include "symbol/probes.h"
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "recorder.h"
+#include "record/recorder.h"
 
 struct clew_announcer;
 struct clew_bpf;

@@ -4,7 +4,7 @@
  * the kernel side looks classes up in, and the 32-bit numbers beside the 64-bit
  * ones. Names and numbers are libseccomp's.
  */
-#include "calls.h"
+#include "record/calls.h"
 
 #include <errno.h>
 #include <seccomp.h>

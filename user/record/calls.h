@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <clew/calls.h>
-#include <clew/records.h>
+#include <clew/kernel/calls.h>
+#include <clew/kernel/records.h>
 
 /* enum clew_call_class by 64-bit number. 0 or -errno. */
 int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT]);

@@ -3,7 +3,7 @@
  * A command that is recorded from its first instruction on: it is forked before
  * the recording starts and held at a pipe until the gate is open.
  */
-#include "command.h"
+#include "record/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "internal.h"
+#include "record/internal.h"
 
 #define SAMPLE_PERIOD 1000000000ULL
 #define SAMPLE_LENGTH 10000000ULL

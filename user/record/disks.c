@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "internal.h"
+#include "record/internal.h"
 
 #define DISKS_MOST 4096
 

@@ -18,9 +18,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "clew.skel.h"
-#include "internal.h"
-#include "store/thread.h"
+#include "record/internal.h"
 #include "symbol/kernel.h"
 
 #define CPUS_A_THREAD 8

@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
-#include "store/thread.h"
+#include "base/thread.h"
+#include "record/internal.h"
 
 #define DRAIN_NICE     -15
 #define SHORTEST_SLEEP 1000000ULL /* ns */

@@ -4,7 +4,7 @@
  * of processes that run already they are read here, as they were at their exec. Those
  * not listed are looked at and forgotten: they hold what nobody wants in a file.
  */
-#include "environment.h"
+#include "record/environment.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "internal.h"
+#include "record/internal.h"
 
 #define USERS_MOST 1024
 

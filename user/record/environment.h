@@ -3,7 +3,7 @@
 #ifndef CLEW_RECORD_ENVIRONMENT_H
 #define CLEW_RECORD_ENVIRONMENT_H
 
-#include "recorder.h"
+#include "record/recorder.h"
 
 struct clew_bpf;
 

@@ -3,7 +3,7 @@
  * What this kernel gives clew, tried rather than guessed: the programs are loaded,
  * one by one if all together are refused, and attached; each optional tier gets a program of two instructions.
  */
-#include "features.h"
+#include "record/features.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -16,12 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "announce.h"
+#include "base/thread.h"
 #include "clew.skel.h"
-#include "internal.h"
-#include "kernel.h"
-#include "programs.h"
-#include "store/thread.h"
+#include "record/announce.h"
+#include "record/internal.h"
+#include "record/kernel.h"
+#include "record/programs.h"
 
 struct table {
 	struct clew_feature *features;

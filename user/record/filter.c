@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "internal.h"
+#include "record/internal.h"
 
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "internal.h"
+#include "record/internal.h"
 
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD O_EXCL

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <clew/maps.h>
+#include <clew/kernel/maps.h>
 
-#include "recorder.h"
+#include "record/recorder.h"
 
 struct bpf_object;
 struct clew_announcer;

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "environment.h"
-#include "internal.h"
+#include "record/environment.h"
+#include "record/internal.h"
 
 /* What a pass writes for each task (bpf/iterate.h). */
 struct identified {

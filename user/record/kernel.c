@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What the running kernel is and gives: privileges, BTF, places of per-CPU variables. */
-#include "kernel.h"
+#include "record/kernel.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recorder.h"
+#include "record/recorder.h"
 
 struct btf;
 

@@ -2,7 +2,7 @@
 /* What each program is about: the kind of record whose counts its runs belong to. */
 #include <string.h>
 
-#include "internal.h"
+#include "record/internal.h"
 
 /* By how a program's name begins; the first that fits. */
 static const struct program_kind kinds[] = {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
+#include "record/internal.h"
 
 static bool is_zero(const struct clew_ledger_row *row)
 {

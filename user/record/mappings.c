@@ -9,7 +9,7 @@
  * half full wakes, and the rings are looked at again and again, less often while they
  * hold nothing new.
  */
-#include "mappings.h"
+#include "record/mappings.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "internal.h"
+#include "record/internal.h"
 
 #define RING_PAGES 16
 /* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */

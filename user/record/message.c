@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The line of words that goes with an error. */
-#include "recorder.h"
+#include "record/recorder.h"
 
 #include <stdarg.h>
 #include <stdio.h>

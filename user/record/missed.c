@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "internal.h"
+#include "record/internal.h"
 
 static void add_object(const struct bpf_object *object, uint64_t *counts)
 {

@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "clew.skel.h"
-#include "internal.h"
-#include "kernel.h"
-#include "programs.h"
+#include "record/internal.h"
+#include "record/kernel.h"
+#include "record/programs.h"
 
 static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 {

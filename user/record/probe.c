@@ -4,7 +4,7 @@
  * the kernel has that: attaching one by one takes a grace period each, which comes
  * to seconds. libbpf 1.1 does not know these links yet, so the call is made here.
  */
-#include "probe.h"
+#include "record/probe.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

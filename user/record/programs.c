@@ -5,7 +5,7 @@
  * A program marked optional in the object is loaded if its tracepoint is there;
  * what the kernel lacks is lost, and `clew doctor` says so.
  */
-#include "programs.h"
+#include "record/programs.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "clew.skel.h"
-#include "kernel.h"
+#include "record/kernel.h"
 
 /* File systems that may be modules: these have types of their own, once they are loaded. */
 static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};

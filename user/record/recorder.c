@@ -6,7 +6,7 @@
  * attached before it opens and detached after it shut, so start and stop are
  * sharp on all CPUs at once.
  */
-#include "recorder.h"
+#include "record/recorder.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -22,14 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "announce.h"
-#include "calls.h"
 #include "clew.skel.h"
-#include "environment.h"
-#include "internal.h"
-#include "kernel.h"
-#include "programs.h"
-#include "topology.h"
+#include "record/announce.h"
+#include "record/calls.h"
+#include "record/environment.h"
+#include "record/internal.h"
+#include "record/kernel.h"
+#include "record/programs.h"
+#include "record/topology.h"
 
 #define RING_SIZE_MAX	    (8UL << 20)
 #define RING_SIZE_TOTAL	    (512UL << 20)

@@ -7,16 +7,16 @@
  * iterate), keep (begin the file), any time of drain, stop (shut the gate, wait for programs under way,
  * last drain, iterate, ledger, close).
  */
-#ifndef CLEW_RECORDER_H
-#define CLEW_RECORDER_H
+#ifndef CLEW_RECORD_RECORDER_H
+#define CLEW_RECORD_RECORDER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include <clew/capture.h>
-#include <clew/layer.h>
+#include "relate/layer.h"
+#include "store/capture.h"
 
 /* One line of words for what went wrong: "what is wrong: what to do". */
 struct clew_message {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Where each CPU is: node, socket, core, as the kernel tells in sysfs. */
-#include "topology.h"
+#include "record/topology.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,13 +8,13 @@
  * Rows lie in slots until the reader takes them, and its own used memory takes their
  * place. As that moves from stream to stream, a slot keeps no more than its chunk can need.
  */
-#include "ahead.h"
+#include "store/ahead.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "thread.h"
+#include "base/thread.h"
 
 #define SLOTS	 4
 #define ROWS_MAX STORE_PACKED_ROWS_MAX /* larger chunks, which clew does not write, are the reader's */

@@ -10,7 +10,7 @@
 #ifndef CLEW_STORE_AHEAD_H
 #define CLEW_STORE_AHEAD_H
 
-#include "scan.h"
+#include "store/scan.h"
 
 struct store_ahead;
 

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "buffers.h"
-#include "thread.h"
+#include "base/thread.h"
+#include "store/buffers.h"
 
 struct store_buffers {
 	pthread_mutex_t lock;

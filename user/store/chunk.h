@@ -6,10 +6,10 @@
 #ifndef CLEW_STORE_CHUNK_H
 #define CLEW_STORE_CHUNK_H
 
-#include <clew/capture.h>
+#include "store/capture.h"
 
-#include "format.h"
-#include "schema.h"
+#include "store/format.h"
+#include "store/schema.h"
 
 /* A finished chunk, ready to be written. */
 struct store_chunk {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "store/columns.h"
 
 static inline uint64_t mask_of(unsigned type)
 {

@@ -9,8 +9,8 @@
 #ifndef CLEW_STORE_COLUMNS_H
 #define CLEW_STORE_COLUMNS_H
 
-#include "pack.h"
-#include "schema.h"
+#include "store/pack.h"
+#include "store/schema.h"
 
 #define STORE_RECENT_MAX 255
 #define STORE_HASHED	 256 /* of a tail's bytes */

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "chunk.h"
-#include "columns.h"
+#include "store/chunk.h"
+#include "store/columns.h"
 
 #define JOINED_SIZE (STORE_TAIL_MAX + 1024) /* the longest tail and any record before it */
 

@@ -12,9 +12,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "chunk.h"
-#include "columns.h"
-#include "turn.h"
+#include "store/chunk.h"
+#include "store/columns.h"
+#include "store/turn.h"
 
 #define LEVEL	    1
 #define LEVEL_DENSE 19

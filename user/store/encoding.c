@@ -24,8 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "encoding.h"
-#include "thread.h"
+#include "base/thread.h"
+#include "store/encoding.h"
 
 #define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
 #define WAITING_MIN (8u << 20)	/* but each thread may have so many */

@@ -9,8 +9,8 @@
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
 
-#include "buffers.h"
-#include "chunk.h"
+#include "store/buffers.h"
+#include "store/chunk.h"
 
 struct store_encoding;
 

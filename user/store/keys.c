@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "columns.h"
+#include "store/columns.h"
 
 static bool is_for(const struct store_keys *keys, const struct store_job *job, uint8_t reference, uint8_t second)
 {

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "output.h"
+#include "store/output.h"
 
 #define BLOCK_MASK    ((uint64_t)STORE_BLOCK - 1)
 #define COMPACT_MIN   (64u << 10) /* dead bytes that are worth moving others */

@@ -11,7 +11,7 @@
 #ifndef CLEW_STORE_OUTPUT_H
 #define CLEW_STORE_OUTPUT_H
 
-#include "chunk.h"
+#include "store/chunk.h"
 
 struct store_output;
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pack.h"
+#include "store/pack.h"
 
 #define SLOT_BITS     19 /* at most, of a column */
 #define LINE_SIZE     64

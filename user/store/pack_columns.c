@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "columns.h"
+#include "store/columns.h"
 
 #define STEPS 12		    /* that a number takes, see store_rest() */
 #define NEW   0x8000000000000000ull /* set in the contexts of RECENT's new values */

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
-#include "reader.h"
-#include "scan.h"
-#include "thread.h"
+#include "base/thread.h"
+#include "store/ahead.h"
+#include "store/reader.h"
+#include "store/scan.h"
 
 /* Decoded chunks may take that much, and that often the file's size. */
 #define MEMORY_MIN   (256ull << 20)

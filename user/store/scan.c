@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "scan.h"
+#include "store/scan.h"
 
 #define WINDOW	(64u << 10)
 #define ROW_MAX (1ull << 62)

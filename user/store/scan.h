@@ -5,7 +5,7 @@
 #ifndef CLEW_STORE_SCAN_H
 #define CLEW_STORE_SCAN_H
 
-#include "chunk.h"
+#include "store/chunk.h"
 
 /* A chunk's, as read last. */
 struct store_payload {

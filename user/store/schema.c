@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema.h"
+#include "store/schema.h"
 
 struct table_column {
 	const char *name;

@@ -2,7 +2,7 @@
 /*
  * What columns each record kind has and how each is coded. A file carries its
  * own schema; encoding and decoding go by a parsed one, whose columns are bound
- * by name to the members of the records in include/clew/records.h.
+ * by name to the members of the records in include/clew/kernel/records.h.
  *
  * Invariant of a parsed schema: a reference or condition names a column that
  * comes earlier (or, for PREVIOUS, the column itself).
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <clew/records.h>
+#include <clew/kernel/records.h>
 
 enum store_type {
 	STORE_U8 = 1,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema.h"
+#include "store/schema.h"
 
 struct cursor {
 	const uint8_t *at;

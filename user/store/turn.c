@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "turn.h"
+#include "store/turn.h"
 
 #define BLOCK_ROWS 128 /* that the nearest cache holds */
 

@@ -6,7 +6,7 @@
 #ifndef CLEW_STORE_TURN_H
 #define CLEW_STORE_TURN_H
 
-#include "columns.h"
+#include "store/columns.h"
 
 struct store_turned {
 	uint8_t *columns[STORE_COLUMNS_MAX]; /* of the rows that have the column */

@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "encoding.h"
-#include "output.h"
-#include "thread.h"
+#include "base/thread.h"
+#include "store/encoding.h"
+#include "store/output.h"
 
 #define QUEUE_MAX	 (64u << 20)  /* bytes not yet written; whoever has more waits */
 #define BUFFERS_MAX	 (128u << 20) /* bytes of records in all streams' open chunks, about */

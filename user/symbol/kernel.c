@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Names of kernel addresses: /proc/kallsyms, sorted by address, searched by halves. */
-#include "kernel.h"
+#include "symbol/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>

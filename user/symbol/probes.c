@@ -6,7 +6,7 @@
  * A note's data: where the instruction is, where the linker put .stapsdt.base, where
  * the counter of listeners is (addresses), then provider, name, arguments as texts.
  */
-#include "probes.h"
+#include "symbol/probes.h"
 
 #include <asm/ptrace.h>
 #include <elf.h>

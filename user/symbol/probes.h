@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include <clew/maps.h>
+#include <clew/kernel/maps.h>
 
 struct clew_probe {
 	uint64_t offset;    /* of its instruction in the file */

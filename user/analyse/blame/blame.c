@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Antagonism: the chosen spans, and the pairs as they are charged.
+ */
+#include "analyse/blame/internal.h"
+
+#include <string.h>
+
+/* The number of a resource, or -ENOMEM. */
+static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resource)
+{
+	const uint64_t *known = map_get(&blame->resources, (uint64_t)(uintptr_t)resource, kind);
+	int r;
+
+	if (known)
+		return (int64_t)*known;
+	r = map_set(&blame->resources, (uint64_t)(uintptr_t)resource, kind, blame->resource_count);
+	return r < 0 ? r : (int64_t)blame->resource_count++;
+}
+
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns, uint32_t kind, const char *resource)
+{
+	uint64_t both = (uint64_t)victim << 32 | antagonist;
+	const uint64_t *place;
+	int64_t number;
+	int r;
+
+	if (ns <= 0 || victim == antagonist || !blame->victims[victim] || !blame->antagonists[antagonist])
+		return 0;
+	number = resource_of(blame, kind, resource);
+	if (number < 0)
+		return -ENOMEM;
+	place = map_get(&blame->index, both, (uint32_t)number);
+	if (place) {
+		blame->pairs[*place].ns += ns;
+		return 0;
+	}
+	if (blame->count == blame->capacity) {
+		size_t capacity = blame->capacity ? 2 * blame->capacity : 64;
+		struct clew_blame_pair *grown = reallocarray(blame->pairs, capacity, sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		blame->pairs = grown;
+		blame->capacity = capacity;
+	}
+	r = map_set(&blame->index, both, (uint32_t)number, blame->count);
+	if (r < 0)
+		return r;
+	blame->pairs[blame->count++] =
+		(struct clew_blame_pair){.ns = ns, .victim = victim, .antagonist = antagonist, .kind = kind, .resource = resource};
+	return 0;
+}
+
+static bool *choose(const struct clew_model *model, const uint32_t *spans, size_t count)
+{
+	bool *chosen = malloc((size_t)model->span_count + 1);
+
+	if (!chosen)
+		return NULL;
+	memset(chosen, !spans, model->span_count);
+	for (size_t i = 0; spans && i < count; i++)
+		chosen[spans[i]] = true;
+	return chosen;
+}
+
+/* From when all that an ES depends on was over. */
+static struct stretch since_resolved(const struct blame *blame, uint32_t es)
+{
+	const struct clew_model *model = blame->model;
+	uint32_t predecessor = clew_model_predecessor(model, es), trigger = usable_trigger(model, es);
+	struct stretch stretch = {blame->begin, model->es[es].start};
+
+	if (predecessor != CLEW_NONE)
+		stretch.from = model->es[predecessor].end;
+	if (trigger != CLEW_NONE && model->es[trigger].end > stretch.from)
+		stretch.from = model->es[trigger].end;
+	return stretch;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct clew_blame_pair *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	if (x->victim != y->victim)
+		return x->victim < y->victim ? -1 : 1;
+	if (x->antagonist != y->antagonist)
+		return x->antagonist < y->antagonist ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return strcmp(x->resource ?: "", y->resource ?: "");
+}
+
+int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options, struct clew_blame_pair **ret_pairs,
+		    size_t *ret_count)
+{
+	struct blame blame = {.model = model, .begin = INT64_MAX};
+	int r = -ENOMEM;
+
+	blame.victims = choose(model, options->victims, options->victim_count);
+	blame.antagonists = choose(model, options->antagonists, options->antagonist_count);
+	for (uint32_t span = 0; span < model->span_count; span++)
+		if (model->spans[span].start < blame.begin)
+			blame.begin = model->spans[span].start;
+	if (blame.victims && blame.antagonists)
+		r = options->all_running ? blame_running(&blame, CLEW_WAIT_UNKNOWN, since_resolved) : blame_resources(&blame);
+	free(blame.victims);
+	free(blame.antagonists);
+	map_done(&blame.index);
+	map_done(&blame.resources);
+	if (r < 0) {
+		free(blame.pairs);
+		return r;
+	}
+	if (blame.count)
+		qsort(blame.pairs, blame.count, sizeof(*blame.pairs), compare);
+	*ret_pairs = blame.pairs;
+	*ret_count = blame.count;
+	return 0;
+}

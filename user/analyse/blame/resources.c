@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who had what a victim waited for. A gap is a wait, and from when that ended a time
+ * in the run queue. The wait of a lock goes to the holders that it names, or to who
+ * released it; the wait for a request to who was ahead at the device
+ * (blame_devices.c). The run queue goes to the runs on the CPU that the victim ran on
+ * next (blame_cpus.c).
+ */
+#include "analyse/blame/internal.h"
+
+#include <string.h>
+
+struct resources {
+	struct blame *blame;
+	struct map roots;	 /* string of a name -> the first root span named so */
+	struct blame_cpus *cpus; /* NULL: the trace knows none */
+	struct blame_devices *devices;
+};
+
+static uint32_t root_named(const struct resources *resources, uint32_t string)
+{
+	return blame_root_named(&resources->roots, string);
+}
+
+/* ---- locks ---- */
+
+static int charge_holders(struct resources *resources, uint32_t victim, struct stretch wait, const char *holders, uint32_t kind,
+			  const char *object)
+{
+	struct holder_row row;
+	int r = 0;
+
+	while (r == 0 && next_holder(&holders, wait.from, wait.to, &row)) {
+		uint32_t holder = root_named(resources, clew_model_find_string(resources->blame->model, row.name));
+
+		if (holder != CLEW_NONE)
+			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind, object);
+	}
+	return r;
+}
+
+/* Rows of "START END LOCK TYPE HOLDER": the victim ran, but only went round and round. */
+static int charge_spins(struct resources *resources, uint32_t victim)
+{
+	const struct clew_model *model = resources->blame->model;
+	const char *at = clew_model_attribute(model, model->spans[victim].attributes, "spins");
+	char word[512];
+
+	while (at && *at) {
+		clew_time times[2] = {0};
+		uint32_t holder;
+		int r;
+
+		for (unsigned i = 0; i < 2; i++)
+			if (row_word(&at, word, sizeof(word)))
+				times[i] = (clew_time)strtoull(word, NULL, 10);
+		while (*at && *at != ',')
+			row_word(&at, word, sizeof(word));
+		at += *at == ',';
+		holder = root_named(resources, clew_model_find_string(model, word));
+		if (holder == CLEW_NONE)
+			continue;
+		r = blame_charge(resources->blame, victim, holder, times[1] - times[0], CLEW_WAIT_LOCK, NULL);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The time in the run queue before an ES. */
+static struct stretch in_runqueue(const struct blame *blame, uint32_t es)
+{
+	const struct clew_model *model = blame->model;
+	struct stretch wait = {model->es[es].start, model->es[es].start};
+	uint32_t trigger;
+
+	if (!clew_model_is_first(model, es)) {
+		wait.from = gap_ready(model, es);
+	} else {
+		trigger = usable_trigger(model, es);
+		if (trigger != CLEW_NONE)
+			wait.from = model->es[trigger].end;
+	}
+	return wait;
+}
+
+/* ---- all of it ---- */
+
+static int charge_es(struct resources *resources, uint32_t es)
+{
+	const struct clew_model *model = resources->blame->model;
+	uint32_t victim = model->es[es].span, trigger = usable_trigger(model, es), row = model->es[es].wait, kind = CLEW_WAIT_UNKNOWN;
+	const char *holders = NULL, *object = NULL;
+	struct stretch queue = in_runqueue(resources->blame, es), wait;
+	int r = 0;
+
+	if (resources->cpus && queue.from < queue.to)
+		r = blame_cpu(resources->cpus, victim, queue);
+	if (clew_model_is_first(model, es) || r < 0)
+		return r;
+	wait = (struct stretch){model->es[es - 1].end, queue.from};
+	if (wait.from >= wait.to)
+		return 0;
+	if (row != CLEW_NONE) {
+		kind = model->waits[row].kind;
+		object = clew_model_attribute(model, model->waits[row].attributes, "object");
+		holders = clew_model_attribute(model, model->waits[row].attributes, "holder");
+	}
+	if (holders)
+		return charge_holders(resources, victim, wait, holders, kind, object);
+	if (trigger == CLEW_NONE)
+		return 0;
+	if ((kind == CLEW_WAIT_FUTEX || kind == CLEW_WAIT_LOCK) &&
+	    !strcmp(clew_model_string(model, model->types[model->dependencies[model->es[es].in].type]), "unlock"))
+		return blame_charge(resources->blame, victim, model->es[trigger].span, wait.to - wait.from, kind, object);
+	return resources->devices ? blame_requests(resources->devices, victim, wait, model->es[trigger].span, kind) : 0;
+}
+
+static int prepare(struct resources *resources)
+{
+	const struct clew_model *model = resources->blame->model;
+	int r = 0;
+
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+		if (!map_get(&resources->roots, model->spans[root].name, 0))
+			r = map_set(&resources->roots, model->spans[root].name, 0, root);
+	if (r == 0)
+		r = blame_cpus_new(resources->blame, &resources->roots, &resources->cpus);
+	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices) : r;
+}
+
+int blame_resources(struct blame *blame)
+{
+	struct resources resources = {.blame = blame};
+	const struct clew_model *model = blame->model;
+	int r = prepare(&resources);
+
+	for (uint32_t es = 0; es < model->es_count && r == 0; es++)
+		if (blame->victims[model->es[es].span])
+			r = charge_es(&resources, es);
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+		if (blame->victims[root])
+			r = charge_spins(&resources, root);
+	if (r == 0 && !resources.cpus) {
+		/* What runs on a device is no CPU's. */
+		for (uint32_t span = 0; span < model->span_count && resources.devices; span++)
+			blame->antagonists[span] = blame->antagonists[span] && !blame_on_device(resources.devices, span);
+		r = blame_running(blame, CLEW_SEGMENT_RUNQUEUE, in_runqueue);
+	}
+	blame_devices_free(resources.devices);
+	blame_cpus_free(resources.cpus);
+	map_done(&resources.roots);
+	return r;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Threads and locks as all of clew's are made. */
+#include "base/thread.h"
+
+#include <sched.h>
+#include <signal.h>
+
+int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = -pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return r;
+}
+
+bool store_thread_pays(void)
+{
+	cpu_set_t set;
+
+	/* It fails where there are more CPUs than a set has. */
+	return sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) > 1;
+}
+
+void store_lock_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+	/* It fails on kernels that lend no priority. */
+	if (pthread_mutex_init(lock, &attributes))
+		pthread_mutex_init(lock, NULL);
+	pthread_mutexattr_destroy(&attributes);
+}

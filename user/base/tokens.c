@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The words of the closed lists. Every word that clew writes or reads for a wait
+ * kind, a context, a dependency type or an evidence stands here and nowhere else.
+ */
+#include <clew/kernel/records.h>
+#include <clew/tokens.h>
+#include <stddef.h>
+#include <string.h>
+
+static const char *const wait_kinds[CLEW_SEGMENT_KIND_COUNT] = {
+	[CLEW_WAIT_FUTEX] = "futex",
+	[CLEW_WAIT_LOCK] = "lock",
+	[CLEW_WAIT_READ] = "read",
+	[CLEW_WAIT_WRITE] = "write",
+	[CLEW_WAIT_FSYNC] = "fsync",
+	[CLEW_WAIT_FILE] = "file",
+	[CLEW_WAIT_IO] = "io",
+	[CLEW_WAIT_FAULT] = "fault",
+	[CLEW_WAIT_JOURNAL] = "journal",
+	[CLEW_WAIT_THROTTLE] = "throttle",
+	[CLEW_WAIT_MEMORY] = "memory",
+	[CLEW_WAIT_PIPE] = "pipe",
+	[CLEW_WAIT_SOCKET] = "socket",
+	[CLEW_WAIT_EVENTFD] = "eventfd",
+	[CLEW_WAIT_IPC] = "ipc",
+	[CLEW_WAIT_TTY] = "tty",
+	[CLEW_WAIT_POLL] = "poll",
+	[CLEW_WAIT_SLEEP] = "sleep",
+	[CLEW_WAIT_SIGNAL] = "signal",
+	[CLEW_WAIT_STOPPED] = "stopped",
+	[CLEW_WAIT_CHILD] = "child",
+	[CLEW_WAIT_VFORK] = "vfork",
+	[CLEW_WAIT_IO_URING] = "io_uring",
+	[CLEW_WAIT_WORK] = "work",
+	[CLEW_WAIT_RCU] = "rcu",
+	[CLEW_WAIT_IDLE] = "idle",
+	[CLEW_WAIT_OTHER] = "other",
+	[CLEW_WAIT_UNKNOWN] = "unknown",
+	[CLEW_SEGMENT_RUNNING] = "running",
+	[CLEW_SEGMENT_RUNQUEUE] = "runqueue",
+	[CLEW_SEGMENT_DEVICE] = "device",
+	[CLEW_SEGMENT_QUEUED] = "queued",
+};
+
+static const char *const contexts[] = {
+	[CLEW_WAKE_UNKNOWN] = "unknown", [CLEW_WAKE_TASK] = "task", [CLEW_WAKE_IRQ] = "irq",   [CLEW_WAKE_SOFTIRQ] = "softirq",
+	[CLEW_WAKE_TIMER] = "timer",	 [CLEW_WAKE_IPI] = "ipi",   [CLEW_WAKE_WORK] = "work",
+};
+
+static const char *const edge_types[CLEW_EDGE_TYPE_COUNT] = {
+	[CLEW_EDGE_FORK] = "fork",	   [CLEW_EDGE_EXEC] = "exec",		[CLEW_EDGE_EXIT] = "exit",
+	[CLEW_EDGE_VFORK] = "vfork",	   [CLEW_EDGE_UNLOCK] = "unlock",	[CLEW_EDGE_PIPE] = "pipe",
+	[CLEW_EDGE_SOCKET] = "socket",	   [CLEW_EDGE_EVENTFD] = "eventfd",	[CLEW_EDGE_IPC] = "ipc",
+	[CLEW_EDGE_SIGNAL] = "signal",	   [CLEW_EDGE_TIMER] = "timer",		[CLEW_EDGE_WORK] = "work",
+	[CLEW_EDGE_REQUEST] = "request",   [CLEW_EDGE_WRITEBACK] = "writeback", [CLEW_EDGE_JOURNAL] = "journal",
+	[CLEW_EDGE_THROTTLE] = "throttle", [CLEW_EDGE_READAHEAD] = "readahead", [CLEW_EDGE_IO_URING] = "io_uring",
+	[CLEW_EDGE_CALL] = "call",	   [CLEW_EDGE_RETURN] = "return",	[CLEW_EDGE_SUBMIT] = "submit",
+	[CLEW_EDGE_WAKE] = "wake",
+};
+
+static const char *const evidences[CLEW_EVIDENCE_COUNT] = {
+	[CLEW_EVIDENCE_EXACT] = "exact",
+	[CLEW_EVIDENCE_OBSERVED] = "observed",
+	[CLEW_EVIDENCE_CANDIDATE] = "candidate",
+};
+
+static const char *const request_operations[CLEW_REQUEST_OPERATION_COUNT] = {
+	[CLEW_REQUEST_READ] = "read",	    [CLEW_REQUEST_WRITE] = "write",   [CLEW_REQUEST_FLUSH] = "flush",
+	[CLEW_REQUEST_DISCARD] = "discard", [CLEW_REQUEST_ZEROES] = "zeroes", [CLEW_REQUEST_OTHER] = "other",
+};
+
+static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
+	[CLEW_REQUEST_REASON_UNKNOWN] = "unknown",     [CLEW_REQUEST_REASON_BACKGROUND] = "background",
+	[CLEW_REQUEST_REASON_PERIODIC] = "periodic",   [CLEW_REQUEST_REASON_SYNC] = "sync",
+	[CLEW_REQUEST_REASON_FSYNC] = "fsync",	       [CLEW_REQUEST_REASON_MEMORY] = "memory",
+	[CLEW_REQUEST_REASON_THROTTLED] = "throttled", [CLEW_REQUEST_REASON_DIRECT] = "direct",
+	[CLEW_REQUEST_REASON_JOURNAL] = "journal",     [CLEW_REQUEST_REASON_METADATA] = "metadata",
+	[CLEW_REQUEST_REASON_READAHEAD] = "readahead", [CLEW_REQUEST_REASON_READ] = "read",
+	[CLEW_REQUEST_REASON_CALL] = "call",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *word(const char *const *words, size_t count, unsigned value)
+{
+	return value < count && words[value] ? words[value] : "unknown";
+}
+
+static int value_of(const char *const *words, size_t count, const char *name)
+{
+	for (size_t i = 0; name && i < count; i++)
+		if (words[i] && !strcmp(words[i], name))
+			return (int)i;
+	return -1;
+}
+
+const char *clew_wait_kind_name(unsigned kind)
+{
+	return word(wait_kinds, COUNT(wait_kinds), kind);
+}
+
+const char *clew_context_name(unsigned context)
+{
+	return word(contexts, COUNT(contexts), context);
+}
+
+const char *clew_edge_type_name(unsigned type)
+{
+	return word(edge_types, COUNT(edge_types), type);
+}
+
+const char *clew_evidence_name(unsigned evidence)
+{
+	return word(evidences, COUNT(evidences), evidence);
+}
+
+enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes)
+{
+	switch (operation & 0xff) {
+	case 0:
+		return CLEW_REQUEST_READ;
+	case 1:
+		return bytes ? CLEW_REQUEST_WRITE : CLEW_REQUEST_FLUSH;
+	case 2:
+		return CLEW_REQUEST_FLUSH;
+	case 3:
+	case 5:
+		return CLEW_REQUEST_DISCARD;
+	case 9:
+		return CLEW_REQUEST_ZEROES;
+	default:
+		return CLEW_REQUEST_OTHER;
+	}
+}
+
+const char *clew_request_operation_name(unsigned operation, unsigned bytes)
+{
+	return word(request_operations, COUNT(request_operations), clew_request_operation(operation, bytes));
+}
+
+const char *clew_request_reason_name(unsigned reason)
+{
+	return word(request_reasons, COUNT(request_reasons), reason);
+}
+
+int clew_request_reason_from_name(const char *name)
+{
+	return value_of(request_reasons, COUNT(request_reasons), name);
+}
+
+int clew_wait_kind_from_name(const char *name)
+{
+	return value_of(wait_kinds, COUNT(wait_kinds), name);
+}
+
+int clew_edge_type_from_name(const char *name)
+{
+	return value_of(edge_types, COUNT(edge_types), name);
+}
+
+const char *clew_edge_relation(unsigned type)
+{
+	return type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN || type == CLEW_EDGE_SUBMIT || type == CLEW_EDGE_REQUEST ? "vertical"
+															   : "horizontal";
+}

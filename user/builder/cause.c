@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From what a wake's record says to the steps that led to the wake: a request that
+ * completed, a work item and who queued it, a packet's sender, a timer. An address
+ * is resolved as of the moment it was met: it may be another's by now.
+ */
+#include "builder/builder.h"
+
+static void add_link(struct links *links, enum clew_evidence evidence, struct clew_link link)
+{
+	link.evidence = evidence;
+	if (links->count < BUILD_LINKS)
+		links->of[links->count++] = link;
+}
+
+void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at, struct links *links)
+{
+	const struct request *request;
+
+	switch (cause->kind) {
+	case CLEW_CAUSE_REQUEST:
+		request = build_request_at(builder, cause->object, at);
+		if (request)
+			add_link(links, CLEW_EVIDENCE_EXACT, build_request_link(request, at));
+		break;
+	case CLEW_CAUSE_PACKET:
+		if (!build_nobody(cause->task))
+			add_link(links, cause->object == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT,
+				 (struct clew_link){.kind = CLEW_LINK_PACKET, .at = cause->time, .task = cause->task});
+		break;
+	case CLEW_CAUSE_TIMER:
+		add_link(links, CLEW_EVIDENCE_EXACT,
+			 (struct clew_link){
+				 .kind = CLEW_LINK_TIMER,
+				 .number = cause->object,
+				 .begin = cause->expires,
+				 .end = cause->expires + (cause->expires && build_nobody(cause->task) ? cause->time : 0),
+				 .at = build_nobody(cause->task) ? 0 : cause->time,
+				 .task = build_nobody(cause->task) || cause->time == 0 ? CLEW_NO_TASK : cause->task,
+			 });
+		break;
+	case CLEW_CAUSE_IRQ:
+	case CLEW_CAUSE_SOFTIRQ:
+	case CLEW_CAUSE_IPI:
+		add_link(links, CLEW_EVIDENCE_EXACT, (struct clew_link){.kind = cause->kind, .number = cause->object});
+		break;
+	default:
+		break;
+	}
+}
+
+void build_links(struct clew_builder *builder, const struct wake *wake, struct links *ret_links)
+{
+	ret_links->count = 0;
+	if (wake->time == 0)
+		return;
+	if (wake->own) {
+		ret_links->of[0] = *wake->own;
+		ret_links->of[0].evidence = CLEW_EVIDENCE_OBSERVED;
+		ret_links->count = 1;
+	} else if (wake->cause.kind != CLEW_CAUSE_NONE) {
+		build_cause_links(builder, &wake->cause, wake->time, ret_links);
+	} else if (wake->context == CLEW_WAKE_TASK && wake->waker != CLEW_NO_TASK) {
+		const struct task *waker = build_task_find(builder, wake->waker);
+
+		if (waker && waker->worker)
+			build_work_links(builder, waker, wake->time, ret_links);
+	}
+}

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Epochs of pages. See epoch.h.
+ *
+ * A folio becomes dirty as a whole, of which the file system may write only what was
+ * stored to. So of an epoch who wrote to the page counts, and who made the folio dirty
+ * only where nobody is known to have written to it; and an epoch in which nobody wrote
+ * to the page gives way to a later one in which somebody did.
+ */
+#include "builder/epoch_chunk.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define EPOCHS_MOST  (1u << 25)
+#define WRITERS_MOST 1048576u
+/* ns: from the moment at which a page counts as clean to the queueing of its bio. */
+#define PASS_NEAR 10000000ull
+/* ns: a write to a clean page makes it dirty at once. */
+#define WRITE_NEAR 1000000000ull
+
+/* ---- what happens to pages ---- */
+
+/* Whether a segment is the page on which the event began. */
+static bool begins_on(const struct segment *segment, uint64_t offset, const struct epoch_visit *visit)
+{
+	return segment->end - segment->first == 1 && offset >> EPOCH_PAGE_BITS == visit->range->offset >> EPOCH_PAGE_BITS;
+}
+
+/*
+ * Whether a write that was taken for an epoch's was what made the page dirty anew: if it
+ * may have happened so late, and the task has not written elsewhere since.
+ */
+static bool moves_write(const struct epoch *from, const struct epoch_visit *visit)
+{
+	return from && from->movable && from->writer == visit->task && from->write_told >= visit->begin &&
+	       from->write_begin >= visit->written;
+}
+
+static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	struct epoch *last = epoch_last(segment), **open = epoch_first_open(segment), *epoch;
+	uint32_t set = 0;
+	bool wrote;
+
+	/* Written to when it was clean. */
+	if (last && !last->opened && !last->flight) {
+		if (last->write_told + WRITE_NEAR < visit->begin)
+			last->set = last->doubtful = 0;
+		last->opened = true;
+		last->begin = visit->begin;
+		last->told = visit->told;
+		last->opener = visit->task;
+		last->movable = false;
+		return 0;
+	}
+	wrote = moves_write(last, visit);
+	if (wrote) {
+		last->set = last->set_before;
+		last->movable = false;
+		set = epoch_set_with(table, 0, visit->task);
+		if (set == UINT32_MAX)
+			return -ENOMEM;
+	}
+	/* Nobody wrote to the page in the two before: the older one is over. */
+	if (*open && (*open)->next && !(*open)->set && !(*open)->next->set)
+		epoch_remove(table, open);
+	epoch = epoch_new(table);
+	if (!epoch)
+		return -ENOMEM;
+	*epoch = (struct epoch){
+		.begin = visit->begin,
+		.told = visit->told,
+		.write_told = wrote ? visit->told : 0,
+		.opener = visit->task,
+		.writer = wrote ? visit->task : 0,
+		.set = set,
+		.opened = true,
+		.began = begins_on(segment, offset, visit),
+	};
+	last = epoch_last(segment);
+	*(last ? &last->next : &segment->epochs) = epoch;
+	segment->used = true;
+	return 0;
+}
+
+/* Before another write becomes the latest: when it is known that the one before was on this page. */
+static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const struct epoch_visit *visit)
+{
+	if (epoch->doubtful_told <= visit->begin)
+		epoch->doubtful = 0;
+	if (!epoch->writer || epoch->began || epoch->write_told <= visit->begin || epoch_set_has(table, epoch->set_before, epoch->writer))
+		return 0;
+	if (!epoch->doubtful || epoch->doubtful_told < epoch->write_told)
+		epoch->doubtful_told = epoch->write_told;
+	epoch->doubtful = epoch_set_with(table, epoch->doubtful, epoch->writer);
+	return epoch->doubtful == UINT32_MAX ? -ENOMEM : 0;
+}
+
+static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	struct epoch *last = epoch_last(segment);
+	uint32_t set;
+
+	if (!last || last->flight) {
+		struct epoch *epoch = epoch_new(table);
+
+		if (!epoch)
+			return -ENOMEM;
+		*(last ? &last->next : &segment->epochs) = epoch;
+		last = epoch;
+	}
+	set = epoch_set_with(table, last->set, visit->task);
+	if (set == UINT32_MAX)
+		return -ENOMEM;
+	if (keep_doubt(table, last, visit) < 0)
+		return -ENOMEM;
+	/* What made it dirty is its own; but no row of a file goes on behind a bio of it. */
+	last->movable = last->opened && !(last->opener == visit->task && visit->begin <= last->told && visit->taken <= last->begin);
+	last->set_before = last->set;
+	last->set = set;
+	last->writer = visit->task;
+	last->write_begin = visit->begin;
+	last->write_told = visit->told;
+	last->began = begins_on(segment, offset, visit);
+	return 0;
+}
+
+static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	struct epoch **open = epoch_first_open(segment);
+	epoch_unused unused = (epoch_unused)visit->callback;
+	uint32_t asker = segment->used ? 0 : segment->asker;
+
+	while (*open)
+		epoch_remove(table, open);
+	segment->asker = 0;
+	if (!asker || !unused)
+		return 0;
+	return unused(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
+}
+
+static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	(void)table;
+	(void)offset;
+	(void)visit;
+	for (struct epoch *epoch = *epoch_first_open(segment); epoch; epoch = epoch->next) {
+		epoch->set = epoch->set_before = epoch->doubtful = 0;
+		epoch->movable = false;
+	}
+	return 0;
+}
+
+static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	(void)table;
+	(void)offset;
+	segment->asker = visit->task;
+	segment->asked_at = visit->begin;
+	segment->used = false;
+	return 0;
+}
+
+static int use_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	epoch_used used = (epoch_used)visit->callback;
+
+	(void)table;
+	if (!segment->asker || segment->used)
+		return 0;
+	segment->used = true;
+	return used ? used(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, segment->asker,
+			   segment->asked_at)
+		    : 0;
+}
+
+/*
+ * The oldest one goes; but one in which nobody wrote to the page, of a folio that was
+ * written without it, is over if there is a later one.
+ */
+static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	struct epoch **open = epoch_first_open(segment), *epoch;
+
+	(void)offset;
+	while (*open && !(*open)->set && (*open)->next && ((*open)->next->set || (*open)->next->begin + PASS_NEAR < visit->begin))
+		epoch_remove(table, open);
+	if (*open) {
+		(*open)->flight = visit->flight;
+		return 0;
+	}
+	/* A part of a page, or a copy for another device, goes with what went before. */
+	for (epoch = segment->epochs; epoch && epoch->next;)
+		epoch = epoch->next;
+	if (epoch && epoch->flight != visit->flight && !epoch->landed) {
+		struct epoch *copy = epoch_new(table);
+
+		if (!copy)
+			return -ENOMEM;
+		*copy = *epoch;
+		copy->next = NULL;
+		copy->flight = visit->flight;
+		epoch->next = copy;
+	}
+	return 0;
+}
+
+int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own)
+{
+	struct epoch_visit visit = {
+		.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
+	const uint64_t *written = map_get(&table->written, task, 0);
+
+	visit.written = own ? UINT64_MAX : written ? *written : 0;
+	if (table->epochs >= EPOCHS_MOST)
+		epoch_forget(table);
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
+{
+	struct epoch_visit visit = {
+		.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
+	uint32_t file;
+
+	if (table->epochs >= EPOCHS_MOST)
+		epoch_forget(table);
+	if (!map_get(&table->hooked, range->device, 0) && map_set(&table->hooked, range->device, 0, 1) < 0)
+		return -ENOMEM;
+	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+		visit.taken = table->file_taken[file];
+	if (table->written.count >= WRITERS_MOST)
+		map_done(&table->written);
+	if (map_set(&table->written, task, 0, begin) < 0)
+		return -ENOMEM;
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context)
+{
+	struct epoch_visit visit = {.range = range, .segment = drop_segment, .callback = (void *)unused, .context = context};
+
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_clear(struct epoch_table *table, const struct file_range *range)
+{
+	struct epoch_visit visit = {.range = range, .segment = clear_segment};
+
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t at)
+{
+	struct epoch_visit visit = {.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
+
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used, void *context)
+{
+	struct epoch_visit visit = {.range = range, .segment = use_segment, .callback = (void *)used, .context = context};
+
+	return epoch_visit_range(table, &visit);
+}
+
+int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at)
+{
+	struct epoch_visit visit = {.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
+	uint32_t file;
+
+	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
+		table->file_taken[file] = at;
+	return epoch_visit_range(table, &visit);
+}
+
+/* ---- what is found of them ---- */
+
+static uint32_t writers_of(struct epoch_table *table, const struct epoch *epoch)
+{
+	return epoch->set || !epoch->opener ? epoch->set : epoch_set_with(table, 0, epoch->opener);
+}
+
+static struct epoch **carried_by(struct segment *segment, const struct flight *flight)
+{
+	struct epoch **place = &segment->epochs;
+
+	while (*place && (*place)->flight != flight)
+		place = &(*place)->next;
+	return place;
+}
+
+/*
+ * Who had written to a page when it landed. A row has one begin: of pages behind its first
+ * one it is known only once it was told, and a page that was written after the landing
+ * has nothing in it of that.
+ */
+static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch, const struct epoch_visit *visit, bool hooked)
+{
+	const bool written = epoch->writer != 0;
+	const bool sure = epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
+
+	if (epoch->doubtful && epoch->doubtful_told > visit->landed) {
+		uint32_t set = epoch_set_without(table, epoch->set_before, epoch->doubtful);
+
+		return sure && set != UINT32_MAX ? epoch_set_with(table, set, epoch->writer) : set;
+	}
+	if (written && !sure)
+		return epoch->set_before;
+	if (epoch->set || hooked)
+		return epoch->set;
+	/* Who made its folio dirty need not have written to the page. */
+	return sure ? writers_of(table, epoch) : 0;
+}
+
+/* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
+static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+{
+	struct epoch *epoch = *carried_by(segment, visit->flight);
+	bool hooked = map_get(&table->hooked, visit->range->device, 0);
+
+	(void)offset;
+	if (epoch)
+		epoch->landed = true;
+	for (const struct epoch *next = epoch ? epoch->next : NULL; next; next = next->next) {
+		uint32_t set = next->flight ? 0 : written_by(table, next, visit, hooked);
+
+		epoch->later = set == UINT32_MAX ? set : epoch_set_union(table, epoch->later, set);
+		if (epoch->later == UINT32_MAX)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at)
+{
+	struct epoch_visit visit = {.range = range, .segment = land_segment, .flight = flight, .landed = at};
+
+	return epoch_visit_range(table, &visit);
+}
+
+static int find_in_segment(struct epoch_table *table, struct segment *segment, const struct flight *flight, bool over,
+			   struct epoch_finding *finding)
+{
+	struct epoch **place = carried_by(segment, flight);
+
+	if (!*place)
+		return 0;
+	finding->known = (*place)->opened;
+	finding->begin = (*place)->begin;
+	finding->set = finding->known ? writers_of(table, *place) : 0;
+	if (finding->set == UINT32_MAX)
+		return -ENOMEM;
+	finding->later = finding->known ? (*place)->later : 0;
+	if (over)
+		epoch_remove(table, place);
+	return 0;
+}
+
+/* Adds a finding to the one before, or sends that. */
+static int join(struct epoch_finding *whole, const struct epoch_finding *next, epoch_found found, void *context)
+{
+	int r = 0;
+
+	if (whole->bytes && whole->offset + whole->bytes == next->offset && whole->set == next->set && whole->later == next->later &&
+	    whole->known == next->known) {
+		whole->bytes += next->bytes;
+		whole->begin = next->begin < whole->begin ? next->begin : whole->begin;
+		return 0;
+	}
+	if (whole->bytes)
+		r = found(context, whole);
+	*whole = *next;
+	return r;
+}
+
+int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,
+		 void *context)
+{
+	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = epoch_page_end(range), range_end = range->offset + range->bytes;
+	struct epoch_finding whole = {0};
+	int r = 0;
+
+	while (page < end && r >= 0) {
+		uint64_t index = page >> CHUNK_BITS, base = index << CHUNK_BITS, to = base + CHUNK_PAGES;
+		struct chunk *chunk = NULL;
+		uint32_t file;
+
+		r = epoch_file_number(table, range, false, &file);
+		if (r >= 0 && file != UINT32_MAX)
+			chunk = epoch_chunk_find(table, file, index);
+		to = end < to ? end : to;
+		if (chunk && over && (epoch_chunk_cut(table, chunk, page - base) < 0 || epoch_chunk_cut(table, chunk, to - base) < 0))
+			return -ENOMEM;
+		for (unsigned i = 0; page < to && r >= 0;) {
+			struct segment *segment = chunk && i < chunk->count ? &chunk->segments[i] : NULL;
+			struct epoch_finding next = {.offset = page << EPOCH_PAGE_BITS};
+			uint64_t until = to;
+
+			if (segment && base + segment->end <= page) {
+				i++;
+				continue;
+			}
+			if (segment && base + segment->first > page)
+				until = base + segment->first < to ? base + segment->first : to;
+			else if (segment) {
+				until = base + segment->end < to ? base + segment->end : to;
+				r = find_in_segment(table, segment, flight, over, &next);
+			}
+			next.bytes = (until - page) << EPOCH_PAGE_BITS;
+			if (next.offset < range->offset) {
+				next.bytes -= range->offset - next.offset;
+				next.offset = range->offset;
+			}
+			if (next.offset + next.bytes > range_end)
+				next.bytes = range_end - next.offset;
+			if (r >= 0)
+				r = join(&whole, &next, found, context);
+			page = until;
+		}
+		if (chunk && over)
+			epoch_chunk_drop_empty(table, range, chunk);
+	}
+	return r >= 0 && whole.bytes ? found(context, &whole) : r;
+}
+
+/* ---- all of them ---- */
+
+int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context)
+{
+	struct file_range *files = calloc((size_t)table->file_count + 1, sizeof(*files));
+	int r = files ? 0 : -ENOMEM;
+
+	for (size_t i = 0; files && i < table->files.capacity; i++) {
+		const struct map_slot *slot = &table->files.slots[i];
+
+		if (slot->used)
+			files[slot->value] = (struct file_range){.inode = slot->key, .device = slot->part};
+	}
+	for (size_t i = 0; i < table->chunks.capacity && r >= 0; i++) {
+		const struct chunk *chunk = (struct chunk *)(uintptr_t)table->chunks.slots[i].value;
+
+		for (unsigned k = 0; table->chunks.slots[i].used && k < chunk->count && r >= 0; k++) {
+			const struct segment *segment = &chunk->segments[k];
+			struct file_range *range = &files[chunk->file];
+
+			if (!segment->asker || segment->used)
+				continue;
+			range->offset = ((chunk->index << CHUNK_BITS) + segment->first) << EPOCH_PAGE_BITS;
+			range->bytes = (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
+			r = asked(context, range, segment->asker, segment->asked_at);
+		}
+	}
+	free(files);
+	return r;
+}
+
+void epoch_forget(struct epoch_table *table)
+{
+	table->given_up += table->epochs;
+	epoch_chunks_forget(table);
+}
+
+void epoch_done(struct epoch_table *table)
+{
+	epoch_chunks_done(table);
+	free(table->sets);
+	map_done(&table->hooked);
+	map_done(&table->written);
+	map_done(&table->set_nodes);
+	map_done(&table->set_sums);
+	*table = (struct epoch_table){0};
+}
+
+size_t epoch_memory(const struct epoch_table *table)
+{
+	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) + map_memory(&table->written) +
+	       map_memory(&table->set_nodes) + map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
+	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken));
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sets of tasks, each kept once: a set is the one without its greatest task, and that
+ * task. See epoch.h.
+ */
+#include "builder/epoch.h"
+#include <stdlib.h>
+
+#define SETS_MOST (1u << 20)
+#define SET_MOST  1024u /* tasks in one; more are counted, not kept */
+
+static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t task)
+{
+	const uint64_t *known = map_get(&table->set_nodes, parent, task);
+
+	if (known)
+		return (uint32_t)*known;
+	if (table->set_count == table->set_capacity) {
+		uint32_t capacity = table->set_capacity ? table->set_capacity * 2 : 64;
+		struct task_set *sets = realloc(table->sets, capacity * sizeof(*sets));
+
+		if (!sets)
+			return UINT32_MAX;
+		if (!table->set_capacity) {
+			sets[0] = (struct task_set){0};
+			table->set_count = 1;
+		}
+		table->sets = sets;
+		table->set_capacity = capacity;
+	}
+	if (table->set_count >= SETS_MOST || map_set(&table->set_nodes, parent, task, table->set_count) < 0)
+		return UINT32_MAX;
+	table->sets[table->set_count] =
+		(struct task_set){.parent = parent, .task = task, .count = parent ? table->sets[parent].count + 1 : 1};
+	return table->set_count++;
+}
+
+bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task)
+{
+	for (; set; set = table->sets[set].parent)
+		if (table->sets[set].task <= task)
+			return table->sets[set].task == task;
+	return false;
+}
+
+uint32_t epoch_set_tasks(const struct epoch_table *table, uint32_t set, uint32_t *tasks)
+{
+	uint32_t count = set ? table->sets[set].count : 0;
+
+	for (uint32_t i = count; i > 0; i--, set = table->sets[set].parent)
+		tasks[i - 1] = table->sets[set].task;
+	return count;
+}
+
+/* Adds the tasks above `task` again, on top of it. */
+static uint32_t set_insert(struct epoch_table *table, uint32_t set, uint32_t task)
+{
+	uint32_t below;
+
+	if (!set || table->sets[set].task < task)
+		return set_node(table, set, task);
+	below = set_insert(table, table->sets[set].parent, task);
+	return below == UINT32_MAX ? below : set_node(table, below, table->sets[set].task);
+}
+
+uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task)
+{
+	const uint64_t *known;
+	uint32_t sum;
+
+	if (epoch_set_has(table, set, task))
+		return set;
+	if (set && table->sets[set].count >= SET_MOST) {
+		table->given_up++;
+		return set;
+	}
+	known = map_get(&table->set_sums, set, task);
+	if (known)
+		return (uint32_t)*known;
+	sum = set_insert(table, set, task);
+	if (sum == UINT32_MAX || map_set(&table->set_sums, set, task, sum) < 0)
+		return UINT32_MAX;
+	return sum;
+}
+
+uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other)
+{
+	uint32_t rest = 0;
+
+	for (; set && rest != UINT32_MAX; set = table->sets[set].parent)
+		if (!epoch_set_has(table, other, table->sets[set].task))
+			rest = epoch_set_with(table, rest, table->sets[set].task);
+	return rest;
+}
+
+uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other)
+{
+	for (; other && set != UINT32_MAX; other = table->sets[other].parent)
+		set = epoch_set_with(table, set, table->sets[other].task);
+	return set;
+}

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who held a futex while somebody waited for it.
+ *
+ * Only futexes that have holders (mutexes, rwlocks) and are waited for are known
+ * here, and the kernel's own locks and those on files alike. Each keeps a log of its releases in order of their time; a wait's holders
+ * are read off the log once the wait has ended:
+ *
+ *  - up to a release, the releaser held it: it had what it gave away. Unless the
+ *    waiter read another owner when it blocked: then a hand-over went unseen, and
+ *    nobody is named;
+ *  - from the last release on, the woken waiter holds it, unless it slept on the
+ *    futex again without a release of its own before: then whom it saw holding it;
+ *  - before any release, the owner that the waiter read when it blocked. Of a lock on a file
+ *    it is only known which process that was, so any release tells more.
+ *
+ * A release is learned when the woken waiter comes on a CPU, so an ended wait is
+ * kept back while a waiter older than its end sleeps on, at most BUILD_GRACE.
+ */
+#include "builder/futex.h"
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A release's wake comes so soon behind it, and those of one release behind each other, ns. */
+#define SOON 50000
+
+/* The woken waiter of an entry slept again before it had ever held the futex. */
+static bool lost_race(const struct futex *futex, const struct release *release)
+{
+	if (release->again == 0)
+		return false;
+	for (const struct release *other = release + 1; other < futex_log_end(futex) && other->at <= release->again; other++)
+		if (other->releaser == release->woken)
+			return false;
+	return true;
+}
+
+struct holders {
+	uint64_t start; /* of the wait */
+	struct futex_table *table;
+	uint32_t count;
+	int error;
+	bool sure;
+};
+
+static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to, bool sure, bool barged)
+{
+	struct futex_table *table = holders->table;
+
+	/* Contradicting records may have the wait begin later than it was seen to. */
+	from = later(from, holders->start);
+	if (task == CLEW_NO_TASK || from >= to || holders->error < 0)
+		return;
+	if (holders->count == table->holder_capacity) {
+		size_t capacity = table->holder_capacity ? table->holder_capacity * 2 : 64;
+		struct clew_holder *larger = realloc(table->holders, capacity * sizeof(*larger));
+
+		if (!larger) {
+			holders->error = -ENOMEM;
+			return;
+		}
+		table->holders = larger;
+		table->holder_capacity = capacity;
+	}
+	table->holders[holders->count++] = (struct clew_holder){
+		.task = task,
+		.evidence = sure && holders->sure ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED,
+		.barged = barged,
+		.from = from,
+		.to = to,
+	};
+}
+
+/* Who took the futex after the wakes group..last of one release, as far as the log tells. */
+static void add_taker(struct holders *holders, const struct futex *futex, const struct release *group, const struct release *last,
+		      uint64_t to)
+{
+	for (const struct release *wake = group; wake <= last; wake++) {
+		if (!lost_race(futex, wake)) {
+			add_holder(holders, wake->woken, last->at, to, true, false);
+			return;
+		}
+	}
+	add_holder(holders, last->owner, last->at, to, false, true);
+}
+
+static bool woke(const struct release *group, const struct release *last, uint32_t task)
+{
+	for (; group <= last; group++)
+		if (group->woken == task)
+			return true;
+	return false;
+}
+
+/* Both wakes are of one release that lets in many: a holder that takes it again to release it anew is not so fast. */
+static bool same_release(const struct release *last, const struct release *next)
+{
+	return last->many && next->many && last->releaser == next->releaser && next->at - last->at <= SOON;
+}
+
+/* Whether `last`, the latest release or NULL, is no later than the look at who was the owner. */
+static bool owner_counts(const struct futex_wait *wait, const struct release *last)
+{
+	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
+}
+
+/* Whether the futex was free before the wait began, and taken by the owner that was read, but the wake came only then. */
+static bool woke_late(const struct futex_wait *wait, const struct release *release)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *next = release + 1;
+
+	if (release->at <= wait->read_at || release->releaser == wait->owner)
+		return false;
+	if (release->owner == wait->owner && lost_race(futex, release))
+		return true;
+	if (release->at - wait->read_at > SOON)
+		return false;
+	while (next < futex_log_end(futex) && same_release(next - 1, next))
+		next++;
+	return next < futex_log_end(futex) && next->releaser == wait->owner;
+}
+
+/* Up to a release. `last`: the one before, of the wakes from `group` on, or NULL. */
+static void add_releaser(struct holders *holders, const struct futex_wait *wait, const struct release *group, const struct release *last,
+			 uint32_t releaser, uint64_t from, uint64_t to)
+{
+	bool barged = last && !woke(group, last, releaser);
+
+	if (to <= wait->read_at || releaser == wait->owner || !owner_counts(wait, last))
+		add_holder(holders, releaser, from, to, !barged, barged);
+	else if (to - wait->read_at <= SOON)
+		add_holder(holders, wait->owner, from, to, false, false);
+}
+
+static int find_holders(struct clew_builder *builder, const struct futex_wait *wait)
+{
+	struct holders holders = {.table = &builder->futexes, .start = wait->sleep.start, .sure = wait->sure};
+	const struct clew_sleep *sleep = &wait->sleep;
+	const struct futex *futex = wait->futex;
+	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
+	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
+
+	for (const struct release *next = futex_log_after(futex, wait->start); next < futex_log_end(futex) && next->at <= end; next++) {
+		if (next->releaser == sleep->task || (owner_counts(wait, last) && woke_late(wait, next)))
+			continue;
+		if (last && same_release(last, next)) {
+			struct clew_holder *holder = holders.count > 0 ? &holders.table->holders[holders.count - 1] : NULL;
+
+			if (holder && holder->to == last->at)
+				holder->to = next->at;
+			last = next;
+		} else {
+			add_releaser(&holders, wait, group, last, next->releaser, cursor, next->at);
+			group = last = next;
+		}
+		cursor = next->at;
+	}
+	if (sleep->edge_type == CLEW_EDGE_UNLOCK)
+		add_releaser(&holders, wait, group, last, sleep->ended_by, cursor, end);
+	else if (last)
+		add_taker(&holders, futex, group, last, end);
+	else
+		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process, cursor, end, true, false);
+	return holders.error < 0 ? holders.error : (int)holders.count;
+}
+
+/* Sends a wait that is in no list any more, and frees it. */
+static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
+{
+	struct futex_table *table = &builder->futexes;
+	int r = 0;
+
+	if (!wait->sleep.blind)
+		r = find_holders(builder, wait);
+	if (r >= 0) {
+		wait->sleep.holder_count = (uint32_t)r;
+		wait->sleep.holders = r > 0 ? table->holders : NULL;
+		r = builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &wait->sleep) : 0;
+	}
+	free(wait->links);
+	wait->links = NULL;
+	wait->next = table->free_waits;
+	table->free_waits = wait;
+	return r < 0 ? r : 0;
+}
+
+static int send_pending(struct clew_builder *builder, struct futex_wait *wait)
+{
+	struct futex_table *table = &builder->futexes;
+
+	futex_list_remove(&wait->futex->pending, wait);
+	*(wait->queue_previous ? &wait->queue_previous->queue_next : &table->queue_first) = wait->queue_next;
+	*(wait->queue_next ? &wait->queue_next->queue_previous : &table->queue_last) = wait->queue_previous;
+	table->pending--;
+	return send_wait(builder, wait);
+}
+
+/* Nothing that is still to come can change the holders of an ended wait. */
+static bool settled(const struct futex_wait *wait)
+{
+	const struct futex *futex = wait->futex;
+	const struct release *release;
+
+	if (wait->sleep.blind)
+		return true;
+	if (futex->active.first && futex->active.first->start < wait->sleep.end)
+		return false;
+	if (wait->sleep.edge_type == CLEW_EDGE_UNLOCK)
+		return true;
+	release = futex_log_after(futex, wait->start);
+	return release == futex_log_end(futex) || release->at > wait->sleep.end;
+}
+
+static int settle(struct clew_builder *builder, struct futex *futex)
+{
+	int r = 0;
+
+	while (r >= 0 && futex->pending.first && settled(futex->pending.first))
+		r = send_pending(builder, futex->pending.first);
+	futex_retire(&builder->futexes, futex, builder->now);
+	return r;
+}
+
+/* Which lock a wait is for: the kernel's own, and those on files, are of no process. False: none, or it is not known. */
+static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *ret_address)
+{
+	const struct clew_wait *record = &task->wait;
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX;
+
+	if (!task->has_wait || (!word && record->reason != CLEW_REASON_LOCK && record->reason != CLEW_REASON_FILE_LOCK))
+		return false;
+	*ret_process = word ? task->process : CLEW_NO_TASK;
+	*ret_address = record->reason == CLEW_REASON_FILE_LOCK ? record->argument & ~CLEW_FILE_LOCK_SHARED : record->object;
+	return *ret_address != 0;
+}
+
+/* Others may have the lock at the same time as who waits so. */
+static bool would_share(const struct clew_wait *wait)
+{
+	return (wait->reason == CLEW_REASON_LOCK && wait->argument & CLEW_LOCK_READ) ||
+	       (wait->reason == CLEW_REASON_FILE_LOCK && wait->argument & CLEW_FILE_LOCK_SHARED);
+}
+
+int build_futex_wait(struct clew_builder *builder, struct task *task)
+{
+	struct futex_table *table = &builder->futexes;
+	const struct clew_wait *record = &task->wait;
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX, on_file = record->reason == CLEW_REASON_FILE_LOCK;
+	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	uint64_t address, released_at = task->released_at;
+	uint32_t process, owner = CLEW_NO_TASK;
+	struct futex_wait *wait;
+	struct futex *futex;
+
+	task->released_at = 0;
+	if (!lock_of(task, &process, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
+		return 0;
+	futex = futex_find(table, process, address, builder->now);
+	if (!word)
+		owner = build_task_by_tid(builder, record->owner);
+	else if (held)
+		owner = build_task_resolve(builder, task, record->owner, shared);
+	if (futex && released_at) {
+		struct release *release = futex_log_after(futex, released_at - 1);
+
+		for (; release < futex_log_end(futex) && release->at == released_at; release++) {
+			if (release->woken == task->serial) {
+				release->again = task->since;
+				release->owner = owner;
+			}
+		}
+	}
+	if (!held)
+		return 0;
+	if (!futex)
+		futex = futex_new(table, process, address);
+	wait = table->free_waits;
+	if (wait)
+		table->free_waits = wait->next;
+	else if (futex && (wait = malloc(sizeof(*wait))))
+		table->memory += sizeof(*wait);
+	if (!futex || !wait)
+		return -ENOMEM;
+	futex_not_idle(table, futex);
+	*wait = (struct futex_wait){
+		.owner = on_file ? CLEW_NO_TASK : owner,
+		.process = on_file ? owner : CLEW_NO_TASK,
+		.sure = word || build_owner_known(record),
+		.start = task->since,
+		.read_at = builder->now,
+	};
+	futex_add_active(futex, wait);
+	futex->shared |= shared;
+	task->futex_wait = wait;
+	return 0;
+}
+
+void build_futex_cancel(struct clew_builder *builder, struct task *task)
+{
+	struct futex_table *table = &builder->futexes;
+	struct futex_wait *wait = task->futex_wait;
+
+	if (!wait)
+		return;
+	task->futex_wait = NULL;
+	futex_list_remove(&wait->futex->active, wait);
+	futex_retire(table, wait->futex, builder->now);
+	wait->next = table->free_waits;
+	table->free_waits = wait;
+}
+
+int build_futex_ended(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep, const struct wake *wake)
+{
+	struct futex_table *table = &builder->futexes;
+	struct futex_wait *wait = task->futex_wait;
+	struct futex *futex = wait->futex;
+	int r;
+
+	task->futex_wait = NULL;
+	futex_list_remove(&futex->active, wait);
+	wait->sleep = *sleep;
+	wait->ended = true;
+	if (sleep->link_count > 0) {
+		size_t bytes = (size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);
+
+		wait->links = malloc(bytes);
+		if (!wait->links)
+			return -ENOMEM;
+		wait->sleep.links = memcpy(wait->links, sleep->links, bytes);
+	}
+	if (sleep->end == CLEW_TIME_OPEN) {
+		r = send_wait(builder, wait);
+		futex_retire(table, futex, builder->now);
+		return r;
+	}
+	futex_list_insert(&futex->pending, futex->pending.last, wait);
+	wait->queue_previous = table->queue_last;
+	*(table->queue_last ? &table->queue_last->queue_next : &table->queue_first) = wait;
+	table->queue_last = wait;
+	table->pending++;
+	wait->deadline = builder->now + BUILD_GRACE;
+	if (sleep->edge_type == CLEW_EDGE_UNLOCK) {
+		struct release release = {
+			.at = wake->time,
+			.releaser = wake->waker,
+			.woken = task->serial,
+			/* Readers are let in together. */
+			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
+		};
+
+		r = futex_log_add(table, futex, &release);
+		if (r < 0)
+			return r;
+		/* The waker's call names what it released only to who waits in such a call, too. */
+		if (task->wait.object_kind == CLEW_OBJECT_FUTEX && !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
+		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
+			const struct task *waker = build_task_find(builder, wake->waker);
+
+			r = waker ? futex_join(table, futex, waker->process, wake->object, builder->now) : 0;
+			if (r < 0)
+				return r;
+		}
+	}
+	return settle(builder, futex);
+}
+
+int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all)
+{
+	struct futex_table *table = &builder->futexes;
+	struct futex_wait *wait;
+
+	while ((wait = table->queue_first) && (all || wait->deadline <= now || table->pending > BUILD_PENDING_MAX)) {
+		struct futex *futex = wait->futex;
+		int r = send_pending(builder, wait);
+
+		futex_retire(table, futex, builder->now);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The futexes that somebody waits for: by process and address, with their waiters
+ * and the log of their releases.
+ *
+ * A shared futex may have several keys, one a process: they become one futex when
+ * a wake shows a waker's address and a sleeper's address to be the same word. The
+ * waiters of an unjoined futex keep what they know until then.
+ */
+#include "builder/futex.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void futex_list_remove(struct wait_list *list, struct futex_wait *wait)
+{
+	*(wait->previous ? &wait->previous->next : &list->first) = wait->next;
+	*(wait->next ? &wait->next->previous : &list->last) = wait->previous;
+	wait->next = wait->previous = NULL;
+}
+
+void futex_list_insert(struct wait_list *list, struct futex_wait *place, struct futex_wait *wait)
+{
+	wait->previous = place;
+	wait->next = place ? place->next : list->first;
+	*(wait->next ? &wait->next->previous : &list->last) = wait;
+	*(place ? &place->next : &list->first) = wait;
+}
+
+void futex_add_active(struct futex *futex, struct futex_wait *wait)
+{
+	struct futex_wait *place = futex->active.last;
+
+	while (place && place->start > wait->start)
+		place = place->previous;
+	futex_list_insert(&futex->active, place, wait);
+	wait->futex = futex;
+}
+
+void futex_not_idle(struct futex_table *table, struct futex *futex)
+{
+	if (!futex->idle)
+		return;
+	*(futex->idle_previous ? &futex->idle_previous->idle_next : &table->idle_first) = futex->idle_next;
+	*(futex->idle_next ? &futex->idle_next->idle_previous : &table->idle_last) = futex->idle_previous;
+	futex->idle_next = futex->idle_previous = NULL;
+	futex->idle = false;
+	table->idle_count--;
+}
+
+static int add_key(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address)
+{
+	struct futex_key *key = malloc(sizeof(*key));
+	int r;
+
+	if (!key)
+		return -ENOMEM;
+	r = map_set(&table->keys, address, process, (uintptr_t)futex);
+	if (r < 0) {
+		free(key);
+		return r;
+	}
+	*key = (struct futex_key){.process = process, .address = address, .next = futex->keys};
+	futex->keys = key;
+	futex->key_count++;
+	table->memory += sizeof(*key);
+	return 0;
+}
+
+struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t address)
+{
+	struct futex *futex = table->free_futexes;
+
+	if (futex) {
+		table->free_futexes = futex->idle_next;
+		futex->idle_next = NULL;
+	} else {
+		futex = calloc(1, sizeof(*futex));
+		if (!futex)
+			return NULL;
+		table->memory += sizeof(*futex);
+	}
+	if (add_key(table, futex, process, address) < 0) {
+		futex->idle_next = table->free_futexes;
+		table->free_futexes = futex;
+		return NULL;
+	}
+	return futex;
+}
+
+static void free_futex(struct futex_table *table, struct futex *futex)
+{
+	futex_not_idle(table, futex);
+	while (futex->keys) {
+		struct futex_key *key = futex->keys;
+
+		futex->keys = key->next;
+		map_remove(&table->keys, key->address, key->process);
+		table->memory -= sizeof(*key);
+		free(key);
+	}
+	/* A small log is kept for the next futex. */
+	if (futex->log_capacity > 64) {
+		table->memory -= futex->log_capacity * sizeof(*futex->log);
+		free(futex->log);
+		futex->log = NULL;
+		futex->log_capacity = 0;
+	}
+	*futex = (struct futex){.log = futex->log, .log_capacity = futex->log_capacity, .idle_next = table->free_futexes};
+	table->free_futexes = futex;
+}
+
+struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address, uint64_t now)
+{
+	const uint64_t *found = map_get(&table->keys, address, process);
+	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
+
+	/* By now the memory may be another's. */
+	if (futex && futex->idle && now - futex->idle_since > BUILD_ALIAS_GRACE) {
+		free_futex(table, futex);
+		return NULL;
+	}
+	return futex;
+}
+
+/*
+ * Nobody waits any more: forget it. A shared one is kept for a while, with its last
+ * releases: a waiter under another address may turn out to wait for the same word.
+ */
+void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
+{
+	if (futex->active.first || futex->pending.first)
+		return;
+	if (!futex->shared) {
+		free_futex(table, futex);
+		return;
+	}
+	if (futex->log_count > BUILD_ALIAS_LOG) {
+		futex->log_first += futex->log_count - BUILD_ALIAS_LOG;
+		futex->log_count = BUILD_ALIAS_LOG;
+	}
+	futex_not_idle(table, futex);
+	futex->idle_since = now;
+	futex->idle_previous = table->idle_last;
+	*(table->idle_last ? &table->idle_last->idle_next : &table->idle_first) = futex;
+	table->idle_last = futex;
+	futex->idle = true;
+	if (++table->idle_count > BUILD_ALIAS_MAX)
+		free_futex(table, table->idle_first);
+}
+
+static void log_prune(struct futex *futex)
+{
+	uint64_t oldest = futex->active.first ? futex->active.first->start : UINT64_MAX;
+
+	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
+		oldest = earlier(oldest, wait->start);
+	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) && futex->log[futex->log_first].at <= oldest) {
+		futex->log_first++;
+		futex->log_count--;
+	}
+	futex->log_prune_at = 2 * futex->log_count + 32;
+}
+
+int futex_log_add(struct futex_table *table, struct futex *futex, const struct release *release)
+{
+	size_t at;
+
+	if (futex->log_count >= futex->log_prune_at)
+		log_prune(futex);
+	if (futex->log_first + futex->log_count == futex->log_capacity) {
+		if (futex->log_first > futex->log_capacity / 2) {
+			memmove(futex->log, futex->log + futex->log_first, futex->log_count * sizeof(*futex->log));
+			futex->log_first = 0;
+		} else {
+			size_t capacity = futex->log_capacity ? futex->log_capacity * 2 : 16;
+			struct release *log = realloc(futex->log, capacity * sizeof(*log));
+
+			if (!log)
+				return -ENOMEM;
+			table->memory += (capacity - futex->log_capacity) * sizeof(*log);
+			futex->log = log;
+			futex->log_capacity = capacity;
+		}
+	}
+	at = futex->log_first + futex->log_count;
+	for (; at > futex->log_first && futex->log[at - 1].at > release->at; at--)
+		futex->log[at] = futex->log[at - 1];
+	futex->log[at] = *release;
+	futex->log_count++;
+	return 0;
+}
+
+/* The first entry after a moment. */
+struct release *futex_log_after(const struct futex *futex, uint64_t moment)
+{
+	struct release *low = futex_log_begin(futex);
+	size_t count = futex->log_count;
+
+	while (count > 0) {
+		size_t half = count / 2;
+
+		if (low[half].at <= moment) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low;
+}
+
+int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address, uint64_t now)
+{
+	struct futex *other = futex_find(table, process, address, now);
+	struct futex_wait *wait;
+	int r;
+
+	if (other == futex)
+		return 0;
+	if (!other)
+		return add_key(table, futex, process, address);
+	for (struct futex_key *key = other->keys; key; key = other->keys) {
+		*map_get(&table->keys, key->address, key->process) = (uintptr_t)futex;
+		other->keys = key->next;
+		key->next = futex->keys;
+		futex->keys = key;
+		futex->key_count++;
+	}
+	while ((wait = other->active.first)) {
+		futex_list_remove(&other->active, wait);
+		futex_add_active(futex, wait);
+	}
+	while ((wait = other->pending.first)) {
+		futex_list_remove(&other->pending, wait);
+		futex_list_insert(&futex->pending, futex->pending.last, wait);
+		wait->futex = futex;
+	}
+	futex->shared = true;
+	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other); release++) {
+		r = futex_log_add(table, futex, release);
+		if (r < 0)
+			return r;
+	}
+	free_futex(table, other);
+	return 0;
+}
+
+static void free_waits(struct futex_wait *wait)
+{
+	while (wait) {
+		struct futex_wait *next = wait->next;
+
+		free(wait->links);
+		free(wait);
+		wait = next;
+	}
+}
+
+void build_futexes_done(struct clew_builder *builder)
+{
+	struct futex_table *table = &builder->futexes;
+
+	/* Any key leads to its futex; freeing that removes them all. */
+	for (size_t i = 0; table->keys.count > 0; i = (i + 1) % table->keys.capacity) {
+		if (table->keys.slots[i].used) {
+			struct futex *futex = (struct futex *)(uintptr_t)table->keys.slots[i].value;
+
+			free_waits(futex->active.first);
+			free_waits(futex->pending.first);
+			futex->active = futex->pending = (struct wait_list){0};
+			free_futex(table, futex);
+		}
+	}
+	while (table->free_futexes) {
+		struct futex *futex = table->free_futexes;
+
+		table->free_futexes = futex->idle_next;
+		free(futex->log);
+		free(futex);
+	}
+	free_waits(table->free_waits);
+	free(table->holders);
+	map_done(&table->keys);
+	*table = (struct futex_table){0};
+}
+
+size_t build_futexes_memory(const struct clew_builder *builder)
+{
+	const struct futex_table *table = &builder->futexes;
+
+	return table->memory + map_memory(&table->keys) + table->holder_capacity * sizeof(*table->holders);
+}

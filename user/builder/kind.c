@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Which kind of wait a wait record proves: by the sleeper's state first, then what
+ * the kernel says of it (a lock, memory, a quota, the function it is in), then the
+ * fault, then the object waited for, then the system call alone. What is proven
+ * by nothing is `other` if the wait has a name (its call, its kernel function),
+ * else `unknown`.
+ */
+#include "builder/build.h"
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* The kernel's task states, as clew_switch.prev_state has them. */
+enum {
+	STATE_INTERRUPTIBLE = 0x0001,
+	STATE_STOPPED = 0x0004,
+	STATE_TRACED = 0x0008,
+	STATE_PARKED = 0x0040,
+	STATE_NOLOAD = 0x0400,
+	STATE_FREEZABLE = 0x2000,
+	STATE_FROZEN = 0x8000,
+};
+
+/* What a call says by itself, and how it uses a file. */
+enum call_trait {
+	TRAIT_NONE = 0,
+	TRAIT_READ,  /* moves data from its descriptor */
+	TRAIT_WRITE, /* moves data to its descriptor */
+	TRAIT_FSYNC,
+	TRAIT_FILE, /* a file-system call, whatever its object */
+	TRAIT_SOCKET,
+	TRAIT_FUTEX,
+	TRAIT_POLL,
+	TRAIT_SLEEP,
+	TRAIT_SIGNAL,
+	TRAIT_CHILD,
+	TRAIT_VFORK,
+	TRAIT_IPC,
+	TRAIT_IO_URING,
+};
+
+static const unsigned char traits[512] = {
+	[SYS_read] = TRAIT_READ,
+	[SYS_pread64] = TRAIT_READ,
+	[SYS_readv] = TRAIT_READ,
+	[SYS_preadv] = TRAIT_READ,
+	[SYS_preadv2] = TRAIT_READ,
+	[SYS_readahead] = TRAIT_READ,
+	[SYS_splice] = TRAIT_READ,
+	[SYS_tee] = TRAIT_READ,
+	[SYS_copy_file_range] = TRAIT_READ,
+
+	[SYS_write] = TRAIT_WRITE,
+	[SYS_pwrite64] = TRAIT_WRITE,
+	[SYS_writev] = TRAIT_WRITE,
+	[SYS_pwritev] = TRAIT_WRITE,
+	[SYS_pwritev2] = TRAIT_WRITE,
+	[SYS_sendfile] = TRAIT_WRITE,
+	[SYS_vmsplice] = TRAIT_WRITE,
+
+	[SYS_fsync] = TRAIT_FSYNC,
+	[SYS_fdatasync] = TRAIT_FSYNC,
+	[SYS_sync_file_range] = TRAIT_FSYNC,
+	[SYS_msync] = TRAIT_FSYNC,
+	[SYS_sync] = TRAIT_FSYNC,
+	[SYS_syncfs] = TRAIT_FSYNC,
+
+	[SYS_open] = TRAIT_FILE,
+	[SYS_openat] = TRAIT_FILE,
+	[SYS_openat2] = TRAIT_FILE,
+	[SYS_open_by_handle_at] = TRAIT_FILE,
+	[SYS_name_to_handle_at] = TRAIT_FILE,
+	[SYS_creat] = TRAIT_FILE,
+	[SYS_stat] = TRAIT_FILE,
+	[SYS_lstat] = TRAIT_FILE,
+	[SYS_fstat] = TRAIT_FILE,
+	[SYS_newfstatat] = TRAIT_FILE,
+	[SYS_statx] = TRAIT_FILE,
+	[SYS_statfs] = TRAIT_FILE,
+	[SYS_fstatfs] = TRAIT_FILE,
+	[SYS_access] = TRAIT_FILE,
+	[SYS_faccessat] = TRAIT_FILE,
+	[SYS_faccessat2] = TRAIT_FILE,
+	[SYS_unlink] = TRAIT_FILE,
+	[SYS_unlinkat] = TRAIT_FILE,
+	[SYS_rename] = TRAIT_FILE,
+	[SYS_renameat] = TRAIT_FILE,
+	[SYS_renameat2] = TRAIT_FILE,
+	[SYS_mkdir] = TRAIT_FILE,
+	[SYS_mkdirat] = TRAIT_FILE,
+	[SYS_rmdir] = TRAIT_FILE,
+	[SYS_mknod] = TRAIT_FILE,
+	[SYS_mknodat] = TRAIT_FILE,
+	[SYS_link] = TRAIT_FILE,
+	[SYS_linkat] = TRAIT_FILE,
+	[SYS_symlink] = TRAIT_FILE,
+	[SYS_symlinkat] = TRAIT_FILE,
+	[SYS_readlink] = TRAIT_FILE,
+	[SYS_readlinkat] = TRAIT_FILE,
+	[SYS_chmod] = TRAIT_FILE,
+	[SYS_fchmod] = TRAIT_FILE,
+	[SYS_fchmodat] = TRAIT_FILE,
+	[SYS_chown] = TRAIT_FILE,
+	[SYS_fchown] = TRAIT_FILE,
+	[SYS_lchown] = TRAIT_FILE,
+	[SYS_fchownat] = TRAIT_FILE,
+	[SYS_truncate] = TRAIT_FILE,
+	[SYS_ftruncate] = TRAIT_FILE,
+	[SYS_fallocate] = TRAIT_FILE,
+	[SYS_fadvise64] = TRAIT_FILE,
+	[SYS_getdents] = TRAIT_FILE,
+	[SYS_getdents64] = TRAIT_FILE,
+	[SYS_getcwd] = TRAIT_FILE,
+	[SYS_chdir] = TRAIT_FILE,
+	[SYS_fchdir] = TRAIT_FILE,
+	[SYS_chroot] = TRAIT_FILE,
+	[SYS_flock] = TRAIT_FILE,
+	[SYS_utime] = TRAIT_FILE,
+	[SYS_utimes] = TRAIT_FILE,
+	[SYS_utimensat] = TRAIT_FILE,
+	[SYS_futimesat] = TRAIT_FILE,
+	[SYS_getxattr] = TRAIT_FILE,
+	[SYS_lgetxattr] = TRAIT_FILE,
+	[SYS_fgetxattr] = TRAIT_FILE,
+	[SYS_setxattr] = TRAIT_FILE,
+	[SYS_lsetxattr] = TRAIT_FILE,
+	[SYS_fsetxattr] = TRAIT_FILE,
+	[SYS_listxattr] = TRAIT_FILE,
+	[SYS_llistxattr] = TRAIT_FILE,
+	[SYS_flistxattr] = TRAIT_FILE,
+	[SYS_removexattr] = TRAIT_FILE,
+	[SYS_lremovexattr] = TRAIT_FILE,
+	[SYS_fremovexattr] = TRAIT_FILE,
+	[SYS_execve] = TRAIT_FILE,
+	[SYS_execveat] = TRAIT_FILE,
+	[SYS_mount] = TRAIT_FILE,
+	[SYS_umount2] = TRAIT_FILE,
+	[SYS_pivot_root] = TRAIT_FILE,
+	[SYS_inotify_add_watch] = TRAIT_FILE,
+
+	[SYS_accept] = TRAIT_SOCKET,
+	[SYS_accept4] = TRAIT_SOCKET,
+	[SYS_connect] = TRAIT_SOCKET,
+	[SYS_sendto] = TRAIT_SOCKET,
+	[SYS_sendmsg] = TRAIT_SOCKET,
+	[SYS_sendmmsg] = TRAIT_SOCKET,
+	[SYS_recvfrom] = TRAIT_SOCKET,
+	[SYS_recvmsg] = TRAIT_SOCKET,
+	[SYS_recvmmsg] = TRAIT_SOCKET,
+	[SYS_shutdown] = TRAIT_SOCKET,
+	[SYS_bind] = TRAIT_SOCKET,
+	[SYS_listen] = TRAIT_SOCKET,
+	[SYS_setsockopt] = TRAIT_SOCKET,
+	[SYS_getsockopt] = TRAIT_SOCKET,
+	[SYS_getsockname] = TRAIT_SOCKET,
+	[SYS_getpeername] = TRAIT_SOCKET,
+	[SYS_socket] = TRAIT_SOCKET,
+	[SYS_socketpair] = TRAIT_SOCKET,
+
+	[SYS_futex] = TRAIT_FUTEX,
+	[449] = TRAIT_FUTEX, /* futex_waitv */
+	[454] = TRAIT_FUTEX, /* futex_wake */
+	[455] = TRAIT_FUTEX, /* futex_wait */
+	[456] = TRAIT_FUTEX, /* futex_requeue */
+
+	[SYS_poll] = TRAIT_POLL,
+	[SYS_ppoll] = TRAIT_POLL,
+	[SYS_select] = TRAIT_POLL,
+	[SYS_pselect6] = TRAIT_POLL,
+	[SYS_epoll_wait] = TRAIT_POLL,
+	[SYS_epoll_pwait] = TRAIT_POLL,
+	[441] = TRAIT_POLL, /* epoll_pwait2 */
+
+	[SYS_nanosleep] = TRAIT_SLEEP,
+	[SYS_clock_nanosleep] = TRAIT_SLEEP,
+
+	[SYS_pause] = TRAIT_SIGNAL,
+	[SYS_rt_sigsuspend] = TRAIT_SIGNAL,
+	[SYS_rt_sigtimedwait] = TRAIT_SIGNAL,
+
+	[SYS_wait4] = TRAIT_CHILD,
+	[SYS_waitid] = TRAIT_CHILD,
+
+	[SYS_vfork] = TRAIT_VFORK,
+
+	[SYS_msgrcv] = TRAIT_IPC,
+	[SYS_msgsnd] = TRAIT_IPC,
+	[SYS_semop] = TRAIT_IPC,
+	[SYS_semtimedop] = TRAIT_IPC,
+	[SYS_mq_open] = TRAIT_IPC,
+	[SYS_mq_unlink] = TRAIT_IPC,
+	[SYS_mq_timedsend] = TRAIT_IPC,
+	[SYS_mq_timedreceive] = TRAIT_IPC,
+	[SYS_mq_notify] = TRAIT_IPC,
+	[SYS_mq_getsetattr] = TRAIT_IPC,
+
+	[SYS_io_uring_enter] = TRAIT_IO_URING,
+	[SYS_io_getevents] = TRAIT_IO_URING,
+	[SYS_io_pgetevents] = TRAIT_IO_URING,
+};
+
+static enum call_trait trait_of(unsigned call)
+{
+	return call < sizeof(traits) ? traits[call] : TRAIT_NONE;
+}
+
+static enum clew_wait_kind classify_kernel_thread(const struct clew_wait *wait, unsigned state)
+{
+	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+		return CLEW_WAIT_IO;
+	if (state & (STATE_INTERRUPTIBLE | STATE_NOLOAD | STATE_PARKED))
+		return CLEW_WAIT_IDLE;
+	return CLEW_WAIT_OTHER;
+}
+
+/* A call that says what it waits for before its object is looked at. */
+static int classify_by_call(enum call_trait trait)
+{
+	switch (trait) {
+	case TRAIT_FUTEX:
+		return CLEW_WAIT_FUTEX;
+	case TRAIT_POLL:
+		return CLEW_WAIT_POLL;
+	case TRAIT_SLEEP:
+		return CLEW_WAIT_SLEEP;
+	case TRAIT_SIGNAL:
+		return CLEW_WAIT_SIGNAL;
+	case TRAIT_CHILD:
+		return CLEW_WAIT_CHILD;
+	case TRAIT_VFORK:
+		return CLEW_WAIT_VFORK;
+	case TRAIT_IPC:
+		return CLEW_WAIT_IPC;
+	case TRAIT_IO_URING:
+		return CLEW_WAIT_IO_URING;
+	case TRAIT_FSYNC:
+		return CLEW_WAIT_FSYNC;
+	default:
+		return -1;
+	}
+}
+
+static int classify_by_object(unsigned object, enum call_trait trait)
+{
+	switch (object) {
+	case CLEW_OBJECT_PIPE:
+		return CLEW_WAIT_PIPE;
+	case CLEW_OBJECT_SOCKET:
+		return CLEW_WAIT_SOCKET;
+	case CLEW_OBJECT_EVENTFD:
+		return CLEW_WAIT_EVENTFD;
+	case CLEW_OBJECT_TTY:
+		return CLEW_WAIT_TTY;
+	case CLEW_OBJECT_IPC:
+		return CLEW_WAIT_IPC;
+	case CLEW_OBJECT_TIMERFD:
+		return trait == TRAIT_READ ? CLEW_WAIT_SLEEP : CLEW_WAIT_OTHER;
+	case CLEW_OBJECT_FILE:
+	case CLEW_OBJECT_DEVICE:
+		if (trait == TRAIT_READ)
+			return CLEW_WAIT_READ;
+		if (trait == TRAIT_WRITE)
+			return CLEW_WAIT_WRITE;
+		return CLEW_WAIT_FILE;
+	case CLEW_OBJECT_PATH:
+		return CLEW_WAIT_FILE;
+	case CLEW_OBJECT_NONE:
+	case CLEW_OBJECT_FUNCTION:
+	case CLEW_OBJECT_CGROUP:
+		return -1;
+	default:
+		return CLEW_WAIT_OTHER;
+	}
+}
+
+/* Names up to a "+offset" or a compiler's ".suffix". */
+static const struct {
+	const char *pattern;
+	enum clew_wait_kind kind;
+} functions[] = {
+	{"jbd2_log_wait_commit", CLEW_WAIT_JOURNAL},
+	{"jbd2_journal_wait_updates", CLEW_WAIT_JOURNAL},
+	{"jbd2_log_do_checkpoint", CLEW_WAIT_JOURNAL},
+	{"jbd2_journal_lock_updates", CLEW_WAIT_JOURNAL},
+	{"__jbd2_log_wait_for_space", CLEW_WAIT_JOURNAL},
+	{"jbd2_fc_begin_commit", CLEW_WAIT_JOURNAL},
+	{"wait_transaction_locked", CLEW_WAIT_JOURNAL},
+	{"wait_transaction_switching", CLEW_WAIT_JOURNAL},
+	{"add_transaction_credits", CLEW_WAIT_JOURNAL},
+	{"start_this_handle", CLEW_WAIT_JOURNAL},
+	{"do_get_write_access", CLEW_WAIT_JOURNAL},
+	{"xlog_wait_on_iclog", CLEW_WAIT_JOURNAL},
+	{"xlog_grant_head_wait", CLEW_WAIT_JOURNAL},
+	{"xlog_cil_force_seq", CLEW_WAIT_JOURNAL},
+	{"xlog_cil_push_work", CLEW_WAIT_JOURNAL},
+	{"xlog_state_get_iclog_space", CLEW_WAIT_JOURNAL},
+	{"xlog_wait", CLEW_WAIT_JOURNAL},
+	{"xfs_log_force*", CLEW_WAIT_JOURNAL},
+	{"xfs_ail_push_all_sync", CLEW_WAIT_JOURNAL},
+	{"btrfs_commit_transaction*", CLEW_WAIT_JOURNAL},
+	{"btrfs_wait_for_commit", CLEW_WAIT_JOURNAL},
+	{"wait_for_commit", CLEW_WAIT_JOURNAL},
+	{"wait_current_trans", CLEW_WAIT_JOURNAL},
+	{"wait_log_commit", CLEW_WAIT_JOURNAL},
+	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever waits for its turn */
+	{"lock_sock_nested", CLEW_WAIT_LOCK},
+	{"sk_stream_wait_close", CLEW_WAIT_SOCKET}, /* a close that lingers until all is sent */
+	{"synchronize_rcu*", CLEW_WAIT_RCU},
+	{"synchronize_srcu*", CLEW_WAIT_RCU},
+	{"__synchronize_srcu*", CLEW_WAIT_RCU},
+	{"rcu_barrier*", CLEW_WAIT_RCU},
+	{"srcu_barrier*", CLEW_WAIT_RCU},
+	{"*wait_rcu_gp*", CLEW_WAIT_RCU},
+	{"*rcu_gp*", CLEW_WAIT_RCU},
+	{"cond_synchronize_rcu*", CLEW_WAIT_RCU},
+	{"__flush_work*", CLEW_WAIT_WORK},
+	{"flush_work*", CLEW_WAIT_WORK},
+	{"__flush_workqueue", CLEW_WAIT_WORK},
+	{"flush_delayed_work", CLEW_WAIT_WORK},
+	{"drain_workqueue", CLEW_WAIT_WORK},
+	{"__cancel_work*", CLEW_WAIT_WORK},
+	{"cancel_work_sync", CLEW_WAIT_WORK},
+	{"cancel_delayed_work_sync", CLEW_WAIT_WORK},
+	{"wait_for_completion*", CLEW_WAIT_WORK},
+	{"__wait_for_common", CLEW_WAIT_WORK},
+	{"rq_qos_wait", CLEW_WAIT_THROTTLE},
+	{"blk_stat_timer_fn", CLEW_WAIT_THROTTLE}, /* lets those go on who wait in it */
+	{"mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
+	{"__mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
+	{"balance_dirty_pages*", CLEW_WAIT_THROTTLE},
+	{"blkcg_maybe_throttle_*", CLEW_WAIT_THROTTLE},
+};
+
+int clew_function_kind(const char *name)
+{
+	char plain[128];
+
+	if (snprintf(plain, sizeof(plain), "%.*s", (int)strcspn(name, "+. ["), name) <= 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (!fnmatch(functions[i].pattern, plain, 0))
+			return functions[i].kind;
+	return -1;
+}
+
+/* What the kernel says of a wait, whatever the call; -1: nothing. */
+static int classify_reason(const struct clew_wait *wait, int function_kind)
+{
+	switch (wait->reason) {
+	case CLEW_REASON_LOCK:
+		return CLEW_WAIT_LOCK;
+	case CLEW_REASON_FILE_LOCK:
+		return CLEW_WAIT_FILE;
+	case CLEW_REASON_RECLAIM:
+	case CLEW_REASON_COMPACTION:
+	case CLEW_REASON_GROUP_RECLAIM:
+		return CLEW_WAIT_MEMORY;
+	case CLEW_REASON_QUOTA:
+	case CLEW_REASON_DIRTY:
+		return CLEW_WAIT_THROTTLE;
+	case CLEW_REASON_RUNTIME:
+		/* It gave up the rest itself, until its next period. */
+		return wait->call == SYS_sched_yield ? CLEW_WAIT_SLEEP : CLEW_WAIT_THROTTLE;
+	case CLEW_REASON_FUNCTION:
+		return function_kind;
+	default:
+		return -1;
+	}
+}
+
+/* What the call says, or that there is none. */
+static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned state)
+{
+	enum call_trait trait;
+	int kind;
+
+	if (wait->flags & CLEW_WAIT_FLAG_FAULT)
+		return CLEW_WAIT_FAULT;
+	if (wait->flags & CLEW_WAIT_FLAG_KTHREAD)
+		return classify_kernel_thread(wait, state);
+	if (wait->flags & CLEW_WAIT_FLAG_VFORK)
+		return CLEW_WAIT_VFORK;
+
+	if (wait->call == CLEW_NO_CALL) {
+		/* Its group is frozen, as containers are that pause. */
+		if (state & STATE_FROZEN || (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
+			return CLEW_WAIT_STOPPED;
+		if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+			return CLEW_WAIT_IO;
+		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER : CLEW_WAIT_UNKNOWN;
+	}
+	trait = trait_of(wait->call);
+	if (wait->call == SYS_splice && wait->futex_operation == CLEW_SPLICE_OUT)
+		trait = TRAIT_WRITE;
+	/* The file that is sent, not what it is sent to. */
+	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+		trait = TRAIT_READ;
+	kind = classify_by_call(trait);
+	if (kind < 0)
+		kind = classify_by_object(wait->object_kind, trait);
+	if (kind >= 0)
+		return kind;
+	if (trait == TRAIT_FILE)
+		return CLEW_WAIT_FILE;
+	if (trait == TRAIT_SOCKET)
+		return CLEW_WAIT_SOCKET;
+	/* The descriptor is gone by then. */
+	if (wait->call == SYS_close && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
+		return CLEW_WAIT_FILE;
+	/* No object was looked up, but only a file's data is waited for as I/O. */
+	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_READ)
+		return CLEW_WAIT_READ;
+	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_WRITE)
+		return CLEW_WAIT_WRITE;
+	return CLEW_WAIT_OTHER;
+}
+
+/* That it goes by a work item says less than what the call is for. */
+static bool says_more_than_work(enum clew_wait_kind own)
+{
+	return own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN;
+}
+
+/* So does a grace period, but no file's contents are waited for by one: it is then a file that stands for something of the kernel's. */
+static bool says_more_than_rcu(enum clew_wait_kind own)
+{
+	return says_more_than_work(own) && own != CLEW_WAIT_READ && own != CLEW_WAIT_WRITE && own != CLEW_WAIT_FILE;
+}
+
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
+{
+	enum clew_wait_kind own;
+	int kind;
+
+	if (state & (STATE_STOPPED | STATE_TRACED))
+		return CLEW_WAIT_STOPPED;
+	if (!wait)
+		return CLEW_WAIT_UNKNOWN;
+	own = classify_own(wait, state);
+	/* Without a call the function is all that there is to tell it by. */
+	if (own == CLEW_WAIT_OTHER && wait->object_kind == CLEW_OBJECT_FUNCTION &&
+	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK))
+		return (enum clew_wait_kind)function_kind;
+	kind = classify_reason(wait, function_kind);
+	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) || (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
+		return own;
+	return (enum clew_wait_kind)kind;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Records of a task's life: where it began, its names, its identities, and the gaps
+ * in what is known. They go to the sink as they came, before what follows from them.
+ */
+#include "builder/builder.h"
+#include "store/capture.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int feed_fork(struct clew_builder *builder, const struct clew_life *record)
+{
+	struct task *parent = build_task_find(builder, record->task), *child = build_task_get(builder, record->other);
+	struct clew_edge edge = {
+		.from_at = builder->now,
+		.to_at = builder->now,
+		.from = record->task,
+		.to = record->other,
+		.type = CLEW_EDGE_FORK,
+		.context = CLEW_WAKE_TASK,
+		.object = {.descriptor = -1},
+	};
+
+	if (!child)
+		return build_nobody(record->other) ? 0 : -ENOMEM;
+	if (!child->forked && !child->switched && child->state == TASK_UNSEEN) {
+		child->state = TASK_READY;
+		child->since = builder->now;
+	}
+	child->forked = true;
+	if (!child->comm[0] && parent)
+		memcpy(child->comm, parent->comm, sizeof(child->comm));
+	if (build_nobody(record->task) || build_dropped(builder, CLEW_EDGE_FORK))
+		return 0;
+	return build_send_edge(builder, &edge);
+}
+
+/* A thread that was not the leader goes on as another task, on the same CPU. */
+static int change_serial(struct clew_builder *builder, struct task *before, struct task *after)
+{
+	int r = 0;
+
+	after->forked = after->switched = true;
+	if (before->state == TASK_RUNNING) {
+		struct cpu *cpu = &builder->cpus[before->cpu];
+
+		if (cpu->known && cpu->current == before->serial) {
+			r = build_send_run(builder, before, before->cpu, before->since, builder->now, CLEW_RUN_EXITED, before->open_start);
+			cpu->current = after->serial;
+			cpu->since = builder->now;
+			after->state = TASK_RUNNING;
+			after->cpu = before->cpu;
+			after->since = builder->now;
+			after->switched_in = before->switched_in;
+		}
+	} else {
+		build_futex_cancel(builder, before);
+	}
+	if (r >= 0)
+		r = build_ring_release(builder, before);
+	after->frontier = builder->now;
+	if (after->state != TASK_RUNNING)
+		after->state = TASK_UNKNOWN;
+	build_task_dead(builder, before);
+	return r;
+}
+
+static int feed_exec(struct clew_builder *builder, const struct clew_life *record)
+{
+	struct task *before = build_task_get(builder, record->task), *after = build_task_get(builder, record->other);
+	struct clew_edge edge = {
+		.from_at = builder->now,
+		.to_at = builder->now,
+		.from = record->task,
+		.to = record->other,
+		.type = CLEW_EDGE_EXEC,
+		.context = CLEW_WAKE_TASK,
+		.object = {.descriptor = -1},
+	};
+	int r = 0;
+
+	if (!before || !after)
+		return build_nobody(record->task) || build_nobody(record->other) ? 0 : -ENOMEM;
+	if (before != after) {
+		if (!after->comm[0])
+			memcpy(after->comm, before->comm, sizeof(after->comm));
+		if (before->state != TASK_DEAD && after->state != TASK_DEAD && !after->switched)
+			r = change_serial(builder, before, after);
+	}
+	if (r < 0 || build_dropped(builder, CLEW_EDGE_EXEC))
+		return r;
+	return build_send_edge(builder, &edge);
+}
+
+static int feed_rename(struct clew_builder *builder, const struct clew_rename *record)
+{
+	struct task *task = build_task_get(builder, record->task);
+
+	if (!task)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	memcpy(task->comm, record->comm, sizeof(task->comm));
+	task->comm[sizeof(task->comm) - 1] = 0;
+	return 0;
+}
+
+static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
+{
+	struct cpu *cpu;
+
+	if (record->count == 0)
+		return 0;
+	builder->loss_to = later(builder->loss_to, builder->now);
+	if (builder->pages.queue.slots && build_pages_lost(builder) < 0)
+		return -ENOMEM;
+	if (record->header.cpu == CLEW_STREAM_USER)
+		return 0;
+	cpu = build_cpu(builder, record->header.cpu);
+	return cpu ? build_lose_cpu(builder, cpu, record->from) : -ENOMEM;
+}
+
+/* Names of functions tell what is waited for in them, and which work is a loop device's. */
+static int feed_text(struct clew_builder *builder, const struct clew_text_record *record)
+{
+	char name[128];
+	int kind, r = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)record->text_size, (const char *)(record + 1));
+	kind = clew_function_kind(name);
+	if (kind >= 0)
+		r = map_set(&builder->function_kinds, record->hash, 0, (uint64_t)kind);
+	if (r >= 0 && !strncmp(name, "loop_", 5))
+		r = map_set(&builder->works.loops, record->hash, 0, 1);
+	return r;
+}
+
+int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record)
+{
+	struct clew_spin spin = {
+		.start = record->begin,
+		.end = builder->now,
+		.lock = record->lock,
+		.task = record->task,
+		.holder = build_task_by_tid(builder, record->owner),
+		.type = record->type,
+	};
+
+	if (!builder->sink.spin || build_nobody(spin.task) || spin.start >= spin.end)
+		return 0;
+	return builder->sink.spin(builder->sink.context, &spin);
+}
+
+int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
+{
+	int r = 0;
+
+	/* Told before what follows from it, so that the sink knows whom it is about. */
+	if (builder->sink.identity)
+		r = builder->sink.identity(builder->sink.context, record);
+	if (r < 0)
+		return r;
+	switch (record->kind) {
+	case CLEW_KIND_TASK:
+		return build_task_identity(builder, (const struct clew_task_record *)record);
+	case CLEW_KIND_FORK:
+		return feed_fork(builder, (const struct clew_life *)record);
+	case CLEW_KIND_EXEC:
+		return feed_exec(builder, (const struct clew_life *)record);
+	case CLEW_KIND_RENAME:
+		return feed_rename(builder, (const struct clew_rename *)record);
+	case CLEW_KIND_GAP:
+		return feed_gap(builder, (const struct clew_gap *)record);
+	case CLEW_KIND_TEXT:
+		return feed_text(builder, (const struct clew_text_record *)record);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * CPU quotas: until when a task was kept off the CPU as its group's was used up.
+ * The first refill that left something over served whoever waited for it; after one
+ * that left nothing some may still have had to wait, so that then the last one holds.
+ *
+ * A group's list may also have tasks that ran since: refills take them out, and where
+ * none is told the list does before it grows.
+ */
+#include "builder/builder.h"
+#include <errno.h>
+#include <stdlib.h>
+
+struct waiting {
+	uint64_t since;
+	uint32_t task;
+};
+
+struct quota {
+	uint64_t last;	       /* refill */
+	struct vector waiting; /* struct waiting */
+};
+
+static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
+{
+	uint64_t *known = map_get(&builder->quotas, group, 0);
+	struct quota *quota;
+
+	if (known)
+		return (struct quota *)(uintptr_t)*known;
+	quota = calloc(1, sizeof(*quota));
+	if (quota)
+		quota->waiting.item = sizeof(struct waiting);
+	if (quota && map_set(&builder->quotas, group, 0, (uintptr_t)quota) < 0) {
+		free(quota);
+		quota = NULL;
+	}
+	return quota;
+}
+
+/* The task that waits still, or NULL. */
+static struct task *still_waits(struct clew_builder *builder, const struct waiting *waiting, uint64_t group)
+{
+	struct task *task = build_task_find(builder, waiting->task);
+
+	return task && task->throttled && task->since == waiting->since && task->wait.object == group ? task : NULL;
+}
+
+int build_quota_used_up(struct clew_builder *builder, struct task *task)
+{
+	uint64_t group = task->wait.object;
+	struct quota *quota = quota_of(builder, group);
+	struct vector *list = quota ? &quota->waiting : NULL;
+	struct waiting *waiting;
+	size_t kept = 0;
+
+	task->refilled = 0;
+	if (!list)
+		return -ENOMEM;
+	if (list->count == list->capacity) {
+		waiting = list->data;
+		for (size_t i = 0; i < list->count; i++)
+			if (still_waits(builder, &waiting[i], group))
+				waiting[kept++] = waiting[i];
+		list->count = kept;
+		/* Lest each task looks through all. */
+		if (vector_reserve(list, 2 * kept + 1) < 0)
+			return -ENOMEM;
+	}
+	waiting = list->data;
+	waiting[list->count++] = (struct waiting){.task = task->serial, .since = task->since};
+	return 0;
+}
+
+int build_feed_refill(struct clew_builder *builder, const struct clew_refill *record)
+{
+	struct quota *quota = quota_of(builder, record->cgroup);
+	struct waiting *waiting;
+	size_t kept = 0;
+
+	if (!quota)
+		return -ENOMEM;
+	waiting = quota->waiting.data;
+	quota->last = builder->now;
+	for (size_t i = 0; i < quota->waiting.count; i++) {
+		struct task *task = still_waits(builder, &waiting[i], record->cgroup);
+
+		if (!task)
+			continue;
+		if (record->header.flags & CLEW_REFILL_ENOUGH)
+			task->refilled = builder->now;
+		else
+			waiting[kept++] = waiting[i];
+	}
+	quota->waiting.count = kept;
+	return 0;
+}
+
+uint64_t build_quota_end(struct clew_builder *builder, const struct task *task)
+{
+	const struct quota *quota = quota_of(builder, task->wait.object);
+
+	if (task->refilled)
+		return task->refilled;
+	return quota && quota->last > task->since ? quota->last : builder->now;
+}
+
+void build_quotas_done(struct clew_builder *builder)
+{
+	for (size_t i = 0; i < builder->quotas.capacity; i++) {
+		struct quota *quota = (struct quota *)(uintptr_t)builder->quotas.slots[i].value;
+
+		if (!builder->quotas.slots[i].used)
+			continue;
+		vector_done(&quota->waiting);
+		free(quota);
+	}
+	map_done(&builder->quotas);
+}
+
+size_t build_quotas_memory(const struct clew_builder *builder)
+{
+	size_t bytes = map_memory(&builder->quotas) + builder->quotas.count * sizeof(struct quota);
+
+	for (size_t i = 0; i < builder->quotas.capacity; i++)
+		if (builder->quotas.slots[i].used)
+			bytes += ((const struct quota *)(uintptr_t)builder->quotas.slots[i].value)->waiting.bytes;
+	return bytes;
+}

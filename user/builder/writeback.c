@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Why something is written: by what the task that queues a bio is at, a pass of the
+ * flusher over a file, a sync of its own, a commit. And who, by dirtying much, had the
+ * flusher begin or keeps others waiting.
+ *
+ * A sync has no end of its own: it is over with its call, at the latest when the
+ * task has slept in another one.
+ */
+#include "builder/block.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the flusher is asked for, as the kernel numbers it. */
+enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
+
+/* ns: a dirtier that has the background pass begun queues the flusher's work item at once, and sleeps if it is made to wait. */
+#define WAKE_NEAR 10000000ull
+/* ns in which what was dirtied counts half. */
+#define DIRTY_FADE  1000000000ull
+#define ORDERS_MOST 65536u
+
+struct order {
+	uint64_t at;
+	uint32_t task;
+};
+
+/* Who last had the background pass of a disk begun. */
+struct background {
+	uint64_t at;
+	uint32_t task;
+	bool throttled;
+};
+
+struct dirty_system {
+	struct dirtier dirtiers[BUILD_DIRTIERS];
+};
+
+/* A flusher's time with one order, or a part of it. */
+struct stint {
+	uint64_t began, ended; /* began 0: none; ended UINT64_MAX: it goes on */
+	uint64_t work;
+	struct why_written why;
+	uint32_t disk;
+	uint16_t asked;
+};
+
+/* Workers that write for a flusher may be late. */
+#define STINTS_PAST 15u
+
+/* What a task writes. */
+struct flush {
+	uint64_t inode; /* of the pass over a file it is at, 0 none */
+	uint64_t sync_inode;
+	uint64_t awaited;
+	uint32_t awaited_device;
+	uint32_t device, sync_device;
+	uint32_t sync_call; /* its number among the task's own */
+	uint32_t sync_in;   /* and which one it is */
+	uint32_t pass, sync_pass;
+	struct stint now, past[STINTS_PAST]; /* the flusher's orders it is or was at last, and before that, the latest first */
+	bool syncs;
+	bool commits;
+	bool next; /* it is at its next work item */
+};
+
+static struct flush *flush_get(struct clew_builder *builder, uint32_t serial)
+{
+	struct task *task = build_task_get(builder, serial);
+
+	if (task && !task->flush) {
+		task->flush = calloc(1, sizeof(*task->flush));
+		builder->writebacks.memory += task->flush ? sizeof(*task->flush) : 0;
+	}
+	return task ? task->flush : NULL;
+}
+
+void build_flush_next(struct task *task)
+{
+	if (!task->flush)
+		return;
+	task->flush->commits = task->flush->syncs = false;
+	task->flush->next = true;
+}
+
+void build_flush_done(struct clew_builder *builder, struct task *task)
+{
+	if (task->flush)
+		builder->writebacks.memory -= sizeof(*task->flush);
+	free(task->flush);
+	task->flush = NULL;
+}
+
+/* The entry of a key in a vector, made if need be; NULL: no memory. */
+static void *entry_of(struct map *map, struct vector *vector, size_t size, uint64_t key)
+{
+	const uint64_t *known = map_get(map, key, 0);
+
+	vector->item = size;
+	if (!known) {
+		if (vector_reserve(vector, vector->count + 1) < 0 || map_set(map, key, 0, vector->count) < 0)
+			return NULL;
+		vector->count++;
+		known = map_get(map, key, 0);
+	}
+	return (char *)vector->data + *known * size;
+}
+
+static const void *known_entry(const struct map *map, const struct vector *vector, uint64_t key)
+{
+	const uint64_t *known = map_get(map, key, 0);
+
+	return known ? (const char *)vector->data + *known * vector->item : NULL;
+}
+
+/* ---- orders and passes ---- */
+
+static int feed_queue(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct order *order;
+
+	if (record->work == 0 || build_nobody(record->task))
+		return 0;
+	/* Those whose end was lost. */
+	if (table->all_orders.count >= ORDERS_MOST) {
+		map_done(&table->orders);
+		vector_done(&table->all_orders);
+	}
+	order = entry_of(&table->orders, &table->all_orders, sizeof(*order), record->work);
+	if (!order)
+		return -ENOMEM;
+	*order = (struct order){.at = builder->now, .task = record->task};
+	return 0;
+}
+
+/* Who had the flusher's work item queued for the background pass, if that is the item it is at. */
+static uint32_t waker_of(const struct clew_builder *builder, const struct task *task, const struct background *background)
+{
+	const struct clew_link *queued;
+	struct links links = {0};
+
+	if (!background || background->task == CLEW_NO_TASK || !build_work_links(builder, task, builder->now, &links) || !links.count)
+		return CLEW_NO_TASK;
+	queued = &links.of[0];
+	return queued->task == background->task && queued->at >= background->at && queued->at - background->at < WAKE_NEAR
+		       ? background->task
+		       : CLEW_NO_TASK;
+}
+
+/* An order is told once: a flusher that comes back to it for more pages tells where it was only. */
+static struct why_written why_of_order(const struct clew_builder *builder, const struct task *task, const struct clew_writeback *record)
+{
+	const struct writeback_table *table = &builder->writebacks;
+	const uint64_t *known = record->work ? map_get(&table->orders, record->work, 0) : NULL;
+	struct order *order = known ? (struct order *)table->all_orders.data + *known : NULL;
+	const struct flush *flush = task->flush;
+	struct why_written why = {.task = CLEW_NO_TASK};
+
+	if (order && order->at) {
+		why.task = order->task;
+		order->at = 0;
+	} else if (!flush->next && flush->now.began && flush->now.work == record->work && flush->now.asked == record->reason) {
+		return flush->now.why;
+	}
+	switch (record->reason) {
+	case ASKED_MEMORY:
+		why.reason = CLEW_REQUEST_REASON_MEMORY;
+		break;
+	case ASKED_SYNC:
+		why.reason = CLEW_REQUEST_REASON_SYNC;
+		break;
+	case ASKED_PERIODIC:
+		why.reason = CLEW_REQUEST_REASON_PERIODIC;
+		break;
+	case ASKED_BACKGROUND:
+		why.reason = CLEW_REQUEST_REASON_BACKGROUND;
+		if (why.task == CLEW_NO_TASK)
+			why.task = waker_of(builder, task, known_entry(&table->wakes, &table->all_wakes, record->device));
+		break;
+	default: /* for free space, say: nobody's word for it */
+		why.reason = CLEW_REQUEST_REASON_UNKNOWN;
+	}
+	return why;
+}
+
+static int feed_start(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+	struct stint stint = {
+		.began = builder->now,
+		.ended = UINT64_MAX,
+		.work = record->work,
+		.disk = record->device,
+		.asked = record->reason,
+	};
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	stint.why = why_of_order(builder, build_task_find(builder, record->task), record);
+	memmove(&flush->past[1], &flush->past[0], sizeof(flush->past) - sizeof(flush->past[0]));
+	flush->past[0] = flush->now;
+	flush->past[0].ended = earlier(flush->now.ended, builder->now);
+	flush->now = stint;
+	flush->next = false;
+	return 0;
+}
+
+static int feed_end(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct task *task = build_task_find(builder, record->task);
+
+	if (task && task->flush)
+		task->flush->now.ended = earlier(task->flush->now.ended, builder->now);
+	return 0;
+}
+
+static int feed_wake(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct background *background = entry_of(&table->wakes, &table->all_wakes, sizeof(*background), record->device);
+
+	if (!background)
+		return -ENOMEM;
+	*background = (struct background){.at = builder->now, .task = build_nobody(record->task) ? CLEW_NO_TASK : record->task};
+	return 0;
+}
+
+static int feed_inode(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	flush->inode = record->header.flags == CLEW_WRITEBACK_INODE_BEGIN ? record->inode : 0;
+	flush->device = record->device;
+	flush->pass = ++builder->writebacks.passes;
+	return 0;
+}
+
+static int feed_sync(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	struct flush *flush = flush_get(builder, record->task);
+	const struct task *task = build_task_find(builder, record->task);
+	struct clew_touch touch = {
+		.begin = builder->now,
+		.end = builder->now,
+		.inode = record->inode,
+		.device = record->device,
+		.task = record->task,
+		.event = CLEW_TOUCH_SYNC,
+	};
+
+	if (!flush)
+		return build_nobody(record->task) ? 0 : -ENOMEM;
+	flush->syncs = true;
+	flush->sync_inode = record->inode;
+	flush->sync_device = record->device;
+	flush->sync_call = task->call_id;
+	flush->sync_in = record->call;
+	flush->sync_pass = ++builder->writebacks.passes;
+	return builder->sink.touch ? builder->sink.touch(builder->sink.context, &touch) : 0;
+}
+
+int build_feed_writeback(struct clew_builder *builder, const struct clew_writeback *record)
+{
+	switch (record->header.flags) {
+	case CLEW_WRITEBACK_QUEUE:
+		return feed_queue(builder, record);
+	case CLEW_WRITEBACK_START:
+		return feed_start(builder, record);
+	case CLEW_WRITEBACK_END:
+		return feed_end(builder, record);
+	case CLEW_WRITEBACK_WAKE:
+		return feed_wake(builder, record);
+	case CLEW_WRITEBACK_INODE_BEGIN:
+	case CLEW_WRITEBACK_INODE_END:
+		return feed_inode(builder, record);
+	case CLEW_WRITEBACK_SYNC_ENTER:
+		return feed_sync(builder, record);
+	default:
+		return 0;
+	}
+}
+
+/* ---- why a bio is queued ---- */
+
+/* Whether a task syncs, and writes that for it. Of another, whom it works for, it may be at its next call by now. */
+static bool syncs_for(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record, uint64_t at)
+{
+	const struct flush *flush = task->flush;
+	bool own = at == builder->now;
+
+	/* Some calls write before they drop pages, and are no sync. */
+	if (!flush->syncs || (own && record->call != flush->sync_in))
+		return false;
+	return task->call_id <= flush->sync_call + 1 ||
+	       (own && record->inode == flush->sync_inode && record->file_device == flush->sync_device);
+}
+
+static const struct stint *stint_at(const struct flush *flush, uint64_t at)
+{
+	if (flush->now.began && flush->now.began <= at)
+		return at < flush->now.ended ? &flush->now : NULL;
+	for (unsigned i = 0; i < STINTS_PAST && flush->past[i].began; i++)
+		if (flush->past[i].began <= at)
+			return at < flush->past[i].ended ? &flush->past[i] : NULL;
+	return NULL;
+}
+
+/* Pages of a file that are written, or what belongs to that; by what the task was at then, for one that works for it. */
+static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record,
+				      uint64_t at)
+{
+	const struct writeback_table *table = &builder->writebacks;
+	const struct flush *flush = task ? task->flush : NULL;
+	struct why_written why = {.reason = CLEW_REQUEST_REASON_UNKNOWN};
+	const struct stint *stint;
+
+	if (!flush)
+		return why;
+	if (flush->commits)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_JOURNAL, .pass = flush->pass};
+	if (record->operation & BLOCK_META)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
+	stint = stint_at(flush, at);
+	if (stint) {
+		why = stint->why;
+		why.pass = flush->pass;
+		/* Who had it begin may be made to wait only then. */
+		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
+			const struct background *background = known_entry(&table->wakes, &table->all_wakes, stint->disk);
+
+			if (background && background->throttled && background->task == why.task)
+				why.reason = CLEW_REQUEST_REASON_THROTTLED;
+		}
+	} else if (syncs_for(builder, task, record, at)) {
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
+	}
+	return why;
+}
+
+struct why_written build_why_written(struct clew_builder *builder, const struct clew_bio *record)
+{
+	const struct task *task = build_nobody(record->task) ? NULL : build_task_find(builder, record->task);
+	uint32_t operation = record->operation & BLOCK_OPERATION;
+	struct why_written why;
+	struct links links = {0};
+	bool disk_page, journaled;
+
+	if (record->header.flags & CLEW_BIO_SWAP)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_MEMORY};
+	if (record->index == UINT64_MAX && record->inode)
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_DIRECT};
+	if (operation == BLOCK_READ) {
+		if (record->operation & BLOCK_META)
+			return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
+		return (struct why_written){.reason = record->operation & BLOCK_READ_AHEAD ? CLEW_REQUEST_REASON_READAHEAD
+											   : CLEW_REQUEST_REASON_READ};
+	}
+	disk_page = build_is_disk_page(builder, record->inode, record->file_device, record->device, &journaled);
+	if (!disk_page && record->inode && record->file_device && record->file_device != record->device &&
+	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
+		return (struct why_written){0};
+	why = why_in_task(builder, task, record, builder->now);
+	/* A worker writes for who queued its item, and that one for who queued its own; not a flusher at an order. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && !(task->flush && stint_at(task->flush, builder->now)))
+		build_work_links(builder, task, builder->now, &links);
+	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
+		if (!build_nobody(links.of[i].task))
+			why = why_in_task(builder, build_task_find(builder, links.of[i].task), record, links.of[i].at);
+	/* Not the flusher, and no sync that was told: a call writes the file out by the way, as ext4's close of what replaces another. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker && !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) &&
+	    !task->kworker && record->inode && !disk_page && builder->loss_to == 0)
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL, .task = task->serial};
+	/* Whatever had it written, what it is says more. */
+	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
+		why.reason = (record->operation & (BLOCK_META | BLOCK_IDLE)) == (BLOCK_META | BLOCK_IDLE) ? CLEW_REQUEST_REASON_JOURNAL
+													  : CLEW_REQUEST_REASON_METADATA;
+	return why;
+}
+
+int build_committing(struct clew_builder *builder, uint32_t task, bool begins)
+{
+	struct flush *flush = flush_get(builder, task);
+
+	if (!flush)
+		return build_nobody(task) ? 0 : -ENOMEM;
+	flush->commits = begins;
+	flush->pass = ++builder->writebacks.passes;
+	return 0;
+}
+
+int build_awaits(struct clew_builder *builder, uint32_t task, uint64_t transaction, uint32_t device)
+{
+	struct flush *flush = flush_get(builder, task);
+
+	if (!flush)
+		return build_nobody(task) ? 0 : -ENOMEM;
+	flush->awaited = transaction;
+	flush->awaited_device = device;
+	return 0;
+}
+
+bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t *ret_device)
+{
+	if (!task->flush || !task->flush->awaited)
+		return false;
+	*ret_transaction = task->flush->awaited;
+	*ret_device = task->flush->awaited_device;
+	return true;
+}
+
+uint32_t build_disk_of(const struct clew_builder *builder, uint32_t device)
+{
+	const uint64_t *known = map_get(&builder->writebacks.disks, device, 0);
+
+	return known ? (uint32_t)*known : device;
+}
+
+/* ---- who dirties ---- */
+
+static uint64_t faded(const struct dirtier *dirtier, uint64_t at)
+{
+	uint64_t age = at > dirtier->at ? (at - dirtier->at) / DIRTY_FADE : 0;
+
+	return age < 64 ? dirtier->bytes >> age : 0;
+}
+
+int build_dirtied(struct clew_builder *builder, const struct clew_extent *record)
+{
+	struct writeback_table *table = &builder->writebacks;
+	struct dirty_system *system;
+	struct dirtier *least;
+
+	if (record->task == CLEW_NO_TASK)
+		return 0;
+	system = entry_of(&table->systems, &table->all_systems, sizeof(*system), record->device);
+	if (!system)
+		return -ENOMEM;
+	least = &system->dirtiers[0];
+	for (unsigned i = 0; i < BUILD_DIRTIERS; i++) {
+		struct dirtier *dirtier = &system->dirtiers[i];
+
+		if (dirtier->task == record->task) {
+			least = dirtier;
+			break;
+		}
+		if (faded(dirtier, record->begin) < faded(least, record->begin))
+			least = dirtier;
+	}
+	*least = (struct dirtier){
+		.task = record->task,
+		.bytes = (least->task == record->task ? faded(least, record->begin) : 0) + record->bytes,
+		.at = record->begin,
+	};
+	return 0;
+}
+
+/* What a task itself has dirtied lately. */
+static uint64_t own_weight(const struct clew_builder *builder, const struct task *task, const struct dirty_system *system)
+{
+	for (unsigned i = 0; i < BUILD_DIRTIERS; i++)
+		if (system->dirtiers[i].task == task->serial)
+			return faded(&system->dirtiers[i], builder->now);
+	return 0;
+}
+
+/* The others that dirty the disk, each with what it has dirtied lately. */
+static int send_candidates(struct clew_builder *builder, const struct task *task, const struct dirty_system *system, uint64_t own)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < BUILD_DIRTIERS && r >= 0; i++) {
+		const struct dirtier *dirtier = &system->dirtiers[i];
+		struct clew_edge edge = {
+			.from_at = earlier(dirtier->at, builder->now),
+			.to_at = builder->now,
+			.from = dirtier->task,
+			.to = task->serial,
+			.type = CLEW_EDGE_THROTTLE,
+			.evidence = CLEW_EVIDENCE_CANDIDATE,
+			.context = CLEW_WAKE_TIMER,
+			.object = {.kind = CLEW_OBJECT_DEVICE, .device = task->wait.device, .descriptor = -1},
+			.choice = builder->writebacks.choices,
+			.weight = faded(dirtier, builder->now),
+			.own = own,
+		};
+
+		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial && edge.weight > 0)
+			r = build_send_edge(builder, &edge);
+	}
+	return r;
+}
+
+/* Where a task dirtied last. */
+static const struct dirty_system *last_dirtied(const struct writeback_table *table, const struct task *task)
+{
+	const struct dirty_system *all = table->all_systems.data, *last = NULL;
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < table->all_systems.count; i++) {
+		for (unsigned k = 0; k < BUILD_DIRTIERS; k++) {
+			const struct dirtier *dirtier = &all[i].dirtiers[k];
+
+			if (dirtier->task != task->serial || dirtier->at < at)
+				continue;
+			at = dirtier->at;
+			last = &all[i];
+		}
+	}
+	return last;
+}
+
+/* Of the map of what is dirty by file system. */
+static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot, uint32_t disk)
+{
+	return slot->used && build_disk_of(builder, (uint32_t)slot->key) == disk;
+}
+
+int build_throttled(struct clew_builder *builder, const struct task *task)
+{
+	struct writeback_table *table = &builder->writebacks;
+	const struct background *known = known_entry(&table->wakes, &table->all_wakes, task->wait.device);
+	struct background *background = (struct background *)(uintptr_t)known;
+	const struct dirty_system *all = table->all_systems.data;
+	uint64_t own = 0;
+	int r = 0;
+
+	if (background && background->task == task->serial && background->at + WAKE_NEAR >= builder->now)
+		background->throttled = true;
+	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
+		return 0;
+	builder->writebacks.choices++;
+	/* Some file systems, like btrfs, are limited as a whole, and not by a disk. */
+	if (!task->wait.device) {
+		const struct dirty_system *system = last_dirtied(table, task);
+
+		return system ? send_candidates(builder, task, system, own_weight(builder, task, system)) : 0;
+	}
+	for (size_t i = 0; i < table->systems.capacity; i++)
+		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
+			own += own_weight(builder, task, &all[table->systems.slots[i].value]);
+	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++)
+		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
+			r = send_candidates(builder, task, &all[table->systems.slots[i].value], own);
+	return r;
+}
+
+void build_writebacks_done(struct clew_builder *builder)
+{
+	struct writeback_table *table = &builder->writebacks;
+
+	map_done(&table->orders);
+	map_done(&table->wakes);
+	map_done(&table->disks);
+	map_done(&table->systems);
+	vector_done(&table->all_orders);
+	vector_done(&table->all_wakes);
+	vector_done(&table->all_systems);
+}
+
+size_t build_writebacks_memory(const struct clew_builder *builder)
+{
+	const struct writeback_table *table = &builder->writebacks;
+
+	return table->memory + map_memory(&table->orders) + map_memory(&table->wakes) + map_memory(&table->disks) +
+	       map_memory(&table->systems) + table->all_orders.bytes + table->all_wakes.bytes + table->all_systems.bytes;
+}

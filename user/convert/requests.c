@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Requests: children of their device, without call and return as they overlap. A
+ * request waits in kind `queued` until it is issued; then it runs.
+ */
+#include "builder/block.h"
+#include "convert/internal.h"
+#include <clew/tokens.h>
+#include <errno.h>
+#include <stdio.h>
+
+struct extent {
+	uint64_t start, end;
+};
+
+static struct extent extent_of(const struct conversion *conversion, const struct clew_trace_request *request)
+{
+	const struct clew_block_request *block = &request->block;
+	struct extent extent = {.start = block->queued	 ? block->queued
+					 : block->issued ? block->issued
+							 : block->completed,
+				.end = request->until == CLEW_TIME_OPEN ? conversion->end : request->until};
+
+	if (extent.start == 0)
+		extent.start = conversion->trace->start;
+	if (extent.end < extent.start)
+		extent.end = extent.start;
+	return extent;
+}
+
+static int make_device(struct conversion *conversion, uint32_t device, struct extent extent, uint32_t *ret_span)
+{
+	uint32_t category, attributes;
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	r = clew_maker_category(conversion->maker, conversion->devices, CLEW_NONE, name, &category);
+	if (r == 0)
+		r = clew_maker_root(conversion->maker, name, (clew_time)extent.start, (clew_time)extent.end, ret_span);
+	if (r == 0)
+		r = clew_maker_place(conversion->maker, *ret_span, category);
+	if (r < 0)
+		return r;
+	pairs_add(&conversion->pairs, CAPTURE_DEV, name);
+	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
+	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, *ret_span, attributes);
+}
+
+/* Device spans by device; each as long as the trace, and as all of its requests. */
+static int make_devices(struct conversion *conversion, struct map *devices)
+{
+	struct vector *extents = &conversion->device_extents, order = {.item = sizeof(uint32_t)};
+	int r = 0;
+
+	extents->item = sizeof(struct extent);
+	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
+		const struct clew_block_request *block = &conversion->requests[i].block;
+		struct extent extent = extent_of(conversion, &conversion->requests[i]), *whole;
+		const uint64_t *known = map_get(devices, block->device, 0);
+
+		if (!known) {
+			if (vector_reserve(extents, extents->count + 1) < 0 || vector_reserve(&order, order.count + 1) < 0 ||
+			    map_set(devices, block->device, 0, extents->count) < 0) {
+				r = -ENOMEM;
+				break;
+			}
+			((uint32_t *)order.data)[order.count++] = block->device;
+			((struct extent *)extents->data)[extents->count++] = (struct extent){conversion->trace->start, conversion->end};
+			known = map_get(devices, block->device, 0);
+		}
+		whole = (struct extent *)extents->data + *known;
+		whole->start = extent.start < whole->start ? extent.start : whole->start;
+		whole->end = extent.end > whole->end ? extent.end : whole->end;
+	}
+	for (size_t i = 0; i < order.count && r == 0; i++) {
+		uint32_t span;
+
+		r = make_device(conversion, ((uint32_t *)order.data)[i], ((struct extent *)extents->data)[i], &span);
+		if (r == 0 && map_set(devices, ((uint32_t *)order.data)[i], 0, span) < 0)
+			r = -ENOMEM;
+	}
+	vector_done(&order);
+	return r;
+}
+
+/* Whether the span says when it was queued, issued and completed: most do, and are alike without it. */
+static bool says_times(const struct clew_block_request *block, struct extent extent)
+{
+	bool issued = block->issued >= extent.start && (block->issued < extent.end || extent.start == extent.end);
+	bool never = block->issued == 0 && extent.start < extent.end;
+
+	return block->queued && block->queued == extent.start && (issued || never) && block->completed == extent.end && !block->reused;
+}
+
+static void describe_times(struct pairs *pairs, const struct clew_block_request *block)
+{
+	pairs_begin(pairs, capture_key_words[CAPTURE_SINCE]);
+	pairs_number(pairs, block->queued);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, block->issued);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, block->completed);
+	if (block->reused) {
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, block->reused);
+	}
+}
+
+static void describe_request(struct conversion *conversion, const struct clew_trace_request *request, struct extent extent)
+{
+	const struct clew_block_request *block = &request->block;
+	struct pairs *pairs = &conversion->pairs;
+
+	if (block->sector != UINT64_MAX)
+		pairs_add_number(pairs, CAPTURE_SECTOR, block->sector);
+	pairs_add_number(pairs, CAPTURE_BYTES, block->bytes);
+	pairs_add(pairs, CAPTURE_OP, clew_request_operation_name(block->operation, block->bytes));
+	pairs_add_number(pairs, CAPTURE_OPERATION_CODE, block->operation);
+	if (block->submitter)
+		pairs_add(pairs, CAPTURE_SUBMITTER, capture_name_of(conversion, block->submitter));
+	if (block->inode || block->index || block->file_device) {
+		const char *path;
+
+		clew_trace_file_at(conversion->trace, block->file_device, block->inode, block->queued, &path);
+		capture_object_pairs(conversion,
+				     &(struct clew_object){.kind = CLEW_OBJECT_FILE, .number = block->inode, .device = block->file_device},
+				     path, false);
+		pairs_begin(pairs, capture_key_words[CAPTURE_FILE]);
+		pairs_device(pairs, block->file_device);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, block->inode);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, block->index);
+	}
+	if (!says_times(block, extent))
+		describe_times(pairs, block);
+	capture_describe_pages(conversion, request);
+	if (request->lower_count)
+		pairs_begin(pairs, capture_key_words[CAPTURE_BELOW]);
+	for (uint32_t i = 0; i < request->lower_count; i++) {
+		if (i)
+			pairs_byte(pairs, ' ');
+		pairs_number(pairs, request->lower[i]);
+	}
+}
+
+struct clew_link capture_request_link(const struct clew_trace_request *requests, const struct clew_link *links, unsigned count,
+				      unsigned number)
+{
+	const struct clew_block_request *block = &requests[links[number].number].block;
+	struct clew_link link = block_link(block, block->issued, block->completed);
+
+	link.number = links[number].number;
+	/* One that is but a flush is never issued: the kernel's own, made for it then, is. */
+	for (unsigned i = 0; i < count && link.begin == 0; i++) {
+		const struct clew_block_request *other = &requests[links[i].number].block;
+
+		if (other->queued == block->queued)
+			link.begin = other->issued;
+	}
+	return link;
+}
+
+int capture_make_device_spans(struct conversion *conversion)
+{
+	struct map devices = {0};
+	char name[64];
+	int r;
+
+	conversion->first_device = conversion->actor_count + conversion->cpu_count;
+	r = make_devices(conversion, &devices);
+	conversion->root_count = conversion->first_device + (uint32_t)devices.count;
+	conversion->span_count = conversion->root_count + (uint32_t)conversion->request_count;
+	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
+		const struct clew_block_request *block = &conversion->requests[i].block;
+		struct extent extent = extent_of(conversion, &conversion->requests[i]);
+		const char *operation = clew_request_operation_name(block->operation, block->bytes);
+		uint32_t span, attributes;
+
+		if (block->sector == UINT64_MAX || block->bytes == 0)
+			snprintf(name, sizeof(name), "%s", operation);
+		else
+			snprintf(name, sizeof(name), "%s %llu+%u", operation, (unsigned long long)block->sector, block->bytes / 512);
+		r = clew_maker_child_alone(conversion->maker, (uint32_t)*map_get(&devices, block->device, 0), name, (clew_time)extent.start,
+					   (clew_time)extent.end, &span);
+		if (r < 0)
+			break;
+		describe_request(conversion, &conversion->requests[i], extent);
+		r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
+		if (r == 0)
+			r = clew_maker_set_span_attributes(conversion->maker, span, attributes);
+	}
+	map_done(&devices);
+	return r;
+}
+
+int capture_emit_devices(struct conversion *conversion)
+{
+	uint32_t queued;
+	int r = capture_wait_row(conversion, CLEW_SEGMENT_QUEUED, CLEW_NONE, &queued);
+
+	for (uint32_t span = conversion->first_device; span < conversion->root_count && r == 0; span++) {
+		const struct extent *extent = (const struct extent *)conversion->device_extents.data + (span - conversion->first_device);
+
+		capture_span_begin(conversion, span, extent->start);
+		r = capture_span_end(conversion, extent->end);
+	}
+	for (uint32_t i = 0; i < conversion->request_count && r == 0; i++) {
+		const struct clew_block_request *block = &conversion->requests[i].block;
+		struct extent extent = extent_of(conversion, &conversion->requests[i]);
+		uint64_t issued = block->issued == 0 || block->issued > extent.end ? extent.end : block->issued;
+
+		capture_span_begin(conversion, conversion->root_count + i, extent.start);
+		if (issued > extent.start)
+			r = capture_gap(conversion, extent.start, issued, queued);
+		if (r == 0)
+			r = capture_span_end(conversion, extent.end);
+	}
+	return r;
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who has a span: each task, and whoever is named without a task to it being known
+ * (a stranger: its time is unknown all over). Threads are in their process, a process
+ * is in the one that spawned it.
+ */
+#include "convert/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t capture_span_of(struct conversion *conversion, uint32_t serial)
+{
+	const struct trace_task *task = trace_task_find(conversion->trace, serial);
+	const uint64_t *stranger;
+
+	if (task)
+		return task->index;
+	stranger = map_get(&conversion->strangers, serial, 0);
+	return stranger ? (uint32_t)*stranger : CLEW_NONE;
+}
+
+const char *capture_name_of(struct conversion *conversion, uint32_t serial)
+{
+	uint32_t span = capture_span_of(conversion, serial);
+
+	return span == CLEW_NONE ? "unknown" : ((const char **)conversion->names.data)[span];
+}
+
+static int add_name(struct conversion *conversion, const char *name)
+{
+	const char *copy = arena_copy(&conversion->arena, name, strlen(name));
+
+	if (!copy || vector_reserve(&conversion->names, conversion->names.count + 1) < 0)
+		return -ENOMEM;
+	((const char **)conversion->names.data)[conversion->names.count++] = copy;
+	return 0;
+}
+
+static int meet(struct conversion *conversion, uint32_t serial)
+{
+	char name[32] = "unknown";
+
+	if (capture_span_of(conversion, serial) != CLEW_NONE)
+		return 0;
+	if (map_set(&conversion->strangers, serial, 0, conversion->names.count) < 0)
+		return -ENOMEM;
+	if (!trace_nobody(serial))
+		snprintf(name, sizeof(name), "unknown#%u", serial);
+	return add_name(conversion, name);
+}
+
+static int meet_if_any(struct conversion *conversion, uint32_t serial)
+{
+	return serial == CLEW_NO_TASK ? 0 : meet(conversion, serial);
+}
+
+static int meet_those_of_links(struct conversion *conversion, const struct clew_link *links, unsigned count)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < count && r == 0; i++) {
+		r = meet_if_any(conversion, links[i].task);
+		if (r == 0)
+			r = meet_if_any(conversion, links[i].worker);
+	}
+	return r;
+}
+
+static int meet_those_of_sleep(struct conversion *conversion, const struct clew_sleep *sleep)
+{
+	int r = meet_if_any(conversion, sleep->ended_by);
+
+	if (r == 0 && sleep->edge_type >= 0)
+		r = meet(conversion, sleep->from);
+	for (uint32_t i = 0; i < sleep->holder_count && r == 0; i++)
+		r = meet(conversion, sleep->holders[i].task);
+	return r < 0 ? r : meet_those_of_links(conversion, sleep->links, (unsigned)sleep->link_count + sleep->and_count);
+}
+
+static int meet_all(struct conversion *conversion)
+{
+	const struct clew_trace *trace = conversion->trace;
+	const struct clew_edge *lone = trace->lone_edges.data;
+	const struct clew_spin *spins = trace->spins.data;
+	int r = 0;
+
+	for (uint32_t i = 0; i < conversion->task_count && r == 0; i++) {
+		r = meet_if_any(conversion, trace_task_at(trace, i)->task.parent);
+		if (r == 0)
+			r = meet_if_any(conversion, trace_task_at(trace, i)->task.process);
+	}
+	for (size_t i = 0; i < conversion->sleep_count && r == 0; i++)
+		r = meet_those_of_sleep(conversion, &conversion->sleeps[i]);
+	for (size_t i = 0; i < trace->lone_edges.count && r == 0; i++) {
+		r = meet(conversion, lone[i].from);
+		if (r == 0)
+			r = meet(conversion, lone[i].to);
+	}
+	for (size_t i = 0; i < conversion->request_count && r == 0; i++) {
+		const struct clew_trace_request *request = &conversion->requests[i];
+
+		r = meet_if_any(conversion, request->block.submitter);
+		if (r == 0)
+			r = meet_if_any(conversion, request->block.reason_task);
+		for (uint32_t k = 0; k < request->page_count && r == 0; k++)
+			for (uint32_t w = 0; w < request->pages[k].writer_count && r == 0; w++)
+				r = meet_if_any(conversion, request->pages[k].writers[w]);
+	}
+	for (size_t i = 0; i < trace->spins.count && r == 0; i++) {
+		r = meet(conversion, spins[i].task);
+		if (r == 0)
+			r = meet_if_any(conversion, spins[i].holder);
+	}
+	return r;
+}
+
+static int name_tasks(struct conversion *conversion)
+{
+	char name[CLEW_COMM_SIZE + 64];
+	int r = 0;
+
+	for (uint32_t i = 0; i < conversion->task_count && r == 0; i++) {
+		const struct clew_trace_task *task = &trace_task_at(conversion->trace, i)->task;
+
+		if (task->tid == 0)
+			snprintf(name, sizeof(name), "%s-0#%u", task->comm, task->serial);
+		else if (task->instance > 1)
+			snprintf(name, sizeof(name), "%s-%u#%u", task->comm, task->tid, task->instance);
+		else
+			snprintf(name, sizeof(name), "%s-%u", task->comm, task->tid);
+		r = add_name(conversion, name);
+	}
+	return r;
+}
+
+/* ---- processes ---- */
+
+/* Who made a process, by its leader; CLEW_NO_TASK: nobody known. */
+static uint32_t parent_of(const struct conversion *conversion, uint32_t process)
+{
+	const struct trace_task *leader = trace_task_find(conversion->trace, process), *maker;
+	const struct clew_edge *fork = clew_trace_fork_of(conversion->trace, process);
+	uint32_t serial = fork ? fork->from : leader ? leader->task.parent : CLEW_NO_TASK;
+
+	maker = trace_task_find(conversion->trace, serial);
+	return maker && maker->task.process != process ? maker->task.process : CLEW_NO_TASK;
+}
+
+/* A process's category, and those that it lies in; `categories`: process -> category + 1, 0 while it is being found. */
+static int category_of(struct conversion *conversion, struct map *categories, uint32_t process, uint32_t *ret_category)
+{
+	struct vector chain = {.item = sizeof(uint32_t)};
+	uint32_t category = CLEW_NONE, *steps;
+	const uint64_t *known;
+	int r = 0;
+
+	for (; process != CLEW_NO_TASK; process = parent_of(conversion, process)) {
+		known = map_get(categories, process, 0);
+		if (known) {
+			category = *known ? (uint32_t)*known - 1 : CLEW_NONE;
+			break;
+		}
+		if (vector_reserve(&chain, chain.count + 1) < 0 || map_set(categories, process, 0, 0) < 0) {
+			r = -ENOMEM;
+			break;
+		}
+		((uint32_t *)chain.data)[chain.count++] = process;
+	}
+	steps = chain.data;
+	for (size_t i = chain.count; i-- > 0 && r == 0;) {
+		r = clew_maker_category(conversion->maker, conversion->processes, category, capture_name_of(conversion, steps[i]),
+					&category);
+		if (r == 0 && map_set(categories, steps[i], 0, (uint64_t)category + 1) < 0)
+			r = -ENOMEM;
+	}
+	vector_done(&chain);
+	*ret_category = category;
+	return r;
+}
+
+/* ---- attributes ---- */
+
+static void describe_names(struct pairs *pairs, const struct trace_task *task)
+{
+	if (task->name_count < 2)
+		return;
+	pairs_begin(pairs, capture_key_words[CAPTURE_NAMES]);
+	for (uint32_t i = 0; i < task->name_count; i++) {
+		if (i)
+			pairs_byte(pairs, ',');
+		pairs_number(pairs, task->names[i].since);
+		pairs_byte(pairs, ' ');
+		pairs_word(pairs, task->names[i].name);
+	}
+}
+
+static void describe_spins(struct conversion *conversion, uint32_t serial)
+{
+	const struct clew_spin *spins = conversion->trace->spins.data, *first_spin = clew_trace_spin(conversion->trace, serial, 0);
+	size_t count = conversion->trace->spins.count;
+	struct pairs *pairs = &conversion->pairs;
+	bool first = true;
+
+	for (size_t i = first_spin ? (size_t)(first_spin - spins) : count; i < count && spins[i].task == serial; i++, first = false) {
+		const struct clew_spin *spin = &spins[i];
+
+		if (first)
+			pairs_begin(pairs, capture_key_words[CAPTURE_SPINS]);
+		else
+			pairs_byte(pairs, ',');
+		pairs_number(pairs, spin->start);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, spin->end);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, spin->lock);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, spin->type);
+		pairs_byte(pairs, ' ');
+		pairs_word(pairs, spin->holder ? capture_name_of(conversion, spin->holder) : "-");
+	}
+}
+
+static void describe_task(struct conversion *conversion, const struct trace_task *inner)
+{
+	const struct clew_trace_task *task = &inner->task;
+	struct pairs *pairs = &conversion->pairs;
+
+	pairs_add_number(pairs, CAPTURE_TID, task->tid);
+	pairs_add_number(pairs, CAPTURE_PID, task->pid);
+	if (task->process != task->serial)
+		pairs_add(pairs, CAPTURE_PROCESS, capture_name_of(conversion, task->process));
+	if (task->parent)
+		pairs_add(pairs, CAPTURE_PARENT, capture_name_of(conversion, task->parent));
+	describe_names(pairs, inner);
+	if (task->command_line[0])
+		pairs_add(pairs, CAPTURE_COMMAND, task->command_line);
+	if (task->executable[0])
+		pairs_add(pairs, CAPTURE_EXECUTABLE, task->executable);
+	if (inner->executable_inode) {
+		pairs_begin(pairs, capture_key_words[CAPTURE_EXECUTABLE_FILE]);
+		pairs_device(pairs, inner->executable_device);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, inner->executable_inode);
+	}
+	pairs_add_number(pairs, CAPTURE_USER, task->user);
+	if (task->flags)
+		pairs_add_number(pairs, CAPTURE_TASK_FLAGS, task->flags);
+	if (task->pid_namespace || task->mount_namespace) {
+		pairs_begin(pairs, capture_key_words[CAPTURE_NAMESPACES]);
+		pairs_number(pairs, task->pid_namespace);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, task->mount_namespace);
+	}
+	if (task->cgroup)
+		pairs_add_number(pairs, CAPTURE_CGROUP, task->cgroup);
+	if (task->birth)
+		pairs_add_number(pairs, CAPTURE_BORN, task->birth);
+	if (task->death != CLEW_TIME_OPEN)
+		pairs_add_number(pairs, CAPTURE_DIED, task->death);
+	describe_spins(conversion, task->serial);
+}
+
+static int make_actor(struct conversion *conversion, uint32_t number, uint32_t category)
+{
+	const struct clew_trace *trace = conversion->trace;
+	const struct trace_task *task = number < conversion->task_count ? trace_task_at(trace, number) : NULL;
+	const char *name = ((const char **)conversion->names.data)[number];
+	uint32_t span, attributes;
+	int r;
+
+	r = clew_maker_root(conversion->maker, name, (clew_time)(task ? task->begin : trace->start),
+			    (clew_time)(task ? task->end : conversion->end), &span);
+	if (r == 0)
+		r = clew_maker_place(conversion->maker, span, category);
+	if (r < 0)
+		return r;
+	if (task)
+		describe_task(conversion, task);
+	else
+		pairs_add(&conversion->pairs, CAPTURE_UNSEEN, "yes");
+	if (task)
+		r = capture_describe_touches(conversion, task->task.serial);
+	if (task && r >= 0)
+		r = capture_describe_announcements(conversion, task->task.serial);
+	if (task)
+		capture_describe_environment(conversion, task->task.serial);
+	if (r < 0)
+		return r;
+	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
+	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, span, attributes);
+}
+
+int capture_make_spans(struct conversion *conversion)
+{
+	const struct clew_trace *trace = conversion->trace;
+	struct map categories = {0};
+	uint32_t category;
+	int r;
+
+	conversion->task_count = (uint32_t)trace->tasks.count;
+	r = name_tasks(conversion);
+	if (r == 0)
+		r = meet_all(conversion);
+	conversion->actor_count = (uint32_t)conversion->names.count;
+	for (uint32_t i = 0; i < conversion->actor_count && r == 0; i++) {
+		if (i < conversion->task_count)
+			r = category_of(conversion, &categories, trace_task_at(trace, i)->task.process, &category);
+		else
+			r = clew_maker_category(conversion->maker, conversion->processes, CLEW_NONE, "unknown", &category);
+		if (r == 0)
+			r = make_actor(conversion, i, category);
+	}
+	map_done(&categories);
+	return r;
+}

@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sleeps as typed waits. What follows from the gap and from the dependency that ends
+ * it is not said again, so that most waits share their attributes with many others;
+ * only those with moments of their own have some.
+ */
+#include "convert/internal.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct shape *capture_shape(struct shape_cache *cache, const char bytes[static SHAPE_SIZE])
+{
+	uint64_t hash = 0, word;
+	const uint64_t *known;
+	struct shape *shape;
+
+	for (size_t i = 0; i < SHAPE_SIZE; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		hash = (hash ^ word) * 0xd6e8feb86659fd93ull;
+		hash ^= hash >> 32;
+	}
+	known = map_get(&cache->index, hash, 0);
+	if (known) {
+		shape = (struct shape *)cache->shapes.data + *known;
+		return memcmp(shape->bytes, bytes, SHAPE_SIZE) ? NULL : shape;
+	}
+	cache->shapes.item = sizeof(struct shape);
+	if (vector_reserve(&cache->shapes, cache->shapes.count + 1) < 0 || map_set(&cache->index, hash, 0, cache->shapes.count) < 0)
+		return NULL;
+	shape = (struct shape *)cache->shapes.data + cache->shapes.count++;
+	memcpy(shape->bytes, bytes, SHAPE_SIZE);
+	shape->made = CLEW_NONE;
+	return shape;
+}
+
+int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes, uint32_t *ret_wait)
+{
+	const uint64_t *known = map_get(&conversion->wait_index, attributes, kind);
+	struct vector *waits = &conversion->waits;
+
+	if (known) {
+		*ret_wait = (uint32_t)*known;
+		return 0;
+	}
+	if (waits->count >= CLEW_NONE - 1)
+		return -E2BIG;
+	if (vector_reserve(waits, waits->count + 1) < 0 || map_set(&conversion->wait_index, attributes, kind, waits->count) < 0)
+		return -ENOMEM;
+	((struct clew_model_wait *)waits->data)[waits->count] = (struct clew_model_wait){.kind = kind, .attributes = attributes};
+	*ret_wait = (uint32_t)waits->count++;
+	return 0;
+}
+
+const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object, uint64_t at)
+{
+	const char *path = NULL;
+
+	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY || object->kind == CLEW_OBJECT_DEVICE)
+		clew_trace_file_then(conversion->trace, object->device, object->number, at, &path);
+	return path;
+}
+
+/* What people call it: a path, a text, else its number. */
+static void name_object(struct conversion *conversion, const struct clew_object *object, const char *path)
+{
+	const struct clew_trace *trace = conversion->trace;
+	struct pairs *pairs = &conversion->pairs;
+	const char *name = path;
+	char number[24];
+
+	switch (object->kind) {
+	case CLEW_OBJECT_CGROUP:
+		name = clew_trace_cgroup(trace, object->number);
+		break;
+	case CLEW_OBJECT_PATH:
+	case CLEW_OBJECT_FUNCTION:
+	case CLEW_OBJECT_TIMER:
+	case CLEW_OBJECT_WORK:
+		name = clew_trace_text(trace, object->number);
+		break;
+	case CLEW_OBJECT_FUTEX:
+	case CLEW_OBJECT_LOCK:
+	case CLEW_OBJECT_REQUEST:
+	case CLEW_OBJECT_IO_URING:
+	case CLEW_OBJECT_TIMERFD:
+		snprintf(number, sizeof(number), "0x%llx", (unsigned long long)object->number);
+		name = number;
+		break;
+	default:
+		break;
+	}
+	if (name && name[0])
+		pairs_text(pairs, name);
+	else
+		pairs_number(pairs, object->number);
+}
+
+void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, const char *path, bool whole)
+{
+	struct pairs *pairs = &conversion->pairs;
+
+	if (object->kind != CLEW_OBJECT_NONE) {
+		pairs_add(pairs, CAPTURE_OBJECT, capture_object_word(object->kind));
+		pairs_byte(pairs, ':');
+		name_object(conversion, object, path);
+	}
+	if (!whole)
+		return;
+	if (object->number)
+		pairs_add_number(pairs, CAPTURE_ID, object->number);
+	if (object->device) {
+		pairs_begin(pairs, capture_key_words[CAPTURE_DEV]);
+		pairs_device(pairs, object->device);
+	}
+	if (object->descriptor >= 0)
+		pairs_add_number(pairs, CAPTURE_FD, (uint64_t)object->descriptor);
+	else if (object->descriptor != -1)
+		pairs_add_number(pairs, CAPTURE_FD, (uint32_t)object->descriptor);
+	if (object->futex_operation)
+		pairs_add_number(pairs, CAPTURE_OP, object->futex_operation);
+	if (object->shared)
+		pairs_add(pairs, CAPTURE_SHARED, "yes");
+}
+
+static void add_holders(struct conversion *conversion, const struct clew_sleep *sleep)
+{
+	struct pairs *pairs = &conversion->pairs;
+
+	if (sleep->holder_count == 0)
+		return;
+	pairs_begin(pairs, capture_key_words[CAPTURE_HOLDER]);
+	for (uint32_t i = 0; i < sleep->holder_count; i++) {
+		const struct clew_holder *holder = &sleep->holders[i];
+
+		if (i)
+			pairs_byte(pairs, ',');
+		pairs_word(pairs, capture_name_of(conversion, holder->task));
+		if (sleep->holder_count == 1 && holder->from == sleep->start && holder->to == sleep->end && !holder->barged &&
+		    holder->evidence == CLEW_EVIDENCE_EXACT)
+			return;
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, holder->from);
+		pairs_byte(pairs, ' ');
+		pairs_number(pairs, holder->to);
+		pairs_byte(pairs, ' ');
+		pairs_text(pairs, clew_evidence_name(holder->evidence));
+		pairs_text(pairs, holder->barged ? " barged" : "");
+	}
+}
+
+/* What a gap and a dependency let one think of a sleep. */
+struct implied {
+	uint64_t end, raw_end, switch_in, from_at;
+	uint32_t from, ended_by;
+	unsigned evidence;
+	bool by_edge, by_request, links;
+};
+
+static struct implied implied_by(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end)
+{
+	uint32_t dependency = conversion->sleep_dependency[sleep - conversion->sleeps];
+	struct implied implied = {.end = end, .switch_in = end};
+	const struct trigger *trigger;
+	const struct clew_edge *edge;
+	size_t count;
+
+	if (dependency != CLEW_NONE && start < end) {
+		edge = clew_trace_edges(conversion->trace, &count) + conversion->dependency_edge[dependency];
+		trigger = (const struct trigger *)conversion->triggers.data + dependency;
+		implied.by_edge = true;
+		implied.evidence = edge->evidence;
+		implied.from = trigger->task;
+		implied.from_at = trigger->task == CLEW_NO_TASK ? 0 : trigger->at;
+		implied.ended_by = sleep->from;
+		implied.by_request = capture_by_request(conversion, dependency);
+		implied.links = capture_says_links(conversion, dependency, sleep);
+		if (implied.links) {
+			implied.from = sleep->links[0].task;
+			implied.from_at = sleep->links[0].at;
+		}
+	}
+	/* The dependency is the wake itself, unless there were steps between. */
+	if (implied.by_edge && sleep->link_count == 0) {
+		implied.raw_end = sleep->from_at;
+		implied.end = implied.raw_end > start ? implied.raw_end : start;
+	} else if (sleep->end != CLEW_TIME_OPEN && sleep->context != CLEW_WAKE_UNKNOWN) {
+		implied.raw_end = sleep->end;
+	}
+	return implied;
+}
+
+static void add_link(struct conversion *conversion, const struct clew_link *link)
+{
+	struct pairs *pairs = &conversion->pairs;
+
+	pairs_number(pairs, link->kind);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, link->at);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, link->begin);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, link->end);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, link->number);
+	pairs_byte(pairs, ' ');
+	pairs_number(pairs, link->flags);
+	pairs_byte(pairs, ' ');
+	pairs_text(pairs, clew_evidence_name(link->evidence));
+	pairs_byte(pairs, ' ');
+	pairs_word(pairs, link->task ? capture_name_of(conversion, link->task) : "-");
+	pairs_byte(pairs, ' ');
+	pairs_word(pairs, link->worker ? capture_name_of(conversion, link->worker) : "-");
+}
+
+/* The steps of the wake, and behind a "+" the further requests. */
+static void add_links(struct conversion *conversion, const struct clew_link *links, unsigned count, unsigned and_count)
+{
+	if (count == 0)
+		return;
+	pairs_begin(&conversion->pairs, capture_key_words[CAPTURE_LINKS]);
+	for (unsigned i = 0; i < count + and_count; i++) {
+		if (i)
+			pairs_byte(&conversion->pairs, ',');
+		if (i >= count)
+			pairs_byte(&conversion->pairs, '+');
+		add_link(conversion, &links[i]);
+	}
+}
+
+static const char *const open_words[] = {[CLEW_OPEN_START] = "start", [CLEW_OPEN_END] = "end", [CLEW_OPEN_BOTH] = "both"};
+
+/* `call_id`: the last one of the thread. */
+static void describe_sleep(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, const struct implied *implied,
+			   uint32_t call_id)
+{
+	struct pairs *pairs = &conversion->pairs;
+
+	capture_object_pairs(conversion, &sleep->object, capture_path_of(conversion, &sleep->object, sleep->start), true);
+	if (sleep->call != CLEW_NO_CALL)
+		pairs_add(pairs, CAPTURE_CALL, clew_call_name(sleep->call));
+	if (sleep->call_id == call_id && call_id)
+		pairs_add(pairs, CAPTURE_CALL_ID, "same");
+	else if (sleep->call_id != call_id + 1)
+		pairs_add_number(pairs, CAPTURE_CALL_ID, sleep->call_id);
+	if (sleep->context != (implied->by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN))
+		pairs_add(pairs, CAPTURE_CONTEXT, clew_context_name(sleep->context));
+	if (sleep->ended_by != implied->ended_by)
+		pairs_add(pairs, CAPTURE_ENDED_BY, sleep->ended_by ? capture_name_of(conversion, sleep->ended_by) : "-");
+	if (sleep->edge_type >= 0 && !implied->by_edge)
+		pairs_add(pairs, CAPTURE_EDGE, clew_trace_type_name(conversion->trace, (unsigned)sleep->edge_type));
+	if (sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence)
+		pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(sleep->edge_evidence));
+	if (sleep->edge_type >= 0 && sleep->from != implied->from)
+		pairs_add(pairs, CAPTURE_FROM_TASK, sleep->from ? capture_name_of(conversion, sleep->from) : "-");
+	if (sleep->edge_type >= 0 && sleep->from_at != implied->from_at)
+		pairs_add_number(pairs, CAPTURE_FROM, sleep->from_at);
+	if (implied->by_request && sleep->link_count == 0)
+		pairs_add(pairs, CAPTURE_LINKS, "-");
+	else if (!implied->links)
+		add_links(conversion, sleep->links, sleep->link_count, sleep->and_count);
+	add_holders(conversion, sleep);
+	if (sleep->open)
+		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
+	/* A request or timer ended before it woke anybody, and an origin may have had to move: that there was no delay has to be said. */
+	if (sleep->end != CLEW_TIME_OPEN &&
+	    (sleep->end != implied->end || (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
+		if (sleep->end <= implied->switch_in)
+			pairs_add_number(pairs, CAPTURE_RUNQUEUE, implied->switch_in - sleep->end);
+		else
+			pairs_add_number(pairs, CAPTURE_ENDED, sleep->end);
+	}
+	if (sleep->raw_end != implied->raw_end)
+		pairs_add_number(pairs, CAPTURE_RAW_AT, sleep->raw_end);
+	if (sleep->start != start)
+		pairs_add_number(pairs, CAPTURE_SINCE, sleep->start);
+	if (sleep->switch_in == CLEW_TIME_OPEN && sleep->end != CLEW_TIME_OPEN)
+		pairs_add(pairs, CAPTURE_UNTIL, "open");
+	else if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in != implied->switch_in)
+		pairs_add_number(pairs, CAPTURE_UNTIL, sleep->switch_in);
+	if (sleep->blind)
+		pairs_add(pairs, CAPTURE_BLIND, "yes");
+	if (sleep->operation)
+		pairs_add_number(pairs, CAPTURE_OPERATION, sleep->operation);
+	if (sleep->poller)
+		pairs_add_number(pairs, CAPTURE_EPOLL, sleep->poller);
+	if (sleep->flags)
+		pairs_add_number(pairs, CAPTURE_FLAGS, sleep->flags);
+}
+
+/* Whether the sleep says something that hardly another one does. */
+static bool is_special(const struct clew_sleep *sleep, uint64_t start, const struct implied *implied, uint32_t call_id)
+{
+	return (sleep->call_id != call_id && sleep->call_id != call_id + 1) || sleep->holder_count || sleep->link_count ||
+	       (sleep->edge_type >= 0 && (sleep->from != implied->from || sleep->from_at != implied->from_at)) ||
+	       (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) || sleep->raw_end != implied->raw_end ||
+	       sleep->start != start || sleep->switch_in == CLEW_TIME_OPEN || sleep->switch_in != implied->switch_in;
+}
+
+static struct shape *shape_of(struct conversion *conversion, const struct clew_sleep *sleep, const struct implied *implied,
+			      uint32_t call_id)
+{
+	struct {
+		uint64_t number, path;
+		uint32_t device, ended_by;
+		int32_t descriptor;
+		uint16_t call, poller;
+		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags, evidence, by_edge, blind, operation;
+		int8_t edge_type;
+	} fields;
+	char bytes[SHAPE_SIZE] = {0};
+
+	_Static_assert(sizeof(fields) <= SHAPE_SIZE, "a shape holds what there is to say");
+	memset(&fields, 0, sizeof(fields));
+	fields.number = sleep->object.number;
+	/* A name has one place in the trace. */
+	fields.path = (uintptr_t)capture_path_of(conversion, &sleep->object, sleep->start);
+	fields.device = sleep->object.device;
+	fields.descriptor = sleep->object.descriptor;
+	fields.object_kind = sleep->object.kind;
+	fields.futex_operation = sleep->object.futex_operation;
+	fields.shared = sleep->object.shared;
+	/* A task is said only where it is not the dependency's. */
+	fields.ended_by = sleep->ended_by == implied->ended_by ? UINT32_MAX : sleep->ended_by;
+	fields.call = sleep->call;
+	fields.poller = sleep->poller;
+	fields.kind = sleep->kind;
+	fields.same_call = sleep->call_id == call_id;
+	fields.context = sleep->context;
+	fields.open = sleep->open;
+	fields.flags = sleep->flags;
+	fields.evidence = sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence ? 1 + sleep->edge_evidence : 0;
+	fields.by_edge = implied->by_edge;
+	fields.blind = sleep->blind;
+	fields.operation = sleep->operation;
+	fields.edge_type = implied->by_edge ? -1 : sleep->edge_type;
+	memcpy(bytes, &fields, sizeof(fields));
+	return capture_shape(&conversion->wait_shapes, bytes);
+}
+
+int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end, uint32_t *ret_wait)
+{
+	struct implied implied = implied_by(conversion, sleep, start, end);
+	uint32_t call_id = conversion->last_call_id, attributes;
+	struct shape *shape = NULL;
+	int r;
+
+	conversion->last_call_id = sleep->call_id;
+	if (!is_special(sleep, start, &implied, call_id)) {
+		shape = shape_of(conversion, sleep, &implied, call_id);
+		if (shape && shape->made != CLEW_NONE) {
+			*ret_wait = shape->made;
+			return 0;
+		}
+	}
+	describe_sleep(conversion, sleep, start, &implied, call_id);
+	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
+	if (r == 0)
+		r = capture_wait_row(conversion, sleep->kind, attributes, ret_wait);
+	if (r == 0 && shape)
+		shape->made = *ret_wait;
+	return r;
+}
+
+/* The label of a mark has no attributes: they are its words. */
+int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at, uint32_t *ret_attributes)
+{
+	struct implied implied = implied_by(conversion, sleep, at, at);
+	struct pairs *pairs = &conversion->pairs;
+	uint32_t call_id = conversion->last_call_id;
+	struct pairs words;
+	int r;
+
+	conversion->last_call_id = sleep->call_id;
+	describe_sleep(conversion, sleep, at, &implied, call_id);
+	pairs_value(pairs);
+	words = *pairs;
+	pairs_init(pairs);
+	pairs_begin(pairs, "mark");
+	pairs_text(pairs, "wait ");
+	pairs_text(pairs, clew_wait_kind_name(sleep->kind));
+	for (size_t i = 0; i < words.offsets.count && !words.failed; i++) {
+		pairs_byte(pairs, i % 2 ? '=' : ' ');
+		pairs_word(pairs, (const char *)words.text.data + ((const uint32_t *)words.offsets.data)[i]);
+	}
+	pairs->failed |= words.failed;
+	pairs_done(&words);
+	r = pairs_make(pairs, conversion->maker, ret_attributes);
+	return r < 0 ? r : *ret_attributes >= LABEL_OF_LIST ? -E2BIG : 0;
+}

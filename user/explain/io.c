@@ -1,0 +1,555 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Sums over touches of files, requests and waits. See clew/io.h.
+ *
+ * A wait is for the file it names. Where it names none (a journal, a device that is
+ * too dirty, a request) it is for the file of its request, else for the one that its
+ * task touched last.
+ */
+#include "explain/io.h"
+#include "base/map.h"
+#include "base/sort.h"
+#include "base/vector.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sums {
+	const struct clew_trace *trace;
+	const struct clew_trace_request *requests;
+	size_t request_count;
+	struct vector files;   /* struct clew_io_file */
+	struct vector shares;  /* struct clew_io_share */
+	struct vector devices; /* struct clew_io_device */
+	struct map file_places, share_places, device_places;
+	struct map counted;		  /* file -> the last request that was counted for it */
+	struct map last_touched;	  /* task -> file */
+	const struct clew_edge **origins; /* edges of journals and throttles, by destination, then time */
+	size_t origin_count;
+	uint32_t *sleep_files;
+};
+
+#define NO_FILE UINT32_MAX
+
+/* The file that had an inode's number then. */
+static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at, uint32_t *ret_file)
+{
+	struct clew_file_key key = clew_trace_file_key(sums->trace, device, inode, at);
+	const uint64_t *known = map_get(&sums->file_places, key.number, key.device);
+	size_t count = sums->files.count;
+
+	if (known) {
+		*ret_file = (uint32_t)*known;
+		return 0;
+	}
+	if (vector_reserve(&sums->files, count + 1) < 0 || map_set(&sums->file_places, key.number, key.device, count) < 0)
+		return -ENOMEM;
+	((struct clew_io_file *)sums->files.data)[count] = (struct clew_io_file){.inode = inode, .device = device, .at = at};
+	sums->files.count++;
+	*ret_file = (uint32_t)count;
+	return 0;
+}
+
+static struct clew_io_file *file_at(const struct sums *sums, uint32_t file)
+{
+	return (struct clew_io_file *)sums->files.data + file;
+}
+
+/* Valid until the next is asked for; NULL: no memory. */
+static struct clew_io_share *share_of(struct sums *sums, uint32_t file, uint32_t task)
+{
+	const uint64_t *known = map_get(&sums->share_places, file, task);
+	size_t count = sums->shares.count;
+
+	if (known)
+		return (struct clew_io_share *)sums->shares.data + *known;
+	if (vector_reserve(&sums->shares, count + 1) < 0 || map_set(&sums->share_places, file, task, count) < 0)
+		return NULL;
+	sums->shares.count++;
+	((struct clew_io_share *)sums->shares.data)[count] = (struct clew_io_share){.file = file, .task = task};
+	return (struct clew_io_share *)sums->shares.data + count;
+}
+
+static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
+{
+	const uint64_t *known = map_get(&sums->device_places, device, 0);
+	size_t count = sums->devices.count;
+
+	if (known)
+		return (struct clew_io_device *)sums->devices.data + *known;
+	if (vector_reserve(&sums->devices, count + 1) < 0 || map_set(&sums->device_places, device, 0, count) < 0)
+		return NULL;
+	sums->devices.count++;
+	((struct clew_io_device *)sums->devices.data)[count] = (struct clew_io_device){.device = device};
+	return (struct clew_io_device *)sums->devices.data + count;
+}
+
+/* ---- touches ---- */
+
+static int add_touch(struct sums *sums, const struct clew_touch *touch)
+{
+	struct clew_io_share *share;
+	struct clew_io_file *file;
+	uint32_t number;
+
+	if (file_of(sums, touch->inode, touch->device, touch->begin, &number) < 0)
+		return -ENOMEM;
+	share = share_of(sums, number, touch->task);
+	if (!share)
+		return -ENOMEM;
+	file = file_at(sums, number);
+	switch ((enum clew_touch_event)touch->event) {
+	case CLEW_TOUCH_WRITE:
+		share->asked_bytes += touch->bytes;
+		file->asked_bytes += touch->bytes;
+		break;
+	case CLEW_TOUCH_STORE:
+		share->stored_bytes += touch->bytes;
+		file->stored_bytes += touch->bytes;
+		break;
+	case CLEW_TOUCH_DIRTY:
+		/* A disk's own pages become dirty when a journal is through with them: that says nothing of who wrote. */
+		if (!clew_is_disk_inode(touch->device, touch->inode))
+			share->dirtied_bytes += touch->bytes;
+		file->dirtied_bytes += touch->bytes;
+		break;
+	case CLEW_TOUCH_UNUSED:
+		file->unused_bytes += touch->bytes;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+/* ---- requests ---- */
+
+static bool does(const struct clew_block_request *block, enum clew_request_operation operation)
+{
+	return clew_request_operation(block->operation, block->bytes) == operation;
+}
+
+static bool is_direct(const struct clew_block_request *block)
+{
+	return block->reason == CLEW_REQUEST_REASON_DIRECT;
+}
+
+static void count_moved(struct clew_io_file *file, const struct clew_block_request *block, uint64_t bytes)
+{
+	if (does(block, CLEW_REQUEST_READ))
+		file->read_bytes += bytes;
+	else if (does(block, CLEW_REQUEST_WRITE))
+		file->written_bytes += bytes;
+}
+
+/* `bytes`: what the extent takes on the disk. */
+static int add_extent(struct sums *sums, const struct clew_trace_request *request, const struct clew_page_extent *extent, uint64_t bytes)
+{
+	uint32_t number;
+
+	if (file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
+		return -ENOMEM;
+	count_moved(file_at(sums, number), &request->block, bytes);
+	if (!does(&request->block, CLEW_REQUEST_WRITE))
+		return 0;
+	if (extent->writer_count == 0)
+		file_at(sums, number)->unknown_bytes += bytes;
+	for (uint32_t i = 0; i < extent->writer_count; i++) {
+		struct clew_io_share *share = share_of(sums, number, extent->writers[i]);
+
+		if (!share)
+			return -ENOMEM;
+		share->written_bytes += bytes / extent->writer_count;
+	}
+	return 0;
+}
+
+static int add_request(struct sums *sums, const struct clew_trace_request *request)
+{
+	const struct clew_block_request *block = &request->block;
+	struct clew_io_device *device = device_of(sums, block->device);
+	uint64_t of_files = 0, all = 0;
+	uint32_t number = NO_FILE;
+	int r = 0;
+
+	/* Compressed pages are more than what is written of them. */
+	for (uint32_t i = 0; i < request->page_count; i++)
+		all += request->pages[i].bytes;
+	if (!device)
+		return -ENOMEM;
+	device->requests++;
+	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
+	if (block->reason < CLEW_REQUEST_REASON_COUNT && (does(block, CLEW_REQUEST_READ) || does(block, CLEW_REQUEST_WRITE)))
+		device->reason_bytes[block->reason] += block->bytes;
+	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
+		const struct clew_page_extent *extent = &request->pages[i];
+		uint64_t bytes = all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
+		const uint64_t *counted;
+
+		of_files += bytes;
+		r = add_extent(sums, request, extent, bytes);
+		if (r < 0 || file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
+			return -ENOMEM;
+		counted = map_get(&sums->counted, number, 0);
+		if (counted && *counted == (uint64_t)(request - sums->requests))
+			continue;
+		file_at(sums, number)->requests++;
+		r = map_set(&sums->counted, number, 0, (uint64_t)(request - sums->requests));
+	}
+	if (does(block, CLEW_REQUEST_WRITE))
+		device->file_bytes += of_files;
+	if (r < 0 || !is_direct(block) || !block->inode)
+		return r;
+	if (file_of(sums, block->inode, block->file_device, block->queued, &number) < 0)
+		return -ENOMEM;
+	if (request->page_count == 0) {
+		file_at(sums, number)->requests++;
+		count_moved(file_at(sums, number), block, block->bytes);
+	}
+	/* What goes to the disk at once was asked for so. */
+	if (does(block, CLEW_REQUEST_WRITE)) {
+		struct clew_io_share *share = share_of(sums, number, block->submitter);
+
+		if (!share)
+			return -ENOMEM;
+		share->asked_bytes += block->bytes;
+		if (request->page_count == 0)
+			share->written_bytes += block->bytes;
+		file_at(sums, number)->asked_bytes += block->bytes;
+	}
+	return 0;
+}
+
+/* ---- waits ---- */
+
+static bool may_be_for_file(const struct clew_sleep *sleep)
+{
+	switch ((enum clew_wait_kind)sleep->kind) {
+	case CLEW_WAIT_READ:
+	case CLEW_WAIT_WRITE:
+	case CLEW_WAIT_FSYNC:
+	case CLEW_WAIT_FILE:
+	case CLEW_WAIT_IO:
+	case CLEW_WAIT_FAULT:
+	case CLEW_WAIT_JOURNAL:
+	case CLEW_WAIT_THROTTLE:
+	case CLEW_WAIT_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static const struct clew_trace_request *request_of(const struct sums *sums, const struct clew_sleep *sleep)
+{
+	const struct clew_link *last = sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
+
+	return last && last->kind == CLEW_LINK_REQUEST && last->number < sums->request_count ? &sums->requests[last->number] : NULL;
+}
+
+static int file_of_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t *ret_file)
+{
+	const struct clew_trace_request *request = request_of(sums, sleep);
+	const uint64_t *last = map_get(&sums->last_touched, sleep->task, 0);
+
+	*ret_file = NO_FILE;
+	if (!may_be_for_file(sleep))
+		return 0;
+	if (sleep->object.kind == CLEW_OBJECT_FILE)
+		return file_of(sums, sleep->object.number, sleep->object.device, sleep->start, ret_file);
+	if (sleep->kind == CLEW_WAIT_THROTTLE && sleep->object.kind == CLEW_OBJECT_CGROUP)
+		return 0;
+	if (request && request->page_count)
+		return file_of(sums, request->pages[0].inode, request->pages[0].device, request->block.queued, ret_file);
+	if (request && request->block.inode)
+		return file_of(sums, request->block.inode, request->block.file_device, request->block.queued, ret_file);
+	if (last && (sleep->kind == CLEW_WAIT_JOURNAL || sleep->kind == CLEW_WAIT_THROTTLE || sleep->kind == CLEW_WAIT_FSYNC))
+		*ret_file = (uint32_t)*last;
+	return 0;
+}
+
+static int blame(struct sums *sums, uint32_t file, uint32_t waiter, uint32_t task, double ns)
+{
+	struct clew_io_share *share;
+
+	if (task == waiter || task == CLEW_NO_TASK)
+		return 0;
+	share = share_of(sums, file, task);
+	if (!share)
+		return -ENOMEM;
+	share->caused_ns += (uint64_t)ns;
+	return 0;
+}
+
+/* By what each wrote of what the request carries. */
+static int blame_writers(struct sums *sums, uint32_t file, const struct clew_sleep *sleep, const struct clew_trace_request *request,
+			 double ns)
+{
+	uint64_t all = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < request->page_count; i++)
+		all += request->pages[i].bytes;
+	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
+		const struct clew_page_extent *extent = &request->pages[i];
+
+		for (uint32_t k = 0; k < extent->writer_count && r >= 0; k++)
+			r = blame(sums, file, sleep->task, extent->writers[k],
+				  ns * (double)extent->bytes / (double)all / extent->writer_count);
+	}
+	return r;
+}
+
+static int compare_origins(const void *left, const void *right)
+{
+	const struct clew_edge *a = *(const struct clew_edge *const *)left, *b = *(const struct clew_edge *const *)right;
+
+	if (a->to != b->to)
+		return a->to < b->to ? -1 : 1;
+	return a->to_at < b->to_at ? -1 : a->to_at > b->to_at;
+}
+
+static int find_origins(struct sums *sums)
+{
+	size_t count, used = 0;
+	const struct clew_edge *edges = clew_trace_edges(sums->trace, &count);
+
+	if (!edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		used += !edges[i].ends_sleep && (edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE);
+	sums->origins = malloc((used + 1) * sizeof(*sums->origins));
+	if (!sums->origins)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (!edges[i].ends_sleep && (edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE))
+			sums->origins[sums->origin_count++] = &edges[i];
+	if (used)
+		qsort(sums->origins, used, sizeof(*sums->origins), compare_origins);
+	return 0;
+}
+
+/* Those behind edges to a task in a stretch of time, by their weights; what it brought upon itself is nobody else's. */
+static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sleep *sleep, uint32_t to, uint64_t from, uint64_t until,
+			 double ns)
+{
+	size_t low = 0, high = sums->origin_count, end;
+	double all = 0;
+	int r = 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct clew_edge *edge = sums->origins[middle];
+
+		if (edge->to < to || (edge->to == to && edge->to_at < from))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < sums->origin_count && sums->origins[end]->to == to && sums->origins[end]->to_at <= until; end++)
+		all += sums->origins[end]->weight ? (double)sums->origins[end]->weight : 1;
+	if (low < end)
+		all += (double)sums->origins[low]->own;
+	for (; low < end && r >= 0; low++)
+		r = blame(sums, file, sleep->task, sums->origins[low]->from,
+			  ns * (sums->origins[low]->weight ? (double)sums->origins[low]->weight : 1) / all);
+	return r;
+}
+
+static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t file)
+{
+	uint64_t end = sleep->end == CLEW_TIME_OPEN ? clew_trace_end(sums->trace) : sleep->end;
+	const struct clew_trace_request *request = request_of(sums, sleep);
+	uint64_t ns = end > sleep->start ? end - sleep->start : 0;
+	const struct clew_trace_task *task = clew_trace_task(sums->trace, sleep->task);
+	struct clew_io_share *share;
+
+	/* The flusher and the journal's thread work for others, whose wait is counted. */
+	if (task && task->flags & CLEW_TASK_KTHREAD)
+		return 0;
+	share = share_of(sums, file, sleep->task);
+	if (!share)
+		return -ENOMEM;
+	share->waited_ns += ns;
+	file_at(sums, file)->waited_ns += ns;
+	if (sleep->kind == CLEW_WAIT_THROTTLE)
+		return blame_origins(sums, file, sleep, sleep->task, sleep->start, sleep->start, (double)ns);
+	if (sleep->kind == CLEW_WAIT_JOURNAL && sleep->ended_by != CLEW_NO_TASK)
+		return blame_origins(sums, file, sleep, sleep->ended_by, sleep->start, end, (double)ns);
+	return request && does(&request->block, CLEW_REQUEST_WRITE) ? blame_writers(sums, file, sleep, request, (double)ns) : 0;
+}
+
+static int add_sleeps(struct sums *sums)
+{
+	size_t count, touch_count, next = 0;
+	const struct clew_sleep *sleeps = clew_trace_sleeps(sums->trace, &count);
+	const struct clew_touch *touches = clew_trace_touches(sums->trace, &touch_count);
+	int r = 0;
+
+	sums->sleep_files = malloc((count + 1) * sizeof(*sums->sleep_files));
+	if (!sums->sleep_files)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		uint32_t file;
+
+		for (; next < touch_count && touches[next].begin <= sleeps[i].start; next++) {
+			if (touches[next].event == CLEW_TOUCH_UNUSED || touches[next].event == CLEW_TOUCH_DROP)
+				continue;
+			if (file_of(sums, touches[next].inode, touches[next].device, touches[next].begin, &file) < 0 ||
+			    map_set(&sums->last_touched, touches[next].task, 0, file) < 0)
+				return -ENOMEM;
+		}
+		r = file_of_sleep(sums, &sleeps[i], &file);
+		sums->sleep_files[i] = file;
+		if (r >= 0 && file != NO_FILE)
+			r = add_sleep(sums, &sleeps[i], file);
+	}
+	return r;
+}
+
+/* ---- the answer ---- */
+
+static bool is_anything(const struct clew_io_file *file)
+{
+	return file->asked_bytes || file->stored_bytes || file->dirtied_bytes || file->written_bytes || file->read_bytes ||
+	       file->unused_bytes || file->waited_ns;
+}
+
+/* What has most to do with the disk first; equal ones stay in the order they were met in. */
+static int order_files(struct sums *sums, struct clew_io *io)
+{
+	size_t count = sums->files.count, kept = 0, sleep_count;
+	struct sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
+	uint32_t *place_of = malloc((count + 1) * sizeof(*place_of));
+
+	io->files = calloc(count + 1, sizeof(*io->files));
+	if (!keys || !place_of || !io->files) {
+		free(keys);
+		free(place_of);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const struct clew_io_file *file = file_at(sums, (uint32_t)i);
+
+		place_of[i] = NO_FILE;
+		if (is_anything(file))
+			keys[kept++] = (struct sort_key){
+				.key = UINT64_MAX - (file->written_bytes + file->read_bytes + file->asked_bytes + file->dirtied_bytes),
+				.index = (uint32_t)i};
+	}
+	sort_keys(keys, keys + count, kept);
+	for (size_t i = 0; i < kept; i++) {
+		io->files[i] = *file_at(sums, keys[i].index);
+		place_of[keys[i].index] = (uint32_t)i;
+	}
+	io->file_count = kept;
+	for (size_t i = 0; i < sums->shares.count; i++) {
+		struct clew_io_share *share = (struct clew_io_share *)sums->shares.data + i;
+
+		share->file = place_of[share->file];
+	}
+	clew_trace_sleeps(sums->trace, &sleep_count);
+	for (size_t i = 0; i < sleep_count; i++)
+		if (sums->sleep_files[i] != NO_FILE)
+			sums->sleep_files[i] = place_of[sums->sleep_files[i]];
+	free(keys);
+	free(place_of);
+	return 0;
+}
+
+static int compare_shares(const void *left, const void *right)
+{
+	const struct clew_io_share *a = left, *b = right;
+
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+static int compare_devices(const void *left, const void *right)
+{
+	const struct clew_io_device *a = left, *b = right;
+
+	return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static void *keep(const struct vector *vector)
+{
+	void *copy = malloc(vector->count * vector->item + 1);
+
+	return copy && vector->count ? memcpy(copy, vector->data, vector->count * vector->item) : copy;
+}
+
+static int finish(struct sums *sums, struct clew_io *io)
+{
+	int r = order_files(sums, io);
+
+	if (r < 0)
+		return r;
+	io->shares = keep(&sums->shares);
+	io->devices = keep(&sums->devices);
+	if (!io->shares || !io->devices)
+		return -ENOMEM;
+	io->share_count = sums->shares.count;
+	io->device_count = sums->devices.count;
+	io->sleep_files = sums->sleep_files;
+	sums->sleep_files = NULL;
+	qsort(io->shares, io->share_count, sizeof(*io->shares), compare_shares);
+	qsort(io->devices, io->device_count, sizeof(*io->devices), compare_devices);
+	for (size_t i = 0; i < io->share_count && io->shares[i].file != NO_FILE; i++) {
+		struct clew_io_file *file = &io->files[io->shares[i].file];
+
+		if (file->share_count++ == 0)
+			file->shares = &io->shares[i];
+	}
+	return 0;
+}
+
+int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io)
+{
+	struct sums sums = {
+		.trace = trace,
+		.files.item = sizeof(struct clew_io_file),
+		.shares.item = sizeof(struct clew_io_share),
+		.devices.item = sizeof(struct clew_io_device),
+	};
+	struct clew_io io = {0};
+	size_t touch_count;
+	const struct clew_touch *touches = clew_trace_touches(trace, &touch_count);
+	int r = find_origins(&sums);
+
+	sums.requests = clew_trace_requests(trace, &sums.request_count);
+	for (size_t i = 0; i < touch_count && r >= 0; i++)
+		r = add_touch(&sums, &touches[i]);
+	for (size_t i = 0; i < sums.request_count && r >= 0; i++)
+		r = add_request(&sums, &sums.requests[i]);
+	if (r >= 0)
+		r = add_sleeps(&sums);
+	if (r >= 0)
+		r = finish(&sums, &io);
+	vector_done(&sums.files);
+	vector_done(&sums.shares);
+	vector_done(&sums.devices);
+	map_done(&sums.file_places);
+	map_done(&sums.share_places);
+	map_done(&sums.device_places);
+	map_done(&sums.last_touched);
+	map_done(&sums.counted);
+	free(sums.origins);
+	free(sums.sleep_files);
+	if (r < 0) {
+		clew_io_done(&io);
+		return r;
+	}
+	*ret_io = io;
+	return 0;
+}
+
+void clew_io_done(struct clew_io *io)
+{
+	free(io->files);
+	free(io->devices);
+	free(io->shares);
+	free(io->sleep_files);
+	*io = (struct clew_io){0};
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Operations: what a thread did between two idle waits. Both waits must be in the
+ * capture; one that is continued in the same call is one idle wait.
+ */
+#include "explain/operations.h"
+
+#include "explain/why.h"
+#include "trace/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+/* With a limit, once that many are there, they are a heap: none is shorter than the first. */
+struct list {
+	struct clew_operation *operations;
+	size_t count, capacity;
+	size_t limit; /* 0: none */
+	size_t total;
+};
+
+static int longest_first(const void *left, const void *right)
+{
+	const struct clew_operation *a = left, *b = right;
+	uint64_t length_a = a->to - a->from, length_b = b->to - b->from;
+
+	if (length_a != length_b)
+		return length_a > length_b ? -1 : 1;
+	if (a->from != b->from)
+		return a->from < b->from ? -1 : 1;
+	return a->task < b->task ? -1 : a->task > b->task;
+}
+
+/* Puts an operation in the place of one, from which only those below it may come later in the order. */
+static void sink(struct list *list, size_t place, struct clew_operation operation)
+{
+	for (size_t child; (child = 2 * place + 1) < list->count; place = child) {
+		if (child + 1 < list->count && longest_first(&list->operations[child], &list->operations[child + 1]) < 0)
+			child++;
+		if (longest_first(&operation, &list->operations[child]) >= 0)
+			break;
+		list->operations[place] = list->operations[child];
+	}
+	list->operations[place] = operation;
+}
+
+static int add(struct list *list, uint32_t task, uint64_t from, uint64_t to)
+{
+	struct clew_operation operation = {.from = from, .to = to, .task = task};
+
+	list->total++;
+	if (list->limit && list->count == list->limit) {
+		if (longest_first(&operation, &list->operations[0]) < 0)
+			sink(list, 0, operation);
+		return 0;
+	}
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? list->capacity * 2 : 256;
+		struct clew_operation *operations = realloc(list->operations, capacity * sizeof(*operations));
+
+		if (!operations)
+			return -ENOMEM;
+		list->operations = operations;
+		list->capacity = capacity;
+	}
+	list->operations[list->count++] = operation;
+	if (list->count == list->limit)
+		for (size_t i = list->count / 2; i-- > 0;)
+			sink(list, i, list->operations[i]);
+	return 0;
+}
+
+static bool receives(unsigned call)
+{
+	switch (call) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
+{
+	if (idle_kinds)
+		return kind < 64 && idle_kinds >> kind & 1;
+	switch (kind) {
+	case CLEW_WAIT_POLL:
+		return true;
+	case CLEW_WAIT_SOCKET:
+		return receives(call);
+	case CLEW_WAIT_PIPE:
+		return call == SYS_read || call == SYS_readv;
+	default:
+		return false;
+	}
+}
+
+static int operations_of(const struct clew_trace *trace, const struct trace_task *task, uint64_t idle_kinds, uint64_t from, uint64_t to,
+			 struct list *list)
+{
+	const struct clew_sleep *last = NULL;
+	int r = 0;
+
+	for (uint32_t i = 0; i < task->pieces.count && r >= 0; i++) {
+		uint32_t piece = task->pieces.data[i];
+		const struct clew_sleep *sleep;
+
+		if (piece >> PIECE_SHIFT != PIECE_SLEEP)
+			continue;
+		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
+		if (!operation_is_idle(sleep->kind, sleep->call, idle_kinds))
+			continue;
+		if (last && last->call_id != sleep->call_id && last->end >= from && sleep->start <= to && last->end < sleep->start &&
+		    !(sleep->open & CLEW_OPEN_START))
+			r = add(list, task->task.serial, last->end, sleep->start);
+		last = sleep;
+	}
+	return r;
+}
+
+int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context, const struct clew_trace_task *task), void *context,
+		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations,
+		    size_t *ret_count, size_t *ret_total)
+{
+	struct list list = {.limit = limit};
+	int r = 0;
+
+	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++)
+		if (!wanted || wanted(context, &trace_task_at(trace, i)->task))
+			r = operations_of(trace, trace_task_at(trace, i), idle_kinds, from, to, &list);
+	if (r < 0) {
+		free(list.operations);
+		return r;
+	}
+	if (list.count > 1)
+		qsort(list.operations, list.count, sizeof(*list.operations), longest_first);
+	if (ret_total)
+		*ret_total = list.total;
+	*ret_operations = list.operations;
+	*ret_count = list.count;
+	return 0;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * why: goes through a task's timeline and, for each wait, through the timeline of
+ * who is to blame for it meanwhile, to any depth.
+ *
+ * The stack is explicit. A frame is a task and the stretch of its time that is still
+ * to be explained; explaining a wait's part puts a frame for its cause on top. The
+ * stretches on the stack lie within each other, and every task that sleeps because
+ * of the one above it is in that frame's chain: it is asleep over the whole stretch.
+ * A task that turns up in its own chain therefore closes a cycle, and the stack is
+ * never deeper than there are tasks.
+ *
+ * A wait that no record explains, in an announced call or of a task whose message is
+ * waited for in one and that announces nothing itself, goes on with the call in another
+ * task that is for that one.
+ */
+#include "explain/why_internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
+{
+	struct chain_block *block = chain->block;
+
+	/* What a sibling has put there may be the same. */
+	if (block && block->used > chain->length && block->tasks[chain->length] == task) {
+		*ret_chain = (struct chain){.block = block, .length = chain->length + 1};
+		return 0;
+	}
+	if (!block || block->used != chain->length || block->used == block->capacity) {
+		uint32_t capacity = chain->length < 6 ? 8 : chain->length + chain->length / 2;
+		struct chain_block *copy = arena_take(search->arena, sizeof(*copy) + capacity * sizeof(copy->tasks[0]));
+
+		if (!copy)
+			return -ENOMEM;
+		*copy = (struct chain_block){.used = chain->length, .capacity = capacity};
+		if (chain->length)
+			memcpy(copy->tasks, block->tasks, chain->length * sizeof(copy->tasks[0]));
+		block = copy;
+	}
+	block->tasks[block->used++] = task;
+	*ret_chain = (struct chain){.block = block, .length = block->used};
+	return 0;
+}
+
+static bool in_chain(const struct chain *chain, uint32_t task)
+{
+	for (uint32_t i = 0; i < chain->length; i++)
+		if (chain->block->tasks[i] == task)
+			return true;
+	return false;
+}
+
+static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
+{
+	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
+	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->born == b->born &&
+	       a->by == b->by && a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin &&
+	       a->late == b->late && a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
+	       a->chain_length == b->chain_length &&
+	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
+}
+
+static int put_segment(struct why_search *search, struct clew_segment segment)
+{
+	struct clew_why *why = search->why;
+
+	if (segment.start >= segment.end)
+		return 0;
+	if (segment.kind == CLEW_WAIT_UNKNOWN)
+		why->unknown_ns += segment.end - segment.start;
+	if (why->segment_count > 0 && same_segment(&why->segments[why->segment_count - 1], &segment)) {
+		why->segments[why->segment_count - 1].end = segment.end;
+		return 0;
+	}
+	if (why->segment_count == search->segment_capacity) {
+		size_t capacity = search->segment_capacity ? search->segment_capacity * 2 : 64;
+		struct clew_segment *segments = realloc(why->segments, capacity * sizeof(*segments));
+
+		if (!segments)
+			return -ENOMEM;
+		why->segments = segments;
+		search->segment_capacity = capacity;
+	}
+	why->segments[why->segment_count++] = segment;
+	return 0;
+}
+
+/* One for each call that the task was in meanwhile. */
+static int add_segment(struct why_search *search, struct clew_segment segment)
+{
+	uint64_t end = segment.end, until;
+	int r = 0;
+
+	if (!search->relations)
+		return put_segment(search, segment);
+	if (segment.link && segment.link->kind == CLEW_LINK_REQUEST) {
+		segment.activity = clew_relations_from(search->relations, segment.task, segment.link->at ?: segment.start, &until);
+		return put_segment(search, segment);
+	}
+	for (; segment.start < end && r >= 0; segment.start = segment.end) {
+		segment.activity = clew_relations_from(search->relations, segment.task, segment.start, &until);
+		segment.end = until < end ? until : end;
+		r = put_segment(search, segment);
+	}
+	return r;
+}
+
+static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end, unsigned kind)
+{
+	return (struct clew_segment){
+		.start = start,
+		.end = end,
+		.task = frame->task->task.serial,
+		.kind = (uint8_t)kind,
+		.unknown_kind = CLEW_WAIT_UNKNOWN,
+		.via_type = frame->via_type,
+		.via_evidence = frame->via_evidence,
+		.born = frame->born,
+		.called = frame->called,
+		.chain = frame->chain.length ? frame->chain.block->tasks : NULL,
+		.chain_length = frame->chain.length,
+	};
+}
+
+static int push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
+		unsigned evidence, const struct clew_sleep *waited)
+{
+	if (search->depth == search->frame_capacity) {
+		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
+		struct frame *frames = realloc(search->frames, capacity * sizeof(*frames));
+
+		if (!frames)
+			return -ENOMEM;
+		search->frames = frames;
+		search->frame_capacity = capacity;
+	}
+	search->frames[search->depth++] = (struct frame){
+		.task = task,
+		.cursor = from,
+		.to = to,
+		.chain = chain,
+		.via_type = (int8_t)type,
+		.via_evidence = (uint8_t)evidence,
+		.waited = waited,
+	};
+	return 0;
+}
+
+/* On a CPU; what was spun away for a lock is waiting all the same. One piece at a time. */
+static int explain_running(struct why_search *search, struct frame *frame, uint64_t end)
+{
+	const struct clew_spin *spin = clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
+	struct clew_segment segment = segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
+
+	if (spin && spin->start <= frame->cursor) {
+		segment.kind = CLEW_WAIT_LOCK;
+		segment.spin = spin;
+		segment.end = spin->end < end ? spin->end : end;
+	} else if (spin && spin->start < end) {
+		segment.end = spin->start;
+	}
+	frame->cursor = segment.end;
+	return add_segment(search, segment);
+}
+
+/* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed to have one. */
+static int explain_run_queue(struct why_search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
+{
+	uint64_t at = frame->cursor, until;
+	int r = 0;
+
+	for (; at < end && r >= 0; at = until) {
+		struct clew_segment segment = segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
+
+		if (why_throttled(search->trace, frame->task, piece->cpu, at, end, &segment.sleep, &until))
+			segment.kind = CLEW_WAIT_THROTTLE;
+		else if (!trace_ran_at(search->trace, piece->cpu, at, until, &segment.by, &until))
+			segment.by = UINT32_MAX;
+		segment.end = until;
+		r = add_segment(search, segment);
+	}
+	return r;
+}
+
+/* The task did not exist: before it was made, its maker's time counts. */
+static int explain_absence(struct why_search *search, struct frame *frame)
+{
+	const struct trace_task *task = frame->task, *maker;
+	const struct clew_edge *origin = trace_origin_of(search->trace, task);
+	uint64_t from = frame->cursor, end = frame->to;
+	struct chain chain = frame->chain;
+	int r;
+
+	if (from >= task->begin) {
+		frame->cursor = end;
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	}
+	end = task->begin < end ? task->begin : end;
+	frame->cursor = end;
+	maker = origin ? trace_task_find(search->trace, origin->from) : NULL;
+	/* The maker must be older, or contradictory records could lead in a circle. */
+	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	r = push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
+	if (r >= 0)
+		search->frames[search->depth - 1].born = task->task.serial;
+	return r;
+}
+
+/*
+ * A kernel thread ended the wait and had no work before: the wait was not for its
+ * idleness but for what gave it the work, and no record tells that. A wait for the
+ * disk stays one, as its end may be deferred to a kernel thread.
+ */
+static int explain_idle_helper(struct why_search *search, struct frame *frame, uint64_t end)
+{
+	const struct frame *waiter = &search->frames[search->depth - 2];
+	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
+
+	/* The request it was to do, or its item, was queued, and no worker was there to begin it. */
+	if (frame->link && frame->link->kind == CLEW_LINK_REQUEST) {
+		segment.kind = CLEW_SEGMENT_DEVICE;
+		segment.link = frame->link;
+	} else if (frame->link && frame->link->at && frame->link->at <= frame->cursor) {
+		segment.kind = CLEW_WAIT_WORK;
+		segment.link = frame->link;
+	} else if (why_waits_for_disk(frame->waited->kind))
+		segment.kind = frame->waited->kind;
+	else
+		segment.unknown_kind = frame->waited->kind;
+	segment.sleep = frame->waited;
+	segment.chain = frame->chain.block->tasks;
+	segment.chain_length = frame->chain.length;
+	frame->cursor = end;
+	return add_segment(search, segment);
+}
+
+/* Whether who ended a wait so had something to tell: only such a one may have been asked for it. */
+static bool is_message(int type)
+{
+	switch (type) {
+	case CLEW_EDGE_PIPE:
+	case CLEW_EDGE_SOCKET:
+	case CLEW_EDGE_EVENTFD:
+	case CLEW_EDGE_IPC:
+	case CLEW_EDGE_SIGNAL:
+	case CLEW_EDGE_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The call in another task, not asleep here itself, that the top frame's wait may be for;
+ * a task without an open call, whose message is waited for, is what lies between who waits
+ * and that call, which then was over before the wait was. *until: as long as that holds.
+ */
+static const struct clew_relation *find_call(const struct why_search *search, uint64_t at, bool perhaps, uint64_t *until)
+{
+	const struct frame *top = &search->frames[search->depth - 1];
+	uint64_t over = CLEW_TIME_OPEN;
+
+	for (size_t i = search->depth; search->relations && i-- > 0;) {
+		const struct frame *frame = &search->frames[i];
+		uint32_t task = frame->task->task.serial;
+		uint64_t changes = *until;
+		const struct clew_relation *found = clew_relations_called(search->relations, task, at, *until, over, perhaps, &changes);
+
+		*until = changes;
+		if (found && !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
+			return found;
+		if (found || clew_relations_at(search->relations, task, at) || !is_message(frame->via_type) || !frame->waited)
+			return NULL;
+		over = frame->waited->end < over ? frame->waited->end : over;
+	}
+	return NULL;
+}
+
+/* A wait that leads to nobody, by the records. *ret_found: followed, by a call. */
+static int follow_call(struct why_search *search, const struct clew_sleep *sleep, struct why_cause *cause, uint64_t from,
+		       const struct clew_relation **ret_perhaps, bool *ret_found)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	const struct clew_relation *called;
+	const struct trace_task *task;
+	int r;
+
+	*ret_found = false;
+	*ret_perhaps = NULL;
+	if (!search->relations || !why_may_be_for_call(sleep, cause))
+		return 0;
+	called = find_call(search, from, false, &cause->until);
+	frame->cursor = cause->until;
+	task = called ? trace_task_find(search->trace, clew_relations_lower(search->relations, called)->task) : NULL;
+	if (!task) {
+		*ret_perhaps = find_call(search, from, true, &cause->until);
+		frame->cursor = cause->until;
+		return 0;
+	}
+	/* However certain it is who called whom: that the wait was for the call is not. */
+	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL, CLEW_EVIDENCE_OBSERVED, sleep);
+	if (r >= 0)
+		search->frames[search->depth - 1].called = called;
+	*ret_found = r >= 0;
+	return r;
+}
+
+static int explain_sleep(struct why_search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
+{
+	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
+	struct clew_segment segment;
+	const struct trace_task *task;
+	bool followed;
+	int r = cause.kind == CLEW_SEGMENT_DEVICE ? why_below(search->trace, search->arena, frame->cursor, &cause) : 0;
+
+	if (r < 0)
+		return r;
+	segment = segment_of(frame, frame->cursor, cause.until, cause.kind);
+	task = cause.task ? trace_task_find(search->trace, cause.task) : NULL;
+	if (!cause.task && cause.kind == CLEW_WAIT_IDLE && frame->waited)
+		return explain_idle_helper(search, frame, cause.until);
+	if (!frame->sleeping.block) {
+		r = extend_chain(search, &frame->chain, frame->task->task.serial, &frame->sleeping);
+		if (r < 0)
+			return r;
+	}
+	frame->cursor = cause.until;
+	if (task && !in_chain(&frame->sleeping, cause.task)) {
+		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence, sleep);
+		if (r >= 0)
+			search->frames[search->depth - 1].link = cause.link;
+		return r;
+	}
+	if (cause.task && cause.kind != CLEW_SEGMENT_DEVICE)
+		segment.kind = CLEW_WAIT_UNKNOWN;
+	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK || sleep->holder_count > 0)) {
+		segment.kind = sleep->kind;
+		segment.cycle = true;
+	}
+	if (!segment.cycle) {
+		r = follow_call(search, sleep, &cause, segment.start, &segment.perhaps, &followed);
+		if (r < 0 || followed)
+			return r;
+		segment.end = cause.until;
+	}
+	if (segment.kind == CLEW_WAIT_UNKNOWN)
+		segment.unknown_kind = sleep->kind;
+	segment.late = cause.late;
+	if (segment.kind == CLEW_SEGMENT_DEVICE || segment.kind == CLEW_SEGMENT_QUEUED) {
+		segment.link = cause.link;
+		segment.below = cause.below;
+		if (cause.submitter != CLEW_NO_TASK && cause.submitter != segment.task) {
+			segment.task = cause.submitter;
+			segment.via_type = CLEW_EDGE_REQUEST;
+			segment.via_evidence = cause.link->evidence;
+			segment.born = CLEW_NO_TASK;
+			segment.called = NULL;
+		}
+	}
+	segment.sleep = sleep;
+	segment.chain = frame->sleeping.block->tasks;
+	segment.chain_length = frame->sleeping.length;
+	return add_segment(search, segment);
+}
+
+static int step(struct why_search *search)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	uint32_t *hint = (uint32_t *)search->hints.data + frame->task->index;
+	struct clew_piece piece;
+	uint64_t from = frame->cursor, end;
+
+	if (!trace_piece_at(search->trace, frame->task, from, hint, &piece))
+		return explain_absence(search, frame);
+	end = piece.end < frame->to ? piece.end : frame->to;
+	switch (piece.kind) {
+	case CLEW_PIECE_RUNNING:
+		return explain_running(search, frame, end);
+	case CLEW_PIECE_RUNQUEUE: {
+		int r = explain_run_queue(search, frame, &piece, end);
+
+		frame->cursor = end;
+		return r;
+	}
+	case CLEW_PIECE_SLEEP:
+		return explain_sleep(search, frame, piece.sleep, end);
+	default:
+		frame->cursor = end;
+		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
+	}
+}
+
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to)
+{
+	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
+
+	while (r >= 0 && search->depth > 0) {
+		const struct frame *frame = &search->frames[search->depth - 1];
+
+		if (frame->cursor < frame->to)
+			r = step(search);
+		else
+			search->depth--;
+	}
+	return r;
+}
+
+int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations, uint32_t task, uint64_t from, uint64_t to,
+		     struct clew_why *ret_why)
+{
+	const struct trace_task *asked = trace_task_find(trace, task);
+	struct clew_why why = {.from = from, .to = to, .task = task};
+	struct why_search search = {.trace = trace, .relations = relations, .why = &why, .hints = {.item = sizeof(uint32_t)}};
+	int r;
+
+	if (!asked)
+		return -ESRCH;
+	if (to < from)
+		return -EINVAL;
+	search.arena = calloc(1, sizeof(*search.arena));
+	if (!search.arena)
+		return -ENOMEM;
+	why.memory = search.arena;
+	r = vector_reserve(&search.hints, trace->tasks.count);
+	if (r >= 0)
+		r = why_search_all(&search, asked, from, to);
+	why.gap_count = clew_trace_gaps(trace, from, to, NULL);
+	vector_done(&search.hints);
+	free(search.frames);
+	if (r < 0) {
+		clew_why_done(&why);
+		return r;
+	}
+	*ret_why = why;
+	return 0;
+}
+
+void clew_why_done(struct clew_why *why)
+{
+	if (why->memory)
+		arena_done(why->memory);
+	free(why->memory);
+	free(why->segments);
+	*why = (struct clew_why){0};
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What a wait leads to: who held what it waited for, else the steps that led to its
+ * end, each for the time since it was set off, else who ended it, else a leaf.
+ * A leaf of the wait's own kind says that nothing here can be followed; wherever the
+ * capture fails to tell, the leaf is unknown.
+ */
+#include "explain/why_internal.h"
+#include <errno.h>
+#include <string.h>
+
+/* Waits for what no task has to give. */
+static bool waits_for_nobody(unsigned kind)
+{
+	switch (kind) {
+	case CLEW_WAIT_SLEEP:
+	case CLEW_WAIT_IDLE:
+	case CLEW_WAIT_STOPPED:
+	case CLEW_WAIT_TTY:
+	case CLEW_WAIT_THROTTLE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool why_waits_for_disk(unsigned kind)
+{
+	switch (kind) {
+	case CLEW_WAIT_READ:
+	case CLEW_WAIT_WRITE:
+	case CLEW_WAIT_FSYNC:
+	case CLEW_WAIT_FILE:
+	case CLEW_WAIT_IO:
+	case CLEW_WAIT_FAULT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or throttled; of what was lost nothing is
+ * known. */
+bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause)
+{
+	/* A timer that is late, and what is on its way in the kernel, is not what the call is about. */
+	if (sleep->blind || cause->late || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
+		return false;
+	if (sleep->link_count && (sleep->links[0].kind == CLEW_LINK_PACKET || sleep->links[0].kind == CLEW_LINK_REQUEST ||
+				  sleep->links[0].kind == CLEW_LINK_WORK))
+		return false;
+	/* A device's interrupt ended it: what came in is from outside. */
+	for (uint32_t i = 0; i < sleep->link_count; i++)
+		if (sleep->links[i].kind == CLEW_LINK_IRQ)
+			return false;
+	switch (sleep->kind) {
+	case CLEW_WAIT_FUTEX:
+	case CLEW_WAIT_PIPE:
+	case CLEW_WAIT_SOCKET:
+	case CLEW_WAIT_EVENTFD:
+	case CLEW_WAIT_IPC:
+	case CLEW_WAIT_POLL:
+	case CLEW_WAIT_SLEEP:
+	case CLEW_WAIT_SIGNAL:
+	case CLEW_WAIT_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static unsigned leaf_kind(const struct clew_sleep *sleep)
+{
+	bool interrupt = sleep->context != CLEW_WAKE_UNKNOWN && sleep->context != CLEW_WAKE_TASK;
+
+	if (sleep->blind)
+		return CLEW_WAIT_UNKNOWN;
+	if (waits_for_nobody(sleep->kind) && (interrupt || sleep->end == CLEW_TIME_OPEN))
+		return sleep->kind;
+	if (why_waits_for_disk(sleep->kind) && interrupt)
+		return sleep->kind;
+	return CLEW_WAIT_UNKNOWN;
+}
+
+/* What comes in through an interface or a terminal is not from here. */
+static bool comes_from_outside(const struct clew_sleep *sleep)
+{
+	switch ((enum clew_wait_kind)sleep->kind) {
+	case CLEW_WAIT_SOCKET:
+	case CLEW_WAIT_POLL:
+	case CLEW_WAIT_TTY:
+	case CLEW_WAIT_IO_URING:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void cause_in_request(const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	cause->link = link;
+	cause->submitter = link->task;
+	if (link->at == 0 && link->begin == 0) {
+		cause->kind = CLEW_WAIT_UNKNOWN;
+	} else if (link->begin && from >= link->begin) {
+		cause->kind = CLEW_SEGMENT_DEVICE;
+	} else {
+		cause->kind = CLEW_SEGMENT_QUEUED;
+		if (link->begin && link->begin < cause->until)
+			cause->until = link->begin;
+	}
+}
+
+static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	cause->kind = link == sleep->links ? sleep->kind : CLEW_WAIT_WORK;
+	if (!link->begin)
+		return;
+	if (from >= link->begin)
+		cause->late = from < link->end ? CLEW_LATE_SLACK : CLEW_LATE_INTERRUPT;
+	if (from < link->begin && link->begin < cause->until)
+		cause->until = link->begin;
+	else if (cause->late == CLEW_LATE_SLACK && link->end < cause->until)
+		cause->until = link->end;
+}
+
+/* The part of a wait that begins after a step was set off, and before the next one. */
+static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+{
+	switch (link->kind) {
+	case CLEW_LINK_REQUEST:
+		cause_in_request(link, from, cause);
+		break;
+	case CLEW_LINK_WORK:
+		cause->task = link->worker;
+		cause->edge_type = CLEW_EDGE_WORK;
+		cause->evidence = link->evidence;
+		cause->link = link;
+		break;
+	case CLEW_LINK_TIMER:
+		cause_in_timer(sleep, link, from, cause);
+		break;
+	case CLEW_LINK_PACKET:
+		cause->kind = sleep->kind;
+		break;
+	case CLEW_LINK_IRQ:
+		if (comes_from_outside(sleep))
+			cause->kind = sleep->kind;
+		break;
+	default:
+		break;
+	}
+}
+
+static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct why_cause *cause)
+{
+	const struct clew_link *last = &sleep->links[sleep->link_count - 1];
+
+	for (const struct clew_link *link = sleep->links; link <= last; link++) {
+		/* A sleeper does not queue its own request: the clocks of two CPUs differ. */
+		if (from >= link->at || (link->kind == CLEW_LINK_REQUEST && link->task == sleep->task)) {
+			cause_in_link(sleep, link, from, cause);
+			return;
+		}
+		if (link->at < cause->until)
+			cause->until = link->at;
+	}
+	/* Before the request whose place was awaited there were others. */
+	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT && last->task != sleep->task) {
+		cause->kind = sleep->kind;
+	} else if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
+		cause->task = last->task;
+		cause->edge_type = (uint8_t)sleep->edge_type;
+		cause->evidence = sleep->edge_evidence;
+	} else if (last->task == CLEW_NO_TASK) {
+		cause->kind = CLEW_WAIT_UNKNOWN;
+	}
+}
+
+/* Of what was asked for below a request: what is not over at a moment, and for longest, else what is asked for next. */
+static const struct clew_block_request *lower_at(const struct clew_trace_request *upper, const struct clew_trace_request *requests,
+						 size_t count, uint64_t at, uint32_t *ret_place)
+{
+	const struct clew_block_request *last = NULL, *next = NULL;
+	uint32_t last_place = 0, next_place = 0;
+
+	for (uint32_t i = 0; i < upper->lower_count; i++) {
+		const struct clew_block_request *lower = upper->lower[i] < count ? &requests[upper->lower[i]].block : NULL;
+
+		if (!lower || !lower->queued || !lower->issued || lower->completed <= at)
+			continue;
+		if (lower->queued <= at && (!last || lower->completed > last->completed)) {
+			last = lower;
+			last_place = upper->lower[i];
+		} else if (lower->queued > at && (!next || lower->queued < next->queued)) {
+			next = lower;
+			next_place = upper->lower[i];
+		}
+	}
+	*ret_place = last ? last_place : next_place;
+	return last ? last : next;
+}
+
+/* Devices made of devices are a few layers high; deeper is only what nobody recorded. */
+enum { MOST_LEVELS = 16 };
+
+int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from, struct why_cause *cause)
+{
+	size_t count;
+	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
+
+	for (unsigned level = 0; level < MOST_LEVELS && cause->kind == CLEW_SEGMENT_DEVICE && cause->link->number < count; level++) {
+		const struct clew_block_request *lower;
+		const struct clew_trace_task *worker;
+		struct clew_link *link;
+		const struct clew_link *upper = cause->below ? cause->below : cause->link;
+		uint32_t place;
+
+		lower = lower_at(&requests[upper->number], requests, count, from, &place);
+		if (!lower)
+			return 0;
+		if (lower->queued > from) {
+			/* A loop device's worker has not come to it yet. */
+			worker = clew_trace_task(trace, lower->submitter);
+			cause->until = lower->queued < cause->until ? lower->queued : cause->until;
+			if (worker && worker->flags & CLEW_TASK_KTHREAD) {
+				cause->task = lower->submitter;
+				cause->edge_type = CLEW_EDGE_WORK;
+				cause->evidence = CLEW_EVIDENCE_EXACT;
+			}
+			return 0;
+		}
+		link = arena_take(arena, sizeof(*link));
+		if (!link)
+			return -ENOMEM;
+		*link = (struct clew_link){
+			.kind = CLEW_LINK_REQUEST,
+			.evidence = upper->evidence,
+			.number = place,
+			.at = lower->queued,
+			.begin = lower->issued,
+			.end = lower->completed,
+			.task = lower->submitter,
+		};
+		cause->below = link;
+		cause->until = lower->completed < cause->until ? lower->completed : cause->until;
+		if (from < lower->issued) {
+			cause->kind = CLEW_SEGMENT_QUEUED;
+			cause->until = lower->issued < cause->until ? lower->issued : cause->until;
+		}
+	}
+	return 0;
+}
+
+static bool same_or_below(const char *path, const char *group)
+{
+	size_t length = group ? strlen(group) : 0;
+
+	return path && length && !strncmp(path, group, length) && (path[length] == '\0' || path[length] == '/');
+}
+
+bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
+		   const struct clew_sleep **ret_sleep, uint64_t *ret_until)
+{
+	const uint64_t longest = 1000000000; /* ns: a quota is refilled at least so often */
+	uint32_t low = 0, high = trace->throttles.count;
+
+	*ret_until = to;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (((const struct clew_sleep *)trace->sleeps.data)[trace->throttles.data[middle]].start < to)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low-- > 0) {
+		const struct clew_sleep *sleep = (const struct clew_sleep *)trace->sleeps.data + trace->throttles.data[low];
+		struct clew_piece before;
+
+		if (sleep->start + longest < at)
+			break;
+		if (sleep->end <= at || !clew_trace_piece(trace, sleep->task, sleep->start, true, &before) || before.cpu != cpu ||
+		    (sleep->object.number != task->task.cgroup &&
+		     !same_or_below(clew_trace_cgroup(trace, task->task.cgroup), clew_trace_cgroup(trace, sleep->object.number))))
+			continue;
+		if (sleep->start > at) {
+			*ret_until = sleep->start;
+			continue;
+		}
+		*ret_until = sleep->end < to ? sleep->end : to;
+		*ret_sleep = sleep;
+		return true;
+	}
+	return false;
+}
+
+struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to)
+{
+	struct why_cause cause = {.until = to, .kind = (uint8_t)leaf_kind(sleep)};
+	const struct clew_holder *holders = sleep->holders;
+	uint32_t low = 0, high = sleep->holder_count;
+
+	if (sleep->blind)
+		return cause;
+	/* The first holder that still held it at `from`. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (holders[middle].to <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < sleep->holder_count && holders[low].from <= from) {
+		cause.task = holders[low].task;
+		cause.edge_type = CLEW_EDGE_UNLOCK;
+		cause.evidence = holders[low].evidence;
+		cause.until = holders[low].to < to ? holders[low].to : to;
+		return cause;
+	}
+	if (low < sleep->holder_count && holders[low].from < to)
+		cause.until = holders[low].from;
+	/* Who is kept waiting on purpose waits for nobody, whatever ended it. */
+	if (sleep->end == CLEW_TIME_OPEN || (sleep->kind == CLEW_WAIT_THROTTLE && sleep->context != CLEW_WAKE_TASK))
+		return cause;
+	if (sleep->link_count > 0) {
+		cause_by_links(sleep, from, &cause);
+	} else if (sleep->from != CLEW_NO_TASK && sleep->edge_type >= 0) {
+		cause.task = sleep->from;
+		cause.edge_type = (uint8_t)sleep->edge_type;
+		cause.evidence = sleep->edge_evidence;
+		/* That it released a lock in the end does not say that it had it now. */
+		if (sleep->edge_type == CLEW_EDGE_UNLOCK && cause.evidence == CLEW_EVIDENCE_EXACT)
+			cause.evidence = CLEW_EVIDENCE_OBSERVED;
+	}
+	return cause;
+}

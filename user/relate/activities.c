@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * From announcements to activities. Calls of a thread nest: an end, which names its
+ * begin by the token or else by interface and operation, ends with that one all that
+ * began in it, of which no end was heard. A token that is used anew says the same of
+ * the call that had it. Only of an asynchronous call the end is another thread's.
+ */
+#include "relate/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_MOST 128 /* of a handle's kind, with its end */
+
+/* The words of an announcement, in its own memory. */
+struct words {
+	const char *interface;
+	const char *operation;
+	const char *rest[RELATE_WORDS_MOST];
+	size_t count;
+};
+
+static const char *next_word(const char **at, const char *end)
+{
+	const char *word = *at;
+
+	if (word >= end)
+		return NULL;
+	*at += strnlen(word, (size_t)(end - word)) + 1;
+	return word;
+}
+
+static void split_words(const struct clew_announce *announce, struct words *ret_words)
+{
+	const char *at = (const char *)(announce + 1), *end = at + announce->size, *word;
+
+	ret_words->interface = next_word(&at, end);
+	ret_words->operation = next_word(&at, end);
+	ret_words->count = 0;
+	while (ret_words->count < RELATE_WORDS_MOST && (word = next_word(&at, end)))
+		ret_words->rest[ret_words->count++] = word;
+}
+
+static uint32_t process_of(const struct clew_relations *relations, uint32_t serial)
+{
+	const struct clew_trace_task *task = clew_trace_task(relations->trace, serial);
+
+	return task ? task->process : serial;
+}
+
+static struct clew_activity *innermost(const struct clew_relations *relations, uint32_t serial)
+{
+	const uint64_t *place = map_get(&relations->last, serial, 0);
+
+	return place && *place ? relate_activity(relations, *place - 1) : NULL;
+}
+
+static int set_innermost(struct clew_relations *relations, uint32_t serial, uint32_t place)
+{
+	return map_set(&relations->last, serial, 0, place == CLEW_NO_NUMBER ? 0 : (uint64_t)place + 1);
+}
+
+/* One word as a descriptor: TYPE=VALUE of this interface, or of the one that is written with it. */
+static int take_descriptor(struct clew_relations *relations, const char *interface, const char *name, size_t length, const char *value,
+			   struct clew_descriptor *ret_descriptor)
+{
+	bool whole = memchr(name, '/', length);
+	size_t before = whole ? 0 : strlen(interface) + 1;
+	char *type = arena_take(&relations->arena, before + length + 1);
+
+	if (!type)
+		return -ENOMEM;
+	if (!whole)
+		stpcpy(stpcpy(type, interface), "/");
+	memcpy(type + before, name, length);
+	type[before + length] = '\0';
+	*ret_descriptor = (struct clew_descriptor){
+		.type = type,
+		.value = value,
+		.hash = relate_hash(relate_hash(RELATE_SEED, type), value),
+	};
+	return 0;
+}
+
+/* Whether the first `length` bytes of a word are the name of a kind of handle; that name. */
+static bool names_handle(const struct clew_layer *layer, const char *word, size_t length, char ret_name[NAME_MOST])
+{
+	if (length >= NAME_MOST)
+		return false;
+	memcpy(ret_name, word, length);
+	ret_name[length] = '\0';
+	return relate_is_handle(layer, ret_name);
+}
+
+/* Descriptors and then attributes of what begins. */
+static int take_words(struct clew_relations *relations, struct clew_activity *activity, const struct words *words,
+		      const struct clew_layer *layer, uint32_t process)
+{
+	struct clew_descriptor descriptors[RELATE_WORDS_MOST], attributes[RELATE_WORDS_MOST], *all;
+	uint32_t count = 0, attribute_count = 0;
+
+	for (size_t i = 0; i < words->count; i++) {
+		const char *word = words->rest[i], *value = strchr(word, '=');
+		size_t length = value ? (size_t)(value++ - word) : 0;
+		char name[NAME_MOST];
+		int r = 0;
+
+		if (!length) {
+			activity->is_async |= !strcmp(word, "async");
+			continue;
+		}
+		if (*word == '@') {
+			attributes[attribute_count++] =
+				(struct clew_descriptor){.type = arena_copy(&relations->arena, word + 1, length - 1), .value = value};
+			r = attributes[attribute_count - 1].type ? 0 : -ENOMEM;
+		} else if (length == strlen("calls") && !memcmp(word, "calls", length)) {
+			activity->calls = value;
+		} else if (layer && names_handle(layer, word, length, name)) {
+			const struct handle *handle = relate_find_handle(relations, process, layer->name, name, value);
+
+			for (uint32_t k = 0; handle && k < handle->count && count < RELATE_WORDS_MOST; k++)
+				descriptors[count++] = handle->descriptors[k];
+		} else if (count < RELATE_WORDS_MOST) {
+			r = take_descriptor(relations, activity->interface, word, length, value, &descriptors[count++]);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (count + attribute_count == 0)
+		return 0;
+	all = arena_take(&relations->arena, (count + attribute_count) * sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, descriptors, count * sizeof(*all));
+	memcpy(all + count, attributes, attribute_count * sizeof(*all));
+	activity->descriptors = all;
+	activity->descriptor_count = (uint16_t)count;
+	activity->attribute_count = (uint16_t)attribute_count;
+	return 0;
+}
+
+static size_t name_values(struct clew_relations *relations, const struct words *words, struct relate_value *ret_values)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < words->count; i++) {
+		const char *value = strchr(words->rest[i], '=');
+
+		ret_values[count].name = value ? arena_copy(&relations->arena, words->rest[i], (size_t)(value - words->rest[i])) : NULL;
+		if (!ret_values[count].name)
+			continue;
+		ret_values[count++].value = value + 1;
+	}
+	return count;
+}
+
+/* The values of a layer's call that has ended, or that is a moment: those of its begin, then those of its end. */
+static int apply_call(struct clew_relations *relations, uint32_t process, const struct clew_layer *layer,
+		      const struct clew_layer_call *call, const struct clew_announce *begin, const struct words *end)
+{
+	struct relate_value values[2 * RELATE_WORDS_MOST];
+	struct words words;
+	size_t count;
+
+	if (!call->rule_count && !call->drops)
+		return 0;
+	split_words(begin, &words);
+	count = name_values(relations, &words, values);
+	if (end)
+		count += name_values(relations, end, values + count);
+	return relate_apply_rules(relations, process, layer, call, values, count);
+}
+
+/* An activity is over, and what was left open in it. */
+static int close_activity(struct clew_relations *relations, uint32_t place, uint64_t at)
+{
+	struct clew_activity *activity = relate_activity(relations, place), *inner = innermost(relations, activity->task);
+
+	activity->end = at;
+	if (activity->token)
+		map_remove(&relations->open, activity->token, process_of(relations, activity->task));
+	if (activity->is_async)
+		return 0;
+	for (; inner && inner != activity; inner = inner->parent == CLEW_NO_NUMBER ? NULL : relate_activity(relations, inner->parent))
+		if (inner->end == CLEW_TIME_OPEN)
+			inner->end = at;
+	return inner ? set_innermost(relations, activity->task, activity->parent) : 0;
+}
+
+static bool is_end_of(const struct clew_activity *activity, const struct clew_announce *announce, const struct words *words)
+{
+	if (announce->token)
+		return activity->token == announce->token;
+	return !words->operation || (!strcmp(activity->interface, words->interface) && !strcmp(activity->operation, words->operation));
+}
+
+/* The open activity that an announcement ends, CLEW_NO_NUMBER: it began before the capture. */
+static uint32_t find_begin(struct clew_relations *relations, const struct clew_announce *announce, const struct words *words)
+{
+	const uint64_t *place = map_get(&relations->last, announce->task, 0);
+	uint32_t at = place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
+
+	for (unsigned depth = 0; at != CLEW_NO_NUMBER && depth < RELATE_DEPTH; at = relate_activity(relations, at)->parent, depth++)
+		if (relate_activity(relations, at)->end == CLEW_TIME_OPEN && is_end_of(relate_activity(relations, at), announce, words))
+			return at;
+	place = announce->token ? map_get(&relations->open, announce->token, process_of(relations, announce->task)) : NULL;
+	return place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
+}
+
+/*
+ * What the begin of a call says to have ended before it: the call that had its token; a
+ * layer's call of the same operation, whose end an error took away.
+ */
+static int close_before(struct clew_relations *relations, const struct clew_announce *announce, const struct words *words)
+{
+	const uint64_t *place = announce->token ? map_get(&relations->open, announce->token, process_of(relations, announce->task)) : NULL;
+	const struct clew_layer *layer = NULL;
+	uint32_t at;
+
+	if (place)
+		return close_activity(relations, (uint32_t)(*place - 1), announce->header.time);
+	if (announce->token || !words->operation || !relate_layer_call(relations, words->interface, words->operation, &layer))
+		return 0;
+	at = find_begin(relations, announce, words);
+	return at == CLEW_NO_NUMBER ? 0 : close_activity(relations, at, announce->header.time);
+}
+
+static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce, uint32_t number)
+{
+	const uint32_t process = process_of(relations, announce->task);
+	const struct clew_layer *layer = NULL;
+	const struct clew_layer_call *call;
+	struct clew_activity *activity, *outer;
+	uint32_t place = (uint32_t)relations->activities.count, outer_place;
+	struct words words;
+	int r;
+
+	split_words(announce, &words);
+	r = close_before(relations, announce, &words);
+	if (r < 0)
+		return r;
+	outer = innermost(relations, announce->task);
+	outer_place = outer ? (uint32_t)(outer - relate_activity(relations, 0)) : CLEW_NO_NUMBER;
+	if (vector_reserve(&relations->activities, relations->activities.count + 1) < 0)
+		return -ENOMEM;
+	activity = relate_activity(relations, place);
+	*activity = (struct clew_activity){
+		.begin = announce->header.time,
+		.end = CLEW_TIME_OPEN,
+		.token = announce->token,
+		.task = announce->task,
+		.parent = outer_place,
+		.relation = number,
+		/* Text that could not be read: it is known that it was a call. */
+		.interface = words.operation ? words.interface : "",
+		.operation = words.operation ? words.operation : "",
+	};
+	activity->name = relate_hash(relate_hash(RELATE_SEED, activity->interface), activity->operation);
+	relations->activities.count++;
+	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
+	r = take_words(relations, activity, &words, layer, process);
+	if (r < 0)
+		return r;
+	if (call && !call->end.provider) {
+		activity->end = activity->begin;
+		return apply_call(relations, process, layer, call, announce, NULL);
+	}
+	if (announce->token)
+		r = map_set(&relations->open, announce->token, process, (uint64_t)place + 1);
+	return r < 0 || activity->is_async ? r : set_innermost(relations, announce->task, place);
+}
+
+static int end_activity(struct clew_relations *relations, const struct clew_announce *const *announcements,
+			const struct clew_announce *announce)
+{
+	const uint32_t process = process_of(relations, announce->task);
+	const struct clew_layer *layer;
+	const struct clew_layer_call *call;
+	struct clew_activity *activity;
+	struct words words;
+	uint32_t place;
+	int r = 0;
+
+	split_words(announce, &words);
+	place = find_begin(relations, announce, &words);
+	if (place == CLEW_NO_NUMBER)
+		return 0;
+	activity = relate_activity(relations, place);
+	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
+	if (call)
+		r = apply_call(relations, process, layer, call, announcements[activity->relation], &words);
+	return r < 0 ? r : close_activity(relations, place, announce->header.time);
+}
+
+int relate_make_activities(struct clew_relations *relations)
+{
+	size_t count;
+	const struct clew_announce *const *announcements = clew_trace_announcements(relations->trace, &count);
+	int r = 0;
+
+	if (count >= CLEW_NO_NUMBER)
+		return -EFBIG;
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		if (announcements[i]->task == CLEW_NO_TASK)
+			continue;
+		r = announcements[i]->event ? end_activity(relations, announcements, announcements[i])
+					    : begin_activity(relations, announcements[i], (uint32_t)i);
+	}
+	for (size_t i = 0; i < relations->activities.count; i++) {
+		struct clew_activity *activity = relate_activity(relations, i);
+		const struct clew_trace_task *task;
+
+		activity->relation = CLEW_NO_NUMBER;
+		task = clew_trace_task(relations->trace, activity->token ? process_of(relations, activity->task) : activity->task);
+		/* A thread that ended took its open calls with it; one with a token may end in another. */
+		if (activity->end == CLEW_TIME_OPEN && task && task->death != CLEW_TIME_OPEN)
+			activity->end = task->death;
+	}
+	return r;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The capture file (.clew): writing, reading, recovering. docs/file-format.md
+ * specifies the bytes. Functions return 0 or -errno and never print; where an
+ * error needs words, they are left in a caller's buffer.
+ */
+#ifndef CLEW_STORE_CAPTURE_H
+#define CLEW_STORE_CAPTURE_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/kernel/records.h>
+
+/* Streams below CLEW_STREAM_USER are CPUs. This one carries what user space
+ * itself made: iterator findings, texts, gaps of no CPU. */
+#define CLEW_STREAM_USER 0xffff
+
+/* One row of the ledger: counts of one record kind on one CPU. */
+struct clew_ledger_row {
+	uint32_t cpu;
+	uint32_t kind; /* enum clew_kind */
+	uint64_t seen;
+	uint64_t filtered;
+	uint64_t reserved;
+	uint64_t read;
+	uint64_t stored;
+	uint64_t lost;
+	uint64_t missed;
+};
+
+/* A reading of three clocks at one moment, ns. */
+struct clew_clock {
+	uint64_t monotonic;
+	uint64_t boot;
+	uint64_t wall;
+};
+
+struct clew_cost {
+	uint64_t user_ns; /* CPU time of clew's own threads */
+	uint64_t bpf_ns;  /* run time of its programs, scaled from samples */
+	bool bpf_sampled; /* false: no sample was taken, bpf_ns is meaningless */
+};
+
+/* ---- writing ---- */
+
+struct clew_writer;
+
+struct clew_writer_options {
+	size_t size;   /* sizeof(struct clew_writer_options) */
+	bool sync;     /* each chunk reaches the medium before the next is begun */
+	bool waits;    /* for clew_writer_begin: until then what is put is kept in memory, and a file that is there as it is */
+	unsigned cpus; /* how many CPU streams there may be */
+};
+
+/*
+ * Makes the file (truncating one that is there; -EBUSY: another writer is at it) and writes its first chunks.
+ * Writing goes around the page cache (O_DIRECT, or else write-and-drop). The
+ * writer has a thread of its own for I/O and compresses in the thread that
+ * calls clew_writer_put.
+ */
+int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer);
+
+/* Empties the file and lets all that was put go there. Once, and only if the writer waits for it. */
+int clew_writer_begin(struct clew_writer *writer);
+
+/* Adds "key" = "value" to what the file says of itself (kernel, host, cpus, start, end, ...). */
+int clew_writer_meta(struct clew_writer *writer, const char *key, const char *value);
+int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock);
+
+/*
+ * Appends one record (struct clew_header and what follows; header.cpu is
+ * replaced by the stream's for CPU streams). Records of one stream come in
+ * order of time and from one thread at a time; different streams may come from
+ * different threads. Returns 0, or the first error the file met (-ENOSPC, ...).
+ */
+int clew_writer_put(struct clew_writer *writer, unsigned stream, const void *record, size_t size);
+
+/* Ends and queues the stream's open chunk if it was begun `age` ns or more before `now`. */
+int clew_writer_flush(struct clew_writer *writer, unsigned stream, uint64_t now, uint64_t age);
+
+/* Replaces the ledger; the last one written holds. Gaps are GAP records, put like any other. */
+int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count, const struct clew_cost *cost);
+
+/* Records of this kind encoded so far on a stream: the ledger's "stored". */
+uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned stream, unsigned kind);
+
+/* Bytes of the file so far; of them, compressed bytes of the columns of one record kind. */
+uint64_t clew_writer_bytes(const struct clew_writer *writer);
+
+/* The first error met by the file, or 0. */
+int clew_writer_error(const struct clew_writer *writer);
+
+/* Flushes all streams, writes the index, trims and closes the file, frees the writer. A file that was not begun is left as it was. */
+int clew_writer_close(struct clew_writer *writer);
+
+/* ---- reading ---- */
+
+struct clew_reader;
+
+struct clew_capture_info {
+	uint64_t bytes;
+	bool complete;		 /* ended by an index: the recording was not killed */
+	uint64_t damaged_chunks; /* skipped: bad checksum or contents; all of them once all was read or checked */
+	uint64_t start;		 /* ns, monotonic: when recording was enabled */
+	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
+	unsigned cpus;
+	const struct clew_ledger_row *ledger;
+	size_t ledger_count;
+	const struct clew_gap *gaps; /* in order of time; those of CLEW_GAP_IN_FILE once all was read or checked */
+	size_t gap_count;
+	const struct clew_clock *clocks;
+	size_t clock_count;
+	struct clew_cost cost;
+	uint64_t counts[CLEW_KIND_COUNT];	/* records in the file, by kind */
+	uint64_t column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file, compressed (share of the frame by encoded
+						   size) */
+};
+
+/*
+ * Opens a capture; recovers the index of one that has none. `message` gets one
+ * line of words when the result is not 0: -EINVAL foreign or malformed, -ENODATA
+ * not one whole chunk of records, or what open(2) or read(2) said.
+ */
+int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message, size_t message_size);
+
+/* Whether the file's first bytes are a capture's: 1, 0 or -errno. */
+int clew_capture_probe(const char *path);
+
+const struct clew_capture_info *clew_reader_info(const struct clew_reader *reader);
+
+/* A value the file says of itself, or NULL. */
+const char *clew_reader_meta(const struct clew_reader *reader, const char *key);
+
+/*
+ * The next record of all streams in order of time (ties: the user stream
+ * first, then by CPU; within a stream, the order it was put). Where the file lacks
+ * rows, a GAP record with CLEW_GAP_IN_FILE comes in their place. The record is the
+ * reader's and lives until the next call. 1 a record, 0 the end, or -errno.
+ */
+int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_record);
+
+/*
+ * Looks whether each chunk is whole, which is quick, so that the info tells what is
+ * damaged and missing; then the reader is at the end.
+ */
+int clew_reader_check(struct clew_reader *reader);
+
+/* Starts over at the first record. */
+int clew_reader_rewind(struct clew_reader *reader);
+
+void clew_reader_close(struct clew_reader *reader);
+
+#endif

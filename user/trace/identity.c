@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Who is who in a trace: tasks with their names over time, files, sockets, cgroups,
+ * texts. Of what is told twice the last holds; names are kept all, with their times.
+ */
+#include "trace/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial)
+{
+	struct trace_task *task = trace_task_find(trace, serial);
+	size_t number = serial >> TRACE_PAGE_BITS;
+	struct trace_page **page;
+
+	if (task || trace_nobody(serial))
+		return task;
+	if (vector_reserve(&trace->pages, number + 1) < 0 || vector_reserve(&trace->tasks, trace->tasks.count + 1) < 0)
+		return NULL;
+	page = (struct trace_page **)trace->pages.data + number;
+	if (!*page) {
+		*page = arena_take(&trace->arena, sizeof(**page));
+		if (!*page)
+			return NULL;
+		memset(*page, 0, sizeof(**page));
+	}
+	if (number >= trace->pages.count)
+		trace->pages.count = number + 1;
+	task = arena_take(&trace->arena, sizeof(*task));
+	if (!task)
+		return NULL;
+	*task = (struct trace_task){
+		.task = {.serial = serial,
+			 .process = serial,
+			 .instance = 1,
+			 .death = CLEW_TIME_OPEN,
+			 .comm = "",
+			 .command_line = "",
+			 .executable = ""},
+	};
+	(*page)->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] = task;
+	((struct trace_task **)trace->tasks.data)[trace->tasks.count++] = task;
+	return task;
+}
+
+static int add_name(struct clew_trace *trace, struct trace_task *task, uint64_t since, const char *comm)
+{
+	const char *last = task->name_count ? task->names[task->name_count - 1].name : "";
+	char *name;
+
+	if (!strncmp(comm, last, CLEW_COMM_SIZE))
+		return 0;
+	if (task->name_count == task->name_capacity) {
+		uint32_t capacity = task->name_capacity ? task->name_capacity * 2 : 1;
+		struct trace_name *names = realloc(task->names, capacity * sizeof(*names));
+
+		if (!names)
+			return -ENOMEM;
+		trace->number_bytes += (capacity - task->name_capacity) * sizeof(*names);
+		task->names = names;
+		task->name_capacity = capacity;
+	}
+	name = arena_copy(&trace->arena, comm, strnlen(comm, CLEW_COMM_SIZE));
+	if (!name)
+		return -ENOMEM;
+	task->names[task->name_count++] = (struct trace_name){.since = since, .name = name};
+	task->task.comm = name;
+	return 0;
+}
+
+/* Arguments end in NUL: blanks between them, and no more than one NUL, at the end. */
+static int set_command_line(struct clew_trace *trace, struct trace_task *task, const char *bytes, size_t size)
+{
+	char line[CLEW_COMMAND_LINE_SIZE + 1];
+
+	size = size > CLEW_COMMAND_LINE_SIZE ? CLEW_COMMAND_LINE_SIZE : size;
+	memcpy(line, bytes, size);
+	while (size > 0 && line[size - 1] == 0)
+		size--;
+	for (size_t i = 0; i < size; i++)
+		if (line[i] == 0)
+			line[i] = ' ';
+	line[size] = 0;
+	if (size == 0 || !strcmp(line, task->task.command_line))
+		return 0;
+	task->task.command_line = arena_copy(&trace->arena, line, size);
+	return task->task.command_line ? 0 : -ENOMEM;
+}
+
+static int take_task(struct clew_trace *trace, const struct clew_task_record *record)
+{
+	struct trace_task *task = trace_task_get(trace, record->task);
+	int r;
+
+	if (!task)
+		return trace_nobody(record->task) ? 0 : -ENOMEM;
+	task->task.process = record->process ? record->process : record->task;
+	if (record->parent)
+		task->task.parent = record->parent;
+	task->task.tid = record->tid;
+	task->task.pid = record->pid;
+	task->task.user = record->user;
+	task->task.flags = record->task_flags;
+	task->task.pid_namespace = record->pid_namespace;
+	task->task.mount_namespace = record->mount_namespace;
+	trace_note_mounts(trace, &task->task);
+	task->task.cgroup = record->cgroup;
+	task->start_time = record->start_time;
+	task->executable_inode = record->executable;
+	task->executable_device = record->executable_device;
+	r = add_name(trace, task, record->header.time, record->comm);
+	return r < 0 ? r : set_command_line(trace, task, (const char *)(record + 1), record->command_line_size);
+}
+
+/* Stores a copy of a record that ends in a text, unless the same is there. */
+static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, uint32_t part, const void *record, size_t size)
+{
+	const size_t head = sizeof(struct clew_header);
+	const uint64_t *place = map_get(map, key, part);
+	const struct clew_header *known = place ? (const struct clew_header *)(uintptr_t)*place : NULL;
+	void *copy;
+
+	if (known && known->flags == ((const struct clew_header *)record)->flags &&
+	    !memcmp((const char *)known + head, (const char *)record + head, size - head))
+		return 0;
+	copy = arena_copy(&trace->arena, record, size);
+	if (!copy)
+		return -ENOMEM;
+	return map_set(map, key, part, (uintptr_t)copy);
+}
+
+/* The last component of a file's path; a record that is not stored yet has no NUL behind it. */
+static bool same_last_component(const struct clew_file_record *a, const struct clew_file_record *b)
+{
+	const char *one = (const char *)(a + 1), *other = (const char *)(b + 1);
+	const char *one_slash = memrchr(one, '/', a->path_size), *other_slash = memrchr(other, '/', b->path_size);
+	size_t one_size = a->path_size - (one_slash ? (size_t)(one_slash - one) : 0);
+	size_t other_size = b->path_size - (other_slash ? (size_t)(other_slash - other) : 0);
+
+	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
+}
+
+/* Whether a record is of the file that is known by its inode's number. Where there are no generations, one that was deleted stays so. */
+static bool same_file(const struct clew_file_record *known, const struct clew_file_record *record)
+{
+	return known->generation == record->generation &&
+	       (known->generation || !(known->header.flags & CLEW_FILE_DELETED) || record->header.flags & CLEW_FILE_DELETED);
+}
+
+/* A file's path as its opener sees it is no other name than the one that is known of its inode alone. */
+static bool renamed(const struct clew_file_record *known, const struct clew_file_record *record)
+{
+	if (known->path_size == record->path_size && !memcmp(known + 1, record + 1, known->path_size))
+		return false;
+	return known->mount_namespace || !record->mount_namespace || !same_last_component(known, record);
+}
+
+/*
+ * Stores a file. What its opener sees stays, until it has another name; what is known of the inode alone says if it was
+ * deleted. Its number may be another's later: each is kept, and each name that it had.
+ */
+static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
+{
+	const uint64_t *place = map_get(&trace->files, record->inode, record->device);
+	struct trace_file *known = place ? (struct trace_file *)(uintptr_t)*place : NULL, *newest;
+	const struct clew_file_record *kept = record;
+	bool same = known && same_file(&known->record, record), replaces;
+	size_t size;
+	uint8_t flags = record->header.flags;
+	char *bytes;
+
+	if (same) {
+		if (known->record.mount_namespace && !record->mount_namespace && same_last_component(&known->record, record)) {
+			flags = (known->record.header.flags & ~CLEW_FILE_DELETED) | (flags & CLEW_FILE_DELETED);
+			kept = &known->record;
+		}
+		if (flags == known->record.header.flags && kept->path_size == known->record.path_size &&
+		    kept->mount_namespace == known->record.mount_namespace && !memcmp(kept + 1, &known->record + 1, kept->path_size))
+			return 0;
+	}
+	size = sizeof(*kept) + kept->path_size;
+	newest = arena_take(&trace->arena, offsetof(struct trace_file, record) + size + 1);
+	if (!newest)
+		return -ENOMEM;
+	replaces = same && !renamed(&known->record, kept);
+	newest->since = replaces ? known->since : known && known->since > record->header.time ? known->since : record->header.time;
+	newest->number = same ? known->number : ++trace->file_count;
+	newest->older = replaces ? known->older : known;
+	newest->last = same ? known->last : arena_take(&trace->arena, sizeof(struct trace_file *));
+	if (!newest->last)
+		return -ENOMEM;
+	*newest->last = newest;
+	newest->depth = 0;
+	newest->jump = newest;
+	if (newest->older) {
+		struct trace_file *older = newest->older, *far = older->jump;
+
+		newest->depth = older->depth + 1;
+		newest->jump = older->depth - far->depth == far->depth - far->jump->depth ? far->jump : older;
+	}
+	bytes = (char *)newest + offsetof(struct trace_file, record);
+	memcpy(bytes, kept, size);
+	bytes[size] = 0;
+	newest->record.header.flags = flags;
+	return map_set(&trace->files, record->inode, record->device, (uintptr_t)newest);
+}
+
+static int take_gap(struct clew_trace *trace, const struct clew_gap *gap)
+{
+	int r = vector_reserve(&trace->gaps, trace->gaps.count + 1);
+
+	if (r < 0 || gap->count == 0)
+		return r;
+	((struct clew_gap *)trace->gaps.data)[trace->gaps.count++] = *gap;
+	return 0;
+}
+
+static int take_announce(struct clew_trace *trace, const struct clew_announce *announce)
+{
+	void *copy = arena_copy(&trace->arena, announce, sizeof(*announce) + announce->size);
+
+	/* Whoever said something was there, even if all else of it is lost. */
+	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0 ||
+	    (!trace_nobody(announce->task) && !trace_task_get(trace, announce->task)))
+		return -ENOMEM;
+	((const struct clew_announce **)trace->announcements.data)[trace->announcements.count++] = copy;
+	return 0;
+}
+
+/* It ended before the capture began. */
+static int take_dead(struct clew_trace *trace, const struct clew_switch *state)
+{
+	struct trace_task *task = trace_task_get(trace, state->prev);
+
+	if (!task)
+		return trace_nobody(state->prev) ? 0 : -ENOMEM;
+	if (task->task.death == CLEW_TIME_OPEN)
+		task->task.death = trace->start;
+	return 0;
+}
+
+static int take_life(struct clew_trace *trace, const struct clew_life *record)
+{
+	struct trace_task *task = trace_task_get(trace, record->task), *other;
+
+	if (!task)
+		return trace_nobody(record->task) ? 0 : -ENOMEM;
+	if (record->header.kind == CLEW_KIND_EXIT) {
+		task->exit_time = record->header.time;
+		return 0;
+	}
+	if (record->task == record->other || trace_nobody(record->other))
+		return 0;
+	other = trace_task_get(trace, record->other);
+	if (!other)
+		return -ENOMEM;
+	if (other->task.birth == 0)
+		other->task.birth = record->header.time;
+	if (record->header.kind == CLEW_KIND_EXEC) {
+		if (task->task.death == CLEW_TIME_OPEN)
+			task->task.death = record->header.time;
+		return add_name(trace, other, record->header.time, task->task.comm);
+	}
+	if (!other->task.parent)
+		other->task.parent = record->task;
+	return 0;
+}
+
+int trace_identity(void *context, const struct clew_header *header)
+{
+	struct clew_trace *trace = context;
+	const struct clew_file_record *file = (const struct clew_file_record *)header;
+	const struct clew_socket_record *socket = (const struct clew_socket_record *)header;
+	const struct clew_cgroup_record *cgroup = (const struct clew_cgroup_record *)header;
+	const struct clew_text_record *text = (const struct clew_text_record *)header;
+	const struct clew_rename *rename = (const struct clew_rename *)header;
+	struct trace_task *task;
+
+	switch (header->kind) {
+	case CLEW_KIND_TASK:
+		return take_task(trace, (const struct clew_task_record *)header);
+	case CLEW_KIND_RENAME:
+		task = trace_task_get(trace, rename->task);
+		if (!task)
+			return trace_nobody(rename->task) ? 0 : -ENOMEM;
+		return add_name(trace, task, header->time, rename->comm);
+	case CLEW_KIND_FORK:
+	case CLEW_KIND_EXEC:
+	case CLEW_KIND_EXIT:
+		return take_life(trace, (const struct clew_life *)header);
+	case CLEW_KIND_STATE:
+		return take_dead(trace, (const struct clew_switch *)header);
+	case CLEW_KIND_FILE:
+		return take_file(trace, file);
+	case CLEW_KIND_SOCKET:
+		return take_record(trace, &trace->sockets, socket->inode, 0, socket, sizeof(*socket));
+	case CLEW_KIND_CGROUP:
+		return take_record(trace, &trace->cgroups, cgroup->id, 0, cgroup, sizeof(*cgroup) + cgroup->path_size);
+	case CLEW_KIND_TEXT:
+		return take_record(trace, &trace->texts, text->hash, 0, text, sizeof(*text) + text->text_size);
+	case CLEW_KIND_ANNOUNCE:
+		return take_announce(trace, (const struct clew_announce *)header);
+	case CLEW_KIND_GAP:
+		return take_gap(trace, (const struct clew_gap *)header);
+	default:
+		return 0;
+	}
+}
+
+static uint64_t piece_end(const struct clew_trace *trace, uint32_t piece)
+{
+	uint32_t index = piece & PIECE_INDEX;
+	const struct clew_sleep *sleep;
+
+	switch (piece >> PIECE_SHIFT) {
+	case PIECE_RUN:
+		return ((const struct clew_run *)trace->runs.data)[index].end;
+	case PIECE_READY:
+		return ((const struct clew_ready *)trace->readies.data)[index].end;
+	default:
+		sleep = (const struct clew_sleep *)trace->sleeps.data + index;
+		return sleep->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : sleep->switch_in;
+	}
+}
+
+/* Where a task's timeline begins and ends. */
+static void bound_timeline(const struct clew_trace *trace, struct trace_task *task)
+{
+	const struct numbers *pieces = &task->pieces;
+	uint64_t first = pieces->count ? trace_piece_start(trace, pieces->data[0]) : CLEW_TIME_OPEN;
+	uint64_t last = pieces->count ? piece_end(trace, pieces->data[pieces->count - 1]) : 0;
+
+	if (task->bounded)
+		return;
+	if (task->task.birth == 0 && task->start_time > trace->start)
+		task->task.birth = task->start_time < first ? task->start_time : first;
+	/* Until it was made ready its creator was still busy with it. */
+	if (task->task.birth && pieces->count && pieces->data[0] >> PIECE_SHIFT == PIECE_READY && first > task->task.birth)
+		task->task.birth = first;
+	if (task->task.death == CLEW_TIME_OPEN && task->exit_time)
+		task->task.death = last > task->exit_time && last != CLEW_TIME_OPEN ? last : task->exit_time;
+	task->begin = task->task.birth ? task->task.birth : trace->start;
+	if (first < task->begin)
+		task->begin = first;
+	task->end = task->task.death < trace->end ? task->task.death : trace->end;
+	if (task->end < task->begin)
+		task->end = task->begin;
+}
+
+static int compare_tids(const void *left, const void *right)
+{
+	const struct trace_task *a = *(struct trace_task *const *)left, *b = *(struct trace_task *const *)right;
+
+	if (a->task.tid != b->task.tid)
+		return a->task.tid < b->task.tid ? -1 : 1;
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
+}
+
+static int compare_serials(const void *left, const void *right)
+{
+	const struct trace_task *a = *(struct trace_task *const *)left, *b = *(struct trace_task *const *)right;
+
+	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
+}
+
+int trace_finish_tasks(struct clew_trace *trace)
+{
+	size_t count = trace->tasks.count;
+	struct trace_task **by_tid = calloc(count + 1, sizeof(*by_tid));
+
+	if (!by_tid)
+		return -ENOMEM;
+	if (count > 1)
+		qsort(trace->tasks.data, count, sizeof(*by_tid), compare_serials);
+	for (size_t i = 0; i < count; i++) {
+		struct trace_task *task = trace_task_at(trace, i);
+
+		task->index = (uint32_t)i;
+		bound_timeline(trace, task);
+		clew_trace_file(trace, task->executable_device, task->executable_inode, &task->task.executable);
+		by_tid[i] = task;
+	}
+	qsort(by_tid, count, sizeof(*by_tid), compare_tids);
+	for (size_t i = 1; i < count; i++)
+		if (by_tid[i]->task.tid && by_tid[i]->task.tid == by_tid[i - 1]->task.tid)
+			by_tid[i]->task.instance = by_tid[i - 1]->task.instance + 1;
+	free(by_tid);
+	return 0;
+}
+
+size_t clew_trace_task_count(const struct clew_trace *trace)
+{
+	return trace->tasks.count;
+}
+
+const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index)
+{
+	return index < trace->tasks.count ? &trace_task_at(trace, index)->task : NULL;
+}
+
+const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+
+	return task ? &task->task : NULL;
+}
+
+const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+	uint32_t i;
+
+	if (!task || task->name_count == 0)
+		return "";
+	for (i = task->name_count - 1; i > 0 && task->names[i].since > at; i--)
+		;
+	return task->names[i].name;
+}
+
+const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number)
+{
+	const struct trace_task *task = trace_task_find(trace, serial);
+
+	return task && number < task->name_count ? task->names[number].name : NULL;
+}
+
+static const void *look_up(const struct map *map, uint64_t key, uint32_t part)
+{
+	const uint64_t *value = map_get(map, key, part);
+
+	return value ? (const void *)(uintptr_t)*value : NULL;
+}
+
+static const struct trace_file *file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+{
+	const struct trace_file *file = look_up(&trace->files, inode, device);
+
+	while (file && file->older && file->since > at)
+		file = file->jump->since > at ? file->jump : file->older;
+	return file;
+}
+
+struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
+	return file ? (struct clew_file_key){.number = file->number, .device = UINT32_MAX}
+		    : (struct clew_file_key){.number = inode, .device = device};
+}
+
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						  const char **ret_path)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
+	file = file ? *file->last : NULL;
+	if (ret_path)
+		*ret_path = file ? (const char *)(&file->record + 1) : "";
+	return file ? &file->record : NULL;
+}
+
+const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+						    const char **ret_path)
+{
+	const struct trace_file *file = file_at(trace, device, inode, at);
+
+	*ret_path = file ? (const char *)(&file->record + 1) : "";
+	return file ? &file->record : NULL;
+}
+
+const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path)
+{
+	return clew_trace_file_at(trace, device, inode, CLEW_TIME_OPEN, ret_path);
+}
+
+uint32_t clew_trace_mount_namespace(const struct clew_trace *trace)
+{
+	return trace->mount_namespace;
+}
+
+const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode)
+{
+	return look_up(&trace->sockets, inode, 0);
+}
+
+const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id)
+{
+	const struct clew_cgroup_record *cgroup = look_up(&trace->cgroups, id, 0);
+
+	return cgroup ? (const char *)(cgroup + 1) : NULL;
+}
+
+const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash)
+{
+	const struct clew_text_record *text = look_up(&trace->texts, hash, 0);
+
+	return text ? (const char *)(text + 1) : NULL;
+}
+
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->announcements.count;
+	return trace->announcements.data;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The trace's inside: shared by user/trace/*.c, and by those who feed a trace
+ * from memory or walk its timelines step by step.
+ */
+#ifndef CLEW_TRACE_INTERNAL_H
+#define CLEW_TRACE_INTERNAL_H
+
+#include "base/map.h"
+#include "base/sort.h"
+#include "base/vector.h"
+#include "trace/trace.h"
+#include <pthread.h>
+
+/* A piece of a timeline: which array it is in (the top two bits) and where. */
+#define PIECE_RUN   0u
+#define PIECE_SLEEP 1u
+#define PIECE_READY 2u
+#define PIECE_SHIFT 30
+#define PIECE_INDEX ((1u << PIECE_SHIFT) - 1)
+
+struct trace_name {
+	uint64_t since;
+	const char *name;
+};
+
+struct numbers {
+	uint32_t *data;
+	uint32_t count;
+	uint32_t capacity;
+};
+
+struct trace_task {
+	struct clew_trace_task task;
+	uint32_t index;	       /* among all tasks, once finished */
+	struct numbers pieces; /* in order of start */
+	uint64_t last_start;   /* of the last piece */
+	uint64_t begin, end;   /* of its timeline */
+	bool bounded;	       /* they are known already, birth and death too */
+	uint64_t start_time;
+	uint64_t exit_time; /* 0: no EXIT record */
+	uint64_t executable_inode;
+	uint32_t executable_device;
+	uint32_t origin; /* 1 + index in lone_edges of the fork or exec that made it */
+	struct trace_name *names;
+	uint32_t name_count, name_capacity;
+};
+
+/* A request made for another, by number. */
+struct below {
+	uint32_t upper;
+	uint32_t lower;
+};
+
+#define TRACE_PAGE_BITS 10
+struct trace_page {
+	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
+};
+
+/*
+ * A file; `older`: who had its number before, NULL none; `jump`: one of those, so far
+ * back that a search takes few steps; the first has itself. `depth`: how many they are.
+ */
+struct trace_file {
+	struct trace_file *older, *jump;
+	struct trace_file **last; /* the same file by its last name, one place for all its names */
+	uint64_t since;		  /* when it was told first, by this name */
+	uint32_t number;	  /* of the trace's own, from 1 */
+	uint32_t depth;
+	struct clew_file_record record;
+};
+
+struct clew_trace {
+	struct clew_builder *builder;
+	struct clew_reader *reader;
+	struct clew_capture_info *info; /* of a trace without a reader, in the arena; NULL none */
+	struct vector metas;		/* const char *: key, value, key, value; likewise */
+	struct vector own_types;	/* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
+	uint64_t start, end;
+	uint32_t drop_types;	  /* bits of edge types that are left out */
+	uint32_t mount_namespace; /* the machine's own, 0 unknown */
+	int error;
+
+	struct vector runs, sleeps, readies;
+	struct vector lone_edges; /* those no sleep tells of */
+	struct vector gaps;
+	size_t first_sleep; /* the array begins here once finished */
+
+	struct vector pages;  /* struct trace_page *, by the upper bits of the serial */
+	struct vector tasks;  /* struct trace_task *; in order of serial once finished */
+	struct numbers *cpus; /* indexes of runs, by CPU */
+	size_t cpu_count;
+	size_t number_bytes; /* of all struct numbers */
+
+	struct vector requests;	    /* struct clew_trace_request; by number until finished */
+	struct vector below;	    /* struct below */
+	struct vector page_extents; /* struct clew_page_extent; by request, then sector, once finished */
+	uint32_t file_count;
+	struct vector touches;	  /* struct clew_touch */
+	struct map touched_files; /* clew_file_key -> number */
+	struct map last_touches;  /* (number << 32 | task, event) -> index of the latest of `touches` */
+	struct vector spins;	  /* in order of task, then end, once finished */
+	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
+
+	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
+	struct vector announcements;		   /* const struct clew_announce *, into the arena */
+	struct arena arena;
+
+	pthread_mutex_t edge_lock;
+	struct clew_edge *edges; /* made when first asked for */
+	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or UINT32_MAX */
+	size_t edge_count;
+};
+
+/* A trace from records in memory: new, feed in order of time, finish, then read. */
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace);
+int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
+int clew_trace_finish(struct clew_trace *trace, uint64_t end);
+/* Where findings go that no builder makes. */
+struct clew_sink trace_sink(struct clew_trace *trace);
+/* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its task's timeline, which has room for all. */
+int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
+/* The first process, and what makes the kernel's threads, see the machine's own mounts. */
+static inline void trace_note_mounts(struct clew_trace *trace, const struct clew_trace_task *task)
+{
+	if ((task->tid == 1 || task->tid == 2) && task->mount_namespace)
+		trace->mount_namespace = task->mount_namespace;
+}
+
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start);
+
+/* ---- trace_identity.c ---- */
+
+int trace_identity(void *context, const struct clew_header *record);
+/* Whether a serial names no task. */
+static inline bool trace_nobody(uint32_t serial)
+{
+	return serial == CLEW_NO_TASK || serial == UINT32_MAX;
+}
+
+/* Found or made; NULL: no memory, or nobody. */
+struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial);
+int trace_finish_tasks(struct clew_trace *trace);
+
+/* The tasks so far; once finished, all of them in order of serial. */
+static inline struct trace_task *trace_task_at(const struct clew_trace *trace, size_t index)
+{
+	return ((struct trace_task **)trace->tasks.data)[index];
+}
+
+static inline struct trace_task *trace_task_find(const struct clew_trace *trace, uint32_t serial)
+{
+	const struct trace_page *page = serial >> TRACE_PAGE_BITS < trace->pages.count
+						? ((struct trace_page **)trace->pages.data)[serial >> TRACE_PAGE_BITS]
+						: NULL;
+
+	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
+}
+
+/* ---- trace_requests.c ---- */
+
+int trace_add_request(void *context, const struct clew_block_request *request);
+int trace_add_below(void *context, uint32_t upper, uint32_t lower);
+int trace_add_spin(void *context, const struct clew_spin *spin);
+int trace_add_pages(void *context, const struct clew_page_extent *extent);
+int trace_add_touch(void *context, const struct clew_touch *touch);
+/* Gives requests their pages; place_of as in trace_finish_requests. */
+int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
+int trace_finish_touches(struct clew_trace *trace);
+/* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in their places. */
+int trace_finish_requests(struct clew_trace *trace);
+
+/* ---- trace_order.c ---- */
+
+int trace_order_sleeps(struct clew_trace *trace);
+void trace_blind_sleeps(struct clew_trace *trace);
+
+/* ---- trace_timeline.c ---- */
+
+uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
+/*
+ * The piece of a task at a moment, as clew_trace_piece(). *hint is where the last
+ * one was found, from which the search begins; 0 at first.
+ */
+bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at, uint32_t *hint,
+		    struct clew_piece *ret_piece);
+/*
+ * What ran on a CPU at a moment, until when at most `to` that holds, and whether
+ * it is known at all.
+ */
+bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to, uint32_t *ret_task, uint64_t *ret_until);
+/* The fork or exec that made a task, or NULL. */
+const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task);
+
+#endif

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The sink that keeps everything. A run, a sleep, a ready stretch is stored once in
+ * the array of its kind; a task's timeline and a CPU's are lists of indexes. A sleep
+ * goes to the place of its number, so that the array is in order of start with few
+ * exceptions, which finishing puts right.
+ */
+#include "trace/internal.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add_number(struct clew_trace *trace, struct numbers *numbers, uint32_t number)
+{
+	if (numbers->count == numbers->capacity) {
+		uint32_t capacity = numbers->capacity ? numbers->capacity * 2 : 8;
+		uint32_t *data = realloc(numbers->data, capacity * sizeof(*data));
+
+		if (!data)
+			return -ENOMEM;
+		trace->number_bytes += (capacity - numbers->capacity) * sizeof(*data);
+		numbers->data = data;
+		numbers->capacity = capacity;
+	}
+	numbers->data[numbers->count++] = number;
+	return 0;
+}
+
+/* A sleep whose holders were decided late arrives after its successors. */
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start)
+{
+	struct trace_task *task = trace_task_get(trace, serial);
+	uint32_t piece, at;
+	int r;
+
+	if (!task)
+		return -ENOMEM;
+	if (index > PIECE_INDEX)
+		return -EFBIG;
+	piece = kind << PIECE_SHIFT | (uint32_t)index;
+	r = add_number(trace, &task->pieces, piece);
+	if (r < 0)
+		return r;
+	if (start >= task->last_start) {
+		task->last_start = start;
+		return 0;
+	}
+	for (at = task->pieces.count - 1; at > 0 && trace_piece_start(trace, task->pieces.data[at - 1]) > start; at--)
+		task->pieces.data[at] = task->pieces.data[at - 1];
+	task->pieces.data[at] = piece;
+	return 0;
+}
+
+int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index)
+{
+	size_t index = trace->runs.count;
+	int r = vector_reserve(&trace->runs, index + 1);
+
+	if (r < 0)
+		return r;
+	((struct clew_run *)trace->runs.data)[trace->runs.count++] = *run;
+	*ret_index = index;
+	if (run->cpu == UINT16_MAX)
+		return 0;
+	if (run->cpu >= trace->cpu_count) {
+		size_t count = (size_t)run->cpu + 1;
+		struct numbers *cpus = realloc(trace->cpus, count * sizeof(*cpus));
+
+		if (!cpus)
+			return -ENOMEM;
+		memset(cpus + trace->cpu_count, 0, (count - trace->cpu_count) * sizeof(*cpus));
+		trace->cpus = cpus;
+		trace->cpu_count = count;
+	}
+	return add_number(trace, &trace->cpus[run->cpu], (uint32_t)index);
+}
+
+static int add_run(void *context, const struct clew_run *run)
+{
+	struct clew_trace *trace = context;
+	size_t index;
+	int r = trace_keep_run(trace, run, &index);
+
+	if (r < 0 || run->task == CLEW_NO_TASK)
+		return r;
+	r = trace_add_piece(trace, run->task, PIECE_RUN, index, run->start);
+	if (r >= 0 && run->ended == CLEW_RUN_EXITED)
+		trace_task_find(trace, run->task)->task.death = run->end;
+	return r;
+}
+
+static int add_sleep(void *context, const struct clew_sleep *sleep)
+{
+	struct clew_trace *trace = context;
+	size_t index = sleep->number;
+	struct clew_sleep *place;
+	int r = vector_reserve(&trace->sleeps, index + 1);
+
+	if (r < 0)
+		return r;
+	place = (struct clew_sleep *)trace->sleeps.data + index;
+	*place = *sleep;
+	place->holders = NULL;
+	if (sleep->holder_count > 0) {
+		size_t bytes = sleep->holder_count * sizeof(*sleep->holders);
+		struct clew_holder *holders = arena_take(&trace->arena, bytes);
+
+		if (!holders)
+			return -ENOMEM;
+		place->holders = memcpy(holders, sleep->holders, bytes);
+	}
+	place->links = NULL;
+	if (sleep->link_count > 0) {
+		size_t bytes = ((size_t)sleep->link_count + sleep->and_count) * sizeof(*sleep->links);
+		struct clew_link *links = arena_take(&trace->arena, bytes);
+
+		if (!links)
+			return -ENOMEM;
+		place->links = memcpy(links, sleep->links, bytes);
+	}
+	if (index >= trace->sleeps.count)
+		trace->sleeps.count = index + 1;
+	return trace_add_piece(trace, sleep->task, PIECE_SLEEP, index, sleep->start);
+}
+
+static int add_ready(void *context, const struct clew_ready *ready)
+{
+	struct clew_trace *trace = context;
+	size_t index = trace->readies.count;
+	int r = vector_reserve(&trace->readies, index + 1);
+
+	if (r < 0)
+		return r;
+	((struct clew_ready *)trace->readies.data)[trace->readies.count++] = *ready;
+	return trace_add_piece(trace, ready->task, PIECE_READY, index, ready->start);
+}
+
+static int add_edge(void *context, const struct clew_edge *edge)
+{
+	struct clew_trace *trace = context;
+	size_t index = trace->lone_edges.count;
+	struct trace_task *task;
+	int r;
+
+	if (edge->ends_sleep)
+		return 0;
+	r = vector_reserve(&trace->lone_edges, index + 1);
+	if (r < 0)
+		return r;
+	((struct clew_edge *)trace->lone_edges.data)[trace->lone_edges.count++] = *edge;
+	if (edge->type != CLEW_EDGE_FORK && (edge->type != CLEW_EDGE_EXEC || edge->from == edge->to))
+		return 0;
+	task = trace_task_get(trace, edge->to);
+	if (!task)
+		return -ENOMEM;
+	if (!task->origin)
+		task->origin = (uint32_t)index + 1;
+	return 0;
+}
+
+struct clew_sink trace_sink(struct clew_trace *trace)
+{
+	return (struct clew_sink){
+		.context = trace,
+		.identity = trace_identity,
+		.run = add_run,
+		.sleep = add_sleep,
+		.ready = add_ready,
+		.edge = add_edge,
+		.request = trace_add_request,
+		.below = trace_add_below,
+		.spin = trace_add_spin,
+		.pages = trace_add_pages,
+		.touch = trace_add_touch,
+	};
+}
+
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace)
+{
+	struct clew_builder_options builder_options = {
+		.size = sizeof(builder_options),
+		.start = start,
+		.drop_types = options ? options->drop_types : 0,
+	};
+	struct clew_sink sink;
+	struct clew_trace *trace = calloc(1, sizeof(*trace));
+	int r;
+
+	if (!trace)
+		return -ENOMEM;
+	sink = trace_sink(trace);
+	trace->start = trace->end = start;
+	trace->drop_types = builder_options.drop_types;
+	trace->runs.item = sizeof(struct clew_run);
+	trace->sleeps.item = sizeof(struct clew_sleep);
+	trace->readies.item = sizeof(struct clew_ready);
+	trace->lone_edges.item = sizeof(struct clew_edge);
+	trace->gaps.item = sizeof(struct clew_gap);
+	trace->announcements.item = sizeof(const struct clew_announce *);
+	trace->requests.item = sizeof(struct clew_trace_request);
+	trace->below.item = sizeof(struct below);
+	trace->page_extents.item = sizeof(struct clew_page_extent);
+	trace->touches.item = sizeof(struct clew_touch);
+	trace->spins.item = sizeof(struct clew_spin);
+	trace->metas.item = sizeof(const char *);
+	trace->own_types.item = sizeof(const char *);
+	trace->pages.item = sizeof(struct trace_page *);
+	trace->tasks.item = sizeof(struct trace_task *);
+	pthread_mutex_init(&trace->edge_lock, NULL);
+	r = clew_builder_new(&builder_options, &sink, &trace->builder);
+	if (r < 0) {
+		clew_trace_free(trace);
+		return r;
+	}
+	*ret_trace = trace;
+	return 0;
+}
+
+void clew_trace_free(struct clew_trace *trace)
+{
+	if (!trace)
+		return;
+	for (size_t i = 0; i < trace->tasks.count; i++) {
+		free(trace_task_at(trace, i)->pieces.data);
+		free(trace_task_at(trace, i)->names);
+	}
+	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++)
+		free(trace->cpus[cpu].data);
+	free(trace->cpus);
+
+	free(trace->edges);
+	free(trace->edge_sleeps);
+	vector_done(&trace->runs);
+	vector_done(&trace->sleeps);
+	vector_done(&trace->readies);
+	vector_done(&trace->lone_edges);
+	vector_done(&trace->gaps);
+	vector_done(&trace->announcements);
+	vector_done(&trace->requests);
+	vector_done(&trace->below);
+	vector_done(&trace->page_extents);
+	vector_done(&trace->touches);
+	map_done(&trace->touched_files);
+	map_done(&trace->last_touches);
+	vector_done(&trace->spins);
+	free(trace->throttles.data);
+	vector_done(&trace->metas);
+	vector_done(&trace->own_types);
+	vector_done(&trace->pages);
+	vector_done(&trace->tasks);
+	map_done(&trace->files);
+	map_done(&trace->sockets);
+	map_done(&trace->cgroups);
+	map_done(&trace->texts);
+	arena_done(&trace->arena);
+	pthread_mutex_destroy(&trace->edge_lock);
+	clew_builder_free(trace->builder);
+	if (trace->reader)
+		clew_reader_close(trace->reader);
+	free(trace);
+}
+
+int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record)
+{
+	return clew_builder_feed(trace->builder, record);
+}
+
+int clew_trace_finish(struct clew_trace *trace, uint64_t end)
+{
+	int r = clew_builder_finish(trace->builder, end);
+
+	if (r < 0)
+		return r;
+	clew_builder_free(trace->builder);
+	trace->builder = NULL;
+	trace->end = end > trace->start ? end : trace->start;
+	if (trace->runs.count > 0) {
+		/* The last records may be a little later than the moment of stopping. */
+		const struct clew_run *last = (const struct clew_run *)trace->runs.data + trace->runs.count - 1;
+
+		trace->end = last->end > trace->end ? last->end : trace->end;
+	}
+	r = trace_order_sleeps(trace);
+	if (r < 0)
+		return r;
+	trace_blind_sleeps(trace);
+	r = trace_finish_requests(trace);
+	if (r >= 0)
+		r = trace_finish_touches(trace);
+	return r < 0 ? r : trace_finish_tasks(trace);
+}
+
+uint64_t clew_trace_start(const struct clew_trace *trace)
+{
+	return trace->start;
+}
+
+uint64_t clew_trace_end(const struct clew_trace *trace)
+{
+	return trace->end;
+}
+
+const struct clew_reader *clew_trace_capture(const struct clew_trace *trace)
+{
+	return trace->reader;
+}
+
+const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace)
+{
+	return trace->reader ? clew_reader_info(trace->reader) : trace->info;
+}
+
+const char *clew_trace_meta(const struct clew_trace *trace, const char *key)
+{
+	const char *const *metas = trace->metas.data;
+
+	if (trace->reader)
+		return clew_reader_meta(trace->reader, key);
+	for (size_t i = 0; i < trace->metas.count; i += 2)
+		if (!strcmp(metas[i], key))
+			return metas[i + 1];
+	return NULL;
+}
+
+const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->sleeps.count - trace->first_sleep;
+	return *ret_count ? (const struct clew_sleep *)trace->sleeps.data + trace->first_sleep : NULL;
+}
+
+const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count)
+{
+	*ret_count = trace->runs.count;
+	return trace->runs.data;
+}
+
+size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first)
+{
+	const struct clew_gap *gaps = trace->gaps.data;
+	size_t count = 0;
+
+	if (ret_first)
+		*ret_first = NULL;
+	for (size_t i = 0; i < trace->gaps.count; i++) {
+		if (gaps[i].from > to || gaps[i].header.time < from)
+			continue;
+		if (count++ == 0 && ret_first)
+			*ret_first = &gaps[i];
+	}
+	return count;
+}
+
+static size_t vector_used(const struct vector *vector)
+{
+	return vector->count * vector->item;
+}
+
+size_t clew_trace_memory(const struct clew_trace *trace)
+{
+	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
+	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->pages) + vector_used(&trace->tasks) + vector_used(&trace->requests) + vector_used(&trace->below) +
+	       vector_used(&trace->page_extents) + vector_used(&trace->touches) + vector_used(&trace->spins) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
+	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
+	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
+}

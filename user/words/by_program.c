@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The shares of programs in a why. See by_program.h. */
+#include "words/by_program.h"
+
+#include <clew/tokens.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words/object.h"
+#include "words/segment.h"
+#include "words/segment_text.h"
+#include "words/text.h"
+
+/* Who had the CPU of one that was ready. */
+enum holder {
+	HOLDER_NONE, /* it was not ready */
+	HOLDER_UNKNOWN,
+	HOLDER_IDLE,
+	HOLDER_SELF,
+	HOLDER_TASK,
+};
+
+struct entry {
+	const struct clew_segment *segment;
+	const char *comm, *by_comm;
+	uint32_t device;
+	uint8_t kind;
+	uint8_t holder;
+	bool own; /* the time of the task that is asked for */
+};
+
+static uint32_t device_of(const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
+
+	return request && (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) ? request->block.device : 0;
+}
+
+static enum holder holder_of(const struct clew_segment *segment)
+{
+	if (segment->kind != CLEW_SEGMENT_RUNQUEUE)
+		return HOLDER_NONE;
+	if (segment->by == UINT32_MAX)
+		return HOLDER_UNKNOWN;
+	if (segment->by == CLEW_NO_TASK)
+		return HOLDER_IDLE;
+	return segment->by == segment->task ? HOLDER_SELF : HOLDER_TASK;
+}
+
+static int compare_shares(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->own != y->own)
+		return x->own ? -1 : 1;
+	if (x->holder != y->holder)
+		return x->holder < y->holder ? -1 : 1;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return strcmp(x->comm, y->comm) ?: strcmp(x->by_comm, y->by_comm);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct clew_segment *x = ((const struct entry *)a)->segment, *y = ((const struct entry *)b)->segment;
+	int order = compare_shares(a, b);
+
+	if (order)
+		return order;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int compare_by(const void *a, const void *b)
+{
+	uint32_t x = ((const struct entry *)a)->segment->by, y = ((const struct entry *)b)->segment->by;
+
+	return (x > y) - (x < y);
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	const struct clew_program_share *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
+	return (x->longest > y->longest) - (x->longest < y->longest);
+}
+
+/* The entries of one share, in order of their tasks; leaves them in order of who had the CPU. */
+static struct clew_program_share add_up(struct entry *entries, size_t count)
+{
+	struct clew_program_share share = {.longest = entries[0].segment, .segments = count};
+
+	for (size_t i = 0; i < count; i++) {
+		const struct clew_segment *segment = entries[i].segment;
+		uint64_t ns = segment->end - segment->start;
+
+		share.ns += ns;
+		share.tasks += !i || segment->task != entries[i - 1].segment->task;
+		if (ns > share.longest->end - share.longest->start)
+			share.longest = segment;
+	}
+	if (entries[0].holder != HOLDER_TASK)
+		return share;
+	qsort(entries, count, sizeof(*entries), compare_by);
+	for (size_t i = 0; i < count; i++)
+		share.by += !i || entries[i].segment->by != entries[i - 1].segment->by;
+	return share;
+}
+
+int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_program_share **ret_shares,
+			 size_t *ret_count)
+{
+	struct entry *entries = calloc(why->segment_count + 1, sizeof(*entries));
+	struct clew_program_share *shares = calloc(why->segment_count + 1, sizeof(*shares));
+	size_t count = 0;
+
+	if (!entries || !shares) {
+		free(entries);
+		free(shares);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < why->segment_count; i++) {
+		const struct clew_segment *segment = &why->segments[i];
+		enum holder holder = holder_of(segment);
+
+		entries[i] = (struct entry){
+			.segment = segment,
+			.kind = segment->kind,
+			.own = segment->task == why->task,
+			.holder = holder,
+			.device = device_of(trace, segment),
+			.comm = segment->task == why->task ? "" : clew_trace_comm_at(trace, segment->task, segment->end - 1),
+			.by_comm = holder == HOLDER_TASK ? clew_trace_comm_at(trace, segment->by, segment->start) : "",
+		};
+	}
+	qsort(entries, why->segment_count, sizeof(*entries), compare_entries);
+	for (size_t from = 0, to; from < why->segment_count; from = to) {
+		for (to = from + 1; to < why->segment_count && !compare_shares(&entries[from], &entries[to]);)
+			to++;
+		shares[count++] = add_up(entries + from, to - from);
+	}
+	qsort(shares, count, sizeof(*shares), largest_first);
+	free(entries);
+	*ret_shares = shares;
+	*ret_count = count;
+	return 0;
+}
+
+/* One task, or the name that some share. */
+static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task, uint64_t at, size_t count)
+{
+	if (count == 1) {
+		clew_print_task(out, trace, task, at);
+		return;
+	}
+	clew_print_safe(out, clew_trace_comm_at(trace, task, at));
+	fprintf(out, " (%zu tasks)", count);
+}
+
+void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why, const struct clew_program_share *share)
+{
+	const struct clew_segment *segment = share->longest;
+	uint32_t device = device_of(trace, segment);
+
+	print_tasks(out, trace, segment->task, segment->end - 1, share->tasks);
+	fputc(' ', out);
+	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
+		if (clew_print_ready(out, segment, "its CPU"))
+			print_tasks(out, trace, segment->by, segment->start, share->by);
+	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
+		fputs(segment->task == why->task ? "itself was running" : "was running", out);
+	} else if (segment->kind == CLEW_SEGMENT_DEVICE && device) {
+		fprintf(out, "had %s busy with requests", CLEW_DISK(trace, device));
+	} else if (segment->kind == CLEW_SEGMENT_QUEUED && device) {
+		fprintf(out, "had requests not yet issued to %s", CLEW_DISK(trace, device));
+	} else if (segment->kind == CLEW_WAIT_UNKNOWN) {
+		fputs("waited for what cannot be followed", out);
+	} else {
+		fprintf(out, "waited (%s)", clew_wait_kind_name(segment->kind));
+	}
+}

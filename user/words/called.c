@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Announced calls in a why, in JSON and in words. Of a call that several may have made
+ * some are told and how many they are, and that it is not known.
+ */
+#include "words/called.h"
+
+#include <clew/tokens.h>
+
+#include "cli/report.h"
+#include "words/descriptors.h"
+#include "words/object.h"
+#include "words/segment.h"
+
+/* Of those that may have called: so many are named in words, and listed in JSON. */
+enum { SAID_MOST = 3, LISTED_MOST = 16 };
+
+/* " (observed, bridged)": what is not certain of a call. */
+static void print_doubt(FILE *out, unsigned evidence, bool bridged)
+{
+	fprintf(out, " (%s%s)", clew_evidence_name(evidence), bridged ? ", bridged" : "");
+}
+
+void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
+			const struct clew_segment *segment)
+{
+	const struct clew_relation *relation = segment->perhaps;
+	const struct clew_activity *lower;
+
+	if (!relation)
+		return;
+	lower = clew_relations_lower(relations, relation);
+	fputs(", perhaps for ", out);
+	clew_print_call(out, lower);
+	fputs(" of ", out);
+	clew_print_task(out, trace, lower->task, lower->begin);
+	for (uint32_t i = 0; i < relation->upper_count && i < SAID_MOST; i++) {
+		const struct clew_activity *upper = clew_relations_upper(relations, relation, i);
+
+		fputs(i ? " or " : ", which was for ", out);
+		clew_print_call(out, upper);
+		fputs(" of ", out);
+		clew_print_task(out, trace, upper->task, upper->begin);
+	}
+	if (relation->upper_count > SAID_MOST)
+		fprintf(out, " or %u more", relation->upper_count - SAID_MOST);
+	print_doubt(out, relation->evidence, relation->bridged);
+}
+
+void clew_print_called(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_relation *relation)
+{
+	const struct clew_activity *upper = clew_relations_upper(relations, relation, 0);
+
+	fputs(", whose call ", out);
+	clew_print_call(out, clew_relations_lower(relations, relation));
+	fputs(" was for ", out);
+	clew_print_call(out, upper);
+	fputs(" of ", out);
+	clew_print_task(out, trace, upper->task, upper->begin);
+	print_doubt(out, CLEW_EVIDENCE_OBSERVED, relation->bridged);
+	fputs(", ", out);
+}
+
+void clew_print_call_step(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
+			  const struct clew_relation *relation)
+{
+	const struct clew_activity *lower = clew_relations_lower(relations, relation),
+				   *upper = clew_relations_upper(relations, relation, 0);
+	struct clew_description description = {};
+
+	fprintf(out, "  [%s, %s%s: ", clew_edge_type_name(CLEW_EDGE_CALL), clew_evidence_name(CLEW_EVIDENCE_OBSERVED),
+		relation->bridged ? ", bridged" : "");
+	clew_print_call(out, lower);
+	fputs(" for ", out);
+	clew_print_call(out, upper);
+	fputs(" of ", out);
+	clew_print_task(out, trace, upper->task, upper->begin);
+	fputc(']', out);
+	clew_relations_describe(relations, lower->task, lower->begin, &description);
+	clew_print_description(out, &description);
+}
+
+/* Whether the call that led to a segment is not the one that its task is in. */
+static bool is_in_other(const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	return segment->activity && !(segment->called && clew_relations_lower(relations, segment->called) == segment->activity);
+}
+
+void clew_print_activity_call(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	if (!is_in_other(relations, segment))
+		return;
+	fputs(", in ", out);
+	clew_print_call(out, segment->activity);
+}
+
+void clew_print_activity_words(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	struct clew_description description = {};
+
+	if (!is_in_other(relations, segment))
+		return;
+	clew_relations_describe(relations, segment->task, segment->activity->begin, &description);
+	clew_print_description(out, &description);
+}
+
+void clew_call_key(const struct clew_relations *relations, const struct clew_relation *relation, struct clew_call_key *key)
+{
+	const struct clew_activity *lower;
+
+	if (!relation)
+		return;
+	lower = clew_relations_lower(relations, relation);
+	key->call = lower->name;
+	key->task = lower->task;
+	key->callers = relation->upper_count;
+	for (uint32_t i = 0; i < relation->upper_count; i++) {
+		const struct clew_activity *upper = clew_relations_upper(relations, relation, i);
+
+		key->caller = key->caller * 31 + upper->name + upper->task;
+	}
+	key->evidence = relation->evidence;
+	key->bridged = relation->bridged;
+}
+
+static void json_caller(struct clew_json *json, const struct clew_trace *trace, const struct clew_activity *caller)
+{
+	clew_json_object(json, NULL);
+	clew_json_task_fields(json, trace, caller->task, caller->begin);
+	clew_json_unsigned(json, "at", caller->begin);
+	clew_json_object_end(json);
+}
+
+/* Of the object that is open: which call is for which, and what people call it. */
+static void json_call(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
+		      const struct clew_relation *relation)
+{
+	const struct clew_activity *lower = clew_relations_lower(relations, relation);
+	struct clew_description description = {};
+
+	clew_json_bool(json, "bridged", relation->bridged);
+	clew_json_call(json, relations, relation);
+	clew_json_array(json, "candidates");
+	for (uint32_t i = 0; relation->upper_count > 1 && i < relation->upper_count && i < LISTED_MOST; i++)
+		json_caller(json, trace, clew_relations_upper(relations, relation, i));
+	clew_json_array_end(json);
+	clew_json_unsigned(json, "candidate_count", relation->upper_count > 1 ? relation->upper_count : 0);
+	clew_relations_describe(relations, lower->task, lower->begin, &description);
+	clew_json_description(json, &description);
+}
+
+void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
+		   const struct clew_segment *segment)
+{
+	if (segment->via_type < 0) {
+		clew_json_null(json, "via");
+		return;
+	}
+	clew_json_object(json, "via");
+	clew_json_string(json, "type", clew_trace_type_name(trace, (unsigned)segment->via_type));
+	clew_json_string(json, "evidence", clew_evidence_name(segment->via_evidence));
+	if (segment->called)
+		json_call(json, trace, relations, segment->called);
+	if (segment->born != CLEW_NO_TASK) {
+		clew_json_object(json, "to");
+		clew_json_task_fields(json, trace, segment->born, clew_segment_awaited_until(trace, segment));
+		clew_json_object_end(json);
+	}
+	clew_json_object_end(json);
+}
+
+void clew_json_activity(struct clew_json *json, const struct clew_relations *relations, const struct clew_segment *segment)
+{
+	struct clew_description description = {};
+
+	clew_json_object(json, "activity");
+	clew_json_string(json, "interface", segment->activity->interface);
+	clew_json_string(json, "operation", segment->activity->operation);
+	clew_json_unsigned(json, "begin", segment->activity->begin);
+	clew_json_object_end(json);
+	clew_relations_describe(relations, segment->task, segment->activity->begin, &description);
+	clew_json_description(json, &description);
+}
+
+void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
+		       const struct clew_relation *relation)
+{
+	const struct clew_activity *lower = clew_relations_lower(relations, relation);
+
+	clew_json_object(json, "perhaps");
+	clew_json_task_fields(json, trace, lower->task, lower->begin);
+	clew_json_string(json, "evidence", clew_evidence_name(relation->evidence));
+	json_call(json, trace, relations, relation);
+	clew_json_object_end(json);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Spans and ESs in the answers about a causal trace.
+ */
+#ifndef CLEW_WORDS_ES_H
+#define CLEW_WORDS_ES_H
+
+#include <clew/model.h>
+
+#include "words/json.h"
+
+/* Paths of spans, the last one kept: neighbours in an answer are often of one span. Zeroed but for the model. */
+struct clew_span_names {
+	const struct clew_model *model;
+	char *path;
+	uint32_t span;
+};
+
+/* Lives until the next call; "" without memory. */
+const char *clew_span_name(struct clew_span_names *names, uint32_t span);
+void clew_span_names_done(struct clew_span_names *names);
+
+/* "span" and "es", its number there, of the object that is open. */
+void clew_json_es_fields(struct clew_json *json, struct clew_span_names *names, uint32_t es);
+
+/* Puts spans in order of the trace, each once. */
+void clew_sort_spans(uint32_t *spans, size_t *count);
+
+#endif

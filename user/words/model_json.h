@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Parts of causal traces in JSON, for all commands that answer with such.
+ */
+#ifndef CLEW_WORDS_MODEL_JSON_H
+#define CLEW_WORDS_MODEL_JSON_H
+
+#include <clew/model.h>
+
+#include "words/json.h"
+
+/* The path of a span; CLEW_NONE: null. */
+void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model, uint32_t span);
+
+/* The members that say a whole trace, into the object that is open: "spans", "dependencies", "categories", "types", "unit". */
+void clew_json_model(struct clew_json *json, const struct clew_model *model);
+
+#endif

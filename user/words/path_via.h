@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The dependencies that a path goes along. */
+#ifndef CLEW_WORDS_PATH_VIA_H
+#define CLEW_WORDS_PATH_VIA_H
+
+#include <clew/path.h>
+#include <stdio.h>
+
+#include "words/json.h"
+
+/* "via" of the object that is open: the dependency by which a path comes to its element `number`; nothing where it follows in its span. */
+void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model, const struct clew_path *path, uint32_t number);
+/* ", call kv.get for app.load (exact)  [kv/key=17]", of an announced call that it comes by, or goes back from; else nothing. */
+void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path, uint32_t number);
+
+#endif

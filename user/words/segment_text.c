@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The segments of a why in words. See segment_text.h. */
+#include "words/segment_text.h"
+
+#include <clew/tokens.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "words/called.h"
+#include "words/commit.h"
+#include "words/link.h"
+#include "words/object.h"
+#include "words/segment.h"
+#include "words/text.h"
+#include "words/writers.h"
+
+/* " of OBJECT", " on OBJECT": nothing where there is no object. */
+static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	if (!sleep || !clew_waits_for_object(sleep))
+		return;
+	fprintf(out, " %s ", word);
+	clew_print_object(out, trace, &sleep->object, sleep);
+}
+
+bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu)
+{
+	if (segment->by == UINT32_MAX) {
+		fprintf(out, "was ready, but who had %s is unknown", cpu);
+	} else if (segment->by == CLEW_NO_TASK) {
+		fprintf(out, "was ready and %s idle, on its way to run", cpu);
+	} else if (segment->by == segment->task) {
+		fprintf(out, "was ready, %s just leaving it", cpu);
+	} else {
+		fprintf(out, "was ready but %s was busy with ", cpu);
+		return true;
+	}
+	return false;
+}
+
+static void print_runqueue(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	struct clew_piece piece = {.cpu = UINT16_MAX};
+	char cpu[24] = "its CPU";
+
+	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
+		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
+	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX)
+		fputs("was ready but had no CPU", out);
+	else if (clew_print_ready(out, segment, cpu))
+		clew_print_task(out, trace, segment->by, segment->start);
+}
+
+/* " in CALL for OBJECT", or of what kind the wait is if neither is known. */
+static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep, unsigned kind)
+{
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	bool has_object = sleep && clew_waits_for_object(sleep);
+
+	fputs("waited", out);
+	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)
+		fprintf(out, " in %s", call);
+	print_with_object(out, "for", trace, sleep);
+	if (!call && !has_object)
+		fprintf(out, " (%s)", clew_wait_kind_name(kind));
+}
+
+static void print_unknown(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+
+	if (!sleep) {
+		fputs("did something that the capture does not show", out);
+		return;
+	}
+	print_wait(out, trace, sleep, segment->unknown_kind);
+	if (sleep->end == CLEW_TIME_OPEN)
+		fputs(", and the capture ended first", out);
+	else if (sleep->context != CLEW_WAKE_TASK && sleep->context != CLEW_WAKE_UNKNOWN)
+		fprintf(out, ", and an interrupt ended it (%s)", clew_context_name(sleep->context));
+	else
+		fputs(", and what ended it is unknown", out);
+}
+
+static void print_link(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
+{
+	struct clew_object object = clew_link_object(link);
+
+	clew_print_object(out, trace, &object, NULL);
+}
+
+/* What a request is about, without its place: many of one kind are one cause. */
+static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
+{
+	const struct clew_trace_request *request = clew_segment_request(trace, link);
+	const struct clew_block_request *block = request ? &request->block : NULL;
+	bool is_journal, on_disk;
+
+	if (!block) {
+		fputs("a request", out);
+		return;
+	}
+	is_journal = block->reason == CLEW_REQUEST_REASON_JOURNAL;
+	if (block->swap && block->bytes) {
+		bool out_of = strcmp(clew_request_operation_name(block->operation, block->bytes), "read") != 0;
+
+		fprintf(out, "a swap-%s %s", out_of ? "out to" : "in from", CLEW_DISK(trace, block->device));
+		return;
+	}
+	if (block->bytes == 0)
+		fprintf(out, "a cache flush of %s", CLEW_DISK(trace, block->device));
+	else
+		fprintf(out, "a %s%s on %s", clew_request_operation_name(block->operation, block->bytes),
+			is_journal ? " to the journal" : "", CLEW_DISK(trace, block->device));
+	on_disk = clew_is_disk_inode(block->file_device, block->inode);
+	if (block->inode && !(is_journal && on_disk) &&
+	    (on_disk || clew_file_path(trace, block->file_device, block->inode, block->queued))) {
+		fputs(" for ", out);
+		clew_print_file(out, trace, block->file_device, block->inode, block->queued);
+	}
+	clew_print_other_writers(out, trace, link->number);
+}
+
+/* Waits that have a step or a lock of their own to tell of. True: told. */
+static bool print_step(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (segment->spin) {
+		const struct clew_spin *spin = segment->spin;
+		struct clew_object object = {.kind = CLEW_OBJECT_LOCK, .number = spin->lock, .device = spin->type, .descriptor = -1};
+
+		fputs("was spinning for a kernel lock (", out);
+		clew_print_object(out, trace, &object, NULL);
+		fputc(')', out);
+		if (spin->holder != CLEW_NO_TASK) {
+			fputs(" that ", out);
+			clew_print_task(out, trace, spin->holder, spin->start);
+			fputs(" had", out);
+		}
+		return true;
+	}
+	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
+		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with " : "had, not yet issued to the device, ", out);
+		print_request(out, trace, segment->link);
+		if (segment->below) {
+			fputs(", by way of ", out);
+			print_request(out, trace, segment->below);
+		} else if (clew_segment_done_below(trace, segment)) {
+			fputs(", done on the disk below and not yet told", out);
+		}
+		return true;
+	}
+	if (segment->kind == CLEW_WAIT_WORK && segment->link) {
+		fputs("waited for a worker to begin ", out);
+		print_link(out, trace, segment->link);
+		if (segment->link->flags & CLEW_LINK_RESCUER)
+			fputs(", which a rescuer did for want of memory", out);
+		return true;
+	}
+	if (segment->late) {
+		bool sleeps = segment->kind == CLEW_WAIT_SLEEP;
+
+		fprintf(out, "%s on past ", sleeps ? "slept" : "waited");
+		if (clew_is_own_timeout(trace, segment->sleep)) {
+			fputs(sleeps ? "its time, " : "its timeout, ", out);
+		} else {
+			fputs("the time of ", out);
+			clew_print_timer(out, trace, segment->sleep);
+			fputs(", ", out);
+		}
+		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack" : "as the timer's interrupt came late", out);
+		return true;
+	}
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
+		fputs("was kept off the CPU: the quota is used up of ", out);
+		clew_print_object(out, trace, &segment->sleep->object, segment->sleep);
+		return true;
+	}
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_TIMER) {
+		fputs("was kept off the CPU: it has used up its own runtime of this period (SCHED_DEADLINE)", out);
+		return true;
+	}
+	return false;
+}
+
+/* Of a wait that a timer ended. */
+static void print_until(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	fputs(", until ", out);
+	clew_print_timer(out, trace, sleep);
+	if (!clew_is_own_timeout(trace, sleep))
+		fputs(" went off", out);
+}
+
+static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
+	bool by_timer = sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER;
+
+	if (print_step(out, trace, segment))
+		return;
+	switch (segment->kind) {
+	case CLEW_WAIT_READ:
+	case CLEW_WAIT_WRITE:
+	case CLEW_WAIT_FSYNC:
+		fprintf(out, "waited for the disk: %s", call ?: clew_wait_kind_name(segment->kind));
+		print_with_object(out, "of", trace, sleep);
+		break;
+	case CLEW_WAIT_FILE:
+		fprintf(out, "waited in the file system: %s", call ?: "a file call");
+		print_with_object(out, "of", trace, sleep);
+		break;
+	case CLEW_WAIT_IO:
+		fputs("waited for I/O", out);
+		if (call)
+			fprintf(out, " in %s", call);
+		break;
+	case CLEW_WAIT_FAULT:
+		fputs("waited for a page of its memory", out);
+		if (call)
+			fprintf(out, " (page fault in %s)", call);
+		break;
+	case CLEW_WAIT_SLEEP:
+		fputs("slept", out);
+		if (call)
+			fprintf(out, " in %s", call);
+		if (by_timer && !clew_is_own_timeout(trace, sleep))
+			print_until(out, trace, sleep);
+		break;
+	case CLEW_WAIT_IDLE:
+		fputs("was idle", out);
+		break;
+	case CLEW_WAIT_STOPPED:
+		fputs("was stopped", out);
+		break;
+	case CLEW_WAIT_THROTTLE:
+		if (sleep && sleep->object.kind == CLEW_OBJECT_DEVICE) {
+			fprintf(out, "was slowed down in %s, as too much is dirty for %s", call ?: "the kernel",
+				CLEW_DISK(trace, sleep->object.device));
+			break;
+		}
+		if (sleep && sleep->flags & CLEW_WAIT_FLAG_IOWAIT) {
+			fprintf(out, "was held back in %s", call ?: "the kernel");
+			print_with_object(out, "of", trace, sleep);
+			fputs(", as its disk has enough to write", out);
+			break;
+		}
+		print_wait(out, trace, sleep, segment->kind);
+		break;
+	default:
+		print_wait(out, trace, sleep, segment->kind);
+		if (by_timer)
+			print_until(out, trace, sleep);
+		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
+			fputs(", a packet being on its way", out);
+		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ) {
+			fputs(", for what came from outside by ", out);
+			clew_print_first_link(out, trace, sleep);
+		}
+		break;
+	}
+}
+
+void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	if (segment->cycle) {
+		fputs("waited in a circle (deadlock)", out);
+		print_with_object(out, "on", trace, segment->sleep);
+	} else if (segment->kind == CLEW_SEGMENT_RUNNING) {
+		fputs("was running", out);
+	} else if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
+		print_runqueue(out, trace, segment);
+	} else if (segment->kind == CLEW_WAIT_UNKNOWN) {
+		print_unknown(out, trace, segment);
+	} else {
+		print_leaf(out, trace, segment);
+	}
+}
+
+/* What a wake came by. Of a file it is the call that tells: who lets go of a lock on it wakes who waits in flock(). */
+static void print_means(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+{
+	const char *call = sleep && sleep->object.kind == CLEW_OBJECT_FILE ? clew_call_name(sleep->call) : NULL;
+
+	if (call)
+		fprintf(out, " in %s", call);
+	print_with_object(out, call ? "of" : "through", trace, sleep);
+}
+
+/* What the segment's task has to do with the one that waits for it. */
+static void print_relation(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = clew_segment_awaiting(trace, segment);
+	uint32_t waiter = clew_segment_waiter(segment);
+	struct clew_commit commit;
+
+	if (clew_segment_holds(sleep, segment)) {
+		fputs(" held the lock (", out);
+		clew_print_object(out, trace, &sleep->object, sleep);
+		fputs(") that ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" wanted, and ", out);
+		return;
+	}
+	fputs(", which then ", out);
+	switch (segment->via_type) {
+	case CLEW_EDGE_UNLOCK:
+		fputs("released the lock", out);
+		/* Of locks that no tracepoint tells of only a socket's is known by its function. */
+		if (sleep && sleep->object.kind == CLEW_OBJECT_FUNCTION)
+			fputs(" of a socket", out);
+		else
+			print_with_object(out, "of", trace, sleep);
+		fputs(" to ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_FORK:
+	case CLEW_EDGE_EXEC:
+		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
+		clew_print_task(out, trace, segment->born, clew_segment_awaited_until(trace, segment));
+		break;
+	case CLEW_EDGE_EXIT:
+	case CLEW_EDGE_VFORK:
+		fputs(segment->via_type == CLEW_EDGE_EXIT ? "ended, as " : "ended or started a program, as ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		break;
+	case CLEW_EDGE_WORK:
+		fputs(clew_segment_queues(sleep, segment) ? "queued the work that woke " : "did the work that woke ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_REQUEST:
+		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT ? "had its request done, as " : "left a place at the full device, as ",
+		      out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		break;
+	case CLEW_EDGE_TIMER:
+		fputs("armed the timer of ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_SIGNAL:
+		fputs("signalled ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		break;
+	case CLEW_EDGE_JOURNAL:
+		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter, &commit);
+		fputs("committed the journal, as ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		fputs(" awaited", out);
+		clew_print_commit(out, trace, &commit, segment->start);
+		break;
+	default:
+		fputs("woke ", out);
+		clew_print_task(out, trace, waiter, segment->start);
+		print_means(out, trace, sleep);
+		break;
+	}
+	fputs(", ", out);
+}
+
+char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
+			const struct clew_beside *beside)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	clew_print_task(out, trace, segment->task, segment->end - 1);
+	if (segment->called)
+		clew_print_called(out, trace, relations, segment->called);
+	else if (clew_segment_waiter(segment) != CLEW_NO_TASK)
+		print_relation(out, trace, segment);
+	else
+		fputs(segment->kind == CLEW_SEGMENT_RUNNING ? " itself " : " ", out);
+	clew_print_activity(out, trace, segment);
+	clew_print_activity_call(out, relations, segment);
+	clew_print_perhaps(out, trace, relations, segment);
+	clew_print_beside(out, trace, beside);
+	if (fclose(out)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
