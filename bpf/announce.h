@@ -31,7 +31,8 @@ struct announce_record {
 };
 
 /* The argument of a probe, 0 and false if it cannot be read. */
-static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site, __u32 number, __u64 *ret_value)
+static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site,
+					  __u32 number, __u64 *ret_value)
 {
 	struct clew_operand *place;
 	__u64 value = 0;
@@ -45,9 +46,11 @@ static __always_inline bool read_argument(struct pt_regs *registers, struct clew
 		*ret_value = place->value;
 		return true;
 	}
-	if (place->kind == CLEW_OPERAND_NONE || bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
+	if (place->kind == CLEW_OPERAND_NONE ||
+	    bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
 		return false;
-	if (place->kind == CLEW_OPERAND_MEMORY && bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
+	if (place->kind == CLEW_OPERAND_MEMORY &&
+	    bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
 		return false;
 	shift = place->shift & 63;
 	value <<= shift;
@@ -76,9 +79,10 @@ static __always_inline bool follow_steps(struct clew_point_value *wanted, __u64 
 
 #define POINT_TEXT_MAX 128
 
-/* Value by value, numbers as eight bytes, texts with their NUL; one that cannot be had is a bit in the flags and nothing in the text. */
-static __noinline __u32 tell_point(struct pt_regs *registers, struct clew_site *site, struct clew_point *point,
-				   struct announce_record *record)
+/* Value by value, numbers as eight bytes, texts with their NUL; one that cannot be had is a bit in
+ * the flags and nothing in the text. */
+static __noinline __u32 tell_point(struct pt_regs *registers, struct clew_site *site,
+				   struct clew_point *point, struct announce_record *record)
 {
 	__u32 size = 0, unknown = 0;
 
@@ -91,7 +95,8 @@ static __noinline __u32 tell_point(struct pt_regs *registers, struct clew_site *
 		if (i >= point->count)
 			break;
 		size &= CLEW_ANNOUNCE_TEXT - 1;
-		if (size > CLEW_ANNOUNCE_TEXT - POINT_TEXT_MAX || !read_argument(registers, site, wanted->argument, &value) ||
+		if (size > CLEW_ANNOUNCE_TEXT - POINT_TEXT_MAX ||
+		    !read_argument(registers, site, wanted->argument, &value) ||
 		    !follow_steps(wanted, &value)) {
 			unknown |= 1u << i;
 			continue;
@@ -130,11 +135,13 @@ int clew_announced(struct pt_regs *registers)
 	site = bpf_map_lookup_elem(&clew_sites, &number);
 	if (!site)
 		return 0;
-	/* What is written from here on is told apart from what was written before: it has other descriptors. */
+	/* What is written from here on is told apart from what was written before: it has other
+	 * descriptors. */
 	for (int event = 0; event < CLEW_EXTENT_EVENTS; event++)
 		where.cpu_state->extents[event].generation--;
 	state = task_state(task);
-	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_ANNOUNCE, where.time, sizeof(*record));
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_ANNOUNCE, where.time,
+				sizeof(*record));
 	if (!record)
 		return 0;
 	record->announce.token = 0;
@@ -151,10 +158,12 @@ int clew_announced(struct pt_regs *registers)
 	} else {
 		if (read_argument(registers, site, 0, &token))
 			record->announce.token = token;
-		if (site->point == CLEW_POINT_BEGIN && read_argument(registers, site, 1, &address) &&
+		if (site->point == CLEW_POINT_BEGIN &&
+		    read_argument(registers, site, 1, &address) &&
 		    read_argument(registers, site, 2, &wanted)) {
 			size = wanted < CLEW_ANNOUNCE_TEXT ? wanted : CLEW_ANNOUNCE_TEXT - 1;
-			if (bpf_probe_read_user(record->text, size & (CLEW_ANNOUNCE_TEXT - 1), (void *)address))
+			if (bpf_probe_read_user(record->text, size & (CLEW_ANNOUNCE_TEXT - 1),
+						(void *)address))
 				size = 0;
 		}
 	}

@@ -74,15 +74,18 @@ static __always_inline __u64 direct_offset(struct bio *bio)
 	return submitted < bytes ? CLEW_NO_OFFSET : READ(io, iocb, ki_pos) + submitted - bytes;
 }
 
-/* Whether nothing but the task's own file is behind a bio: no layer above its device, and none below that has no requests. */
+/* Whether nothing but the task's own file is behind a bio: no layer above its device, and none
+ * below that has no requests. */
 static __always_inline bool is_plain(struct place *place, struct bio *bio)
 {
 	struct gendisk *disk = READ_TRUSTED(bio, bi_bdev, bd_disk);
 
-	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) && disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
+	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) &&
+	       disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
 
-/* Who does direct I/O need not wait for it: that its file has a name is told here, for the first of a row of bios. */
+/* Who does direct I/O need not wait for it: that its file has a name is told here, for the first of
+ * a row of bios. */
 static __always_inline void direct_name(struct place *place, struct inode *inode)
 {
 	if (!page_cache || place->cpu_state->named == (__u64)inode)
@@ -91,7 +94,8 @@ static __always_inline void direct_name(struct place *place, struct inode *inode
 	send_inode((__u64)inode, place->cpu, clock_ns());
 }
 
-/* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own record has to tell. */
+/* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own
+ * record has to tell. */
 static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 {
 	struct direct *direct;
@@ -123,12 +127,14 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	return true;
 }
 
-/* What is kept of the bio at an address, which ends like this, if it is of direct I/O or was split from one that is. */
+/* What is kept of the bio at an address, which ends like this, if it is of direct I/O or was split
+ * from one that is. */
 static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 {
 	if (!end || (end != direct_end_io && end != chain_end_io))
 		return NULL;
-	return direct_find(bio, end == chain_end_io ? READ_NUMBER((struct bio *)bio, bi_private) : 0);
+	return direct_find(bio,
+			   end == chain_end_io ? READ_NUMBER((struct bio *)bio, bi_private) : 0);
 }
 
 /* What is known of the one bio of a request, if that is direct I/O. */
@@ -136,10 +142,12 @@ static __always_inline struct direct *direct_of(struct request *request)
 {
 	struct bio *bio = READ_TRUSTED(request, bio);
 
-	return bio && !bio->bi_next ? direct_at(READ_NUMBER(request, bio), (__u64)bio->bi_end_io) : NULL;
+	return bio && !bio->bi_next ? direct_at(READ_NUMBER(request, bio), (__u64)bio->bi_end_io)
+				    : NULL;
 }
 
-/* Keeps what the part of a bio is about that a split sends ahead; the rest is not queued anew. False: its own record has to tell. */
+/* Keeps what the part of a bio is about that a split sends ahead; the rest is not queued anew.
+ * False: its own record has to tell. */
 static __always_inline bool direct_split(struct bio *bio)
 {
 	__u64 whole = READ_NUMBER(bio, bi_private), number;
@@ -182,7 +190,8 @@ static __always_inline __u64 request_above(struct bio *bio)
 	iocb = READ(io, iocb);
 	if (READ_NUMBER(iocb, ki_complete) != loop_complete)
 		return 0;
-	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) - bpf_core_type_size(struct request);
+	return (__u64)iocb - bpf_core_field_offset(struct loop_cmd, iocb) -
+	       bpf_core_type_size(struct request);
 }
 
 /* The bio is in pages of no file: the container in which btrfs has it tells of which file it is. */
@@ -190,11 +199,13 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 {
 	struct inode *inode = NULL;
 
-	if (!btrfs_direct_end || !bpf_core_field_exists(of->end_io) || (__u64)BPF_CORE_READ(of, end_io) != btrfs_direct_end)
+	if (!btrfs_direct_end || !bpf_core_field_exists(of->end_io) ||
+	    (__u64)BPF_CORE_READ(of, end_io) != btrfs_direct_end)
 		return false;
 	if (bpf_core_field_exists(of->inode)) {
 		inode = (void *)BPF_CORE_READ(of, inode);
-		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode) : NULL;
+		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode)
+			      : NULL;
 	} else if (bpf_core_type_exists(struct btrfs_dio_private)) {
 		struct btrfs_dio_private *io = BPF_CORE_READ(of, private);
 
@@ -212,8 +223,8 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 }
 
 /*
- * Of direct I/O it is what the bio holds; else it was compressed, and the stretch of the file is longer. A global
- * function, see identity.h.
+ * Of direct I/O it is what the bio holds; else it was compressed, and the stretch of the file is
+ * longer. A global function, see identity.h.
  */
 __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 {
@@ -229,7 +240,8 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 		walk->stretch.bytes = READ(bio, bi_iter.bi_size);
 		return 0;
 	}
-	if (!(walk->operation & 1) || !bpf_core_field_exists(of->inode) || !bpf_core_field_exists(ordered->ordered))
+	if (!(walk->operation & 1) || !bpf_core_field_exists(of->inode) ||
+	    !bpf_core_field_exists(ordered->ordered))
 		return 0;
 	inode = BPF_CORE_READ(of, inode);
 	if (!inode)
@@ -246,8 +258,9 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 }
 
 /*
- * A block that the next transaction wants to change goes to the journal as a copy, in pages of no file: its buffer tells of which
- * other one it is. False: not one of these. A global function, see identity.h.
+ * A block that the next transaction wants to change goes to the journal as a copy, in pages of no
+ * file: its buffer tells of which other one it is. False: not one of these. A global function, see
+ * identity.h.
  */
 __noinline int journal_stretch(__u64 bio_address, struct walk *walk)
 {
@@ -275,7 +288,8 @@ __noinline int journal_stretch(__u64 bio_address, struct walk *walk)
 
 static __always_inline bool is_buffer(struct bio *bio)
 {
-	return page_cache && journal_end_io && buffer_end_io && (__u64)bio->bi_end_io == buffer_end_io;
+	return page_cache && journal_end_io && buffer_end_io &&
+	       (__u64)bio->bi_end_io == buffer_end_io;
 }
 
 static __always_inline void direct_stretch(struct place *place, struct bio *bio, struct walk *walk)
@@ -307,7 +321,8 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 	if (!inode)
 		return;
 	send_inode((__u64)inode, place->cpu, clock_ns());
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, clock_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = CLEW_PAGES_BACKING;
@@ -328,12 +343,15 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 {
 	struct clew_writeback *record;
 
-	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode || place_call(place) != CALL_SYNC_FILE_RANGE + 1)
+	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode ||
+	    place_call(place) != CALL_SYNC_FILE_RANGE + 1)
 		return;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return;
-	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
 	record->header.flags = CLEW_WRITEBACK_SYNC_ENTER;
 	record->inode = walk->stretch.inode;
 	record->device = walk->stretch.device;
@@ -343,12 +361,15 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 	record_submit(record);
 }
 
-/* `disk`: disk_of it, found first of all: pointers followed behind many branches take the verifier long. */
-static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio, __u32 disk, __u8 event)
+/* `disk`: disk_of it, found first of all: pointers followed behind many branches take the verifier
+ * long. */
+static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio,
+						    __u32 disk, __u8 event)
 {
 	struct clew_bio *record;
 
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, clock_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return NULL;
 	record->header.flags = event;
@@ -390,9 +411,11 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 		first_stretch(bio, &walk);
 	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
 		contained_stretch(number_of(bio), &walk);
-	if (page_cache && walk.paged && !walk.direct && (bio->bi_opf & OPERATION_BITS) == OPERATION_READ &&
-	    (__u32)place.task->tgid != self_pid)
-		walk.reader = place.task->flags & PF_IO_WORKER ? submitter_of(place.task, place_serial(&place)) : place_serial(&place);
+	if (page_cache && walk.paged && !walk.direct &&
+	    (bio->bi_opf & OPERATION_BITS) == OPERATION_READ && (__u32)place.task->tgid != self_pid)
+		walk.reader = place.task->flags & PF_IO_WORKER
+				      ? submitter_of(place.task, place_serial(&place))
+				      : place_serial(&place);
 	stretch_added(&walk);
 	tell_range(&place, bio, &walk);
 	record = bio_reserve(&place, bio, disk, CLEW_BIO_QUEUE);
@@ -404,7 +427,8 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 		record->inode = walk.stretch.inode;
 		record->file_device = walk.stretch.device;
 		record->index = walk.direct ? ~0ULL : walk.stretch.offset >> PAGE_SHIFT;
-		if (record->index != ~0ULL && !walk.compressed && !(walk.stretch.offset & (PAGE_SIZE - 1)))
+		if (record->index != ~0ULL && !walk.compressed &&
+		    !(walk.stretch.offset & (PAGE_SIZE - 1)))
 			record->contiguous = walk.stretch.bytes;
 	}
 	record->parent = request_above(bio);
@@ -488,7 +512,8 @@ int BPF_PROG(clew_block_bio_frontmerge, struct bio *bio)
 	return 0;
 }
 
-static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum level level, __u64 request)
+static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum level level,
+					__u64 request)
 {
 	if (level <= LEVEL_SOFT) {
 		cpu_state->levels[level & 1].request = request;
@@ -501,9 +526,11 @@ static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum l
 	}
 }
 
-static __always_inline struct clew_request *request_reserve(struct place *place, struct request *request, __u32 disk, __u8 event)
+static __always_inline struct clew_request *
+request_reserve(struct place *place, struct request *request, __u32 disk, __u8 event)
 {
-	struct clew_request *record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
+	struct clew_request *record = record_reserve(
+		place->cpu_state, place->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
 
 	if (!record)
 		return NULL;
@@ -544,10 +571,12 @@ static __always_inline void request_event(struct request *request, __u8 event)
 }
 
 /*
- * A WHOLE record in the ring of switches, which is cheaper: in an interrupt no switch comes between. A softirq may be interrupted
- * by another completion: `telling` sends that to the other ring.
+ * A WHOLE record in the ring of switches, which is cheaper: in an interrupt no switch comes
+ * between. A softirq may be interrupted by another completion: `telling` sends that to the other
+ * ring.
  */
-static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu, enum level level, struct request *request, __u32 disk,
+static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu,
+				       enum level level, struct request *request, __u32 disk,
 				       const struct direct *direct, __u32 bytes)
 {
 	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
@@ -562,7 +591,8 @@ static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 c
 	whole->header.lost = cpu_state->lost;
 	whole->header.cpu = cpu;
 	whole->header.kind = CLEW_KIND_REQUEST;
-	whole->header.flags = level == LEVEL_SOFT ? CLEW_REQUEST_WHOLE | CLEW_WHOLE_SOFT : CLEW_REQUEST_WHOLE;
+	whole->header.flags =
+		level == LEVEL_SOFT ? CLEW_REQUEST_WHOLE | CLEW_WHOLE_SOFT : CLEW_REQUEST_WHOLE;
 	whole->request = (__u64)request;
 	whole->sector = request->__sector;
 	whole->bio = (__u64)READ_TRUSTED(request, bio);
@@ -590,17 +620,20 @@ struct bio_walk {
 };
 
 /* What the record of a bio of direct I/O would have told, had it not been kept. */
-static __always_inline void tell_part(const struct bio_walk *walk, struct bio *bio, const struct direct *direct)
+static __always_inline void tell_part(const struct bio_walk *walk, struct bio *bio,
+				      const struct direct *direct)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
 	struct clew_request *record;
 
 	if (!cpu_state)
 		return;
-	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
+	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_REQUEST, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return;
-	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
 	record->header.flags = CLEW_REQUEST_PART;
 	record->request = walk->request;
 	record->sector = READ(bio, bi_iter.bi_sector);
@@ -699,7 +732,8 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 		direct = NULL;
 	level = level_of(cpu_state);
 	window_open(cpu_state, level, (__u64)request);
-	if (likely(direct && !error && level <= LEVEL_SOFT && !*(volatile __u32 *)&cpu_state->telling)) {
+	if (likely(direct && !error && level <= LEVEL_SOFT &&
+		   !*(volatile __u32 *)&cpu_state->telling)) {
 		*(volatile __u32 *)&cpu_state->telling = 1;
 		barrier();
 		tell_whole(cpu_state, cpu, level, request, disk, direct, bytes);
@@ -710,7 +744,8 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	}
 	if (!place_here(&place))
 		return 0;
-	record = request_reserve(&place, request, disk, direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
+	record = request_reserve(&place, request, disk,
+				 direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
 	if (direct) {

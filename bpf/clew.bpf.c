@@ -10,7 +10,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Counts switches by itself, behind the same gate, to check the ledger against; loaded on request. */
+/* Counts switches by itself, behind the same gate, to check the ledger against; loaded on request.
+ */
 __u64 verify_switches;
 
 SEC("?tp_btf/sched_switch")

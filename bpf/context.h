@@ -12,8 +12,9 @@
 #include "extent.h"
 #include "napi.h"
 
-#define PREEMPT_SOFTIRQ_OFFSET 0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
-#define PREEMPT_HARDIRQ_NMI    0x00ff0000
+#define PREEMPT_SOFTIRQ_OFFSET                                                                     \
+	0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
+#define PREEMPT_HARDIRQ_NMI 0x00ff0000
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
@@ -32,7 +33,8 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 }
 
 /* The serial of the task that runs here; 0 none or unknown. */
-static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state, struct task_struct *current_task)
+static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state,
+					       struct task_struct *current_task)
 {
 	struct clew_task_state *state;
 
@@ -113,7 +115,8 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
  * What the interrupt at `level` is about, narrowest first, and the context that
  * makes a wake there. An IRQ's `time` is its action's address until it is sent.
  */
-static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level, struct clew_cause *ret_cause)
+static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level,
+				     struct clew_cause *ret_cause)
 {
 	struct clew_level *here = &cpu_state->levels[level & 1];
 	__u8 context = level == LEVEL_HARD ? CLEW_WAKE_IRQ : CLEW_WAKE_SOFTIRQ;
@@ -157,7 +160,8 @@ static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 }
 
 /* Returns this CPU's state, as level_leave() does, NULL if nothing is recorded. */
-static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8 kind, __u64 object, __u64 time)
+static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8 kind, __u64 object,
+							  __u64 time)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state;
@@ -200,7 +204,8 @@ static __always_inline struct clew_cpu_state *level_leave(enum level level)
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(clew_irq_handler_entry, int number, struct irqaction *action)
 {
-	struct clew_cpu_state *cpu_state = level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
+	struct clew_cpu_state *cpu_state =
+		level_enter(LEVEL_HARD, CLEW_CAUSE_IRQ, (__u32)number, (__u64)action);
 
 	if (cpu_state)
 		napi_before_interrupt(cpu_state);

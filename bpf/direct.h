@@ -5,8 +5,9 @@
  * the request is issued. What is known of a bio until then is kept here by its
  * address, which serves many bios one after the other.
  *
- * Invariants: who holds a place is its own until it gives it back; one that is written to is PLACE_BUSY, and nobody else's.
- * A bio whose end was never seen holds its place for PLACE_AGE at most. A bio that has no place tells by records of its own.
+ * Invariants: who holds a place is its own until it gives it back; one that is written to is
+ * PLACE_BUSY, and nobody else's. A bio whose end was never seen holds its place for PLACE_AGE at
+ * most. A bio that has no place tells by records of its own.
  */
 #ifndef CLEW_DIRECT_H
 #define CLEW_DIRECT_H
@@ -84,7 +85,8 @@ static __always_inline void direct_forget(__u64 bio)
 			place_free(&set->places[i]);
 }
 
-/* A place for the bio, to be written to and then kept; NULL: there is none, and nothing is known of the bio. */
+/* A place for the bio, to be written to and then kept; NULL: there is none, and nothing is known of
+ * the bio. */
 static __always_inline struct direct *direct_claim(__u64 bio, __u64 now)
 {
 	struct direct_set *set = direct_set(bio);
@@ -97,7 +99,8 @@ static __always_inline struct direct *direct_claim(__u64 bio, __u64 now)
 		struct direct *place = &set->places[i];
 		__u64 held = *(volatile __u64 *)&place->bio;
 
-		if ((held == PLACE_FREE || held == bio || (held != PLACE_BUSY && (__s64)(now - place->queued) > (__s64)PLACE_AGE)) &&
+		if ((held == PLACE_FREE || held == bio ||
+		     (held != PLACE_BUSY && (__s64)(now - place->queued) > (__s64)PLACE_AGE)) &&
 		    place_take(place, held))
 			return place;
 	}

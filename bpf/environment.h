@@ -35,12 +35,15 @@ struct environment {
 	bool inside; /* what is at `at` goes on with a variable */
 };
 
-static __noinline int send_variable(struct environment *environment, __u32 number, const char *value, __u32 size)
+static __noinline int send_variable(struct environment *environment, __u32 number,
+				    const char *value, __u32 size)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(environment->cpu);
 	struct text_record *record;
 
-	record = cpu_state ? record_reserve(cpu_state, environment->cpu, CLEW_KIND_TEXT, environment->time, sizeof(*record)) : NULL;
+	record = cpu_state ? record_reserve(cpu_state, environment->cpu, CLEW_KIND_TEXT,
+					    environment->time, sizeof(*record))
+			   : NULL;
 	if (!record)
 		return 0;
 	record->text.hash = CLEW_TEXT_ENVIRONMENT | (__u64)number << 32 | environment->serial;
@@ -79,7 +82,8 @@ static long look_at_variable(__u32 index, struct environment *environment)
 		__u32 name;
 
 		for (__u32 word = 0; word < CLEW_ENVIRONMENT_NAME / 8; word++)
-			same &= ((((__u64 *)text)[word] ^ environment_names[i][word]) & environment_masks[i][word]) == 0;
+			same &= ((((__u64 *)text)[word] ^ environment_names[i][word]) &
+				 environment_masks[i][word]) == 0;
 		if (!same)
 			continue;
 		environment->found |= 1u << i;
@@ -91,7 +95,8 @@ static long look_at_variable(__u32 index, struct environment *environment)
 }
 
 /* What of a program's environment the user wants to know, at its exec. */
-static __always_inline void send_environment(struct task_struct *task, __u32 serial, __u32 cpu, __u64 time)
+static __always_inline void send_environment(struct task_struct *task, __u32 serial, __u32 cpu,
+					     __u64 time)
 {
 	struct environment environment = {.serial = serial, .cpu = cpu, .time = time};
 

@@ -32,7 +32,8 @@ struct generation {
 
 static struct generation generations[1 << GENERATION_BITS];
 
-/* Something was read in: until then nobody asks whose file a page is that is used, which processes do a hundred times as they start. */
+/* Something was read in: until then nobody asks whose file a page is that is used, which processes
+ * do a hundred times as they start. */
 volatile __u32 uses_wanted;
 
 static __always_inline struct generation *generation_of(__u64 inode)
@@ -64,14 +65,15 @@ struct touch {
 };
 
 /* An extent of dirtied pages is told: the same task may write there again. */
-static __always_inline void dirtied_add(struct clew_dirtied *dirtied, const struct clew_open_extent *open)
+static __always_inline void dirtied_add(struct clew_dirtied *dirtied,
+					const struct clew_open_extent *open)
 {
 	__u32 place;
 
 	if (open->generation != *(volatile __u32 *)&generation_of(open->inode)->value)
 		return;
-	if (dirtied->inode != open->inode || dirtied->device != open->device || dirtied->task != open->task ||
-	    dirtied->generation != open->generation) {
+	if (dirtied->inode != open->inode || dirtied->device != open->device ||
+	    dirtied->task != open->task || dirtied->generation != open->generation) {
 		__builtin_memset(dirtied, 0, sizeof(*dirtied));
 		dirtied->inode = open->inode;
 		dirtied->device = open->device;
@@ -83,7 +85,8 @@ static __always_inline void dirtied_add(struct clew_dirtied *dirtied, const stru
 	dirtied->ranges[place].to = page_end(open->offset + open->bytes);
 }
 
-static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event, __u64 now)
+static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event,
+				  __u64 now)
 {
 	struct clew_open_extent *open;
 	struct clew_extent *record;
@@ -109,9 +112,11 @@ static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, _
 	return 0;
 }
 
-static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, const struct clew_journal *told)
+static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+					 const struct clew_journal *told)
 {
-	struct clew_journal *record = record_reserve(cpu_state, cpu, CLEW_KIND_JOURNAL, now, sizeof(*record));
+	struct clew_journal *record =
+		record_reserve(cpu_state, cpu, CLEW_KIND_JOURNAL, now, sizeof(*record));
 
 	if (!record)
 		return;
@@ -128,8 +133,10 @@ static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32
 static __always_inline void tell_handle(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now)
 {
 	struct clew_open_handle *handle = &cpu_state->handle;
-	struct clew_journal told = {
-		.header.flags = CLEW_JOURNAL_HANDLE, .transaction = handle->transaction, .device = handle->device, .task = handle->task};
+	struct clew_journal told = {.header.flags = CLEW_JOURNAL_HANDLE,
+				    .transaction = handle->transaction,
+				    .device = handle->device,
+				    .task = handle->task};
 
 	if (!handle->device)
 		return;
@@ -145,8 +152,8 @@ static __always_inline __u64 call_left(const struct clew_open_call *open)
 	__u64 left;
 
 	/* Its end moves the position; later, other things lie on that stack. */
-	if (!open->call || READ_NUMBER(call, ki_filp) != open->file || READ_NUMBER(call, ki_pos) != open->offset ||
-	    !READ(data, data_source))
+	if (!open->call || READ_NUMBER(call, ki_filp) != open->file ||
+	    READ_NUMBER(call, ki_pos) != open->offset || !READ(data, data_source))
 		return 0;
 	left = READ(data, count);
 	return left <= open->bytes ? left : 0;
@@ -159,7 +166,8 @@ static __always_inline __u64 call_cut(struct clew_cpu_state *cpu_state)
 	struct clew_open_call *call = &cpu_state->call;
 	__u64 left = call_left(call);
 
-	if (left && open->inode == call->inode && open->device == call->device && open->offset + open->bytes == call->offset + call->bytes)
+	if (left && open->inode == call->inode && open->device == call->device &&
+	    open->offset + open->bytes == call->offset + call->bytes)
 		open->bytes -= left < open->bytes ? left : open->bytes;
 	return left;
 }
@@ -223,19 +231,23 @@ __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 }
 
 /* The task goes in the middle of a call; what is left of that goes with it. */
-static __always_inline void call_leave(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+static __always_inline void call_leave(struct clew_cpu_state *cpu_state,
+				       struct clew_task_state *state)
 {
 	struct clew_open_call *call = &cpu_state->call;
 
-	/* One that waits for its turn at the file's lock has not begun: the call was another before. */
-	if (state && !(state->lock >= call->inode_address && state->lock - call->inode_address < bpf_core_type_size(struct inode))) {
+	/* One that waits for its turn at the file's lock has not begun: the call was another
+	 * before. */
+	if (state && !(state->lock >= call->inode_address &&
+		       state->lock - call->inode_address < bpf_core_type_size(struct inode))) {
 		state->call = *call;
 		state->flags |= CLEW_TASK_STATE_CALL;
 	}
 	call->call = 0;
 }
 
-static __always_inline void call_return(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+static __always_inline void call_return(struct clew_cpu_state *cpu_state,
+					struct clew_task_state *state)
 {
 	__u64 left = call_left(&state->call);
 
@@ -265,13 +277,17 @@ static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
 	*(volatile __u32 *)&cpu_state->touching = 0;
 }
 
-static __always_inline bool same_actor(const struct clew_open_extent *open, const struct touch *touch)
+static __always_inline bool same_actor(const struct clew_open_extent *open,
+				       const struct touch *touch)
 {
-	return open->inode == touch->inode && open->task == touch->task && open->device == touch->device;
+	return open->inode == touch->inode && open->task == touch->task &&
+	       open->device == touch->device;
 }
 
-/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took the pages along since. */
-static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, const struct touch *touch)
+/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took
+ * the pages along since. */
+static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state,
+					  const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_DIRTY];
 
@@ -280,8 +296,10 @@ static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state, cons
 	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
 }
 
-/* Makes an open extent longer by a touch that goes on where it ends; false: it is too old. `now` is read if that has to be seen. */
-static __always_inline bool extent_grow(struct clew_open_extent *open, const struct touch *touch, __u32 last, __u64 *now)
+/* Makes an open extent longer by a touch that goes on where it ends; false: it is too old. `now` is
+ * read if that has to be seen. */
+static __always_inline bool extent_grow(struct clew_open_extent *open, const struct touch *touch,
+					__u32 last, __u64 *now)
 {
 	if (unlikely(++open->grown >= EXTENT_LOOK)) {
 		*now = clock_ns();
@@ -295,15 +313,18 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 }
 
 /* A call goes on in the page that its last copy made dirty: one extent tells both. */
-static __always_inline bool goes_on_in_page(const struct clew_open_extent *dirty, const struct touch *touch, __u32 generation)
+static __always_inline bool goes_on_in_page(const struct clew_open_extent *dirty,
+					    const struct touch *touch, __u32 generation)
 {
 	__u64 end = dirty->offset + dirty->bytes;
 
-	return dirty->written && dirty->bytes && touch->offset == end && end + touch->bytes <= page_end(end) && same_actor(dirty, touch) &&
+	return dirty->written && dirty->bytes && touch->offset == end &&
+	       end + touch->bytes <= page_end(end) && same_actor(dirty, touch) &&
 	       dirty->generation == generation;
 }
 
-static __always_inline void extent_begin(struct clew_open_extent *open, const struct touch *touch, __u64 now)
+static __always_inline void extent_begin(struct clew_open_extent *open, const struct touch *touch,
+					 __u64 now)
 {
 	open->begin = now;
 	open->inode = touch->inode;
@@ -317,7 +338,8 @@ static __always_inline void extent_begin(struct clew_open_extent *open, const st
  * One touch. `inode_address`: its path is sent when it is another one's than that
  * of the last extent; 0 not.
  */
-static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 event, const struct touch *touch, bool written,
+static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 event,
+					 const struct touch *touch, bool written,
 					 __u64 inode_address)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
@@ -326,17 +348,21 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	__u64 now = 0;
 	__u32 number;
 
-	if (event == CLEW_EXTENT_WRITE && goes_on_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
+	if (event == CLEW_EXTENT_WRITE &&
+	    goes_on_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
 	    extent_grow(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, last, &now))
 		return;
 	/* Also one that was taken back goes on: there is no need to look at the clock again. */
 	if (open->inode == touch->inode) {
-		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) && open->generation == generation &&
-		    open->written == written && extent_grow(open, touch, last, &now))
+		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) &&
+		    open->generation == generation && open->written == written &&
+		    extent_grow(open, touch, last, &now))
 			return;
 		/* Pages are stored to by several maps of one task, and used again and again. */
-		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) && open->offset <= touch->offset &&
-		    touch->offset + touch->bytes <= open->offset + open->bytes && same_actor(open, touch) && open->generation == generation)
+		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) &&
+		    open->offset <= touch->offset &&
+		    touch->offset + touch->bytes <= open->offset + open->bytes &&
+		    same_actor(open, touch) && open->generation == generation)
 			return;
 	}
 	if (!now)
@@ -348,8 +374,8 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 
 		generation = generation_next(touch->inode);
 		/* Its own next ones take nothing along. */
-		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.inode == touch->inode && cpu_state->dirtied.generation == before &&
-		    generation == before + 1)
+		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.inode == touch->inode &&
+		    cpu_state->dirtied.generation == before && generation == before + 1)
 			cpu_state->dirtied.generation = generation;
 	}
 	/* The file may be on its way out, and another one then take its number and its address. */
@@ -371,10 +397,12 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 }
 
 /*
- * A call's copy to pages that the same task made dirty lately, and nothing took along since: it is a writer of theirs
- * already, so all such copies are one extent, which tells how much they were. False: to other pages.
+ * A call's copy to pages that the same task made dirty lately, and nothing took along since: it is
+ * a writer of theirs already, so all such copies are one extent, which tells how much they were.
+ * False: to other pages.
  */
-static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 cpu, const struct touch *touch)
+static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 cpu,
+					const struct touch *touch)
 {
 	const struct clew_dirtied *dirtied = &cpu_state->dirtied;
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_AGAIN];
@@ -387,10 +415,11 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	open->last = 0;
 	if (goes_on_in_page(dirty, touch, generation))
 		return false;
-	if (!inside && dirtied->inode == touch->inode && dirtied->device == touch->device && dirtied->task == touch->task &&
-	    dirtied->generation == generation)
+	if (!inside && dirtied->inode == touch->inode && dirtied->device == touch->device &&
+	    dirtied->task == touch->task && dirtied->generation == generation)
 		for (i = 0; i < CLEW_DIRTIED_RANGES; i++)
-			inside |= dirtied->ranges[i].from <= touch->offset && touch->offset + touch->bytes <= dirtied->ranges[i].to;
+			inside |= dirtied->ranges[i].from <= touch->offset &&
+				  touch->offset + touch->bytes <= dirtied->ranges[i].to;
 	if (!inside)
 		return false;
 	cpu_state->dirtied.again = touch->offset;
@@ -413,11 +442,13 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
  * Takes back from the end of an open extent what is of a folio, all of it: it is this
  * touch, and the event that comes now says more. False: it is not.
  */
-static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, __u8 event, const struct touch *touch)
+static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, __u8 event,
+					     const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 
-	if (!open->bytes || !same_actor(open, touch) || open->offset + open->bytes != touch->offset + touch->bytes ||
+	if (!open->bytes || !same_actor(open, touch) ||
+	    open->offset + open->bytes != touch->offset + touch->bytes ||
 	    open->offset > touch->offset)
 		return false;
 	open->bytes -= touch->bytes;
@@ -428,17 +459,19 @@ static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, _
 }
 
 /*
- * The same of a call's last copy if that was into each of the folio's pages, which it made dirty: `touch` becomes what was
- * copied. What was copied there before may be on its way already.
+ * The same of a call's last copy if that was into each of the folio's pages, which it made dirty:
+ * `touch` becomes what was copied. What was copied there before may be on its way already.
  */
-static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_state, __u8 event, struct touch *touch)
+static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_state, __u8 event,
+						  struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u64 end = open->offset + open->bytes, start = end - open->last;
 
 	/* A call that is told of before it copies may have copied less. */
-	if (!open->last || open->last > open->bytes || !same_actor(open, touch) || page_start(start) != touch->offset ||
-	    page_end(end) != touch->offset + touch->bytes || cpu_state->call.call)
+	if (!open->last || open->last > open->bytes || !same_actor(open, touch) ||
+	    page_start(start) != touch->offset || page_end(end) != touch->offset + touch->bytes ||
+	    cpu_state->call.call)
 		return false;
 	open->bytes -= open->last;
 	if (!open->bytes)
@@ -449,14 +482,17 @@ static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_sta
 	return true;
 }
 
-/* The same of a copy that was taken for one to pages still dirty: they were on their way already, but in no bio yet. */
-static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_state, const struct touch *touch, struct touch *ret_copy)
+/* The same of a copy that was taken for one to pages still dirty: they were on their way already,
+ * but in no bio yet. */
+static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_state,
+						   const struct touch *touch,
+						   struct touch *ret_copy)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_AGAIN];
 	__u64 at = cpu_state->dirtied.again;
 
-	if (likely(!open->last) || open->last > open->bytes || !same_actor(open, touch) || at < touch->offset ||
-	    at + open->last > touch->offset + touch->bytes)
+	if (likely(!open->last) || open->last > open->bytes || !same_actor(open, touch) ||
+	    at < touch->offset || at + open->last > touch->offset + touch->bytes)
 		return false;
 	*ret_copy = *touch;
 	ret_copy->offset = at;
@@ -467,16 +503,18 @@ static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_st
 }
 
 /*
- * A folio in which the row of writes was before becomes dirty only now: it was taken along meanwhile, with what
- * was written there then, and the last copy, which makes it dirty anew, is a row of its own.
+ * A folio in which the row of writes was before becomes dirty only now: it was taken along
+ * meanwhile, with what was written there then, and the last copy, which makes it dirty anew, is a
+ * row of its own.
  */
-static __always_inline void extent_part(struct clew_cpu_state *cpu_state, __u32 cpu, const struct touch *touch)
+static __always_inline void extent_part(struct clew_cpu_state *cpu_state, __u32 cpu,
+					const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
 	__u64 start = open->offset + open->bytes - open->last, now;
 
-	if (likely(!open->last || open->last >= open->bytes || start <= touch->offset || start >= touch->offset + touch->bytes ||
-		   !same_actor(open, touch)))
+	if (likely(!open->last || open->last >= open->bytes || start <= touch->offset ||
+		   start >= touch->offset + touch->bytes || !same_actor(open, touch)))
 		return;
 	now = clock_ns();
 	open->bytes -= open->last;

@@ -17,10 +17,11 @@
 #define LOCK_SH		   1
 #define HELD_MOST	   16 /* locks of a file that are looked at */
 
-#define READ_FILE_LOCK(lock, field)                                                                                                        \
-	(bpf_core_type_exists(struct file_lock_core)                                                                                       \
-		 ? READ((struct file_lock_core *)(lock), flc_##field)                                                                      \
-		 : (__typeof__(((struct file_lock_core *)0)->flc_##field))READ((struct file_lock___whole *)(lock), fl_##field))
+#define READ_FILE_LOCK(lock, field)                                                                \
+	(bpf_core_type_exists(struct file_lock_core)                                               \
+		 ? READ((struct file_lock_core *)(lock), flc_##field)                              \
+		 : (__typeof__(((struct file_lock_core *)0)->flc_##field))READ(                    \
+			   (struct file_lock___whole *)(lock), fl_##field))
 
 /* The lock on a file, or the refused request for one, that a request is behind; 0 none. */
 static __always_inline __u64 blocker_of(__u64 request)
@@ -28,7 +29,8 @@ static __always_inline __u64 blocker_of(__u64 request)
 	return (__u64)READ_FILE_LOCK(request, blocker);
 }
 
-/* Who had the lock that a refused request is behind, 0 unknown: it may be free by now, and its memory another's. */
+/* Who had the lock that a refused request is behind, 0 unknown: it may be free by now, and its
+ * memory another's. */
 static __always_inline __u32 holder_of(__u64 request)
 {
 	__u64 lock = blocker_of(request), next;
@@ -40,7 +42,8 @@ static __always_inline __u32 holder_of(__u64 request)
 }
 
 /* The argument of CLEW_REASON_FILE_LOCK. */
-static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bool whole, bool shared)
+static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bool whole,
+					 bool shared)
 {
 	__u64 number = (inode ^ start * 0x9e3779b97f4a7c15ULL) * 0xbf58476d1ce4e5b9ULL;
 
@@ -48,7 +51,8 @@ static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bo
 	return (number & ~CLEW_FILE_LOCK_SHARED) | (shared ? CLEW_FILE_LOCK_SHARED : 0);
 }
 
-static __always_inline void file_lock_tried(struct inode *inode, struct file_lock *request, int result, bool whole)
+static __always_inline void file_lock_tried(struct inode *inode, struct file_lock *request,
+					    int result, bool whole)
 {
 	struct clew_task_state *state;
 
@@ -63,7 +67,8 @@ static __always_inline void file_lock_tried(struct inode *inode, struct file_loc
 	}
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = number_of(request);
-	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start), READ_NUMBER(request, fl_end), whole,
+	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start),
+					     READ_NUMBER(request, fl_end), whole,
 					     READ_FILE_LOCK(state->file_lock, type) == F_RDLCK);
 	state->file_lock_holder = holder_of(state->file_lock);
 }
@@ -83,21 +88,24 @@ int BPF_PROG(clew_flock, struct inode *inode, struct file_lock *request, int res
 }
 
 /* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */
-static __always_inline bool lets_go_of_file(struct task_struct *waker, const struct clew_task_state *sleeper)
+static __always_inline bool lets_go_of_file(struct task_struct *waker,
+					    const struct clew_task_state *sleeper)
 {
 	struct clew_task_state *state;
 
 	if (!sleeper->slept || !locks_files((__s64)sleeper->call_after - 1))
 		return false;
 	state = task_state(waker);
-	return !state || !(state->flags & CLEW_TASK_STATE_REFUSED) || state->file_lock != blocker_of(sleeper->file_lock);
+	return !state || !(state->flags & CLEW_TASK_STATE_REFUSED) ||
+	       state->file_lock != blocker_of(sleeper->file_lock);
 }
 
 /* Who has all locks on a file of a list, 0 if there are several or it is empty. */
 static __always_inline __u32 holder_of_all(__u64 list)
 {
-	__u32 in_lock = bpf_core_type_exists(struct file_lock_core) ? bpf_core_field_offset(struct file_lock_core, flc_list)
-								    : bpf_core_field_offset(struct file_lock___whole, fl_list);
+	__u32 in_lock = bpf_core_type_exists(struct file_lock_core)
+				? bpf_core_field_offset(struct file_lock_core, flc_list)
+				: bpf_core_field_offset(struct file_lock___whole, fl_list);
 	__u64 at = READ_NUMBER((struct list_head *)list, next);
 	__u32 holder = 0;
 	int i;
@@ -113,8 +121,10 @@ static __always_inline __u32 holder_of_all(__u64 list)
 	return at == list ? holder : 0;
 }
 
-/* `task` waits in flock or fcntl since before the gate opened: where its request is is not known, but what locks there are. */
-static __always_inline void file_lock_from_before(struct task_struct *task, struct file *file, const struct call *call,
+/* `task` waits in flock or fcntl since before the gate opened: where its request is is not known,
+ * but what locks there are. */
+static __always_inline void file_lock_from_before(struct task_struct *task, struct file *file,
+						  const struct call *call,
 						  struct clew_task_state *state)
 {
 	struct inode *inode = (void *)READ_NUMBER(file, f_inode);
@@ -128,8 +138,9 @@ static __always_inline void file_lock_from_before(struct task_struct *task, stru
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = 0;
 	/* Of which part of the file is not known: so it has a number of its own. */
-	state->file_lock_range = whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
-				       : lock_number((__u64)inode, task->pid, 0, false, false);
+	state->file_lock_range =
+		whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
+		      : lock_number((__u64)inode, task->pid, 0, false, false);
 	state->file_lock_holder = holder_of_all(list);
 }
 

@@ -37,7 +37,8 @@ struct text_record {
  * once; hence they take kernel addresses as numbers.
  */
 
-/* A walk from a place to the top; its turns are functions, which the verifier checks once and not once a turn. */
+/* A walk from a place to the top; its turns are functions, which the verifier checks once and not
+ * once a turn. */
 struct path_walk {
 	__u64 at;    /* dentry or kernfs node */
 	__u64 mount; /* 0 none */
@@ -146,7 +147,8 @@ static long name_step(__u32 turn, struct name_walk *walk)
 	struct dentry *dentry = (void *)walk->at;
 	__u64 parent = READ_NUMBER(dentry, d_parent);
 
-	walk->mixed = (walk->mixed ^ parent ^ READ(dentry, d_name.hash_len)) * 0x9e3779b97f4a7c15ULL;
+	walk->mixed =
+		(walk->mixed ^ parent ^ READ(dentry, d_name.hash_len)) * 0x9e3779b97f4a7c15ULL;
 	if (parent == walk->at)
 		return 1;
 	walk->at = parent;
@@ -163,11 +165,12 @@ static __always_inline __u64 names_mixed(struct dentry *dentry)
 }
 
 /*
- * Sends the path of an inode once; again when its being deleted, its name or that of one of the next directories above it
- * has changed, and of each inode that is at its address later. `first`: as seen where its file system was mounted first, in
- * place of `mount`.
+ * Sends the path of an inode once; again when its being deleted, its name or that of one of the
+ * next directories above it has changed, and of each inode that is at its address later. `first`:
+ * as seen where its file system was mounted first, in place of `mount`.
  */
-static __always_inline void send_path(struct inode *inode, struct dentry *dentry, struct mount *mount, bool first, __u32 cpu, __u64 time,
+static __always_inline void send_path(struct inode *inode, struct dentry *dentry,
+				      struct mount *mount, bool first, __u32 cpu, __u64 time,
 				      __u32 mount_namespace)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -181,8 +184,10 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	if (!cpu_state)
 		return;
 	links = READ(inode, i_nlink);
-	version = (READ(inode, i_ino) << 1 | (links == 0)) ^ (__u64)READ(inode, i_generation) << 32 ^ names_mixed(dentry);
-	/* Who knows it by its inode alone does not know the view of who opened it: that is told besides. */
+	version = (READ(inode, i_ino) << 1 | (links == 0)) ^
+		  (__u64)READ(inode, i_generation) << 32 ^ names_mixed(dentry);
+	/* Who knows it by its inode alone does not know the view of who opened it: that is told
+	 * besides. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)
 		return;
@@ -195,7 +200,8 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	record->file.inode = READ(inode, i_ino);
 	record->file.device = READ(inode, i_sb, s_dev);
 	generation = READ(inode, i_generation);
-	record->file.generation = generation && !(generation & GENERATION_MASK) ? 1 : generation & GENERATION_MASK;
+	record->file.generation =
+		generation && !(generation & GENERATION_MASK) ? 1 : generation & GENERATION_MASK;
 	record->file.mount_namespace = mount_namespace;
 	record->file.reserved = 0;
 	record->file.header.flags = links == 0 ? CLEW_FILE_DELETED : 0;
@@ -222,11 +228,13 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	struct vfsmount *vfsmount = (void *)READ_NUMBER(file, f_path.mnt);
 
 	send_path((void *)READ_NUMBER(file, f_inode), (void *)READ_NUMBER(file, f_path.dentry),
-		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), false, cpu, time, mount_namespace);
+		  (void *)vfsmount - bpf_core_field_offset(struct mount, mnt), false, cpu, time,
+		  mount_namespace);
 	return 0;
 }
 
-/* The same of an inode that nobody has opened here: one of its names, as seen where its file system was mounted first. */
+/* The same of an inode that nobody has opened here: one of its names, as seen where its file system
+ * was mounted first. */
 __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 {
 	struct inode *inode = (struct inode *)inode_address;
@@ -235,7 +243,8 @@ __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 	/* A block device's inode has no name. */
 	if (!name)
 		return 0;
-	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL, true, cpu, time, 0);
+	send_path(inode, (void *)name - bpf_core_field_offset(struct dentry, d_u.d_alias), NULL,
+		  true, cpu, time, 0);
 	return 0;
 }
 
@@ -264,14 +273,17 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 	return 0;
 }
 
-/* What a controller, by its number in the running kernel, keeps of the group that a task is in; NULL nothing. */
-static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task, __u32 controller)
+/* What a controller, by its number in the running kernel, keeps of the group that a task is in;
+ * NULL nothing. */
+static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task,
+								    __u32 controller)
 {
 	struct css_set *set = READ(task, cgroups);
 	struct cgroup_subsys_state *state = NULL;
 
 	bpf_probe_read_kernel(&state, sizeof(state),
-			      (void *)set + bpf_core_field_offset(struct css_set, subsys) + controller * sizeof(state));
+			      (void *)set + bpf_core_field_offset(struct css_set, subsys) +
+				      controller * sizeof(state));
 	return state;
 }
 
@@ -291,7 +303,8 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
 	struct cgroup *cgroup = (void *)READ_NUMBER(READ(task, cgroups), dfl_cgrp), *other;
 
-	if (READ(cgroup, level) > 0 || !bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+	if (READ(cgroup, level) > 0 ||
+	    !bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
 		return cgroup;
 	other = controller_cgroup(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
 	return other ? other : cgroup;
@@ -406,7 +419,9 @@ static __always_inline void read_unix_path(char *path, struct sock *sock)
 	/* Of a path that fills its room the NUL comes after that. */
 	if (length > CLEW_UNIX_PATH_SIZE)
 		length = CLEW_UNIX_PATH_SIZE;
-	bpf_probe_read_kernel(path, length, (void *)address + bpf_core_field_offset(struct unix_address, name) + sizeof(unsigned short));
+	bpf_probe_read_kernel(path, length,
+			      (void *)address + bpf_core_field_offset(struct unix_address, name) +
+				      sizeof(unsigned short));
 	if (!path[0])
 		path[0] = '@';
 }
@@ -431,14 +446,16 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 		peer = (void *)READ_NUMBER((struct unix_sock *)sock, peer);
 	version = (__u64)peer ^ inode_number ^ ((__u64)READ(sock, __sk_common.skc_num) << 48);
 	if (family == AF_INET || family == AF_INET6)
-		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^ READ(sock, __sk_common.skc_daddr);
+		version ^= ((__u64)READ(sock, __sk_common.skc_dport) << 32) ^
+			   READ(sock, __sk_common.skc_daddr);
 	slot = sent_slot((__u64)sock, version);
 	if (!slot)
 		return 0;
 	record = record_reserve(cpu_state, cpu, CLEW_KIND_SOCKET, time, sizeof(*record));
 	if (!record)
 		return 0;
-	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
 	record->inode = inode_number;
 	record->family = family;
 	record->type = READ(socket, type);
@@ -450,8 +467,10 @@ __noinline int send_socket(__u64 socket_address, __u64 inode_number, __u32 cpu, 
 	} else if (family == AF_INET6) {
 		record->local_port = READ(sock, __sk_common.skc_num);
 		record->peer_port = bpf_ntohs(READ(sock, __sk_common.skc_dport));
-		BPF_CORE_READ_INTO((struct in6_addr *)record->local, sock, __sk_common.skc_v6_rcv_saddr);
-		BPF_CORE_READ_INTO((struct in6_addr *)record->remote, sock, __sk_common.skc_v6_daddr);
+		BPF_CORE_READ_INTO((struct in6_addr *)record->local, sock,
+				   __sk_common.skc_v6_rcv_saddr);
+		BPF_CORE_READ_INTO((struct in6_addr *)record->remote, sock,
+				   __sk_common.skc_v6_daddr);
 	} else if (family == AF_UNIX) {
 		record->peer = socket_inode(unix_peer(sock));
 		read_unix_path(record->local_path, sock);

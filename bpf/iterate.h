@@ -16,13 +16,15 @@
 static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
 static struct clew_switch_slot iterated_state;
 
-static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
+static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct where *where,
+					     struct task_struct *task,
 					     struct clew_task_state *state)
 {
 	struct clew_task_record record = {};
 	__u64 start, size = 0;
 
-	/* If it sleeps, the next switch-in shall bring the stamp; if it does not, that holds none yet. */
+	/* If it sleeps, the next switch-in shall bring the stamp; if it does not, that holds none
+	 * yet. */
 	if (!state->serial) {
 		state->serial = new_serial();
 		state->slept = 1;
@@ -33,7 +35,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	record.header.time = where->time;
 	record.header.cpu = CLEW_NO_CALL;
 	record.header.kind = CLEW_KIND_TASK;
-	/* Kin are told by pid here: a sleepable program may not look up their storage. User space puts the serials in. */
+	/* Kin are told by pid here: a sleepable program may not look up their storage. User space
+	 * puts the serials in. */
 	record.parent = READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
 	if (task->mm) {
@@ -49,8 +52,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	bpf_seq_write(meta->seq, iterated_line, sizeof(iterated_line));
 }
 
-static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where, struct task_struct *task,
-					  struct clew_task_state *state)
+static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where,
+					  struct task_struct *task, struct clew_task_state *state)
 {
 	struct clew_switch_slot *record = &iterated_state;
 	struct clew_wait *wait = &record->wait;
@@ -87,21 +90,24 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 	} else {
-		bool detail = (state->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(task));
+		bool detail = (state->flags & CLEW_TASK_STATE_DETAIL) &&
+			      (!filter_cgroup || cgroup_wanted(task));
 
 		read_call(task, &call);
 		class = describe_call(task, bits, &call, wait);
 		if (class == CLEW_CALL_CLONE3) {
 			__u64 flags = 0;
 
-			bpf_copy_from_user_task(&flags, sizeof(flags), (void *)call.argument[0], task, 0);
+			bpf_copy_from_user_task(&flags, sizeof(flags), (void *)call.argument[0],
+						task, 0);
 			if (flags & CLONE_VFORK)
 				wait->flags |= CLEW_WAIT_FLAG_VFORK;
 		}
 		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
 			struct glibc_mutex mutex = {};
 
-			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), (void *)call.argument[0], task, 0))
+			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex),
+						     (void *)call.argument[0], task, 0))
 				classify_futex_any(wait, &mutex);
 		}
 		if (detail) {
@@ -109,18 +115,21 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 			if (polls_entries(&call) && call.argument[1] == 1) {
 				struct poll_entry entry = {};
 
-				if (!bpf_copy_from_user_task(&entry, sizeof(entry), (void *)call.argument[0], task, 0))
+				if (!bpf_copy_from_user_task(&entry, sizeof(entry),
+							     (void *)call.argument[0], task, 0))
 					wait->descriptor = entry.descriptor;
 			}
 			if (wait->descriptor >= 0) {
 				struct file *file = file_of(task, wait->descriptor);
 
 				if (file) {
-					describe_file((__u64)file, &found, where->cpu, where->time, number_of(task));
+					describe_file((__u64)file, &found, where->cpu, where->time,
+						      number_of(task));
 					wait->object_kind = found.kind;
 					wait->object = found.object;
 					wait->device = found.device;
-					if (locks_files(call.number) && (bits & TASK_INTERRUPTIBLE)) {
+					if (locks_files(call.number) &&
+					    (bits & TASK_INTERRUPTIBLE)) {
 						file_lock_from_before(task, file, &call, state);
 						describe_file_lock(state, bits, wait);
 					}
@@ -137,7 +146,8 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	bpf_seq_write(meta->seq, record, sizeof(*record));
 }
 
-static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where, struct clew_task_state *state)
+static __always_inline void iterate_stop(struct bpf_iter_meta *meta, struct where *where,
+					 struct clew_task_state *state)
 {
 	struct clew_switch change = {};
 	struct clew_wait none = {};

@@ -30,7 +30,8 @@ static __always_inline void tell_member(__u32 device, __u64 transaction, bool la
 		return;
 	handle = &actor.cpu_state->handle;
 	touch_begin(actor.cpu_state);
-	if (handle->device != device || handle->transaction != transaction || handle->task != actor.task) {
+	if (handle->device != device || handle->transaction != transaction ||
+	    handle->task != actor.task) {
 		tell_handle(actor.cpu_state, actor.cpu, clock_ns());
 		handle->transaction = transaction;
 		handle->task = actor.task;
@@ -68,7 +69,8 @@ static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 bl
 
 	if (!touched || !actor_here(&actor))
 		return;
-	if (touched->block == block && touched->transaction == transaction && touched->device == device && touched->task == actor.task)
+	if (touched->block == block && touched->transaction == transaction &&
+	    touched->device == device && touched->task == actor.task)
 		return;
 	touched->block = block;
 	touched->transaction = transaction;
@@ -91,7 +93,8 @@ static __always_inline struct jbd2_journal_handle *ext4_handle(struct task_struc
 
 /* When a handle is given back: it is the task's still. */
 SEC("?tp_btf/jbd2_handle_stats")
-int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned int type, unsigned int line, int interval)
+int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned int type,
+	     unsigned int line, int interval)
 {
 	struct jbd2_journal_handle *handle;
 	struct clew_journal told;
@@ -128,19 +131,22 @@ int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 	if (!file)
 		return 0;
 	inode = file->f_inode;
-	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
+	if (!tell_sync(&place, inode, data_only) ||
+	    !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
 	told.inode = READ(inode, i_ino);
 	told.device = READ(inode, i_sb, s_dev);
-	told.transaction = data_only ? BPF_CORE_READ(of, i_datasync_tid) : BPF_CORE_READ(of, i_sync_tid);
+	told.transaction =
+		data_only ? BPF_CORE_READ(of, i_datasync_tid) : BPF_CORE_READ(of, i_sync_tid);
 	/* Without a journal there is nothing to await. */
 	if (told.transaction)
 		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }
 
-static __always_inline void tell_commit(struct journal_s *journal, struct transaction_s *transaction, __u8 event)
+static __always_inline void tell_commit(struct journal_s *journal,
+					struct transaction_s *transaction, __u8 event)
 {
 	struct clew_journal told;
 	struct place place;
@@ -192,12 +198,14 @@ int BPF_PROG(clew_cache_touch_buffer, struct buffer_head *buffer)
 	handle = ext4_handle(bpf_get_current_task_btf());
 	if (likely(!handle))
 		return 0;
-	/* What other file systems keep there is something else: only a journal's of this device is one. */
+	/* What other file systems keep there is something else: only a journal's of this device is
+	 * one. */
 	device = buffer->b_bdev;
 	transaction = BPF_CORE_READ(handle, h_transaction);
 	if (!transaction || !device || BPF_CORE_READ(transaction, t_journal, j_fs_dev) != device)
 		return 0;
-	tell_block(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr, buffer->b_size);
+	tell_block(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr,
+		   buffer->b_size);
 	return 0;
 }
 
@@ -212,7 +220,8 @@ int BPF_PROG(clew_cache_xfs_commit, struct xfs_trans *transaction)
 	if (!enabled || !transaction)
 		return 0;
 	mount = BPF_CORE_READ(transaction, t_mountp);
-	tell_member(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence), false);
+	tell_member(BPF_CORE_READ(mount, m_super, s_dev),
+		    BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence), false);
 	return 0;
 }
 
@@ -249,9 +258,11 @@ int BPF_PROG(clew_cache_xfs_push, struct work_struct *work)
 	struct clew_journal told;
 	struct place place;
 
-	if (!enabled || !work_xfs_push || (__u64)work->func != work_xfs_push || !journal_here(&place, &told, CLEW_JOURNAL_PUSH))
+	if (!enabled || !work_xfs_push || (__u64)work->func != work_xfs_push ||
+	    !journal_here(&place, &told, CLEW_JOURNAL_PUSH))
 		return 0;
-	checkpoint = (void *)(number_of(work) - bpf_core_field_offset(struct xfs_cil_ctx, push_work));
+	checkpoint =
+		(void *)(number_of(work) - bpf_core_field_offset(struct xfs_cil_ctx, push_work));
 	log = BPF_CORE_READ(checkpoint, cil, xc_log);
 	told.device = BPF_CORE_READ(log, l_mp, m_super, s_dev);
 	told.transaction = BPF_CORE_READ(checkpoint, sequence);
@@ -278,7 +289,9 @@ int BPF_PROG(clew_cache_xfs_wait, struct xlog_in_core *buffer)
 {
 	struct xlog_in_core *from = (void *)number_of(buffer);
 
-	tell_log(BPF_CORE_READ(from, ic_log, l_mp), (__u64)from + bpf_core_field_offset(struct xlog_in_core, ic_bio), CLEW_JOURNAL_IOCLOG);
+	tell_log(BPF_CORE_READ(from, ic_log, l_mp),
+		 (__u64)from + bpf_core_field_offset(struct xlog_in_core, ic_bio),
+		 CLEW_JOURNAL_IOCLOG);
 	return 0;
 }
 
@@ -308,7 +321,8 @@ int BPF_PROG(clew_cache_xfs_block, struct xfs_buf_log_item *item)
 	buffer = BPF_CORE_READ(item, bli_buf);
 	mount = BPF_CORE_READ(buffer, b_mount);
 	if (mount)
-		tell_block(BPF_CORE_READ(mount, m_super, s_dev), BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence),
+		tell_block(BPF_CORE_READ(mount, m_super, s_dev),
+			   BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence),
 			   BPF_CORE_READ(buffer, b_maps, bm_bn), 512);
 	return 0;
 }
@@ -318,7 +332,8 @@ int BPF_PROG(clew_cache_xfs_block, struct xfs_buf_log_item *item)
 #define BTRFS_MARKS 4096 /* a task's handle is a small number where it is none */
 
 SEC("?tp_btf/btrfs_cow_block")
-int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buffer *before, struct extent_buffer *block)
+int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buffer *before,
+	     struct extent_buffer *block)
 {
 	struct btrfs_trans_handle *handle;
 	__u64 transaction;
@@ -347,7 +362,8 @@ int BPF_PROG(clew_cache_btrfs_sync, struct file *file, int data_only)
 	if (!file)
 		return 0;
 	inode = READ(file, f_inode);
-	if (!tell_sync(&place, inode, data_only) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
+	if (!tell_sync(&place, inode, data_only) ||
+	    !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
 	told.inode = READ(inode, i_ino);

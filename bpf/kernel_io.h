@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's structures, continued: timers, work items, the block layer, the network, locks, quotas, io_uring. See kernel.h. */
+/* The kernel's structures, continued: timers, work items, the block layer, the network, locks,
+ * quotas, io_uring. See kernel.h. */
 #ifndef CLEW_KERNEL_IO_H
 #define CLEW_KERNEL_IO_H
 

@@ -21,7 +21,8 @@ static __always_inline __u32 new_serial(void)
 	return __sync_fetch_and_add(&last_serial, 1) + 1;
 }
 
-/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that was too short. */
+/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that
+ * was too short. */
 struct glob {
 	char comm[CLEW_COMM_SIZE];
 	__u32 at;
@@ -73,28 +74,33 @@ static __noinline bool comm_wanted(const char *comm)
 	return glob.matches;
 }
 
-/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be renamed by another while it is switched. */
+/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be
+ * renamed by another while it is switched. */
 static __always_inline void update_detail(struct clew_task_state *state, const char *comm)
 {
-	bool wanted = (state->flags & CLEW_TASK_STATE_PID) && !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(comm));
+	bool wanted = (state->flags & CLEW_TASK_STATE_PID) &&
+		      !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(comm));
 
 	if (wanted != !!(state->flags & CLEW_TASK_STATE_DETAIL))
 		state->flags ^= CLEW_TASK_STATE_DETAIL;
 }
 
-static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state, bool inherited)
+static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
+					  bool inherited)
 {
 	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
 
 	if (task->tgid == (int)self_pid)
 		state->flags |= CLEW_TASK_STATE_SELF;
-	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) || bpf_map_lookup_elem(&clew_filter, &pid))
+	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) ||
+	    bpf_map_lookup_elem(&clew_filter, &pid))
 		state->flags |= CLEW_TASK_STATE_PID;
 	update_detail(state, task->comm);
 }
 
 /* Serials of the leader and the parent. */
-static __always_inline void describe_kin(struct task_struct *task, struct clew_task_state *state, struct clew_task_record *record)
+static __always_inline void describe_kin(struct task_struct *task, struct clew_task_state *state,
+					 struct clew_task_record *record)
 {
 	struct task_struct *leader = task->group_leader, *parent = task->real_parent;
 	struct clew_task_state *other;
@@ -112,7 +118,8 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 }
 
 /* Everything but the header, the kin and the command line. */
-static __always_inline void describe_task(struct where *where, struct task_struct *task, struct clew_task_state *state,
+static __always_inline void describe_task(struct where *where, struct task_struct *task,
+					  struct clew_task_state *state,
 					  struct clew_task_record *record)
 {
 	struct pid *pid = READ(task, thread_pid);
@@ -144,7 +151,8 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 		if (i > level)
 			break;
 		bpf_core_read(&upid, bpf_core_type_size(struct upid),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) + i * bpf_core_type_size(struct upid));
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      i * bpf_core_type_size(struct upid));
 		record->nspid[i] = upid.nr;
 		record->nspid_count = i + 1;
 		record->pid_namespace = READ(upid.ns, ns.inum);
@@ -166,9 +174,11 @@ static __always_inline void describe_task(struct where *where, struct task_struc
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), task->comm);
 }
 
-static __always_inline void send_life(struct where *where, __u8 kind, __u32 task, __u32 other, __u64 value)
+static __always_inline void send_life(struct where *where, __u8 kind, __u32 task, __u32 other,
+				      __u64 value)
 {
-	struct clew_life *life = record_reserve(where->cpu_state, where->cpu, kind, where->time, sizeof(*life));
+	struct clew_life *life =
+		record_reserve(where->cpu_state, where->cpu, kind, where->time, sizeof(*life));
 
 	if (!life)
 		return;
@@ -178,11 +188,15 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u32 task
 	record_submit(life);
 }
 
-/* A record of that size with a task's identity but for its command line; NULL: it is lost, and the task knows. */
-static __always_inline struct clew_task_record *begin_identity(struct where *where, struct task_struct *task, struct clew_task_state *state,
+/* A record of that size with a task's identity but for its command line; NULL: it is lost, and the
+ * task knows. */
+static __always_inline struct clew_task_record *begin_identity(struct where *where,
+							       struct task_struct *task,
+							       struct clew_task_state *state,
 							       __u64 size)
 {
-	struct clew_task_record *record = record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, size);
+	struct clew_task_record *record =
+		record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, size);
 
 	if (!record) {
 		state->flags |= CLEW_TASK_STATE_UNTOLD;
@@ -194,7 +208,8 @@ static __always_inline struct clew_task_record *begin_identity(struct where *whe
 	return record;
 }
 
-static __always_inline void tell_identity(struct where *where, struct task_struct *task, struct clew_task_state *state)
+static __always_inline void tell_identity(struct where *where, struct task_struct *task,
+					  struct clew_task_state *state)
 {
 	struct clew_task_record *record = begin_identity(where, task, state, sizeof(*record));
 
@@ -202,7 +217,8 @@ static __always_inline void tell_identity(struct where *where, struct task_struc
 		record_submit(record);
 }
 
-/* The task here tells its identity again, which was lost: the command line is no longer where it was looked for. */
+/* The task here tells its identity again, which was lost: the command line is no longer where it
+ * was looked for. */
 __noinline int tell_again(__u32 cpu, __u64 time)
 {
 	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};
@@ -236,8 +252,9 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		state = task_state_make(child);
 	} else {
 		/*
-		 * A state is made even while the gate is shut: the iterator may have passed already. Then it is in task storage,
-		 * where who looks for hidden tasks finds that there is one, and a slot is of who had the address before.
+		 * A state is made even while the gate is shut: the iterator may have passed
+		 * already. Then it is in task storage, where who looks for hidden tasks finds that
+		 * there is one, and a slot is of who had the address before.
 		 */
 		task_state_drop(child);
 		state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -257,7 +274,8 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		return 0;
 	tell_identity(&where, child, state);
 	if (enabled)
-		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0, state->serial, 0);
+		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0,
+			  state->serial, 0);
 	return 0;
 }
 
@@ -330,12 +348,14 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	state = task_state(task);
 	if (!state)
 		return 0;
-	/* Threads get names of their own only after they were made. The task still has the old one here. */
+	/* Threads get names of their own only after they were made. The task still has the old one
+	 * here. */
 	if (filter_comm)
 		update_detail(state, name);
 	if (!identifying)
 		return 0;
-	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time, sizeof(*record));
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time,
+				sizeof(*record));
 	if (!record)
 		return 0;
 	record->task = state->serial;

@@ -52,7 +52,8 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 	return 0;
 }
 
-static __always_inline void spun(struct place *place, __u64 lock, __u64 since, __u32 type, __u32 owner)
+static __always_inline void spun(struct place *place, __u64 lock, __u64 since, __u32 type,
+				 __u32 owner)
 {
 	struct clew_lock *record;
 	__u64 now = clock_ns();
@@ -91,7 +92,8 @@ int BPF_PROG(clew_contention_end, void *lock)
 	if (state && state->lock == (__u64)lock) {
 		state->lock = 0;
 		if (!state->lock_slept)
-			spun(&place, (__u64)lock, state->lock_since, state->lock_type, state->lock_owner);
+			spun(&place, (__u64)lock, state->lock_since, state->lock_type,
+			     state->lock_owner);
 	}
 	return 0;
 }

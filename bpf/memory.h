@@ -9,8 +9,9 @@
 #define CHARGE_AT_ONCE 512 /* pages */
 
 /*
- * The group that has to give back memory: the first on the way up from the task's that has no room at all, or the only one that is
- * near to that or has more than it should. Somebody may also have asked for it: then none is known.
+ * The group that has to give back memory: the first on the way up from the task's that has no room
+ * at all, or the only one that is near to that or has more than it should. Somebody may also have
+ * asked for it: then none is known.
  */
 static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
 {
@@ -19,7 +20,8 @@ static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return NULL;
-	group = (void *)controller_state(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	group = (void *)controller_state(
+		task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 	for (i = 0; i < GROUP_DEPTH && group; i++) {
 		__u64 usage = READ(group, memory.usage.counter), most = READ(group, memory.max);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which interrupt makes the kernel take in a network device's packets. Its handler does not do that itself: it appends the
- * device's queue (napi_struct) to its CPU's list of those to be polled, and a softirq does the rest, after other interrupts
- * too, which ask for no softirq of their own while one polls. What a handler appended is the list's last when it returns.
+ * Which interrupt makes the kernel take in a network device's packets. Its handler does not do that
+ * itself: it appends the device's queue (napi_struct) to its CPU's list of those to be polled, and
+ * a softirq does the rest, after other interrupts too, which ask for no softirq of their own while
+ * one polls. What a handler appended is the list's last when it returns.
  *
- * A packet says which queue it came by; one of a driver that leaves this out is held for one of its device's last queue here.
+ * A packet says which queue it came by; one of a driver that leaves this out is held for one of its
+ * device's last queue here.
  */
 #ifndef CLEW_NAPI_H
 #define CLEW_NAPI_H
@@ -21,7 +23,8 @@ struct napi_slot {
 	__u64 action; /* address of what handles it */
 };
 
-/* By the queue's number. Each has but one interrupt, so that CPUs that write at once write the same. */
+/* By the queue's number. Each has but one interrupt, so that CPUs that write at once write the
+ * same. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NAPI_SLOTS);
@@ -36,7 +39,8 @@ static __always_inline struct napi_slot *napi_slot(__u32 napi)
 	return bpf_map_lookup_elem(&clew_napi, &index);
 }
 
-/* Address of the last of this CPU's list of queues to be polled, or of the list's head, 0 if that is not known. */
+/* Address of the last of this CPU's list of queues to be polled, or of the list's head, 0 if that
+ * is not known. */
 static __always_inline __u64 last_to_poll(struct clew_cpu_state *cpu_state)
 {
 	__u64 here = variable_here(cpu_state, softnet_offset);
@@ -49,7 +53,8 @@ static __always_inline void napi_before_interrupt(struct clew_cpu_state *cpu_sta
 	cpu_state->last_to_poll = last_to_poll(cpu_state);
 }
 
-static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_state, __u32 interrupt, __u64 action)
+static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_state, __u32 interrupt,
+						 __u64 action)
 {
 	bool numbered = bpf_core_field_exists(struct napi_struct, napi_id);
 	__u64 last = last_to_poll(cpu_state), device;
@@ -77,8 +82,10 @@ static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_stat
 	slot->napi = napi;
 }
 
-/* The interrupt that had a packet taken in; ret_action: the address of what handles it, 0 if none is known. */
-static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state, struct sk_buff *packet, __u64 *ret_action)
+/* The interrupt that had a packet taken in; ret_action: the address of what handles it, 0 if none
+ * is known. */
+static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state,
+					    struct sk_buff *packet, __u64 *ret_action)
 {
 	__u32 napi = bpf_core_field_exists(packet->napi_id) ? packet->napi_id : 0;
 	struct napi_slot *slot = napi ? napi_slot(napi) : NULL;
@@ -89,7 +96,8 @@ static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state, st
 		return slot->interrupt;
 	}
 	/* What a handler takes in itself waits in the CPU's own queue, which is of no device. */
-	if (!napi && (!cpu_state->polled_device || cpu_state->polled_device == READ_NUMBER(packet, dev))) {
+	if (!napi &&
+	    (!cpu_state->polled_device || cpu_state->polled_device == READ_NUMBER(packet, dev))) {
 		*ret_action = cpu_state->polled_action;
 		return cpu_state->polled_interrupt;
 	}

@@ -27,21 +27,25 @@
 #define PACKET_LOOPBACK 5
 /* Of an acknowledgement that carries no data. */
 #define ACKNOWLEDGEMENT_TRUESIZE 2
-/* In `who`, instead of tasks: it came from outside, by the interrupt with this number; `time` is what handled it. */
+/* In `who`, instead of tasks: it came from outside, by the interrupt with this number; `time` is
+ * what handled it. */
 #define FROM_OUTSIDE (1ULL << 63)
 /* With tasks: data that a softirq sent. Some other task may have written it. */
 #define WAITED (1ULL << 61)
 /*
- * In what tells a packet: it acknowledges. Data that comes after it has its number, and maybe its memory or, where the kernel
- * puts both into one, its packet; what is asked of data finds nothing of an acknowledgement.
+ * In what tells a packet: it acknowledges. Data that comes after it has its number, and maybe its
+ * memory or, where the kernel puts both into one, its packet; what is asked of data finds nothing
+ * of an acknowledgement.
  */
 #define ACKNOWLEDGES (1ULL << 63)
 
 struct sender {
 	__u64 key; /* address of a packet or of a socket */
 	__u64 time;
-	__u64 who; /* the sender's task; in the upper half the task by whose act it left, for one in a softirq another */
-	__u64 sum; /* of those, and of what tells the packet or socket from another one at that address */
+	__u64 who; /* the sender's task; in the upper half the task by whose act it left, for one in
+		      a softirq another */
+	__u64 sum; /* of those, and of what tells the packet or socket from another one at that
+		      address */
 };
 
 struct {
@@ -53,8 +57,10 @@ struct {
 
 static __always_inline struct sender *sender_slot(__u64 key)
 {
-	/* Packets are made in slabs, and those of one slab mostly come one after the other: their slots share lines and pages. */
-	__u32 index = (__u32)((key >> SLAB_SHIFT) * 0x9e3779b97f4a7c15ULL >> 40) << (SLAB_SHIFT - PACKET_SHIFT) |
+	/* Packets are made in slabs, and those of one slab mostly come one after the other: their
+	 * slots share lines and pages. */
+	__u32 index = (__u32)((key >> SLAB_SHIFT) * 0x9e3779b97f4a7c15ULL >> 40)
+			      << (SLAB_SHIFT - PACKET_SHIFT) |
 		      ((key >> PACKET_SHIFT) & ((1u << (SLAB_SHIFT - PACKET_SHIFT)) - 1));
 
 	index &= SENDER_SLOTS - 1;
@@ -108,12 +114,14 @@ static __always_inline __u32 sender_actor(__u64 who)
 /* Devices of software alone have link operations, and no hardware between the two ends. */
 static __always_inline bool stays_here(struct net_device *device)
 {
-	return device && ((device->flags & IFF_LOOPBACK) || (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
+	return device && ((device->flags & IFF_LOOPBACK) ||
+			  (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
 }
 
 /*
- * What tells a packet from another at its address, as where one is cut up or copied on its way: of TCP the sequence number, else
- * the length, and of IPv4 the identification. Routers and NAT leave these alone. `header`: of its network layer.
+ * What tells a packet from another at its address, as where one is cut up or copied on its way: of
+ * TCP the sequence number, else the length, and of IPv4 the identification. Routers and NAT leave
+ * these alone. `header`: of its network layer.
  */
 static __always_inline __u64 what_packet(const void *header)
 {
@@ -133,8 +141,9 @@ static __always_inline __u64 what_packet(const void *header)
 	switch (words[0] & 0xf0) {
 	case 0x40:
 		/* With options the wrong words are read, and the same ones at both ends. */
-		return (words[2] >> 8 & 0xff) == IPPROTO_TCP ? (__u64)words[6] << 16 | (words[1] & 0xffff)
-							     : (__u64)(words[0] & 0xffff0000) << 16 | (words[1] & 0xffff);
+		return (words[2] >> 8 & 0xff) == IPPROTO_TCP
+			       ? (__u64)words[6] << 16 | (words[1] & 0xffff)
+			       : (__u64)(words[0] & 0xffff0000) << 16 | (words[1] & 0xffff);
 	case 0x60:
 		return (words[1] >> 16 & 0xff) == IPPROTO_TCP ? words[11] : words[1] & 0xffff;
 	}
@@ -147,16 +156,19 @@ static __always_inline __u64 what_socket(struct sock *sock)
 	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
 }
 
-/* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom says so. */
+/* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom
+ * says so. */
 static __always_inline bool is_reset(const void *header)
 {
 	__u64 at = (__u64)header, first = read_number(at);
 
 	switch (first & 0xf0) {
 	case 0x40:
-		return (read_number(at + 8) >> 8 & 0xff) == IPPROTO_TCP && read_number(at + 32) >> 8 & TCP_RESET;
+		return (read_number(at + 8) >> 8 & 0xff) == IPPROTO_TCP &&
+		       read_number(at + 32) >> 8 & TCP_RESET;
 	case 0x60:
-		return (first >> 48 & 0xff) == IPPROTO_TCP && read_number(at + 48) >> 40 & TCP_RESET;
+		return (first >> 48 & 0xff) == IPPROTO_TCP &&
+		       read_number(at + 48) >> 40 & TCP_RESET;
 	}
 	return false;
 }
@@ -168,17 +180,20 @@ static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, 
 }
 
 /*
- * Whether a task sends what others have written to a socket: it receives, and as it lets go of the socket it takes in what came
- * meanwhile, which may have made room. The kernel's own sockets, which have no file, send for whoever asks it for something.
+ * Whether a task sends what others have written to a socket: it receives, and as it lets go of the
+ * socket it takes in what came meanwhile, which may have made room. The kernel's own sockets, which
+ * have no file, send for whoever asks it for something.
  */
 static __always_inline bool makes_room(const struct place *place, __u64 socket)
 {
-	return receives((__s64)place_call(place) - 1) && READ((struct sock *)socket, sk_socket, file);
+	return receives((__s64)place_call(place) - 1) &&
+	       READ((struct sock *)socket, sk_socket, file);
 }
 
 /*
- * A reset is how the kernel answers what comes for a connection that is over: nobody's act, though a task may take that in, by a
- * socket of the kernel's own or (from 6.13 on) the connection's. But who closes a socket resets its connection itself.
+ * A reset is how the kernel answers what comes for a connection that is over: nobody's act, though
+ * a task may take that in, by a socket of the kernel's own or (from 6.13 on) the connection's. But
+ * who closes a socket resets its connection itself.
  */
 static __always_inline bool is_nobodys(const struct place *place, __u64 socket, const void *header)
 {
@@ -186,11 +201,14 @@ static __always_inline bool is_nobodys(const struct place *place, __u64 socket, 
 		return false;
 	if (place->level != LEVEL_TASK)
 		return socket;
-	return !socket || receives((__s64)place_call(place) - 1) || !READ((struct sock *)socket, sk_socket, file);
+	return !socket || receives((__s64)place_call(place) - 1) ||
+	       !READ((struct sock *)socket, sk_socket, file);
 }
 
-/* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a copy of what is received. */
-static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket, __u64 what, bool acknowledges, __u64 *time)
+/* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a
+ * copy of what is received. */
+static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket,
+					       __u64 what, bool acknowledges, __u64 *time)
 {
 	struct clew_cause *received = &cpu_state->levels[LEVEL_SOFT].inner;
 	__u32 actor = cpu_state->packet_actor;
@@ -203,11 +221,15 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 	}
 	if (!socket && received->kind == CLEW_CAUSE_PACKET) {
 		*time = received->time;
-		return who_sent(received->task, actor) | (received->object == CLEW_PACKET_WAITED ? WAITED : 0);
+		return who_sent(received->task, actor) |
+		       (received->object == CLEW_PACKET_WAITED ? WAITED : 0);
 	}
 	if (acknowledges)
-		return who_sent(received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor, actor);
-	/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket last. */
+		return who_sent(
+			received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor,
+			actor);
+	/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket
+	 * last. */
 	if (socket && sender_get(socket, what, &before, &who))
 		return who_sent(sender_task(who), actor) | WAITED;
 	/* Nobody writes an answer to a connect, but a task has asked for it. */
@@ -233,18 +255,23 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
 	header = packet->head + packet->network_header;
 	/* A hop of what is known already; another kind of packet is a new one where that was. */
-	if (place.level != LEVEL_TASK && key == place.cpu_state->packet_received && acknowledges == place.cpu_state->packet_acknowledges)
+	if (place.level != LEVEL_TASK && key == place.cpu_state->packet_received &&
+	    acknowledges == place.cpu_state->packet_acknowledges)
 		return 0;
 	if (!acknowledges && is_nobodys(&place, socket, header)) {
 		who = 0;
-	} else if (place.level == LEVEL_TASK && socket && !acknowledges && makes_room(&place, socket)) {
-		who = sender_get(socket, what, &before, &last) ? who_sent(sender_task(last), 0) | WAITED : 0;
+	} else if (place.level == LEVEL_TASK && socket && !acknowledges &&
+		   makes_room(&place, socket)) {
+		who = sender_get(socket, what, &before, &last)
+			      ? who_sent(sender_task(last), 0) | WAITED
+			      : 0;
 	} else if (place.level == LEVEL_TASK) {
 		__u32 task = serial_of_current(place.cpu_state, place.task);
 
 		who = who_sent(task, task);
 		/* Who reads acknowledges, and has written nothing. */
-		if (socket && !acknowledges && (!sender_get(socket, what, &before, &last) || last != who))
+		if (socket && !acknowledges &&
+		    (!sender_get(socket, what, &before, &last) || last != who))
 			sender_put(socket, what, now, who);
 	} else {
 		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
@@ -260,8 +287,9 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 }
 
 /*
- * A device is handed a packet: the one that was queued, or one of those that it was cut into meanwhile, on the same CPU, which
- * keep its socket. A packet that waited in a queue is known already.
+ * A device is handed a packet: the one that was queued, or one of those that it was cut into
+ * meanwhile, on the same CPU, which keep its socket. A packet that waited in a queue is known
+ * already.
  */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device *device)
@@ -275,10 +303,12 @@ int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device 
 	if (!cpu_state || !cpu_state->packet_sent || !stays_here(device))
 		return 0;
 	key = number_of_packet(cpu_state, packet);
-	if (key == cpu_state->packet_sent || READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
+	if (key == cpu_state->packet_sent ||
+	    READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
 		return 0;
 	what = what_packet(packet->head + packet->network_header);
-	if (!sender_get(key, what, &time, &who) && sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
+	if (!sender_get(key, what, &time, &who) &&
+	    sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
 		sender_put(key, what, time, who);
 	return 0;
 }
@@ -299,7 +329,8 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	key = number_of_packet(place.cpu_state, packet);
 	place.cpu_state->packet_received = key;
 	place.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
-	what = what_packet(packet->data) | (place.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
+	what = what_packet(packet->data) |
+	       (place.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
 	if (!stays_here(packet->dev)) {
 		/* A copy of what was sent to many. */
 		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
@@ -329,7 +360,8 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	return 0;
 }
 
-/* A device's turn is over: what its next packets wake, and room that the next device makes, is not of the last one. */
+/* A device's turn is over: what its next packets wake, and room that the next device makes, is not
+ * of the last one. */
 SEC("tp_btf/napi_poll")
 int BPF_PROG(clew_napi_poll)
 {

@@ -38,7 +38,8 @@ static __always_inline bool actor_here(struct actor *actor)
 	return true;
 }
 
-static __always_inline void tell_touch(struct actor *actor, __u8 event, const struct touch *touch, struct inode *inode)
+static __always_inline void tell_touch(struct actor *actor, __u8 event, const struct touch *touch,
+				       struct inode *inode)
 {
 	touch_begin(actor->cpu_state);
 	extent_touch(actor->cpu_state, actor->cpu, event, touch, false, (__u64)inode);
@@ -60,7 +61,8 @@ static __always_inline __u32 known_folio_pages(struct folio *folio)
 }
 
 /* What a folio is of a file. False: of none. */
-static __always_inline bool touch_folio(struct touch *touch, struct folio *folio, struct inode *inode)
+static __always_inline bool touch_folio(struct touch *touch, struct folio *folio,
+					struct inode *inode)
 {
 	if (!inode)
 		return false;
@@ -71,7 +73,8 @@ static __always_inline bool touch_folio(struct touch *touch, struct folio *folio
 	return true;
 }
 
-static __always_inline bool touch_range(struct touch *touch, struct inode *inode, __u64 offset, __u64 bytes)
+static __always_inline bool touch_range(struct touch *touch, struct inode *inode, __u64 offset,
+					__u64 bytes)
 {
 	touch->inode = inode->i_ino;
 	touch->device = READ_TRUSTED(inode, i_sb, s_dev);
@@ -112,7 +115,8 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 		again = extent_take_back_again(actor.cpu_state, &touch, &copy);
 		if (!again)
 			extent_part(actor.cpu_state, actor.cpu, &touch);
-		else if (page_start(copy.offset) == touch.offset && page_end(copy.offset + copy.bytes) == touch.offset + touch.bytes)
+		else if (page_start(copy.offset) == touch.offset &&
+			 page_end(copy.offset + copy.bytes) == touch.offset + touch.bytes)
 			written = true;
 		if (written)
 			touch = copy;
@@ -130,12 +134,15 @@ static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
 	__u64 entry = READ_NUMBER(mapping, i_pages.xa_head);
 	int level;
 
-	/* A node is marked so; smaller numbers with that mark say in which slot of the same node the folio is. */
-	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES; level++) {
+	/* A node is marked so; smaller numbers with that mark say in which slot of the same node
+	 * the folio is. */
+	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES;
+	     level++) {
 		struct xa_node *node = (void *)(entry - XA_INTERNAL);
 		__u64 slots = (__u64)node + bpf_core_field_offset(struct xa_node, slots);
 
-		entry = read_number(slots + (index >> READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
+		entry = read_number(slots +
+				    (index >> READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
 		if ((entry & XA_MARK) == XA_INTERNAL && entry < XA_NODES)
 			entry = read_number(slots + (entry >> 2 & (XA_SLOTS - 1)) * sizeof(entry));
 	}
@@ -146,42 +153,49 @@ static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
  * The end of one copy of a call. Of one that came short, as what it is from has to be
  * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
  */
-static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length, __u32 copied)
+static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length,
+					   __u32 copied)
 {
 	struct touch touch;
 	struct actor actor;
 	__u64 folio;
 
-	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) || !actor_here(&actor))
+	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) ||
+	    !actor_here(&actor))
 		return;
 	if (unlikely(copied < length)) {
 		folio = folio_at(READ(inode, i_mapping), offset >> PAGE_SHIFT);
-		if (folio && !(read_number(folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
+		if (folio && !(read_number(folio) &
+			       (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
 			return;
 	}
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
 	if (!wrote_again(actor.cpu_state, actor.cpu, &touch))
-		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false, (__u64)inode);
+		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false,
+			     (__u64)inode);
 	touch_end(actor.cpu_state);
 }
 
 SEC("?tp_btf/ext4_da_write_end")
-int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length,
+	     unsigned int copied)
 {
 	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_write_end")
-int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length,
+	     unsigned int copied)
 {
 	tell_write_end(inode, offset, length, copied);
 	return 0;
 }
 
 SEC("?tp_btf/ext4_journalled_write_end")
-int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset, unsigned int length, unsigned int copied)
+int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset,
+	     unsigned int length, unsigned int copied)
 {
 	tell_write_end(inode, offset, length, copied);
 	return 0;
@@ -219,7 +233,8 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 	return 0;
 }
 
-/* Of which tree of extents a file's is, and which bit of an extent says that it was written: no type has their numbers. */
+/* Of which tree of extents a file's is, and which bit of an extent says that it was written: no
+ * type has their numbers. */
 const volatile __u32 btrfs_inode_tree;
 const volatile __u32 btrfs_written;
 
@@ -275,7 +290,8 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	return 0;
 }
 
-/* Set by user space while the programs below are attached: it does so when they are first wanted. */
+/* Set by user space while the programs below are attached: it does so when they are first wanted.
+ */
 volatile __u32 stores_noted;
 volatile __u32 stores_wanted;
 
@@ -306,7 +322,8 @@ int BPF_PROG(clew_cache_store_user, unsigned long address, struct pt_regs *regs,
 }
 
 SEC("?tp_btf/page_fault_kernel")
-int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs, unsigned long code)
+int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs,
+	     unsigned long code)
 {
 	note_fault(address, code);
 	return 0;
@@ -379,7 +396,8 @@ int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, 
 
 /* Each write and first store, in whole blocks. */
 SEC("?tp_btf/btrfs_set_extent_bit")
-int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length, unsigned int bits)
+int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length,
+	     unsigned int bits)
 {
 	struct extent_io_tree___private *before = (void *)tree;
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -387,13 +405,15 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	struct touch touch;
 	struct actor actor;
 
-	if (!enabled || !tree || !(bits & btrfs_written) || BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
+	if (!enabled || !tree || !(bits & btrfs_written) ||
+	    BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
 		return 0;
 	if (bpf_core_field_exists(before->private_data)) {
 		inode = BPF_CORE_READ(before, private_data);
 	} else {
 		inode = (void *)BPF_CORE_READ(tree, inode);
-		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode) : NULL;
+		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode)
+			      : NULL;
 	}
 	if (!inode)
 		return 0;
@@ -405,13 +425,15 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	/* Whole blocks do not say what was asked: once is enough. */
 	if (extent_covers(actor.cpu_state, &touch))
 		return 0;
-	tell_touch(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch, inode);
+	tell_touch(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch,
+		   inode);
 	return 0;
 }
 
 /*
- * What reclaim takes of a file that has a name is clean, so that no epoch ends with it: it matters only if it was read in for
- * somebody. It is scattered, and much of it on a machine that is short of memory.
+ * What reclaim takes of a file that has a name is clean, so that no epoch ends with it: it matters
+ * only if it was read in for somebody. It is scattered, and much of it on a machine that is short
+ * of memory.
  */
 static __always_inline bool reclaims_for_nothing(struct inode *inode)
 {
@@ -426,8 +448,8 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	struct touch touch;
 	struct actor actor;
 
-	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) || reclaims_for_nothing(mapping->host) ||
-	    !actor_here(&actor))
+	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) ||
+	    reclaims_for_nothing(mapping->host) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
@@ -442,7 +464,8 @@ static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 by
 	struct actor actor;
 	__u64 end;
 
-	if (!enabled || !mapping || bytes < PAGE_SIZE || !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
+	if (!enabled || !mapping || bytes < PAGE_SIZE ||
+	    !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
 	    !actor_here(&actor))
 		return;
 	end = (from + bytes) & ~(PAGE_SIZE - 1ULL);
@@ -463,7 +486,8 @@ int BPF_PROG(clew_cache_ext4_clear, struct folio *folio, unsigned long from, uns
 }
 
 SEC("?tp_btf/ext4_journalled_invalidate_folio")
-int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned long from, unsigned long bytes)
+int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned long from,
+	     unsigned long bytes)
 {
 	tell_clear(folio, from, bytes);
 	return 0;
@@ -488,7 +512,8 @@ static __always_inline void tell_use(struct address_space *mapping, __u64 first,
 	generation = generation_of(inode->i_ino);
 	if (generation->used >= generation->added * USES_EACH)
 		return;
-	if (!touch_range(&touch, inode, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) || !actor_here(&actor))
+	if (!touch_range(&touch, inode, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) ||
+	    !actor_here(&actor))
 		return;
 	touch.task = actor.task;
 	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
@@ -496,14 +521,16 @@ static __always_inline void tell_use(struct address_space *mapping, __u64 first,
 }
 
 SEC("?tp_btf/mm_filemap_get_pages")
-int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first,
+	     unsigned long last)
 {
 	tell_use(mapping, first, last);
 	return 0;
 }
 
 SEC("?tp_btf/mm_filemap_map_pages")
-int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first, unsigned long last)
+int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first,
+	     unsigned long last)
 {
 	tell_use(mapping, first, last);
 	return 0;

@@ -63,7 +63,8 @@ struct walk {
 	__u32 compressed;
 	__u32 direct;
 	__u32 paged;  /* its pages were looked at */
-	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0 it does not */
+	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0
+			 it does not */
 };
 
 struct piece {
@@ -126,7 +127,8 @@ static __always_inline void stretch_begin(struct walk *walk, const struct piece 
 	walk->stretch.at = walk->at;
 }
 
-/* What a bio reads came into the page cache for it: that costs less to tell here than page by page. */
+/* What a bio reads came into the page cache for it: that costs less to tell here than page by page.
+ */
 static __always_inline void stretch_added(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
@@ -134,11 +136,13 @@ static __always_inline void stretch_added(struct walk *walk)
 
 	if (!walk->reader || !walk->stretch.inode || !cpu_state)
 		return;
-	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added, (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added,
+			     (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
 	/* Written once: all programs read that line of cache. */
 	if (unlikely(!uses_wanted))
 		uses_wanted = 1;
-	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, clock_ns(), sizeof(*record));
+	record =
+		record_reserve(cpu_state, walk->cpu, CLEW_KIND_EXTENT, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = CLEW_EXTENT_ADD;
@@ -173,7 +177,8 @@ static __always_inline void stretch_tell(struct walk *walk)
 		stretch_added(walk);
 }
 
-/* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end of the bio. */
+/* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end
+ * of the bio. */
 static long walk_piece(__u32 turn, struct walk *walk)
 {
 	struct bio_vec *vector = (void *)walk->vector;
@@ -191,7 +196,8 @@ static long walk_piece(__u32 turn, struct walk *walk)
 		bytes = piece.bytes;
 	if (bytes > walk->left)
 		bytes = walk->left;
-	if (stretch->bytes && stretch->mapping == piece.mapping && (!piece.mapping || stretch->offset + stretch->bytes == piece.offset)) {
+	if (stretch->bytes && stretch->mapping == piece.mapping &&
+	    (!piece.mapping || stretch->offset + stretch->bytes == piece.offset)) {
 		stretch->bytes += bytes;
 	} else {
 		if (stretch->bytes && !walk->tell)
@@ -228,8 +234,10 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 
 		look_at(READ_NUMBER(vector, bv_page), offset, &first);
 		last_vector = (void *)(vectors + (count - 1) * size);
-		look_at(READ_NUMBER(last_vector, bv_page), (__u64)READ(last_vector, bv_offset) + READ(last_vector, bv_len) - 1, &last);
-		if (first.mapping == last.mapping && (!first.mapping || last.offset + 1 - first.offset == walk->left)) {
+		look_at(READ_NUMBER(last_vector, bv_page),
+			(__u64)READ(last_vector, bv_offset) + READ(last_vector, bv_len) - 1, &last);
+		if (first.mapping == last.mapping &&
+		    (!first.mapping || last.offset + 1 - first.offset == walk->left)) {
 			stretch_begin(walk, &first, walk->left);
 			walk->left = 0;
 			return;

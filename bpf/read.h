@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How programs read the kernel's structures. From 6.2 on an address may be looked at as a structure, and each read is a load,
- * where a helper's is a call that takes 20 to 50 ns; both give 0 for what cannot be read.
+ * How programs read the kernel's structures. From 6.2 on an address may be looked at as a
+ * structure, and each read is a load, where a helper's is a call that takes 20 to 50 ns; both give
+ * 0 for what cannot be read.
  *
- * Invariants: READ is not for structures of modules, whose types the kernel does not take here: BPF_CORE_READ is for those.
- * A pointer that READ has read is no number to the verifier: it cannot be masked, shifted, or given to a global function.
- * READ_NUMBER reads it as one.
+ * Invariants: READ is not for structures of modules, whose types the kernel does not take here:
+ * BPF_CORE_READ is for those. A pointer that READ has read is no number to the verifier: it cannot
+ * be masked, shifted, or given to a global function. READ_NUMBER reads it as one.
  */
 #ifndef CLEW_READ_H
 #define CLEW_READ_H
@@ -18,29 +19,34 @@
 const volatile bool can_look;
 extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 
-#define LOOK(type, address)		    ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
+#define LOOK(type, address)                                                                        \
+	((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
 #define ARROW1(source, a)		    (source)->a
 #define ARROW2(source, a, b)		    (source)->a->b
 #define ARROW3(source, a, b, c)		    (source)->a->b->c
 #define ARROW4(source, a, b, c, d)	    (source)->a->b->c->d
 #define ARROW5(source, a, b, c, d, e)	    (source)->a->b->c->d->e
 #define ARROW_OF(a, b, c, d, e, arrow, ...) arrow
-#define ARROW(source, ...)		    ARROW_OF(__VA_ARGS__, ARROW5, ARROW4, ARROW3, ARROW2, ARROW1)(source, __VA_ARGS__)
-#define READ(source, ...)                                                                                                                  \
-	({                                                                                                                                 \
-		typeof(source) source_read = (source);                                                                                     \
-		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__) : BPF_CORE_READ(source_read, __VA_ARGS__);          \
+#define ARROW(source, ...)                                                                         \
+	ARROW_OF(__VA_ARGS__, ARROW5, ARROW4, ARROW3, ARROW2, ARROW1)(source, __VA_ARGS__)
+#define READ(source, ...)                                                                          \
+	({                                                                                         \
+		typeof(source) source_read = (source);                                             \
+		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__)             \
+			 : BPF_CORE_READ(source_read, __VA_ARGS__);                                \
 	})
 
 /*
- * The same of what the verifier trusts, as a program's own arguments: there a load needs no helper in any kernel. To load a
- * pointer from it as such costs no more when it runs, but each time that it is verified newer kernels search the names of all
- * their types for what is known of that field: 1 ms.
+ * The same of what the verifier trusts, as a program's own arguments: there a load needs no helper
+ * in any kernel. To load a pointer from it as such costs no more when it runs, but each time that
+ * it is verified newer kernels search the names of all their types for what is known of that field:
+ * 1 ms.
  */
-#define READ_TRUSTED(source, ...)                                                                                                          \
-	({                                                                                                                                 \
-		typeof(source) source_read = (source);                                                                                     \
-		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__) : ARROW(source_read, __VA_ARGS__);                  \
+#define READ_TRUSTED(source, ...)                                                                  \
+	({                                                                                         \
+		typeof(source) source_read = (source);                                             \
+		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__)             \
+			 : ARROW(source_read, __VA_ARGS__);                                        \
 	})
 
 /* The verifier lets nobody calculate with what it knows to be a pointer. */
@@ -71,10 +77,11 @@ static __always_inline __u64 read_number(__u64 address)
 }
 
 /* A pointer that one field of a structure is, as a number. */
-#define READ_NUMBER(source, field)                                                                                                         \
-	({                                                                                                                                 \
-		_Static_assert(sizeof((source)->field) == sizeof(__u64), "not as large as a number");                                      \
-		read_number((__u64)(source) + bpf_core_field_offset(typeof(*(source)), field));                                            \
+#define READ_NUMBER(source, field)                                                                 \
+	({                                                                                         \
+		_Static_assert(sizeof((source)->field) == sizeof(__u64),                           \
+			       "not as large as a number");                                        \
+		read_number((__u64)(source) + bpf_core_field_offset(typeof(*(source)), field));    \
 	})
 
 #endif

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* io_uring: who submitted a request, and when it was completed, by the ring and the request's user_data. */
+/* io_uring: who submitted a request, and when it was completed, by the ring and the request's
+ * user_data. */
 #ifndef CLEW_RING_H
 #define CLEW_RING_H
 
 #include "memory.h"
 
-static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u64 user_data, __u8 event)
+static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u64 user_data,
+				       __u8 event)
 {
 	struct clew_ring *record;
 	struct place place;
 
 	if (!enabled || !place_here(&place))
 		return;
-	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, clock_ns(), sizeof(*record));
+	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return;
 	record->header.flags = event;

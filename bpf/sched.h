@@ -16,15 +16,18 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 	struct cgroup *cgroup, *ancestor = NULL;
 	__u32 level = filter_cgroup_level;
 
-	cgroup = filter_cgroup_subsystem == ~0u ? READ(task, cgroups, dfl_cgrp) : controller_cgroup(task, filter_cgroup_subsystem);
+	cgroup = filter_cgroup_subsystem == ~0u ? READ(task, cgroups, dfl_cgrp)
+						: controller_cgroup(task, filter_cgroup_subsystem);
 	if (!cgroup || READ(cgroup, level) < (int)level)
 		return false;
 	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
-			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) + level * sizeof(ancestor));
+			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(ancestor));
 	return ancestor && READ(ancestor, kn, id) == filter_cgroup_id;
 }
 
-static __always_inline void copy_stamp(struct clew_switch *change, const struct clew_wake_stamp *stamp)
+static __always_inline void copy_stamp(struct clew_switch *change,
+				       const struct clew_wake_stamp *stamp)
 {
 	change->wake_time = stamp->time;
 	change->wake_object = stamp->object;
@@ -55,7 +58,8 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 }
 
 /* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
-static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, __u8 kind)
+static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state,
+							  __u32 cpu, __u64 now, __u8 kind)
 {
 	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
 
@@ -73,7 +77,8 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 }
 
 /* `cause`: of the record's wake, if its flags say that there is one. */
-static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct clew_switch_slot *slot, const struct clew_cause *cause)
+static __always_inline void slot_give(struct clew_cpu_state *cpu_state,
+				      struct clew_switch_slot *slot, const struct clew_cause *cause)
 {
 	__u32 used = 1;
 
@@ -89,7 +94,10 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
 	}
 	/* Identities sent meanwhile may have been lost on the way. */
 	slot->change.header.lost = cpu_state->lost;
-	cpu_state->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH : CLEW_KIND_STATE].reserved++;
+	cpu_state
+		->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH
+								      : CLEW_KIND_STATE]
+		.reserved++;
 	slots_give(cpu_state, used);
 }
 
@@ -97,7 +105,8 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state, struct c
  * A task leaves the CPU that no program saw come on it, after a sleep: the wake
  * that ended the sleep is told now.
  */
-static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now, __u32 before, struct clew_task_state *state)
+static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+				      __u32 before, struct clew_task_state *state)
 {
 	struct clew_switch_slot *slot = slot_take(cpu_state, cpu, now, CLEW_KIND_STATE);
 
@@ -107,7 +116,8 @@ static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cp
 		slot->change.next = state->serial;
 		take_stamp(&slot->change, state);
 		slot->change.header.flags &= ~CLEW_SWITCH_CAUSE;
-		/* It slept and was woken again unseen: the stamp is not the one that ended the sleep that was seen. */
+		/* It slept and was woken again unseen: the stamp is not the one that ended the
+		 * sleep that was seen. */
 		if (state->wakes > 1)
 			slot->change.wake_time = 0;
 		slot_give(cpu_state, slot, &state->cause);
@@ -130,7 +140,8 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 	struct cfs_rq___bit *bit = (void *)queue;
 	struct cfs_rq___int *number = (void *)queue;
 
-	return bpf_core_field_size(number->throttled) == sizeof(int) && !bpf_core_type_exists(struct task_struct___throttled)
+	return bpf_core_field_size(number->throttled) == sizeof(int) &&
+			       !bpf_core_type_exists(struct task_struct___throttled)
 		       ? READ(number, throttled) != 0
 		       : BPF_CORE_READ_BITFIELD_PROBED(bit, throttled) != 0;
 }
@@ -138,7 +149,8 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 #define GROUP_LEVELS 10
 
 /* The group whose quota it is: the first on the way up that is stopped here. */
-static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, struct clew_switch *change, struct clew_wait *wait)
+static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,
+					   struct clew_switch *change, struct clew_wait *wait)
 {
 	struct sched_entity *entity = &task->se;
 	struct cfs_rq *queue = NULL;
@@ -163,16 +175,19 @@ static __always_inline void describe_quota(struct task_struct *task, __u32 cpu, 
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
-/* Whether a task of SCHED_DEADLINE, which alone has such a priority, has used up its runtime, or given it up. */
+/* Whether a task of SCHED_DEADLINE, which alone has such a priority, has used up its runtime, or
+ * given it up. */
 static __always_inline bool out_of_runtime(struct task_struct *task)
 {
 	return task->prio < 0 && BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
 }
 
-static __always_inline void describe_runtime(struct task_struct *task, struct clew_switch *change, struct clew_wait *wait)
+static __always_inline void describe_runtime(struct task_struct *task, struct clew_switch *change,
+					     struct clew_wait *wait)
 {
 	__builtin_memset(wait, 0, sizeof(*wait));
-	wait->call = BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_yielded) ? CALL_SCHED_YIELD : CLEW_NO_CALL;
+	wait->call = BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_yielded) ? CALL_SCHED_YIELD
+									: CLEW_NO_CALL;
 	wait->descriptor = -1;
 	wait->reason = CLEW_REASON_RUNTIME;
 	wait->object_kind = CLEW_OBJECT_TIMER;
@@ -181,8 +196,10 @@ static __always_inline void describe_runtime(struct task_struct *task, struct cl
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
-/* Where it stores goes with a task: it may come on at another CPU, where another address of its is the last. */
-static __always_inline void fault_leave(struct clew_cpu_state *cpu_state, struct clew_task_state *state)
+/* Where it stores goes with a task: it may come on at another CPU, where another address of its is
+ * the last. */
+static __always_inline void fault_leave(struct clew_cpu_state *cpu_state,
+					struct clew_task_state *state)
 {
 	if (state)
 		state->stored_at = cpu_state->fault_address;
@@ -200,7 +217,8 @@ static __always_inline void task_over(struct clew_switch *change, struct task_st
 __noinline int tell_again(__u32 cpu, __u64 time);
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_task_state *prev_task = NULL, *next_task = NULL;
@@ -218,8 +236,9 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 
 	/*
-	 * One for all that is told here: times that are equal take no room in the file. Before memory that is cold is looked at:
-	 * the CPU reads its clock only when all loads are done, and what comes after it would wait too.
+	 * One for all that is told here: times that are equal take no room in the file. Before
+	 * memory that is cold is looked at: the CPU reads its clock only when all loads are done,
+	 * and what comes after it would wait too.
 	 */
 	now = clock_ns();
 	if (next->pid) {
@@ -240,7 +259,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
 	if (unlikely(cpu_state->running_pid != (__u32)prev->pid)) {
 		prev_task = prev->pid ? task_state(prev) : NULL;
-		if (prev_task && cpu_state->switched && (prev_task->slept || (prev_task->flags & CLEW_TASK_STATE_NEW)))
+		if (prev_task && cpu_state->switched &&
+		    (prev_task->slept || (prev_task->flags & CLEW_TASK_STATE_NEW)))
 			tell_late(cpu_state, cpu, now, before, prev_task);
 		before = prev_task ? prev_task->serial : prev->pid ? SERIAL_UNKNOWN : 0;
 	} else if (sleeps && prev->pid) {
@@ -279,8 +299,10 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		prev_task->request = 0;
 	}
 	if (sleeps && prev_task) {
-		struct where where = {.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
-		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(prev));
+		struct where where = {
+			.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
+		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) &&
+			      (!filter_cgroup || cgroup_wanted(prev));
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		if (unlikely(prev_task->flags & CLEW_TASK_STATE_UNTOLD))

@@ -27,16 +27,22 @@
 const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT]; /* 32-bit number -> 64-bit number */
 const volatile __u32 switch_slots;
-const volatile __u32 task_slot_bits = CLEW_TASK_SLOT_BITS; /* there are 2^task_slot_bits task slots */
-const volatile __u64 ring_urgent;			   /* bytes in a ring of everything else at which the drain is woken */
+const volatile __u32 task_slot_bits =
+	CLEW_TASK_SLOT_BITS; /* there are 2^task_slot_bits task slots */
+const volatile __u64
+	ring_urgent; /* bytes in a ring of everything else at which the drain is woken */
 const volatile __u32 self_pid;
-const volatile __s64 preempt_count_offset; /* from a CPU's struct rq to its preempt count; 0 unknown */
-const volatile __s64 softnet_offset;	   /* the same to its struct softnet_data */
-const volatile __u64 fault_entry;	   /* the kernel's entry for page faults: [fault_entry, fault_entry_end), 0 unknown */
+const volatile __s64
+	preempt_count_offset;	     /* from a CPU's struct rq to its preempt count; 0 unknown */
+const volatile __s64 softnet_offset; /* the same to its struct softnet_data */
+const volatile __u64 fault_entry;    /* the kernel's entry for page faults: [fault_entry,
+					fault_entry_end), 0 unknown */
 const volatile __u64 fault_entry_end;
-const volatile __u64 sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
+const volatile __u64
+	sched_text; /* functions of the scheduler: [sched_text, sched_text_end), 0 unknown */
 const volatile __u64 sched_text_end;
-const volatile __u64 wait_woken; /* what many functions wait in: [wait_woken, wait_woken_end), 0 unknown */
+const volatile __u64
+	wait_woken; /* what many functions wait in: [wait_woken, wait_woken_end), 0 unknown */
 const volatile __u64 wait_woken_end;
 const volatile bool filter_pids;
 const volatile bool filter_comm;
@@ -44,17 +50,20 @@ const volatile bool filter_cgroup;
 const volatile char filter_glob[CLEW_COMM_SIZE * 2];
 const volatile __u64 filter_cgroup_id;
 const volatile __u32 filter_cgroup_level;
-const volatile __u32 filter_cgroup_subsystem; /* index in css_set.subsys; ~0: the unified hierarchy */
+const volatile __u32
+	filter_cgroup_subsystem; /* index in css_set.subsys; ~0: the unified hierarchy */
 
 static __always_inline __u64 clock_ns(void)
 {
 	return CLEW_CLOCK(bpf_ktime_get_ns());
 }
 
-/* The gate of every program. Lives and identities are told a little longer, from the attaching on: `identifying`. */
+/* The gate of every program. Lives and identities are told a little longer, from the attaching on:
+ * `identifying`. */
 volatile __u32 enabled;
 volatile __u32 identifying;
-/* 0, but not to the verifier: flags that many branches add to it are one number to it then, not one for each way through them. */
+/* 0, but not to the verifier: flags that many branches add to it are one number to it then, not one
+ * for each way through them. */
 volatile __u32 untold_zero;
 /* What the iterator does: enum clew_pass of maps.h. */
 volatile __u32 pass;
@@ -68,8 +77,9 @@ volatile __u64 notify_resume_mask;
 __u64 sleeping_flags = ~0ULL;
 
 /*
- * Where most tasks have their state: in the slot that the task's address is hashed to. Task storage costs two more lines of
- * cache at each look, and at a fork more than all the rest; who finds its slot taken has its state there all the same.
+ * Where most tasks have their state: in the slot that the task's address is hashed to. Task storage
+ * costs two more lines of cache at each look, and at a fork more than all the rest; who finds its
+ * slot taken has its state there all the same.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -150,8 +160,8 @@ static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 }
 
 /*
- * Address of one of this CPU's variables, which no symbol table of a hardened kernel gives: their distances to its run queue are
- * in BTF, and every task on the CPU points to that. 0: unknown.
+ * Address of one of this CPU's variables, which no symbol table of a hardened kernel gives: their
+ * distances to its run queue are in BTF, and every task on the CPU points to that. 0: unknown.
  */
 static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s64 offset)
 {
@@ -168,7 +178,8 @@ static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s
 /* What tells a task from all others there are: its address, but for the low byte. */
 static __always_inline __u64 task_key(struct task_struct *task)
 {
-	/* The verifier lets nobody calculate with a pointer, but once a byte of it was overwritten it is a number. */
+	/* The verifier lets nobody calculate with a pointer, but once a byte of it was overwritten
+	 * it is a number. */
 	volatile union {
 		struct task_struct *task;
 		__u64 number;
@@ -196,13 +207,15 @@ static __always_inline struct clew_task_state *task_state(struct task_struct *ta
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
 }
 
-/* Makes the state of a task that has none, all zero; NULL: no memory. A slot that has its address still was another's, dead by now. */
+/* Makes the state of a task that has none, all zero; NULL: no memory. A slot that has its address
+ * still was another's, dead by now. */
 static __always_inline struct clew_task_state *task_state_make(struct task_struct *task)
 {
 	__u64 key = task_key(task);
 	struct clew_task_slot *slot = task_slot(key);
 
-	if (!slot || (slot->task != key && __sync_val_compare_and_swap(&slot->task, 0, CLEW_TASK_SLOT_TAKEN)))
+	if (!slot || (slot->task != key &&
+		      __sync_val_compare_and_swap(&slot->task, 0, CLEW_TASK_SLOT_TAKEN)))
 		return bpf_task_storage_get(&clew_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	__builtin_memset(&slot->state, 0, sizeof(slot->state));
 	barrier();
@@ -226,8 +239,10 @@ static __always_inline __u64 faults_over(struct task_struct *task)
 	return task->min_flt + task->maj_flt;
 }
 
-/* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for its cause. */
-static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state *cpu_state, __u32 cpu)
+/* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for
+ * its cause. */
+static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state *cpu_state,
+							  __u32 cpu)
 {
 	__u64 head = cpu_state->head;
 	__u32 index = cpu * switch_slots + cpu_state->position;
@@ -237,7 +252,8 @@ static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state 
 	return bpf_map_lookup_elem(&clew_switches, &index);
 }
 
-/* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it sees the new head. */
+/* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it
+ * sees the new head. */
 static __always_inline void slots_give(struct clew_cpu_state *cpu_state, __u32 used)
 {
 	cpu_state->position += used;
@@ -288,8 +304,10 @@ __noinline int call_drain(__u32 cpu, __u64 time)
 	return 0;
 }
 
-/* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if there is none. */
-static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind, __u64 time, __u64 size)
+/* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if
+ * there is none. */
+static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind,
+					    __u64 time, __u64 size)
 {
 	void *ring = ring_of(cpu);
 	struct clew_header *header = NULL;

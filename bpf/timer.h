@@ -56,9 +56,12 @@ int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	if (likely(function != timer_timerfd && function != timer_posix && function != timer_interval) || !function)
+	if (likely(function != timer_timerfd && function != timer_posix &&
+		   function != timer_interval) ||
+	    !function)
 		return 0;
-	/* A periodic one is started again by whoever reads it: it was armed by the call that set it. */
+	/* A periodic one is started again by whoever reads it: it was armed by the call that set
+	 * it. */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (class_of(&call) == CLEW_CALL_ARM)
 		arm((__u64)timer);
@@ -74,7 +77,8 @@ int BPF_PROG(clew_timer_start, struct timer_list *timer)
 }
 
 /* `slack`: by how much it may be late, ns. */
-static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64 slack, bool may_be_armed)
+static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64 slack,
+				   bool may_be_armed)
 {
 	struct clew_level *here;
 	struct armed *armed;
@@ -115,15 +119,17 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	function = (__u64)timer->function;
 	/* Timers by another clock expire in its time. */
-	expire((__u64)timer, function, timer->_softexpires - timer->base->offset, timer->node.expires - timer->_softexpires,
+	expire((__u64)timer, function, timer->_softexpires - timer->base->offset,
+	       timer->node.expires - timer->_softexpires,
 	       function == timer_timerfd || function == timer_posix || function == timer_interval);
 	return 0;
 }
 
 static __always_inline bool waits_for_quota(struct task_group *group)
 {
-	return READ(group, cfs_bandwidth.throttled_cfs_rq.next) != (void *)group + bpf_core_field_offset(struct task_group, cfs_bandwidth) +
-									   bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
+	return READ(group, cfs_bandwidth.throttled_cfs_rq.next) !=
+	       (void *)group + bpf_core_field_offset(struct task_group, cfs_bandwidth) +
+		       bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
 }
 
 /* Tells that a group's quota was refilled. */
@@ -148,8 +154,9 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 		return;
 	record->cgroup = READ(cgroup, kn, id);
 	/*
-	 * A new period's callback has handed it out until there was none, or nobody who waited; those on other CPUs may not have got
-	 * it yet. The other timer's may not even have begun to.
+	 * A new period's callback has handed it out until there was none, or nobody who waited;
+	 * those on other CPUs may not have got it yet. The other timer's may not even have begun
+	 * to.
 	 */
 	if (!waits_for_quota(group) || (period && READ(group, cfs_bandwidth.runtime) > 0))
 		record->header.flags = CLEW_REFILL_ENOUGH;

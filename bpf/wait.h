@@ -70,7 +70,9 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 		number = (__s32)number;
 		ret_call->outside = number < 0;
 		if (number >= 0)
-			number = number < CLEW_CALL_COUNT ? (__s64)compat_call[number & (CLEW_CALL_COUNT - 1)] : CLEW_NO_CALL;
+			number = number < CLEW_CALL_COUNT
+					 ? (__s64)compat_call[number & (CLEW_CALL_COUNT - 1)]
+					 : CLEW_NO_CALL;
 		if (number == CLEW_NO_CALL)
 			number = -1;
 	} else {
@@ -97,7 +99,8 @@ static __always_inline __u32 place_call(const struct place *place)
 	return call.number + 1;
 }
 
-/* Calls that take what comes: who sleeps in one found nothing there, and who is in one sends no data of its own. */
+/* Calls that take what comes: who sleeps in one found nothing there, and who is in one sends no
+ * data of its own. */
 static __always_inline bool receives(__s64 number)
 {
 	switch (number) {
@@ -132,7 +135,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __s32 desc
 	return (struct file *)read_number((__u64)((struct file **)table->fd + descriptor));
 }
 
-/* The same where it is rarely asked: a global function that the verifier checks once. An address, 0 none. */
+/* The same where it is rarely asked: a global function that the verifier checks once. An address, 0
+ * none. */
 __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 {
 	struct task_struct *task = (struct task_struct *)task_address;
@@ -144,9 +148,9 @@ __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 }
 
 /* Eight characters as the word they are in memory. */
-#define WORD(a, b, c, d, e, f, g, h)                                                                                                       \
-	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 | (__u64)(f) << 40 | (__u64)(g) << 48 |     \
-	 (__u64)(h) << 56)
+#define WORD(a, b, c, d, e, f, g, h)                                                               \
+	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
+	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
 
 /* Anonymous inodes share one inode: the first eight bytes of their names tell them apart. */
 static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
@@ -198,8 +202,10 @@ static __always_inline __u32 mount_namespace_at(__u64 task_address)
 	return task_address ? mount_namespace_of((struct task_struct *)task_address) : 0;
 }
 
-/* What kind of object an open file is, and its identity, which is sent if it never was: as `task_address` sees it, 0 nobody. */
-__noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time, __u64 task_address)
+/* What kind of object an open file is, and its identity, which is sent if it never was: as
+ * `task_address` sees it, 0 nobody. */
+__noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time,
+			     __u64 task_address)
 {
 	struct file *file = (struct file *)file_address;
 	struct inode *inode;
@@ -230,7 +236,8 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 		ret_found->object |= CLEW_CHARACTER_INODE;
 		ret_found->device = device;
 		ret_found->kind =
-			major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX || (major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST)
+			major == TTY_MAJOR_FIRST || major == TTY_MAJOR_AUX ||
+					(major >= PTY_MAJOR_FIRST && major <= PTY_MAJOR_LAST)
 				? CLEW_OBJECT_TTY
 				: CLEW_OBJECT_DEVICE;
 		send_file(file_address, cpu, time, mount_namespace_at(task_address));
@@ -274,22 +281,27 @@ static __always_inline bool is_numbered(__u8 kind)
 	return kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET;
 }
 
-#define NAME_AGE_BITS 23 /* of ns: for so long the directories above a file are taken to have the names that they had */
+#define NAME_AGE_BITS                                                                              \
+	23 /* of ns: for so long the directories above a file are taken to have the names that     \
+	      they had */
 
-/* Of a file with a name: its inode, whether it was deleted, its own name and directory; and the time, for those above. */
+/* Of a file with a name: its inode, whether it was deleted, its own name and directory; and the
+ * time, for those above. */
 static __always_inline __u64 what_is_named(struct file *file, __u64 time)
 {
 	struct inode *inode = READ(file, f_inode);
 	struct dentry *dentry = READ(file, f_path.dentry);
-	__u64 what = READ_NUMBER(file, f_inode) ^ (time >> NAME_AGE_BITS << 1) ^ (READ(inode, i_nlink) == 0);
+	__u64 what = READ_NUMBER(file, f_inode) ^ (time >> NAME_AGE_BITS << 1) ^
+		     (READ(inode, i_nlink) == 0);
 
 	what = (what * 0x9e3779b97f4a7c15ULL) ^ READ(inode, i_ino);
-	return (what * 0x9e3779b97f4a7c15ULL) ^ READ_NUMBER(dentry, d_parent) ^ READ(dentry, d_name.hash_len);
+	return (what * 0x9e3779b97f4a7c15ULL) ^ READ_NUMBER(dentry, d_parent) ^
+	       READ(dentry, d_name.hash_len);
 }
 
 /*
- * What tells a file from the next one at its address, which after a close is mostly the next open. Of other anonymous
- * kinds than are left out below the object is that address.
+ * What tells a file from the next one at its address, which after a close is mostly the next open.
+ * Of other anonymous kinds than are left out below the object is that address.
  */
 static __always_inline __u64 what_is(struct file *file, __u8 kind, __u64 time)
 {
@@ -305,15 +317,17 @@ __noinline __u64 what_is_another(__u64 file_address, __u8 kind, __u64 time)
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
-static __always_inline void describe_descriptor(struct where *where, struct task_struct *task, struct clew_task_state *state,
-						__s32 descriptor, struct found *ret_found)
+static __always_inline void describe_descriptor(struct where *where, struct task_struct *task,
+						struct clew_task_state *state, __s32 descriptor,
+						struct found *ret_found)
 {
 	struct file *file = file_of(task, descriptor);
 
 	ret_found->kind = CLEW_OBJECT_NONE;
 	if (!file)
 		return;
-	if (state->file == (__u64)file && state->what == what_is(file, state->object_kind, where->time)) {
+	if (state->file == (__u64)file &&
+	    state->what == what_is(file, state->object_kind, where->time)) {
 		ret_found->object = state->object;
 		ret_found->device = state->device;
 		ret_found->kind = state->object_kind & ~OBJECT_INET;
@@ -330,7 +344,9 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		return;
 	}
 	state->file = (__u64)file;
-	state->what = is_numbered(ret_found->kind) ? ret_found->object : what_is_another((__u64)file, ret_found->kind, where->time);
+	state->what = is_numbered(ret_found->kind)
+			      ? ret_found->object
+			      : what_is_another((__u64)file, ret_found->kind, where->time);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;
@@ -338,8 +354,10 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		state->object_kind |= OBJECT_INET;
 }
 
-/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`: only if there is no other. */
-static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone, __s32 *ret_descriptor)
+/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`:
+ * only if there is no other. */
+static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone,
+						__s32 *ret_descriptor)
 {
 	struct eventpoll *epoll = READ(epoll_file, private_data);
 	struct list_head *list, *last;
@@ -384,8 +402,10 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 	bool shared = !(wait->futex_operation & FUTEX_PRIVATE_FLAG);
 	__u32 expected = wait->argument;
 
-	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 && !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
-		if (expected == 2 && mutex->owner && mutex->owner <= TID_LIMIT && mutex->users && mutex->users < TID_LIMIT) {
+	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 &&
+	    !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
+		if (expected == 2 && mutex->owner && mutex->owner <= TID_LIMIT && mutex->users &&
+		    mutex->users < TID_LIMIT) {
 			wait->futex_class = CLEW_FUTEX_CLASS_MUTEX;
 			wait->owner = mutex->owner;
 			return;
@@ -402,7 +422,8 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 	}
 	if (expected != 3 || (wait->flags & CLEW_WAIT_FLAG_COMPAT))
 		return;
-	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16; __writers_futex at 4, 8, 12. */
+	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16;
+	 * __writers_futex at 4, 8, 12. */
 	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
 		wait->owner = mutex->kind;
 	else if (!mutex->count && !mutex->owner && mutex->users && mutex->users <= TID_LIMIT)
@@ -411,21 +432,25 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 		wait->futex_class = CLEW_FUTEX_CLASS_RWLOCK;
 }
 
-static __always_inline bool futex_memory_matters(const struct clew_wait *wait, const struct call *call)
+static __always_inline bool futex_memory_matters(const struct clew_wait *wait,
+						 const struct call *call)
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
-	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look alike, but keep no owner. */
+	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look
+	 * alike, but keep no owner. */
 	if (operation == FUTEX_WAIT_BITSET && wait->argument != 3 && !call->argument[3])
 		return false;
-	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET || operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+	       operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
 }
 
 static __always_inline void classify_futex_any(struct clew_wait *wait, struct glibc_mutex *mutex)
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
-	/* In 32-bit programs the kind comes before the users; their rwlock is another one still, and is left alone. */
+	/* In 32-bit programs the kind comes before the users; their rwlock is another one still,
+	 * and is left alone. */
 	if (wait->flags & CLEW_WAIT_FLAG_COMPAT) {
 		__u32 kind = mutex->users;
 
@@ -455,7 +480,8 @@ static __always_inline struct pipe_inode_info *pipe_behind(__u64 task_address, _
 	return (struct pipe_inode_info *)READ_NUMBER(file, private_data);
 }
 
-/* One end of a splice is a pipe: who sleeps there waits for what the pipe lacks, data or room, or else for the other end. */
+/* One end of a splice is a pipe: who sleeps there waits for what the pipe lacks, data or room, or
+ * else for the other end. */
 __noinline int awaits_input(__u64 task_address, __s32 from, __s32 to)
 {
 	struct pipe_inode_info *pipe = pipe_behind(task_address, from);
@@ -473,7 +499,8 @@ struct poll_entry {
 
 #define SELECT_MOST 256 /* descriptors: of more, more than one is likely to be waited for */
 
-/* Of 64 descriptors of a set of the current task's those that count; all of them, which are not alone, if it cannot be read. */
+/* Of 64 descriptors of a set of the current task's those that count; all of them, which are not
+ * alone, if it cannot be read. */
 __noinline __u64 selected_word(__u64 set, __u64 index, __u64 count)
 {
 	__u64 word = 0;
@@ -483,7 +510,8 @@ __noinline __u64 selected_word(__u64 set, __u64 index, __u64 count)
 	return count < (index + 1) * 64 ? word & ((1ULL << (count & 63)) - 1) : word;
 }
 
-/* The number of the lowest bit that is set, without a branch: each would be followed by itself when the program is loaded. */
+/* The number of the lowest bit that is set, without a branch: each would be followed by itself when
+ * the program is loaded. */
 static __always_inline int lowest_bit(__u64 word)
 {
 	__u64 count = (word & -word) - 1;
@@ -503,7 +531,8 @@ __noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exce
 	if (count > SELECT_MOST)
 		return -1;
 	for (i = 0; i < SELECT_MOST / 64 && i * 64 < count; i++) {
-		__u64 word = selected_word(reads, i, count) | selected_word(writes, i, count) | selected_word(exceptions, i, count);
+		__u64 word = selected_word(reads, i, count) | selected_word(writes, i, count) |
+			     selected_word(exceptions, i, count);
 
 		if (!word)
 			continue;
@@ -525,14 +554,17 @@ static __always_inline __s32 polled_alone(const struct call *call)
 	struct poll_entry entry;
 
 	if (!polls_entries(call))
-		return selected_alone(call->argument[0], call->argument[1], call->argument[2], call->argument[3]);
-	if (call->argument[1] != 1 || bpf_probe_read_user(&entry, sizeof(entry), (void *)call->argument[0]))
+		return selected_alone(call->argument[0], call->argument[1], call->argument[2],
+				      call->argument[3]);
+	if (call->argument[1] != 1 ||
+	    bpf_probe_read_user(&entry, sizeof(entry), (void *)call->argument[0]))
 		return -1;
 	return entry.descriptor;
 }
 
 /* What the call alone tells: no memory of the task is read here. */
-static __always_inline __u8 describe_call(struct task_struct *task, __u32 state, const struct call *call, struct clew_wait *wait)
+static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
+					  const struct call *call, struct clew_wait *wait)
 {
 	__u8 class = class_of(call);
 
@@ -543,7 +575,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 	/* Who is stopped or frozen there, or waits for a core dump, has no fault. */
-	if (call->outside && !(task->flags & PF_EXITING) && !(state & (TASK_STOPPED | TASK_TRACED | TASK_FREEZABLE | TASK_FROZEN)))
+	if (call->outside && !(task->flags & PF_EXITING) &&
+	    !(state & (TASK_STOPPED | TASK_TRACED | TASK_FREEZABLE | TASK_FROZEN)))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
 	switch (class) {
 	case CLEW_CALL_FUTEX:
@@ -590,7 +623,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	return class;
 }
 
-/* The low bits of an owner's address are flags; of a semaphore the lowest says that readers have it. */
+/* The low bits of an owner's address are flags; of a semaphore the lowest says that readers have
+ * it. */
 #define OWNER_FLAGS  7UL
 #define OWNER_READER 1UL
 
@@ -603,7 +637,8 @@ static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
 		owner = READ((struct mutex *)lock, owner.counter);
 	else if (type & CLEW_LOCK_RT)
 		owner = READ_NUMBER((struct rt_mutex_base *)lock, owner);
-	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) && !(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
+	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) &&
+		 !(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
 		owner = READ((struct rw_semaphore *)lock, owner.counter);
 		if (owner & OWNER_READER)
 			return 0;
@@ -626,8 +661,8 @@ struct {
 } clew_stack SEC(".maps");
 
 /*
- * Both go through the stack that this CPU keeps, of which `size` bytes are filled. They are global functions, as a loop that is
- * inlined behind many branches takes the verifier long.
+ * Both go through the stack that this CPU keeps, of which `size` bytes are filled. They are global
+ * functions, as a loop that is inlined behind many branches takes the verifier long.
  */
 __noinline int find_fault(long size)
 {
@@ -664,7 +699,8 @@ __noinline __u64 find_waiting(long size)
  * on still: none is over since, as the last thing that a fault does is to be
  * counted; we are below its registers, and the first of them is intact.
  */
-static __always_inline bool in_kernel_fault(void *context, struct task_struct *task, struct clew_task_state *state)
+static __always_inline bool in_kernel_fault(void *context, struct task_struct *task,
+					    struct clew_task_state *state)
 {
 	struct pt_regs *regs = (void *)state->fault_frame;
 	__u32 zero = 0;
@@ -673,8 +709,8 @@ static __always_inline bool in_kernel_fault(void *context, struct task_struct *t
 	if (likely(!regs))
 		return false;
 	state->fault_frame = 0;
-	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs || (__u64)regs - KERNEL_STACK_SIZE > (__u64)context ||
-	    READ(regs, ip) != state->fault_ip)
+	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs ||
+	    (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || READ(regs, ip) != state->fault_ip)
 		return false;
 	stack = bpf_map_lookup_elem(&clew_stack, &zero);
 	if (!stack || !fault_entry)
@@ -703,9 +739,11 @@ static __always_inline bool locks_files(__s64 number)
 }
 
 /* Whether it waits for the lock on a file that it was refused. */
-static __always_inline bool describe_file_lock(const struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+static __always_inline bool describe_file_lock(const struct clew_task_state *state,
+					       __u32 task_state_bits, struct clew_wait *wait)
 {
-	if (!(state->flags & CLEW_TASK_STATE_REFUSED) || !locks_files(wait->call) || !(task_state_bits & TASK_INTERRUPTIBLE))
+	if (!(state->flags & CLEW_TASK_STATE_REFUSED) || !locks_files(wait->call) ||
+	    !(task_state_bits & TASK_INTERRUPTIBLE))
 		return false;
 	wait->reason = CLEW_REASON_FILE_LOCK;
 	wait->argument = state->file_lock_range;
@@ -713,8 +751,10 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	return true;
 }
 
-/* What describe_reason() says where there is one. A function of its own, as it is rare and has many ways through it. */
-__noinline int describe_known_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+/* What describe_reason() says where there is one. A function of its own, as it is rare and has many
+ * ways through it. */
+__noinline int describe_known_reason(struct clew_task_state *state, __u32 task_state_bits,
+				     struct clew_wait *wait)
 {
 	if (!state || !wait)
 		return false;
@@ -730,8 +770,10 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 		return true;
 	}
 	if (state->flags & CLEW_TASK_STATE_PAUSED) {
-		/* It was told to sleep a moment ago. In a call that must not wait it does not: then the next sleep is another. */
-		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE && (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
+		/* It was told to sleep a moment ago. In a call that must not wait it does not: then
+		 * the next sleep is another. */
+		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE &&
+			      (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
 
 		wait->argument = paused ? state->pause : wait->argument;
 		state->flags &= ~CLEW_TASK_STATE_PAUSED;
@@ -757,10 +799,13 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 	return false;
 }
 
-/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to find out. */
-static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits, struct clew_wait *wait)
+/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to
+ * find out. */
+static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits,
+					    struct clew_wait *wait)
 {
-	if (likely(!state->lock && !state->reason && !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED))))
+	if (likely(!state->lock && !state->reason &&
+		   !(state->flags & (CLEW_TASK_STATE_PAUSED | CLEW_TASK_STATE_REFUSED))))
 		return false;
 	return describe_known_reason(state, task_state_bits, wait);
 }
@@ -770,23 +815,28 @@ static __always_inline __u16 call_after(const struct clew_wait *wait)
 	return wait->call == CLEW_NO_CALL ? CLEW_NO_CALL : wait->call + 1;
 }
 
-/* So that a restart or another wait in the same call is known as such. Calls on descriptors are never begun again. */
-static __always_inline void remember_wait(struct clew_task_state *state, const struct clew_wait *wait, __u8 class)
+/* So that a restart or another wait in the same call is known as such. Calls on descriptors are
+ * never begun again. */
+static __always_inline void remember_wait(struct clew_task_state *state,
+					  const struct clew_wait *wait, __u8 class)
 {
 	state->call_after = call_after(wait);
 	if (class != CLEW_CALL_DESCRIPTOR && class != CLEW_CALL_SPLICE && class != CLEW_CALL_EPOLL)
 		state->wait = *wait;
 }
 
-static __always_inline void describe_kernel_thread(void *context, struct task_struct *task, __u32 task_state_bits,
-						   struct clew_task_state *state, bool detail, struct clew_wait *wait)
+static __always_inline void describe_kernel_thread(void *context, struct task_struct *task,
+						   __u32 task_state_bits,
+						   struct clew_task_state *state, bool detail,
+						   struct clew_wait *wait)
 {
 	state->class = CLEW_CALL_PLAIN;
 	wait->call = CLEW_NO_CALL;
 	wait->descriptor = -1;
 	wait->flags = CLEW_WAIT_FLAG_KTHREAD;
 	/* Asleep for work, its name says enough; otherwise only the function does. */
-	if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD)) {
+	if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) &&
+	    !(task_state_bits & TASK_NOLOAD)) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
 		wait->object = waiting_function(context);
 		if (wait->object)
@@ -801,8 +851,10 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
  * Fills in the wait that `task`, which is current and leaves the CPU, begins.
  * `detail`: look up the object too; locks are for all.
  */
-static __always_inline void describe_wait(void *context, struct where *where, struct task_struct *task, __u32 task_state_bits,
-					  struct clew_task_state *state, bool detail, struct clew_wait *wait)
+static __always_inline void describe_wait(void *context, struct where *where,
+					  struct task_struct *task, __u32 task_state_bits,
+					  struct clew_task_state *state, bool detail,
+					  struct clew_wait *wait)
 {
 	struct found found = {};
 	struct call call;
@@ -818,7 +870,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	class = class_of(&call);
 	if (likely(class != CLEW_CALL_RESTART))
 		state->class = class;
-	if (unlikely(class == CLEW_CALL_RESTART && state->call_after) && state->wait.call == state->call_after - 1) {
+	if (unlikely(class == CLEW_CALL_RESTART && state->call_after) &&
+	    state->wait.call == state->call_after - 1) {
 		*wait = state->wait;
 		wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
 		wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
@@ -829,8 +882,10 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 	describe_call(task, task_state_bits, &call, wait);
 	if (in_kernel_fault(context, task, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	if (state->call_after == call_after(wait) && state->call_after && state->first_argument == call.argument[0] &&
-	    state->second_argument == call.argument[1] && READ_TRUSTED(task, rseq) && (task->thread_info.flags & notify_resume_mask))
+	if (state->call_after == call_after(wait) && state->call_after &&
+	    state->first_argument == call.argument[0] &&
+	    state->second_argument == call.argument[1] && READ_TRUSTED(task, rseq) &&
+	    (task->thread_info.flags & notify_resume_mask))
 		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
 	state->first_argument = call.argument[0];
 	state->second_argument = call.argument[1];
@@ -842,7 +897,8 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 		if (flags & CLONE_VFORK)
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
-	/* Who held a lock is read off the waits of all who queued for it, whomever the filter chose. */
+	/* Who held a lock is read off the waits of all who queued for it, whomever the filter
+	 * chose. */
 	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
 		struct glibc_mutex mutex = {};
 
@@ -856,13 +912,16 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			struct futex_entry entry = {};
 
 			/* Of several it is not known yet which will be woken. */
-			if (call.argument[1] == 1 && !bpf_probe_read_user(&entry, sizeof(entry), (void *)call.argument[0])) {
+			if (call.argument[1] == 1 &&
+			    !bpf_probe_read_user(&entry, sizeof(entry), (void *)call.argument[0])) {
 				wait->object_kind = CLEW_OBJECT_FUTEX;
 				wait->object = entry.address;
 				wait->futex_operation = entry.flags & FUTEX_PRIVATE_FLAG;
 			}
 		} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
-			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0] : call.argument[1], where->cpu, where->time);
+			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0]
+									 : call.argument[1],
+						 where->cpu, where->time);
 			if (wait->object)
 				wait->object_kind = CLEW_OBJECT_PATH;
 		} else if (class == CLEW_CALL_POLL) {
@@ -875,9 +934,11 @@ static __always_inline void describe_wait(void *context, struct where *where, st
 			wait->device = found.device;
 		}
 	}
-	/* Asleep out of a signal's reach and not for a disk, or as a descriptor is gone already: the function says for what. */
+	/* Asleep out of a signal's reach and not for a disk, or as a descriptor is gone already:
+	 * the function says for what. */
 	if (!describe_reason(state, task_state_bits, wait) && detail &&
-	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) && !(task_state_bits & TASK_NOLOAD) &&
+	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
+		      !(task_state_bits & TASK_NOLOAD) &&
 		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
 		     wait->call == CALL_CLOSE) &&
 	    !wait->argument) {

@@ -18,7 +18,8 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 {
 	__u64 pending;
 
-	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory that is cold. */
+	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory
+	 * that is cold. */
 	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
 		return false;
 	pending = task->pending.signal.sig[0] | READ(task, signal, shared_pending.signal.sig[0]);
@@ -43,9 +44,9 @@ static __always_inline __u8 futex_wake_operation(const struct call *call)
 }
 
 /*
- * What comes for a TCP socket while a task has it locked, that task takes in when it lets go of it: whom it wakes then, it
- * wakes in another's name. The socket behind a file, if somebody has it locked and something has come: then what its owner
- * does by himself is not told from that. Else 0.
+ * What comes for a TCP socket while a task has it locked, that task takes in when it lets go of it:
+ * whom it wakes then, it wakes in another's name. The socket behind a file, if somebody has it
+ * locked and something has come: then what its owner does by himself is not told from that. Else 0.
  */
 __noinline __u64 taken_in(__u64 file_address)
 {
@@ -72,7 +73,8 @@ static __always_inline bool is_loopback(struct sock *sock)
 	return local[0] == peer[0] && local[1] == peer[1];
 }
 
-/* Who sent the first of what has come since the queue was empty, if that cannot be an earlier packet at its address. */
+/* Who sent the first of what has come since the queue was empty, if that cannot be an earlier
+ * packet at its address. */
 __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 {
 	struct sock *sock = (struct sock *)sock_address;
@@ -84,7 +86,10 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	__builtin_memset(ret_cause, 0, sizeof(*ret_cause));
 	packet = (void *)READ_NUMBER(sock, sk_receive_queue.next);
 	if (READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
-	    !sender_get((__u64)packet, what_packet(READ(packet, head) + READ(packet, network_header)), &time, &who) || !sender_task(who))
+	    !sender_get((__u64)packet,
+			what_packet(READ(packet, head) + READ(packet, network_header)), &time,
+			&who) ||
+	    !sender_task(who))
 		return 0;
 	ret_cause->kind = CLEW_CAUSE_PACKET;
 	ret_cause->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
@@ -94,8 +99,8 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 }
 
 /*
- * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of the sleeper's call, < 0
- * where that may be on other sockets, too.
+ * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of
+ * the sleeper's call, < 0 where that may be on other sockets, too.
  */
 static __always_inline bool stamp_taken(__u64 sock, struct clew_task_state *state, __s64 number)
 {
@@ -120,10 +125,12 @@ static __always_inline __u64 file_of_call(struct task_struct *task, const struct
 	return class == CLEW_CALL_SPLICE ? find_file(number_of(task), spliced_to(call)) : 0;
 }
 
-/* An instance may itself be watched by one: then what is ready there, if that is one thing, for others may have been before. */
+/* An instance may itself be watched by one: then what is ready there, if that is one thing, for
+ * others may have been before. */
 #define EPOLL_DEPTH 4
 
-static __always_inline struct file *epoll_ready_below(struct file *epoll_file, __s32 *ret_descriptor)
+static __always_inline struct file *epoll_ready_below(struct file *epoll_file,
+						      __s32 *ret_descriptor)
 {
 	struct file *file = epoll_ready(epoll_file, false, ret_descriptor);
 	int i;
@@ -138,10 +145,13 @@ static __always_inline struct file *epoll_ready_below(struct file *epoll_file, _
 	return file;
 }
 
-/* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select it is what the waker's call is on. */
-static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper, struct task_struct *waker,
-					   const struct call *sleeper_call, __u8 sleeper_class, const struct call *waker_call,
-					   bool task_context, bool may_be_taken, struct clew_task_state *state)
+/* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select
+ * it is what the waker's call is on. */
+static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
+					   struct task_struct *waker,
+					   const struct call *sleeper_call, __u8 sleeper_class,
+					   const struct call *waker_call, bool task_context,
+					   bool may_be_taken, struct clew_task_state *state)
 {
 	struct clew_wake_stamp *stamp = &state->wake;
 	struct found found = {};
@@ -149,12 +159,14 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	__s32 descriptor = -1;
 
 	if (sleeper_class == CLEW_CALL_EPOLL) {
-		struct file *epoll_file = (struct file *)find_file(number_of(sleeper), sleeper_call->argument[0]);
+		struct file *epoll_file =
+			(struct file *)find_file(number_of(sleeper), sleeper_call->argument[0]);
 
 		if (epoll_file)
 			file = epoll_ready_below(epoll_file, &descriptor);
 	}
-	/* A poller of the same instance hands on that something is ready: it is not what made it so. */
+	/* A poller of the same instance hands on that something is ready: it is not what made it
+	 * so. */
 	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
 		return;
 	if (file && may_be_taken)
@@ -184,8 +196,10 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	if (!file)
 		return;
 	describe_file((__u64)file, &found, where->cpu, where->time, 0);
-	/* Who wrote to a file has woken who watches it by another descriptor, unless it is a message queue. */
-	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 && waker_call->number != CALL_MQ_SEND && waker_call->number != CALL_MQ_RECEIVE)
+	/* Who wrote to a file has woken who watches it by another descriptor, unless it is a
+	 * message queue. */
+	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 &&
+	    waker_call->number != CALL_MQ_SEND && waker_call->number != CALL_MQ_RECEIVE)
 		return;
 	stamp->object_kind = found.kind;
 	stamp->object = found.object;
@@ -194,7 +208,9 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 }
 
 /* Some requests end in a kernel thread: their device is one itself. */
-static __always_inline void stamp_completion(struct task_struct *waker, struct clew_task_state *state, struct clew_wake_stamp *stamp)
+static __always_inline void stamp_completion(struct task_struct *waker,
+					     struct clew_task_state *state,
+					     struct clew_wake_stamp *stamp)
 {
 	struct clew_task_state *waker_state = task_state(waker);
 
@@ -256,11 +272,14 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 		flags |= CLEW_WAKE_STOPPED;
 	if (likely(context == CLEW_WAKE_TASK)) {
 		if (unlikely(waker->flags & PF_EXITING))
-			flags |= waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
+			flags |= waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED
+						   : CLEW_WAKE_EXITING;
 		if (unlikely(waker->flags & PF_KTHREAD))
 			stamp_completion(waker, state, stamp);
-		/* What the waker was calling matters to sleepers on futexes and in polls, and where the sleep is not known yet. */
-		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) && !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+		/* What the waker was calling matters to sleepers on futexes and in polls, and where
+		 * the sleep is not known yet. */
+		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
+		    !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 			read_call(waker, &call);
 		if (call.number >= 0 && call.number < CLEW_CALL_COUNT &&
 		    call_class[call.number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
@@ -274,7 +293,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 		}
 		if (call.compat)
 			flags |= CLEW_WAKE_COMPAT;
-		if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && lets_go_of_file(waker, state))
+		if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) &&
+		    lets_go_of_file(waker, state))
 			stamp->operation = CLEW_FILE_UNLOCK;
 	}
 	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;
@@ -283,7 +303,8 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	if (!born && !(flags & CLEW_WAKE_SIGNAL)) {
 		struct call sleeper_call = {.number = -1};
 		/* In such a call it may as well sleep for memory or the lock itself, but not so. */
-		bool may_be_taken = context == CLEW_WAKE_TASK && (sleeper_state & TASK_INTERRUPTIBLE);
+		bool may_be_taken =
+			context == CLEW_WAKE_TASK && (sleeper_state & TASK_INTERRUPTIBLE);
 		__u8 class = state->class;
 
 		/* Not switched out yet: its registers tell what its storage does not. */
@@ -298,16 +319,22 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 			stamp->object_kind = CLEW_OBJECT_FUTEX;
 			stamp->object = call.argument[0];
 		}
-		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL || class == CLEW_CALL_IO_URING)) {
-			struct where where = {.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
+		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL ||
+			     class == CLEW_CALL_IO_URING)) {
+			struct where where = {
+				.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
 
 			read_call(sleeper, &sleeper_call);
-			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call, context == CLEW_WAKE_TASK, may_be_taken, state);
-		} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
+			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call,
+				       context == CLEW_WAKE_TASK, may_be_taken, state);
+		} else if (may_be_taken &&
+			   (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
 			if (unlikely(!state->slept))
-				stamp_taken(taken_in(file_of_call(sleeper, &sleeper_call)), state, sleeper_call.number);
+				stamp_taken(taken_in(file_of_call(sleeper, &sleeper_call)), state,
+					    sleeper_call.number);
 			else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
-				stamp_taken(taken_in(state->file), state, (__s64)state->call_after - 1);
+				stamp_taken(taken_in(state->file), state,
+					    (__s64)state->call_after - 1);
 		}
 	}
 }

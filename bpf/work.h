@@ -11,7 +11,8 @@
 
 const volatile __u64 work_barrier; /* the function of a flusher's mark in the queue */
 
-#define WORK_PENDING 1 /* in work_struct.data: it is queued, or about to be, and no worker has taken it yet */
+#define WORK_PENDING                                                                               \
+	1 /* in work_struct.data: it is queued, or about to be, and no worker has taken it yet */
 
 struct queued {
 	__u64 time;
@@ -29,7 +30,8 @@ struct {
 } clew_queued SEC(".maps");
 
 SEC("tp_btf/workqueue_queue_work")
-int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *pool, struct work_struct *work)
+int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *pool,
+	     struct work_struct *work)
 {
 	struct queued queued = {};
 	__u64 key = (__u64)work;
@@ -89,13 +91,15 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_WORK, now, sizeof(*record));
 	if (!record)
 		return 0;
-	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
 	record->work = key;
 	record->function = function;
 	record->worker = serial_of_current(place.cpu_state, place.task);
 	queued = bpf_map_lookup_elem(&clew_queued, &key);
 	if (work->data.counter & WORK_PENDING) {
-		/* Queued anew since the worker took it: what is known may be of that, and is kept for the run that comes then. */
+		/* Queued anew since the worker took it: what is known may be of that, and is kept
+		 * for the run that comes then. */
 		record->header.flags = CLEW_WORK_UNSEEN;
 	} else if (queued) {
 		record->queued = queued->time;
@@ -104,7 +108,8 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 		record->cause = queued->cause;
 		bpf_map_delete_elem(&clew_queued, &key);
 	} else if (work_barrier && function == work_barrier) {
-		struct wq_barrier *barrier = (void *)work - bpf_core_field_offset(struct wq_barrier, work);
+		struct wq_barrier *barrier =
+			(void *)work - bpf_core_field_offset(struct wq_barrier, work);
 
 		/* It is put into the queue without a word; the flusher is in it. */
 		record->header.flags = CLEW_WORK_BARRIER | CLEW_WORK_UNSEEN;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why pages are written back: who orders it, what the flusher is at, calls that sync a file, and writers that are slowed down. */
+/* Why pages are written back: who orders it, what the flusher is at, calls that sync a file, and
+ * writers that are slowed down. */
 #ifndef CLEW_WRITEBACK_H
 #define CLEW_WRITEBACK_H
 
@@ -21,16 +22,19 @@ static __always_inline struct clew_writeback *writeback_reserve(struct place *pl
 
 	if (!enabled || !place_here(place))
 		return NULL;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(), sizeof(*record));
+	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
+				sizeof(*record));
 	if (!record)
 		return NULL;
-	__builtin_memset((void *)record + sizeof(record->header), 0, sizeof(*record) - sizeof(record->header));
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
 	record->header.flags = event;
 	record->task = place_serial(place);
 	return record;
 }
 
-static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_writeback_work *work, __u8 event)
+static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_writeback_work *work,
+				       __u8 event)
 {
 	struct super_block *file_system;
 	struct clew_writeback *record;
@@ -44,7 +48,8 @@ static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_write
 	record->pages = READ(work, nr_pages);
 	record->device = file_system ? READ(file_system, s_dev) : disk_of_writeback(wb);
 	record->reason = READ(work, reason);
-	record->sync = READ(work, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
+	record->sync = READ(work, sync_mode) ==
+		       bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
 	record->for_sync = BPF_CORE_READ_BITFIELD_PROBED(work, for_sync);
 	record_submit(record);
 }
@@ -84,7 +89,8 @@ int BPF_PROG(clew_cache_writeback_wake, struct bdi_writeback *wb)
 	return 0;
 }
 
-static __always_inline void tell_inode(struct inode *inode, struct writeback_control *control, unsigned long wanted, __u8 event)
+static __always_inline void tell_inode(struct inode *inode, struct writeback_control *control,
+				       unsigned long wanted, __u8 event)
 {
 	struct clew_writeback *record;
 	struct place place;
@@ -94,21 +100,25 @@ static __always_inline void tell_inode(struct inode *inode, struct writeback_con
 		return;
 	record->inode = inode->i_ino;
 	record->device = READ_TRUSTED(inode, i_sb, s_dev);
-	record->pages = event == CLEW_WRITEBACK_INODE_END ? wanted - READ(control, nr_to_write) : wanted;
-	record->sync = READ(control, sync_mode) == bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
+	record->pages =
+		event == CLEW_WRITEBACK_INODE_END ? wanted - READ(control, nr_to_write) : wanted;
+	record->sync = READ(control, sync_mode) ==
+		       bpf_core_enum_value(enum writeback_sync_modes, WB_SYNC_ALL);
 	record->for_sync = BPF_CORE_READ_BITFIELD_PROBED(control, for_sync);
 	record_submit(record);
 }
 
 SEC("?tp_btf/writeback_single_inode_start")
-int BPF_PROG(clew_cache_writeback_inode_start, struct inode *inode, struct writeback_control *control, unsigned long wanted)
+int BPF_PROG(clew_cache_writeback_inode_start, struct inode *inode,
+	     struct writeback_control *control, unsigned long wanted)
 {
 	tell_inode(inode, control, wanted, CLEW_WRITEBACK_INODE_BEGIN);
 	return 0;
 }
 
 SEC("?tp_btf/writeback_single_inode")
-int BPF_PROG(clew_cache_writeback_inode, struct inode *inode, struct writeback_control *control, unsigned long wanted)
+int BPF_PROG(clew_cache_writeback_inode, struct inode *inode, struct writeback_control *control,
+	     unsigned long wanted)
 {
 	tell_inode(inode, control, wanted, CLEW_WRITEBACK_INODE_END);
 	return 0;
@@ -145,8 +155,8 @@ static __always_inline void throttled(struct bdi_writeback *wb, __s64 pause)
 }
 
 SEC("?tp_btf/balance_dirty_pages")
-int BPF_PROG(clew_cache_throttled, struct bdi_writeback *wb, void *control, __u64 rate, __u64 task_rate, __u64 dirtied, __u64 period,
-	     __s64 pause)
+int BPF_PROG(clew_cache_throttled, struct bdi_writeback *wb, void *control, __u64 rate,
+	     __u64 task_rate, __u64 dirtied, __u64 period, __s64 pause)
 {
 	throttled(wb, pause);
 	return 0;
@@ -154,8 +164,9 @@ int BPF_PROG(clew_cache_throttled, struct bdi_writeback *wb, void *control, __u6
 
 /* As it was before 6.18. */
 SEC("?tp_btf/balance_dirty_pages")
-int BPF_PROG(clew_cache_throttled_numbers, struct bdi_writeback *wb, __u64 threshold, __u64 background, __u64 dirty, __u64 device_threshold,
-	     __u64 device_dirty, __u64 rate, __u64 task_rate, __u64 dirtied, __u64 period, __s64 pause)
+int BPF_PROG(clew_cache_throttled_numbers, struct bdi_writeback *wb, __u64 threshold,
+	     __u64 background, __u64 dirty, __u64 device_threshold, __u64 device_dirty, __u64 rate,
+	     __u64 task_rate, __u64 dirtied, __u64 period, __s64 pause)
 {
 	throttled(wb, pause);
 	return 0;

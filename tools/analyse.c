@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast the analyses of a causal trace are: makes a random trace of so many ESs
  * in 64 spans and says how much CPU time each analysis of the whole of it took, as one JSON
@@ -40,7 +40,8 @@ static void make(struct clew_model *model, uint32_t count)
 	struct clew_es *all = room((size_t)each * WIDTH, sizeof(*all));
 	struct clew_span *spans = room(WIDTH, sizeof(*spans));
 	struct clew_dependency *dependencies = room((size_t)each * WIDTH, sizeof(*dependencies));
-	uint32_t *origins = room((size_t)each * WIDTH, sizeof(*origins)), *destinations = room((size_t)each * WIDTH, sizeof(*destinations));
+	uint32_t *origins = room((size_t)each * WIDTH, sizeof(*origins)),
+		 *destinations = room((size_t)each * WIDTH, sizeof(*destinations));
 	uint32_t edges = 0;
 	clew_time clock[WIDTH] = {0};
 
@@ -53,10 +54,12 @@ static void make(struct clew_model *model, uint32_t count)
 					      .elementary = {i * each, each}};
 	}
 	for (uint32_t step = 0; step < each * WIDTH; step++) {
-		uint32_t span = step % WIDTH, number = span * each + at[span]++, target = pick(WIDTH);
+		uint32_t span = step % WIDTH, number = span * each + at[span]++,
+			 target = pick(WIDTH);
 		struct clew_es *es = &all[number];
 
-		*es = (struct clew_es){.span = span, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+		*es = (struct clew_es){
+			.span = span, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
 		es->start = clock[span] + (pick(4) ? 0 : pick(1000));
 		if (waiting[span] != CLEW_NONE) {
 			clew_time ready = all[origins[waiting[span]]].end + pick(100);
@@ -64,15 +67,18 @@ static void make(struct clew_model *model, uint32_t count)
 			es->in = waiting[span];
 			es->start = ready > es->start ? ready : es->start;
 			destinations[waiting[span]] = number;
-			dependencies[waiting[span]].destinations = (struct clew_range){waiting[span], 1};
+			dependencies[waiting[span]].destinations =
+				(struct clew_range){waiting[span], 1};
 			waiting[span] = CLEW_NONE;
 		}
 		clock[span] = es->end = es->start + pick(2000);
 		if (pick(2) && waiting[target] == CLEW_NONE && target != span) {
 			es->out = waiting[target] = edges;
 			origins[edges] = number;
-			dependencies[edges] = (struct clew_dependency){
-				.type = 2, .attributes = CLEW_NONE, .origins = {edges, 1}, .destinations = {edges, 0}};
+			dependencies[edges] = (struct clew_dependency){.type = 2,
+								       .attributes = CLEW_NONE,
+								       .origins = {edges, 1},
+								       .destinations = {edges, 0}};
 			edges++;
 		}
 	}
@@ -101,7 +107,8 @@ static int time_path(const struct clew_model *model, enum clew_strategy strategy
 {
 	const struct clew_range *range = &model->spans[0].elementary;
 	uint32_t last = range->first + range->count - 1;
-	const struct clew_position from = {range->first, model->es[range->first].end}, to = {last, model->es[last].start};
+	const struct clew_position from = {range->first, model->es[range->first].end},
+				   to = {last, model->es[last].start};
 	const struct clew_path_options options = {.strategy = strategy};
 	struct clew_path_finder *finder;
 	struct clew_paths paths = {};
@@ -118,8 +125,8 @@ static int time_path(const struct clew_model *model, enum clew_strategy strategy
 		fprintf(stderr, "analyse: %s: %s\n", clew_strategy_name(strategy), strerror(-r));
 		return 3;
 	}
-	printf(",\"%s\":{\"seconds\":%.6f,\"elements\":%" PRIu32 ",\"segments\":%zu}", clew_strategy_name(strategy), now() - begin,
-	       paths.paths[0].count, count);
+	printf(",\"%s\":{\"seconds\":%.6f,\"elements\":%" PRIu32 ",\"segments\":%zu}",
+	       clew_strategy_name(strategy), now() - begin, paths.paths[0].count, count);
 	free(segments);
 	clew_paths_done(&paths);
 	clew_path_finder_free(finder);
@@ -149,7 +156,8 @@ static int time_slack(const struct clew_model *model)
 static int time_blame(const struct clew_model *model)
 {
 	uint32_t antagonists[8];
-	const struct clew_blame_options options = {.antagonists = antagonists, .antagonist_count = 8, .all_running = true};
+	const struct clew_blame_options options = {
+		.antagonists = antagonists, .antagonist_count = 8, .all_running = true};
 	struct clew_blame_pair *pairs;
 	double begin = now();
 	size_t count;
@@ -176,8 +184,9 @@ static struct clew_model *full(const struct clew_model *arrays)
 
 	if (clew_maker_new(&maker) < 0)
 		return NULL;
-	if (clew_maker_root(maker, "a", 0, 1, &number) == 0 && clew_maker_type(maker, "send", &number) == 0 &&
-	    clew_maker_finish(maker, &like) == 0 && clew_model_from_arrays(like, arrays, &model) < 0)
+	if (clew_maker_root(maker, "a", 0, 1, &number) == 0 &&
+	    clew_maker_type(maker, "send", &number) == 0 && clew_maker_finish(maker, &like) == 0 &&
+	    clew_model_from_arrays(like, arrays, &model) < 0)
 		model = NULL;
 	clew_maker_free(maker);
 	clew_model_free(like);
@@ -215,7 +224,8 @@ static int time_what_if(const struct clew_model *arrays)
 	struct clew_program *program = NULL;
 	struct clew_what_if result;
 	double begin = now();
-	int r = model ? clew_program_compile(text, sizeof(text) - 1, false, &program, &error) : -ENOMEM;
+	int r = model ? clew_program_compile(text, sizeof(text) - 1, false, &program, &error)
+		      : -ENOMEM;
 
 	if (r == 0)
 		r = clew_what_if(model, program, NULL, &after, &result, &error);
@@ -262,7 +272,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make(&model, (uint32_t)strtoul(argv[2], NULL, 10));
-	printf("{\"es\":%" PRIu32 ",\"dependencies\":%" PRIu32, model.es_count, model.dependency_count);
+	printf("{\"es\":%" PRIu32 ",\"dependencies\":%" PRIu32, model.es_count,
+	       model.dependency_count);
 	for (unsigned i = 0; i < CLEW_STRATEGY_COUNT && !strcmp(argv[1], "path"); i++)
 		status = time_path(&model, i) ?: status;
 	if (!strcmp(argv[1], "slack"))

@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast causal traces are made: of so many ESs, half of them beginning with a
  * dependency and half ending with one, in spans of some thousand, and what a trace
- * takes; and how long its check. Prints one JSON object; seconds are of CPU time, the best of some rounds.
+ * takes; and how long its check. Prints one JSON object; seconds are of CPU time, the best of some
+ * rounds.
  *
  * Usage: construct COUNT ORDER     orders: time (rows as they happen, over all spans),
  *        shuffled (no order at all), one (a single span, shuffled), maker (one
@@ -49,7 +50,8 @@ static void *room(size_t count, size_t size)
 static void check(int r, const struct clew_maker *maker)
 {
 	if (r < 0) {
-		fprintf(stderr, "construct: %s: %s\n", strerror(-r), maker ? clew_maker_error(maker) : "");
+		fprintf(stderr, "construct: %s: %s\n", strerror(-r),
+			maker ? clew_maker_error(maker) : "");
 		exit(3);
 	}
 }
@@ -62,14 +64,18 @@ static void fill(struct clew_bulk *bulk, uint32_t count, uint32_t span_count, bo
 	struct clew_bulk_endpoint *ends = room((size_t)edges * 2, sizeof(*ends));
 
 	for (uint32_t i = 0; i < span_count; i++)
-		spans[i] = (struct clew_bulk_span){"span", 0, ((clew_time)edges + 2) * STEP, CLEW_NONE, CLEW_NONE};
+		spans[i] = (struct clew_bulk_span){"span", 0, ((clew_time)edges + 2) * STEP,
+						   CLEW_NONE, CLEW_NONE};
 	for (uint32_t i = 0; i < edges; i++) {
 		clew_time at = ((clew_time)i + 1) * STEP;
 
 		dependencies[i] = (struct clew_bulk_dependency){.attributes = CLEW_NONE};
-		ends[2 * i] = (struct clew_bulk_endpoint){.dependency = i, .span = pick(span_count), .at = at + pick(STEP / 2)};
-		ends[2 * i + 1] = (struct clew_bulk_endpoint){
-			.dependency = i, .span = pick(span_count), .at = at + STEP / 2 + pick(STEP / 2), .destination = 1};
+		ends[2 * i] = (struct clew_bulk_endpoint){
+			.dependency = i, .span = pick(span_count), .at = at + pick(STEP / 2)};
+		ends[2 * i + 1] = (struct clew_bulk_endpoint){.dependency = i,
+							      .span = pick(span_count),
+							      .at = at + STEP / 2 + pick(STEP / 2),
+							      .destination = 1};
 	}
 	for (uint32_t i = 2 * edges; shuffled && i > 1; i--) {
 		uint32_t other = pick(i);
@@ -91,24 +97,31 @@ static void make_each(struct clew_maker *maker, const struct clew_bulk *bulk)
 	uint32_t number;
 
 	for (size_t i = 0; i < bulk->span_count; i++)
-		check(clew_maker_root(maker, bulk->spans[i].name, bulk->spans[i].start, bulk->spans[i].end, &number), maker);
+		check(clew_maker_root(maker, bulk->spans[i].name, bulk->spans[i].start,
+				      bulk->spans[i].end, &number),
+		      maker);
 	for (size_t i = 0; i < bulk->dependency_count; i++)
 		check(clew_maker_dependency(maker, 0, CLEW_MODE_SINGLE, CLEW_NONE, &number), maker);
 	for (size_t i = 0; i < bulk->endpoint_count; i++) {
 		const struct clew_bulk_endpoint *end = &bulk->endpoints[i];
 
 		if (end->destination)
-			check(clew_maker_destination(maker, end->dependency, end->span, end->at, end->at, 0), maker);
+			check(clew_maker_destination(maker, end->dependency, end->span, end->at,
+						     end->at, 0),
+			      maker);
 		else
-			check(clew_maker_origin(maker, end->dependency, end->span, end->at, 0), maker);
+			check(clew_maker_origin(maker, end->dependency, end->span, end->at, 0),
+			      maker);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	uint32_t count = argc == 3 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0, spans = count / SPAN_ES + 1;
+	uint32_t count = argc == 3 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0,
+		 spans = count / SPAN_ES + 1;
 	const char *order = argc == 3 ? argv[2] : "";
-	bool maker_way = strncmp(order, "maker", 5) == 0, shuffled = strstr(order, "shuffled") || strstr(order, "one");
+	bool maker_way = strncmp(order, "maker", 5) == 0,
+	     shuffled = strstr(order, "shuffled") || strstr(order, "one");
 	uint32_t rounds = 1 + 10000000 / (count + 1);
 	struct clew_bulk bulk;
 	double best = 1e9, check_seconds = 0;
@@ -118,7 +131,9 @@ int main(int argc, char **argv)
 	uint32_t made = 0;
 
 	if (count < 100) {
-		fputs("Usage: construct COUNT time|shuffled|one|maker|maker-shuffled|maker-one, COUNT 100 or more\n", stderr);
+		fputs("Usage: construct COUNT time|shuffled|one|maker|maker-shuffled|maker-one, "
+		      "COUNT 100 or more\n",
+		      stderr);
 		return 2;
 	}
 	fill(&bulk, count, strstr(order, "one") ? 1 : spans, shuffled);
@@ -147,7 +162,8 @@ int main(int argc, char **argv)
 		}
 		clew_model_free(model);
 	}
-	printf("{\"elementary\":%u,\"seconds\":%.6f,\"bytes\":%zu,\"check_seconds\":%.6f,\"problems\":%zu}\n", made, best, bytes,
-	       check_seconds, problem_count);
+	printf("{\"elementary\":%u,\"seconds\":%.6f,\"bytes\":%zu,\"check_seconds\":%.6f,"
+	       "\"problems\":%zu}\n",
+	       made, best, bytes, check_seconds, problem_count);
 	return 0;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Loads a capture and makes a causal trace of it and a trace of that again; says as
  * one JSON object how long each step took and what it left in memory.
@@ -57,10 +57,13 @@ int main(int argc, char **argv)
 	info = clew_trace_info(trace);
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		records += info->counts[kind];
-	printf("{\"records\":%" PRIu64 ",\"elementary_spans\":%u,\"spans\":%u,\"dependencies\":%u,\"waits\":%u,\"attribute_lists\":%u,"
-	       "\"model_bytes\":%zu,\"trace_bytes\":%zu,\"load_seconds\":%.3f,\"model_seconds\":%.3f,\"back_seconds\":%.3f}\n",
-	       records, model->es_count, model->span_count, model->dependency_count, model->wait_count, model->attribute_list_count,
-	       clew_model_memory(model), clew_trace_memory(trace), loaded - begin, made - loaded, back - made);
+	printf("{\"records\":%" PRIu64 ",\"elementary_spans\":%u,\"spans\":%u,\"dependencies\":%u,"
+				       "\"waits\":%u,\"attribute_lists\":%u,"
+	       "\"model_bytes\":%zu,\"trace_bytes\":%zu,\"load_seconds\":%.3f,\"model_seconds\":%."
+	       "3f,\"back_seconds\":%.3f}\n",
+	       records, model->es_count, model->span_count, model->dependency_count,
+	       model->wait_count, model->attribute_list_count, clew_model_memory(model),
+	       clew_trace_memory(trace), loaded - begin, made - loaded, back - made);
 	clew_trace_free(again);
 	clew_model_free(model);
 	clew_trace_free(trace);

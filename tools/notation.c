@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast notation is read and written: makes a trace of so many lines as a capture's
  * looks (threads that wait, wake each other and call), reads it, writes it and reads
@@ -17,13 +17,15 @@ enum { THREADS = 256 };
 /* The moment of a thread is never the same twice, so each line can be taken. */
 static void make(FILE *out, unsigned lines)
 {
-	static const char *const kinds[] = {"futex", "read", "poll", "fsync object=\"file:/var/lib/data base/log\"", "sleep"};
+	static const char *const kinds[] = {
+		"futex", "read", "poll", "fsync object=\"file:/var/lib/data base/log\"", "sleep"};
 	static unsigned long long clock[THREADS];
 	unsigned long long end = 1000ull * lines;
 
 	fputs("hierarchy processes\n", out);
 	for (unsigned i = 0; i < THREADS; i++) {
-		fprintf(out, "span worker-%u [0,%llu] in processes:server/pool\\ %u pid=%u\n", 1000 + i, end, i % 16, i);
+		fprintf(out, "span worker-%u [0,%llu] in processes:server/pool\\ %u pid=%u\n",
+			1000 + i, end, i % 16, i);
 		clock[i] = i;
 	}
 	for (unsigned line = THREADS + 1, calls = 0; line < lines; line++) {
@@ -33,18 +35,21 @@ static void make(FILE *out, unsigned lines)
 		switch (pick(16)) {
 		case 0 ... 5:
 			clock[a] += 500 + pick(400);
-			fprintf(out, "wait worker-%u %llu..%llu %s\n", 1000 + a, from, clock[a], kinds[pick(5)]);
+			fprintf(out, "wait worker-%u %llu..%llu %s\n", 1000 + a, from, clock[a],
+				kinds[pick(5)]);
 			break;
 		case 6:
 			clock[a] += 900;
-			fprintf(out, "span worker-%u/query\\ %u [%llu,%llu]\n", 1000 + a, calls++, from, clock[a]);
+			fprintf(out, "span worker-%u/query\\ %u [%llu,%llu]\n", 1000 + a, calls++,
+				from, clock[a]);
 			break;
 		case 7 ... 8:
 			fprintf(out, "mark worker-%u row@%llu\n", 1000 + a, from);
 			break;
 		default:
 			to = clock[b] += 1000;
-			fprintf(out, "dep unlock worker-%u@%llu -> worker-%u@%llu evidence=exact\n", 1000 + a, from, 1000 + b, to);
+			fprintf(out, "dep unlock worker-%u@%llu -> worker-%u@%llu evidence=exact\n",
+				1000 + a, from, 1000 + b, to);
 		}
 	}
 	fputs("simplify\n", out);
@@ -68,7 +73,8 @@ static size_t count_lines(const char *text, size_t length)
 {
 	size_t count = 0;
 
-	for (const char *end = text + length; (text = memchr(text, '\n', (size_t)(end - text))); text++)
+	for (const char *end = text + length; (text = memchr(text, '\n', (size_t)(end - text)));
+	     text++)
 		count++;
 	return count;
 }
@@ -107,11 +113,15 @@ int main(int argc, char **argv)
 		return 3;
 	fclose(stream);
 	again = load(written, written_length, &again_seconds);
-	printf("{\"lines\":%zu,\"bytes\":%zu,\"read_seconds\":%.4f,\"written_lines\":%zu,\"write_seconds\":%.4f,\"reread_seconds\":%.4f,"
+	printf("{\"lines\":%zu,\"bytes\":%zu,\"read_seconds\":%.4f,\"written_lines\":%zu,\"write_"
+	       "seconds\":%.4f,\"reread_seconds\":%.4f,"
 	       "\"es\":%u,\"same\":%s}\n",
-	       count_lines(text, length), length, read_seconds, count_lines(written, written_length), write_seconds, again_seconds,
-	       model->es_count,
-	       model->es_count == again->es_count && model->dependency_count == again->dependency_count ? "true" : "false");
+	       count_lines(text, length), length, read_seconds,
+	       count_lines(written, written_length), write_seconds, again_seconds, model->es_count,
+	       model->es_count == again->es_count &&
+			       model->dependency_count == again->dependency_count
+		       ? "true"
+		       : "false");
 	clew_model_free(model);
 	clew_model_free(again);
 	free(text);

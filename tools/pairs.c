@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How fast events are paired by key: so many, half of them origins, in 64 spans, with keys
  * that come once or with a thousand keys that come again and again; and the same from
@@ -34,7 +34,8 @@ static struct clew_maker *new_maker(uint32_t events)
 	check(clew_maker_type(maker, "send", &number), "making");
 	for (unsigned i = 0; i < WIDTH; i++) {
 		snprintf(name, sizeof(name), "span-%u", i);
-		check(clew_maker_root(maker, name, 0, ((clew_time)events + 1) * SPACING, &number), "making");
+		check(clew_maker_root(maker, name, 0, ((clew_time)events + 1) * SPACING, &number),
+		      "making");
 	}
 	return maker;
 }
@@ -72,7 +73,8 @@ static void time_events(uint32_t events, bool locks)
 	check(clew_pairing_close(pairing, maker, NULL), "pairing");
 	check(clew_maker_finish(maker, &model), "making");
 	clew_pairing_metrics(pairing, 2, &metrics);
-	printf(",\"%s\":{\"seconds\":%.6f,\"paired\":%" PRIu64 "}", locks ? "reused" : "once", now() - begin, metrics.paired);
+	printf(",\"%s\":{\"seconds\":%.6f,\"paired\":%" PRIu64 "}", locks ? "reused" : "once",
+	       now() - begin, metrics.paired);
 	clew_pairing_free(pairing);
 	clew_maker_free(maker);
 	clew_model_free(model);
@@ -80,8 +82,10 @@ static void time_events(uint32_t events, bool locks)
 
 static void time_labels(uint32_t events)
 {
-	const struct clew_pair_rule rule = {
-		.origins = "^send:(.*)$", .destinations = "^recv:(.*)$", .type = "send", .options.key_attribute = "key"};
+	const struct clew_pair_rule rule = {.origins = "^send:(.*)$",
+					    .destinations = "^recv:(.*)$",
+					    .type = "send",
+					    .options.key_attribute = "key"};
 	struct clew_maker *maker = new_maker(events);
 	struct clew_pair_error error = {};
 	struct clew_paired paired;
@@ -91,13 +95,15 @@ static void time_labels(uint32_t events)
 
 	for (uint32_t i = 0; i < events; i++) {
 		snprintf(label, sizeof(label), "%s:0x%x", i % 2 ? "recv" : "send", i / 2);
-		check(clew_maker_mark(maker, pick(WIDTH), label, (clew_time)i * SPACING, 0), "making");
+		check(clew_maker_mark(maker, pick(WIDTH), label, (clew_time)i * SPACING, 0),
+		      "making");
 	}
 	check(clew_maker_finish(maker, &model), "making");
 	clew_maker_free(maker);
 	begin = now();
 	check(clew_pair_labels(model, &rule, &paired, &error), error.message);
-	printf(",\"labels\":{\"seconds\":%.6f,\"paired\":%" PRIu64 "}", now() - begin, paired.metrics[2].paired);
+	printf(",\"labels\":{\"seconds\":%.6f,\"paired\":%" PRIu64 "}", now() - begin,
+	       paired.metrics[2].paired);
 	clew_paired_done(&paired);
 	clew_model_free(model);
 }

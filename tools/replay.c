@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Replays a capture through libclew and says how fast that went, as one JSON
  * object: the reader with the builder alone (its findings go nowhere), then the
@@ -40,12 +40,14 @@ static bool is_switch(const struct clew_header *record)
 /* ---- the builder alone ---- */
 
 struct held {
-	size_t bytes, tasks, of_tasks; /* the rest of the bytes is of requests, work items and pages that are on their way */
+	size_t bytes, tasks, of_tasks; /* the rest of the bytes is of requests, work items and pages
+					  that are on their way */
 };
 
 static struct held held_by(const struct clew_builder *builder)
 {
-	struct held held = {.of_tasks = build_tasks_memory(builder) + build_futexes_memory(builder)};
+	struct held held = {.of_tasks =
+				    build_tasks_memory(builder) + build_futexes_memory(builder)};
 
 	held.bytes = clew_builder_memory(builder, &held.tasks);
 	return held;
@@ -53,7 +55,8 @@ static struct held held_by(const struct clew_builder *builder)
 
 static void print_held(const char *name, const struct held *held)
 {
-	printf("\"%s\":{\"bytes\":%zu,\"tasks\":%zu,\"of_tasks\":%zu},", name, held->bytes, held->tasks, held->of_tasks);
+	printf("\"%s\":{\"bytes\":%zu,\"tasks\":%zu,\"of_tasks\":%zu},", name, held->bytes,
+	       held->tasks, held->of_tasks);
 }
 
 static int replay_builder(const char *path)
@@ -92,7 +95,8 @@ static int replay_builder(const char *path)
 		r = clew_builder_finish(builder, clew_reader_info(reader)->end);
 	if (r < 0)
 		return fail("replay", r, "");
-	printf("\"records\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"builder_seconds\":%.6f,", records, switches, now() - begin);
+	printf("\"records\":%" PRIu64 ",\"switches\":%" PRIu64 ",\"builder_seconds\":%.6f,",
+	       records, switches, now() - begin);
 	print_held("builder_half", &at_half);
 	print_held("builder_end", &at_end);
 	clew_builder_free(builder);
@@ -124,11 +128,13 @@ static int replay_trace(const char *path)
 	if (r < 0)
 		return fail(path, r, message);
 	loaded = now();
-	r = clew_operations(trace, user_task, NULL, 0, clew_trace_start(trace), clew_trace_end(trace), 1, &operations, &count, &total);
+	r = clew_operations(trace, user_task, NULL, 0, clew_trace_start(trace),
+			    clew_trace_end(trace), 1, &operations, &count, &total);
 	if (r < 0)
 		return fail("operations", r, "");
 	if (count > 0) {
-		r = clew_why_explain(trace, NULL, operations[0].task, operations[0].from, operations[0].to, &why);
+		r = clew_why_explain(trace, NULL, operations[0].task, operations[0].from,
+				     operations[0].to, &why);
 		if (r < 0)
 			return fail("why", r, "");
 		segments = why.segment_count;
@@ -140,8 +146,8 @@ static int replay_trace(const char *path)
 	clew_trace_runs(trace, &runs);
 	printf("\"load_seconds\":%.6f,\"why_seconds\":%.6f,\"operations\":%zu,\"segments\":%zu,"
 	       "\"trace_bytes\":%zu,\"tasks\":%zu,\"sleeps\":%zu,\"edges\":%zu,\"runs\":%zu",
-	       loaded - begin, answered - loaded, total, segments, clew_trace_memory(trace), clew_trace_task_count(trace), sleeps, edges,
-	       runs);
+	       loaded - begin, answered - loaded, total, segments, clew_trace_memory(trace),
+	       clew_trace_task_count(trace), sleeps, edges, runs);
 	free(operations);
 	clew_trace_free(trace);
 	return 0;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Measures what selecting spans of a large trace takes: the median of five runs of
  * each pattern, in one JSON object on standard output. The trace: requests, each a
@@ -36,8 +36,11 @@ static double now(void)
 static struct clew_model *make(uint32_t requests)
 {
 	static const char *const names[CHILDREN] = {"parse", "query", "commit", "send"};
-	struct clew_bulk_span *spans = calloc((size_t)requests * (CHILDREN + 1), sizeof(*spans)), *span = spans;
-	struct clew_bulk_suspend *suspends = calloc((size_t)requests * CHILDREN * SUSPENDS, sizeof(*suspends)), *suspend = suspends;
+	struct clew_bulk_span *spans = calloc((size_t)requests * (CHILDREN + 1), sizeof(*spans)),
+			      *span = spans;
+	struct clew_bulk_suspend *suspends = calloc((size_t)requests * CHILDREN * SUSPENDS,
+						    sizeof(*suspends)),
+				 *suspend = suspends;
 	char *texts = malloc((size_t)requests * 24);
 	struct clew_bulk bulk = {.spans = spans, .suspends = suspends};
 	struct clew_maker *maker;
@@ -50,22 +53,26 @@ static struct clew_model *make(uint32_t requests)
 		char *name = texts + (size_t)request * 24;
 
 		snprintf(name, 24, "request-%" PRIu32, request);
-		*span++ = (struct clew_bulk_span){name, start, start + REQUEST_NS, CLEW_NONE, CLEW_NONE};
+		*span++ = (struct clew_bulk_span){name, start, start + REQUEST_NS, CLEW_NONE,
+						  CLEW_NONE};
 		for (int child = 0; child < CHILDREN; child++) {
 			clew_time begin = start + 10 + child * (CHILD_NS + 10);
 
 			for (int i = 0; i < SUSPENDS; i++)
-				*suspend++ = (struct clew_bulk_suspend){.span = (uint32_t)(span - spans),
-									.kind = CLEW_NONE,
-									.attributes = CLEW_NONE,
-									.start = begin + 20 * i + 5,
-									.end = begin + 20 * i + 15};
-			*span++ = (struct clew_bulk_span){names[child], begin, begin + CHILD_NS, root, CLEW_NONE};
+				*suspend++ =
+					(struct clew_bulk_suspend){.span = (uint32_t)(span - spans),
+								   .kind = CLEW_NONE,
+								   .attributes = CLEW_NONE,
+								   .start = begin + 20 * i + 5,
+								   .end = begin + 20 * i + 15};
+			*span++ = (struct clew_bulk_span){names[child], begin, begin + CHILD_NS,
+							  root, CLEW_NONE};
 		}
 	}
 	bulk.span_count = (size_t)(span - spans);
 	bulk.suspend_count = (size_t)(suspend - suspends);
-	check(clew_maker_new(&maker) == 0 && clew_maker_bulk(maker, &bulk) == 0 && clew_maker_finish(maker, &model) == 0,
+	check(clew_maker_new(&maker) == 0 && clew_maker_bulk(maker, &bulk) == 0 &&
+		      clew_maker_finish(maker, &model) == 0,
 	      "cannot make the trace");
 	clew_maker_free(maker);
 	free(spans);
@@ -81,7 +88,8 @@ static int by_value(const void *a, const void *b)
 	return (difference > 0) - (difference < 0);
 }
 
-static void measure(const struct clew_model *model, const char *name, const char *pattern, size_t expected)
+static void measure(const struct clew_model *model, const char *name, const char *pattern,
+		    size_t expected)
 {
 	struct clew_query_error error;
 	struct clew_query *query;
@@ -116,7 +124,8 @@ int main(int argc, char **argv)
 	measure(model, "no_such_name", "**/nobody", 0);
 	measure(model, "any_level_literal", "**/commit", requests);
 	measure(model, "regex", "**/(^comm|^se.d$)", 2 * (size_t)requests);
-	measure(model, "regex_of_many_names", "**/(^request-[0-9]*7$|it$)", requests + (requests + 2) / 10);
+	measure(model, "regex_of_many_names", "**/(^request-[0-9]*7$|it$)",
+		requests + (requests + 2) / 10);
 	measure(model, "two_levels", "**/(1$)/**/(.)", 4 * (size_t)((requests + 8) / 10));
 	measure(model, "where", "** where total_unsuspended_duration > duration(280ns)", requests);
 	puts("}");

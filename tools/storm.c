@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A storm of context switches at a chosen rate, for measuring a recorder: on
  * each CPU given, two processes pass a byte to and fro through two pipes. Where a
@@ -123,7 +123,8 @@ int main(int argc, char **argv)
 	rate = atof(argv[2]);
 	if (seconds <= 0 || rate < 0)
 		return usage();
-	rounds = mmap(NULL, sizeof(*rounds) * MOST_PAIRS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	rounds = mmap(NULL, sizeof(*rounds) * MOST_PAIRS, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (rounds == MAP_FAILED) {
 		perror("storm: mmap");
 		return 3;
@@ -146,7 +147,9 @@ int main(int argc, char **argv)
 		}
 		if (children[index] == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
-			rounds[index] = run_pair(first, second, end, rate > 0 ? 1e9 * switches_a_round * pairs / rate : 0);
+			rounds[index] =
+				run_pair(first, second, end,
+					 rate > 0 ? 1e9 * switches_a_round * pairs / rate : 0);
 			_exit(0);
 		}
 	}
@@ -158,6 +161,7 @@ int main(int argc, char **argv)
 		total += rounds[index];
 	}
 	took = (double)(now_ns() - begin) / 1e9;
-	printf("%llu %.6f %.0f\n", (unsigned long long)total, took, (double)total * switches_a_round / took);
+	printf("%llu %.6f %.0f\n", (unsigned long long)total, took,
+	       (double)total * switches_a_round / took);
 	return 0;
 }

@@ -17,21 +17,26 @@
 
 struct clew_annotation;
 
-/* Compiles rules (docs/annotate.md). -EINVAL: *ret_error says what is wrong at which byte; -ENOMEM. */
-int clew_annotation_compile(const char *text, size_t size, struct clew_annotation **ret_rules, struct clew_query_error *ret_error);
+/* Compiles rules (docs/annotate.md). -EINVAL: *ret_error says what is wrong at which byte; -ENOMEM.
+ */
+int clew_annotation_compile(const char *text, size_t size, struct clew_annotation **ret_rules,
+			    struct clew_query_error *ret_error);
 void clew_annotation_free(struct clew_annotation *rules);
 /* How many rules there are, and which bytes of the text are number `rule`. */
 uint32_t clew_annotation_count(const struct clew_annotation *rules);
-void clew_annotation_rule(const struct clew_annotation *rules, uint32_t rule, size_t *ret_offset, size_t *ret_size);
+void clew_annotation_rule(const struct clew_annotation *rules, uint32_t rule, size_t *ret_offset,
+			  size_t *ret_size);
 
 /*
  * The trace with the marks; all else stays as it is, under its numbers. `options` NULL: the first
- * hierarchy. `ret_marks`: of each rule how many marks it made; may be NULL. The model is the caller's to free.
+ * hierarchy. `ret_marks`: of each rule how many marks it made; may be NULL. The model is the
+ * caller's to free.
  *
- * -EINVAL: a rule cannot be applied to this trace, *ret_error says why and at which byte of the text;
- * -EBADMSG: the trace is inconsistent; -E2BIG: more than 2^32 - 2 marks; -ENOMEM.
+ * -EINVAL: a rule cannot be applied to this trace, *ret_error says why and at which byte of the
+ * text; -EBADMSG: the trace is inconsistent; -E2BIG: more than 2^32 - 2 marks; -ENOMEM.
  */
-int clew_annotate(const struct clew_model *model, const struct clew_annotation *rules, const struct clew_query_options *options,
-		  struct clew_model **ret_model, uint64_t *ret_marks, struct clew_query_error *ret_error);
+int clew_annotate(const struct clew_model *model, const struct clew_annotation *rules,
+		  const struct clew_query_options *options, struct clew_model **ret_model,
+		  uint64_t *ret_marks, struct clew_query_error *ret_error);
 
 #endif

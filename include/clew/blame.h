@@ -33,7 +33,8 @@ struct clew_blame_pair {
 	clew_time ns;
 	uint32_t victim; /* spans */
 	uint32_t antagonist;
-	uint32_t kind;	      /* what was waited for, CLEW_SEGMENT_RUNQUEUE a CPU; with all_running CLEW_WAIT_UNKNOWN */
+	uint32_t kind;	      /* what was waited for, CLEW_SEGMENT_RUNQUEUE a CPU; with all_running
+				 CLEW_WAIT_UNKNOWN */
 	const char *resource; /* its name where there is one, else NULL; the model's */
 };
 
@@ -41,7 +42,7 @@ struct clew_blame_pair {
  * The pairs of which the first kept the second waiting, the longest first; then in
  * order of the spans. The array is the caller's to free. 0 or -ENOMEM.
  */
-int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options, struct clew_blame_pair **ret_pairs,
-		    size_t *ret_count);
+int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,
+		    struct clew_blame_pair **ret_pairs, size_t *ret_count);
 
 #endif

@@ -43,8 +43,10 @@ struct clew_es {
 	uint32_t span;
 	uint32_t in;   /* dependency whose destination this is, takes effect at start */
 	uint32_t out;  /* dependency whose origin this is, at end */
-	uint32_t wait; /* of the gap before this ES, an index of waits; CLEW_NONE: untyped or no gap */
-	uint32_t mark; /* the first of its marks; the next ES's first mark (of the last ES: mark_count) ends them */
+	uint32_t wait; /* of the gap before this ES, an index of waits; CLEW_NONE: untyped or no gap
+			*/
+	uint32_t mark; /* the first of its marks; the next ES's first mark (of the last ES:
+			  mark_count) ends them */
 	uint32_t unused;
 };
 
@@ -99,23 +101,25 @@ struct clew_attribute {
 /* The arrays of a finished model. Read them; never write. */
 struct clew_model {
 	const struct clew_es *es;
-	const struct clew_span *spans;		    /* roots and children, in order of their making */
-	const struct clew_dependency *dependencies; /* in order of their making, from index 0 (printed as 1) */
-	const uint32_t *origins;		    /* ESs */
-	const uint32_t *destinations;		    /* ESs */
+	const struct clew_span *spans; /* roots and children, in order of their making */
+	const struct clew_dependency
+		*dependencies;	      /* in order of their making, from index 0 (printed as 1) */
+	const uint32_t *origins;      /* ESs */
+	const uint32_t *destinations; /* ESs */
 	const struct clew_mark *marks;
 	const struct clew_model_wait *waits;
 	const struct clew_category *categories;
 	const uint32_t *hierarchies; /* names, as strings, in order of declaration */
-	const uint32_t *types;	     /* names of dependency types, as strings; [0] "call", [1] "return" */
+	const uint32_t *types; /* names of dependency types, as strings; [0] "call", [1] "return" */
 	/* Attribute list a is attributes[attribute_lists[a] .. attribute_lists[a + 1]). */
 	const uint32_t *attribute_lists;
 	const struct clew_attribute *attributes;
-	uint32_t es_count, span_count, dependency_count, origin_count, destination_count, mark_count, wait_count, category_count,
-		hierarchy_count, type_count, attribute_list_count, attribute_count;
+	uint32_t es_count, span_count, dependency_count, origin_count, destination_count,
+		mark_count, wait_count, category_count, hierarchy_count, type_count,
+		attribute_list_count, attribute_count;
 	uint32_t first_root; /* span; next_sibling goes on */
-	uint32_t unit;	     /* ns a written unit: 1 (ns), 1000 (us), 1000000 (ms), 1000000000 (s) */
-	void *inside;	     /* memory, strings, placements */
+	uint32_t unit; /* ns a written unit: 1 (ns), 1000 (us), 1000000 (ms), 1000000000 (s) */
+	void *inside;  /* memory, strings, placements */
 };
 
 /* A string; never NULL. */
@@ -124,14 +128,17 @@ const char *clew_model_string(const struct clew_model *model, uint32_t string);
 uint32_t clew_model_find_string(const struct clew_model *model, const char *text);
 
 /* The category of a root span in a hierarchy, CLEW_NONE none. */
-uint32_t clew_model_category_of(const struct clew_model *model, uint32_t root_span, uint32_t hierarchy);
+uint32_t clew_model_category_of(const struct clew_model *model, uint32_t root_span,
+				uint32_t hierarchy);
 /* The root spans placed directly in a category, in order of placement. */
-const uint32_t *clew_model_category_spans(const struct clew_model *model, uint32_t category, uint32_t *ret_count);
+const uint32_t *clew_model_category_spans(const struct clew_model *model, uint32_t category,
+					  uint32_t *ret_count);
 /* The first root category of a hierarchy; next_sibling goes on. */
 uint32_t clew_model_root_category(const struct clew_model *model, uint32_t hierarchy);
 
 /* The value of an attribute, or NULL. */
-const char *clew_model_attribute(const struct clew_model *model, uint32_t attribute_list, const char *key);
+const char *clew_model_attribute(const struct clew_model *model, uint32_t attribute_list,
+				 const char *key);
 
 /*
  * Writes a name as notation wants it, a backslash before white space and any of
@@ -143,7 +150,8 @@ size_t clew_model_escape(const char *name, char *out);
 /* A moment in the written unit, with the decimals that it has. Returns `text`. */
 const char *clew_model_moment(const struct clew_model *model, clew_time at, char text[static 32]);
 
-/* The path of a span, names from the root joined by '/', each escaped as notation wants it. To free; NULL: no memory. */
+/* The path of a span, names from the root joined by '/', each escaped as notation wants it. To
+ * free; NULL: no memory. */
 char *clew_model_span_path(const struct clew_model *model, uint32_t span);
 /* Category path, the same. */
 char *clew_model_category_path(const struct clew_model *model, uint32_t category);

@@ -29,11 +29,13 @@ enum clew_place {
 	CLEW_PLACE_SPLIT_MARKS = 0x10, /* suspend: across marks */
 };
 
-/* At ES number n of those that touch the instant, from 0, which must be free and begin or end there; no other place beside it. */
+/* At ES number n of those that touch the instant, from 0, which must be free and begin or end
+ * there; no other place beside it. */
 #define CLEW_PLACE_NUMBER(n)   (((unsigned)(n) + 1) << 8)
 #define CLEW_PLACE_NUMBER_MOST 0xfffffeu
 
-/* What is wrong with the last operation, in words for people, moments in the written unit; "" nothing. Valid until the next one. */
+/* What is wrong with the last operation, in words for people, moments in the written unit; ""
+ * nothing. Valid until the next one. */
 const char *clew_maker_error(const struct clew_maker *maker);
 
 int clew_maker_new(struct clew_maker **ret_maker);
@@ -50,34 +52,44 @@ void clew_maker_set_unit(struct clew_maker *maker, uint32_t unit);
 /* Names are copied; any bytes but NUL. A hierarchy of that name: -EEXIST. */
 int clew_maker_hierarchy(struct clew_maker *maker, const char *name, uint32_t *ret_hierarchy);
 /* Finds or makes a category under `parent` (CLEW_NONE: a root category). */
-int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t parent, const char *name, uint32_t *ret_category);
+int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t parent,
+			const char *name, uint32_t *ret_category);
 /* Finds or makes a dependency type. */
 int clew_maker_type(struct clew_maker *maker, const char *name, uint32_t *ret_type);
 /* A root span, running throughout; start <= end. Two may share a name. */
-int clew_maker_root(struct clew_maker *maker, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+int clew_maker_root(struct clew_maker *maker, const char *name, clew_time start, clew_time end,
+		    uint32_t *ret_span);
 /* With its call and return: the parent runs at `start`, and is suspended from there to `end`. */
-int clew_maker_child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+int clew_maker_child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start,
+		     clew_time end, uint32_t *ret_span);
 /* Without its call and return: the parent stays as it is. */
-int clew_maker_child_alone(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+int clew_maker_child_alone(struct clew_maker *maker, uint32_t parent, const char *name,
+			   clew_time start, clew_time end, uint32_t *ret_span);
 /* Fission of the last ES at an instant, for no endpoint. */
 int clew_maker_split(struct clew_maker *maker, uint32_t span, clew_time at);
 /* At most one category a hierarchy: else -EEXIST. */
 int clew_maker_place(struct clew_maker *maker, uint32_t root_span, uint32_t category);
 /* Zero length: nothing happens. `kind`: enum clew_wait_kind, or CLEW_NONE for an untyped gap. */
-int clew_maker_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, unsigned place, uint32_t kind,
-		       uint32_t attributes);
+int clew_maker_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end,
+		       unsigned place, uint32_t kind, uint32_t attributes);
 /* Without ends, which stay away where they are never added. `attributes`: a list, or CLEW_NONE. */
-int clew_maker_dependency(struct clew_maker *maker, uint32_t type, enum clew_mode mode, uint32_t attributes, uint32_t *ret_dependency);
-/* The end of an ES at `at`. A second origin needs the mode AND or OR: else -EEXIST. The latest (AND) or earliest (OR) one triggers. */
-int clew_maker_origin(struct clew_maker *maker, uint32_t dependency, uint32_t span, clew_time at, unsigned place);
+int clew_maker_dependency(struct clew_maker *maker, uint32_t type, enum clew_mode mode,
+			  uint32_t attributes, uint32_t *ret_dependency);
+/* The end of an ES at `at`. A second origin needs the mode AND or OR: else -EEXIST. The latest
+ * (AND) or earliest (OR) one triggers. */
+int clew_maker_origin(struct clew_maker *maker, uint32_t dependency, uint32_t span, clew_time at,
+		      unsigned place);
 /* `wait_from` == at: no wait; else the span is suspended from then to `at` first. */
-int clew_maker_destination(struct clew_maker *maker, uint32_t dependency, uint32_t span, clew_time wait_from, clew_time at, unsigned place);
+int clew_maker_destination(struct clew_maker *maker, uint32_t dependency, uint32_t span,
+			   clew_time wait_from, clew_time at, unsigned place);
 /* In the first ES that contains `at`, before other marks of that moment. */
-int clew_maker_mark(struct clew_maker *maker, uint32_t span, const char *label, clew_time at, unsigned place);
+int clew_maker_mark(struct clew_maker *maker, uint32_t span, const char *label, clew_time at,
+		    unsigned place);
 /* Merges and drops ESs that no dependency and no mark needs, nor a typed wait. */
 int clew_maker_simplify(struct clew_maker *maker);
 /* Finds or makes an attribute list; pairs as key, value, key, value. No pairs: CLEW_NONE. */
-int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count, uint32_t *ret_attributes);
+int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count,
+			  uint32_t *ret_attributes);
 /* In place of those that it has; `attributes`: a list, or CLEW_NONE. */
 int clew_maker_set_span_attributes(struct clew_maker *maker, uint32_t span, uint32_t attributes);
 
@@ -85,7 +97,8 @@ int clew_maker_set_span_attributes(struct clew_maker *maker, uint32_t span, uint
  * A span by its path of names, of equal names always the first; CLEW_NONE: none.
  * *ret_ambiguous: one of the names is not the only one in its place.
  */
-uint32_t clew_maker_find_span(const struct clew_maker *maker, const char *const *names, size_t count, bool *ret_ambiguous);
+uint32_t clew_maker_find_span(const struct clew_maker *maker, const char *const *names,
+			      size_t count, bool *ret_ambiguous);
 
 /* The finished model. The maker is used up: free it. */
 int clew_maker_finish(struct clew_maker *maker, struct clew_model **ret_model);
@@ -132,7 +145,8 @@ struct clew_bulk {
 	size_t span_count, suspend_count, dependency_count, endpoint_count, mark_count;
 	bool simplify;
 };
-/* To a maker without spans and dependencies. Afterwards only categories, placements, attributes and the finish may follow. */
+/* To a maker without spans and dependencies. Afterwards only categories, placements, attributes and
+ * the finish may follow. */
 int clew_maker_bulk(struct clew_maker *maker, const struct clew_bulk *bulk);
 
 /*
@@ -145,12 +159,14 @@ int clew_maker_bulk(struct clew_maker *maker, const struct clew_bulk *bulk);
  * -EINVAL: an index, a range or a mark that does not fit its array; parents must
  * come before their children.
  */
-int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct clew_model **ret_model);
+int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays,
+			   struct clew_model **ret_model);
 
 /* ---- the consistency check ---- */
 
 struct clew_problem {
-	/* order overlap negative-length cycle unreachable no-origin no-destination symmetry trigger negative-edge owner */
+	/* order overlap negative-length cycle unreachable no-origin no-destination symmetry trigger
+	 * negative-edge owner */
 	char kind[24];
 	bool warning;	   /* else an error */
 	uint32_t span, es; /* es: index within its span; either may be CLEW_NONE */
@@ -161,6 +177,7 @@ struct clew_problem {
  * array is the caller's to free. `negative_edges_warn`: as in a capture, where clocks
  * make them. 0 or -ENOMEM.
  */
-int clew_model_check(const struct clew_model *model, bool negative_edges_warn, struct clew_problem **ret_problems, size_t *ret_count);
+int clew_model_check(const struct clew_model *model, bool negative_edges_warn,
+		     struct clew_problem **ret_problems, size_t *ret_count);
 
 #endif

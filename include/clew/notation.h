@@ -27,12 +27,12 @@ struct clew_load_options {
  * -ENODATA: it is empty. Other errors: -errno of opening and reading, -ENOMEM; `message`
  * is "" then.
  */
-int clew_model_load(const char *path, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
-		    size_t message_size);
+int clew_model_load(const char *path, const struct clew_load_options *options,
+		    struct clew_model **ret_model, char *message, size_t message_size);
 
 /* The same of notation in memory. -EINVAL and -ENOMEM as above. */
-int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options, struct clew_model **ret_model,
-		       char *message, size_t message_size);
+int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options,
+		       struct clew_model **ret_model, char *message, size_t message_size);
 
 /*
  * Writes a trace as notation that reads back to the same trace: the same spans, ESs,
@@ -41,6 +41,7 @@ int clew_notation_read(const char *text, size_t length, const struct clew_load_o
  * -EINVAL: notation cannot say it, which `message` explains: a span whose ESs overlap,
  * run backwards or leave its extent; a name without a character. -ENOMEM.
  */
-int clew_notation_write(const struct clew_model *model, FILE *out, char *message, size_t message_size);
+int clew_notation_write(const struct clew_model *model, FILE *out, char *message,
+			size_t message_size);
 
 #endif

@@ -25,17 +25,19 @@ struct clew_pairing;
 
 struct clew_pair_options {
 	bool reuse;
-	bool keep_without_origin;      /* make dependencies of destinations that have no origin, too */
+	bool keep_without_origin; /* make dependencies of destinations that have no origin, too */
 	bool keep_without_destination; /* and of origins without a destination */
 	enum clew_mode mode;
-	const char *key_attribute; /* the dependency gets its id as this attribute; NULL: it does not */
+	const char *
+		key_attribute; /* the dependency gets its id as this attribute; NULL: it does not */
 };
 
 struct clew_pair_event {
 	uint32_t span;
 	unsigned place; /* CLEW_PLACE_* */
 	clew_time at;
-	clew_time wait_from; /* of a destination, the span is suspended from then on; at: there is no wait */
+	clew_time wait_from; /* of a destination, the span is suspended from then on; at: there is
+				no wait */
 	uint64_t sequence;   /* order among events of one moment */
 };
 
@@ -44,10 +46,11 @@ struct clew_pair_metrics {
 	uint64_t origins, destinations; /* events */
 	uint64_t created;		/* dependencies */
 	uint64_t paired;		/* those of them with both sides */
-	uint64_t unpaired_origins;	/* events without the other side that are in no dependency */
+	uint64_t unpaired_origins; /* events without the other side that are in no dependency */
 	uint64_t unpaired_destinations;
 	uint64_t dropped;  /* groups of such events */
-	uint64_t backward; /* destinations before the origin that triggers them: effect before cause */
+	uint64_t backward; /* destinations before the origin that triggers them: effect before cause
+			    */
 };
 
 struct clew_pair_problem {
@@ -62,27 +65,34 @@ void clew_pairing_free(struct clew_pairing *pairing);
 
 /*
  * Finds or makes the entry of a key; `id` NULL makes one that no id finds. `options` NULL: all
- * zero. -EEXIST: the key was opened with other options; -E2BIG: more than 2^32 - 2 entries; -ENOMEM.
+ * zero. -EEXIST: the key was opened with other options; -E2BIG: more than 2^32 - 2 entries;
+ * -ENOMEM.
  */
-int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *id, const struct clew_pair_options *options,
-		       uint32_t *ret_entry);
-/* -ENOENT: no such entry; -EINVAL: a wait that begins after its end; -E2BIG: more than 2^32 - 2 events; -ENOMEM. */
-int clew_pairing_origin(struct clew_pairing *pairing, uint32_t entry, const struct clew_pair_event *event);
-int clew_pairing_destination(struct clew_pairing *pairing, uint32_t entry, const struct clew_pair_event *event);
+int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *id,
+		       const struct clew_pair_options *options, uint32_t *ret_entry);
+/* -ENOENT: no such entry; -EINVAL: a wait that begins after its end; -E2BIG: more than 2^32 - 2
+ * events; -ENOMEM. */
+int clew_pairing_origin(struct clew_pairing *pairing, uint32_t entry,
+			const struct clew_pair_event *event);
+int clew_pairing_destination(struct clew_pairing *pairing, uint32_t entry,
+			     const struct clew_pair_event *event);
 
 /*
  * Makes the dependencies, entry by entry in order of their making, each entry's in order
  * of time, and forgets all entries and events. Types are the maker's.
  *
- * -EINVAL: an event that cannot be where it is said to be, an id with several origins and neither reuse nor
- * a mode for that: *ret_problem says which, and nothing is changed. The one thing that shows later is a wait
- * that contradicts another event of the same close; then what was made before stays in the maker.
- * -ENOENT: no such type; -E2BIG, -ENOMEM as of the maker. ret_problem may be NULL.
+ * -EINVAL: an event that cannot be where it is said to be, an id with several origins and neither
+ * reuse nor a mode for that: *ret_problem says which, and nothing is changed. The one thing that
+ * shows later is a wait that contradicts another event of the same close; then what was made before
+ * stays in the maker. -ENOENT: no such type; -E2BIG, -ENOMEM as of the maker. ret_problem may be
+ * NULL.
  */
-int clew_pairing_close(struct clew_pairing *pairing, struct clew_maker *maker, struct clew_pair_problem *ret_problem);
+int clew_pairing_close(struct clew_pairing *pairing, struct clew_maker *maker,
+		       struct clew_pair_problem *ret_problem);
 
 /* What became of a type's events. */
-void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type, struct clew_pair_metrics *ret_metrics);
+void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type,
+			  struct clew_pair_metrics *ret_metrics);
 
 /* ---- a trace whose marks, or spans, are the events ---- */
 
@@ -91,10 +101,12 @@ void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type, str
  * first group is; `type` the dependency type, else that of the rule; `sequence` a number, else 0.
  */
 struct clew_pair_rule {
-	const char *origins; /* regular expressions (docs/patterns.md), looked for anywhere in a label */
+	const char *origins; /* regular expressions (docs/patterns.md), looked for anywhere in a
+				label */
 	const char *destinations;
 	const char *type;
-	bool spans; /* names of spans are labels, too: an origin is where the span ends, a destination where it starts */
+	bool spans; /* names of spans are labels, too: an origin is where the span ends, a
+		       destination where it starts */
 	/* Only in these spans; NULL: in all. */
 	const uint32_t *from, *to;
 	size_t from_count, to_count;
@@ -108,17 +120,19 @@ struct clew_pair_error {
 };
 
 struct clew_paired {
-	struct clew_model *model;	   /* the trace with the new dependencies; all else has the numbers it had but for ESs */
+	struct clew_model *model; /* the trace with the new dependencies; all else has the numbers
+				     it had but for ESs */
 	struct clew_pair_metrics *metrics; /* of each type of the model */
 };
 
 /*
- * Pairs the events of a trace. -EINVAL: an expression, or events that cannot be paired: *ret_error; -EBADMSG: an
- * inconsistent trace, see clew_model_check(); -E2BIG: more than 2^32 - 2 of something, or an expression takes
- * too much to decide; -ENOMEM. To be freed by clew_paired_done(), which also takes a zeroed structure.
+ * Pairs the events of a trace. -EINVAL: an expression, or events that cannot be paired: *ret_error;
+ * -EBADMSG: an inconsistent trace, see clew_model_check(); -E2BIG: more than 2^32 - 2 of something,
+ * or an expression takes too much to decide; -ENOMEM. To be freed by clew_paired_done(), which also
+ * takes a zeroed structure.
  */
-int clew_pair_labels(const struct clew_model *model, const struct clew_pair_rule *rule, struct clew_paired *ret_paired,
-		     struct clew_pair_error *ret_error);
+int clew_pair_labels(const struct clew_model *model, const struct clew_pair_rule *rule,
+		     struct clew_paired *ret_paired, struct clew_pair_error *ret_error);
 void clew_paired_done(struct clew_paired *paired);
 
 #endif

@@ -33,7 +33,8 @@ struct clew_query_error {
  * belong to the pattern: `(x)` is a regular expression, `x` a name.
  * -EINVAL: *ret_error says what is wrong; -ENOMEM.
  */
-int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query, struct clew_query_error *ret_error);
+int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query,
+		       struct clew_query_error *ret_error);
 void clew_query_free(struct clew_query *query);
 
 /* Whether it is a position, not a pattern of spans. */
@@ -42,7 +43,8 @@ bool clew_query_is_position(const struct clew_query *query);
 bool clew_query_has_categories(const struct clew_query *query);
 
 struct clew_query_options {
-	uint32_t hierarchy; /* whose categories are meant; CLEW_NONE: category paths are not looked at */
+	uint32_t hierarchy; /* whose categories are meant; CLEW_NONE: category paths are not looked
+			       at */
 	/* For `->` and `=>`; NULL: a forest by the default rules is made when it is needed. */
 	const struct clew_forest *forest;
 };
@@ -54,16 +56,18 @@ struct clew_query_options {
  * `options` NULL: the first hierarchy. The array is the caller's to free (NULL: none).
  * 0; -ENOMEM; -E2BIG: a regular expression takes too much to decide.
  */
-int clew_query_spans(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
-		     uint32_t **ret_spans, size_t *ret_count);
+int clew_query_spans(const struct clew_query *query, const struct clew_model *model,
+		     const struct clew_query_options *options, uint32_t **ret_spans,
+		     size_t *ret_count);
 
 /*
  * The categories that a query's category paths select in the hierarchy; with
  * `span_paths` a span path without one is taken for a category path. None without a
  * hierarchy, and none of a query with `->` or `=>`. Order and errors as above.
  */
-int clew_query_categories(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
-			  bool span_paths, uint32_t **ret_categories, size_t *ret_count);
+int clew_query_categories(const struct clew_query *query, const struct clew_model *model,
+			  const struct clew_query_options *options, bool span_paths,
+			  uint32_t **ret_categories, size_t *ret_count);
 
 /* A moment that the ES holds. */
 struct clew_position {
@@ -83,7 +87,8 @@ struct clew_positions {
  * of time. -EINVAL: it is no position; else as clew_query_spans(). To be freed by
  * clew_positions_done(), which also takes a zeroed structure.
  */
-int clew_query_positions(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+int clew_query_positions(const struct clew_query *query, const struct clew_model *model,
+			 const struct clew_query_options *options,
 			 struct clew_positions *ret_positions);
 void clew_positions_done(struct clew_positions *positions);
 

@@ -18,7 +18,8 @@ struct clew_slack_row {
 	uint32_t es;
 	clew_time earliest_start;
 	clew_time latest_finish;
-	clew_time drag; /* min(length, least slack of another ES whose earliest start .. latest finish overlaps it as recorded) */
+	clew_time drag; /* min(length, least slack of another ES whose earliest start .. latest
+			   finish overlaps it as recorded) */
 };
 
 struct clew_slack {
@@ -31,21 +32,24 @@ struct clew_slack {
  * -ENOENT: no path leads from one to the other; -EINVAL: a position that cannot be;
  * -ENOMEM. Free it with clew_slack_done(), which also takes a zeroed structure.
  */
-int clew_slack_find(const struct clew_model *model, const struct clew_position *from, const struct clew_position *to,
-		    struct clew_slack *ret_slack);
+int clew_slack_find(const struct clew_model *model, const struct clew_position *from,
+		    const struct clew_position *to, struct clew_slack *ret_slack);
 void clew_slack_done(struct clew_slack *slack);
 
-static inline clew_time clew_slack_earliest_finish(const struct clew_model *model, const struct clew_slack_row *row)
+static inline clew_time clew_slack_earliest_finish(const struct clew_model *model,
+						   const struct clew_slack_row *row)
 {
 	return row->earliest_start + model->es[row->es].end - model->es[row->es].start;
 }
 
-static inline clew_time clew_slack_latest_start(const struct clew_model *model, const struct clew_slack_row *row)
+static inline clew_time clew_slack_latest_start(const struct clew_model *model,
+						const struct clew_slack_row *row)
 {
 	return row->latest_finish - (model->es[row->es].end - model->es[row->es].start);
 }
 
-static inline clew_time clew_slack_of(const struct clew_model *model, const struct clew_slack_row *row)
+static inline clew_time clew_slack_of(const struct clew_model *model,
+				      const struct clew_slack_row *row)
 {
 	return clew_slack_latest_start(model, row) - row->earliest_start;
 }

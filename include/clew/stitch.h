@@ -3,9 +3,9 @@
  * Stitching: several causal traces as one, with the dependencies that lead from one to
  * another, and their clocks brought together by these.
  *
- *	add dependency(send) from position(client @ (^request$)) of 1 to positions(server @ 0%) of 2;
- *	match dependency(send) from marks(^send ) to marks(^receive );
- *	join dependencies(rpc) by key(call);
+ *	add dependency(send) from position(client @ (^request$)) of 1 to positions(server @ 0%) of
+ *2; match dependency(send) from marks(^send ) to marks(^receive ); join dependencies(rpc) by
+ *key(call);
  *
  * A program of such statements (docs/stitch.md) is compiled without a trace. An effect is not
  * before its cause: a dependency from trace 1 to trace 2 says what must at least be added to
@@ -22,13 +22,16 @@ struct clew_stitching;
 #define CLEW_STITCH_MOST_TRACES 64
 
 /* -EINVAL: *ret_error says what is wrong at which byte; -ENOMEM. */
-int clew_stitching_compile(const char *text, size_t size, struct clew_stitching **ret_program, struct clew_query_error *ret_error);
+int clew_stitching_compile(const char *text, size_t size, struct clew_stitching **ret_program,
+			   struct clew_query_error *ret_error);
 void clew_stitching_free(struct clew_stitching *program);
 /* How many statements it has, and which bytes of the text are number `statement`. */
 uint32_t clew_stitching_count(const struct clew_stitching *program);
-void clew_stitching_statement(const struct clew_stitching *program, uint32_t statement, size_t *ret_offset, size_t *ret_size);
+void clew_stitching_statement(const struct clew_stitching *program, uint32_t statement,
+			      size_t *ret_offset, size_t *ret_size);
 
-/* Which root spans and root categories get "N:" before their name, N being the trace's number from 1. */
+/* Which root spans and root categories get "N:" before their name, N being the trace's number
+ * from 1. */
 enum clew_stitch_prefix {
 	CLEW_PREFIX_CONFLICT, /* those that have the name of one in another trace */
 	CLEW_PREFIX_ALWAYS,
@@ -37,8 +40,8 @@ enum clew_stitch_prefix {
 
 struct clew_stitch_options {
 	enum clew_stitch_prefix prefix;
-	const char *hierarchy;	  /* whose categories patterns mean; NULL: the first of each trace */
-	const bool *forced;	  /* by trace: its offset is given; may be NULL */
+	const char *hierarchy; /* whose categories patterns mean; NULL: the first of each trace */
+	const bool *forced;    /* by trace: its offset is given; may be NULL */
 	const clew_time *offsets; /* of those */
 };
 
@@ -59,9 +62,12 @@ struct clew_stitch_clock {
 	/* What the offset may be, as far as anything says so. In a conflict low > high. */
 	bool has_low, has_high;
 	clew_time low, high;
-	uint64_t error; /* how far off the offset may be, where that is known: BETWEEN, and at least so far in a CONFLICT; else 0 */
-	uint64_t edges_in, edges_out; /* dependencies from other traces and to them, by their ends */
-	/* Of a CONFLICT: a clock that runs that much faster than the first one's would explain it, in parts per million. */
+	uint64_t error; /* how far off the offset may be, where that is known: BETWEEN, and at least
+			   so far in a CONFLICT; else 0 */
+	uint64_t edges_in,
+		edges_out; /* dependencies from other traces and to them, by their ends */
+	/* Of a CONFLICT: a clock that runs that much faster than the first one's would explain it,
+	 * in parts per million. */
 	bool has_drift;
 	double drift;
 };
@@ -76,21 +82,23 @@ struct clew_stitch_count {
 struct clew_stitch_result {
 	struct clew_stitch_clock *clocks; /* by trace; room for all, the caller's */
 	struct clew_stitch_count *counts; /* by statement, likewise; may be NULL */
-	uint64_t backward;		  /* ends of dependencies between traces that are before their origin even now */
+	uint64_t backward; /* ends of dependencies between traces that are before their origin even
+			      now */
 };
 
 /*
- * Stitches `count` traces, of 1 .. CLEW_STITCH_MOST_TRACES: spans, dependencies, marks, waits, categories and
- * attributes of the first, then of the second and so on, each simplified; then those that the
- * program adds. Moments within attributes, and names of threads there, go along. `program` NULL: no
- * statements. The model is the caller's to free.
+ * Stitches `count` traces, of 1 .. CLEW_STITCH_MOST_TRACES: spans, dependencies, marks, waits,
+ * categories and attributes of the first, then of the second and so on, each simplified; then those
+ * that the program adds. Moments within attributes, and names of threads there, go along. `program`
+ * NULL: no statements. The model is the caller's to free.
  *
- * -EINVAL: a statement cannot be applied to these traces, *ret_error says why and at which byte of the
- * program; -EBADMSG: a trace is inconsistent; -EOVERFLOW: times beyond 64 bits; -E2BIG: more
+ * -EINVAL: a statement cannot be applied to these traces, *ret_error says why and at which byte of
+ * the program; -EBADMSG: a trace is inconsistent; -EOVERFLOW: times beyond 64 bits; -E2BIG: more
  * than 2^32 - 2 of something; -ENOMEM.
  */
-int clew_stitch(const struct clew_model *const *traces, uint32_t count, const struct clew_stitching *program,
-		const struct clew_stitch_options *options, struct clew_model **ret_model, struct clew_stitch_result *ret_result,
+int clew_stitch(const struct clew_model *const *traces, uint32_t count,
+		const struct clew_stitching *program, const struct clew_stitch_options *options,
+		struct clew_model **ret_model, struct clew_stitch_result *ret_result,
 		struct clew_query_error *ret_error);
 
 #endif

@@ -101,8 +101,8 @@ enum clew_request_reason {
 	CLEW_REQUEST_REASON_METADATA,
 	CLEW_REQUEST_REASON_READAHEAD,
 	CLEW_REQUEST_REASON_READ,
-	CLEW_REQUEST_REASON_CALL, /* a call of its own, by the way: a close, a rename, a truncation; a sync where the file system tells of
-				     none */
+	CLEW_REQUEST_REASON_CALL, /* a call of its own, by the way: a close, a rename, a truncation;
+				     a sync where the file system tells of none */
 	CLEW_REQUEST_REASON_COUNT,
 };
 
@@ -120,7 +120,8 @@ const char *clew_request_reason_name(unsigned reason);
 enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes);
 const char *clew_request_operation_name(unsigned operation, unsigned bytes);
 
-/* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program. */
+/* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program.
+ */
 const char *clew_call_name(unsigned call);
 /* CLEW_NO_CALL: there is none of that name. */
 unsigned clew_call_from_name(const char *name);

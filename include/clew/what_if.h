@@ -25,20 +25,25 @@ struct clew_program;
  * Compiles a program. `sweep`: factors may be ranges, `0..1`, which a step of a sweep
  * chooses from. -EINVAL: *ret_error says what is wrong at which byte; -ENOMEM.
  */
-int clew_program_compile(const char *text, size_t size, bool sweep, struct clew_program **ret_program, struct clew_query_error *ret_error);
+int clew_program_compile(const char *text, size_t size, bool sweep,
+			 struct clew_program **ret_program, struct clew_query_error *ret_error);
 void clew_program_free(struct clew_program *program);
 
 /* How many statements it has, and which bytes of the text are number `statement`. */
 uint32_t clew_program_count(const struct clew_program *program);
-void clew_program_statement(const struct clew_program *program, uint32_t statement, size_t *ret_offset, size_t *ret_size);
-/* Whether a factor of it is a range; the factor of the first such one at step `step` of 0 .. steps. */
+void clew_program_statement(const struct clew_program *program, uint32_t statement,
+			    size_t *ret_offset, size_t *ret_size);
+/* Whether a factor of it is a range; the factor of the first such one at step `step` of 0 .. steps.
+ */
 bool clew_program_sweeps(const struct clew_program *program);
 double clew_program_factor(const struct clew_program *program, uint32_t step, uint32_t steps);
 
 struct clew_what_if_options {
 	uint32_t hierarchy;   /* whose categories patterns mean, CLEW_NONE: none */
-	uint32_t step, steps; /* of a sweep: each range from its begin (0) to its end (steps); steps 0 is the begin */
-	/* Of each statement: how many spans, or destinations of dependencies, or waits and requests in queues it applies to; may be NULL.
+	uint32_t step, steps; /* of a sweep: each range from its begin (0) to its end (steps); steps
+				 0 is the begin */
+	/* Of each statement: how many spans, or destinations of dependencies, or waits and requests
+	 * in queues it applies to; may be NULL.
 	 */
 	uint64_t *matches;
 };
@@ -61,7 +66,8 @@ struct clew_what_if {
  * run backwards); -EOVERFLOW: times beyond 64 bits; -E2BIG: more than 2^32 - 2 of something, or
  * a regular expression takes too much to decide; -ENOMEM.
  */
-int clew_what_if(const struct clew_model *model, const struct clew_program *program, const struct clew_what_if_options *options,
-		 struct clew_model **ret_model, struct clew_what_if *ret_result, struct clew_query_error *ret_error);
+int clew_what_if(const struct clew_model *model, const struct clew_program *program,
+		 const struct clew_what_if_options *options, struct clew_model **ret_model,
+		 struct clew_what_if *ret_result, struct clew_query_error *ret_error);
 
 #endif

@@ -21,8 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t number_of(uint8_t byte)
 {
-	static const uint32_t far[] = {0xffffffff, 0x7ffff, 0x10000, 0x20000, 0x700000, 0xfe00000, 4096,    8192,
-				       65536,	   0xffff,  0x8000,  1000000, 1000100,	1000500,   1001000, 1002000};
+	static const uint32_t far[] = {0xffffffff, 0x7ffff, 0x10000, 0x20000, 0x700000, 0xfe00000,
+				       4096,	   8192,    65536,   0xffff,  0x8000,	1000000,
+				       1000100,	   1000500, 1001000, 1002000};
 
 	return byte < 240 ? byte : far[byte - 240];
 }
@@ -34,7 +35,8 @@ static void explain(const struct clew_trace *trace, uint32_t serial)
 	struct clew_why why;
 	uint64_t at;
 
-	if (!task || task->begin >= task->end || clew_why_explain(trace, NULL, serial, task->begin, task->end, &why) < 0)
+	if (!task || task->begin >= task->end ||
+	    clew_why_explain(trace, NULL, serial, task->begin, task->end, &why) < 0)
 		return;
 	at = task->begin;
 	for (size_t i = 0; i < why.segment_count; i++) {
@@ -64,12 +66,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		memset(bytes, 0, sizeof(bytes));
 		time += data[1];
-		*header = (struct clew_header){.time = time, .kind = data[0] % CLEW_KIND_COUNT, .flags = data[2], .cpu = data[3] & 3};
+		*header = (struct clew_header){.time = time,
+					       .kind = data[0] % CLEW_KIND_COUNT,
+					       .flags = data[2],
+					       .cpu = data[3] & 3};
 		data += 4;
 		size -= 4;
-		/* Records of identity with a text behind them are the capture's reader's to check. */
+		/* Records of identity with a text behind them are the capture's reader's to check.
+		 */
 		need = store_record_stride(header->kind);
-		if (need < sizeof(*header) || need > sizeof(bytes) || store_tail_length_offset(header->kind))
+		if (need < sizeof(*header) || need > sizeof(bytes) ||
+		    store_tail_length_offset(header->kind))
 			continue;
 		for (size_t at = sizeof(*header); at < need && size > 0; at += 4, data++, size--) {
 			uint32_t number = number_of(*data);

@@ -41,11 +41,14 @@ static void add(struct file *file, const void *bytes, size_t size)
 }
 
 /* A chunk of a front that stays as it is and a frame's contents. */
-static void add_chunk(struct file *file, unsigned kind, unsigned rows, const uint8_t *front, size_t front_size, const uint8_t *raw,
-		      size_t raw_size)
+static void add_chunk(struct file *file, unsigned kind, unsigned rows, const uint8_t *front,
+		      size_t front_size, const uint8_t *raw, size_t raw_size)
 {
-	struct store_chunk_header header = {
-		.magic = STORE_CHUNK_MAGIC, .kind = kind, .rows = rows, .raw_size = raw_size, .first_time = 1000};
+	struct store_chunk_header header = {.magic = STORE_CHUNK_MAGIC,
+					    .kind = kind,
+					    .rows = rows,
+					    .raw_size = raw_size,
+					    .first_time = 1000};
 	size_t bound = ZSTD_compressBound(raw_size), packed;
 	uint8_t *payload = malloc(front_size + bound);
 
@@ -195,7 +198,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		front = take_number(&data, &size);
 		if (front > size)
 			front = size;
-		add_chunk(&file, STORE_CHUNK_RECORDS, rows, data, front, data + front, size - front);
+		add_chunk(&file, STORE_CHUNK_RECORDS, rows, data, front, data + front,
+			  size - front);
 	}
 	if (file.size)
 		try_file(&file);

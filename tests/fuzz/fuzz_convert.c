@@ -31,7 +31,8 @@ static void go_through(const struct clew_trace *trace)
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 		struct clew_why why;
 
-		if (clew_why_explain(trace, relations, task->serial, clew_trace_start(trace), clew_trace_end(trace), &why) < 0)
+		if (clew_why_explain(trace, relations, task->serial, clew_trace_start(trace),
+				     clew_trace_end(trace), &why) < 0)
 			abort();
 		clew_why_done(&why);
 	}
@@ -45,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char message[300];
 	int r;
 
-	if (clew_notation_read((const char *)data, size, NULL, &model, message, sizeof(message)) < 0)
+	if (clew_notation_read((const char *)data, size, NULL, &model, message, sizeof(message)) <
+	    0)
 		return 0;
 	r = clew_trace_from_model(model, NULL, &trace, message, sizeof(message));
 	if (r < 0 && r != -EINVAL)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Fuzzes descriptions of layers. Whatever the text is: no crash, an error has a message
  * with a line; of what was taken every point is found by its number, within its bounds,
@@ -11,7 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void try_point(const struct clew_layers *layers, size_t number, const uint8_t *data, size_t size)
+static void try_point(const struct clew_layers *layers, size_t number, const uint8_t *data,
+		      size_t size)
 {
 	const struct clew_layer *layer;
 	const struct clew_layer_call *call;
@@ -19,18 +20,21 @@ static void try_point(const struct clew_layers *layers, size_t number, const uin
 	char text[CLEW_ANNOUNCE_TEXT];
 	size_t length;
 
-	if (!point || !point->provider || !point->probe || point->point.count > CLEW_POINT_VALUES || call->rule_count > CLEW_LAYER_RULES)
+	if (!point || !point->provider || !point->probe || point->point.count > CLEW_POINT_VALUES ||
+	    call->rule_count > CLEW_LAYER_RULES)
 		abort();
 	for (uint32_t i = 0; i < point->point.count; i++) {
 		const struct clew_point_value *value = &point->point.values[i];
 
-		if (!point->names[i] || value->argument >= CLEW_SITE_ARGUMENTS || value->steps[CLEW_POINT_STEPS - 1].size)
+		if (!point->names[i] || value->argument >= CLEW_SITE_ARGUMENTS ||
+		    value->steps[CLEW_POINT_STEPS - 1].size)
 			abort();
 		for (unsigned k = 0; k < CLEW_POINT_STEPS; k++)
 			if (value->steps[k].size > 8)
 				abort();
 	}
-	length = clew_layers_words(layers, number, data, size, size ? data[0] : 0, text, sizeof(text));
+	length = clew_layers_words(layers, number, data, size, size ? data[0] : 0, text,
+				   sizeof(text));
 	if (length > sizeof(text) || (length && text[length - 1] != '\0'))
 		abort();
 }
@@ -39,7 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct clew_layers *layers;
 	char message[300];
-	int r = clew_layers_read((const char *)data, size, "layer", &layers, message, sizeof(message));
+	int r = clew_layers_read((const char *)data, size, "layer", &layers, message,
+				 sizeof(message));
 
 	if (r == -EINVAL) {
 		if (strncmp(message, "layer:", strlen("layer:")) != 0)

@@ -33,7 +33,8 @@ static void try_round_trip(const struct clew_model *model)
 
 	if (clew_notation_read(text, length, NULL, &again, message, sizeof(message)) < 0)
 		abort();
-	if (again->es_count != model->es_count || again->dependency_count != model->dependency_count ||
+	if (again->es_count != model->es_count ||
+	    again->dependency_count != model->dependency_count ||
 	    again->span_count != model->span_count)
 		abort();
 	text_again = write_text(again, &length_again);
@@ -51,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct clew_model *model;
 	char message[300];
-	int r = clew_notation_read((const char *)data, size, NULL, &model, message, sizeof(message));
+	int r = clew_notation_read((const char *)data, size, NULL, &model, message,
+				   sizeof(message));
 
 	if (r == -EINVAL) {
 		if (strncmp(message, "notation:", strlen("notation:")) != 0)

@@ -21,14 +21,17 @@ static bool is_consistent(const struct clew_model *model)
 
 	must(clew_model_check(model, true, &problems, &count) == 0);
 	for (size_t i = 0; i < count; i++)
-		good = good && strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") &&
-		       strcmp(problems[i].kind, "negative-length") && strcmp(problems[i].kind, "symmetry") &&
+		good = good && strcmp(problems[i].kind, "order") &&
+		       strcmp(problems[i].kind, "overlap") &&
+		       strcmp(problems[i].kind, "negative-length") &&
+		       strcmp(problems[i].kind, "symmetry") &&
 		       strcmp(problems[i].kind, "trigger") && strcmp(problems[i].kind, "owner");
 	free(problems);
 	return good;
 }
 
-static void check_paired(const struct clew_model *before, const struct clew_pair_rule *rule, const struct clew_paired *paired)
+static void check_paired(const struct clew_model *before, const struct clew_pair_rule *rule,
+			 const struct clew_paired *paired)
 {
 	const struct clew_model *after = paired->model;
 	uint64_t created = 0;
@@ -41,15 +44,21 @@ static void check_paired(const struct clew_model *before, const struct clew_pair
 		created += metrics->created;
 		must(metrics->paired <= metrics->created && metrics->paired <= metrics->origins &&
 		     metrics->paired <= metrics->destinations);
-		must(metrics->unpaired_origins <= metrics->origins && metrics->unpaired_destinations <= metrics->destinations);
-		must(metrics->created == metrics->paired || rule->options.keep_without_origin || rule->options.keep_without_destination);
+		must(metrics->unpaired_origins <= metrics->origins &&
+		     metrics->unpaired_destinations <= metrics->destinations);
+		must(metrics->created == metrics->paired || rule->options.keep_without_origin ||
+		     rule->options.keep_without_destination);
 	}
 	must(after->dependency_count == before->dependency_count + created);
 }
 
-static void check_pairing(const struct clew_model *model, const char *letters, const char *origins, const char *destinations)
+static void check_pairing(const struct clew_model *model, const char *letters, const char *origins,
+			  const char *destinations)
 {
-	struct clew_pair_rule rule = {.origins = origins, .destinations = destinations, .type = "send", .spans = strchr(letters, 's')};
+	struct clew_pair_rule rule = {.origins = origins,
+				      .destinations = destinations,
+				      .type = "send",
+				      .spans = strchr(letters, 's')};
 	struct clew_pair_error error = {.message = ""};
 	struct clew_paired paired = {};
 	uint32_t first = 0;
@@ -58,7 +67,9 @@ static void check_pairing(const struct clew_model *model, const char *letters, c
 	rule.options.reuse = strchr(letters, 'r');
 	rule.options.keep_without_origin = strchr(letters, 'o');
 	rule.options.keep_without_destination = strchr(letters, 'd');
-	rule.options.mode = strchr(letters, 'a') ? CLEW_MODE_AND : strchr(letters, 'y') ? CLEW_MODE_OR : CLEW_MODE_SINGLE;
+	rule.options.mode = strchr(letters, 'a')   ? CLEW_MODE_AND
+			    : strchr(letters, 'y') ? CLEW_MODE_OR
+						   : CLEW_MODE_SINGLE;
 	rule.options.key_attribute = strchr(letters, 'k') ? "key" : NULL;
 	if (strchr(letters, 'f')) {
 		rule.from = &first;
@@ -69,7 +80,8 @@ static void check_pairing(const struct clew_model *model, const char *letters, c
 	if (r == -EINVAL) {
 		must(*error.message);
 		must(error.where != CLEW_PAIR_ERROR_ORIGINS || error.offset <= strlen(origins));
-		must(error.where != CLEW_PAIR_ERROR_DESTINATIONS || error.offset <= strlen(destinations));
+		must(error.where != CLEW_PAIR_ERROR_DESTINATIONS ||
+		     error.offset <= strlen(destinations));
 	}
 	if (r == 0)
 		check_paired(model, &rule, &paired);

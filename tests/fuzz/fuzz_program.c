@@ -19,25 +19,31 @@ static void check_result(const struct clew_model *before, const struct clew_mode
 	must(after->span_count == before->span_count && after->mark_count == before->mark_count);
 	must(clew_model_check(after, true, &problems, &count) == 0);
 	for (size_t i = 0; i < count; i++)
-		must(strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") && strcmp(problems[i].kind, "symmetry"));
+		must(strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") &&
+		     strcmp(problems[i].kind, "symmetry"));
 	free(problems);
 }
 
 /* CPUs, a lock that is handed on, a disk with a queue. */
 static struct clew_model *busy_trace(void)
 {
-	static const char text[] = "hierarchy processes cpus devices\n"
-				   "span a [0,100] in processes:p\nspan b [0,100] in processes:p\nspan c [0,100] in processes:p\n"
-				   "wait b 10..60 futex object=futex:1 holder=a runqueue=2\ndep unlock a@60 -> b@60\n"
-				   "wait c 20..80 futex object=futex:1 holder=\"a 20 60 exact,b 60 80 exact\"\ndep unlock b@80 -> c@80\n"
-				   "wait a 70..75 runqueue\nmark a m@90\n"
-				   "span cpu0 [0,100] in cpus:machine\nmark cpu0 a@0\n"
-				   "span 8:0 [0,90] in devices:8:0\nspan 8:0/a [0,40] no-call\nspan 8:0/b [10,62] no-call\n"
-				   "wait 8:0/b 10..42 queued\ndep request a@5 -> 8:0/a@5\n";
+	static const char text[] =
+		"hierarchy processes cpus devices\n"
+		"span a [0,100] in processes:p\nspan b [0,100] in processes:p\nspan c [0,100] in "
+		"processes:p\n"
+		"wait b 10..60 futex object=futex:1 holder=a runqueue=2\ndep unlock a@60 -> b@60\n"
+		"wait c 20..80 futex object=futex:1 holder=\"a 20 60 exact,b 60 80 exact\"\ndep "
+		"unlock b@80 -> c@80\n"
+		"wait a 70..75 runqueue\nmark a m@90\n"
+		"span cpu0 [0,100] in cpus:machine\nmark cpu0 a@0\n"
+		"span 8:0 [0,90] in devices:8:0\nspan 8:0/a [0,40] no-call\nspan 8:0/b [10,62] "
+		"no-call\n"
+		"wait 8:0/b 10..42 queued\ndep request a@5 -> 8:0/a@5\n";
 	struct clew_model *model;
 	char message[256];
 
-	must(clew_notation_read(text, sizeof(text) - 1, NULL, &model, message, sizeof(message)) == 0);
+	must(clew_notation_read(text, sizeof(text) - 1, NULL, &model, message, sizeof(message)) ==
+	     0);
 	return model;
 }
 
@@ -62,7 +68,8 @@ static void check_program(const char *text, size_t size, bool sweep, bool busy)
 		clew_program_free(program);
 	}
 	if (r == -EINVAL || r == -ELOOP || r == -EDEADLK)
-		must(error.offset <= size && strstr(error.message, ": ") && !memchr(error.message, '\0', 1));
+		must(error.offset <= size && strstr(error.message, ": ") &&
+		     !memchr(error.message, '\0', 1));
 	must(r == 0 || r == -EINVAL || r == -ELOOP || r == -EDEADLK || r == -EOVERFLOW);
 	if (r == 0) {
 		check_result(model, after);

@@ -12,14 +12,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char first[] =
-	"hierarchy h\nspan client [0,100] in h:host\nspan client/call [10,90]\nmark client/call send:1@20\nmark client/call send:1@30\n"
-	"mark client/call recv:2@80\ndep rpc client/call@40 -> - call=1\ndep rpc - -> client/call@(50~70) call=2\n"
-	"dep go and {client@5} -> - call=3\n";
-static const char second[] =
-	"hierarchy h other\nspan server [0,100] in h:host other:x/y\nwait server 10..30 futex\nmark server recv:1@5\n"
-	"mark server recv:1@35\nmark server send:2@50\nspan client [0,50]\ndep rpc - -> server@30 call=1\n"
-	"dep rpc server@60 -> - call=2\ndep go and {client@5, server@7} -> server@40 call=3\ndep wake server@80 -> client@45\n";
+static const char first[] = "hierarchy h\nspan client [0,100] in h:host\nspan client/call "
+			    "[10,90]\nmark client/call send:1@20\nmark client/call send:1@30\n"
+			    "mark client/call recv:2@80\ndep rpc client/call@40 -> - call=1\ndep "
+			    "rpc - -> client/call@(50~70) call=2\n"
+			    "dep go and {client@5} -> - call=3\n";
+static const char second[] = "hierarchy h other\nspan server [0,100] in h:host other:x/y\nwait "
+			     "server 10..30 futex\nmark server recv:1@5\n"
+			     "mark server recv:1@35\nmark server send:2@50\nspan client "
+			     "[0,50]\ndep rpc - -> server@30 call=1\n"
+			     "dep rpc server@60 -> - call=2\ndep go and {client@5, server@7} -> "
+			     "server@40 call=3\ndep wake server@80 -> client@45\n";
 
 static struct clew_model *read_trace(const char *text)
 {
@@ -44,7 +47,8 @@ static void check_model(struct clew_model *model)
 
 	must(clew_model_check(model, true, &problems, &count) == 0);
 	for (size_t i = 0; i < count; i++)
-		must(strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") && strcmp(problems[i].kind, "symmetry"));
+		must(strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") &&
+		     strcmp(problems[i].kind, "symmetry"));
 	free(problems);
 	clew_model_free(model);
 }
@@ -62,7 +66,8 @@ static void check_stitching(const char *text, size_t size, struct clew_model *co
 	if (r < 0)
 		return;
 	for (uint32_t count = 2; count <= 3; count++) {
-		r = clew_stitch((const struct clew_model *const *)traces, count, program, NULL, &model, &result, &error);
+		r = clew_stitch((const struct clew_model *const *)traces, count, program, NULL,
+				&model, &result, &error);
 		check_error(r, &error, size);
 		if (r < 0)
 			continue;

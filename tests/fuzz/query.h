@@ -18,7 +18,8 @@ static void must(bool good)
 		abort();
 }
 
-static uint32_t fuzz_child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end)
+static uint32_t fuzz_child(struct clew_maker *maker, uint32_t parent, const char *name,
+			   clew_time start, clew_time end)
 {
 	uint32_t span;
 
@@ -29,7 +30,8 @@ static uint32_t fuzz_child(struct clew_maker *maker, uint32_t parent, const char
 	return span;
 }
 
-static void fuzz_edge(struct clew_maker *maker, const char *type, uint32_t from, clew_time at, uint32_t to)
+static void fuzz_edge(struct clew_maker *maker, const char *type, uint32_t from, clew_time at,
+		      uint32_t to)
 {
 	uint32_t number, dependency;
 
@@ -92,7 +94,8 @@ static void check_positions(const struct clew_query *query, const struct clew_mo
 		const struct clew_position *position = &positions.items[i];
 
 		must(position->es < model->es_count);
-		must(position->at >= model->es[position->es].start && position->at <= model->es[position->es].end);
+		must(position->at >= model->es[position->es].start &&
+		     position->at <= model->es[position->es].end);
 	}
 	clew_positions_done(&positions);
 }
@@ -115,7 +118,8 @@ static void check_text(const char *text, size_t size)
 	free(copy);
 	must(r == 0 || r == -EINVAL);
 	if (r == -EINVAL) {
-		must(error.offset <= size && strstr(error.message, ": ") && !strchr(error.message, '\n'));
+		must(error.offset <= size && strstr(error.message, ": ") &&
+		     !strchr(error.message, '\n'));
 		return;
 	}
 	check_spans(query, model);

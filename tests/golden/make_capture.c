@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Makes a capture from a list of records in words, for tests whose expected
  * answers are known to the nanosecond.
@@ -16,8 +16,8 @@
  * "switch" and "state" those of the wait too (wait_flags for its flags), for "switch"
  * and "work" those of the cause (cause_kind ..). A value is
  * a number, names of the constants below joined by "|", or for `comm`, `path`, `text`
- * and `command` a text in double quotes, with \xNN for any byte; anything left out is 0, `descriptor` and
- * `call` are -1.
+ * and `command` a text in double quotes, with \xNN for any byte; anything left out is 0,
+ *`descriptor` and `call` are -1.
  */
 #include "store/capture.h"
 #include <errno.h>
@@ -105,21 +105,24 @@ static const struct {
 	{"deleted", CLEW_FILE_DELETED},
 };
 
-#define FIELD(type, member)                                                                                                                \
-	{                                                                                                                                  \
-#member, offsetof(struct type, member), sizeof(((struct type *)0)->member)                                                 \
+#define FIELD(type, member)                                                                        \
+	{                                                                                          \
+#member, offsetof(struct type, member), sizeof(((struct type *)0)->member)         \
 	}
-#define WAIT_FIELD(member)                                                                                                                 \
-	{                                                                                                                                  \
-#member, sizeof(struct clew_switch) + offsetof(struct clew_wait, member), sizeof(((struct clew_wait *)0)->member)          \
+#define WAIT_FIELD(member)                                                                         \
+	{                                                                                          \
+#member, sizeof(struct clew_switch) + offsetof(struct clew_wait, member),          \
+			sizeof(((struct clew_wait *)0)->member)                                    \
 	}
 
-#define CAUSE_FIELD(base, member)                                                                                                          \
-	{                                                                                                                                  \
-		"cause_" #member, (base) + offsetof(struct clew_cause, member), sizeof(((struct clew_cause *)0)->member)                   \
+#define CAUSE_FIELD(base, member)                                                                  \
+	{                                                                                          \
+		"cause_" #member, (base) + offsetof(struct clew_cause, member),                    \
+			sizeof(((struct clew_cause *)0)->member)                                   \
 	}
-#define CAUSE_FIELDS(base)                                                                                                                 \
-	CAUSE_FIELD(base, kind), CAUSE_FIELD(base, object), CAUSE_FIELD(base, time), CAUSE_FIELD(base, expires), CAUSE_FIELD(base, task)
+#define CAUSE_FIELDS(base)                                                                         \
+	CAUSE_FIELD(base, kind), CAUSE_FIELD(base, object), CAUSE_FIELD(base, time),               \
+		CAUSE_FIELD(base, expires), CAUSE_FIELD(base, task)
 
 struct field {
 	const char *name;
@@ -168,7 +171,8 @@ static const struct field task_fields[] = {
 	FIELD(clew_task_record, start_time),
 	{NULL, 0, 0},
 };
-static const struct field life_fields[] = {FIELD(clew_life, task), FIELD(clew_life, other), FIELD(clew_life, value), {NULL, 0, 0}};
+static const struct field life_fields[] = {
+	FIELD(clew_life, task), FIELD(clew_life, other), FIELD(clew_life, value), {NULL, 0, 0}};
 static const struct field rename_fields[] = {FIELD(clew_rename, task), {NULL, 0, 0}};
 static const struct field file_fields[] = {FIELD(clew_file_record, inode),
 					   FIELD(clew_file_record, device),
@@ -176,10 +180,12 @@ static const struct field file_fields[] = {FIELD(clew_file_record, inode),
 					   FIELD(clew_file_record, generation),
 					   {NULL, 0, 0}};
 static const struct field text_fields[] = {FIELD(clew_text_record, hash), {NULL, 0, 0}};
-static const struct field gap_fields[] = {FIELD(clew_gap, from), FIELD(clew_gap, count), {NULL, 0, 0}};
+static const struct field gap_fields[] = {
+	FIELD(clew_gap, from), FIELD(clew_gap, count), {NULL, 0, 0}};
 static const struct field socket_fields[] = {
-	FIELD(clew_socket_record, inode),      FIELD(clew_socket_record, family),    FIELD(clew_socket_record, type),
-	FIELD(clew_socket_record, local_port), FIELD(clew_socket_record, peer_port), {NULL, 0, 0},
+	FIELD(clew_socket_record, inode),     FIELD(clew_socket_record, family),
+	FIELD(clew_socket_record, type),      FIELD(clew_socket_record, local_port),
+	FIELD(clew_socket_record, peer_port), {NULL, 0, 0},
 };
 static const struct field cgroup_fields[] = {FIELD(clew_cgroup_record, id), {NULL, 0, 0}};
 static const struct field work_fields[] = {
@@ -193,9 +199,10 @@ static const struct field work_fields[] = {
 	{NULL, 0, 0},
 };
 static const struct field bio_fields[] = {
-	FIELD(clew_bio, bio),	 FIELD(clew_bio, sector), FIELD(clew_bio, bytes),	FIELD(clew_bio, device),
-	FIELD(clew_bio, inode),	 FIELD(clew_bio, index),  FIELD(clew_bio, file_device), FIELD(clew_bio, operation),
-	FIELD(clew_bio, parent), FIELD(clew_bio, task),	  FIELD(clew_bio, contiguous),	{NULL, 0, 0},
+	FIELD(clew_bio, bio),	      FIELD(clew_bio, sector),	   FIELD(clew_bio, bytes),
+	FIELD(clew_bio, device),      FIELD(clew_bio, inode),	   FIELD(clew_bio, index),
+	FIELD(clew_bio, file_device), FIELD(clew_bio, operation),  FIELD(clew_bio, parent),
+	FIELD(clew_bio, task),	      FIELD(clew_bio, contiguous), {NULL, 0, 0},
 };
 static const struct field request_fields[] = {
 	FIELD(clew_request, request),	FIELD(clew_request, sector), FIELD(clew_request, bio),
@@ -237,8 +244,10 @@ static const struct field journal_fields[] = {
 	FIELD(clew_journal, task),
 	{NULL, 0, 0},
 };
-static const struct field announce_fields[] = {
-	FIELD(clew_announce, task), FIELD(clew_announce, token), FIELD(clew_announce, event), {NULL, 0, 0}};
+static const struct field announce_fields[] = {FIELD(clew_announce, task),
+					       FIELD(clew_announce, token),
+					       FIELD(clew_announce, event),
+					       {NULL, 0, 0}};
 static const struct field refill_fields[] = {FIELD(clew_refill, cgroup), {NULL, 0, 0}};
 
 static const struct shape {
@@ -334,7 +343,8 @@ static unsigned stream_of(char *text)
 }
 
 /* Text behind a record, with its size in the record. */
-static size_t append(char *record, size_t size, size_t size_offset, const char *text, size_t text_size)
+static size_t append(char *record, size_t size, size_t size_offset, const char *text,
+		     size_t text_size)
 {
 	uint16_t stored = text_size;
 
@@ -344,27 +354,33 @@ static size_t append(char *record, size_t size, size_t size_offset, const char *
 }
 
 /* Sets what is no number. Returns the record's new size. */
-static size_t set_text(char *record, const struct shape *shape, size_t size, const char *name, const char *text)
+static size_t set_text(char *record, const struct shape *shape, size_t size, const char *name,
+		       const char *text)
 {
 	if (!strcmp(name, "comm")) {
-		size_t offset =
-			shape->kind == CLEW_KIND_TASK ? offsetof(struct clew_task_record, comm) : offsetof(struct clew_rename, comm);
+		size_t offset = shape->kind == CLEW_KIND_TASK
+					? offsetof(struct clew_task_record, comm)
+					: offsetof(struct clew_rename, comm);
 
 		strncpy(record + offset, text, CLEW_COMM_SIZE - 1);
 		return size;
 	}
 	if (!strcmp(name, "path"))
 		return append(record, size,
-			      shape->kind == CLEW_KIND_CGROUP ? offsetof(struct clew_cgroup_record, path_size)
-							      : offsetof(struct clew_file_record, path_size),
+			      shape->kind == CLEW_KIND_CGROUP
+				      ? offsetof(struct clew_cgroup_record, path_size)
+				      : offsetof(struct clew_file_record, path_size),
 			      text, strlen(text));
 	if (!strcmp(name, "text"))
-		return append(record, size, offsetof(struct clew_text_record, text_size), text, strlen(text));
+		return append(record, size, offsetof(struct clew_text_record, text_size), text,
+			      strlen(text));
 	if (!strcmp(name, "command"))
-		return append(record, size, offsetof(struct clew_task_record, command_line_size), text, strlen(text) + 1);
+		return append(record, size, offsetof(struct clew_task_record, command_line_size),
+			      text, strlen(text) + 1);
 	/* With a blank after each word. */
 	if (!strcmp(name, "words")) {
-		size = append(record, size, offsetof(struct clew_announce, size), text, strlen(text));
+		size = append(record, size, offsetof(struct clew_announce, size), text,
+			      strlen(text));
 		for (char *at = record + size - strlen(text); at < record + size; at++)
 			*at = *at == ' ' ? '\0' : *at;
 		return size;
@@ -389,7 +405,8 @@ static void set_field(char *record, const struct shape *shape, const char *name,
 	memcpy(record + field->offset, &value, field->size);
 }
 
-static void put_record(struct clew_writer *writer, unsigned stream, const struct shape *shape, char *rest)
+static void put_record(struct clew_writer *writer, unsigned stream, const struct shape *shape,
+		       char *rest)
 {
 	_Alignas(8) char record[LONGEST_RECORD] = {0};
 	struct clew_header *header = (struct clew_header *)record;
@@ -470,7 +487,8 @@ int main(int argc, char **argv)
 	int r = argc == 2 ? clew_writer_open(argv[1], &options, &writer) : -EINVAL;
 
 	if (r < 0) {
-		fprintf(stderr, "make_capture: %s\n", argc == 2 ? strerror(-r) : "usage: make_capture FILE < LIST");
+		fprintf(stderr, "make_capture: %s\n",
+			argc == 2 ? strerror(-r) : "usage: make_capture FILE < LIST");
 		return 2;
 	}
 	while (fgets(line, sizeof(line), stdin)) {
@@ -488,7 +506,8 @@ int main(int argc, char **argv)
 			clew_writer_meta(writer, key ?: "", rest);
 		} else if (!strcmp(word, "clock")) {
 			read_numbers(rest, numbers, 3);
-			clew_writer_clock(writer, &(struct clew_clock){numbers[0], numbers[1], numbers[2]});
+			clew_writer_clock(writer,
+					  &(struct clew_clock){numbers[0], numbers[1], numbers[2]});
 		} else if (!strcmp(word, "cost")) {
 			read_numbers(rest, numbers, 3);
 			cost = (struct clew_cost){numbers[0], numbers[1], numbers[2]};
@@ -497,8 +516,10 @@ int main(int argc, char **argv)
 			struct clew_ledger_row *row = &rows[row_count++ % 64];
 
 			read_numbers(rest, numbers, 7);
-			*row = (struct clew_ledger_row){stream_of(cpu), shape_of(kind)->kind, numbers[0], numbers[1], numbers[2],
-							numbers[3],	numbers[4],	      numbers[5], numbers[6]};
+			*row = (struct clew_ledger_row){
+				stream_of(cpu), shape_of(kind)->kind, numbers[0],
+				numbers[1],	numbers[2],	      numbers[3],
+				numbers[4],	numbers[5],	      numbers[6]};
 		} else {
 			unsigned stream = stream_of(word);
 			char *kind = strtok_r(NULL, " ", &rest);

@@ -18,7 +18,8 @@ struct text {
 	size_t length, room;
 };
 
-static void text_add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void text_add(struct text *text, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 static void text_add(struct text *text, const char *format, ...)
 {
@@ -55,8 +56,10 @@ static inline void text_es(struct text *text, const struct clew_model *model, ui
 		text_add(text, "<%s", text_type(model, e->in));
 	text_add(text, "[%lld,%lld]", (long long)e->start, (long long)e->end);
 	for (uint32_t i = 0; i < marks.count; i++)
-		text_add(text, "%s%s@%lld%s", i == 0 ? "{" : " ", clew_model_string(model, model->marks[marks.first + i].label),
-			 (long long)model->marks[marks.first + i].at, i + 1 == marks.count ? "}" : "");
+		text_add(text, "%s%s@%lld%s", i == 0 ? "{" : " ",
+			 clew_model_string(model, model->marks[marks.first + i].label),
+			 (long long)model->marks[marks.first + i].at,
+			 i + 1 == marks.count ? "}" : "");
 	if (e->out != CLEW_NONE)
 		text_add(text, ">%s", text_type(model, e->out));
 }

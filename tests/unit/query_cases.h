@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static __attribute__((unused)) uint32_t root(struct clew_maker *maker, const char *name, clew_time start, clew_time end)
+static __attribute__((unused)) uint32_t root(struct clew_maker *maker, const char *name,
+					     clew_time start, clew_time end)
 {
 	uint32_t span;
 
@@ -28,7 +29,8 @@ static __attribute__((unused)) uint32_t root(struct clew_maker *maker, const cha
 	return span;
 }
 
-static __attribute__((unused)) uint32_t child(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end)
+static __attribute__((unused)) uint32_t child(struct clew_maker *maker, uint32_t parent,
+					      const char *name, clew_time start, clew_time end)
 {
 	uint32_t span;
 
@@ -37,7 +39,8 @@ static __attribute__((unused)) uint32_t child(struct clew_maker *maker, uint32_t
 }
 
 /* "p0/t0.0": made where it is missing. */
-static __attribute__((unused)) uint32_t category(struct clew_maker *maker, uint32_t hierarchy, const char *path)
+static __attribute__((unused)) uint32_t category(struct clew_maker *maker, uint32_t hierarchy,
+						 const char *path)
 {
 	uint32_t found = CLEW_NONE;
 	char *names = strdup(path), *rest = names, *name;
@@ -49,13 +52,15 @@ static __attribute__((unused)) uint32_t category(struct clew_maker *maker, uint3
 	return found;
 }
 
-static __attribute__((unused)) void edge(struct clew_maker *maker, const char *type, uint32_t from, clew_time from_at, uint32_t to,
-					 clew_time wait_from, clew_time to_at)
+static __attribute__((unused)) void edge(struct clew_maker *maker, const char *type, uint32_t from,
+					 clew_time from_at, uint32_t to, clew_time wait_from,
+					 clew_time to_at)
 {
 	uint32_t number, dependency;
 
 	assert_int_equal(clew_maker_type(maker, type, &number), 0);
-	assert_int_equal(clew_maker_dependency(maker, number, CLEW_MODE_SINGLE, CLEW_NONE, &dependency), 0);
+	assert_int_equal(
+		clew_maker_dependency(maker, number, CLEW_MODE_SINGLE, CLEW_NONE, &dependency), 0);
 	assert_int_equal(clew_maker_origin(maker, dependency, from, from_at, 0), 0);
 	assert_int_equal(clew_maker_destination(maker, dependency, to, wait_from, to_at, 0), 0);
 }
@@ -111,12 +116,17 @@ static __attribute__((unused)) struct clew_model *trace1(void)
 	c = child(maker, b, "3", 40, 70);
 	d = root(maker, "s0.1.0", 30, 70);
 	e = root(maker, "s1.0.0", 30, 50);
-	assert_int_equal(clew_maker_place(maker, a, category(maker, structural, "p0/t0.0/r0.0.0")), 0);
-	assert_int_equal(clew_maker_place(maker, d, category(maker, structural, "p0/t0.1/r0.1.0")), 0);
-	assert_int_equal(clew_maker_place(maker, e, category(maker, structural, "p1/t1.0/r1.0.0")), 0);
+	assert_int_equal(clew_maker_place(maker, a, category(maker, structural, "p0/t0.0/r0.0.0")),
+			 0);
+	assert_int_equal(clew_maker_place(maker, d, category(maker, structural, "p0/t0.1/r0.1.0")),
+			 0);
+	assert_int_equal(clew_maker_place(maker, e, category(maker, structural, "p1/t1.0/r1.0.0")),
+			 0);
 	assert_int_equal(clew_maker_place(maker, a, category(maker, causal, "p0/t0.0/r0.0.0")), 0);
-	assert_int_equal(clew_maker_place(maker, d, category(maker, causal, "p0/t0.0/t0.1/r0.1.0")), 0);
-	assert_int_equal(clew_maker_place(maker, e, category(maker, causal, "p0/p1/t1.0/r1.0.0")), 0);
+	assert_int_equal(clew_maker_place(maker, d, category(maker, causal, "p0/t0.0/t0.1/r0.1.0")),
+			 0);
+	assert_int_equal(clew_maker_place(maker, e, category(maker, causal, "p0/p1/t1.0/r1.0.0")),
+			 0);
 	assert_int_equal(clew_maker_mark(maker, a, "start", 0, 0), 0);
 	assert_int_equal(clew_maker_mark(maker, a, "end", 100, 0), 0);
 	edge(maker, "spawn", b, 20, d, 30, 30);
@@ -142,7 +152,8 @@ static void add_path(struct line *line, const struct clew_model *model, uint32_t
 }
 
 /* What a pattern selects; "offset: message" where it cannot be compiled. To free. */
-static __attribute__((unused)) char *select_in(const struct clew_model *model, uint32_t in_hierarchy, const char *pattern)
+static __attribute__((unused)) char *select_in(const struct clew_model *model,
+					       uint32_t in_hierarchy, const char *pattern)
 {
 	struct clew_query_options options = {.hierarchy = in_hierarchy};
 	struct clew_positions positions = {};
@@ -176,7 +187,8 @@ static __attribute__((unused)) char *select_in(const struct clew_model *model, u
 		const struct clew_es *es = &model->es[positions.items[i].es];
 
 		add_path(&line, model, es->span);
-		fprintf(line.stream, "[%lld,%lld]@%lld", (long long)es->start, (long long)es->end, (long long)positions.items[i].at);
+		fprintf(line.stream, "[%lld,%lld]@%lld", (long long)es->start, (long long)es->end,
+			(long long)positions.items[i].at);
 	}
 	clew_positions_done(&positions);
 	free(spans);
@@ -185,8 +197,8 @@ static __attribute__((unused)) char *select_in(const struct clew_model *model, u
 	return line.text;
 }
 
-static __attribute__((unused)) void expect_in(const struct clew_model *model, uint32_t in_hierarchy, const char *pattern,
-					      const char *expected)
+static __attribute__((unused)) void expect_in(const struct clew_model *model, uint32_t in_hierarchy,
+					      const char *pattern, const char *expected)
 {
 	char *found = select_in(model, in_hierarchy, pattern);
 
@@ -195,7 +207,8 @@ static __attribute__((unused)) void expect_in(const struct clew_model *model, ui
 	free(found);
 }
 
-static __attribute__((unused)) void expect(const struct clew_model *model, const char *pattern, const char *expected)
+static __attribute__((unused)) void expect(const struct clew_model *model, const char *pattern,
+					   const char *expected)
 {
 	expect_in(model, 0, pattern, expected);
 }

@@ -39,7 +39,8 @@ struct random_shape {
 	bool several;	/* origins */
 };
 
-/* What random traces take their names from: root spans s0 .. s7 and the type send. More may be added. */
+/* What random traces take their names from: root spans s0 .. s7 and the type send. More may be
+ * added. */
 static __attribute__((unused)) struct clew_maker *random_names(void)
 {
 	struct clew_maker *maker;
@@ -64,7 +65,8 @@ static __attribute__((unused)) unsigned pick(struct random_model *m, unsigned be
 	return (unsigned)(m->seed >> 20) % below;
 }
 
-static __attribute__((unused)) void random_edge(struct random_model *m, const struct random_shape *shape)
+static __attribute__((unused)) void random_edge(struct random_model *m,
+						const struct random_shape *shape)
 {
 	struct clew_model *model = &m->model;
 	struct clew_dependency *d = &m->dependencies[model->dependency_count];
@@ -73,7 +75,8 @@ static __attribute__((unused)) void random_edge(struct random_model *m, const st
 	clew_time ready = INT64_MIN, soonest = INT64_MAX;
 	bool backwards = shape->backwards && pick(m, 10) == 0;
 
-	*d = (struct clew_dependency){.type = 2, .attributes = CLEW_NONE, .origins.first = model->origin_count};
+	*d = (struct clew_dependency){
+		.type = 2, .attributes = CLEW_NONE, .origins.first = model->origin_count};
 	d->destinations.first = model->destination_count;
 	d->mode = origins > 1 ? CLEW_MODE_AND + pick(m, 2) : CLEW_MODE_SINGLE;
 	for (unsigned tries = 0; d->origins.count < origins && tries < 20; tries++) {
@@ -84,7 +87,8 @@ static __attribute__((unused)) void random_edge(struct random_model *m, const st
 		m->es[es].out = model->dependency_count;
 		first[d->origins.count++] = es;
 		model->origin_count++;
-		if (d->mode == CLEW_MODE_AND ? m->es[es].end > m->es[first[0]].end : m->es[es].end < m->es[first[0]].end) {
+		if (d->mode == CLEW_MODE_AND ? m->es[es].end > m->es[first[0]].end
+					     : m->es[es].end < m->es[first[0]].end) {
 			first[d->origins.count - 1] = first[0];
 			first[0] = es;
 		}
@@ -106,7 +110,8 @@ static __attribute__((unused)) void random_edge(struct random_model *m, const st
 }
 
 /* Made anew from m->seed, which goes on. */
-static __attribute__((unused)) void random_model(struct random_model *m, const struct random_shape *shape)
+static __attribute__((unused)) void random_model(struct random_model *m,
+						 const struct random_shape *shape)
 {
 	uint64_t seed = m->seed;
 	unsigned spans, edges;
@@ -118,18 +123,23 @@ static __attribute__((unused)) void random_model(struct random_model *m, const s
 		unsigned count = 1 + pick(m, shape->es);
 		clew_time at = pick(m, 8);
 
-		m->spans[span] = (struct clew_span){.start = at,
-						    .parent = CLEW_NONE,
-						    .first_child = CLEW_NONE,
-						    .next_sibling = span + 1 < spans ? span + 1 : CLEW_NONE,
-						    .attributes = CLEW_NONE,
-						    .elementary = {m->model.es_count, count}};
+		m->spans[span] =
+			(struct clew_span){.start = at,
+					   .parent = CLEW_NONE,
+					   .first_child = CLEW_NONE,
+					   .next_sibling = span + 1 < spans ? span + 1 : CLEW_NONE,
+					   .attributes = CLEW_NONE,
+					   .elementary = {m->model.es_count, count}};
 		for (unsigned i = 0; i < count; i++) {
 			struct clew_es *es = &m->es[m->model.es_count++];
 
 			if (i && shape->gaps && pick(m, 3) == 0)
 				at += pick(m, 5);
-			*es = (struct clew_es){.start = at, .span = span, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+			*es = (struct clew_es){.start = at,
+					       .span = span,
+					       .in = CLEW_NONE,
+					       .out = CLEW_NONE,
+					       .wait = CLEW_NONE};
 			at += pick(m, 3) ? pick(m, 6) : 0;
 			es->end = at;
 		}
@@ -144,7 +154,9 @@ static __attribute__((unused)) void random_model(struct random_model *m, const s
 	m->model.unit = 1;
 	m->model.type_count = 3;
 	edges = pick(m, m->model.es_count + 1);
-	for (unsigned i = 0; i < edges && m->model.origin_count + 4 < MOST_ES && m->model.destination_count + 3 < MOST_ES; i++)
+	for (unsigned i = 0; i < edges && m->model.origin_count + 4 < MOST_ES &&
+			     m->model.destination_count + 3 < MOST_ES;
+	     i++)
 		random_edge(m, shape);
 }
 

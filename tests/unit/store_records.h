@@ -122,11 +122,14 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	struct clew_wait *wait = &any->change.wait;
 
 	record->prev = random_below(random, 50) ? *last : random_below(random, 1000);
-	record->next = *last = random_below(random, 400) ? random_below(random, 300) : (uint32_t)random_next(random);
+	record->next = *last = random_below(random, 400) ? random_below(random, 300)
+							 : (uint32_t)random_next(random);
 	record->prev_state = random_value(random);
 	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
-		record->wake_time = random_below(random, 20) ? in_units(random, record->header.time - random_below(random, 100000))
-							     : random_value(random);
+		record->wake_time = random_below(random, 20)
+					    ? in_units(random, record->header.time -
+								       random_below(random, 100000))
+					    : random_value(random);
 		record->wake_object = random_value(random);
 		record->waker = random_below(random, 400);
 		record->wake_device = random_value(random);
@@ -172,7 +175,8 @@ static inline size_t random_task(struct random *random, struct clew_task_record 
 	for (unsigned i = 0; i < task->nspid_count; i++)
 		task->nspid[i] = random_value(random);
 	random_name(random, task->comm, sizeof(task->comm));
-	return sizeof(*task) + random_tail(random, (uint8_t *)(task + 1), &task->command_line_size, CLEW_COMMAND_LINE_SIZE);
+	return sizeof(*task) + random_tail(random, (uint8_t *)(task + 1), &task->command_line_size,
+					   CLEW_COMMAND_LINE_SIZE);
 }
 
 static inline size_t random_socket(struct random *random, struct clew_socket_record *socket)
@@ -241,7 +245,8 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		return sizeof(any->request);
 	case CLEW_KIND_LOCK:
 		/* In units none is beside its time, which may be in none. */
-		any->lock.begin = random->unit ? in_units(random, any->header.time) : random_value(random);
+		any->lock.begin =
+			random->unit ? in_units(random, any->header.time) : random_value(random);
 		any->lock.lock = random_value(random);
 		any->lock.task = random_value(random);
 		any->lock.owner = random_value(random);
@@ -296,17 +301,23 @@ static inline size_t random_machine(struct random *random, union any_record *any
 		any->announce.task = random_value(random);
 		any->announce.token = random_value(random);
 		any->announce.event = random_below(random, 2);
-		return sizeof(any->announce) + random_tail(random, any->bytes + sizeof(any->announce), &any->announce.size, 200);
+		return sizeof(any->announce) + random_tail(random,
+							   any->bytes + sizeof(any->announce),
+							   &any->announce.size, 200);
 	}
 	return 0;
 }
 
 /* Makes a record; returns its size. `last` is the stream's last `next`. */
-static inline size_t random_record(struct random *random, unsigned kind, uint64_t time, unsigned cpu, uint32_t *last, union any_record *any)
+static inline size_t random_record(struct random *random, unsigned kind, uint64_t time,
+				   unsigned cpu, uint32_t *last, union any_record *any)
 {
 	memset(any, 0, sizeof(*any));
-	any->header = (struct clew_header){
-		.time = time, .lost = random_below(random, 100) / 99, .cpu = cpu, .kind = kind, .flags = random_next(random)};
+	any->header = (struct clew_header){.time = time,
+					   .lost = random_below(random, 100) / 99,
+					   .cpu = cpu,
+					   .kind = kind,
+					   .flags = random_next(random)};
 	switch (kind) {
 	case CLEW_KIND_SWITCH:
 	case CLEW_KIND_STATE:
@@ -329,16 +340,19 @@ static inline size_t random_record(struct random *random, unsigned kind, uint64_
 		any->file.device = random_value(random);
 		any->file.mount_namespace = random_value(random);
 		any->file.generation = random_value(random);
-		return sizeof(any->file) + random_tail(random, (uint8_t *)(&any->file + 1), &any->file.path_size, CLEW_PATH_SIZE);
+		return sizeof(any->file) + random_tail(random, (uint8_t *)(&any->file + 1),
+						       &any->file.path_size, CLEW_PATH_SIZE);
 	case CLEW_KIND_SOCKET:
 		return random_socket(random, &any->socket);
 	case CLEW_KIND_CGROUP:
 		any->cgroup.id = random_value(random);
 		any->cgroup.hierarchy = random_value(random);
-		return sizeof(any->cgroup) + random_tail(random, (uint8_t *)(&any->cgroup + 1), &any->cgroup.path_size, CLEW_PATH_SIZE);
+		return sizeof(any->cgroup) + random_tail(random, (uint8_t *)(&any->cgroup + 1),
+							 &any->cgroup.path_size, CLEW_PATH_SIZE);
 	case CLEW_KIND_TEXT:
 		any->text.hash = random_next(random);
-		return sizeof(any->text) + random_tail(random, (uint8_t *)(&any->text + 1), &any->text.text_size, CLEW_TEXT_SIZE);
+		return sizeof(any->text) + random_tail(random, (uint8_t *)(&any->text + 1),
+						       &any->text.text_size, CLEW_TEXT_SIZE);
 	case CLEW_KIND_GAP:
 		any->gap.from = time - random_below(random, 1000000);
 		any->gap.count = random_value(random);
@@ -394,7 +408,8 @@ static inline int next_stored(struct clew_reader *reader, const struct clew_head
 
 	do
 		r = clew_reader_next(reader, ret_record);
-	while (r == 1 && (*ret_record)->kind == CLEW_KIND_GAP && (*ret_record)->flags == CLEW_GAP_IN_FILE);
+	while (r == 1 && (*ret_record)->kind == CLEW_KIND_GAP &&
+	       (*ret_record)->flags == CLEW_GAP_IN_FILE);
 	return r;
 }
 

@@ -51,15 +51,18 @@ static size_t record_size(const struct clew_header *header)
 	switch (header->kind) {
 	case CLEW_KIND_SWITCH:
 	case CLEW_KIND_STATE:
-		size = sizeof(struct clew_switch) + (header->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
+		size = sizeof(struct clew_switch) +
+		       (header->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
 		if (header->kind == CLEW_KIND_SWITCH && header->flags & CLEW_SWITCH_CAUSE)
 			size += sizeof(struct clew_cause);
 		break;
 	case CLEW_KIND_TEXT:
-		size = sizeof(struct clew_text_record) + ((const struct clew_text_record *)header)->text_size;
+		size = sizeof(struct clew_text_record) +
+		       ((const struct clew_text_record *)header)->text_size;
 		break;
 	case CLEW_KIND_CGROUP:
-		size = sizeof(struct clew_cgroup_record) + ((const struct clew_cgroup_record *)header)->path_size;
+		size = sizeof(struct clew_cgroup_record) +
+		       ((const struct clew_cgroup_record *)header)->path_size;
 		break;
 	case CLEW_KIND_WORK:
 		size = sizeof(struct clew_work);
@@ -95,13 +98,15 @@ static size_t record_size(const struct clew_header *header)
 		size = sizeof(struct clew_journal);
 		break;
 	case CLEW_KIND_TASK:
-		size = sizeof(struct clew_task_record) + ((const struct clew_task_record *)header)->command_line_size;
+		size = sizeof(struct clew_task_record) +
+		       ((const struct clew_task_record *)header)->command_line_size;
 		break;
 	case CLEW_KIND_RENAME:
 		size = sizeof(struct clew_rename);
 		break;
 	case CLEW_KIND_FILE:
-		size = sizeof(struct clew_file_record) + ((const struct clew_file_record *)header)->path_size;
+		size = sizeof(struct clew_file_record) +
+		       ((const struct clew_file_record *)header)->path_size;
 		break;
 	case CLEW_KIND_GAP:
 		size = sizeof(struct clew_gap);
@@ -113,14 +118,17 @@ static size_t record_size(const struct clew_header *header)
 	return (size + 7) & ~(size_t)7;
 }
 
-static UNUSED struct clew_trace *synthetic_trace(const struct synthetic *s, uint64_t end, uint32_t drop_types)
+static UNUSED struct clew_trace *synthetic_trace(const struct synthetic *s, uint64_t end,
+						 uint32_t drop_types)
 {
 	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
 	struct clew_trace *trace;
 
 	assert_int_equal(clew_trace_new(&options, START, &trace), 0);
-	for (size_t at = 0; at < s->size; at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(clew_trace_feed(trace, (const struct clew_header *)(s->bytes + at)), 0);
+	for (size_t at = 0; at < s->size;
+	     at += record_size((const struct clew_header *)(s->bytes + at)))
+		assert_int_equal(
+			clew_trace_feed(trace, (const struct clew_header *)(s->bytes + at)), 0);
 	assert_int_equal(clew_trace_finish(trace, end), 0);
 	return trace;
 }
@@ -178,16 +186,19 @@ static UNUSED void threads(struct synthetic *s, unsigned count)
 		identify(s, (struct identity){.task = task, .process = 1});
 }
 
-static UNUSED void life(struct synthetic *s, unsigned kind, uint64_t at, uint32_t task, uint32_t other)
+static UNUSED void life(struct synthetic *s, unsigned kind, uint64_t at, uint32_t task,
+			uint32_t other)
 {
-	struct clew_life record = {.header = {.time = at, .kind = (__u8)kind}, .task = task, .other = other};
+	struct clew_life record = {
+		.header = {.time = at, .kind = (__u8)kind}, .task = task, .other = other};
 
 	synthetic_put(s, &record, sizeof(record));
 }
 
 static UNUSED void rename_task(struct synthetic *s, uint64_t at, uint32_t task, const char *comm)
 {
-	struct clew_rename record = {.header = {.time = at, .kind = CLEW_KIND_RENAME}, .task = task};
+	struct clew_rename record = {.header = {.time = at, .kind = CLEW_KIND_RENAME},
+				     .task = task};
 
 	strncpy(record.comm, comm, sizeof(record.comm) - 1);
 	synthetic_put(s, &record, sizeof(record));
@@ -195,7 +206,9 @@ static UNUSED void rename_task(struct synthetic *s, uint64_t at, uint32_t task, 
 
 static UNUSED void gap(struct synthetic *s, unsigned cpu, uint64_t from, uint64_t at)
 {
-	struct clew_gap record = {.header = {.time = at, .kind = CLEW_KIND_GAP, .cpu = (__u16)cpu}, .from = from, .count = 3};
+	struct clew_gap record = {.header = {.time = at, .kind = CLEW_KIND_GAP, .cpu = (__u16)cpu},
+				  .from = from,
+				  .count = 3};
 
 	synthetic_put(s, &record, sizeof(record));
 }
@@ -203,7 +216,10 @@ static UNUSED void gap(struct synthetic *s, unsigned cpu, uint64_t from, uint64_
 /* The CPU's stream ends at `from`, as the recording was killed. */
 static UNUSED void cut_off(struct synthetic *s, unsigned cpu, uint64_t from, uint64_t at)
 {
-	struct clew_gap record = {.header = {.time = at, .kind = CLEW_KIND_GAP, .cpu = (__u16)cpu, .flags = CLEW_GAP_IN_FILE},
+	struct clew_gap record = {.header = {.time = at,
+					     .kind = CLEW_KIND_GAP,
+					     .cpu = (__u16)cpu,
+					     .flags = CLEW_GAP_IN_FILE},
 				  .from = from,
 				  .count = CLEW_GAP_UNCOUNTED};
 
@@ -219,7 +235,8 @@ static UNUSED struct clew_wait wait_in(unsigned call)
 
 static UNUSED struct clew_wait wait_on(unsigned call, unsigned kind, uint64_t object)
 {
-	return (struct clew_wait){.call = (__u16)call, .descriptor = 3, .object_kind = (__u8)kind, .object = object};
+	return (struct clew_wait){
+		.call = (__u16)call, .descriptor = 3, .object_kind = (__u8)kind, .object = object};
 }
 
 static UNUSED struct clew_wait wait_futex(unsigned class, uint64_t address, uint32_t owner_tid)
@@ -284,7 +301,10 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 	} record = {
 		.head =
 			{
-				.header = {.time = w.at, .cpu = (__u16)w.cpu, .kind = (__u8)kind, .flags = (__u8)w.flags},
+				.header = {.time = w.at,
+					   .cpu = (__u16)w.cpu,
+					   .kind = (__u8)kind,
+					   .flags = (__u8)w.flags},
 				.prev = w.prev,
 				.next = w.next,
 				.prev_state = (__u16)w.state,
@@ -311,59 +331,80 @@ static UNUSED void put_switch(struct synthetic *s, unsigned kind, struct switche
 		record.head.header.flags |= CLEW_SWITCH_NEXT_SLEPT;
 	caused = kind == CLEW_KIND_SWITCH && (w.woken.cause.kind || w.flags & CLEW_SWITCH_CAUSE);
 	if (caused) {
-		struct clew_cause *behind = w.wait ? &record.cause : (struct clew_cause *)&record.wait;
+		struct clew_cause *behind =
+			w.wait ? &record.cause : (struct clew_cause *)&record.wait;
 
 		record.head.header.flags |= CLEW_SWITCH_CAUSE;
 		memcpy(behind, &w.woken.cause, sizeof(*behind));
 	}
-	synthetic_put(s, &record, sizeof(record.head) + (w.wait ? sizeof(record.wait) : 0) + (caused ? sizeof(record.cause) : 0));
+	synthetic_put(s, &record,
+		      sizeof(record.head) + (w.wait ? sizeof(record.wait) : 0) +
+			      (caused ? sizeof(record.cause) : 0));
 }
 
 #define SWITCH(s, ...) put_switch(s, CLEW_KIND_SWITCH, (struct switched){__VA_ARGS__})
 
 /* A task that had its CPU to itself sleeps. */
-static UNUSED void sleeps(struct synthetic *s, uint64_t at, unsigned cpu, uint32_t task, struct clew_wait wait)
+static UNUSED void sleeps(struct synthetic *s, uint64_t at, unsigned cpu, uint32_t task,
+			  struct clew_wait wait)
 {
 	SWITCH(s, .at = at, .cpu = cpu, .prev = task, .next = IDLE, .wait = &wait);
 }
 
 /* It comes on its idle CPU again. */
-static UNUSED void comes(struct synthetic *s, uint64_t at, unsigned cpu, uint32_t task, struct woken woken)
+static UNUSED void comes(struct synthetic *s, uint64_t at, unsigned cpu, uint32_t task,
+			 struct woken woken)
 {
 	SWITCH(s, .at = at, .cpu = cpu, .prev = IDLE, .next = task, .woken = woken);
 }
 
-static UNUSED void found_asleep(struct synthetic *s, uint64_t at, uint32_t task, struct clew_wait wait)
+static UNUSED void found_asleep(struct synthetic *s, uint64_t at, uint32_t task,
+				struct clew_wait wait)
 {
-	put_switch(s, CLEW_KIND_STATE, (struct switched){.at = at, .prev = task, .next = task, .wait = &wait});
+	put_switch(s, CLEW_KIND_STATE,
+		   (struct switched){.at = at, .prev = task, .next = task, .wait = &wait});
 }
 
 static UNUSED void found_ready(struct synthetic *s, uint64_t at, uint32_t task)
 {
-	put_switch(s, CLEW_KIND_STATE, (struct switched){.at = at, .prev = task, .next = task, .flags = CLEW_STATE_RUNNABLE});
+	put_switch(s, CLEW_KIND_STATE,
+		   (struct switched){
+			   .at = at, .prev = task, .next = task, .flags = CLEW_STATE_RUNNABLE});
 }
 
 static UNUSED void found_dead(struct synthetic *s, uint64_t at, uint32_t task)
 {
-	put_switch(s, CLEW_KIND_STATE, (struct switched){.at = at, .prev = task, .next = task, .flags = CLEW_STATE_DEAD});
+	put_switch(
+		s, CLEW_KIND_STATE,
+		(struct switched){.at = at, .prev = task, .next = task, .flags = CLEW_STATE_DEAD});
 }
 
 /* The stop's look at a sleeper; `woken.at` 0: it sleeps on. */
-static UNUSED void stop_asleep(struct synthetic *s, uint64_t at, uint32_t task, struct clew_wait wait, struct woken woken)
+static UNUSED void stop_asleep(struct synthetic *s, uint64_t at, uint32_t task,
+			       struct clew_wait wait, struct woken woken)
 {
 	put_switch(s, CLEW_KIND_STATE,
-		   (struct switched){.at = at, .prev = task, .next = task, .wait = &wait, .flags = CLEW_STATE_STOP, .woken = woken});
+		   (struct switched){.at = at,
+				     .prev = task,
+				     .next = task,
+				     .wait = &wait,
+				     .flags = CLEW_STATE_STOP,
+				     .woken = woken});
 }
 
 /* ---- announcements ---- */
 
 /* One announcement; words have blanks between them here. */
-static UNUSED void announce(struct synthetic *s, uint64_t at, uint32_t task, bool end, uint64_t token, const char *words)
+static UNUSED void announce(struct synthetic *s, uint64_t at, uint32_t task, bool end,
+			    uint64_t token, const char *words)
 {
 	struct {
 		struct clew_announce announce;
 		char text[300];
-	} record = {.announce = {.header = {.time = at, .kind = CLEW_KIND_ANNOUNCE}, .task = task, .token = token, .event = end}};
+	} record = {.announce = {.header = {.time = at, .kind = CLEW_KIND_ANNOUNCE},
+				 .task = task,
+				 .token = token,
+				 .event = end}};
 
 	record.announce.size = (uint16_t)(*words ? strlen(words) + 1 : 0);
 	memcpy(record.text, words, record.announce.size);
@@ -373,7 +414,8 @@ static UNUSED void announce(struct synthetic *s, uint64_t at, uint32_t task, boo
 	synthetic_put(s, &record, sizeof(record.announce) + record.announce.size);
 }
 
-static UNUSED void begins(struct synthetic *s, uint64_t at, uint32_t task, uint64_t token, const char *words)
+static UNUSED void begins(struct synthetic *s, uint64_t at, uint32_t task, uint64_t token,
+			  const char *words)
 {
 	announce(s, at, task, false, token, words);
 }
@@ -397,32 +439,62 @@ static UNUSED void text(struct synthetic *s, uint64_t at, uint64_t hash, const c
 	synthetic_put(s, record, sizeof(*record) + record->text_size);
 }
 
-#define WORK(s, at, ...)                                                                                                                   \
-	synthetic_put(s, &(struct clew_work){.header = {.time = at, .kind = CLEW_KIND_WORK}, __VA_ARGS__}, sizeof(struct clew_work))
-#define BIO(s, at, event, ...)                                                                                                             \
-	synthetic_put(s, &(struct clew_bio){.header = {.time = at, .kind = CLEW_KIND_BIO, .flags = event}, __VA_ARGS__},                   \
-		      sizeof(struct clew_bio))
-#define REQUEST(s, at, event, ...)                                                                                                         \
-	synthetic_put(s, &(struct clew_request){.header = {.time = at, .kind = CLEW_KIND_REQUEST, .flags = event}, __VA_ARGS__},           \
+#define WORK(s, at, ...)                                                                           \
+	synthetic_put(                                                                             \
+		s,                                                                                 \
+		&(struct clew_work){.header = {.time = at, .kind = CLEW_KIND_WORK}, __VA_ARGS__},  \
+		sizeof(struct clew_work))
+#define BIO(s, at, event, ...)                                                                     \
+	synthetic_put(                                                                             \
+		s,                                                                                 \
+		&(struct clew_bio){.header = {.time = at, .kind = CLEW_KIND_BIO, .flags = event},  \
+				   __VA_ARGS__},                                                   \
+		sizeof(struct clew_bio))
+#define REQUEST(s, at, event, ...)                                                                 \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_request){                                                      \
+			      .header = {.time = at, .kind = CLEW_KIND_REQUEST, .flags = event},   \
+			      __VA_ARGS__},                                                        \
 		      sizeof(struct clew_request))
-#define EXTENT(s, at, event, ...)                                                                                                          \
-	synthetic_put(s, &(struct clew_extent){.header = {.time = at, .kind = CLEW_KIND_EXTENT, .flags = event}, __VA_ARGS__},             \
+#define EXTENT(s, at, event, ...)                                                                  \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_extent){                                                       \
+			      .header = {.time = at, .kind = CLEW_KIND_EXTENT, .flags = event},    \
+			      __VA_ARGS__},                                                        \
 		      sizeof(struct clew_extent))
-#define PAGES(s, at, ...)                                                                                                                  \
-	synthetic_put(s, &(struct clew_pages){.header = {.time = at, .kind = CLEW_KIND_PAGES}, __VA_ARGS__}, sizeof(struct clew_pages))
-#define WRITEBACK(s, at, event, ...)                                                                                                       \
-	synthetic_put(s, &(struct clew_writeback){.header = {.time = at, .kind = CLEW_KIND_WRITEBACK, .flags = event}, __VA_ARGS__},       \
+#define PAGES(s, at, ...)                                                                          \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_pages){.header = {.time = at, .kind = CLEW_KIND_PAGES},        \
+					   __VA_ARGS__},                                           \
+		      sizeof(struct clew_pages))
+#define WRITEBACK(s, at, event, ...)                                                               \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_writeback){                                                    \
+			      .header = {.time = at, .kind = CLEW_KIND_WRITEBACK, .flags = event}, \
+			      __VA_ARGS__},                                                        \
 		      sizeof(struct clew_writeback))
-#define JOURNAL(s, at, event, ...)                                                                                                         \
-	synthetic_put(s, &(struct clew_journal){.header = {.time = at, .kind = CLEW_KIND_JOURNAL, .flags = event}, __VA_ARGS__},           \
+#define JOURNAL(s, at, event, ...)                                                                 \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_journal){                                                      \
+			      .header = {.time = at, .kind = CLEW_KIND_JOURNAL, .flags = event},   \
+			      __VA_ARGS__},                                                        \
 		      sizeof(struct clew_journal))
-#define RING(s, at, event, ...)                                                                                                            \
-	synthetic_put(s, &(struct clew_ring){.header = {.time = at, .kind = CLEW_KIND_RING, .flags = event}, __VA_ARGS__},                 \
+#define RING(s, at, event, ...)                                                                    \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_ring){                                                         \
+			      .header = {.time = at, .kind = CLEW_KIND_RING, .flags = event},      \
+			      __VA_ARGS__},                                                        \
 		      sizeof(struct clew_ring))
-#define SPIN(s, at, ...)                                                                                                                   \
-	synthetic_put(s, &(struct clew_lock){.header = {.time = at, .kind = CLEW_KIND_LOCK}, __VA_ARGS__}, sizeof(struct clew_lock))
-#define REFILL(s, at, event, group)                                                                                                        \
-	synthetic_put(s, &(struct clew_refill){.header = {.time = at, .kind = CLEW_KIND_REFILL, .flags = event}, .cgroup = group},         \
+#define SPIN(s, at, ...)                                                                           \
+	synthetic_put(                                                                             \
+		s,                                                                                 \
+		&(struct clew_lock){.header = {.time = at, .kind = CLEW_KIND_LOCK}, __VA_ARGS__},  \
+		sizeof(struct clew_lock))
+#define REFILL(s, at, event, group)                                                                \
+	synthetic_put(s,                                                                           \
+		      &(struct clew_refill){                                                       \
+			      .header = {.time = at, .kind = CLEW_KIND_REFILL, .flags = event},    \
+			      .cgroup = group},                                                    \
 		      sizeof(struct clew_refill))
 
 static UNUSED struct woken interrupted(uint64_t at, unsigned context, struct clew_cause cause)
@@ -433,7 +505,8 @@ static UNUSED struct woken interrupted(uint64_t at, unsigned context, struct cle
 /* ---- reading ---- */
 
 /* The n-th sleep of a task, or NULL. */
-static UNUSED const struct clew_sleep *sleep_of(const struct clew_trace *trace, uint32_t task, unsigned n)
+static UNUSED const struct clew_sleep *sleep_of(const struct clew_trace *trace, uint32_t task,
+						unsigned n)
 {
 	size_t count;
 	const struct clew_sleep *all = clew_trace_sleeps(trace, &count);
@@ -453,7 +526,8 @@ static UNUSED struct clew_piece piece_of(const struct clew_trace *trace, uint32_
 	return piece;
 }
 
-static UNUSED void assert_piece(const struct clew_trace *trace, uint32_t task, uint64_t start, uint64_t end, unsigned kind)
+static UNUSED void assert_piece(const struct clew_trace *trace, uint32_t task, uint64_t start,
+				uint64_t end, unsigned kind)
 {
 	struct clew_piece piece = piece_of(trace, task, start);
 
@@ -464,7 +538,8 @@ static UNUSED void assert_piece(const struct clew_trace *trace, uint32_t task, u
 	assert_int_equal(piece.start, start);
 }
 
-static UNUSED void assert_holder(const struct clew_sleep *sleep, unsigned index, uint32_t task, uint64_t from, uint64_t to, bool barged)
+static UNUSED void assert_holder(const struct clew_sleep *sleep, unsigned index, uint32_t task,
+				 uint64_t from, uint64_t to, bool barged)
 {
 	assert_non_null(sleep);
 	assert_true(index < sleep->holder_count);
@@ -472,10 +547,12 @@ static UNUSED void assert_holder(const struct clew_sleep *sleep, unsigned index,
 	assert_int_equal(sleep->holders[index].from, from);
 	assert_int_equal(sleep->holders[index].to, to);
 	assert_int_equal(sleep->holders[index].barged, barged);
-	assert_int_equal(sleep->holders[index].evidence, barged ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT);
+	assert_int_equal(sleep->holders[index].evidence,
+			 barged ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT);
 }
 
-static UNUSED const struct clew_edge *edge_to(const struct clew_trace *trace, uint32_t to, unsigned n)
+static UNUSED const struct clew_edge *edge_to(const struct clew_trace *trace, uint32_t to,
+					      unsigned n)
 {
 	size_t count;
 	const struct clew_edge *all = clew_trace_edges(trace, &count);
@@ -498,10 +575,12 @@ static UNUSED void assert_sane(const struct clew_trace *trace)
 		assert_true(all[i].end <= all[i].switch_in);
 		if (i > 0)
 			assert_true(all[i - 1].start < all[i].start ||
-				    (all[i - 1].start == all[i].start && all[i - 1].task <= all[i].task));
+				    (all[i - 1].start == all[i].start &&
+				     all[i - 1].task <= all[i].task));
 		for (unsigned h = 0; h < all[i].holder_count; h++) {
 			assert_true(all[i].holders[h].from < all[i].holders[h].to);
-			assert_true(all[i].holders[h].from >= all[i].start && all[i].holders[h].to <= all[i].end);
+			assert_true(all[i].holders[h].from >= all[i].start &&
+				    all[i].holders[h].to <= all[i].end);
 			assert_true(h == 0 || all[i].holders[h - 1].to <= all[i].holders[h].from);
 		}
 	}
@@ -512,7 +591,8 @@ static UNUSED void assert_sane(const struct clew_trace *trace)
 		uint64_t at = inner->begin;
 
 		for (uint32_t k = 1; k < inner->pieces.count; k++)
-			assert_true(trace_piece_start(trace, inner->pieces.data[k - 1]) <= trace_piece_start(trace, inner->pieces.data[k]));
+			assert_true(trace_piece_start(trace, inner->pieces.data[k - 1]) <=
+				    trace_piece_start(trace, inner->pieces.data[k]));
 		while (at < inner->end) {
 			assert_true(clew_trace_piece(trace, task->serial, at, false, &piece));
 			assert_int_equal(piece.start, at);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Several threads analyse one trace at once, each with a finder of its own: all say
  * what a single one says, and under ThreadSanitizer nothing is found.
@@ -32,7 +32,8 @@ static uint64_t digest_of(const struct clew_model *model)
 	for (uint32_t span = 0; span < model->span_count; span++) {
 		const struct clew_span *s = &model->spans[span];
 		const struct clew_position from = {s->elementary.first, s->start};
-		const struct clew_position to = {s->elementary.first + s->elementary.count - 1, s->end};
+		const struct clew_position to = {s->elementary.first + s->elementary.count - 1,
+						 s->end};
 
 		for (unsigned strategy = 0; strategy < CLEW_STRATEGY_COUNT; strategy++) {
 			const struct clew_path_options options = {.strategy = strategy, .top = 5};
@@ -52,13 +53,16 @@ static uint64_t digest_of(const struct clew_model *model)
 	if (clew_slack_find(model, NULL, NULL, &slack) < 0)
 		return 0;
 	for (uint32_t i = 0; i < slack.count; i++)
-		digest = mix(mix(digest, (uint64_t)slack.rows[i].drag), (uint64_t)slack.rows[i].latest_finish);
+		digest = mix(mix(digest, (uint64_t)slack.rows[i].drag),
+			     (uint64_t)slack.rows[i].latest_finish);
 	clew_slack_done(&slack);
 	for (unsigned all_running = 0; all_running < 2; all_running++) {
-		if (clew_blame_find(model, &(struct clew_blame_options){.all_running = all_running}, &pairs, &count) < 0)
+		if (clew_blame_find(model, &(struct clew_blame_options){.all_running = all_running},
+				    &pairs, &count) < 0)
 			return 0;
 		for (size_t i = 0; i < count; i++)
-			digest = mix(mix(digest, (uint64_t)pairs[i].ns), (uint64_t)pairs[i].victim << 32 | pairs[i].antagonist);
+			digest = mix(mix(digest, (uint64_t)pairs[i].ns),
+				     (uint64_t)pairs[i].victim << 32 | pairs[i].antagonist);
 		free(pairs);
 	}
 	return digest ?: 1;
@@ -79,7 +83,8 @@ static void *run(void *context)
 
 static void test_threads(void **state)
 {
-	static const struct random_shape shape = {.spans = 7, .es = 6, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 7, .es = 6, .gaps = true, .backwards = true, .several = true};
 	static struct random_model m;
 
 	(void)state;

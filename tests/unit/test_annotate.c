@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Marks where dependencies are: on the shared trace, and on random ones against a maker
  * that puts them there one by one.
@@ -45,22 +45,25 @@ static struct clew_model *read_trace(const char *text)
 	struct clew_model *model;
 	char message[200];
 
-	assert_int_equal(clew_notation_read(text, strlen(text), NULL, &model, message, sizeof(message)), 0);
+	assert_int_equal(
+		clew_notation_read(text, strlen(text), NULL, &model, message, sizeof(message)), 0);
 	return model;
 }
 
 static void test_trace1(void **state)
 {
-	static const char rules_text[] = "mark outgoing dependencies(spawn) of spans(**) as label(go);\n"
-					 "# and the other way\n"
-					 "mark incoming dependencies(all) of spans(s0.1.0, s0.0.0/0/3) as label(in-);";
+	static const char rules_text[] =
+		"mark outgoing dependencies(spawn) of spans(**) as label(go);\n"
+		"# and the other way\n"
+		"mark incoming dependencies(all) of spans(s0.1.0, s0.0.0/0/3) as label(in-);";
 	struct clew_annotation *rules = compile(rules_text);
 	struct clew_model *model = read_trace(trace1), *annotated;
 	struct clew_query_error error;
 	uint64_t marks[2];
 	static const char *const expected[] = {
 		"[0,10]{start@0}>call | <return[90,100]{end@100}",
-		"<call[10,20]{go0@20}>spawn | [20,30]{go1@30}>spawn | [30,40]>call | <return[70,90]>return",
+		"<call[10,20]{go0@20}>spawn | [20,30]{go1@30}>spawn | [30,40]>call | "
+		"<return[70,90]>return",
 		"<call[40,50]{in-0@40} | <signal[60,70]{in-1@60}>return",
 		"<spawn[30,40]{in-0@30 in-1@40} | <send[40,50]>signal | [50,70]",
 		"<spawn[30,35]>send | [35,50]",
@@ -93,8 +96,10 @@ static void test_errors(void **state)
 		{"label incoming", 0, "mark"},
 		{"mark both dependencies(all) of spans(**) as label(x);", 5, "incoming"},
 		{"mark incoming dependencies() of spans(**) as label(x);", 27, "type"},
-		{"mark incoming dependencies(nothing) of spans(**) as label(x);", 27, "no dependency of that type"},
-		{"mark incoming dependencies(send, nothing) of spans(**) as label(x);", 33, "no dependency of that type"},
+		{"mark incoming dependencies(nothing) of spans(**) as label(x);", 27,
+		 "no dependency of that type"},
+		{"mark incoming dependencies(send, nothing) of spans(**) as label(x);", 33,
+		 "no dependency of that type"},
 		{"mark incoming dependencies(all) of spans(a @ 0%) as label(x);", 40, "spans"},
 		{"mark incoming dependencies(all) of spans(a > b) as label(x);", 41, "hierarchy"},
 		{"mark incoming dependencies(all) of spans(**) as label();", 53, "name"},
@@ -107,7 +112,8 @@ static void test_errors(void **state)
 		struct clew_query_error error = {};
 		struct clew_annotation *rules = NULL;
 		struct clew_model *annotated;
-		int r = clew_annotation_compile(cases[i].rules, strlen(cases[i].rules), &rules, &error);
+		int r = clew_annotation_compile(cases[i].rules, strlen(cases[i].rules), &rules,
+						&error);
 
 		if (r == 0)
 			r = clew_annotate(model, rules, NULL, &annotated, NULL, &error);
@@ -136,7 +142,8 @@ static struct clew_model *names(void)
 /* With marks at the ends of some ESs already. */
 static struct clew_model *random_trace(struct random_model *m, const struct clew_model *like)
 {
-	static const struct random_shape shape = {.spans = 5, .es = 7, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 5, .es = 7, .gaps = true, .backwards = true, .several = true};
 	struct clew_model arrays, *bare, *model;
 	struct clew_maker *maker;
 
@@ -152,7 +159,9 @@ static struct clew_model *random_trace(struct random_model *m, const struct clew
 	for (unsigned i = pick(m, 6); i > 0; i--) {
 		const struct clew_es *es = &bare->es[pick(m, bare->es_count)];
 
-		assert_int_equal(clew_maker_mark(maker, es->span, "old", pick(m, 2) ? es->start : es->end, 0), 0);
+		assert_int_equal(clew_maker_mark(maker, es->span, "old",
+						 pick(m, 2) ? es->start : es->end, 0),
+				 0);
 	}
 	assert_int_equal(clew_maker_finish(maker, &model), 0);
 	clew_maker_free(maker);
@@ -167,7 +176,8 @@ struct drawn {
 	unsigned span;	/* 0: all */
 };
 
-static struct clew_model *mark_one_by_one(const struct clew_model *model, const struct drawn *rules, unsigned count)
+static struct clew_model *mark_one_by_one(const struct clew_model *model, const struct drawn *rules,
+					  unsigned count)
 {
 	struct clew_maker *maker;
 	struct clew_model *marked;
@@ -186,10 +196,15 @@ static struct clew_model *mark_one_by_one(const struct clew_model *model, const 
 				char label[32];
 
 				if (dependency == CLEW_NONE ||
-				    (rules[rule].types < 2 && model->dependencies[dependency].type != 2 + rules[rule].types))
+				    (rules[rule].types < 2 &&
+				     model->dependencies[dependency].type != 2 + rules[rule].types))
 					continue;
 				snprintf(label, sizeof(label), "r%u-%u", rule, number++);
-				assert_int_equal(clew_maker_mark(maker, span, label, rules[rule].incoming ? es->start : es->end, 0), 0);
+				assert_int_equal(
+					clew_maker_mark(maker, span, label,
+							rules[rule].incoming ? es->start : es->end,
+							0),
+					0);
 			}
 		}
 	assert_int_equal(clew_maker_finish(maker, &marked), 0);
@@ -204,11 +219,13 @@ static void assert_same(const struct clew_model *a, const struct clew_model *b)
 	assert_memory_equal(a->es, b->es, a->es_count * sizeof(*a->es));
 	for (uint32_t i = 0; i < a->mark_count; i++) {
 		assert_int_equal(a->marks[i].at, b->marks[i].at);
-		assert_string_equal(clew_model_string(a, a->marks[i].label), clew_model_string(b, b->marks[i].label));
+		assert_string_equal(clew_model_string(a, a->marks[i].label),
+				    clew_model_string(b, b->marks[i].label));
 	}
 	assert_int_equal(a->dependency_count, b->dependency_count);
 	for (uint32_t i = 0; i < a->dependency_count; i++)
-		assert_memory_equal(&a->dependencies[i], &b->dependencies[i], sizeof(a->dependencies[i]));
+		assert_memory_equal(&a->dependencies[i], &b->dependencies[i],
+				    sizeof(a->dependencies[i]));
 }
 
 static void test_random(void **state)
@@ -232,12 +249,15 @@ static void test_random(void **state)
 		for (unsigned i = 0; i < count; i++) {
 			char span[16] = "**";
 
-			drawn[i] = (struct drawn){pick(&m, 2), pick(&m, 3), pick(&m, 2) ? 1 + pick(&m, 5) : 0};
+			drawn[i] = (struct drawn){pick(&m, 2), pick(&m, 3),
+						  pick(&m, 2) ? 1 + pick(&m, 5) : 0};
 			if (drawn[i].span)
 				snprintf(span, sizeof(span), "s%u", drawn[i].span - 1);
-			length += (size_t)snprintf(text + length, sizeof(text) - length,
-						   "mark %s dependencies(%s) of spans(%s) as label(r%u-);\n",
-						   drawn[i].incoming ? "incoming" : "outgoing", types[drawn[i].types], span, i);
+			length += (size_t)snprintf(
+				text + length, sizeof(text) - length,
+				"mark %s dependencies(%s) of spans(%s) as label(r%u-);\n",
+				drawn[i].incoming ? "incoming" : "outgoing", types[drawn[i].types],
+				span, i);
 		}
 		rules = compile(text);
 		assert_int_equal(clew_annotate(model, rules, NULL, &got, marks, &error), 0);
@@ -258,7 +278,9 @@ static void test_random(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace1), cmocka_unit_test(test_errors), cmocka_unit_test(test_random)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_trace1),
+					   cmocka_unit_test(test_errors),
+					   cmocka_unit_test(test_random)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Blame on small random traces against counting, moment by moment, who waited and
  * who ran.
@@ -31,7 +31,8 @@ static clew_time waits_from(const struct random_model *m, uint32_t es, clew_time
 	return from;
 }
 
-static void count_moments(const struct random_model *m, clew_time begin, clew_time sums[MOST_SPANS][MOST_SPANS])
+static void count_moments(const struct random_model *m, clew_time begin,
+			  clew_time sums[MOST_SPANS][MOST_SPANS])
 {
 	for (clew_time at = begin; at < LAST; at++) {
 		bool waits[MOST_SPANS] = {false}, runs[MOST_SPANS] = {false};
@@ -50,7 +51,8 @@ static void count_moments(const struct random_model *m, clew_time begin, clew_ti
 
 static void test_running(void **state)
 {
-	static const struct random_shape shape = {.spans = 7, .es = 6, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 7, .es = 6, .gaps = true, .backwards = true, .several = true};
 	static struct random_model m;
 	unsigned found = 0;
 
@@ -59,7 +61,8 @@ static void test_running(void **state)
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		clew_time sums[MOST_SPANS][MOST_SPANS] = {{0}}, begin = INT64_MAX;
 		uint32_t victims[MOST_SPANS], antagonists[MOST_SPANS];
-		struct clew_blame_options options = {.all_running = true, .victims = victims, .antagonists = antagonists};
+		struct clew_blame_options options = {
+			.all_running = true, .victims = victims, .antagonists = antagonists};
 		bool victim[MOST_SPANS] = {false}, antagonist[MOST_SPANS] = {false};
 		struct clew_blame_pair *pairs;
 		size_t count, expected = 0;

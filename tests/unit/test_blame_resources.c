@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Blame by resource on small random traces against counting, moment by moment, who was
  * ahead in a device's queue and on those below, and who ran on the CPU that a victim
@@ -11,14 +11,23 @@
 #include "model_text.h"
 #include "random_model.h"
 
-enum { ROUNDS = 3000, REQUESTS = 9, THREADS = 4, CPUS = 3, SLOTS = 16, SLOT = 10, LAST = SLOTS * SLOT };
+enum {
+	ROUNDS = 3000,
+	REQUESTS = 9,
+	THREADS = 4,
+	CPUS = 3,
+	SLOTS = 16,
+	SLOT = 10,
+	LAST = SLOTS * SLOT
+};
 
 static struct clew_model *read_text(const struct text *text)
 {
 	struct clew_model *model;
 	char message[256];
 
-	if (clew_notation_read(text->data, text->length, NULL, &model, message, sizeof(message)) < 0)
+	if (clew_notation_read(text->data, text->length, NULL, &model, message, sizeof(message)) <
+	    0)
 		fail_msg("%s in\n%s", message, text->data);
 	return model;
 }
@@ -38,15 +47,18 @@ static void check(const struct text *text, clew_time expected[THREADS][THREADS],
 	struct clew_blame_pair *pairs;
 	size_t count;
 
-	assert_int_equal(clew_blame_find(model, &(struct clew_blame_options){.victims = NULL}, &pairs, &count), 0);
+	assert_int_equal(clew_blame_find(model, &(struct clew_blame_options){.victims = NULL},
+					 &pairs, &count),
+			 0);
 	*found += count > 0;
 	for (size_t i = 0; i < count; i++)
-		expected[thread_of(model, pairs[i].victim)][thread_of(model, pairs[i].antagonist)] -= pairs[i].ns;
+		expected[thread_of(model, pairs[i].victim)]
+			[thread_of(model, pairs[i].antagonist)] -= pairs[i].ns;
 	for (unsigned victim = 0; victim < THREADS; victim++)
 		for (unsigned antagonist = 0; antagonist < THREADS; antagonist++)
 			if (expected[victim][antagonist])
-				fail_msg("t%u by t%u: %lld too few in\n%s", victim, antagonist, (long long)expected[victim][antagonist],
-					 text->data);
+				fail_msg("t%u by t%u: %lld too few in\n%s", victim, antagonist,
+					 (long long)expected[victim][antagonist], text->data);
 	free(pairs);
 	clew_model_free(model);
 }
@@ -67,7 +79,10 @@ static void random_requests(struct random_model *m, struct request requests[REQU
 		unsigned upper = pick(m, REQUESTS);
 
 		at += 1 + pick(m, 8);
-		*request = (struct request){.start = at, .end = at + 1 + pick(m, 60), .device = pick(m, 2), .upper = REQUESTS};
+		*request = (struct request){.start = at,
+					    .end = at + 1 + pick(m, 60),
+					    .device = pick(m, 2),
+					    .upper = REQUESTS};
 		request->submitter = pick(m, THREADS);
 		if (request->device == 1 && upper < i && requests[upper].device == 0)
 			request->upper = upper;
@@ -80,7 +95,8 @@ static bool within(const struct request requests[REQUESTS], unsigned request, un
 }
 
 /* How long in from..end the victim's request, or one below it, was behind one of a submitter. */
-static clew_time behind(const struct request requests[REQUESTS], unsigned mine, clew_time from, unsigned submitter)
+static clew_time behind(const struct request requests[REQUESTS], unsigned mine, clew_time from,
+			unsigned submitter)
 {
 	clew_time sum = 0;
 
@@ -88,10 +104,12 @@ static clew_time behind(const struct request requests[REQUESTS], unsigned mine, 
 		bool waits = false;
 
 		for (unsigned q = 0; q < REQUESTS; q++)
-			for (unsigned p = 0; p < q && within(requests, q, mine) && requests[q].start <= at; p++) {
+			for (unsigned p = 0;
+			     p < q && within(requests, q, mine) && requests[q].start <= at; p++) {
 				unsigned top = requests[p].upper < REQUESTS ? requests[p].upper : p;
 
-				waits |= requests[p].device == requests[q].device && requests[p].end > at &&
+				waits |= requests[p].device == requests[q].device &&
+					 requests[p].end > at &&
 					 requests[top].submitter == submitter;
 			}
 		sum += waits;
@@ -122,8 +140,10 @@ static void test_devices(void **state)
 			text_add(&text, "span t%u [0,1000] in processes:p\n", i);
 		text_add(&text, "span d0 [0,1000] in devices:0\nspan d1 [0,1000] in devices:1\n");
 		for (unsigned i = 0; i < REQUESTS; i++) {
-			text_add(&text, "span d%u/r%u [%lld,%lld] no-call submitter=%s%u", requests[i].device, i,
-				 (long long)requests[i].start, (long long)requests[i].end, requests[i].upper < REQUESTS ? "worker" : "t",
+			text_add(&text, "span d%u/r%u [%lld,%lld] no-call submitter=%s%u",
+				 requests[i].device, i, (long long)requests[i].start,
+				 (long long)requests[i].end,
+				 requests[i].upper < REQUESTS ? "worker" : "t",
 				 requests[i].submitter);
 			text_add(&text, " below=\"");
 			for (unsigned k = 0; k < REQUESTS; k++)
@@ -131,9 +151,10 @@ static void test_devices(void **state)
 					text_add(&text, "%u ", k);
 			text_add(&text, "\"\n");
 		}
-		text_add(&text, "wait t0 %lld..%lld read\n", (long long)from, (long long)requests[mine].end);
-		text_add(&text, "dep request d%u/r%u@%lld -> t0@%lld\n", requests[mine].device, mine, (long long)requests[mine].end,
+		text_add(&text, "wait t0 %lld..%lld read\n", (long long)from,
 			 (long long)requests[mine].end);
+		text_add(&text, "dep request d%u/r%u@%lld -> t0@%lld\n", requests[mine].device,
+			 mine, (long long)requests[mine].end, (long long)requests[mine].end);
 		for (unsigned submitter = 1; submitter < THREADS; submitter++)
 			expected[0][submitter] = behind(requests, mine, from, submitter);
 		check(&text, expected, &found);
@@ -167,7 +188,8 @@ static unsigned cpu_in(unsigned turns[CPUS][SLOTS], unsigned thread, unsigned sl
 	return cpu;
 }
 
-static void add_thread(struct text *text, unsigned turns[CPUS][SLOTS], unsigned thread, clew_time expected[THREADS])
+static void add_thread(struct text *text, unsigned turns[CPUS][SLOTS], unsigned thread,
+		       clew_time expected[THREADS])
 {
 	unsigned first = SLOTS, last = 0;
 
@@ -179,7 +201,8 @@ static void add_thread(struct text *text, unsigned turns[CPUS][SLOTS], unsigned 
 	}
 	if (first == SLOTS)
 		return;
-	text_add(text, "span t%u [%u,%u] in processes:p\n", thread, first * SLOT, (last + 1) * SLOT);
+	text_add(text, "span t%u [%u,%u] in processes:p\n", thread, first * SLOT,
+		 (last + 1) * SLOT);
 	for (unsigned slot = first; slot < last; slot++) {
 		unsigned end = slot + 1, cpu;
 
@@ -215,10 +238,12 @@ static void test_cpus(void **state)
 			text_add(&text, "span cpu%u [0,%u] in cpus:machine\n", cpu, LAST);
 			for (unsigned slot = 1; slot < SLOTS; slot++)
 				text_add(&text, "split cpu%u %u\n", cpu, slot * SLOT);
-			/* A mark where two ESs meet goes into the first of them: it still counts from there on. */
+			/* A mark where two ESs meet goes into the first of them: it still counts
+			 * from there on. */
 			for (unsigned slot = 0; slot < SLOTS; slot++)
-				text_add(&text, "mark cpu%u %s%u@%u\n", cpu, turns[cpu][slot] < THREADS ? "t" : "nobody", turns[cpu][slot],
-					 slot * SLOT);
+				text_add(&text, "mark cpu%u %s%u@%u\n", cpu,
+					 turns[cpu][slot] < THREADS ? "t" : "nobody",
+					 turns[cpu][slot], slot * SLOT);
 		}
 		check(&text, expected, &found);
 		free(text.data);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Through a loop device: the writers of its file's pages are those of the request
  * above, not its worker.
@@ -17,29 +17,34 @@
 #define WORKER 9u
 #define SECTOR 800u /* of the upper request: page 100 of the image */
 
-static void writes(struct synthetic *s, uint64_t at, uint32_t task, uint32_t device, uint64_t inode, uint64_t page, uint64_t pages)
+static void writes(struct synthetic *s, uint64_t at, uint32_t task, uint32_t device, uint64_t inode,
+		   uint64_t page, uint64_t pages)
 {
-	EXTENT(s, at + 20, CLEW_EXTENT_WRITE, .begin = at, .inode = inode, .offset = page * PAGE, .bytes = pages * PAGE, .device = device,
-	       .task = task);
-	EXTENT(s, at + 21, CLEW_EXTENT_DIRTY, .begin = at + 1, .inode = inode, .offset = page * PAGE, .bytes = pages * PAGE,
-	       .device = device, .task = task);
+	EXTENT(s, at + 20, CLEW_EXTENT_WRITE, .begin = at, .inode = inode, .offset = page * PAGE,
+	       .bytes = pages * PAGE, .device = device, .task = task);
+	EXTENT(s, at + 21, CLEW_EXTENT_DIRTY, .begin = at + 1, .inode = inode,
+	       .offset = page * PAGE, .bytes = pages * PAGE, .device = device, .task = task);
 }
 
-static void bio(struct synthetic *s, uint64_t at, uint64_t address, uint32_t disk, uint32_t sector, uint64_t inode, uint64_t page,
-		uint32_t pages)
+static void bio(struct synthetic *s, uint64_t at, uint64_t address, uint32_t disk, uint32_t sector,
+		uint64_t inode, uint64_t page, uint32_t pages)
 {
 	BIO(s, at, CLEW_BIO_QUEUE, .bio = address, .sector = sector, .inode = inode, .index = page,
-	    .file_device = disk == LOOP ? UPPER : LOWER, .bytes = pages * (uint32_t)PAGE, .contiguous = pages * (uint32_t)PAGE,
-	    .device = disk, .operation = WRITE, .task = WORKER);
+	    .file_device = disk == LOOP ? UPPER : LOWER, .bytes = pages * (uint32_t)PAGE,
+	    .contiguous = pages * (uint32_t)PAGE, .device = disk, .operation = WRITE,
+	    .task = WORKER);
 }
 
-static void request(struct synthetic *s, uint64_t at, unsigned event, uint64_t address, uint32_t disk, uint32_t sector, uint32_t pages)
+static void request(struct synthetic *s, uint64_t at, unsigned event, uint64_t address,
+		    uint32_t disk, uint32_t sector, uint32_t pages)
 {
 	if (disk == LOOP && event == CLEW_REQUEST_ISSUE)
-		PAGES(s, at - 1, .header.flags = CLEW_PAGES_BACKING, .bio = address + 1, .inode = IMAGE, .offset = sector * 512ull,
-		      .bytes = pages * (uint32_t)PAGE, .device = LOWER);
-	REQUEST(s, at, event, .request = address + 1, .bio = address, .sector = sector, .bytes = pages * (uint32_t)PAGE, .device = disk,
-		.operation = WRITE, .allocated = event == CLEW_REQUEST_ISSUE ? at - 1 : 0);
+		PAGES(s, at - 1, .header.flags = CLEW_PAGES_BACKING, .bio = address + 1,
+		      .inode = IMAGE, .offset = sector * 512ull, .bytes = pages * (uint32_t)PAGE,
+		      .device = LOWER);
+	REQUEST(s, at, event, .request = address + 1, .bio = address, .sector = sector,
+		.bytes = pages * (uint32_t)PAGE, .device = disk, .operation = WRITE,
+		.allocated = event == CLEW_REQUEST_ISSUE ? at - 1 : 0);
 }
 
 /* Two pages above, that the worker writes to the image's pages 100 and 101. */
@@ -58,7 +63,8 @@ static void lower(struct synthetic *s, uint64_t at, uint64_t address)
 	request(s, at + 1000, CLEW_REQUEST_COMPLETE, address, DISK, 5000, 2);
 }
 
-static void assert_writers(const struct clew_trace *trace, uint32_t disk, unsigned n, const char *writers)
+static void assert_writers(const struct clew_trace *trace, uint32_t disk, unsigned n,
+			   const char *writers)
 {
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
@@ -71,11 +77,11 @@ static void assert_writers(const struct clew_trace *trace, uint32_t disk, unsign
 			const struct clew_page_extent *extent = &requests[i].pages[k];
 
 			for (uint64_t page = 0; page < extent->bytes / PAGE; page++) {
-				snprintf(text + strlen(text), sizeof(text) - strlen(text),
-					 "%llu:", (unsigned long long)(extent->offset / PAGE + page));
+				snprintf(text + strlen(text), sizeof(text) - strlen(text), "%llu:",
+					 (unsigned long long)(extent->offset / PAGE + page));
 				for (uint32_t w = 0; w < extent->writer_count; w++)
-					snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%u", w ? "+" : "",
-						 extent->writers[w]);
+					snprintf(text + strlen(text), sizeof(text) - strlen(text),
+						 "%s%u", w ? "+" : "", extent->writers[w]);
 				snprintf(text + strlen(text), sizeof(text) - strlen(text), " ");
 			}
 		}
@@ -91,7 +97,8 @@ static void test_origins(void **state)
 	(void)state;
 	threads(&s, 9);
 	writes(&s, 2000, 1, UPPER, FILE_A, 0, 2);
-	EXTENT(&s, 3020, CLEW_EXTENT_WRITE, .begin = 3000, .inode = FILE_A, .offset = PAGE, .bytes = PAGE, .device = UPPER, .task = 2);
+	EXTENT(&s, 3020, CLEW_EXTENT_WRITE, .begin = 3000, .inode = FILE_A, .offset = PAGE,
+	       .bytes = PAGE, .device = UPPER, .task = 2);
 	upper(&s, 10000, 0x100);
 	lower(&s, 20000, 0x200);
 	/* Another writes anew, and nothing of the first is in it. */
@@ -137,8 +144,9 @@ static void test_direct(void **state)
 	writes(&s, 2000, 1, UPPER, FILE_A, 0, 2);
 	bio(&s, 10000, 0x100, LOOP, SECTOR, FILE_A, 0, 2);
 	request(&s, 10100, CLEW_REQUEST_ISSUE, 0x100, LOOP, SECTOR, 2);
-	REQUEST(&s, 12000, CLEW_REQUEST_WHOLE, .request = 0x301, .sector = 5000, .bytes = 2 * (uint32_t)PAGE, .device = DISK,
-		.operation = WRITE, .task = WORKER, .queued = 10500, .issued = 10600, .inode = IMAGE, .offset = 100 * PAGE,
+	REQUEST(&s, 12000, CLEW_REQUEST_WHOLE, .request = 0x301, .sector = 5000,
+		.bytes = 2 * (uint32_t)PAGE, .device = DISK, .operation = WRITE, .task = WORKER,
+		.queued = 10500, .issued = 10600, .inode = IMAGE, .offset = 100 * PAGE,
 		.file_device = LOWER);
 	request(&s, 13000, CLEW_REQUEST_COMPLETE, 0x100, LOOP, SECTOR, 2);
 	trace = synthetic_trace(&s, 90000, 0);
@@ -165,8 +173,9 @@ static void test_unknown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_origins), cmocka_unit_test(test_gathered), cmocka_unit_test(test_direct),
-					   cmocka_unit_test(test_unknown)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_origins), cmocka_unit_test(test_gathered),
+		cmocka_unit_test(test_direct), cmocka_unit_test(test_unknown)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which type of edge a wake gives, its object, names and groups, and what is left
  * of a wait whose type of edge is dropped.
@@ -13,7 +13,8 @@ struct row {
 };
 
 /* 1 waits from 2000 on, 2 wakes it at 3000. */
-static void woken_by_other(struct synthetic *s, const struct clew_wait *wait, unsigned state, struct woken woken)
+static void woken_by_other(struct synthetic *s, const struct clew_wait *wait, unsigned state,
+			   struct woken woken)
 {
 	woken.at = 3000;
 	woken.by = 2;
@@ -61,10 +62,10 @@ static void check_rows(const struct row *rows, size_t count)
 	}
 }
 
-#define CHECK(...)                                                                                                                         \
-	do {                                                                                                                               \
-		const struct row rows[] = {__VA_ARGS__};                                                                                   \
-		check_rows(rows, sizeof(rows) / sizeof(rows[0]));                                                                          \
+#define CHECK(...)                                                                                 \
+	do {                                                                                       \
+		const struct row rows[] = {__VA_ARGS__};                                           \
+		check_rows(rows, sizeof(rows) / sizeof(rows[0]));                                  \
 	} while (0)
 
 static void by_wait_and_wake(void **state)
@@ -74,17 +75,27 @@ static void by_wait_and_wake(void **state)
 	(void)state;
 	CHECK({wait_in(SYS_pause), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_in(SYS_wait4), 1, {.flags = exiting | signalled}, CLEW_EDGE_EXIT},
-	      {wait_in(SYS_wait4), 1, {.flags = exiting}, CLEW_EDGE_EXIT}, {wait_in(SYS_wait4), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
-	      {wait_in(SYS_wait4), 1, {0}, CLEW_EDGE_WAKE}, {wait_in(SYS_pause), 1, {.flags = exiting | signalled}, CLEW_EDGE_SIGNAL},
-	      {wait_in(SYS_nanosleep), 4, {0}, CLEW_EDGE_SIGNAL}, {wait_in(SYS_nanosleep), 8, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_wait4), 1, {.flags = exiting}, CLEW_EDGE_EXIT},
+	      {wait_in(SYS_wait4), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_wait4), 1, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_pause), 1, {.flags = exiting | signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 4, {0}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_nanosleep), 8, {0}, CLEW_EDGE_WAKE},
 	      {wait_in(SYS_nanosleep), 0x108, {.flags = CLEW_WAKE_STOPPED}, CLEW_EDGE_WAKE},
-	      {wait_in(SYS_nanosleep), 0x108, {.flags = CLEW_WAKE_STOPPED | signalled}, CLEW_EDGE_SIGNAL},
-	      {wait_in(CLEW_NO_CALL), 0x8000, {.flags = signalled}, CLEW_EDGE_WAKE}, {wait_in(CLEW_NO_CALL), 0x2001, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_nanosleep),
+	       0x108,
+	       {.flags = CLEW_WAKE_STOPPED | signalled},
+	       CLEW_EDGE_SIGNAL},
+	      {wait_in(CLEW_NO_CALL), 0x8000, {.flags = signalled}, CLEW_EDGE_WAKE},
+	      {wait_in(CLEW_NO_CALL), 0x2001, {0}, CLEW_EDGE_WAKE},
 	      {wait_in(CLEW_NO_CALL), 0x2001, {.flags = signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_in(SYS_nanosleep), 1, {.flags = CLEW_WAKE_STOPPED}, CLEW_EDGE_SIGNAL},
-	      {wait_in(SYS_nanosleep), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL}, {wait_in(SYS_vfork), 0x102, {0}, CLEW_EDGE_VFORK},
-	      {wait_in(SYS_vfork), 0x102, {.flags = signalled}, CLEW_EDGE_VFORK}, {wait_in(SYS_munmap), 2, {0}, CLEW_EDGE_WAKE},
-	      {wait_in(SYS_semop), 1, {0}, CLEW_EDGE_IPC}, {wait_on(SYS_read, CLEW_OBJECT_PIPE, 5), 1, {0}, CLEW_EDGE_PIPE},
+	      {wait_in(SYS_nanosleep), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
+	      {wait_in(SYS_vfork), 0x102, {0}, CLEW_EDGE_VFORK},
+	      {wait_in(SYS_vfork), 0x102, {.flags = signalled}, CLEW_EDGE_VFORK},
+	      {wait_in(SYS_munmap), 2, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_semop), 1, {0}, CLEW_EDGE_IPC},
+	      {wait_on(SYS_read, CLEW_OBJECT_PIPE, 5), 1, {0}, CLEW_EDGE_PIPE},
 	      {wait_on(SYS_write, CLEW_OBJECT_PIPE, 5), 1, {.flags = signalled}, CLEW_EDGE_SIGNAL},
 	      {wait_on(SYS_read, CLEW_OBJECT_SOCKET, 5), 1, {0}, CLEW_EDGE_SOCKET},
 	      {wait_on(SYS_read, CLEW_OBJECT_EVENTFD, 5), 1, {0}, CLEW_EDGE_EVENTFD},
@@ -101,22 +112,45 @@ static void pollers(void **state)
 	CHECK({epoll, 1, {.object_kind = CLEW_OBJECT_PIPE, .object = 4}, CLEW_EDGE_PIPE},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_SOCKET, .object = 4}, CLEW_EDGE_SOCKET},
 	      {epoll, 1, {.object_kind = CLEW_OBJECT_EVENTFD, .object = 4}, CLEW_EDGE_EVENTFD},
-	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD, .flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
-	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD}, CLEW_EDGE_WAKE}, {epoll, 1, {0}, CLEW_EDGE_WAKE},
-	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED}, CLEW_EDGE_EXIT},
+	      {epoll,
+	       1,
+	       {.object_kind = CLEW_OBJECT_PIDFD, .flags = CLEW_WAKE_EXITING},
+	       CLEW_EDGE_EXIT},
+	      {epoll, 1, {.object_kind = CLEW_OBJECT_PIDFD}, CLEW_EDGE_WAKE},
+	      {epoll, 1, {0}, CLEW_EDGE_WAKE},
+	      {wait_in(SYS_poll),
+	       1,
+	       {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED},
+	       CLEW_EDGE_EXIT},
 	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_WAKE},
-	      {wait_in(SYS_poll), 1, {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED, .object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
+	      {wait_in(SYS_poll),
+	       1,
+	       {.flags = CLEW_WAKE_EXITING | CLEW_WAKE_ENDED, .object_kind = CLEW_OBJECT_PIPE},
+	       CLEW_EDGE_PIPE},
 	      {wait_on(SYS_poll, CLEW_OBJECT_PIPE, 9), 1, {0}, CLEW_EDGE_PIPE},
-	      {wait_on(SYS_poll, CLEW_OBJECT_SOCKET, 9), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_SOCKET},
-	      {wait_on(SYS_poll, CLEW_OBJECT_PIDFD, 9), 1, {.flags = CLEW_WAKE_EXITING}, CLEW_EDGE_EXIT},
-	      {wait_on(SYS_poll, CLEW_OBJECT_EPOLL, 9), 1, {.object_kind = CLEW_OBJECT_EVENTFD}, CLEW_EDGE_EVENTFD},
-	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {.object_kind = CLEW_OBJECT_PIPE}, CLEW_EDGE_PIPE},
+	      {wait_on(SYS_poll, CLEW_OBJECT_SOCKET, 9),
+	       1,
+	       {.flags = CLEW_WAKE_EXITING},
+	       CLEW_EDGE_SOCKET},
+	      {wait_on(SYS_poll, CLEW_OBJECT_PIDFD, 9),
+	       1,
+	       {.flags = CLEW_WAKE_EXITING},
+	       CLEW_EDGE_EXIT},
+	      {wait_on(SYS_poll, CLEW_OBJECT_EPOLL, 9),
+	       1,
+	       {.object_kind = CLEW_OBJECT_EVENTFD},
+	       CLEW_EDGE_EVENTFD},
+	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9),
+	       1,
+	       {.object_kind = CLEW_OBJECT_PIPE},
+	       CLEW_EDGE_PIPE},
 	      {wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 9), 1, {0}, CLEW_EDGE_WAKE});
 }
 
 static void futexes(void **state)
 {
-	const unsigned one = CLEW_FUTEX_WAKE_ONE, many = CLEW_FUTEX_WAKE_MANY, exiting = CLEW_WAKE_EXITING;
+	const unsigned one = CLEW_FUTEX_WAKE_ONE, many = CLEW_FUTEX_WAKE_MANY,
+		       exiting = CLEW_WAKE_EXITING;
 	const uint64_t a = 0x700;
 
 	(void)state;
@@ -126,16 +160,32 @@ static void futexes(void **state)
 	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = one}, CLEW_EDGE_UNLOCK},
 	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = many}, CLEW_EDGE_WAKE},
 	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.flags = exiting}, CLEW_EDGE_WAKE},
-	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = one, .flags = CLEW_WAKE_SIGNAL}, CLEW_EDGE_SIGNAL},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102),
+	       1,
+	       {.operation = one, .flags = CLEW_WAKE_SIGNAL},
+	       CLEW_EDGE_SIGNAL},
 	      {wait_futex(CLEW_FUTEX_CLASS_BUSY, a, 0), 1, {.operation = one}, CLEW_EDGE_UNLOCK},
-	      {wait_futex(CLEW_FUTEX_CLASS_PI, a, 102), 1, {.operation = CLEW_FUTEX_UNLOCK_PI}, CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_PI, a, 102),
+	       1,
+	       {.operation = CLEW_FUTEX_UNLOCK_PI},
+	       CLEW_EDGE_UNLOCK},
 	      {wait_futex(CLEW_FUTEX_CLASS_PI, a, 102), 1, {.flags = exiting}, CLEW_EDGE_UNLOCK},
-	      {wait_futex(CLEW_FUTEX_CLASS_ROBUST, a, 102), 1, {.flags = exiting}, CLEW_EDGE_UNLOCK},
-	      {wait_futex(CLEW_FUTEX_CLASS_RWLOCK, a, 102), 1, {.operation = many}, CLEW_EDGE_UNLOCK},
-	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102), 1, {.operation = CLEW_FUTEX_OTHER}, CLEW_EDGE_WAKE});
+	      {wait_futex(CLEW_FUTEX_CLASS_ROBUST, a, 102),
+	       1,
+	       {.flags = exiting},
+	       CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_RWLOCK, a, 102),
+	       1,
+	       {.operation = many},
+	       CLEW_EDGE_UNLOCK},
+	      {wait_futex(CLEW_FUTEX_CLASS_MUTEX, a, 102),
+	       1,
+	       {.operation = CLEW_FUTEX_OTHER},
+	       CLEW_EDGE_WAKE});
 }
 
-/* Of a call that waits for several, the futex is known from its waker, if that is of its process. */
+/* Of a call that waits for several, the futex is known from its waker, if that is of its process.
+ */
 static void one_of_several_futexes(void **state)
 {
 	const struct {
@@ -170,7 +220,8 @@ static void one_of_several_futexes(void **state)
 	}
 }
 
-/* A page of the buffer is missing in a write, or its task is stopped there: neither has to do with the pipe. */
+/* A page of the buffer is missing in a write, or its task is stopped there: neither has to do with
+ * the pipe. */
 static void not_for_what_the_call_is_on(void **state)
 {
 	const struct {
@@ -185,7 +236,8 @@ static void not_for_what_the_call_is_on(void **state)
 
 		wait.flags |= rows[i].flags;
 		threads(&s, 2);
-		SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = &wait, .state = rows[i].state);
+		SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = IDLE, .wait = &wait,
+		       .state = rows[i].state);
 		comes(&s, 3100, 0, 1, (struct woken){.at = 3000, .by = 2});
 		t = synthetic_trace(&s, 5000, 0);
 		assert_int_equal(sleep_of(t, 1, 0)->kind, rows[i].kind);
@@ -206,7 +258,8 @@ static void what_made_a_poller_ready(void **state)
 	identify(&s, (struct identity){.task = 1, .comm = "server"});
 	identify(&s, (struct identity){.task = 2, .comm = "client"});
 	sleeps(&s, 2000, 0, 1, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 9));
-	comes(&s, 3100, 0, 1, (struct woken){.at = 3000, .by = 2, .object_kind = CLEW_OBJECT_SOCKET, .object = 77});
+	comes(&s, 3100, 0, 1,
+	      (struct woken){.at = 3000, .by = 2, .object_kind = CLEW_OBJECT_SOCKET, .object = 77});
 	rename_task(&s, 4000, 2, "later");
 	t = synthetic_trace(&s, 5000, 0);
 	edge = edge_to(t, 1, 0);
@@ -269,7 +322,8 @@ static void one_release_several_destinations(void **state)
 	synthetic_done(&s);
 }
 
-/* One write wakes all pollers of an eventfd, but of two in one epoll instance one; and only those who wait by then. */
+/* One write wakes all pollers of an eventfd, but of two in one epoll instance one; and only those
+ * who wait by then. */
 static void one_write_several_pollers(void **state)
 {
 	static const struct {
@@ -285,7 +339,8 @@ static void one_write_several_pollers(void **state)
 	threads(&s, 6);
 	SWITCH(&s, .at = 1500, .cpu = 5, .prev = IDLE, .next = 5);
 	for (unsigned task = 1; task <= 3; task++)
-		sleeps(&s, rows[task - 1].sleeps, task, task, wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[task - 1].epoll));
+		sleeps(&s, rows[task - 1].sleeps, task, task,
+		       wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, rows[task - 1].epoll));
 	for (unsigned task = 1; task <= 3; task++) {
 		woken.at = 3000 + 30 * task;
 		comes(&s, 3200 + task, task, task, woken);
@@ -296,7 +351,8 @@ static void one_write_several_pollers(void **state)
 	t = synthetic_trace(&s, 25000, 0);
 	assert_sane(t);
 	assert_int_equal(clew_trace_edge_groups(t, &order, &begin, &groups), 0);
-	assert_int_equal(groups, 3); /* 1 and 2; 3, by another write; 4, which began to wait after that */
+	assert_int_equal(groups,
+			 3); /* 1 and 2; 3, by another write; 4, which began to wait after that */
 	assert_int_equal(begin[1], 2);
 	free(order);
 	free(begin);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who held a futex during a wait: hand-over, barging, hand-overs that went unseen,
  * shared futexes under several addresses, pid namespaces, open waits; the same of
@@ -19,7 +19,11 @@ static void locks(struct synthetic *s, uint64_t at, uint32_t task, uint32_t owne
 
 static void gets(struct synthetic *s, uint64_t at, uint32_t task, uint64_t released, uint32_t by)
 {
-	comes(s, at, task, task, (struct woken){.at = released, .by = by, .operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE});
+	comes(s, at, task, task,
+	      (struct woken){.at = released,
+			     .by = by,
+			     .operation = CLEW_FUTEX_WAKE_ONE,
+			     .flags = CLEW_WAKE_PRIVATE});
 }
 
 static void two_holders_in_turn(void **state)
@@ -55,7 +59,8 @@ static void learned_late(void **state)
 	threads(&s, 4);
 	locks(&s, 2000, 2, 1);
 	locks(&s, 2100, 3, 1);
-	gets(&s, 4100, 3, 4000, 4); /* 4 took it when 1 had released it at 3000 to 2, which still has no CPU */
+	gets(&s, 4100, 3, 4000,
+	     4); /* 4 took it when 1 had released it at 3000 to 2, which still has no CPU */
 	gets(&s, 4500, 2, 3000, 1);
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
@@ -129,7 +134,8 @@ static void open_waits(void **state)
 	locks(&s, 2100, 3, 1);
 	locks(&s, 2200, 4, 1);
 	gets(&s, 3100, 2, 3000, 1);
-	stop_asleep(&s, 6001, 3, wait_futex(MUTEX, LOCK, 102), (struct woken){.at = 5000, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	stop_asleep(&s, 6001, 3, wait_futex(MUTEX, LOCK, 102),
+		    (struct woken){.at = 5000, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
 	stop_asleep(&s, 6002, 4, wait_futex(MUTEX, LOCK, 102), (struct woken){0});
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -159,7 +165,8 @@ static void found_waiting(void **state)
 	synthetic_done(&s);
 }
 
-static void assert_observed(const struct clew_sleep *sleep, unsigned index, uint32_t task, uint64_t from, uint64_t to)
+static void assert_observed(const struct clew_sleep *sleep, unsigned index, uint32_t task,
+			    uint64_t from, uint64_t to)
 {
 	assert_true(index < sleep->holder_count);
 	assert_int_equal(sleep->holders[index].task, task);
@@ -169,7 +176,8 @@ static void assert_observed(const struct clew_sleep *sleep, unsigned index, uint
 	assert_false(sleep->holders[index].barged);
 }
 
-/* 1 had it when 3 blocked, and 2 releases it: since when 2 had it nobody knows, but for what is over in a moment. */
+/* 1 had it when 3 blocked, and 2 releases it: since when 2 had it nobody knows, but for what is
+ * over in a moment. */
 static void hand_over_unseen(void **state)
 {
 	struct synthetic s = {0};
@@ -312,7 +320,8 @@ static void lock_without_an_owner(void **state)
 	synthetic_done(&s);
 }
 
-/* Three wait for one lock on a file, another for one on another part of it; 4 gives up, which wakes 5 behind it. */
+/* Three wait for one lock on a file, another for one on another part of it; 4 gives up, which wakes
+ * 5 behind it. */
 static void lock_on_a_file(void **state)
 {
 	struct synthetic s = {0};
@@ -327,7 +336,10 @@ static void lock_on_a_file(void **state)
 	comes(&s, 2510, 4, 4, (struct woken){.at = 2500, .by = 6, .flags = CLEW_WAKE_SIGNAL});
 	comes(&s, 2610, 5, 5, (struct woken){.at = 2600, .by = 4});
 	sleeps(&s, 2700, 5, 5, wait_file_lock(128, 101));
-	comes(&s, 3010, 2, 2, (struct woken){.at = 3000, .by = 6, .operation = CLEW_FILE_UNLOCK}); /* as a thread of 1's process */
+	comes(&s, 3010, 2, 2,
+	      (struct woken){.at = 3000,
+			     .by = 6,
+			     .operation = CLEW_FILE_UNLOCK}); /* as a thread of 1's process */
 	comes(&s, 4010, 3, 3, (struct woken){.at = 4000, .by = 2, .operation = CLEW_FILE_UNLOCK});
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
@@ -361,9 +373,17 @@ static void lock_released_in_a_futex_call(void **state)
 	sleeps(&s, 2000, 3, 3, shared(wait_futex(MUTEX, LOCK, 104)));
 	sleeps(&s, 2100, 2, 2, wait_lock(CLEW_LOCK_WRITE, 1));
 	comes(&s, 100100, 2, 2,
-	      (struct woken){.at = 100000, .by = 1, .operation = CLEW_FUTEX_WAKE_ONE, .object_kind = CLEW_OBJECT_FUTEX, .object = LOCK});
+	      (struct woken){.at = 100000,
+			     .by = 1,
+			     .operation = CLEW_FUTEX_WAKE_ONE,
+			     .object_kind = CLEW_OBJECT_FUTEX,
+			     .object = LOCK});
 	comes(&s, 200100, 3, 3,
-	      (struct woken){.at = 200000, .by = 4, .operation = CLEW_FUTEX_WAKE_ONE, .object_kind = CLEW_OBJECT_FUTEX, .object = LOCK});
+	      (struct woken){.at = 200000,
+			     .by = 4,
+			     .operation = CLEW_FUTEX_WAKE_ONE,
+			     .object_kind = CLEW_OBJECT_FUTEX,
+			     .object = LOCK});
 	t = synthetic_trace(&s, 300000, 0);
 	assert_sane(t);
 	assert_int_equal(sleep_of(t, 2, 0)->holder_count, 1);
@@ -422,7 +442,8 @@ static void no_holder_without_an_owner(void **state)
 	(void)state;
 	threads(&s, 3);
 	sleeps(&s, 2000, 2, 2, wait_futex(CLEW_FUTEX_CLASS_NONE, LOCK, 0));
-	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_WAKE_ONE});
+	comes(&s, 3100, 2, 2,
+	      (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_WAKE_ONE});
 	sleeps(&s, 3200, 2, 2, wait_futex(MUTEX, LOCK, 999)); /* no such tid */
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -446,10 +467,13 @@ static void pi_robust_and_rwlock(void **state)
 	sleeps(&s, 2200, 4, 4, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
 	sleeps(&s, 2300, 5, 5, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
 	sleeps(&s, 2400, 6, 6, wait_futex(CLEW_FUTEX_CLASS_RWLOCK, 0x300, 101));
-	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_UNLOCK_PI});
+	comes(&s, 3100, 2, 2,
+	      (struct woken){.at = 3000, .by = 1, .operation = CLEW_FUTEX_UNLOCK_PI});
 	comes(&s, 3300, 3, 3, (struct woken){.at = 3200, .by = 1, .flags = CLEW_WAKE_EXITING});
-	comes(&s, 3500, 4, 4, (struct woken){.at = 3400, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
-	comes(&s, 3510, 5, 5, (struct woken){.at = 3401, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
+	comes(&s, 3500, 4, 4,
+	      (struct woken){.at = 3400, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
+	comes(&s, 3510, 5, 5,
+	      (struct woken){.at = 3401, .by = 1, .operation = CLEW_FUTEX_WAKE_MANY});
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
 	assert_int_equal(sleep_of(t, 2, 0)->edge_type, CLEW_EDGE_UNLOCK);
@@ -479,7 +503,8 @@ static void shared_between_processes(void **state)
 		identify(&s, (struct identity){.task = task, .process = task});
 	sleeps(&s, 2000, 2, 2, shared(wait_futex(MUTEX, 0x2000, 101)));
 	sleeps(&s, 2100, 3, 3, shared(wait_futex(MUTEX, 0x3000, 101)));
-	sleeps(&s, 2200, 4, 4, wait_futex(MUTEX, 0x4000, 101)); /* private: 1 is no thread of this process */
+	sleeps(&s, 2200, 4, 4,
+	       wait_futex(MUTEX, 0x4000, 101)); /* private: 1 is no thread of this process */
 	woken.at = 3000;
 	woken.by = 1;
 	woken.object = 0x1000;
@@ -509,14 +534,23 @@ static void pid_namespaces(void **state)
 
 	(void)state;
 	identify(&s, (struct identity){.task = 1, .tid = 1});
-	identify(&s, (struct identity){.task = 10, .process = 10, .tid = 7433, .pid_namespace = 5, .own_tid = 1});
-	identify(&s, (struct identity){.task = 11, .process = 10, .tid = 7434, .pid_namespace = 5, .own_tid = 2});
+	identify(&s,
+		 (struct identity){
+			 .task = 10, .process = 10, .tid = 7433, .pid_namespace = 5, .own_tid = 1});
+	identify(&s,
+		 (struct identity){
+			 .task = 11, .process = 10, .tid = 7434, .pid_namespace = 5, .own_tid = 2});
 	sleeps(&s, 2000, 0, 11, wait_futex(MUTEX, LOCK, 1));
 	comes(&s, 2500, 0, 11, (struct woken){.at = 2400, .context = CLEW_WAKE_IRQ});
 	SWITCH(&s, .at = 2600, .cpu = 1, .prev = 10, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
 	sleeps(&s, 2700, 0, 11, wait_futex(MUTEX, LOCK, 1));
 	comes(&s, 2800, 0, 11, (struct woken){.at = 2750, .context = CLEW_WAKE_IRQ});
-	identify(&s, (struct identity){.task = 12, .process = 10, .tid = 7435, .pid_namespace = 5, .own_tid = 1, .at = 2850});
+	identify(&s, (struct identity){.task = 12,
+				       .process = 10,
+				       .tid = 7435,
+				       .pid_namespace = 5,
+				       .own_tid = 1,
+				       .at = 2850});
 	sleeps(&s, 2900, 0, 11, wait_futex(MUTEX, LOCK, 1));
 	t = synthetic_trace(&s, 3000, 0);
 	assert_sane(t);
@@ -545,19 +579,24 @@ static void decisions_are_bounded(void **state)
 		locks(&s, at, 2, 3);
 		gets(&s, at + 1000, 2, at + 900, 3);
 		sleeps(&s, at + 500000, 2, 2, wait_futex(MUTEX, 0x100000 + 64 * round, 103));
-		comes(&s, at + 500100, 2, 2, (struct woken){.at = at + 500090, .by = 3, .operation = CLEW_FUTEX_WAKE_ONE});
+		comes(&s, at + 500100, 2, 2,
+		      (struct woken){.at = at + 500090, .by = 3, .operation = CLEW_FUTEX_WAKE_ONE});
 	}
 	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
-	for (size_t at = 0; at < s.size; at += record_size((const struct clew_header *)(s.bytes + at))) {
-		assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
+	for (size_t at = 0; at < s.size;
+	     at += record_size((const struct clew_header *)(s.bytes + at))) {
+		assert_int_equal(
+			clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
 		if (at < s.size / 4)
 			first = clew_builder_memory(builder, &tasks);
 	}
-	/* The one who waits all the time needs the log of releases (40 bytes each), nothing else grows. */
+	/* The one who waits all the time needs the log of releases (40 bytes each), nothing else
+	 * grows. */
 	assert_in_range(clew_builder_memory(builder, &tasks), 0, first + 20000 * 2 * 40);
 	assert_int_equal(tasks, 4);
 	assert_int_equal(clew_builder_finish(builder, 30000000000), 0);
-	assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)s.bytes), -ESHUTDOWN);
+	assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)s.bytes),
+			 -ESHUTDOWN);
 	clew_builder_free(builder);
 	synthetic_done(&s);
 }

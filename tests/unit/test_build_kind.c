@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which wait kind a wait record proves.
  */
@@ -64,17 +64,28 @@ static void objects(void **state)
 	static const struct {
 		unsigned call, object, kind;
 	} rows[] = {
-		{SYS_read, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},	      {SYS_write, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},
-		{SYS_splice, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},	      {SYS_read, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET},
-		{SYS_sendfile, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET}, {SYS_read, CLEW_OBJECT_EVENTFD, CLEW_WAIT_EVENTFD},
-		{SYS_read, CLEW_OBJECT_TIMERFD, CLEW_WAIT_SLEEP},     {SYS_read, CLEW_OBJECT_SIGNALFD, CLEW_WAIT_OTHER},
-		{SYS_read, CLEW_OBJECT_INOTIFY, CLEW_WAIT_OTHER},     {SYS_read, CLEW_OBJECT_TTY, CLEW_WAIT_TTY},
-		{SYS_read, CLEW_OBJECT_FILE, CLEW_WAIT_READ},	      {SYS_pread64, CLEW_OBJECT_FILE, CLEW_WAIT_READ},
-		{SYS_preadv2, CLEW_OBJECT_DEVICE, CLEW_WAIT_READ},    {SYS_pwrite64, CLEW_OBJECT_FILE, CLEW_WAIT_WRITE},
-		{SYS_fdatasync, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},   {SYS_sync_file_range, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
-		{SYS_getdents64, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},   {SYS_ftruncate, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},
-		{SYS_openat, CLEW_OBJECT_PATH, CLEW_WAIT_FILE},	      {SYS_epoll_wait, CLEW_OBJECT_EPOLL, CLEW_WAIT_POLL},
-		{SYS_splice, CLEW_OBJECT_FILE, CLEW_WAIT_READ},	      {SYS_munmap, CLEW_OBJECT_FUNCTION, CLEW_WAIT_OTHER},
+		{SYS_read, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},
+		{SYS_write, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},
+		{SYS_splice, CLEW_OBJECT_PIPE, CLEW_WAIT_PIPE},
+		{SYS_read, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET},
+		{SYS_sendfile, CLEW_OBJECT_SOCKET, CLEW_WAIT_SOCKET},
+		{SYS_read, CLEW_OBJECT_EVENTFD, CLEW_WAIT_EVENTFD},
+		{SYS_read, CLEW_OBJECT_TIMERFD, CLEW_WAIT_SLEEP},
+		{SYS_read, CLEW_OBJECT_SIGNALFD, CLEW_WAIT_OTHER},
+		{SYS_read, CLEW_OBJECT_INOTIFY, CLEW_WAIT_OTHER},
+		{SYS_read, CLEW_OBJECT_TTY, CLEW_WAIT_TTY},
+		{SYS_read, CLEW_OBJECT_FILE, CLEW_WAIT_READ},
+		{SYS_pread64, CLEW_OBJECT_FILE, CLEW_WAIT_READ},
+		{SYS_preadv2, CLEW_OBJECT_DEVICE, CLEW_WAIT_READ},
+		{SYS_pwrite64, CLEW_OBJECT_FILE, CLEW_WAIT_WRITE},
+		{SYS_fdatasync, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
+		{SYS_sync_file_range, CLEW_OBJECT_FILE, CLEW_WAIT_FSYNC},
+		{SYS_getdents64, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},
+		{SYS_ftruncate, CLEW_OBJECT_FILE, CLEW_WAIT_FILE},
+		{SYS_openat, CLEW_OBJECT_PATH, CLEW_WAIT_FILE},
+		{SYS_epoll_wait, CLEW_OBJECT_EPOLL, CLEW_WAIT_POLL},
+		{SYS_splice, CLEW_OBJECT_FILE, CLEW_WAIT_READ},
+		{SYS_munmap, CLEW_OBJECT_FUNCTION, CLEW_WAIT_OTHER},
 		{SYS_wait4, CLEW_OBJECT_CHILD, CLEW_WAIT_CHILD},
 	};
 
@@ -101,18 +112,34 @@ static void states_and_flags(void **state)
 	assert_int_equal(kind(wait_in(SYS_read), 8), CLEW_WAIT_STOPPED);
 	assert_int_equal(clew_classify_wait(NULL, 4, -1), CLEW_WAIT_STOPPED);
 	assert_int_equal(clew_classify_wait(NULL, 1, -1), CLEW_WAIT_UNKNOWN);
-	assert_int_equal(kind(flagged(wait_on(SYS_read, CLEW_OBJECT_FILE, 1), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_FAULT), 2), CLEW_WAIT_FAULT);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 1), CLEW_WAIT_IDLE);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 0x402), CLEW_WAIT_IDLE);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 2), CLEW_WAIT_OTHER);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD | CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
-	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_IO);
-	assert_int_equal(kind(flagged(wait_in(SYS_read), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_READ);
-	assert_int_equal(kind(flagged(wait_on(SYS_sendfile, CLEW_OBJECT_FILE, 7), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_READ);
-	assert_int_equal(kind(flagged(wait_in(SYS_close), CLEW_WAIT_FLAG_IOWAIT), 2), CLEW_WAIT_FILE);
-	assert_int_equal(kind(flagged(wait_in(SYS_clone), CLEW_WAIT_FLAG_VFORK), 2), CLEW_WAIT_VFORK);
-	/* Frozen by the second version of groups, by the first, and others' wait for a core dump. */
+	assert_int_equal(
+		kind(flagged(wait_on(SYS_read, CLEW_OBJECT_FILE, 1), CLEW_WAIT_FLAG_FAULT), 2),
+		CLEW_WAIT_FAULT);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_FAULT), 2),
+			 CLEW_WAIT_FAULT);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 1),
+			 CLEW_WAIT_IDLE);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 0x402),
+			 CLEW_WAIT_IDLE);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD), 2),
+			 CLEW_WAIT_OTHER);
+	assert_int_equal(
+		kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_KTHREAD | CLEW_WAIT_FLAG_IOWAIT),
+		     2),
+		CLEW_WAIT_IO);
+	assert_int_equal(kind(flagged(wait_in(CLEW_NO_CALL), CLEW_WAIT_FLAG_IOWAIT), 2),
+			 CLEW_WAIT_IO);
+	assert_int_equal(kind(flagged(wait_in(SYS_read), CLEW_WAIT_FLAG_IOWAIT), 2),
+			 CLEW_WAIT_READ);
+	assert_int_equal(
+		kind(flagged(wait_on(SYS_sendfile, CLEW_OBJECT_FILE, 7), CLEW_WAIT_FLAG_IOWAIT), 2),
+		CLEW_WAIT_READ);
+	assert_int_equal(kind(flagged(wait_in(SYS_close), CLEW_WAIT_FLAG_IOWAIT), 2),
+			 CLEW_WAIT_FILE);
+	assert_int_equal(kind(flagged(wait_in(SYS_clone), CLEW_WAIT_FLAG_VFORK), 2),
+			 CLEW_WAIT_VFORK);
+	/* Frozen by the second version of groups, by the first, and others' wait for a core dump.
+	 */
 	assert_int_equal(kind(wait_in(CLEW_NO_CALL), 0x2001), CLEW_WAIT_STOPPED);
 	assert_int_equal(kind(wait_in(CLEW_NO_CALL), 0x8000), CLEW_WAIT_STOPPED);
 	assert_int_equal(kind(wait_in(CLEW_NO_CALL), 0x2402), CLEW_WAIT_UNKNOWN);
@@ -121,14 +148,17 @@ static void states_and_flags(void **state)
 
 static void functions(void **state)
 {
-	struct clew_wait in_function[] = {wait_on(SYS_write, CLEW_OBJECT_FILE, 7), wait_on(SYS_fsync, CLEW_OBJECT_FILE, 7)};
-	struct clew_wait kernel = flagged(wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, 7), CLEW_WAIT_FLAG_KTHREAD);
+	struct clew_wait in_function[] = {wait_on(SYS_write, CLEW_OBJECT_FILE, 7),
+					  wait_on(SYS_fsync, CLEW_OBJECT_FILE, 7)};
+	struct clew_wait kernel =
+		flagged(wait_on(CLEW_NO_CALL, CLEW_OBJECT_FUNCTION, 7), CLEW_WAIT_FLAG_KTHREAD);
 
 	in_function[0].reason = in_function[1].reason = CLEW_REASON_FUNCTION;
 	(void)state;
 	assert_int_equal(clew_function_kind("__lock_sock+0x8f/0xe0"), CLEW_WAIT_LOCK);
 	assert_int_equal(clew_function_kind("synchronize_rcu_expedited"), CLEW_WAIT_RCU);
-	assert_int_equal(clew_function_kind("jbd2_log_wait_commit.constprop.0+0x10/0x90"), CLEW_WAIT_JOURNAL);
+	assert_int_equal(clew_function_kind("jbd2_log_wait_commit.constprop.0+0x10/0x90"),
+			 CLEW_WAIT_JOURNAL);
 	assert_int_equal(clew_function_kind("lock_sock"), -1);
 	assert_int_equal(clew_function_kind(""), -1);
 	assert_int_equal(clew_classify_wait(&in_function[0], 2, CLEW_WAIT_RCU), CLEW_WAIT_RCU);
@@ -143,8 +173,9 @@ static void functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_alone),	    cmocka_unit_test(objects),	 cmocka_unit_test(splice_out),
-		cmocka_unit_test(states_and_flags), cmocka_unit_test(functions),
+		cmocka_unit_test(calls_alone), cmocka_unit_test(objects),
+		cmocka_unit_test(splice_out),  cmocka_unit_test(states_and_flags),
+		cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

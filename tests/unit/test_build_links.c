@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What is behind a wake that no task makes by itself: requests, work items, timers,
  * packets, rings; kernel locks, and a group without quota.
@@ -15,8 +15,8 @@
 #define ADDRESS	  0x9000u
 #define COMPLETES ((struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS})
 
-static const struct clew_sleep *check_origin(const struct clew_trace *t, uint32_t task, unsigned n, int type, uint32_t from,
-					     uint64_t from_at)
+static const struct clew_sleep *check_origin(const struct clew_trace *t, uint32_t task, unsigned n,
+					     int type, uint32_t from, uint64_t from_at)
 {
 	const struct clew_sleep *sleep = sleep_of(t, task, n);
 
@@ -30,17 +30,21 @@ static const struct clew_sleep *check_origin(const struct clew_trace *t, uint32_
 }
 
 /* A task asks for 8 sectors, and the request goes to the device. */
-static void asks(struct synthetic *s, uint64_t at, uint32_t task, uint64_t bio, uint64_t request, uint64_t sector, unsigned operation)
+static void asks(struct synthetic *s, uint64_t at, uint32_t task, uint64_t bio, uint64_t request,
+		 uint64_t sector, unsigned operation)
 {
-	BIO(s, at, CLEW_BIO_QUEUE, .bio = bio, .sector = sector, .bytes = 4096, .device = DISK, .operation = operation, .task = task,
-	    .inode = 55, .file_device = 3);
-	REQUEST(s, at + 10, CLEW_REQUEST_ISSUE, .request = request, .bio = bio, .sector = sector, .bytes = 4096, .device = DISK,
-		.operation = operation, .allocated = at + 1, .task = task);
+	BIO(s, at, CLEW_BIO_QUEUE, .bio = bio, .sector = sector, .bytes = 4096, .device = DISK,
+	    .operation = operation, .task = task, .inode = 55, .file_device = 3);
+	REQUEST(s, at + 10, CLEW_REQUEST_ISSUE, .request = request, .bio = bio, .sector = sector,
+		.bytes = 4096, .device = DISK, .operation = operation, .allocated = at + 1,
+		.task = task);
 }
 
-static void completes(struct synthetic *s, uint64_t at, uint64_t request, uint64_t allocated, unsigned bytes)
+static void completes(struct synthetic *s, uint64_t at, uint64_t request, uint64_t allocated,
+		      unsigned bytes)
 {
-	REQUEST(s, at, CLEW_REQUEST_COMPLETE, .request = request, .bytes = bytes, .device = DISK, .allocated = allocated);
+	REQUEST(s, at, CLEW_REQUEST_COMPLETE, .request = request, .bytes = bytes, .device = DISK,
+		.allocated = allocated);
 }
 
 static void a_request(void **state)
@@ -95,10 +99,12 @@ static void a_request(void **state)
 	synthetic_done(&s);
 }
 
-/* All places at the device are taken: who waits for one is woken by the interrupt, after another's request has ended in it. */
+/* All places at the device are taken: who waits for one is woken by the interrupt, after another's
+ * request has ended in it. */
 static void a_place_at_the_device(void **state)
 {
-	const struct clew_cause after = {.kind = CLEW_CAUSE_SOFTIRQ, .object = 4, .expires = ADDRESS};
+	const struct clew_cause after = {
+		.kind = CLEW_CAUSE_SOFTIRQ, .object = 4, .expires = ADDRESS};
 	struct synthetic s = {0};
 	struct clew_trace *t;
 	const struct clew_sleep *sleep;
@@ -120,7 +126,9 @@ static void a_place_at_the_device(void **state)
 	text(&s, 3450, FUNCTION, "blk_stat_timer_fn");
 	wait.flags |= CLEW_WAIT_FLAG_IOWAIT;
 	sleeps(&s, 3500, 0, 1, wait);
-	comes(&s, 3700, 0, 1, interrupted(3600, CLEW_WAKE_TIMER, (struct clew_cause){.kind = CLEW_CAUSE_TIMER, .object = FUNCTION}));
+	comes(&s, 3700, 0, 1,
+	      interrupted(3600, CLEW_WAKE_TIMER,
+			  (struct clew_cause){.kind = CLEW_CAUSE_TIMER, .object = FUNCTION}));
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
 	assert_int_equal(sleep_of(t, 1, 1)->kind, CLEW_WAIT_FSYNC);
@@ -136,7 +144,8 @@ static void a_place_at_the_device(void **state)
 	synthetic_done(&s);
 }
 
-/* Of a wait for memory what the call is on is not the object: whose limit it is, or what is done for it. */
+/* Of a wait for memory what the call is on is not the object: whose limit it is, or what is done
+ * for it. */
 static void memory(void **state)
 {
 	static const struct {
@@ -144,7 +153,8 @@ static void memory(void **state)
 		uint64_t number;
 	} cases[] = {
 		{CLEW_REASON_RECLAIM, CLEW_OBJECT_FILE, CLEW_OBJECT_MEMORY, CLEW_REASON_RECLAIM},
-		{CLEW_REASON_COMPACTION, CLEW_OBJECT_NONE, CLEW_OBJECT_MEMORY, CLEW_REASON_COMPACTION},
+		{CLEW_REASON_COMPACTION, CLEW_OBJECT_NONE, CLEW_OBJECT_MEMORY,
+		 CLEW_REASON_COMPACTION},
 		{CLEW_REASON_GROUP_RECLAIM, CLEW_OBJECT_CGROUP, CLEW_OBJECT_CGROUP, 55},
 		{CLEW_REASON_NONE, CLEW_OBJECT_FILE, CLEW_OBJECT_FILE, 55},
 	};
@@ -172,7 +182,8 @@ static void memory(void **state)
 	}
 }
 
-/* Whatever the call: a wait that ends with a request of swapping is one for memory, and the swap device its object. */
+/* Whatever the call: a wait that ends with a request of swapping is one for memory, and the swap
+ * device its object. */
 static void swapping(void **state)
 {
 	static const struct {
@@ -198,9 +209,10 @@ static void swapping(void **state)
 		wait.flags |= (uint8_t)cases[i].flags;
 		threads(&s, 1);
 		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
-		BIO(&s, 2000, CLEW_BIO_QUEUE | cases[i].bio, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK,
-		    .operation = cases[i].operation, .task = 1);
-		REQUEST(&s, 2010, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK,
+		BIO(&s, 2000, CLEW_BIO_QUEUE | cases[i].bio, .bio = 0xb1, .sector = 800,
+		    .bytes = 4096, .device = DISK, .operation = cases[i].operation, .task = 1);
+		REQUEST(&s, 2010, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1,
+			.sector = 800, .bytes = 4096, .device = DISK,
 			.operation = cases[i].operation, .allocated = 2001, .task = 1);
 		sleeps(&s, 2100, 0, 1, wait);
 		completes(&s, 3000, ADDRESS, 2001, 4096);
@@ -215,13 +227,15 @@ static void swapping(void **state)
 		requests = clew_trace_requests(t, &count);
 		assert_int_equal(count, 1);
 		assert_int_equal(requests[0].block.swap, cases[i].bio != 0);
-		assert_int_equal(requests[0].block.reason == CLEW_REQUEST_REASON_MEMORY, cases[i].bio != 0);
+		assert_int_equal(requests[0].block.reason == CLEW_REQUEST_REASON_MEMORY,
+				 cases[i].bio != 0);
 		clew_trace_free(t);
 		synthetic_done(&s);
 	}
 }
 
-/* Merged before it goes to the device: one request, of who queued the first bio. Split: two. Queued again: still one. */
+/* Merged before it goes to the device: one request, of who queued the first bio. Split: two. Queued
+ * again: still one. */
 static void merged_split_and_again(void **state)
 {
 	struct synthetic s = {0};
@@ -231,21 +245,30 @@ static void merged_split_and_again(void **state)
 
 	(void)state;
 	threads(&s, 2);
-	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 100, .bytes = 4096, .device = DISK, .task = 1);
-	BIO(&s, 2010, CLEW_BIO_QUEUE, .bio = 0xb2, .sector = 108, .bytes = 8192, .device = DISK, .task = 2);
-	REQUEST(&s, 2012, CLEW_REQUEST_MERGE, .request = ADDRESS + 8, .bio = 0xb2, .sector = 108, .bytes = 8192, .device = DISK, .task = 2);
-	REQUEST(&s, 2020, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 100, .bytes = 12288, .device = DISK,
-		.bio_count = 2);
-	REQUEST(&s, 2030, CLEW_REQUEST_REQUEUE, .request = ADDRESS, .sector = 100, .bytes = 12288, .device = DISK);
-	REQUEST(&s, 2040, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 100, .bytes = 12288, .device = DISK,
-		.bio_count = 2);
+	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 100, .bytes = 4096, .device = DISK,
+	    .task = 1);
+	BIO(&s, 2010, CLEW_BIO_QUEUE, .bio = 0xb2, .sector = 108, .bytes = 8192, .device = DISK,
+	    .task = 2);
+	REQUEST(&s, 2012, CLEW_REQUEST_MERGE, .request = ADDRESS + 8, .bio = 0xb2, .sector = 108,
+		.bytes = 8192, .device = DISK, .task = 2);
+	REQUEST(&s, 2020, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 100,
+		.bytes = 12288, .device = DISK, .bio_count = 2);
+	REQUEST(&s, 2030, CLEW_REQUEST_REQUEUE, .request = ADDRESS, .sector = 100, .bytes = 12288,
+		.device = DISK);
+	REQUEST(&s, 2040, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb1, .sector = 100,
+		.bytes = 12288, .device = DISK, .bio_count = 2);
 	completes(&s, 2050, ADDRESS, 0, 4096);
 	completes(&s, 2060, ADDRESS, 0, 8192);
-	BIO(&s, 3000, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 200, .bytes = 12288, .device = DISK, .task = 1);
-	BIO(&s, 3001, CLEW_BIO_SPLIT, .bio = 0xb4, .parent = 0xb3, .sector = 200, .bytes = 4096, .device = DISK, .task = 2);
-	BIO(&s, 3010, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 208, .bytes = 8192, .device = DISK, .task = 2);
-	REQUEST(&s, 3020, CLEW_REQUEST_ISSUE, .request = ADDRESS + 16, .bio = 0xb4, .sector = 200, .bytes = 4096, .device = DISK);
-	REQUEST(&s, 3030, CLEW_REQUEST_ISSUE, .request = ADDRESS + 24, .bio = 0xb3, .sector = 208, .bytes = 8192, .device = DISK);
+	BIO(&s, 3000, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 200, .bytes = 12288, .device = DISK,
+	    .task = 1);
+	BIO(&s, 3001, CLEW_BIO_SPLIT, .bio = 0xb4, .parent = 0xb3, .sector = 200, .bytes = 4096,
+	    .device = DISK, .task = 2);
+	BIO(&s, 3010, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 208, .bytes = 8192, .device = DISK,
+	    .task = 2);
+	REQUEST(&s, 3020, CLEW_REQUEST_ISSUE, .request = ADDRESS + 16, .bio = 0xb4, .sector = 200,
+		.bytes = 4096, .device = DISK);
+	REQUEST(&s, 3030, CLEW_REQUEST_ISSUE, .request = ADDRESS + 24, .bio = 0xb3, .sector = 208,
+		.bytes = 8192, .device = DISK);
 	t = synthetic_trace(&s, 5000, 0);
 	requests = clew_trace_requests(t, &count);
 	assert_int_equal(count, 3);
@@ -263,7 +286,8 @@ static void merged_split_and_again(void **state)
 	synthetic_done(&s);
 }
 
-/* Told of before the bio, as a CPU's clock is behind: still of who queued that, and not of the worker that issued it. */
+/* Told of before the bio, as a CPU's clock is behind: still of who queued that, and not of the
+ * worker that issued it. */
 static void issued_before_queued(void **state)
 {
 	struct synthetic s = {0};
@@ -275,23 +299,27 @@ static void issued_before_queued(void **state)
 	threads(&s, 2);
 	WORK(&s, 1900, .work = 0x71, .function = FUNCTION, .worker = 5);
 	for (unsigned i = 0; i < 2; i++)
-		REQUEST(&s, 2000 + i, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8 * i, .bio = 0xb1 + i, .sector = 800 + 8 * i, .bytes = 4096,
-			.device = DISK, .allocated = 1999, .task = 5);
-	BIO(&s, 2005, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK, .task = 1);
+		REQUEST(&s, 2000 + i, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8 * i,
+			.bio = 0xb1 + i, .sector = 800 + 8 * i, .bytes = 4096, .device = DISK,
+			.allocated = 1999, .task = 5);
+	BIO(&s, 2005, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = DISK,
+	    .task = 1);
 	completes(&s, 2100, ADDRESS, 1999, 4096);
 	completes(&s, 2101, ADDRESS + 8, 1999, 4096);
 	t = synthetic_trace(&s, 5000, 0);
 	requests = clew_trace_requests(t, &count);
 	assert_int_equal(count, 2);
 	for (unsigned i = 0; i < 2; i++) {
-		assert_int_equal(requests[i].block.submitter, requests[i].block.sector == 800 ? 1 : CLEW_NO_TASK);
+		assert_int_equal(requests[i].block.submitter,
+				 requests[i].block.sector == 800 ? 1 : CLEW_NO_TASK);
 		assert_true(requests[i].block.queued <= requests[i].block.issued);
 	}
 	clew_trace_free(t);
 	synthetic_done(&s);
 }
 
-/* Whose end was not seen is over when the kernel has another one in its place; what is not is not. */
+/* Whose end was not seen is over when the kernel has another one in its place; what is not is not.
+ */
 static void end_lost(void **state)
 {
 	struct synthetic s = {0};
@@ -317,7 +345,8 @@ static void end_lost(void **state)
 	synthetic_done(&s);
 }
 
-/* An empty flush never goes to the device itself; the flush that does is its submitter's too. A write that is flushed ends twice.
+/* An empty flush never goes to the device itself; the flush that does is its submitter's too. A
+ * write that is flushed ends twice.
  */
 static void flushes(void **state)
 {
@@ -330,12 +359,14 @@ static void flushes(void **state)
 	(void)state;
 	threads(&s, 1);
 	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
-	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .device = DISK, .operation = WRITES | PREFLUSH, .task = 1);
+	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .device = DISK, .operation = WRITES | PREFLUSH,
+	    .task = 1);
 	sleeps(&s, 2100, 0, 1, wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55));
-	REQUEST(&s, 2110, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .sector = UINT64_MAX, .device = DISK, .operation = 2, .task = 9);
+	REQUEST(&s, 2110, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .sector = UINT64_MAX,
+		.device = DISK, .operation = 2, .task = 9);
 	completes(&s, 2900, ADDRESS + 8, 0, 0);
-	REQUEST(&s, 2910, CLEW_REQUEST_COMPLETE, .request = ADDRESS, .bio = 0xb1, .device = DISK, .operation = WRITES | PREFLUSH,
-		.allocated = 2001);
+	REQUEST(&s, 2910, CLEW_REQUEST_COMPLETE, .request = ADDRESS, .bio = 0xb1, .device = DISK,
+		.operation = WRITES | PREFLUSH, .allocated = 2001);
 	comes(&s, 3000, 0, 1, interrupted(2920, CLEW_WAKE_SOFTIRQ, COMPLETES));
 	/* Written, then flushed, then over. */
 	asks(&s, 3200, 1, 0xb2, ADDRESS + 16, 800, WRITES | 1u << 17);
@@ -374,7 +405,8 @@ static void over_in_parts(void **state)
 	for (unsigned part = 0; part < 2; part++) {
 		sleeps(&s, 2100 + 1000 * part, 0, 1, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
 		completes(&s, 2500 + 1000 * part, ADDRESS, 2001, 2048);
-		comes(&s, 2600 + 1000 * part, 0, 1, interrupted(2510 + 1000 * part, CLEW_WAKE_IRQ, COMPLETES));
+		comes(&s, 2600 + 1000 * part, 0, 1,
+		      interrupted(2510 + 1000 * part, CLEW_WAKE_IRQ, COMPLETES));
 	}
 	t = synthetic_trace(&s, 5000, 0);
 	check_origin(t, 1, 0, CLEW_EDGE_REQUEST, 1, 2000);
@@ -387,7 +419,8 @@ static void over_in_parts(void **state)
 	synthetic_done(&s);
 }
 
-/* fsync over three requests, preempted between them, and another one's over before it slept; the second sleep has the first's too. */
+/* fsync over three requests, preempted between them, and another one's over before it slept; the
+ * second sleep has the first's too. */
 static void several_requests(void **state)
 {
 	struct synthetic s = {0};
@@ -412,7 +445,9 @@ static void several_requests(void **state)
 	wait.flags = CLEW_WAIT_FLAG_SAME_CALL;
 	sleeps(&s, 3200, 0, 1, wait);
 	completes(&s, 3500, ADDRESS + 24, 2041, 4096);
-	comes(&s, 3600, 0, 1, interrupted(3510, CLEW_WAKE_IRQ, (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS + 24}));
+	comes(&s, 3600, 0, 1,
+	      interrupted(3510, CLEW_WAKE_IRQ,
+			  (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS + 24}));
 	/* Another call's. */
 	asks(&s, 3700, 1, 0xb4, ADDRESS, 800, READS);
 	sleeps(&s, 3800, 0, 1, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
@@ -431,7 +466,8 @@ static void several_requests(void **state)
 	synthetic_done(&s);
 }
 
-/* A device that has no requests, and what is below it; then a loop device, whose worker asks for a file's blocks. */
+/* A device that has no requests, and what is below it; then a loop device, whose worker asks for a
+ * file's blocks. */
 static void devices_upon_devices(void **state)
 {
 	struct synthetic s = {0};
@@ -442,20 +478,28 @@ static void devices_upon_devices(void **state)
 	(void)state;
 	threads(&s, 1);
 	identify(&s, (struct identity){.task = 5, .comm = "kworker"});
-	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 64, .bytes = 8192, .device = MAPPED, .task = 1);
-	BIO(&s, 2010, CLEW_BIO_REMAP, .bio = 0xb2, .sector = 1072, .bytes = 4096, .device = DISK, .from_device = MAPPED, .from_sector = 72,
+	BIO(&s, 2000, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 64, .bytes = 8192, .device = MAPPED,
 	    .task = 1);
-	BIO(&s, 2011, CLEW_BIO_QUEUE, .bio = 0xb2, .sector = 1072, .bytes = 4096, .device = DISK, .task = 1);
-	REQUEST(&s, 2020, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb2, .sector = 1072, .bytes = 4096, .device = DISK);
+	BIO(&s, 2010, CLEW_BIO_REMAP, .bio = 0xb2, .sector = 1072, .bytes = 4096, .device = DISK,
+	    .from_device = MAPPED, .from_sector = 72, .task = 1);
+	BIO(&s, 2011, CLEW_BIO_QUEUE, .bio = 0xb2, .sector = 1072, .bytes = 4096, .device = DISK,
+	    .task = 1);
+	REQUEST(&s, 2020, CLEW_REQUEST_ISSUE, .request = ADDRESS, .bio = 0xb2, .sector = 1072,
+		.bytes = 4096, .device = DISK);
 	completes(&s, 2100, ADDRESS, 0, 4096);
 	BIO(&s, 2110, CLEW_BIO_COMPLETE, .bio = 0xb1, .device = MAPPED);
 
 	text(&s, 2900, FUNCTION, "loop_workfn");
-	BIO(&s, 3000, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 8, .bytes = 4096, .device = LOOP, .task = 1);
-	REQUEST(&s, 3010, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .bio = 0xb3, .sector = 8, .bytes = 4096, .device = LOOP, .task = 1);
-	WORK(&s, 3050, .work = 0x77, .function = FUNCTION, .queued = 3012, .worker = 5, .queuer = 1, .context = CLEW_WAKE_TASK);
-	BIO(&s, 3060, CLEW_BIO_QUEUE, .bio = 0xb4, .sector = 5000, .bytes = 4096, .device = DISK, .task = 5);
-	REQUEST(&s, 3070, CLEW_REQUEST_ISSUE, .request = ADDRESS + 16, .bio = 0xb4, .sector = 5000, .bytes = 4096, .device = DISK);
+	BIO(&s, 3000, CLEW_BIO_QUEUE, .bio = 0xb3, .sector = 8, .bytes = 4096, .device = LOOP,
+	    .task = 1);
+	REQUEST(&s, 3010, CLEW_REQUEST_ISSUE, .request = ADDRESS + 8, .bio = 0xb3, .sector = 8,
+		.bytes = 4096, .device = LOOP, .task = 1);
+	WORK(&s, 3050, .work = 0x77, .function = FUNCTION, .queued = 3012, .worker = 5, .queuer = 1,
+	     .context = CLEW_WAKE_TASK);
+	BIO(&s, 3060, CLEW_BIO_QUEUE, .bio = 0xb4, .sector = 5000, .bytes = 4096, .device = DISK,
+	    .task = 5);
+	REQUEST(&s, 3070, CLEW_REQUEST_ISSUE, .request = ADDRESS + 16, .bio = 0xb4, .sector = 5000,
+		.bytes = 4096, .device = DISK);
 	t = synthetic_trace(&s, 5000, 0);
 	requests = clew_trace_requests(t, &count);
 	assert_int_equal(count, 4);
@@ -473,8 +517,8 @@ static void devices_upon_devices(void **state)
 	synthetic_done(&s);
 }
 
-/* A worker wakes in the name of who queued the item, also after it has begun the next; and of the request at whose end it was
- * queued. */
+/* A worker wakes in the name of who queued the item, also after it has begun the next; and of the
+ * request at whose end it was queued. */
 static void work_items(void **state)
 {
 	struct synthetic s = {0};
@@ -488,19 +532,22 @@ static void work_items(void **state)
 	SWITCH(&s, .at = 1100, .cpu = 1, .prev = IDLE, .next = 1);
 	sleeps(&s, 1500, 1, 1, wait_on(SYS_read, CLEW_OBJECT_TTY, 3));
 	SWITCH(&s, .at = 1600, .cpu = 0, .prev = IDLE, .next = 5);
-	WORK(&s, 2000, .work = 0x71, .function = FUNCTION, .queued = 1900, .worker = 5, .queuer = 2, .context = CLEW_WAKE_TASK);
-	WORK(&s, 2050, .work = 0x72, .function = FUNCTION + 8, .queued = 1950, .worker = 5, .queuer = 3, .context = CLEW_WAKE_TASK);
+	WORK(&s, 2000, .work = 0x71, .function = FUNCTION, .queued = 1900, .worker = 5, .queuer = 2,
+	     .context = CLEW_WAKE_TASK);
+	WORK(&s, 2050, .work = 0x72, .function = FUNCTION + 8, .queued = 1950, .worker = 5,
+	     .queuer = 3, .context = CLEW_WAKE_TASK);
 	comes(&s, 2100, 1, 1, (struct woken){.at = 2040, .by = 5});
 	/* The end of a request is a work item's, and a rescuer's at that. */
 	asks(&s, 2200, 1, 0xb1, ADDRESS, 800, WRITES);
 	sleeps(&s, 2300, 1, 1, wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55));
 	completes(&s, 2400, ADDRESS, 2201, 4096);
-	WORK(&s, 2500, .work = 0x73, .function = FUNCTION + 16, .queued = 2410, .worker = 5, .context = CLEW_WAKE_SOFTIRQ,
-	     .cause = COMPLETES, .header.flags = CLEW_WORK_RESCUER);
+	WORK(&s, 2500, .work = 0x73, .function = FUNCTION + 16, .queued = 2410, .worker = 5,
+	     .context = CLEW_WAKE_SOFTIRQ, .cause = COMPLETES, .header.flags = CLEW_WORK_RESCUER);
 	comes(&s, 2600, 1, 1, (struct woken){.at = 2550, .by = 5});
 	/* Delayed work is of who armed its timer. */
 	sleeps(&s, 2700, 1, 1, wait_on(SYS_read, CLEW_OBJECT_PIPE, 3));
-	WORK(&s, 2900, .work = 0x74, .function = FUNCTION, .queued = 2890, .worker = 5, .context = CLEW_WAKE_TIMER,
+	WORK(&s, 2900, .work = 0x74, .function = FUNCTION, .queued = 2890, .worker = 5,
+	     .context = CLEW_WAKE_TIMER,
 	     .cause = {.kind = CLEW_CAUSE_TIMER, .task = 3, .time = 2450, .expires = 2880});
 	comes(&s, 3000, 1, 1, (struct woken){.at = 2950, .by = 5});
 	t = synthetic_trace(&s, 5000, 0);
@@ -532,10 +579,16 @@ static void work_items(void **state)
 
 static void timers_and_packets(void **state)
 {
-	const struct clew_cause own = {.kind = CLEW_CAUSE_TIMER, .expires = 2900, .object = FUNCTION};
-	const struct clew_cause armed = {.kind = CLEW_CAUSE_TIMER, .expires = 3900, .object = FUNCTION, .task = 2, .time = 3500};
+	const struct clew_cause own = {
+		.kind = CLEW_CAUSE_TIMER, .expires = 2900, .object = FUNCTION};
+	const struct clew_cause armed = {.kind = CLEW_CAUSE_TIMER,
+					 .expires = 3900,
+					 .object = FUNCTION,
+					 .task = 2,
+					 .time = 3500};
 	const struct clew_cause sent = {.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 4500};
-	const struct clew_cause waited = {.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 4920, .object = CLEW_PACKET_WAITED};
+	const struct clew_cause waited = {
+		.kind = CLEW_CAUSE_PACKET, .task = 2, .time = 4920, .object = CLEW_PACKET_WAITED};
 	const struct clew_cause device = {.kind = CLEW_CAUSE_IRQ, .object = 11};
 	struct synthetic s = {0};
 	struct clew_trace *t;
@@ -575,7 +628,8 @@ static void timers_and_packets(void **state)
 	synthetic_done(&s);
 }
 
-/* The submission counts: told by the waker's completion before the wake, or by the waiter's own after it. */
+/* The submission counts: told by the waker's completion before the wake, or by the waiter's own
+ * after it. */
 static void rings(void **state)
 {
 	const struct clew_wait wait = wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 0x5000);
@@ -586,13 +640,18 @@ static void rings(void **state)
 	(void)state;
 	threads(&s, 2);
 	sleeps(&s, 2000, 0, 1, wait);
-	RING(&s, 2400, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x600, .user_data = 7, .task = 2);
-	RING(&s, 2500, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x600, .user_data = 7, .task = 2);
+	RING(&s, 2400, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x600, .user_data = 7,
+	     .task = 2);
+	RING(&s, 2500, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x600, .user_data = 7,
+	     .task = 2);
 	/* One that comes after the wake did not make it. */
-	RING(&s, 2520, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x602, .user_data = 9, .task = 2);
-	RING(&s, 2550, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x602, .user_data = 9, .task = 2);
+	RING(&s, 2520, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x602, .user_data = 9,
+	     .task = 2);
+	RING(&s, 2550, CLEW_RING_COMPLETE, .ring = 0x5000, .request = 0x602, .user_data = 9,
+	     .task = 2);
 	comes(&s, 2600, 0, 1, (struct woken){.at = 2510, .by = 2});
-	RING(&s, 2650, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x601, .user_data = 8, .task = 1);
+	RING(&s, 2650, CLEW_RING_SUBMIT, .ring = 0x5000, .request = 0x601, .user_data = 8,
+	     .task = 1);
 	asks(&s, 2660, 1, 0xb1, ADDRESS, 800, READS);
 	sleeps(&s, 2700, 0, 1, wait);
 	completes(&s, 3000, ADDRESS, 2661, 4096);
@@ -600,14 +659,18 @@ static void rings(void **state)
 	RING(&s, 3110, CLEW_RING_COMPLETE, .ring = 0x5000, .user_data = 8, .task = 1);
 	/* Completed by nobody, as far as is known. */
 	sleeps(&s, 3200, 0, 1, wait);
-	comes(&s, 3400, 0, 1, interrupted(3300, CLEW_WAKE_SOFTIRQ, (struct clew_cause){.kind = CLEW_CAUSE_SOFTIRQ}));
+	comes(&s, 3400, 0, 1,
+	      interrupted(3300, CLEW_WAKE_SOFTIRQ,
+			  (struct clew_cause){.kind = CLEW_CAUSE_SOFTIRQ}));
 	sleeps(&s, 3500, 0, 1, wait_in(SYS_pause));
 	/* libaio: whose the request is. */
 	asks(&s, 3600, 2, 0xb2, ADDRESS + 8, 800, READS);
 	comes(&s, 3700, 0, 1, (struct woken){.at = 3650, .by = 2});
 	sleeps(&s, 3750, 0, 1, wait_in(SYS_io_getevents));
 	completes(&s, 3800, ADDRESS + 8, 3601, 4096);
-	comes(&s, 3900, 0, 1, interrupted(3810, CLEW_WAKE_IRQ, (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS + 8}));
+	comes(&s, 3900, 0, 1,
+	      interrupted(3810, CLEW_WAKE_IRQ,
+			  (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = ADDRESS + 8}));
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
 	sleep = check_origin(t, 1, 0, CLEW_EDGE_IO_URING, 2, 2400);
@@ -634,7 +697,8 @@ static struct clew_wait wait_lock(uint32_t owner_tid, unsigned type)
 	};
 }
 
-/* Of several processes, as the kernel's locks are of none; the owner word is a tid of the whole machine. */
+/* Of several processes, as the kernel's locks are of none; the owner word is a tid of the whole
+ * machine. */
 static void kernel_locks(void **state)
 {
 	struct synthetic s = {0};
@@ -649,7 +713,8 @@ static void kernel_locks(void **state)
 	sleeps(&s, 2100, 3, 3, wait_lock(101, CLEW_LOCK_MUTEX));
 	comes(&s, 3100, 2, 2, (struct woken){.at = 3000, .by = 1});
 	comes(&s, 4100, 3, 3, (struct woken){.at = 4000, .by = 2});
-	SPIN(&s, 4400, .begin = 4300, .lock = 0x66, .task = 3, .owner = 102, .type = CLEW_LOCK_SPIN);
+	SPIN(&s, 4400, .begin = 4300, .lock = 0x66, .task = 3, .owner = 102,
+	     .type = CLEW_LOCK_SPIN);
 	sleeps(&s, 4500, 3, 3, wait_lock(0, CLEW_LOCK_PERCPU | CLEW_LOCK_READ));
 	comes(&s, 4700, 3, 3, (struct woken){.at = 4600, .by = 1});
 	t = synthetic_trace(&s, 5000, 0);
@@ -679,7 +744,8 @@ static void kept_off(struct synthetic *s, uint64_t at, uint32_t task, struct cle
 	struct clew_switch *record;
 
 	sleeps(s, at, 0, task, wait);
-	record = (struct clew_switch *)(s->bytes + s->size - sizeof(struct clew_switch) - sizeof(struct clew_wait));
+	record = (struct clew_switch *)(s->bytes + s->size - sizeof(struct clew_switch) -
+					sizeof(struct clew_wait));
 	record->header.flags = CLEW_SWITCH_PREEMPT | CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 	record->prev_state = 0;
 }
@@ -696,7 +762,8 @@ static void used_up(struct synthetic *s, uint64_t at, uint32_t task)
 }
 
 /* A task has used up its own runtime, or gives it up, until a timer. */
-static void out_of_runtime(struct synthetic *s, uint64_t at, uint32_t task, uint16_t call, uint64_t until)
+static void out_of_runtime(struct synthetic *s, uint64_t at, uint32_t task, uint16_t call,
+			   uint64_t until)
 {
 	kept_off(s, at, task,
 		 (struct clew_wait){.call = call,
@@ -707,7 +774,8 @@ static void out_of_runtime(struct synthetic *s, uint64_t at, uint32_t task, uint
 				    .reason = CLEW_REASON_RUNTIME});
 }
 
-/* Off the CPU until its timer was due, then in the run queue; who let it run before that is not known. */
+/* Off the CPU until its timer was due, then in the run queue; who let it run before that is not
+ * known. */
 static void without_runtime(void **state)
 {
 	struct synthetic s = {0};
@@ -742,7 +810,8 @@ static void without_runtime(void **state)
 	synthetic_done(&s);
 }
 
-/* Off the CPU for the quota until the first refill that was enough for all, else the last one; then in the run queue. */
+/* Off the CPU for the quota until the first refill that was enough for all, else the last one; then
+ * in the run queue. */
 static void without_quota(void **state)
 {
 	struct synthetic s = {0};
@@ -777,7 +846,8 @@ static void without_quota(void **state)
 	synthetic_done(&s);
 }
 
-/* One runs and is stopped again and again without a refill that the capture has, while another waits all along: nothing grows. */
+/* One runs and is stopped again and again without a refill that the capture has, while another
+ * waits all along: nothing grows. */
 static void quota_without_refills(void **state)
 {
 	struct clew_builder_options options = {.size = sizeof(options), .start = START};
@@ -795,8 +865,10 @@ static void quota_without_refills(void **state)
 		used_up(&s, at + 50, 1);
 	}
 	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
-	for (size_t at = 0; at < s.size; at += record_size((const struct clew_header *)(s.bytes + at))) {
-		assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
+	for (size_t at = 0; at < s.size;
+	     at += record_size((const struct clew_header *)(s.bytes + at))) {
+		assert_int_equal(
+			clew_builder_feed(builder, (const struct clew_header *)(s.bytes + at)), 0);
 		if (at < s.size / 4)
 			first = clew_builder_memory(builder, NULL);
 	}
@@ -820,8 +892,9 @@ static void told_whole(void **state)
 		uint64_t at = 2000 + 1000 * i;
 
 		sleeps(&s, at + 100, 0, 1, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
-		REQUEST(&s, at + 500, CLEW_REQUEST_WHOLE, .request = ADDRESS, .sector = 800 + i, .bytes = 4096, .device = DISK, .task = 1,
-			.allocated = at + 1, .queued = at, .issued = at + 10, .inode = 55, .file_device = 3);
+		REQUEST(&s, at + 500, CLEW_REQUEST_WHOLE, .request = ADDRESS, .sector = 800 + i,
+			.bytes = 4096, .device = DISK, .task = 1, .allocated = at + 1, .queued = at,
+			.issued = at + 10, .inode = 55, .file_device = 3);
 		comes(&s, at + 600, 0, 1, interrupted(at + 510, CLEW_WAKE_IRQ, COMPLETES));
 	}
 	t = synthetic_trace(&s, 5000, 0);
@@ -842,7 +915,8 @@ static void told_whole(void **state)
 	synthetic_done(&s);
 }
 
-/* Records of things that never were seen to begin, in any order: nothing is made up, and nothing breaks. */
+/* Records of things that never were seen to begin, in any order: nothing is made up, and nothing
+ * breaks. */
 static void strays(void **state)
 {
 	uint64_t seed = 0x9e3779b97f4a7c15ull;
@@ -855,7 +929,9 @@ static void strays(void **state)
 
 		threads(&s, 4);
 		for (unsigned i = 0; i < 120; i++) {
-			uint64_t bits = (seed = seed * 6364136223846793005ull + 1442695040888963407ull) >> 20;
+			uint64_t bits =
+				(seed = seed * 6364136223846793005ull + 1442695040888963407ull) >>
+				20;
 			uint32_t task = bits & 3, address = 0x100 + (bits >> 2 & 7);
 			struct clew_cause cause = {.kind = bits >> 5 & 7,
 						   .object = 0x100 + (bits >> 8 & 7),
@@ -865,38 +941,51 @@ static void strays(void **state)
 			at += bits >> 26 & 31;
 			switch (bits >> 31 & 7) {
 			case 0:
-				BIO(&s, at, (uint8_t)(bits >> 34 & 7), .bio = address, .sector = (bits >> 5 & 7) * 8,
-				    .bytes = (bits & 3) * 4096, .device = DISK + (bits >> 9 & 1), .from_device = DISK + (bits >> 10 & 1),
-				    .from_sector = (bits >> 11 & 7) * 8, .parent = 0x100 + (bits >> 14 & 7), .operation = bits >> 17 & 3,
+				BIO(&s, at, (uint8_t)(bits >> 34 & 7), .bio = address,
+				    .sector = (bits >> 5 & 7) * 8, .bytes = (bits & 3) * 4096,
+				    .device = DISK + (bits >> 9 & 1),
+				    .from_device = DISK + (bits >> 10 & 1),
+				    .from_sector = (bits >> 11 & 7) * 8,
+				    .parent = 0x100 + (bits >> 14 & 7), .operation = bits >> 17 & 3,
 				    .task = task);
 				break;
 			case 1:
 			case 2:
-				REQUEST(&s, at, (uint8_t)(bits >> 34 & 15), .request = address, .bio = 0x100 + (bits >> 5 & 7),
-					.sector = (bits >> 8 & 7) * 8, .bytes = (bits & 3) * 4096, .device = bits >> 11 & 1 ? LOOP : DISK,
-					.operation = bits >> 12 & 3, .allocated = bits >> 14 & 3, .task = task);
+				REQUEST(&s, at, (uint8_t)(bits >> 34 & 15), .request = address,
+					.bio = 0x100 + (bits >> 5 & 7),
+					.sector = (bits >> 8 & 7) * 8, .bytes = (bits & 3) * 4096,
+					.device = bits >> 11 & 1 ? LOOP : DISK,
+					.operation = bits >> 12 & 3, .allocated = bits >> 14 & 3,
+					.task = task);
 				break;
 			case 3:
-				WORK(&s, at, .work = address, .function = FUNCTION + (bits >> 5 & 1), .queued = at - (bits & 15),
-				     .worker = task, .queuer = bits >> 7 & 3, .context = bits >> 9 & 7, .cause = cause);
+				WORK(&s, at, .work = address,
+				     .function = FUNCTION + (bits >> 5 & 1),
+				     .queued = at - (bits & 15), .worker = task,
+				     .queuer = bits >> 7 & 3, .context = bits >> 9 & 7,
+				     .cause = cause);
 				break;
 			case 4:
-				RING(&s, at, (uint8_t)(bits >> 34 & 3), .ring = 0x100, .request = bits >> 5 & 3, .user_data = bits & 3,
-				     .task = task);
+				RING(&s, at, (uint8_t)(bits >> 34 & 3), .ring = 0x100,
+				     .request = bits >> 5 & 3, .user_data = bits & 3, .task = task);
 				break;
 			case 5:
 				sleeps(&s, at, task, task,
-				       bits >> 34 & 1	? wait_on(SYS_io_uring_enter, CLEW_OBJECT_IO_URING, 0x100)
+				       bits >> 34 & 1	? wait_on(SYS_io_uring_enter,
+								  CLEW_OBJECT_IO_URING, 0x100)
 				       : bits >> 35 & 1 ? wait_lock(101, bits & 63)
 							: wait_on(SYS_fsync, CLEW_OBJECT_FILE, 55));
 				break;
 			case 6:
 				comes(&s, at, task, task,
-				      (struct woken){.at = at - 1, .by = bits >> 34 & 3, .context = bits >> 36 & 7, .cause = cause});
+				      (struct woken){.at = at - 1,
+						     .by = bits >> 34 & 3,
+						     .context = bits >> 36 & 7,
+						     .cause = cause});
 				break;
 			default:
-				SPIN(&s, at, .begin = at - (bits & 63), .lock = address, .task = task, .owner = 101,
-				     .type = CLEW_LOCK_MUTEX);
+				SPIN(&s, at, .begin = at - (bits & 63), .lock = address,
+				     .task = task, .owner = 101, .type = CLEW_LOCK_MUTEX);
 				break;
 			}
 		}

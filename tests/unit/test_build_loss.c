@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What is left of a timeline when records are missing: what was seen stays, what
  * was not is unknown, and nothing is invented.
@@ -35,7 +35,8 @@ static void gap_on_the_cpu(void **state)
 	synthetic_done(&s);
 }
 
-/* Any sleep over a gap, on whatever CPU, may have been two. Its wake still is what the stamp says. */
+/* Any sleep over a gap, on whatever CPU, may have been two. Its wake still is what the stamp says.
+ */
 static void sleep_over_a_gap(void **state)
 {
 	struct synthetic s = {0};
@@ -48,7 +49,8 @@ static void sleep_over_a_gap(void **state)
 	comes(&s, 3200, 2, 3, (struct woken){.at = 3150, .by = 2});
 	gap(&s, 0, 3000, 4000);
 	sleeps(&s, 4100, 2, 3, wait_in(SYS_pause)); /* after it */
-	comes(&s, 5000, 1, 1, (struct woken){.at = 4900, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	comes(&s, 5000, 1, 1,
+	      (struct woken){.at = 4900, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
 	assert_true(sleep_of(t, 1, 0)->blind);
@@ -79,18 +81,27 @@ static void found_blind_afterwards(void **state)
 		identify(&s, (struct identity){.task = 5, .comm = "kworker"});
 		SWITCH(&s, .at = 1600, .cpu = 4, .prev = IDLE, .next = 5);
 		sleeps(&s, 2000, 1, 1, wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x10, 102));
-		BIO(&s, 2020, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20, .task = 3, .inode = 55);
-		REQUEST(&s, 2030, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20,
-			.allocated = 2021, .task = 3);
+		BIO(&s, 2020, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096,
+		    .device = 254u << 20, .task = 3, .inode = 55);
+		REQUEST(&s, 2030, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800,
+			.bytes = 4096, .device = 254u << 20, .allocated = 2021, .task = 3);
 		sleeps(&s, 2100, 2, 3, wait_on(SYS_pread64, CLEW_OBJECT_FILE, 55));
 		sleeps(&s, 2200, 3, 4, wait_in(SYS_fsync));
-		WORK(&s, 2600, .work = 0x71, .function = 0x4000, .queued = 2500, .worker = 5, .queuer = 2, .context = CLEW_WAKE_TASK);
+		WORK(&s, 2600, .work = 0x71, .function = 0x4000, .queued = 2500, .worker = 5,
+		     .queuer = 2, .context = CLEW_WAKE_TASK);
 		if (lost && !late)
 			gap(&s, 0, 2300, 2700);
-		REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096, .device = 254u << 20, .allocated = 2021);
+		REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096,
+			.device = 254u << 20, .allocated = 2021);
 		comes(&s, 3100, 2, 3,
-		      interrupted(3010, CLEW_WAKE_SOFTIRQ, (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = 0x9000}));
-		comes(&s, 3200, 1, 1, (struct woken){.at = 3150, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE});
+		      interrupted(
+			      3010, CLEW_WAKE_SOFTIRQ,
+			      (struct clew_cause){.kind = CLEW_CAUSE_REQUEST, .object = 0x9000}));
+		comes(&s, 3200, 1, 1,
+		      (struct woken){.at = 3150,
+				     .by = 2,
+				     .operation = CLEW_FUTEX_WAKE_ONE,
+				     .flags = CLEW_WAKE_PRIVATE});
 		comes(&s, 3300, 3, 4, (struct woken){.at = 3250, .by = 5});
 		sleeps(&s, 5000, 1, 1, wait_in(SYS_pause)); /* after it */
 		comes(&s, 5100, 1, 1, (struct woken){.at = 5050, .by = 2});
@@ -103,7 +114,9 @@ static void found_blind_afterwards(void **state)
 		sleep = sleep_of(t, 1, 0);
 		assert_int_equal(sleep->blind, lost);
 		assert_int_equal(sleep->holder_count, !lost);
-		assert_int_equal(sleep->edge_type, drop ? -1 : lost ? CLEW_EDGE_WAKE : CLEW_EDGE_UNLOCK);
+		assert_int_equal(sleep->edge_type, drop	  ? -1
+						   : lost ? CLEW_EDGE_WAKE
+							  : CLEW_EDGE_UNLOCK);
 		assert_int_equal(sleep->ended_by, 2);
 		assert_int_equal(sleep->from, drop ? 0 : 2);
 		assert_int_equal(sleep->from_at, drop ? 0 : 3150);
@@ -117,7 +130,9 @@ static void found_blind_afterwards(void **state)
 		/* The worker woke it, whoever asked it to. */
 		sleep = sleep_of(t, 4, 0);
 		assert_int_equal(sleep->blind, lost);
-		assert_int_equal(sleep->edge_type, drop ? -1 : lost ? CLEW_EDGE_WAKE : CLEW_EDGE_WORK);
+		assert_int_equal(sleep->edge_type, drop	  ? -1
+						   : lost ? CLEW_EDGE_WAKE
+							  : CLEW_EDGE_WORK);
 		assert_int_equal(sleep->link_count, !lost);
 		assert_int_equal(sleep->ended_by, lost ? 5 : 2);
 		assert_int_equal(sleep->from, drop ? 0 : lost ? 5 : 2);
@@ -182,7 +197,8 @@ static void births_and_deaths_lost(void **state)
 	threads(&s, 2);
 	SWITCH(&s, .at = 2000, .cpu = 0, .prev = IDLE, .next = 1);
 	/* A new task without FORK and TASK records. */
-	SWITCH(&s, .at = 2500, .cpu = 1, .prev = IDLE, .next = 7, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 2400, .by = 1});
+	SWITCH(&s, .at = 2500, .cpu = 1, .prev = IDLE, .next = 7, .flags = CLEW_SWITCH_NEXT_NEW,
+	       .woken = {.at = 2400, .by = 1});
 	SWITCH(&s, .at = 2600, .cpu = 1, .prev = 7, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
 	/* The dead do not come back. */
 	SWITCH(&s, .at = 2700, .cpu = 1, .prev = IDLE, .next = 7);
@@ -202,7 +218,8 @@ static void births_and_deaths_lost(void **state)
 	synthetic_done(&s);
 }
 
-/* Some kernels hide the switches of some tasks from programs: that one came on is told when it shows up. */
+/* Some kernels hide the switches of some tasks from programs: that one came on is told when it
+ * shows up. */
 static void told_late(void **state)
 {
 	struct synthetic s = {0};
@@ -222,7 +239,9 @@ static void told_late(void **state)
 				     .woken = {.at = 3000, .context = CLEW_WAKE_IRQ}});
 	sleeps(&s, 4000, 0, 1, wait_in(SYS_nanosleep));
 	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 2);
-	put_switch(&s, CLEW_KIND_STATE, (struct switched){.at = 5000, .cpu = 0, .prev = 3, .next = 3, .flags = CLEW_STATE_LATE});
+	put_switch(&s, CLEW_KIND_STATE,
+		   (struct switched){
+			   .at = 5000, .cpu = 0, .prev = 3, .next = 3, .flags = CLEW_STATE_LATE});
 	SWITCH(&s, .at = 5000, .cpu = 0, .prev = 3, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -255,25 +274,32 @@ static void told_late(void **state)
 	clew_trace_free(t);
 	synthetic_done(&s);
 
-	/* So does a request of its own that ended just before, if it sleeps for one and no timer woke it. */
+	/* So does a request of its own that ended just before, if it sleeps for one and no timer
+	 * woke it. */
 	for (unsigned i = 0; i < 3; i++) {
-		struct clew_wait wait = {.call = SYS_fsync, .descriptor = -1, .flags = i ? CLEW_WAIT_FLAG_IOWAIT : 0};
+		struct clew_wait wait = {.call = SYS_fsync,
+					 .descriptor = -1,
+					 .flags = i ? CLEW_WAIT_FLAG_IOWAIT : 0};
 		bool waits = i == 1;
 
 		threads(&s, 3);
 		SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
-		BIO(&s, 1800, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20, .operation = 1, .task = 1);
-		REQUEST(&s, 1810, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800, .bytes = 4096, .device = 254u << 20,
-			.operation = 1);
+		BIO(&s, 1800, CLEW_BIO_QUEUE, .bio = 0xb1, .sector = 800, .bytes = 4096,
+		    .device = 254u << 20, .operation = 1, .task = 1);
+		REQUEST(&s, 1810, CLEW_REQUEST_ISSUE, .request = 0x9000, .bio = 0xb1, .sector = 800,
+			.bytes = 4096, .device = 254u << 20, .operation = 1);
 		sleeps(&s, 2000, 0, 1, wait);
-		REQUEST(&s, 2990, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096, .device = 254u << 20);
+		REQUEST(&s, 2990, CLEW_REQUEST_COMPLETE, .request = 0x9000, .bytes = 4096,
+			.device = 254u << 20);
 		put_switch(&s, CLEW_KIND_STATE,
 			   (struct switched){.at = 4000,
 					     .cpu = 0,
 					     .prev = 1,
 					     .next = 1,
 					     .flags = CLEW_STATE_LATE,
-					     .woken = {.at = 3000, .context = i == 2 ? CLEW_WAKE_TIMER : CLEW_WAKE_SOFTIRQ}});
+					     .woken = {.at = 3000,
+						       .context = i == 2 ? CLEW_WAKE_TIMER
+									 : CLEW_WAKE_SOFTIRQ}});
 		sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
 		t = synthetic_trace(&s, 6000, 0);
 		assert_int_equal(sleep_of(t, 1, 0)->blind, !waits);
@@ -288,7 +314,9 @@ static void told_late(void **state)
 	threads(&s, 3);
 	SWITCH(&s, .at = 2000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
 	SWITCH(&s, .at = 2500, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
-	put_switch(&s, CLEW_KIND_STATE, (struct switched){.at = 4000, .cpu = 0, .prev = 1, .next = 1, .flags = CLEW_STATE_LATE});
+	put_switch(&s, CLEW_KIND_STATE,
+		   (struct switched){
+			   .at = 4000, .cpu = 0, .prev = 1, .next = 1, .flags = CLEW_STATE_LATE});
 	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -299,7 +327,8 @@ static void told_late(void **state)
 	synthetic_done(&s);
 }
 
-/* The kernel side could not tell who came on, or had not marked a task born before the start as old. */
+/* The kernel side could not tell who came on, or had not marked a task born before the start as
+ * old. */
 static void serials_that_could_not_be_had(void **state)
 {
 	struct synthetic s = {0};
@@ -313,9 +342,11 @@ static void serials_that_could_not_be_had(void **state)
 	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
 	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = UINT32_MAX);
 	sleeps(&s, 3000, 0, 1, wait_in(SYS_pause));
-	SWITCH(&s, .at = 3500, .cpu = 0, .prev = IDLE, .next = 2, .woken = {.at = 3400, .by = UINT32_MAX});
+	SWITCH(&s, .at = 3500, .cpu = 0, .prev = IDLE, .next = 2,
+	       .woken = {.at = 3400, .by = UINT32_MAX});
 	SWITCH(&s, .at = 3600, .cpu = 0, .prev = UINT32_MAX, .next = IDLE);
-	SWITCH(&s, .at = 4000, .cpu = 1, .prev = IDLE, .next = 3, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 3900, .by = 2});
+	SWITCH(&s, .at = 4000, .cpu = 1, .prev = IDLE, .next = 3, .flags = CLEW_SWITCH_NEXT_NEW,
+	       .woken = {.at = 3900, .by = 2});
 	life(&s, CLEW_KIND_FORK, 4500, 1, UINT32_MAX);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -346,7 +377,9 @@ static void nonsense(void **state)
 
 		threads(&s, 5);
 		for (unsigned i = 0; i < 300; i++) {
-			struct clew_wait wait = wait_futex((unsigned)(seed % 6), 0x10 + (seed >> 8) % 3, 100 + (uint32_t)(seed >> 16) % 8);
+			struct clew_wait wait =
+				wait_futex((unsigned)(seed % 6), 0x10 + (seed >> 8) % 3,
+					   100 + (uint32_t)(seed >> 16) % 8);
 			struct switched w;
 
 			seed ^= seed << 13;
@@ -359,7 +392,8 @@ static void nonsense(void **state)
 				.cpu = seed >> 8 & 3,
 				.prev = seed >> 12 & 7,
 				.next = seed >> 16 & 7,
-				.flags = seed >> 20 & 0x7f & ~CLEW_SWITCH_WAIT & (seed >> 50 & 3 ? ~CLEW_SWITCH_DEAD : ~0),
+				.flags = seed >> 20 & 0x7f & ~CLEW_SWITCH_WAIT &
+					 (seed >> 50 & 3 ? ~CLEW_SWITCH_DEAD : ~0),
 				.wait = seed >> 28 & 1 ? &wait : NULL,
 				.woken = {.at = seed >> 30 & 1 ? at - (seed >> 32 & 127) : 0,
 					  .by = seed >> 36 & 7,
@@ -371,7 +405,8 @@ static void nonsense(void **state)
 			if (seed % 37 == 0)
 				gap(&s, seed >> 8 & 3, at - (seed >> 32 & 63), at);
 			else if (seed % 31 == 0)
-				life(&s, CLEW_KIND_FORK + (seed >> 40) % 3, at, seed >> 12 & 15, seed >> 16 & 15);
+				life(&s, CLEW_KIND_FORK + (seed >> 40) % 3, at, seed >> 12 & 15,
+				     seed >> 16 & 15);
 			else
 				put_switch(&s, seed % 11 ? CLEW_KIND_SWITCH : CLEW_KIND_STATE, w);
 		}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who wrote what a request carries: epochs of pages with synthetic records.
  */
@@ -32,7 +32,8 @@ static void test_all_writers(void **state)
 	synthetic_done(&s);
 }
 
-/* What a task writes again to pages that it made dirty counts as asked for, and changes no page, wherever it was. */
+/* What a task writes again to pages that it made dirty counts as asked for, and changes no page,
+ * wherever it was. */
 static void test_again(void **state)
 {
 	struct synthetic s = {0};
@@ -43,19 +44,21 @@ static void test_again(void **state)
 
 	(void)state;
 	threads(&s, 9);
-	EXTENT(&s, 2020, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 2000, .inode = FILE_A, .offset = 0, .bytes = PAGE,
-	       .device = SYSTEM, .task = 1);
+	EXTENT(&s, 2020, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 2000, .inode = FILE_A,
+	       .offset = 0, .bytes = PAGE, .device = SYSTEM, .task = 1);
 	writes(&s, 2500, 2, FILE_A, 1, 1);
 	/* Its bytes, put together, reach over the page of another. */
-	EXTENT(&s, 3020, CLEW_EXTENT_AGAIN, .begin = 3000, .inode = FILE_A, .offset = 100, .bytes = 2 * PAGE - 100, .device = SYSTEM,
-	       .task = 1);
+	EXTENT(&s, 3020, CLEW_EXTENT_AGAIN, .begin = 3000, .inode = FILE_A, .offset = 100,
+	       .bytes = 2 * PAGE - 100, .device = SYSTEM, .task = 1);
 	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
 	trace = synthetic_trace(&s, 50000, 0);
 	assert_writers(trace, 0, 0, 0, 1, "1");
 	assert_writers(trace, 0, 1, 1, 1, "2");
 	touches = clew_trace_touches(trace, &count);
 	for (size_t i = 0; i < count; i++)
-		asked += touches[i].task == 1 && touches[i].event == CLEW_TOUCH_WRITE ? touches[i].bytes : 0;
+		asked += touches[i].task == 1 && touches[i].event == CLEW_TOUCH_WRITE
+				 ? touches[i].bytes
+				 : 0;
 	assert_int_equal(asked, 3 * PAGE - 100);
 	clew_trace_free(trace);
 	synthetic_done(&s);
@@ -71,15 +74,16 @@ static void test_part_of_page(void **state)
 
 	(void)state;
 	threads(&s, 9);
-	EXTENT(&s, 2020, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 2000, .inode = FILE_A, .offset = PAGE - 10, .bytes = 30,
-	       .device = SYSTEM, .task = 1);
-	EXTENT(&s, 3020, CLEW_EXTENT_WRITE, .begin = 3000, .inode = FILE_A, .offset = PAGE + 20, .bytes = 10, .device = SYSTEM, .task = 2);
+	EXTENT(&s, 2020, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 2000, .inode = FILE_A,
+	       .offset = PAGE - 10, .bytes = 30, .device = SYSTEM, .task = 1);
+	EXTENT(&s, 3020, CLEW_EXTENT_WRITE, .begin = 3000, .inode = FILE_A, .offset = PAGE + 20,
+	       .bytes = 10, .device = SYSTEM, .task = 2);
 	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
 	/* On its way to the disk a page is written to again. */
 	writes(&s, 15000, 4, FILE_A, 2, 1);
 	bio(&s, 20000, 0x200, FLUSH, 816, FILE_A, 2, 1);
-	EXTENT(&s, 20120, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 20100, .inode = FILE_A, .offset = 2 * PAGE + 1, .bytes = 1,
-	       .device = SYSTEM, .task = 3);
+	EXTENT(&s, 20120, CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN, .begin = 20100, .inode = FILE_A,
+	       .offset = 2 * PAGE + 1, .bytes = 1, .device = SYSTEM, .task = 3);
 	issue(&s, 20200, 0x201, 0x200, 816, 1);
 	complete(&s, 21000, 0x201, 816, 1);
 	writes_out(&s, 30000, 0x300, FLUSH, 816, FILE_A, 2, 1);
@@ -127,7 +131,8 @@ static void test_on_its_way(void **state)
 	synthetic_done(&s);
 }
 
-/* A row of writes begins before the landing and is told after it: of its first page alone it is known that it was on its way. */
+/* A row of writes begins before the landing and is told after it: of its first page alone it is
+ * known that it was on its way. */
 static void test_row_across_landing(void **state)
 {
 	struct synthetic s = {0};
@@ -169,7 +174,8 @@ static void test_row_across_landing(void **state)
 	synthetic_done(&s);
 }
 
-/* Two such rows, and one between that is told in time: who is not known to have written in time is in no set, whoever wrote last. */
+/* Two such rows, and one between that is told in time: who is not known to have written in time is
+ * in no set, whoever wrote last. */
 static void test_rows_across_landing(void **state)
 {
 	struct synthetic s = {0};
@@ -281,7 +287,8 @@ static void test_dropped(void **state)
 	synthetic_done(&s);
 }
 
-/* A large folio is dirtied by one and the same again, soon after a bio took other pages of it: what he writes is of the second time. */
+/* A large folio is dirtied by one and the same again, soon after a bio took other pages of it: what
+ * he writes is of the second time. */
 static void test_dirty_again(void **state)
 {
 	struct synthetic s = {0};
@@ -389,7 +396,8 @@ static void test_dirty_once(void **state)
 	synthetic_done(&s);
 }
 
-/* A row of writes is told in two parts where its last copy made the folio dirty that those before were in too. */
+/* A row of writes is told in two parts where its last copy made the folio dirty that those before
+ * were in too. */
 static void test_row_in_parts(void **state)
 {
 	struct synthetic s = {0};
@@ -424,12 +432,15 @@ static void test_many_files(void **state)
 	writes(&s, 2000, 1, FILE_A, 0, 4);
 	writes(&s, 3000, 2, FILE_B, 10, 4);
 	writes(&s, 4000, 3, 502, 0, 1);
-	BIO(&s, 10000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0, .file_device = SYSTEM, .bytes = 8 * 4096,
-	    .contiguous = 4 * 4096, .device = DISK, .operation = WRITE, .task = FLUSH);
-	PAGES(&s, 10000, .bio = 0x100, .inode = FILE_B, .offset = 10 * PAGE, .bytes = 4 * 4096, .at = 4 * 4096, .device = SYSTEM);
-	BIO(&s, 10010, CLEW_BIO_SPLIT, .bio = 0x110, .parent = 0x100, .sector = 800, .bytes = 6 * 4096, .device = DISK, .operation = WRITE,
-	    .task = FLUSH);
-	BIO(&s, 10020, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 848, .bytes = 2 * 4096, .device = DISK, .operation = WRITE, .task = FLUSH);
+	BIO(&s, 10000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0,
+	    .file_device = SYSTEM, .bytes = 8 * 4096, .contiguous = 4 * 4096, .device = DISK,
+	    .operation = WRITE, .task = FLUSH);
+	PAGES(&s, 10000, .bio = 0x100, .inode = FILE_B, .offset = 10 * PAGE, .bytes = 4 * 4096,
+	      .at = 4 * 4096, .device = SYSTEM);
+	BIO(&s, 10010, CLEW_BIO_SPLIT, .bio = 0x110, .parent = 0x100, .sector = 800,
+	    .bytes = 6 * 4096, .device = DISK, .operation = WRITE, .task = FLUSH);
+	BIO(&s, 10020, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 848, .bytes = 2 * 4096,
+	    .device = DISK, .operation = WRITE, .task = FLUSH);
 	bio(&s, 10030, 0x120, FLUSH, 864, 502, 0, 1);
 	issue(&s, 10100, 0x101, 0x110, 800, 6);
 	issue(&s, 10101, 0x102, 0x100, 848, 3);

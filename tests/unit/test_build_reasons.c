@@ -1,10 +1,11 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Why pages are written, and for whom they were read: with synthetic records.
  */
 #include "page_records.h"
 
-static const struct clew_edge *edge_of(const struct clew_trace *trace, unsigned type, uint32_t from, uint32_t to)
+static const struct clew_edge *edge_of(const struct clew_trace *trace, unsigned type, uint32_t from,
+				       uint32_t to)
 {
 	size_t count;
 	const struct clew_edge *edges = clew_trace_edges(trace, &count), *found = NULL;
@@ -46,33 +47,40 @@ static void test_reasons(void **state)
 	writes(&s, 3000, 2, FILE_B, 0, 4);
 	/* Background, begun for a dirtier. */
 	WRITEBACK(&s, 5000, CLEW_WRITEBACK_WAKE, .task = 2, .device = DISK);
-	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5001, .work = 0x10, .function = 1);
-	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
-	WRITEBACK(&s, 6001, CLEW_WRITEBACK_INODE_BEGIN, .task = FLUSH, .inode = FILE_A, .device = SYSTEM);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5001,
+	     .work = 0x10, .function = 1);
+	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0,
+		  .device = DISK);
+	WRITEBACK(&s, 6001, CLEW_WRITEBACK_INODE_BEGIN, .task = FLUSH, .inode = FILE_A,
+		  .device = SYSTEM);
 	writes_out(&s, 10000, 0x100, FLUSH, 800, FILE_A, 0, 2);
 	writes_out(&s, 12000, 0x100, FLUSH, 816, FILE_A, 2, 1);
 	WRITEBACK(&s, 19000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x77, .device = DISK);
 	/* A sync of everything. */
-	WRITEBACK(&s, 20000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
-	WRITEBACK(&s, 21000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WRITEBACK(&s, 20000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2,
+		  .device = SYSTEM);
+	WRITEBACK(&s, 21000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2,
+		  .device = SYSTEM);
 	writes_out(&s, 22000, 0x100, FLUSH, 824, FILE_A, 3, 1);
 	WRITEBACK(&s, 24000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x99, .device = SYSTEM);
 	/* One file by a task itself. */
-	WRITEBACK(&s, 30000, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_B, .device = SYSTEM);
+	WRITEBACK(&s, 30000, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_B,
+		  .device = SYSTEM);
 	writes_out(&s, 31000, 0x100, 4, 1600, FILE_B, 0, 4);
 	/* A commit. */
 	JOURNAL(&s, 40000, CLEW_JOURNAL_HANDLE, .task = 1, .transaction = 7, .device = SYSTEM);
 	JOURNAL(&s, 40001, CLEW_JOURNAL_HANDLE, .task = 2, .transaction = 7, .device = SYSTEM);
 	JOURNAL(&s, 40002, CLEW_JOURNAL_HANDLE, .task = 1, .transaction = 7, .device = SYSTEM);
-	JOURNAL(&s, 41000, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
-	BIO(&s, 42000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9000, .bytes = 4096, .device = DISK, .operation = WRITE | 1u << 12,
-	    .task = 5);
+	JOURNAL(&s, 41000, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7,
+		.device = SYSTEM);
+	BIO(&s, 42000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9000, .bytes = 4096, .device = DISK,
+	    .operation = WRITE | 1u << 12, .task = 5);
 	issue(&s, 42100, 0x101, 0x100, 9000, 1);
 	complete(&s, 43000, 0x101, 9000, 1);
 	JOURNAL(&s, 44000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7, .device = SYSTEM);
 	/* Metadata by nobody in particular. */
-	BIO(&s, 45000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9100, .bytes = 4096, .device = DISK, .operation = WRITE | 1u << 12,
-	    .task = 5);
+	BIO(&s, 45000, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 9100, .bytes = 4096, .device = DISK,
+	    .operation = WRITE | 1u << 12, .task = 5);
 	issue(&s, 45100, 0x101, 0x100, 9100, 1);
 	complete(&s, 46000, 0x101, 9100, 1);
 	trace = synthetic_trace(&s, 50000, 0);
@@ -98,29 +106,35 @@ static void test_reasons(void **state)
 	synthetic_done(&s);
 }
 
-static void stint(struct synthetic *s, uint64_t at, uint64_t work, unsigned reason, uint32_t device, unsigned page)
+static void stint(struct synthetic *s, uint64_t at, uint64_t work, unsigned reason, uint32_t device,
+		  unsigned page)
 {
-	WRITEBACK(s, at, CLEW_WRITEBACK_START, .task = FLUSH, .work = work, .reason = reason, .device = device);
+	WRITEBACK(s, at, CLEW_WRITEBACK_START, .task = FLUSH, .work = work, .reason = reason,
+		  .device = device);
 	writes_out(s, at + 100, 0x100, FLUSH, 800 + 8 * page, FILE_A, page, 1);
-	WRITEBACK(s, at + 1900, CLEW_WRITEBACK_END, .task = FLUSH, .work = work, .reason = reason, .device = device);
+	WRITEBACK(s, at + 1900, CLEW_WRITEBACK_END, .task = FLUSH, .work = work, .reason = reason,
+		  .device = device);
 }
 
 /* In a call of task 4. */
 static void writes_in(struct synthetic *s, uint64_t at, unsigned call, unsigned page)
 {
-	BIO(s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800 + 8 * page, .inode = FILE_A, .index = page, .file_device = SYSTEM,
-	    .bytes = 4096, .contiguous = 4096, .device = DISK, .operation = WRITE, .task = 4, .call = call + 1);
+	BIO(s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800 + 8 * page, .inode = FILE_A,
+	    .index = page, .file_device = SYSTEM, .bytes = 4096, .contiguous = 4096, .device = DISK,
+	    .operation = WRITE, .task = 4, .call = call + 1);
 	issue(s, at + 100, 0x101, 0x100, 800 + 8 * page, 1);
 	complete(s, at + 200, 0x101, 800 + 8 * page, 1);
 }
 
-static void assert_reason(const struct clew_trace *trace, unsigned request, unsigned reason, uint32_t task)
+static void assert_reason(const struct clew_trace *trace, unsigned request, unsigned reason,
+			  uint32_t task)
 {
 	assert_int_equal(reason_of(trace, request), reason);
 	assert_int_equal(reason_task_of(trace, request), task);
 }
 
-/* A flusher comes back to an order for more pages; who had it begin is who queued the flusher's item, and nobody else. */
+/* A flusher comes back to an order for more pages; who had it begin is who queued the flusher's
+ * item, and nobody else. */
 static void test_orders(void **state)
 {
 	struct synthetic s = {0};
@@ -130,21 +144,28 @@ static void test_orders(void **state)
 	threads(&s, 9);
 	writes(&s, 2000, 1, FILE_A, 0, 9);
 	/* A sync in two pieces, then a background pass that the wake was for, in two as well. */
-	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2,
+		  .device = SYSTEM);
 	WRITEBACK(&s, 5100, CLEW_WRITEBACK_WAKE, .task = 2, .device = DISK);
-	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5101, .work = 0x10, .function = 1);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 2, .queued = 5101,
+	     .work = 0x10, .function = 1);
 	stint(&s, 6000, 0x99, 2, SYSTEM, 0);
 	stint(&s, 8000, 0x99, 2, SYSTEM, 1);
 	stint(&s, 10000, 0x77, 0, DISK, 2);
 	stint(&s, 12000, 0x77, 0, DISK, 3);
-	/* At its next item, which a timer queued, nobody has woken it; and an order's address is used again. */
-	WORK(&s, 20000, .context = CLEW_WAKE_TIMER, .worker = FLUSH, .queuer = 1, .queued = 19000, .work = 0x10, .function = 1);
+	/* At its next item, which a timer queued, nobody has woken it; and an order's address is
+	 * used again. */
+	WORK(&s, 20000, .context = CLEW_WAKE_TIMER, .worker = FLUSH, .queuer = 1, .queued = 19000,
+	     .work = 0x10, .function = 1);
 	stint(&s, 21000, 0x77, 0, DISK, 4);
 	stint(&s, 23000, 0x99, 3, DISK, 5);
 	/* For free space: no reason that has a name. */
-	WRITEBACK(&s, 30000, CLEW_WRITEBACK_QUEUE, .task = 4, .work = 0x98, .reason = 5, .device = SYSTEM);
-	WORK(&s, 30500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 4, .queued = 30001, .work = 0x10, .function = 1);
-	WRITEBACK(&s, 30600, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_A, .device = SYSTEM, .call = SYS_fsync + 1);
+	WRITEBACK(&s, 30000, CLEW_WRITEBACK_QUEUE, .task = 4, .work = 0x98, .reason = 5,
+		  .device = SYSTEM);
+	WORK(&s, 30500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 4, .queued = 30001,
+	     .work = 0x10, .function = 1);
+	WRITEBACK(&s, 30600, CLEW_WRITEBACK_SYNC_ENTER, .task = 4, .inode = FILE_A,
+		  .device = SYSTEM, .call = SYS_fsync + 1);
 	stint(&s, 31000, 0x98, 5, SYSTEM, 6);
 	/* In its sync a task writes for that, in another call it does not. */
 	writes_in(&s, 41000, SYS_fsync, 7);
@@ -173,25 +194,34 @@ static void test_late_workers(void **state)
 	(void)state;
 	threads(&s, 9);
 	writes(&s, 2000, 1, FILE_A, 0, 4);
-	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2, .device = SYSTEM);
-	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 3, .queued = 5001, .work = 0x10, .function = 1);
-	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2, .device = SYSTEM);
+	WRITEBACK(&s, 5000, CLEW_WRITEBACK_QUEUE, .task = 3, .work = 0x99, .reason = 2,
+		  .device = SYSTEM);
+	WORK(&s, 5500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 3, .queued = 5001,
+	     .work = 0x10, .function = 1);
+	WRITEBACK(&s, 6000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x99, .reason = 2,
+		  .device = SYSTEM);
 	/* Queued meanwhile, run after the end. */
 	WRITEBACK(&s, 8000, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x99, .device = SYSTEM);
-	WORK(&s, 9000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH, .queued = 7000, .work = 0x20, .function = 2);
+	WORK(&s, 9000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH, .queued = 7000,
+	     .work = 0x20, .function = 2);
 	writes_out(&s, 10000, 0x100, worker, 800, FILE_A, 0, 1);
 	/* The flusher is at its next order. */
-	WRITEBACK(&s, 12000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 3, .device = SYSTEM);
+	WRITEBACK(&s, 12000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 3,
+		  .device = SYSTEM);
 	writes_out(&s, 13000, 0x100, worker, 816, FILE_A, 2, 1);
 	/* Queued between the orders. */
-	WORK(&s, 15000, .context = CLEW_WAKE_TASK, .worker = other, .queuer = FLUSH, .queued = 9000, .work = 0x30, .function = 2);
+	WORK(&s, 15000, .context = CLEW_WAKE_TASK, .worker = other, .queuer = FLUSH, .queued = 9000,
+	     .work = 0x30, .function = 2);
 	writes_out(&s, 16000, 0x100, other, 824, FILE_A, 3, 1);
 	/* Some orders later. */
 	for (unsigned i = 0; i < 4; i++) {
-		WRITEBACK(&s, 17000 + i * 100, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x77, .device = SYSTEM);
-		WRITEBACK(&s, 17050 + i * 100, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 3, .device = SYSTEM);
+		WRITEBACK(&s, 17000 + i * 100, CLEW_WRITEBACK_END, .task = FLUSH, .work = 0x77,
+			  .device = SYSTEM);
+		WRITEBACK(&s, 17050 + i * 100, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77,
+			  .reason = 3, .device = SYSTEM);
 	}
-	WORK(&s, 18000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH, .queued = 7100, .work = 0x20, .function = 2);
+	WORK(&s, 18000, .context = CLEW_WAKE_TASK, .worker = worker, .queuer = FLUSH,
+	     .queued = 7100, .work = 0x20, .function = 2);
 	writes_out(&s, 19000, 0x100, worker, 808, FILE_A, 1, 1);
 	trace = synthetic_trace(&s, 50000, 0);
 	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_SYNC);
@@ -203,7 +233,8 @@ static void test_late_workers(void **state)
 	synthetic_done(&s);
 }
 
-/* A journal's thread makes a disk's page dirty; those that touched its block in handles wrote it. */
+/* A journal's thread makes a disk's page dirty; those that touched its block in handles wrote it.
+ */
 static void test_metadata(void **state)
 {
 	struct synthetic s = {0};
@@ -212,16 +243,20 @@ static void test_metadata(void **state)
 	(void)state;
 	threads(&s, 9);
 	for (uint32_t task = 1; task <= 2; task++)
-		JOURNAL(&s, 2000 + task, CLEW_JOURNAL_TOUCH, .task = task, .transaction = 7, .device = SYSTEM, .block = 80, .value = 1024);
-	JOURNAL(&s, 2010, CLEW_JOURNAL_TOUCH, .task = 3, .transaction = 7, .device = SYSTEM, .block = 84, .value = 1024);
+		JOURNAL(&s, 2000 + task, CLEW_JOURNAL_TOUCH, .task = task, .transaction = 7,
+			.device = SYSTEM, .block = 80, .value = 1024);
+	JOURNAL(&s, 2010, CLEW_JOURNAL_TOUCH, .task = 3, .transaction = 7, .device = SYSTEM,
+		.block = 84, .value = 1024);
 	JOURNAL(&s, 2020, CLEW_JOURNAL_COMMIT_BEGIN, .task = 4, .transaction = 7, .device = SYSTEM);
-	EXTENT(&s, 3000, CLEW_EXTENT_DIRTY, .begin = 3000, .inode = SYSTEM, .offset = 20 * PAGE, .bytes = 2 * PAGE, .device = 5, .task = 4);
+	EXTENT(&s, 3000, CLEW_EXTENT_DIRTY, .begin = 3000, .inode = SYSTEM, .offset = 20 * PAGE,
+	       .bytes = 2 * PAGE, .device = 5, .task = 4);
 	JOURNAL(&s, 3010, CLEW_JOURNAL_COMMIT_END, .task = 4, .transaction = 7, .device = SYSTEM);
 	for (unsigned pass = 0; pass < 2; pass++) {
 		uint64_t at = 10000 + pass * 10000;
 
-		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM, .index = 20, .file_device = 5, .bytes = 8192,
-		    .contiguous = 8192, .device = DISK, .operation = WRITE, .task = FLUSH);
+		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM,
+		    .index = 20, .file_device = 5, .bytes = 8192, .contiguous = 8192,
+		    .device = DISK, .operation = WRITE, .task = FLUSH);
 		issue(&s, at + 100, 0x101, 0x100, 800, 2);
 		complete(&s, at + 1000, 0x101, 800, 2);
 	}
@@ -247,20 +282,25 @@ static void test_metadata_of_next(void **state)
 
 	(void)state;
 	threads(&s, 9);
-	JOURNAL(&s, 2000, CLEW_JOURNAL_TOUCH, .task = 1, .transaction = 7, .device = SYSTEM, .block = 20, .value = PAGE);
+	JOURNAL(&s, 2000, CLEW_JOURNAL_TOUCH, .task = 1, .transaction = 7, .device = SYSTEM,
+		.block = 20, .value = PAGE);
 	JOURNAL(&s, 2010, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
 	for (uint64_t block = 20; block <= 21; block++)
-		JOURNAL(&s, 2010 + block, CLEW_JOURNAL_TOUCH, .task = 2, .transaction = 8, .device = SYSTEM, .block = block, .value = PAGE);
+		JOURNAL(&s, 2010 + block, CLEW_JOURNAL_TOUCH, .task = 2, .transaction = 8,
+			.device = SYSTEM, .block = block, .value = PAGE);
 	for (unsigned pass = 0; pass < 2; pass++) {
 		uint64_t at = 10000 + pass * 10000;
 
 		if (pass)
-			JOURNAL(&s, at, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 8, .device = SYSTEM);
-		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM, .index = 20, .file_device = 5, .bytes = 8192,
-		    .contiguous = 8192, .device = DISK, .operation = WRITE, .task = 5);
+			JOURNAL(&s, at, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 8,
+				.device = SYSTEM);
+		BIO(&s, at, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = SYSTEM,
+		    .index = 20, .file_device = 5, .bytes = 8192, .contiguous = 8192,
+		    .device = DISK, .operation = WRITE, .task = 5);
 		issue(&s, at + 100, 0x101, 0x100, 800, 2);
 		complete(&s, at + 1000, 0x101, 800, 2);
-		JOURNAL(&s, at + 2000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7 + pass, .device = SYSTEM);
+		JOURNAL(&s, at + 2000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7 + pass,
+			.device = SYSTEM);
 	}
 	trace = synthetic_trace(&s, 50000, 0);
 	assert_int_equal(reason_of(trace, 0), CLEW_REQUEST_REASON_JOURNAL);
@@ -287,18 +327,22 @@ static void test_throttle(void **state)
 
 	(void)state;
 	threads(&s, 9);
-	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_NEW);
+	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1,
+	       .flags = CLEW_SWITCH_NEXT_NEW);
 	writes(&s, 2000, 2, FILE_A, 0, 100);
 	writes(&s, 3000, 3, FILE_B, 0, 10);
 	writes(&s, 4000, 1, FILE_B, 10, 10);
 	/* From there the file system's disk is known. */
 	writes_out(&s, 5000, 0x100, FLUSH, 800, FILE_A, 0, 1);
 	WRITEBACK(&s, 10000, CLEW_WRITEBACK_WAKE, .task = 1, .device = DISK);
-	WORK(&s, 10500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 1, .queued = 10001, .work = 0x10, .function = 1);
-	WRITEBACK(&s, 11000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0, .device = DISK);
+	WORK(&s, 10500, .context = CLEW_WAKE_TASK, .worker = FLUSH, .queuer = 1, .queued = 10001,
+	     .work = 0x10, .function = 1);
+	WRITEBACK(&s, 11000, CLEW_WRITEBACK_START, .task = FLUSH, .work = 0x77, .reason = 0,
+		  .device = DISK);
 	sleeps(&s, 12000, 0, 1, wait);
 	writes_out(&s, 13000, 0x100, FLUSH, 808, FILE_A, 1, 1);
-	comes(&s, 20 * MS, 0, 1, interrupted(20 * MS - 100, CLEW_WAKE_TIMER, (struct clew_cause){0}));
+	comes(&s, 20 * MS, 0, 1,
+	      interrupted(20 * MS - 100, CLEW_WAKE_TIMER, (struct clew_cause){0}));
 	trace = synthetic_trace(&s, 30 * MS, 0);
 	assert_int_equal(sleep_of(trace, 1, 0)->kind, CLEW_WAIT_THROTTLE);
 	large = edge_of(trace, CLEW_EDGE_THROTTLE, 2, 1);
@@ -328,11 +372,13 @@ static void test_read_ahead(void **state)
 	(void)state;
 	threads(&s, 9);
 	touch(&s, 2000, 2010, CLEW_EXTENT_ADD, 1, FILE_A, 0, 32);
-	BIO(&s, 2100, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0, .file_device = SYSTEM, .bytes = 32 * 4096,
-	    .contiguous = 32 * 4096, .device = DISK, .operation = 1u << 19, .task = 1);
-	REQUEST(&s, 2200, CLEW_REQUEST_ISSUE, .request = 0x101, .bio = 0x100, .sector = 800, .bytes = 32 * 4096, .device = DISK,
-		.operation = 1u << 19, .allocated = 2150);
-	REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x101, .sector = 800, .bytes = 32 * 4096, .device = DISK);
+	BIO(&s, 2100, CLEW_BIO_QUEUE, .bio = 0x100, .sector = 800, .inode = FILE_A, .index = 0,
+	    .file_device = SYSTEM, .bytes = 32 * 4096, .contiguous = 32 * 4096, .device = DISK,
+	    .operation = 1u << 19, .task = 1);
+	REQUEST(&s, 2200, CLEW_REQUEST_ISSUE, .request = 0x101, .bio = 0x100, .sector = 800,
+		.bytes = 32 * 4096, .device = DISK, .operation = 1u << 19, .allocated = 2150);
+	REQUEST(&s, 3000, CLEW_REQUEST_COMPLETE, .request = 0x101, .sector = 800,
+		.bytes = 32 * 4096, .device = DISK);
 	touch(&s, 4000, 4010, CLEW_EXTENT_USE, 1, FILE_A, 0, 4);
 	touch(&s, 5000, 5010, CLEW_EXTENT_USE, 2, FILE_A, 2, 6);
 	touch(&s, 6000, 6010, CLEW_EXTENT_DROP, 3, FILE_A, 0, 10);
@@ -358,15 +404,21 @@ static void test_read_ahead(void **state)
 static void test_awaited_commit(void **state)
 {
 	struct synthetic s = {0};
-	struct clew_wait wait = {.call = SYS_fsync, .descriptor = 3, .reason = CLEW_REASON_FUNCTION, .argument = 0xffff1000};
+	struct clew_wait wait = {.call = SYS_fsync,
+				 .descriptor = 3,
+				 .reason = CLEW_REASON_FUNCTION,
+				 .argument = 0xffff1000};
 	struct clew_trace *trace;
 
 	(void)state;
 	threads(&s, 9);
 	text(&s, START - 5, 0xffff1000, "jbd2_log_wait_commit+0x10");
-	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_NEW);
-	SWITCH(&s, .at = START + 11, .cpu = 1, .prev = IDLE, .next = 5, .flags = CLEW_SWITCH_NEXT_NEW);
-	JOURNAL(&s, 2000, CLEW_JOURNAL_AWAIT, .task = 1, .transaction = 7, .inode = FILE_A, .device = SYSTEM);
+	SWITCH(&s, .at = START + 10, .cpu = 0, .prev = IDLE, .next = 1,
+	       .flags = CLEW_SWITCH_NEXT_NEW);
+	SWITCH(&s, .at = START + 11, .cpu = 1, .prev = IDLE, .next = 5,
+	       .flags = CLEW_SWITCH_NEXT_NEW);
+	JOURNAL(&s, 2000, CLEW_JOURNAL_AWAIT, .task = 1, .transaction = 7, .inode = FILE_A,
+		.device = SYSTEM);
 	sleeps(&s, 2100, 0, 1, wait);
 	JOURNAL(&s, 3000, CLEW_JOURNAL_COMMIT_BEGIN, .task = 5, .transaction = 7, .device = SYSTEM);
 	JOURNAL(&s, 5000, CLEW_JOURNAL_COMMIT_END, .task = 5, .transaction = 7, .device = SYSTEM);
@@ -383,7 +435,8 @@ static void test_awaited_commit(void **state)
 	synthetic_done(&s);
 }
 
-/* Bios of two tasks' direct I/O went in one request: each is told with its task, time and place; of one that has no place, none. */
+/* Bios of two tasks' direct I/O went in one request: each is told with its task, time and place; of
+ * one that has no place, none. */
 static void test_direct_parts(void **state)
 {
 	struct synthetic s = {0};
@@ -394,8 +447,9 @@ static void test_direct_parts(void **state)
 	(void)state;
 	threads(&s, 9);
 	for (unsigned i = 0; i < 3; i++)
-		REQUEST(&s, 5000, CLEW_REQUEST_PART, .request = 0x100, .bio = 0x200 + i, .sector = 800 + 8 * i, .bytes = PAGE,
-			.device = DISK, .operation = WRITE, .task = 1 + i % 2, .queued = 2000 + i, .inode = FILE_A,
+		REQUEST(&s, 5000, CLEW_REQUEST_PART, .request = 0x100, .bio = 0x200 + i,
+			.sector = 800 + 8 * i, .bytes = PAGE, .device = DISK, .operation = WRITE,
+			.task = 1 + i % 2, .queued = 2000 + i, .inode = FILE_A,
 			.offset = i == 2 ? CLEW_NO_OFFSET : (7 - i) * PAGE, .file_device = SYSTEM);
 	issue(&s, 5010, 0x100, 0x200, 800, 3);
 	complete(&s, 9000, 0x100, 800, 3);
@@ -420,9 +474,11 @@ static void test_direct_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reasons),	   cmocka_unit_test(test_orders),	    cmocka_unit_test(test_late_workers),
-		cmocka_unit_test(test_metadata),   cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
-		cmocka_unit_test(test_read_ahead), cmocka_unit_test(test_awaited_commit),   cmocka_unit_test(test_direct_parts),
+		cmocka_unit_test(test_reasons),		 cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_late_workers),	 cmocka_unit_test(test_metadata),
+		cmocka_unit_test(test_metadata_of_next), cmocka_unit_test(test_throttle),
+		cmocka_unit_test(test_read_ahead),	 cmocka_unit_test(test_awaited_commit),
+		cmocka_unit_test(test_direct_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Timelines from records: what a task did in every ns, from the start's findings to
  * the stop's, through birth, exec and death.
@@ -18,7 +18,8 @@ static void sleep_and_run_queue(void **state)
 	threads(&s, 2);
 	sleeps(&s, 2000, 0, 1, wait_on(SYS_read, CLEW_OBJECT_PIPE, 5));
 	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = 2);
-	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 2, .next = 1, .flags = CLEW_SWITCH_PREEMPT, .woken = {.at = 3000, .by = 2});
+	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 2, .next = 1, .flags = CLEW_SWITCH_PREEMPT,
+	       .woken = {.at = 3000, .by = 2});
 	SWITCH(&s, .at = 5000, .cpu = 0, .prev = 1, .next = 2);
 	t = synthetic_trace(&s, 6000, 0);
 	assert_sane(t);
@@ -67,9 +68,11 @@ static void wake_stamps(void **state)
 	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
 	comes(&s, 2500, 0, 1, (struct woken){.at = 1900, .by = 2}); /* early: a race */
 	sleeps(&s, 3000, 0, 1, wait_in(SYS_pause));
-	comes(&s, 3500, 0, 1, (struct woken){.at = 2400, .by = 2}); /* stale: before it last came on */
+	comes(&s, 3500, 0, 1,
+	      (struct woken){.at = 2400, .by = 2}); /* stale: before it last came on */
 	sleeps(&s, 4000, 0, 1, wait_in(SYS_pause));
-	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_SLEPT); /* missed */
+	SWITCH(&s, .at = 4500, .cpu = 0, .prev = IDLE, .next = 1,
+	       .flags = CLEW_SWITCH_NEXT_SLEPT); /* missed */
 	sleeps(&s, 5000, 0, 1, wait_in(SYS_pause));
 	comes(&s, 5500, 0, 1, (struct woken){.at = 5200, .by = 2, .context = CLEW_WAKE_IRQ});
 	sleeps(&s, 6000, 0, 1, wait_in(SYS_pause));
@@ -89,7 +92,8 @@ static void wake_stamps(void **state)
 		assert_int_equal(sleep->ended_by, 0);
 		assert_int_equal(sleep->context, CLEW_WAKE_UNKNOWN);
 		assert_int_equal(sleep->edge_type, -1);
-		assert_true(sleep->blind); /* a missed wake is a loss: `end` is only when it was on a CPU again */
+		assert_true(sleep->blind); /* a missed wake is a loss: `end` is only when it was on
+					      a CPU again */
 	}
 	sleep = sleep_of(t, 1, 3);
 	assert_int_equal(sleep->end, 5200);
@@ -107,7 +111,8 @@ static void found_at_the_start(void **state)
 
 	(void)state;
 	threads(&s, 11);
-	SWITCH(&s, .at = 1100, .cpu = 3, .prev = 8, .next = IDLE, .wait = &(struct clew_wait){.call = SYS_pause, .descriptor = -1});
+	SWITCH(&s, .at = 1100, .cpu = 3, .prev = 8, .next = IDLE,
+	       .wait = &(struct clew_wait){.call = SYS_pause, .descriptor = -1});
 	SWITCH(&s, .at = 1150, .cpu = 4, .prev = 11, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
 	found_asleep(&s, 1200, 1, wait_in(SYS_pause)); /* woken later */
 	found_asleep(&s, 1201, 2, wait_in(SYS_pause)); /* was only about to sleep */
@@ -168,8 +173,9 @@ static void open_at_the_end(void **state)
 	sleeps(&s, 2200, 2, 3, wait_in(SYS_pause));
 	stop_asleep(&s, 3100, 1, wait_in(SYS_pause), (struct woken){.at = 2900, .by = 9});
 	stop_asleep(&s, 3101, 2, wait_in(SYS_pause), (struct woken){0});
-	stop_asleep(&s, 3102, 3, wait_in(SYS_pause), (struct woken){.at = 3050, .by = 9}); /* after the end */
-	stop_asleep(&s, 3103, 4, wait_in(SYS_wait4), (struct woken){0});		   /* never switched */
+	stop_asleep(&s, 3102, 3, wait_in(SYS_pause),
+		    (struct woken){.at = 3050, .by = 9});		 /* after the end */
+	stop_asleep(&s, 3103, 4, wait_in(SYS_wait4), (struct woken){0}); /* never switched */
 	t = synthetic_trace(&s, 3000, 0);
 	assert_sane(t);
 	assert_int_equal(clew_trace_end(t), 3000);
@@ -197,15 +203,23 @@ static void fork_exec_exit(void **state)
 	(void)state;
 	identify(&s, (struct identity){.task = 1, .comm = "sh"});
 	SWITCH(&s, .at = 1100, .cpu = 0, .prev = 9, .next = 1);
-	identify(&s, (struct identity){.task = 5, .comm = "sh", .at = 2000, .start_time = 1999, .parent = 1});
+	identify(&s, (struct identity){
+			     .task = 5, .comm = "sh", .at = 2000, .start_time = 1999, .parent = 1});
 	life(&s, CLEW_KIND_FORK, 2000, 1, 5);
-	SWITCH(&s, .at = 2300, .cpu = 1, .prev = IDLE, .next = 5, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 2100, .by = 1});
+	SWITCH(&s, .at = 2300, .cpu = 1, .prev = IDLE, .next = 5, .flags = CLEW_SWITCH_NEXT_NEW,
+	       .woken = {.at = 2100, .by = 1});
 	life(&s, CLEW_KIND_EXEC, 2450, 5, 5);
-	identify(&s, (struct identity){.task = 5, .comm = "ls", .at = 2450, .start_time = 1999, .command_line = "ls\0-l"});
+	identify(&s, (struct identity){.task = 5,
+				       .comm = "ls",
+				       .at = 2450,
+				       .start_time = 1999,
+				       .command_line = "ls\0-l"});
 	sleeps(&s, 2500, 0, 1, wait_on(SYS_wait4, CLEW_OBJECT_CHILD, (uint64_t)-1));
 	life(&s, CLEW_KIND_EXIT, 2600, 5, 0);
-	SWITCH(&s, .at = 2800, .cpu = 1, .prev = 5, .next = IDLE, .flags = CLEW_SWITCH_DEAD, .state = 0x80);
-	comes(&s, 2900, 0, 1, (struct woken){.at = 2700, .by = 5, .flags = CLEW_WAKE_EXITING | CLEW_WAKE_SIGNAL});
+	SWITCH(&s, .at = 2800, .cpu = 1, .prev = 5, .next = IDLE, .flags = CLEW_SWITCH_DEAD,
+	       .state = 0x80);
+	comes(&s, 2900, 0, 1,
+	      (struct woken){.at = 2700, .by = 5, .flags = CLEW_WAKE_EXITING | CLEW_WAKE_SIGNAL});
 	t = synthetic_trace(&s, 4000, 0);
 	assert_sane(t);
 	assert_int_equal(clew_trace_task(t, 5)->birth, 2100);
@@ -248,7 +262,8 @@ static void exec_by_another_thread(void **state)
 	rename_task(&s, 1700, 2, "two");
 	rename_task(&s, 1900, 2, "three");
 	life(&s, CLEW_KIND_EXEC, 2000, 2, 3);
-	identify(&s, (struct identity){.task = 3, .process = 3, .tid = 101, .comm = "new", .at = 2000});
+	identify(&s,
+		 (struct identity){.task = 3, .process = 3, .tid = 101, .comm = "new", .at = 2000});
 	sleeps(&s, 2500, 0, 3, wait_in(SYS_pause));
 	comes(&s, 3000, 0, 3, (struct woken){.at = 2900, .by = 2});
 	t = synthetic_trace(&s, 4000, 0);
@@ -303,14 +318,22 @@ static void memory_follows_the_living(void **state)
 		uint64_t at = START + task * 10000000ull;
 		struct synthetic s = {0};
 
-		identify(&s, (struct identity){.task = task, .tid = 100 + task % 300, .at = at, .start_time = at});
+		identify(&s, (struct identity){.task = task,
+					       .tid = 100 + task % 300,
+					       .at = at,
+					       .start_time = at});
 		life(&s, CLEW_KIND_FORK, at, 1, task);
-		SWITCH(&s, .at = at + 10, .cpu = 0, .prev = IDLE, .next = task, .flags = CLEW_SWITCH_NEXT_NEW,
-		       .woken = {.at = at + 5, .by = 1});
+		SWITCH(&s, .at = at + 10, .cpu = 0, .prev = IDLE, .next = task,
+		       .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = at + 5, .by = 1});
 		life(&s, CLEW_KIND_EXIT, at + 20, task, 0);
-		SWITCH(&s, .at = at + 30, .cpu = 0, .prev = task, .next = IDLE, .flags = CLEW_SWITCH_DEAD);
-		for (size_t i = 0; i < s.size; i += record_size((const struct clew_header *)(s.bytes + i)))
-			assert_int_equal(clew_builder_feed(builder, (const struct clew_header *)(s.bytes + i)), 0);
+		SWITCH(&s, .at = at + 30, .cpu = 0, .prev = task, .next = IDLE,
+		       .flags = CLEW_SWITCH_DEAD);
+		for (size_t i = 0; i < s.size;
+		     i += record_size((const struct clew_header *)(s.bytes + i)))
+			assert_int_equal(
+				clew_builder_feed(builder,
+						  (const struct clew_header *)(s.bytes + i)),
+				0);
 		synthetic_done(&s);
 		if (task == 1000)
 			memory = clew_builder_memory(builder, &tasks);
@@ -327,10 +350,14 @@ static void memory_follows_the_living(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sleep_and_run_queue),	  cmocka_unit_test(wake_stamps),
-		cmocka_unit_test(found_at_the_start),	  cmocka_unit_test(open_at_the_end),
-		cmocka_unit_test(fork_exec_exit),	  cmocka_unit_test(exec_by_another_thread),
-		cmocka_unit_test(one_call_several_waits), cmocka_unit_test(memory_follows_the_living),
+		cmocka_unit_test(sleep_and_run_queue),
+		cmocka_unit_test(wake_stamps),
+		cmocka_unit_test(found_at_the_start),
+		cmocka_unit_test(open_at_the_end),
+		cmocka_unit_test(fork_exec_exit),
+		cmocka_unit_test(exec_by_another_thread),
+		cmocka_unit_test(one_call_several_waits),
+		cmocka_unit_test(memory_follows_the_living),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

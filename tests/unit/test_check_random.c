@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The consistency check of small random traces, most of them broken somewhere: the
  * kinds of problems that it names are those that looking at everything, one condition
@@ -11,12 +11,26 @@
 
 enum { ROUNDS = 60000 };
 
-enum { ORDER, OVERLAP, LENGTH, CYCLE, NO_ORIGIN, NO_DESTINATION, SYMMETRY, TRIGGER, NEGATIVE_EDGE, OWNER, KINDS };
+enum {
+	ORDER,
+	OVERLAP,
+	LENGTH,
+	CYCLE,
+	NO_ORIGIN,
+	NO_DESTINATION,
+	SYMMETRY,
+	TRIGGER,
+	NEGATIVE_EDGE,
+	OWNER,
+	KINDS
+};
 
-static const char *const kinds[KINDS] = {"order",	   "overlap",  "negative-length", "cycle",	   "no-origin",
-					 "no-destination", "symmetry", "trigger",	  "negative-edge", "owner"};
+static const char *const kinds[KINDS] = {
+	"order",	  "overlap",  "negative-length", "cycle",	  "no-origin",
+	"no-destination", "symmetry", "trigger",	 "negative-edge", "owner"};
 
-static const struct random_shape shape = {.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
+static const struct random_shape shape = {
+	.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
 
 static void spoil(struct random_model *m)
 {
@@ -56,7 +70,8 @@ static void spoil(struct random_model *m)
 		break;
 	case 9:
 		if (m->model.destination_count)
-			m->destinations[pick(m, m->model.destination_count)] = pick(m, m->model.es_count);
+			m->destinations[pick(m, m->model.destination_count)] =
+				pick(m, m->model.es_count);
 		break;
 	case 10:
 		if (d)
@@ -88,7 +103,8 @@ static void look_at_spans(const struct random_model *m, bool *found)
 		found[ORDER] |= m->es[first].start != span->start || m->es[last].end != span->end;
 		for (uint32_t es = first + 1; es <= last; es++) {
 			found[ORDER] |= m->es[es].start < m->es[es - 1].start;
-			found[OVERLAP] |= m->es[es].start >= m->es[es - 1].start && m->es[es].start < m->es[es - 1].end;
+			found[OVERLAP] |= m->es[es].start >= m->es[es - 1].start &&
+					  m->es[es].start < m->es[es - 1].end;
 		}
 	}
 	for (uint32_t es = 0; es < m->model.es_count; es++) {
@@ -107,17 +123,23 @@ static void look_at_dependencies(const struct random_model *m, bool *found)
 		found[NO_ORIGIN] |= !d->origins.count && d->destinations.count;
 		found[NO_DESTINATION] |= d->origins.count && !d->destinations.count;
 		for (uint32_t es = 0; es < m->model.es_count; es++) {
-			found[SYMMETRY] |= times_among(m->origins, d->origins, es) != (m->es[es].out == i);
-			found[SYMMETRY] |= times_among(m->destinations, d->destinations, es) != (m->es[es].in == i);
+			found[SYMMETRY] |=
+				times_among(m->origins, d->origins, es) != (m->es[es].out == i);
+			found[SYMMETRY] |= times_among(m->destinations, d->destinations, es) !=
+					   (m->es[es].in == i);
 		}
 		for (uint32_t j = 0; j < d->origins.count; j++) {
-			clew_time end = m->es[m->origins[d->origins.first + j]].end, first = m->es[m->origins[d->origins.first]].end;
+			clew_time end = m->es[m->origins[d->origins.first + j]].end,
+				  first = m->es[m->origins[d->origins.first]].end;
 
-			found[TRIGGER] |= j && (d->mode == CLEW_MODE_SINGLE || (d->mode == CLEW_MODE_AND ? end > first : end < first));
+			found[TRIGGER] |=
+				j && (d->mode == CLEW_MODE_SINGLE ||
+				      (d->mode == CLEW_MODE_AND ? end > first : end < first));
 		}
 		for (uint32_t j = 0; d->origins.count && j < d->destinations.count; j++)
 			found[NEGATIVE_EDGE] |=
-				m->es[m->destinations[d->destinations.first + j]].start < m->es[m->origins[d->origins.first]].end;
+				m->es[m->destinations[d->destinations.first + j]].start <
+				m->es[m->origins[d->origins.first]].end;
 	}
 }
 
@@ -129,12 +151,13 @@ static bool has_cycle(const struct random_model *m)
 
 	memset(leads, 0, sizeof(leads));
 	for (uint32_t i = 0; i < m->model.span_count; i++)
-		for (uint32_t es = m->spans[i].elementary.first; es + 1 < m->spans[i].elementary.first + m->spans[i].elementary.count; es++)
+		for (uint32_t es = m->spans[i].elementary.first;
+		     es + 1 < m->spans[i].elementary.first + m->spans[i].elementary.count; es++)
 			leads[es][es + 1] = true;
 	for (uint32_t from = 0; from < count; from++)
 		for (uint32_t to = 0; to < count; to++)
-			if (from != to && m->es[from].out != CLEW_NONE && m->es[from].out == m->es[to].in &&
-			    m->es[from].end <= m->es[to].start)
+			if (from != to && m->es[from].out != CLEW_NONE &&
+			    m->es[from].out == m->es[to].in && m->es[from].end <= m->es[to].start)
 				leads[from][to] = true;
 	for (uint32_t over = 0; over < count; over++)
 		for (uint32_t from = 0; from < count; from++)
@@ -172,7 +195,9 @@ static void test_kinds(void **state)
 		assert_int_equal(clew_model_from_arrays(like, &m.model, &model), 0);
 		assert_int_equal(clew_model_check(model, false, &problems, &count), 0);
 		for (size_t i = 0; i < count; i++) {
-			const char *text = strcmp(problems[i].kind, "unreachable") ? problems[i].kind : kinds[CYCLE];
+			const char *text = strcmp(problems[i].kind, "unreachable")
+						   ? problems[i].kind
+						   : kinds[CYCLE];
 			unsigned kind = 0;
 
 			while (kind < KINDS && strcmp(kinds[kind], text))
@@ -180,11 +205,14 @@ static void test_kinds(void **state)
 			assert_true(kind < KINDS);
 			named[kind] = true;
 		}
-		/* Of ESs that are nobody's, or that the dependency does not know, nothing is said of who waits for whom. */
-		expected[CYCLE] = expected[SYMMETRY] || expected[OWNER] ? named[CYCLE] : has_cycle(&m);
+		/* Of ESs that are nobody's, or that the dependency does not know, nothing is said
+		 * of who waits for whom. */
+		expected[CYCLE] =
+			expected[SYMMETRY] || expected[OWNER] ? named[CYCLE] : has_cycle(&m);
 		for (unsigned kind = 0; kind < KINDS; kind++) {
 			if (named[kind] != expected[kind])
-				print_error("round %u: %s: %d, not %d\n", round, kinds[kind], named[kind], expected[kind]);
+				print_error("round %u: %s: %d, not %d\n", round, kinds[kind],
+					    named[kind], expected[kind]);
 			assert_int_equal(named[kind], expected[kind]);
 			seen[kind] += named[kind];
 		}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The places of direct I/O's bios on the kernel side, run here: who gets one in a set
  * that is full, and when a bio whose end was not seen loses its own.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The JSON writer: structure, and strings of any bytes; text that a terminal survives.
  */
@@ -67,7 +67,8 @@ static void test_structure(void **state)
 	clew_json_number(&json, "nothing", 0.0 / 0.0);
 	clew_json_object_end(&json);
 	clew_json_end(&json);
-	expect_written(&json, "{\"most\":18446744073709551615,\"least\":-9223372036854775808,\"list\":[{},\n{\"none\":null,\"yes\":true}],"
+	expect_written(&json, "{\"most\":18446744073709551615,\"least\":-9223372036854775808,"
+			      "\"list\":[{},\n{\"none\":null,\"yes\":true}],"
 			      "\"empty\":[],\"half\":0.5,\"nothing\":null}\n");
 }
 
@@ -78,7 +79,8 @@ static void test_plain_strings(void **state)
 	expect_json("postgres: walwriter", "\"postgres: walwriter\"");
 	expect_json("a\"b\\c/d", "\"a\\\"b\\\\c/d\"");
 	expect_json("\n\t\r\x01\x1f\x7f", "\"\\n\\t\\u000d\\u0001\\u001f\\u007f\"");
-	expect_json("\xc3\xa4\xe2\x82\xac\xf0\x9f\xa7\xb6", "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\xa7\xb6\"");
+	expect_json("\xc3\xa4\xe2\x82\xac\xf0\x9f\xa7\xb6",
+		    "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\xa7\xb6\"");
 	expect_json("\xe2\x80\xa8", "\"\\u2028\"");
 	expect_json("\xc2\x85", "\"\\u0085\"");
 }
@@ -132,8 +134,9 @@ static void test_units(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_structure), cmocka_unit_test(test_plain_strings), cmocka_unit_test(test_invalid_strings),
-		cmocka_unit_test(test_safe_text), cmocka_unit_test(test_units),
+		cmocka_unit_test(test_structure),	cmocka_unit_test(test_plain_strings),
+		cmocka_unit_test(test_invalid_strings), cmocka_unit_test(test_safe_text),
+		cmocka_unit_test(test_units),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Descriptions of layers: what is taken, what each mistake is called, and the words of what a point gave. */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Descriptions of layers: what is taken, what each mistake is called, and the words of what a point
+ * gave. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,16 +26,17 @@ static struct clew_layers *read_text(const char *text)
 
 static void test_description(void **state)
 {
-	struct clew_layers *layers =
-		read_text("# two layers\n"
-			  "layer db \"a \\\"db\\\"\"\n"
-			  "object d libdb.so.* /opt/db  # comment\n"
-			  "call usdt db:open__start path:str=arg0 -> usdt db:open__done db=u64(arg1+8)-4 desc db from path\n"
-			  "call usdt db:prepare db=arg0 sql=str(u64(arg1),16) n=s32(arg2) -> usdt db:prepared stmt=arg0\n"
-			  "\tcarry db -> stmt; desc stmt from sql\n"
-			  "drop usdt db:close db=arg0\n"
-			  "layer other\n"
-			  "call usdt o:x\n");
+	struct clew_layers *layers = read_text("# two layers\n"
+					       "layer db \"a \\\"db\\\"\"\n"
+					       "object d libdb.so.* /opt/db  # comment\n"
+					       "call usdt db:open__start path:str=arg0 -> usdt "
+					       "db:open__done db=u64(arg1+8)-4 desc db from path\n"
+					       "call usdt db:prepare db=arg0 sql=str(u64(arg1),16) "
+					       "n=s32(arg2) -> usdt db:prepared stmt=arg0\n"
+					       "\tcarry db -> stmt; desc stmt from sql\n"
+					       "drop usdt db:close db=arg0\n"
+					       "layer other\n"
+					       "call usdt o:x\n");
 	const struct clew_layer *layer;
 	const struct clew_layer_call *call;
 	const struct clew_layer_point *point;
@@ -75,8 +77,9 @@ static void test_description(void **state)
 
 static void test_operations(void **state)
 {
-	static const char *const probes[][2] = {{"get__start", "get"}, {"get_begin", "get"},   {"get-entry", "get"},
-						{"start", "start"},    {"restart", "restart"}, {"get", "get"}};
+	static const char *const probes[][2] = {{"get__start", "get"},	{"get_begin", "get"},
+						{"get-entry", "get"},	{"start", "start"},
+						{"restart", "restart"}, {"get", "get"}};
 	char text[100];
 
 	(void)state;
@@ -102,7 +105,8 @@ static void test_mistakes(void **state)
 		{"layer a \"x\n", "t:1:9: the closing quote is missing"},
 		{"layer a\nlayer a\n", "t:2:7: there is a layer 'a' already"},
 		{"layer a\nobject x\n", "t:2:9: the object's file name"},
-		{"layer a\ncall enter q:f\n", "t:2:6: 'usdt PROVIDER:PROBE' is missing here: other points are not recorded"},
+		{"layer a\ncall enter q:f\n",
+		 "t:2:6: 'usdt PROVIDER:PROBE' is missing here: other points are not recorded"},
 		{"layer a\ncall usdt p\n", "t:2:12: ':' is missing here"},
 		{"layer a\ncall usdt p: x\n", "t:2:13: the probe's name is missing here"},
 		{"layer a\ncall usdt p:q x\n", "t:2:16: '=' is missing here"},
@@ -112,12 +116,16 @@ static void test_mistakes(void **state)
 		{"layer a\ncall usdt p:q x=u8(arg0\n", "t:2:24: ')' is missing here"},
 		{"layer a\ncall usdt p:q x=u8(str(arg0))\n", "t:2:17: a text is no address"},
 		{"layer a\ncall usdt p:q x=str(arg0)+1\n", "t:2:26: a text is no number"},
-		{"layer a\ncall usdt p:q x=u8(u8(u8(arg0)))\n", "t:2:17: more than 2 reads in one value"},
+		{"layer a\ncall usdt p:q x=u8(u8(u8(arg0)))\n",
+		 "t:2:17: more than 2 reads in one value"},
 		{"layer a\ncall usdt p:q x:u8=arg0\n", "t:2:17: the only type is str"},
-		{"layer a\ncall usdt p:q x=arg0 x=arg1\n", "t:2:22: the value 'x' is there already"},
-		{"layer a\ncall usdt p:q x=arg0 desc y from x\n", "t:2:27: the call has no value 'y'"},
+		{"layer a\ncall usdt p:q x=arg0 x=arg1\n",
+		 "t:2:22: the value 'x' is there already"},
+		{"layer a\ncall usdt p:q x=arg0 desc y from x\n",
+		 "t:2:27: the call has no value 'y'"},
 		{"layer a\ncall usdt p:q x=arg0 carry x y\n", "t:2:30: '->' is missing here"},
-		{"layer a\ncall usdt p:q x=arg0 desc x from x desc x from x\n", "t:2:36: ';' is missing here"},
+		{"layer a\ncall usdt p:q x=arg0 desc x from x desc x from x\n",
+		 "t:2:36: ';' is missing here"},
 		{"layer a\ndesc x from y\n", "t:2:1: there is no call before this rule"},
 		{"layer a\ndrop usdt p:q\n", "t:2:6: 'drop' has one point with one value"},
 		{"layer a\nspan x\n", "t:2:1: none of layer, object, call, drop, desc, carry"},
@@ -128,16 +136,19 @@ static void test_mistakes(void **state)
 	for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
 		struct clew_layers *layers = NULL;
 		char message[300];
-		int r = clew_layers_read(mistakes[i].text, strlen(mistakes[i].text), "t", &layers, message, sizeof(message));
+		int r = clew_layers_read(mistakes[i].text, strlen(mistakes[i].text), "t", &layers,
+					 message, sizeof(message));
 
-		if (r != -EINVAL || strncmp(message, mistakes[i].message, strlen(mistakes[i].message)))
+		if (r != -EINVAL ||
+		    strncmp(message, mistakes[i].message, strlen(mistakes[i].message)))
 			fail_msg("%s: %d, %s", mistakes[i].text, r, message);
 	}
 }
 
 static void test_words(void **state)
 {
-	struct clew_layers *layers = read_text("layer db\ncall usdt p:get__start table:str=arg0 key=arg1 size=arg2\n");
+	struct clew_layers *layers =
+		read_text("layer db\ncall usdt p:get__start table:str=arg0 key=arg1 size=arg2\n");
 	char values[64], text[64];
 	uint64_t number = 17;
 	size_t size;

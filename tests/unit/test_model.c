@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whole traces: spans and their calls, hierarchies, names, attributes, waits,
  * dependencies of several ends; what is refused; models of given arrays; and many
@@ -50,7 +50,8 @@ static uint32_t dependency(struct clew_maker *maker, const char *type, enum clew
 	return made;
 }
 
-static void edge(struct clew_maker *maker, const char *type, uint32_t from, clew_time out, uint32_t to, clew_time wait, clew_time in)
+static void edge(struct clew_maker *maker, const char *type, uint32_t from, clew_time out,
+		 uint32_t to, clew_time wait, clew_time in)
 {
 	uint32_t made = dependency(maker, type, CLEW_MODE_SINGLE);
 
@@ -110,12 +111,18 @@ static struct trace1 make_trace1(void)
 	assert_int_equal(clew_maker_child(maker, t.zero, "3", 40, 70, &t.three), 0);
 	t.s010 = root(maker, "s0.1.0", 30, 70);
 	t.s100 = root(maker, "s1.0.0", 30, 50);
-	assert_int_equal(clew_maker_place(maker, t.s000, category(maker, structural, "p0/t0.0/r0.0.0")), 0);
-	assert_int_equal(clew_maker_place(maker, t.s010, category(maker, structural, "p0/t0.1/r0.1.0")), 0);
-	assert_int_equal(clew_maker_place(maker, t.s100, category(maker, structural, "p1/t1.0/r1.0.0")), 0);
-	assert_int_equal(clew_maker_place(maker, t.s000, category(maker, causal, "p0/t0.0/r0.0.0")), 0);
-	assert_int_equal(clew_maker_place(maker, t.s010, category(maker, causal, "p0/t0.0/t0.1/r0.1.0")), 0);
-	assert_int_equal(clew_maker_place(maker, t.s100, category(maker, causal, "p0/p1/t1.0/r1.0.0")), 0);
+	assert_int_equal(
+		clew_maker_place(maker, t.s000, category(maker, structural, "p0/t0.0/r0.0.0")), 0);
+	assert_int_equal(
+		clew_maker_place(maker, t.s010, category(maker, structural, "p0/t0.1/r0.1.0")), 0);
+	assert_int_equal(
+		clew_maker_place(maker, t.s100, category(maker, structural, "p1/t1.0/r1.0.0")), 0);
+	assert_int_equal(clew_maker_place(maker, t.s000, category(maker, causal, "p0/t0.0/r0.0.0")),
+			 0);
+	assert_int_equal(
+		clew_maker_place(maker, t.s010, category(maker, causal, "p0/t0.0/t0.1/r0.1.0")), 0);
+	assert_int_equal(
+		clew_maker_place(maker, t.s100, category(maker, causal, "p0/p1/t1.0/r1.0.0")), 0);
 	edge(maker, "spawn", t.zero, 20, t.s010, 30, 30);
 	edge(maker, "spawn", t.zero, 30, t.s100, 30, 30);
 	edge(maker, "send", t.s100, 35, t.s010, 40, 40);
@@ -133,12 +140,15 @@ static void expect_edge(const struct clew_model *model, uint32_t number, const c
 
 	for (uint32_t i = 0; i < d->origins.count + d->destinations.count; i++) {
 		bool is_origin = i < d->origins.count;
-		uint32_t es = is_origin ? model->origins[d->origins.first + i]
-					: model->destinations[d->destinations.first + i - d->origins.count];
+		uint32_t es =
+			is_origin
+				? model->origins[d->origins.first + i]
+				: model->destinations[d->destinations.first + i - d->origins.count];
 		uint32_t span = model->es[es].span;
 
 		assert_int_equal(is_origin ? model->es[es].out : model->es[es].in, number);
-		text_add(&text, "%s%s:%u", is_origin ? "" : ">", clew_model_string(model, model->spans[span].name),
+		text_add(&text, "%s%s:%u", is_origin ? "" : ">",
+			 clew_model_string(model, model->spans[span].name),
 			 es - model->spans[span].elementary.first);
 	}
 	assert_string_equal(text.data, expected);
@@ -153,7 +163,8 @@ static void test_trace1(void **state)
 
 	(void)state;
 	expect_span(t.model, t.s000, "[0,10]{start@0}>call | <return[90,100]{end@100}");
-	expect_span(t.model, t.zero, "<call[10,20]>spawn | [20,30]>spawn | [30,40]>call | <return[70,90]>return");
+	expect_span(t.model, t.zero,
+		    "<call[10,20]>spawn | [20,30]>spawn | [30,40]>call | <return[70,90]>return");
 	expect_span(t.model, t.three, "<call[40,50] | <signal[60,70]>return");
 	expect_span(t.model, t.s010, "<spawn[30,40] | <send[40,50]>signal | [50,70]");
 	expect_span(t.model, t.s100, "<spawn[30,35]>send | [35,50]");
@@ -185,15 +196,23 @@ static void test_trace1(void **state)
 	assert_null(clew_model_category_spans(t.model, t.model->categories[place].parent, &count));
 	assert_int_equal(count, 0);
 	assert_int_equal(clew_model_category_of(t.model, t.zero, 1), CLEW_NONE);
-	assert_string_equal(clew_model_string(t.model, t.model->categories[clew_model_root_category(t.model, 0)].name), "p0");
+	assert_string_equal(
+		clew_model_string(t.model,
+				  t.model->categories[clew_model_root_category(t.model, 0)].name),
+		"p0");
 	assert_string_equal(clew_model_string(t.model, t.model->hierarchies[0]), "structural");
 
-	assert_int_equal(clew_model_es_at(t.model, t.zero, 5), t.model->spans[t.zero].elementary.first);
-	assert_int_equal(clew_model_es_at(t.model, t.zero, 20), t.model->spans[t.zero].elementary.first);
-	assert_int_equal(clew_model_es_at(t.model, t.zero, 50), t.model->spans[t.zero].elementary.first + 3);
+	assert_int_equal(clew_model_es_at(t.model, t.zero, 5),
+			 t.model->spans[t.zero].elementary.first);
+	assert_int_equal(clew_model_es_at(t.model, t.zero, 20),
+			 t.model->spans[t.zero].elementary.first);
+	assert_int_equal(clew_model_es_at(t.model, t.zero, 50),
+			 t.model->spans[t.zero].elementary.first + 3);
 	assert_int_equal(clew_model_es_at(t.model, t.zero, 91), CLEW_NONE);
-	assert_int_equal(clew_model_predecessor(t.model, t.model->spans[t.zero].elementary.first), CLEW_NONE);
-	assert_int_equal(clew_model_successor(t.model, t.model->spans[t.zero].elementary.first + 3), CLEW_NONE);
+	assert_int_equal(clew_model_predecessor(t.model, t.model->spans[t.zero].elementary.first),
+			 CLEW_NONE);
+	assert_int_equal(clew_model_successor(t.model, t.model->spans[t.zero].elementary.first + 3),
+			 CLEW_NONE);
 	clew_model_free(t.model);
 }
 
@@ -220,7 +239,8 @@ static void test_children(void **state)
 	assert_int_equal(clew_maker_child(maker, 99, "no", 96, 98, &ignored), -ENOENT);
 	model = finish(maker);
 	expect_span(model, parent,
-		    "[0,30]>call | [30,30] | <return[60,60] | <x[60,80]>call | [80,80] | <return[90,90]>call | [90,90] | <return[90,100]");
+		    "[0,30]>call | [30,30] | <return[60,60] | <x[60,80]>call | [80,80] | "
+		    "<return[90,90]>call | [90,90] | <return[90,100]");
 	expect_span(model, child, "<call[30,40]>call | [40,40] | <return[50,60]>return");
 	expect_span(model, grandchild, "<call[40,45]>x | [45,50]>return");
 	expect_span(model, other, "<call[90,90]>return");
@@ -239,7 +259,8 @@ static void expect_origins(const struct clew_model *model, uint32_t number, cons
 
 	text_add(&text, "%s", "");
 	for (uint32_t i = 0; i < d->origins.count; i++)
-		text_add(&text, "%s%lld", i ? " " : "", (long long)model->es[model->origins[d->origins.first + i]].end);
+		text_add(&text, "%s%lld", i ? " " : "",
+			 (long long)model->es[model->origins[d->origins.first + i]].end);
 	assert_string_equal(text.data, expected);
 	free(text.data);
 }
@@ -249,8 +270,10 @@ static void test_several_ends(void **state)
 	static const clew_time moments[] = {50, 80, 20, 80, 20, 90};
 	struct clew_maker *maker = new_maker();
 	struct clew_model *model;
-	uint32_t spans[6], and = dependency(maker, "x", CLEW_MODE_AND), or = dependency(maker, "x", CLEW_MODE_OR);
-	uint32_t single = dependency(maker, "x", CLEW_MODE_SINGLE), nothing = dependency(maker, "y", CLEW_MODE_AND);
+	uint32_t spans[6], and = dependency(maker, "x", CLEW_MODE_AND),
+			   or = dependency(maker, "x", CLEW_MODE_OR);
+	uint32_t single = dependency(maker, "x", CLEW_MODE_SINGLE),
+		 nothing = dependency(maker, "y", CLEW_MODE_AND);
 
 	(void)state;
 	for (int i = 0; i < 6; i++) {
@@ -264,16 +287,22 @@ static void test_several_ends(void **state)
 	assert_int_equal(clew_maker_origin(maker, and, 77, 5, 0), -ENOENT);
 	assert_int_equal(clew_maker_origin(maker, 77, spans[0], 5, 0), -ENOENT);
 	model = finish(maker);
-	/* A new trigger takes the first place and the old one goes to the end; of equals the first stays. */
+	/* A new trigger takes the first place and the old one goes to the end; of equals the first
+	 * stays. */
 	expect_origins(model, and, "90 50 20 80 20 80");
 	expect_origins(model, or, "20 80 50 80 20 90");
 	expect_origins(model, single, "5");
 	expect_origins(model, nothing, "");
-	assert_int_equal(clew_model_trigger(model, and), model->origins[model->dependencies[and].origins.first]);
+	assert_int_equal(clew_model_trigger(model, and),
+			 model->origins[model->dependencies[and].origins.first]);
 	assert_int_equal(clew_model_trigger(model, nothing), CLEW_NONE);
 	assert_int_equal(model->dependencies[single].destinations.count, 6);
 	for (uint32_t i = 0; i < 6; i++)
-		assert_int_equal(model->es[model->destinations[model->dependencies[single].destinations.first + i]].span, spans[i]);
+		assert_int_equal(
+			model->es[model->destinations
+					  [model->dependencies[single].destinations.first + i]]
+				.span,
+			spans[i]);
 	clew_model_free(model);
 }
 
@@ -289,7 +318,8 @@ static void test_negative_times(void **state)
 	edge(maker, "x", a, -50, b, -40, -20);
 	model = finish(maker);
 	expect_span(model, a,
-		    "[-9223372036854775808,-9223372036854775808]>x | [-9223372036854775808,-50]>x | [-50,0] | "
+		    "[-9223372036854775808,-9223372036854775808]>x | [-9223372036854775808,-50]>x "
+		    "| [-50,0] | "
 		    "<x[9223372036854775807,9223372036854775807]");
 	expect_span(model, b, "<x[-100,-40] | <x[-20,-10]>x");
 	expect_no_problem(model);
@@ -310,15 +340,21 @@ static void test_names(void **state)
 	(void)state;
 	assert_int_equal(clew_maker_child(maker, a, hard, 1, 2, &hard_span), 0);
 	twin = root(maker, "twin", 0, 10);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"twin"}, 1, &ambiguous), twin);
+	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"twin"}, 1, &ambiguous),
+			 twin);
 	assert_false(ambiguous);
 	root(maker, "twin", 0, 10);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"twin"}, 1, &ambiguous), twin);
+	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"twin"}, 1, &ambiguous),
+			 twin);
 	assert_true(ambiguous);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"a", hard}, 2, &ambiguous), hard_span);
+	assert_int_equal(
+		clew_maker_find_span(maker, (const char *const[]){"a", hard}, 2, &ambiguous),
+		hard_span);
 	assert_false(ambiguous);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){hard}, 1, &ambiguous), CLEW_NONE);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"b"}, 1, &ambiguous), CLEW_NONE);
+	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){hard}, 1, &ambiguous),
+			 CLEW_NONE);
+	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"b"}, 1, &ambiguous),
+			 CLEW_NONE);
 	assert_int_equal(clew_maker_type(maker, "return", &number), 0);
 	assert_int_equal(number, CLEW_DEPENDENCY_RETURN);
 	assert_int_equal(clew_maker_hierarchy(maker, "h", &number), 0);
@@ -363,7 +399,8 @@ static void test_many_names(void **state)
 
 static void test_attributes(void **state)
 {
-	static const char *const pairs[] = {"object", "file:/var/lib/x", "holder", "b-9", "empty", ""};
+	static const char *const pairs[] = {"object", "file:/var/lib/x", "holder",
+					    "b-9",    "empty",		 ""};
 	struct clew_maker *maker = new_maker();
 	struct clew_model *model;
 	uint32_t a = root(maker, "a", 0, 100), list, again, other, none;
@@ -381,14 +418,20 @@ static void test_attributes(void **state)
 	assert_int_equal(clew_maker_suspend(maker, a, 10, 20, 0, CLEW_WAIT_FSYNC, list), 0);
 	assert_int_equal(clew_maker_suspend(maker, a, 30, 40, 0, CLEW_WAIT_FUTEX, CLEW_NONE), 0);
 	assert_int_equal(clew_maker_suspend(maker, a, 50, 60, 0, CLEW_WAIT_FUTEX, CLEW_NONE), 0);
-	assert_int_equal(clew_maker_suspend(maker, a, 70, 80, 0, CLEW_SEGMENT_KIND_COUNT, CLEW_NONE), -EINVAL);
+	assert_int_equal(
+		clew_maker_suspend(maker, a, 70, 80, 0, CLEW_SEGMENT_KIND_COUNT, CLEW_NONE),
+		-EINVAL);
 	assert_int_equal(clew_maker_suspend(maker, a, 70, 80, 0, CLEW_NONE, list), -EINVAL);
 	assert_int_equal(clew_maker_suspend(maker, a, 70, 80, 0, CLEW_WAIT_FUTEX, 17), -ENOENT);
 	model = finish(maker);
 	expect_span(model, a, "[0,10] | (fsync)[20,30] | (futex)[40,50] | (futex)[60,100]");
 	assert_int_equal(model->wait_count, 2);
-	assert_string_equal(clew_model_attribute(model, model->waits[model->es[1].wait].attributes, "object"), "file:/var/lib/x");
-	assert_string_equal(clew_model_attribute(model, model->waits[model->es[1].wait].attributes, "empty"), "");
+	assert_string_equal(
+		clew_model_attribute(model, model->waits[model->es[1].wait].attributes, "object"),
+		"file:/var/lib/x");
+	assert_string_equal(
+		clew_model_attribute(model, model->waits[model->es[1].wait].attributes, "empty"),
+		"");
 	assert_null(clew_model_attribute(model, model->spans[a].attributes, "empty"));
 	assert_null(clew_model_attribute(model, model->spans[a].attributes, "never"));
 	assert_null(clew_model_attribute(model, CLEW_NONE, "object"));
@@ -415,7 +458,8 @@ static void test_limits(void **state)
 	assert_int_equal(clew_maker_mark(maker, 0, "m", 5, 0), -E2BIG);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(dependency(maker, "t", CLEW_MODE_AND), i);
-	assert_int_equal(clew_maker_dependency(maker, 0, CLEW_MODE_AND, CLEW_NONE, &number), -E2BIG);
+	assert_int_equal(clew_maker_dependency(maker, 0, CLEW_MODE_AND, CLEW_NONE, &number),
+			 -E2BIG);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(clew_maker_origin(maker, i, 0, i, 0), 0);
 	assert_int_equal(clew_maker_origin(maker, 0, 0, 7, 0), -E2BIG);
@@ -450,15 +494,19 @@ static void expect_bulk(int expected, const struct clew_bulk *bulk)
 	assert_int_equal(clew_maker_bulk(maker, bulk), expected);
 	if (expected < 0)
 		assert_true(*clew_maker_error(maker));
-	assert_int_equal(clew_maker_root(maker, "s", 0, 1, &span), expected < 0 ? expected : -EINVAL);
+	assert_int_equal(clew_maker_root(maker, "s", 0, 1, &span),
+			 expected < 0 ? expected : -EINVAL);
 	clew_maker_free(maker);
 }
 
 static void test_bulk_errors(void **state)
 {
-	struct clew_bulk_span spans[] = {{"a", 0, 100, CLEW_NONE, CLEW_NONE}, {"b", 10, 20, 0, CLEW_NONE}};
-	struct clew_bulk_suspend suspend = {.span = 0, .kind = CLEW_NONE, .attributes = CLEW_NONE, .start = 50, .end = 60};
-	struct clew_bulk_dependency single = {.type = 0, .attributes = CLEW_NONE, .mode = CLEW_MODE_SINGLE};
+	struct clew_bulk_span spans[] = {{"a", 0, 100, CLEW_NONE, CLEW_NONE},
+					 {"b", 10, 20, 0, CLEW_NONE}};
+	struct clew_bulk_suspend suspend = {
+		.span = 0, .kind = CLEW_NONE, .attributes = CLEW_NONE, .start = 50, .end = 60};
+	struct clew_bulk_dependency single = {
+		.type = 0, .attributes = CLEW_NONE, .mode = CLEW_MODE_SINGLE};
 	struct clew_bulk_endpoint ends[] = {{0, 0, 30, 0, 0}, {0, 1, 15, 1, 0}};
 	struct clew_bulk_mark mark = {0, "m", 5};
 	const struct clew_bulk good = {.spans = spans,
@@ -474,12 +522,12 @@ static void test_bulk_errors(void **state)
 
 	(void)state;
 	expect_bulk(0, &good);
-#define WITH(field, value, expected)                                                                                                       \
-	do {                                                                                                                               \
-		__typeof__(field) saved = field;                                                                                           \
-		field = value;                                                                                                             \
-		expect_bulk(expected, &good);                                                                                              \
-		field = saved;                                                                                                             \
+#define WITH(field, value, expected)                                                               \
+	do {                                                                                       \
+		__typeof__(field) saved = field;                                                   \
+		field = value;                                                                     \
+		expect_bulk(expected, &good);                                                      \
+		field = saved;                                                                     \
 	} while (0)
 	WITH(spans[0].end, -1, -EINVAL);
 	WITH(spans[1].parent, 1, -EINVAL);
@@ -511,7 +559,8 @@ static void test_bulk_limits(void **state)
 {
 	struct clew_bulk_span spans[] = {{"a", 0, 100, CLEW_NONE, CLEW_NONE}};
 	struct clew_bulk_mark marks[] = {{0, "m", 5}, {0, "m", 6}, {0, "m", 7}};
-	const struct clew_bulk bulk = {.spans = spans, .marks = marks, .span_count = 1, .mark_count = 3};
+	const struct clew_bulk bulk = {
+		.spans = spans, .marks = marks, .span_count = 1, .mark_count = 3};
 	struct clew_maker *maker = new_maker();
 
 	(void)state;
@@ -527,10 +576,13 @@ static void test_bulk_whole(void **state)
 						      {"c", 10, 40, 0, CLEW_NONE},
 						      {"d", 40, 40, 0, CLEW_NONE},
 						      {"q", 0, 100, CLEW_NONE, CLEW_NONE}};
-	static const struct clew_bulk_suspend suspends[] = {{3, CLEW_WAIT_FUTEX, CLEW_NONE, 20, 50}};
+	static const struct clew_bulk_suspend suspends[] = {
+		{3, CLEW_WAIT_FUTEX, CLEW_NONE, 20, 50}};
 	static const struct clew_bulk_dependency dependencies[] = {{0, CLEW_NONE, CLEW_MODE_OR}};
-	static const struct clew_bulk_endpoint ends[] = {{0, 3, 50, 1, 0}, {0, 1, 30, 0, 0}, {0, 0, 5, 0, 0}};
-	static const struct clew_bulk_mark marks[] = {{3, "one", 50}, {3, "two", 50}, {0, "three", 0}};
+	static const struct clew_bulk_endpoint ends[] = {
+		{0, 3, 50, 1, 0}, {0, 1, 30, 0, 0}, {0, 0, 5, 0, 0}};
+	static const struct clew_bulk_mark marks[] = {
+		{3, "one", 50}, {3, "two", 50}, {0, "three", 0}};
 	const struct clew_bulk bulk = {.spans = spans,
 				       .suspends = suspends,
 				       .dependencies = dependencies,
@@ -553,7 +605,8 @@ static void test_bulk_whole(void **state)
 	assert_int_equal(clew_maker_place(maker, 3, place), 0);
 	assert_int_equal(clew_maker_place(maker, 1, place), -EINVAL);
 	model = finish(maker);
-	expect_span(model, 0, "[0,5]{three@0}>call | [5,10]>call | <return[40,40]>call | <return[40,100]");
+	expect_span(model, 0,
+		    "[0,5]{three@0}>call | [5,10]>call | <return[40,40]>call | <return[40,100]");
 	expect_span(model, 1, "<call[10,30]>call | [30,40]>return");
 	expect_span(model, 3, "[0,20] | (futex)<call[50,100]{two@50 one@50}");
 	expect_edge(model, 4, "p:0c:0>q:1");
@@ -584,8 +637,10 @@ static void test_memory(void **state)
 		spans[i] = (struct clew_bulk_span){"span", 0, 4 * EDGES, CLEW_NONE, CLEW_NONE};
 	for (uint32_t i = 0; i < EDGES; i++) {
 		dependencies[i].attributes = CLEW_NONE;
-		ends[2 * i] = (struct clew_bulk_endpoint){.dependency = i, .span = i % SPANS, .at = 2 * i};
-		ends[2 * i + 1] = (struct clew_bulk_endpoint){.dependency = i, .span = i * 7 % SPANS, .at = 2 * i + 1, .destination = 1};
+		ends[2 * i] = (struct clew_bulk_endpoint){
+			.dependency = i, .span = i % SPANS, .at = 2 * i};
+		ends[2 * i + 1] = (struct clew_bulk_endpoint){
+			.dependency = i, .span = i * 7 % SPANS, .at = 2 * i + 1, .destination = 1};
 	}
 	assert_int_equal(clew_maker_bulk(maker, &bulk), 0);
 	model = finish(maker);
@@ -628,18 +683,19 @@ static void test_arrays(void **state)
 		assert_int_equal(copy->spans[i].next_sibling, t.model->spans[i].next_sibling);
 	}
 	assert_int_equal(copy->first_root, t.model->first_root);
-	assert_int_equal(clew_model_category_of(copy, t.s010, 1), clew_model_category_of(t.model, t.s010, 1));
+	assert_int_equal(clew_model_category_of(copy, t.s010, 1),
+			 clew_model_category_of(t.model, t.s010, 1));
 	assert_int_equal(clew_model_root_category(copy, 1), clew_model_root_category(t.model, 1));
 	assert_int_equal(copy->categories[0].first_child, t.model->categories[0].first_child);
 	assert_int_equal(clew_model_memory(copy), clew_model_memory(t.model));
 	expect_no_problem(copy);
 	clew_model_free(copy);
-#define WITH(field, value)                                                                                                                 \
-	do {                                                                                                                               \
-		uint32_t saved = field;                                                                                                    \
-		field = value;                                                                                                             \
-		assert_int_equal(clew_model_from_arrays(t.model, &arrays, &broken), -EINVAL);                                              \
-		field = saved;                                                                                                             \
+#define WITH(field, value)                                                                         \
+	do {                                                                                       \
+		uint32_t saved = field;                                                            \
+		field = value;                                                                     \
+		assert_int_equal(clew_model_from_arrays(t.model, &arrays, &broken), -EINVAL);      \
+		field = saved;                                                                     \
 	} while (0)
 	WITH(es[3].span, t.model->span_count);
 	WITH(es[3].in, t.model->dependency_count);
@@ -680,7 +736,9 @@ static void *read_all(void *argument)
 		for (uint32_t i = 0; i < model->span_count; i++) {
 			char *path = clew_model_span_path(model, i), *text = text_span(model, i);
 
-			reader->sum += strlen(path) + strlen(text) + clew_model_es_at(model, i, 40) + clew_model_category_of(model, i, 0);
+			reader->sum += strlen(path) + strlen(text) +
+				       clew_model_es_at(model, i, 40) +
+				       clew_model_category_of(model, i, 0);
 			free(path);
 			free(text);
 		}
@@ -712,11 +770,14 @@ static void test_readers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_trace1),	       cmocka_unit_test(test_children),	   cmocka_unit_test(test_several_ends),
-		cmocka_unit_test(test_negative_times), cmocka_unit_test(test_names),	   cmocka_unit_test(test_many_names),
-		cmocka_unit_test(test_attributes),     cmocka_unit_test(test_limits),	   cmocka_unit_test(test_units),
-		cmocka_unit_test(test_bulk_errors),    cmocka_unit_test(test_bulk_limits), cmocka_unit_test(test_bulk_whole),
-		cmocka_unit_test(test_memory),	       cmocka_unit_test(test_arrays),	   cmocka_unit_test(test_readers),
+		cmocka_unit_test(test_trace1),	     cmocka_unit_test(test_children),
+		cmocka_unit_test(test_several_ends), cmocka_unit_test(test_negative_times),
+		cmocka_unit_test(test_names),	     cmocka_unit_test(test_many_names),
+		cmocka_unit_test(test_attributes),   cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_units),	     cmocka_unit_test(test_bulk_errors),
+		cmocka_unit_test(test_bulk_limits),  cmocka_unit_test(test_bulk_whole),
+		cmocka_unit_test(test_memory),	     cmocka_unit_test(test_arrays),
+		cmocka_unit_test(test_readers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A maker of a finished model: what has a name is found there as it was, what is added
  * comes where it would have come, and a model that no maker could have made is refused.
@@ -51,14 +51,16 @@ static void make_first(struct clew_maker *maker)
 	assert_int_equal(clew_maker_place(maker, span, child), 0);
 	assert_int_equal(clew_maker_child(maker, span, "read", 10, 90, &span), 0);
 	assert_int_equal(clew_maker_attributes(maker, pairs, 2, &attributes), 0);
-	assert_int_equal(clew_maker_suspend(maker, span, 20, 30, 0, CLEW_WAIT_FSYNC, attributes), 0);
+	assert_int_equal(clew_maker_suspend(maker, span, 20, 30, 0, CLEW_WAIT_FSYNC, attributes),
+			 0);
 	assert_int_equal(clew_maker_suspend(maker, span, 40, 50, 0, CLEW_WAIT_SLEEP, CLEW_NONE), 0);
 	assert_int_equal(clew_maker_set_span_attributes(maker, span, attributes), 0);
 	assert_int_equal(clew_maker_root(maker, "b", 0, 100, &span), 0);
 	assert_int_equal(clew_maker_root(maker, "b", 0, 100, &span), 0);
 	assert_int_equal(clew_maker_place(maker, span, category), 0);
 	assert_int_equal(clew_maker_type(maker, "send", &type), 0);
-	assert_int_equal(clew_maker_dependency(maker, type, CLEW_MODE_AND, attributes, &dependency), 0);
+	assert_int_equal(clew_maker_dependency(maker, type, CLEW_MODE_AND, attributes, &dependency),
+			 0);
 	assert_int_equal(clew_maker_origin(maker, dependency, 0, 5, 0), 0);
 	assert_int_equal(clew_maker_mark(maker, 0, "first", 5, 0), 0);
 }
@@ -66,7 +68,8 @@ static void make_first(struct clew_maker *maker)
 /* What finds something of the first half, and the second. */
 static void make_second(struct clew_maker *maker)
 {
-	static const char *const pairs[] = {"object", "file:x", "call", "fsync"}, *const others[] = {"key", "17"};
+	static const char *const pairs[] = {"object", "file:x", "call", "fsync"},
+				 *const others[] = {"key", "17"};
 	uint32_t number, init;
 	bool is_ambiguous;
 
@@ -85,9 +88,12 @@ static void make_second(struct clew_maker *maker)
 	assert_int_equal(number, 1);
 	assert_int_equal(clew_maker_attributes(maker, pairs, 2, &number), 0);
 	assert_int_equal(number, 0);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"a", "read"}, 2, &is_ambiguous), 1);
+	assert_int_equal(
+		clew_maker_find_span(maker, (const char *const[]){"a", "read"}, 2, &is_ambiguous),
+		1);
 	assert_false(is_ambiguous);
-	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"b"}, 1, &is_ambiguous), 2);
+	assert_int_equal(clew_maker_find_span(maker, (const char *const[]){"b"}, 1, &is_ambiguous),
+			 2);
 	assert_true(is_ambiguous);
 	assert_int_equal(clew_maker_suspend(maker, 1, 60, 70, 0, CLEW_WAIT_SLEEP, CLEW_NONE), 0);
 	assert_int_equal(clew_maker_type(maker, "send", &number), 0);
@@ -166,7 +172,8 @@ static void test_refused(void **state)
 	bad.dependencies = dependencies;
 	for (int fault = 0; fault < 8; fault++) {
 		memcpy(es, model->es, model->es_count * sizeof(*es));
-		memcpy(dependencies, model->dependencies, model->dependency_count * sizeof(*dependencies));
+		memcpy(dependencies, model->dependencies,
+		       model->dependency_count * sizeof(*dependencies));
 		bad.marks = model->marks;
 		switch (fault) {
 		case 0: /* it leaves its span */
@@ -221,7 +228,9 @@ static void test_empty(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_going_on), cmocka_unit_test(test_refused), cmocka_unit_test(test_empty)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_going_on),
+					   cmocka_unit_test(test_refused),
+					   cmocka_unit_test(test_empty)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A capture's trace as a causal trace: what is where in it, and that the trace that
  * is made of it again, with or without a detour through notation, is the same in
@@ -19,9 +19,11 @@
 static unsigned followed;
 
 /* Serials differ between the two, their order does not. */
-static void same_task(const struct clew_trace *a, uint32_t serial_a, const struct clew_trace *b, uint32_t serial_b)
+static void same_task(const struct clew_trace *a, uint32_t serial_a, const struct clew_trace *b,
+		      uint32_t serial_b)
 {
-	const struct trace_task *task_a = trace_task_find(a, serial_a), *task_b = trace_task_find(b, serial_b);
+	const struct trace_task *task_a = trace_task_find(a, serial_a),
+				*task_b = trace_task_find(b, serial_b);
 
 	assert_int_equal(task_a != NULL, task_b != NULL);
 	if (task_a)
@@ -51,7 +53,8 @@ static void same_tasks(const struct clew_trace *a, const struct clew_trace *b)
 		same_task(a, x->task.process, b, y->task.process);
 		same_task(a, x->task.parent, b, y->task.parent);
 		for (uint64_t at = x->begin; at < x->end; at += 1 + (x->end - x->begin) / 16)
-			assert_string_equal(clew_trace_comm_at(a, x->task.serial, at), clew_trace_comm_at(b, y->task.serial, at));
+			assert_string_equal(clew_trace_comm_at(a, x->task.serial, at),
+					    clew_trace_comm_at(b, y->task.serial, at));
 	}
 }
 
@@ -68,7 +71,8 @@ static void same_object(const struct clew_object *a, const struct clew_object *b
 static void same_sleeps(const struct clew_trace *a, const struct clew_trace *b)
 {
 	size_t count, other;
-	const struct clew_sleep *x = clew_trace_sleeps(a, &count), *y = clew_trace_sleeps(b, &other);
+	const struct clew_sleep *x = clew_trace_sleeps(a, &count),
+				*y = clew_trace_sleeps(b, &other);
 
 	assert_int_equal(count, other);
 	for (size_t i = 0; i < count; i++) {
@@ -168,7 +172,8 @@ static void same_timelines(const struct clew_trace *a, const struct clew_trace *
 		for (uint64_t at = a->start; at < a->end; at += 1 + (a->end - a->start) / 200) {
 			struct clew_run run, other;
 
-			assert_int_equal(clew_trace_running(a, cpu, at, &run), clew_trace_running(b, cpu, at, &other));
+			assert_int_equal(clew_trace_running(a, cpu, at, &run),
+					 clew_trace_running(b, cpu, at, &other));
 			if (!clew_trace_running(a, cpu, at, &run))
 				continue;
 			same_task(a, run.task, b, other.task);
@@ -177,7 +182,8 @@ static void same_timelines(const struct clew_trace *a, const struct clew_trace *
 		}
 }
 
-/* What programs announced: who calls whom, what of it are dependencies, and every thread's why that goes through it. */
+/* What programs announced: who calls whom, what of it are dependencies, and every thread's why that
+ * goes through it. */
 static void same_calls(const struct clew_trace *a, const struct clew_trace *b)
 {
 	struct clew_relations *x, *y;
@@ -208,7 +214,8 @@ static void same_calls(const struct clew_trace *a, const struct clew_trace *b)
 		uint64_t at = p->begin;
 
 		assert_int_equal(clew_why_explain(a, x, p->task.serial, p->begin, p->end, &why), 0);
-		assert_int_equal(clew_why_explain(b, y, q->task.serial, q->begin, q->end, &again), 0);
+		assert_int_equal(clew_why_explain(b, y, q->task.serial, q->begin, q->end, &again),
+				 0);
 		assert_int_equal(why.segment_count, again.segment_count);
 		for (size_t k = 0; k < why.segment_count; k++) {
 			const struct clew_segment *m = &why.segments[k], *n = &again.segments[k];
@@ -237,7 +244,8 @@ static void same(const struct clew_trace *a, const struct clew_trace *b)
 {
 	assert_int_equal(a->start, b->start);
 	assert_int_equal(a->end, b->end);
-	assert_int_equal(clew_trace_gaps(a, 0, UINT64_MAX, NULL), clew_trace_gaps(b, 0, UINT64_MAX, NULL));
+	assert_int_equal(clew_trace_gaps(a, 0, UINT64_MAX, NULL),
+			 clew_trace_gaps(b, 0, UINT64_MAX, NULL));
 	same_tasks(a, b);
 	same_sleeps(a, b);
 	same_edges(a, b);
@@ -319,7 +327,8 @@ static uint32_t span_named(const struct clew_model *model, const char *name)
 	return CLEW_NONE;
 }
 
-static const struct clew_es *es_of(const struct clew_model *model, const char *span, uint32_t number)
+static const struct clew_es *es_of(const struct clew_model *model, const char *span,
+				   uint32_t number)
 {
 	const struct clew_range *range = &model->spans[span_named(model, span)].elementary;
 
@@ -327,7 +336,8 @@ static const struct clew_es *es_of(const struct clew_model *model, const char *s
 	return &model->es[range->first + number];
 }
 
-static void assert_es(const struct clew_model *model, const char *span, uint32_t number, clew_time start, clew_time end)
+static void assert_es(const struct clew_model *model, const char *span, uint32_t number,
+		      clew_time start, clew_time end)
 {
 	const struct clew_es *es = es_of(model, span, number);
 
@@ -335,8 +345,8 @@ static void assert_es(const struct clew_model *model, const char *span, uint32_t
 	assert_int_equal(es->end, end);
 }
 
-static void assert_wait(const struct clew_model *model, const char *span, uint32_t number, unsigned kind, const char *key,
-			const char *value)
+static void assert_wait(const struct clew_model *model, const char *span, uint32_t number,
+			unsigned kind, const char *key, const char *value)
 {
 	uint32_t wait = es_of(model, span, number)->wait;
 
@@ -347,7 +357,8 @@ static void assert_wait(const struct clew_model *model, const char *span, uint32
 	if (!value)
 		assert_null(clew_model_attribute(model, model->waits[wait].attributes, key));
 	else
-		assert_string_equal(clew_model_attribute(model, model->waits[wait].attributes, key), value);
+		assert_string_equal(clew_model_attribute(model, model->waits[wait].attributes, key),
+				    value);
 }
 
 /* ---- what is where ---- */
@@ -355,14 +366,16 @@ static void assert_wait(const struct clew_model *model, const char *span, uint32
 static void test_wake(void **state)
 {
 	struct synthetic s = {0};
-	struct clew_wait wait = wait_on(SYS_read, CLEW_OBJECT_PIPE, 7), timer = wait_in(SYS_nanosleep);
+	struct clew_wait wait = wait_on(SYS_read, CLEW_OBJECT_PIPE, 7),
+			 timer = wait_in(SYS_nanosleep);
 	const struct clew_dependency *dependency;
 	struct clew_model *model;
 	struct clew_trace *t;
 
 	(void)state;
 	threads(&s, 2);
-	/* Task 1 waits from 2000, 2 wakes it at 3000, it comes at 3100; 2 is preempted for a while; 1 sleeps 4000..4500. */
+	/* Task 1 waits from 2000, 2 wakes it at 3000, it comes at 3100; 2 is preempted for a while;
+	 * 1 sleeps 4000..4500. */
 	SWITCH(&s, .at = 1500, .cpu = 0, .prev = IDLE, .next = 1);
 	SWITCH(&s, .at = 1500, .cpu = 1, .prev = IDLE, .next = 2);
 	sleeps(&s, 2000, 0, 1, wait);
@@ -391,9 +404,12 @@ static void test_wake(void **state)
 	dependency = &model->dependencies[0];
 	assert_string_equal(clew_model_string(model, model->types[dependency->type]), "pipe");
 	assert_int_equal(dependency->mode, CLEW_MODE_SINGLE);
-	assert_ptr_equal(&model->es[model->origins[dependency->origins.first]], es_of(model, "task-102", 1));
-	assert_ptr_equal(&model->es[model->destinations[dependency->destinations.first]], es_of(model, "task-101", 2));
-	assert_string_equal(clew_model_attribute(model, dependency->attributes, "evidence"), "exact");
+	assert_ptr_equal(&model->es[model->origins[dependency->origins.first]],
+			 es_of(model, "task-102", 1));
+	assert_ptr_equal(&model->es[model->destinations[dependency->destinations.first]],
+			 es_of(model, "task-101", 2));
+	assert_string_equal(clew_model_attribute(model, dependency->attributes, "evidence"),
+			    "exact");
 	assert_string_equal(clew_model_attribute(model, dependency->attributes, "context"), "task");
 	clew_model_free(model);
 	goes_round(t);
@@ -401,9 +417,11 @@ static void test_wake(void **state)
 	synthetic_done(&s);
 }
 
-static const char *path_of(struct clew_model *model, const char *span, uint32_t hierarchy, char path[static 128])
+static const char *path_of(struct clew_model *model, const char *span, uint32_t hierarchy,
+			   char path[static 128])
 {
-	char *text = clew_model_category_path(model, clew_model_category_of(model, span_named(model, span), hierarchy));
+	char *text = clew_model_category_path(
+		model, clew_model_category_of(model, span_named(model, span), hierarchy));
 
 	assert_non_null(text);
 	snprintf(path, 128, "%s", text);
@@ -422,11 +440,18 @@ static void test_places(void **state)
 	(void)state;
 	/* 1 spawns process 3, which has a thread 4; runs of 1 and 3 follow on CPU 0 at once. */
 	identify(&s, (struct identity){.task = 1, .comm = "sh"});
-	identify(&s, (struct identity){.task = 3, .at = 1200, .start_time = 1200, .parent = 1, .comm = "make"});
+	identify(&s,
+		 (struct identity){
+			 .task = 3, .at = 1200, .start_time = 1200, .parent = 1, .comm = "make"});
 	life(&s, CLEW_KIND_FORK, 1200, 1, 3);
-	SWITCH(&s, .at = 1300, .cpu = 0, .prev = 1, .next = 3, .flags = CLEW_SWITCH_NEXT_NEW | CLEW_SWITCH_PREEMPT,
-	       .woken = {.at = 1210, .by = 1});
-	identify(&s, (struct identity){.task = 4, .process = 3, .at = 1600, .start_time = 1600, .parent = 3, .comm = "make"});
+	SWITCH(&s, .at = 1300, .cpu = 0, .prev = 1, .next = 3,
+	       .flags = CLEW_SWITCH_NEXT_NEW | CLEW_SWITCH_PREEMPT, .woken = {.at = 1210, .by = 1});
+	identify(&s, (struct identity){.task = 4,
+				       .process = 3,
+				       .at = 1600,
+				       .start_time = 1600,
+				       .parent = 3,
+				       .comm = "make"});
 	life(&s, CLEW_KIND_FORK, 1600, 3, 4);
 	SWITCH(&s, .at = 1700, .cpu = 0, .prev = 3, .next = 1, .flags = CLEW_SWITCH_PREEMPT);
 	t = synthetic_trace(&s, 2000, 0);
@@ -440,13 +465,16 @@ static void test_places(void **state)
 	assert_es(model, "cpu0", 0, 1000, 1300);
 	assert_es(model, "cpu0", 1, 1300, 1700);
 	assert_es(model, "cpu0", 2, 1700, 2000);
-	marks = clew_model_marks(model, model->spans[span_named(model, "cpu0")].elementary.first + 1);
+	marks = clew_model_marks(model,
+				 model->spans[span_named(model, "cpu0")].elementary.first + 1);
 	assert_int_equal(marks.count, 1);
 	assert_string_equal(clew_model_string(model, model->marks[marks.first].label), "make-103");
 	/* From the parent's act to the child's start. */
-	assert_string_equal(clew_model_string(model, model->types[model->dependencies[0].type]), "fork");
+	assert_string_equal(clew_model_string(model, model->types[model->dependencies[0].type]),
+			    "fork");
 	assert_int_equal(model->es[model->origins[0]].end, 1200);
-	assert_int_equal(model->es[model->destinations[0]].start, model->spans[span_named(model, "make-103")].start);
+	assert_int_equal(model->es[model->destinations[0]].start,
+			 model->spans[span_named(model, "make-103")].start);
 	clew_model_free(model);
 	goes_round(t);
 	clew_trace_free(t);
@@ -469,7 +497,8 @@ static void test_broadcast(void **state)
 		sleeps(&s, 1500 + i, i - 1, i, wait);
 	}
 	for (unsigned i = 1; i <= 3; i++)
-		comes(&s, 2100 + i, i - 1, i, (struct woken){.at = 2000 + i, .by = 4, .operation = CLEW_FUTEX_WAKE_MANY});
+		comes(&s, 2100 + i, i - 1, i,
+		      (struct woken){.at = 2000 + i, .by = 4, .operation = CLEW_FUTEX_WAKE_MANY});
 	t = synthetic_trace(&s, 3000, 0);
 	model = model_of(t);
 	assert_int_equal(model->dependency_count, 1);
@@ -485,7 +514,8 @@ static void test_broadcast(void **state)
 	synthetic_done(&s);
 }
 
-/* The waker's run is not known: the origin has an ES of its own in the unknown stretch. The woken one's end is before its start. */
+/* The waker's run is not known: the origin has an ES of its own in the unknown stretch. The woken
+ * one's end is before its start. */
 static void test_lost(void **state)
 {
 	struct synthetic s = {0};
@@ -517,15 +547,20 @@ static void test_identities(void **state)
 	struct clew_wait wait = wait_on(SYS_fsync, CLEW_OBJECT_FILE, 1234);
 	char bytes[sizeof(struct clew_file_record) + 64] = {0};
 	struct clew_file_record *file = (struct clew_file_record *)bytes;
-	const char path[] = "/var/a b,c\\d=\"#\n", elsewhere[] = "/mnt/var/a b,c\\d=\"#\n", renamed[] = "/mnt/var/other";
+	const char path[] = "/var/a b,c\\d=\"#\n", elsewhere[] = "/mnt/var/a b,c\\d=\"#\n",
+		   renamed[] = "/mnt/var/other";
 	struct clew_trace *t, *back;
 	struct clew_model *model;
 	const char *found;
 
 	(void)state;
-	identify(&s, (struct identity){.task = 1, .comm = "a b,c\\#/@", .command_line = "a \"b\" c"});
-	identify(&s, (struct identity){.task = 2, .tid = 101, .at = 2500, .start_time = 2500, .comm = "again"});
-	file->header = (struct clew_header){.time = START, .kind = CLEW_KIND_FILE, .flags = CLEW_FILE_DELETED};
+	identify(&s,
+		 (struct identity){.task = 1, .comm = "a b,c\\#/@", .command_line = "a \"b\" c"});
+	identify(&s,
+		 (struct identity){
+			 .task = 2, .tid = 101, .at = 2500, .start_time = 2500, .comm = "again"});
+	file->header = (struct clew_header){
+		.time = START, .kind = CLEW_KIND_FILE, .flags = CLEW_FILE_DELETED};
 	file->inode = 1234;
 	file->generation = 5;
 	file->device = 8 << 20 | 1;
@@ -548,12 +583,14 @@ static void test_identities(void **state)
 	back = trace_of(model);
 	assert_non_null(clew_trace_file(back, 8 << 20 | 1, 1234, &found));
 	assert_string_equal(found, path);
-	assert_int_equal(clew_trace_file(back, 8 << 20 | 1, 1234, NULL)->header.flags, CLEW_FILE_DELETED);
+	assert_int_equal(clew_trace_file(back, 8 << 20 | 1, 1234, NULL)->header.flags,
+			 CLEW_FILE_DELETED);
 	assert_int_equal(clew_trace_file(back, 8 << 20 | 1, 1234, NULL)->mount_namespace, 77);
 	clew_trace_free(back);
 	clew_model_free(model);
 	clew_trace_free(t);
-	/* What is known of the inode alone leaves the opener's view, but tells whether it is deleted; a new name is told as it is. */
+	/* What is known of the inode alone leaves the opener's view, but tells whether it is
+	 * deleted; a new name is told as it is. */
 	file->header.flags = 0;
 	file->mount_namespace = 0;
 	file->path_size = sizeof(elsewhere);
@@ -578,7 +615,8 @@ static void test_identities(void **state)
 	assert_string_equal(found, renamed);
 	clew_trace_file_then(t, 8 << 20 | 1, 1234, START, &found);
 	assert_string_equal(found, path);
-	assert_int_equal(clew_trace_file_key(t, 8 << 20 | 1, 1234, START).number, clew_trace_file_key(t, 8 << 20 | 1, 1234, 1001).number);
+	assert_int_equal(clew_trace_file_key(t, 8 << 20 | 1, 1234, START).number,
+			 clew_trace_file_key(t, 8 << 20 | 1, 1234, 1001).number);
 	goes_round(t);
 	clew_trace_free(t);
 	/* Many files have its number one after the other, and the last one from 2000 on. */
@@ -634,9 +672,11 @@ static void test_identities(void **state)
 
 static void test_handwritten(void **state)
 {
-	static const char text[] = "span a [0,100]\nspan b-7 [0,100]\nspan a/call [40,50]\n"
-				   "wait a 60..80 futex object=futex:0x7f00 holder=b-7\ndep unlock b-7@75 -> a@80\n"
-				   "wait b-7 80..90 sleep\nwait b-7 20..30 fsync object=\"file:/x y\"\ndep send b-7@95 -> a@97\n";
+	static const char text[] =
+		"span a [0,100]\nspan b-7 [0,100]\nspan a/call [40,50]\n"
+		"wait a 60..80 futex object=futex:0x7f00 holder=b-7\ndep unlock b-7@75 -> a@80\n"
+		"wait b-7 80..90 sleep\nwait b-7 20..30 fsync object=\"file:/x y\"\ndep send "
+		"b-7@95 -> a@97\n";
 	char message[256] = "";
 	const struct clew_sleep *sleep;
 	struct clew_model *model;
@@ -644,7 +684,9 @@ static void test_handwritten(void **state)
 	const char *path;
 
 	(void)state;
-	assert_int_equal(clew_notation_read(text, sizeof(text) - 1, NULL, &model, message, sizeof(message)), 0);
+	assert_int_equal(
+		clew_notation_read(text, sizeof(text) - 1, NULL, &model, message, sizeof(message)),
+		0);
 	t = trace_of(model);
 	assert_sane(t);
 	assert_int_equal(clew_trace_task_count(t), 2);
@@ -684,7 +726,8 @@ static void test_refused(void **state)
 		"span a-1 [0,100]\nwait a-1 20..30 futex holder=\"a-1 5 x\"\n",
 		"span a-1 [0,100] tid=one\n",
 		"span a-1 [0,100] names=\"x\"\n",
-		"hierarchy cpus\nspan cpu0 [0,100] in cpus:machine cpu=0 capture=\"0 100\" capture.ledger=\"1 2\"\n",
+		"hierarchy cpus\nspan cpu0 [0,100] in cpus:machine cpu=0 capture=\"0 100\" "
+		"capture.ledger=\"1 2\"\n",
 	};
 	char message[256];
 	struct clew_model *model;
@@ -692,8 +735,11 @@ static void test_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		assert_int_equal(clew_notation_read(texts[i], strlen(texts[i]), NULL, &model, message, sizeof(message)), 0);
-		assert_int_equal(clew_trace_from_model(model, NULL, &t, message, sizeof(message)), -EINVAL);
+		assert_int_equal(clew_notation_read(texts[i], strlen(texts[i]), NULL, &model,
+						    message, sizeof(message)),
+				 0);
+		assert_int_equal(clew_trace_from_model(model, NULL, &t, message, sizeof(message)),
+				 -EINVAL);
 		assert_true(message[0] != 0);
 		clew_model_free(model);
 	}
@@ -703,7 +749,8 @@ static void test_dropped(void **state)
 {
 	struct synthetic s = {0};
 	struct clew_wait wait = wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x1000, 102);
-	struct clew_trace_options options = {.size = sizeof(options), .drop_types = 1u << CLEW_EDGE_UNLOCK};
+	struct clew_trace_options options = {.size = sizeof(options),
+					     .drop_types = 1u << CLEW_EDGE_UNLOCK};
 	struct clew_trace *t, *dropped, *back;
 	struct clew_model *model;
 	char message[256];
@@ -713,13 +760,15 @@ static void test_dropped(void **state)
 	SWITCH(&s, .at = 1100, .cpu = 1, .prev = IDLE, .next = 2);
 	SWITCH(&s, .at = 1100, .cpu = 0, .prev = IDLE, .next = 1);
 	sleeps(&s, 1200, 0, 1, wait);
-	comes(&s, 1400, 0, 1, (struct woken){.at = 1390, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	comes(&s, 1400, 0, 1,
+	      (struct woken){.at = 1390, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
 	t = synthetic_trace(&s, 2000, 0);
 	dropped = synthetic_trace(&s, 2000, options.drop_types);
 	assert_int_equal(sleep_of(t, 1, 0)->holder_count, 1);
 	goes_round(t);
 	model = model_of(t);
-	assert_int_equal(clew_trace_from_model(model, &options, &back, message, sizeof(message)), 0);
+	assert_int_equal(clew_trace_from_model(model, &options, &back, message, sizeof(message)),
+			 0);
 	same(dropped, back);
 	clew_trace_free(back);
 	clew_model_free(model);
@@ -740,8 +789,8 @@ static uint32_t dependency_of(const struct clew_model *model, uint32_t type)
 	return found;
 }
 
-static void assert_end(const struct clew_model *model, const uint32_t *ends, struct clew_range range, const char *span, clew_time at,
-		       bool end)
+static void assert_end(const struct clew_model *model, const uint32_t *ends,
+		       struct clew_range range, const char *span, clew_time at, bool end)
 {
 	const struct clew_es *es = &model->es[ends[range.first]];
 
@@ -750,16 +799,19 @@ static void assert_end(const struct clew_model *model, const uint32_t *ends, str
 	assert_int_equal(end ? es->end : es->start, at);
 }
 
-static void assert_attribute(const struct clew_model *model, uint32_t dependency, const char *key, const char *value)
+static void assert_attribute(const struct clew_model *model, uint32_t dependency, const char *key,
+			     const char *value)
 {
-	const char *has = clew_model_attribute(model, model->dependencies[dependency].attributes, key);
+	const char *has =
+		clew_model_attribute(model, model->dependencies[dependency].attributes, key);
 
 	assert_int_equal(value != NULL, has != NULL);
 	if (value)
 		assert_string_equal(has, value);
 }
 
-/* 1 calls 2, and looks now and then whether that is done; `words` are 1's. 3 has the same call open. */
+/* 1 calls 2, and looks now and then whether that is done; `words` are 1's. 3 has the same call
+ * open. */
 static struct clew_trace *polled(struct synthetic *s, const char *words, const char *third)
 {
 	threads(s, 3);
@@ -782,7 +834,8 @@ static void test_calls(void **state)
 	struct synthetic s = {0};
 	struct clew_trace *t = polled(&s, "app load kv/key=1 calls=kv", "app other x=1");
 	struct clew_model *model = model_of(t);
-	uint32_t call = dependency_of(model, CLEW_DEPENDENCY_CALL), back = dependency_of(model, CLEW_DEPENDENCY_RETURN);
+	uint32_t call = dependency_of(model, CLEW_DEPENDENCY_CALL),
+		 back = dependency_of(model, CLEW_DEPENDENCY_RETURN);
 	const struct clew_dependency *d = model->dependencies;
 
 	(void)state;
@@ -885,7 +938,8 @@ static void any_switch(struct synthetic *s, uint64_t now, uint32_t *running)
 		flags |= pick(30) == 0 ? CLEW_SWITCH_DEAD : pick(2) ? CLEW_SWITCH_PREEMPT : 0;
 	if (next && pick(20) == 0)
 		flags |= CLEW_SWITCH_NEXT_NEW;
-	SWITCH(s, .at = now, .cpu = cpu, .prev = prev, .next = next, .flags = flags, .wait = sleeps_now ? &wait : NULL,
+	SWITCH(s, .at = now, .cpu = cpu, .prev = prev, .next = next, .flags = flags,
+	       .wait = sleeps_now ? &wait : NULL,
 	       .woken = next && pick(4) ? any_wake(now) : (struct woken){0});
 	running[cpu] = next;
 }
@@ -918,7 +972,13 @@ static void any_record(struct synthetic *s, uint64_t now, uint32_t *running)
 }
 
 static const char *const any_words[] = {
-	"app load kv/key=1 calls=kv", "app load kv/key=2", "kv get key=1", "kv get key=2 async", "store read kv/key=1", "app idle", "",
+	"app load kv/key=1 calls=kv",
+	"app load kv/key=2",
+	"kv get key=1",
+	"kv get key=2 async",
+	"store read kv/key=1",
+	"app idle",
+	"",
 };
 
 static void any_announcement(struct synthetic *s, uint64_t now, unsigned number)
@@ -940,11 +1000,13 @@ static void test_random(void **state)
 		struct clew_trace *t;
 
 		/* The last one has a wait that begins while its lock is held already. */
-		seed = round < TRACES ? 88172645463325252ull + round * 7919 : 99172645463325252ull + 3681 * 7919;
+		seed = round < TRACES ? 88172645463325252ull + round * 7919
+				      : 99172645463325252ull + 3681 * 7919;
 		for (unsigned task = 1; task <= TASKS; task++)
 			if (pick(8))
 				identify(&s, (struct identity){.task = task,
-							       .process = pick(2) ? 1 + pick(TASKS) : task,
+							       .process = pick(2) ? 1 + pick(TASKS)
+										  : task,
 							       .parent = pick(TASKS + 2),
 							       .tid = pick(6) ? 0 : 101});
 		for (unsigned task = 1; task <= TASKS; task++)
@@ -961,7 +1023,8 @@ static void test_random(void **state)
 		now += pick(50);
 		for (unsigned task = 1; task <= TASKS; task++)
 			if (pick(3) == 0)
-				stop_asleep(&s, now, task, any_wait(), pick(2) ? any_wake(now) : (struct woken){0});
+				stop_asleep(&s, now, task, any_wait(),
+					    pick(2) ? any_wake(now) : (struct woken){0});
 		t = synthetic_trace(&s, now, 0);
 		goes_round(t);
 		clew_trace_free(t);
@@ -973,10 +1036,11 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wake),	cmocka_unit_test(test_places),	   cmocka_unit_test(test_broadcast),
-		cmocka_unit_test(test_lost),	cmocka_unit_test(test_identities), cmocka_unit_test(test_handwritten),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_dropped),	   cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_wake),	   cmocka_unit_test(test_places),
+		cmocka_unit_test(test_broadcast),  cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_identities), cmocka_unit_test(test_handwritten),
+		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_calls),	   cmocka_unit_test(test_random),
 	};
 
 	return cmocka_run_group_tests_name("model_capture", tests, NULL, NULL);

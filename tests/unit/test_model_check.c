@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The consistency check: each problem is found where it is, and what is merely odd is
  * not called one.
@@ -24,8 +24,8 @@ static void expect_problems(const struct clew_model *model, bool warn, const cha
 	text_add(&text, "%s", "");
 	for (size_t i = 0; i < count; i++) {
 		assert_true(*problems[i].message);
-		text_add(&text, "%s%s%s %u:%u", i ? ", " : "", problems[i].kind, problems[i].warning ? "?" : "", problems[i].span,
-			 problems[i].es);
+		text_add(&text, "%s%s%s %u:%u", i ? ", " : "", problems[i].kind,
+			 problems[i].warning ? "?" : "", problems[i].span, problems[i].es);
 	}
 	assert_string_equal(text.data, expected);
 	free(text.data);
@@ -93,7 +93,8 @@ static void test_missing_ends(void **state)
 
 	(void)state;
 	assert_int_equal(clew_maker_origin(t.maker, add(&t, CLEW_MODE_SINGLE), t.a, 10, 0), 0);
-	assert_int_equal(clew_maker_destination(t.maker, add(&t, CLEW_MODE_SINGLE), t.c, 50, 50, 0), 0);
+	assert_int_equal(clew_maker_destination(t.maker, add(&t, CLEW_MODE_SINGLE), t.c, 50, 50, 0),
+			 0);
 	/* With neither end it is nowhere. */
 	add(&t, CLEW_MODE_SINGLE);
 	expect_made(&t, false, "no-origin 2:1, no-destination 0:0");
@@ -130,7 +131,8 @@ static void test_cycle_of_a_trace(void **state)
 	struct trace t = begin();
 
 	(void)state;
-	/* At one instant b waits for c and then tells it, and c does the same. Other origins push b's last one behind its wait. */
+	/* At one instant b waits for c and then tells it, and c does the same. Other origins push
+	 * b's last one behind its wait. */
 	join(&t, t.b, 55, t.a, 80);
 	join(&t, t.c, 55, t.b, 55);
 	join(&t, t.b, 55, t.a, 85);
@@ -151,7 +153,8 @@ struct broken {
 	uint32_t origins[4], destinations[4];
 };
 
-/* Two spans a and b of two ESs each, all at 0 where `flat`, else [0,10] and [10,20]; dependencies follow. */
+/* Two spans a and b of two ESs each, all at 0 where `flat`, else [0,10] and [10,20]; dependencies
+ * follow. */
 static void begin_arrays(struct broken *broken, bool flat)
 {
 	struct trace t = begin();
@@ -186,8 +189,8 @@ static void put_edge(struct broken *broken, uint32_t from, uint32_t to)
 {
 	uint32_t number = broken->arrays.dependency_count++;
 
-	broken->dependencies[number] =
-		(struct clew_dependency){.attributes = CLEW_NONE, .origins = {number, 1}, .destinations = {number, 1}};
+	broken->dependencies[number] = (struct clew_dependency){
+		.attributes = CLEW_NONE, .origins = {number, 1}, .destinations = {number, 1}};
 	broken->origins[number] = from;
 	broken->destinations[number] = to;
 	broken->arrays.origin_count = broken->arrays.destination_count = number + 1;

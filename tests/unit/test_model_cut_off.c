@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The causal trace of a capture that was cut off: a request that is open at its end may be over from where one
- * of the streams ends.
+ * The causal trace of a capture that was cut off: a request that is open at its end may be over
+ * from where one of the streams ends.
  */
 #include "convert/convert.h"
 #include "synthetic.h"
@@ -10,11 +10,12 @@
 
 static void asks(struct synthetic *s, uint64_t at, uint64_t request, uint64_t sector)
 {
-	REQUEST(s, at, CLEW_REQUEST_ISSUE, .request = request, .sector = sector, .bytes = 4096, .device = DISK, .allocated = at - 10,
-		.task = 1);
+	REQUEST(s, at, CLEW_REQUEST_ISSUE, .request = request, .sector = sector, .bytes = 4096,
+		.device = DISK, .allocated = at - 10, .task = 1);
 }
 
-static void assert_request(const struct clew_model *model, const char *name, clew_time start, clew_time end)
+static void assert_request(const struct clew_model *model, const char *name, clew_time start,
+			   clew_time end)
 {
 	for (uint32_t i = 0; i < model->span_count; i++) {
 		if (strcmp(clew_model_string(model, model->spans[i].name), name))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * In a causal trace a wait is for a file by the name that it had when the wait began.
  */
@@ -27,7 +27,8 @@ static void assert_waited_for(const struct clew_model *model, const char *object
 	bool found = false;
 
 	for (uint32_t i = 0; i < model->wait_count && !found; i++) {
-		const char *told = clew_model_attribute(model, model->waits[i].attributes, "object");
+		const char *told =
+			clew_model_attribute(model, model->waits[i].attributes, "object");
 
 		found = told && !strcmp(told, object);
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Random small traces, crowded into few instants: the maker against an oracle that
  * follows the rules of construction word by word, with plain arrays and linear
@@ -120,7 +120,8 @@ static void move_origin(struct oracle *oracle, int dependency, int from, int to)
 /* before = [start,t], after = [t,end]; the outgoing and the marks from t on move to `after`. */
 static void oracle_fission(struct oracle *oracle, struct oracle_span *span, int index, long at)
 {
-	struct oracle_es *after = oracle_insert(oracle, span, index + 1), *before = &span->es[index];
+	struct oracle_es *after = oracle_insert(oracle, span, index + 1),
+			 *before = &span->es[index];
 	int kept = 0;
 
 	after->start = at;
@@ -214,7 +215,8 @@ static int oracle_in(struct oracle *oracle, int dependency, int number, long at,
 	return 0;
 }
 
-static int oracle_suspend_one(struct oracle *oracle, struct oracle_span *span, long start, long end, unsigned place, int wait)
+static int oracle_suspend_one(struct oracle *oracle, struct oracle_span *span, long start, long end,
+			      unsigned place, int wait)
 {
 	int index = oracle_first(span, end), kept = 0, count;
 	struct oracle_mark marks[MAX_MARKS];
@@ -243,7 +245,8 @@ static int oracle_suspend_one(struct oracle *oracle, struct oracle_span *span, l
 	return 0;
 }
 
-static int oracle_suspend(struct oracle *oracle, int number, long start, long end, unsigned place, int wait)
+static int oracle_suspend(struct oracle *oracle, int number, long start, long end, unsigned place,
+			  int wait)
 {
 	struct oracle_span *span = &oracle->spans[number];
 
@@ -281,7 +284,8 @@ static int oracle_mark(struct oracle *oracle, int number, int label, long at, un
 	while (i < es->mark_count && es->marks[i].at < at)
 		i++;
 	assert_true(es->mark_count < MAX_MARKS);
-	memmove(&es->marks[i + 1], &es->marks[i], (size_t)(es->mark_count - i) * sizeof(es->marks[0]));
+	memmove(&es->marks[i + 1], &es->marks[i],
+		(size_t)(es->mark_count - i) * sizeof(es->marks[0]));
 	es->marks[i] = (struct oracle_mark){at, label};
 	es->mark_count++;
 	return 0;
@@ -319,8 +323,10 @@ static int oracle_child(struct oracle *oracle, int parent, long start, long end)
 	call = oracle_new_dependency(oracle, CLEW_MODE_SINGLE);
 	back = oracle_new_dependency(oracle, CLEW_MODE_SINGLE);
 	if (start < oracle->spans[parent].start || oracle_out(oracle, call, parent, start, 0) < 0 ||
-	    oracle_in(oracle, call, child, start, 0) < 0 || oracle_out(oracle, back, child, end, 0) < 0 ||
-	    oracle_suspend(oracle, parent, start, end, 0, -1) < 0 || oracle_in(oracle, back, parent, end, CLEW_PLACE_LATE) < 0)
+	    oracle_in(oracle, call, child, start, 0) < 0 ||
+	    oracle_out(oracle, back, child, end, 0) < 0 ||
+	    oracle_suspend(oracle, parent, start, end, 0, -1) < 0 ||
+	    oracle_in(oracle, back, parent, end, CLEW_PLACE_LATE) < 0)
 		return -1;
 	return child;
 }
@@ -329,8 +335,10 @@ static void add_marks(struct oracle_es *to, const struct oracle_es *from, bool b
 {
 	assert_true(to->mark_count + from->mark_count <= MAX_MARKS);
 	if (before)
-		memmove(&to->marks[from->mark_count], to->marks, (size_t)to->mark_count * sizeof(to->marks[0]));
-	memcpy(&to->marks[before ? 0 : to->mark_count], from->marks, (size_t)from->mark_count * sizeof(from->marks[0]));
+		memmove(&to->marks[from->mark_count], to->marks,
+			(size_t)to->mark_count * sizeof(to->marks[0]));
+	memcpy(&to->marks[before ? 0 : to->mark_count], from->marks,
+	       (size_t)from->mark_count * sizeof(from->marks[0]));
 	to->mark_count += from->mark_count;
 }
 
@@ -338,14 +346,17 @@ static void add_marks(struct oracle_es *to, const struct oracle_es *from, bool b
 static void oracle_simplify_span(struct oracle *oracle, struct oracle_span *span)
 {
 	for (int i = 1; i < span->count; i++) {
-		struct oracle_es *before = &span->es[i - 1], *es = &span->es[i], *after = i + 1 < span->count ? &span->es[i + 1] : NULL;
-		bool abuts = before->end == es->start, abuts_after = after && es->end == after->start;
+		struct oracle_es *before = &span->es[i - 1], *es = &span->es[i],
+				 *after = i + 1 < span->count ? &span->es[i + 1] : NULL;
+		bool abuts = before->end == es->start,
+		     abuts_after = after && es->end == after->start;
 		bool idle = after && es->start == es->end && es->in < 0 && es->out < 0;
 
 		if (idle && !abuts && abuts_after) {
 			add_marks(after, es, true);
 			after->wait = es->wait;
-		} else if (idle && !abuts && (es->mark_count > 0 || es->wait >= 0 || after->wait >= 0)) {
+		} else if (idle && !abuts &&
+			   (es->mark_count > 0 || es->wait >= 0 || after->wait >= 0)) {
 			continue;
 		} else if (abuts && ((before->out < 0 && es->in < 0) || idle)) {
 			add_marks(before, es, false);
@@ -380,9 +391,11 @@ static void oracle_copy(struct oracle *to, const struct oracle *from)
 		to->spans[i].start = from->spans[i].start;
 		to->spans[i].end = from->spans[i].end;
 		to->spans[i].count = from->spans[i].count;
-		memcpy(to->spans[i].es, from->spans[i].es, (size_t)from->spans[i].count * sizeof(from->spans[i].es[0]));
+		memcpy(to->spans[i].es, from->spans[i].es,
+		       (size_t)from->spans[i].count * sizeof(from->spans[i].es[0]));
 	}
-	memcpy(to->dependencies, from->dependencies, (size_t)from->dependency_count * sizeof(from->dependencies[0]));
+	memcpy(to->dependencies, from->dependencies,
+	       (size_t)from->dependency_count * sizeof(from->dependencies[0]));
 }
 
 /* ---- both as text ---- */
@@ -436,7 +449,8 @@ static char *write_oracle(const struct oracle *oracle)
 
 static void write_ref(const struct clew_model *model, struct text *text, uint32_t es)
 {
-	text_add(text, " %u/%u", model->es[es].span, es - model->spans[model->es[es].span].elementary.first);
+	text_add(text, " %u/%u", model->es[es].span,
+		 es - model->spans[model->es[es].span].elementary.first);
 }
 
 static char *write_model(const struct clew_model *model)
@@ -453,7 +467,9 @@ static char *write_model(const struct clew_model *model)
 			write_es(&text, es->start, es->end, (int)es->in, (int)es->out,
 				 es->wait == CLEW_NONE ? -1 : (int)model->waits[es->wait].kind);
 			for (uint32_t k = 0; k < marks.count; k++)
-				text_add(&text, " %s@%lld", clew_model_string(model, model->marks[marks.first + k].label),
+				text_add(&text, " %s@%lld",
+					 clew_model_string(model,
+							   model->marks[marks.first + k].label),
 					 (long long)model->marks[marks.first + k].at);
 			text_add(&text, " | ");
 		}
@@ -480,9 +496,12 @@ static void check_model(const struct clew_model *model)
 
 	assert_int_equal(clew_model_check(model, true, &problems, &count), 0);
 	for (size_t i = 0; i < count; i++) {
-		/* A random trace may have edges into the past and ends that are missing, but nothing else. */
-		if (strcmp(problems[i].kind, "negative-edge") != 0 && strcmp(problems[i].kind, "no-origin") != 0 &&
-		    strcmp(problems[i].kind, "no-destination") != 0 && strcmp(problems[i].kind, "cycle") != 0 &&
+		/* A random trace may have edges into the past and ends that are missing, but
+		 * nothing else. */
+		if (strcmp(problems[i].kind, "negative-edge") != 0 &&
+		    strcmp(problems[i].kind, "no-origin") != 0 &&
+		    strcmp(problems[i].kind, "no-destination") != 0 &&
+		    strcmp(problems[i].kind, "cycle") != 0 &&
 		    strcmp(problems[i].kind, "unreachable") != 0)
 			fail_msg("%s: %s", problems[i].kind, problems[i].message);
 	}
@@ -508,14 +527,17 @@ static void assert_same_model(const struct clew_model *a, const struct clew_mode
 	assert_int_equal(a->first_root, b->first_root);
 	assert_true(is_same(a->es, b->es, a->es_count, sizeof(*a->es)));
 	assert_true(is_same(a->spans, b->spans, a->span_count, sizeof(*a->spans)));
-	assert_true(is_same(a->dependencies, b->dependencies, a->dependency_count, sizeof(*a->dependencies)));
+	assert_true(is_same(a->dependencies, b->dependencies, a->dependency_count,
+			    sizeof(*a->dependencies)));
 	assert_true(is_same(a->origins, b->origins, a->origin_count, sizeof(*a->origins)));
-	assert_true(is_same(a->destinations, b->destinations, a->destination_count, sizeof(*a->destinations)));
+	assert_true(is_same(a->destinations, b->destinations, a->destination_count,
+			    sizeof(*a->destinations)));
 	assert_true(is_same(a->waits, b->waits, a->wait_count, sizeof(*a->waits)));
 	assert_true(is_same(a->types, b->types, a->type_count, sizeof(*a->types)));
 	for (uint32_t i = 0; i < a->mark_count; i++) {
 		assert_int_equal(a->marks[i].at, b->marks[i].at);
-		assert_string_equal(clew_model_string(a, a->marks[i].label), clew_model_string(b, b->marks[i].label));
+		assert_string_equal(clew_model_string(a, a->marks[i].label),
+				    clew_model_string(b, b->marks[i].label));
 	}
 }
 
@@ -543,9 +565,11 @@ static struct step draw_step(int span_count, int dependency_count, long range)
 					  CLEW_PLACE_SPLIT_ENDS | CLEW_PLACE_SPLIT_MARKS,
 					  CLEW_PLACE_SPLIT_GAP | CLEW_PLACE_LATE,
 					  FLAGS_EITHER};
-	static const int kinds[] = {SUSPEND,	 SUSPEND,     SUSPEND,	   ORIGIN,	ORIGIN,	    ORIGIN,	ORIGIN,
-				    DESTINATION, DESTINATION, DESTINATION, DESTINATION, MARK,	    MARK,	MARK,
-				    MARK,	 CHILD,	      ROOT,	   DEPENDENCY,	DEPENDENCY, DEPENDENCY, SIMPLIFY};
+	static const int kinds[] = {SUSPEND,	 SUSPEND, SUSPEND,     ORIGIN,	    ORIGIN,
+				    ORIGIN,	 ORIGIN,  DESTINATION, DESTINATION, DESTINATION,
+				    DESTINATION, MARK,	  MARK,	       MARK,	    MARK,
+				    CHILD,	 ROOT,	  DEPENDENCY,  DEPENDENCY,  DEPENDENCY,
+				    SIMPLIFY};
 	struct step step = {.what = kinds[draw(sizeof(kinds) / sizeof(kinds[0]))],
 			    .mode = (int)draw(3),
 			    .wait = (int)draw(4) - 1,
@@ -585,15 +609,21 @@ static int step_maker(struct clew_maker *maker, const struct step *step)
 	case ROOT:
 		return clew_maker_root(maker, "r", step->from, step->to, &ignored);
 	case CHILD:
-		return clew_maker_child(maker, (uint32_t)step->span, "c", step->from, step->to, &ignored);
+		return clew_maker_child(maker, (uint32_t)step->span, "c", step->from, step->to,
+					&ignored);
 	case SUSPEND:
-		return clew_maker_suspend(maker, (uint32_t)step->span, step->from, step->to, step->place, (uint32_t)step->wait, CLEW_NONE);
+		return clew_maker_suspend(maker, (uint32_t)step->span, step->from, step->to,
+					  step->place, (uint32_t)step->wait, CLEW_NONE);
 	case DEPENDENCY:
-		return clew_maker_dependency(maker, 0, (enum clew_mode)step->mode, CLEW_NONE, &ignored);
+		return clew_maker_dependency(maker, 0, (enum clew_mode)step->mode, CLEW_NONE,
+					     &ignored);
 	case ORIGIN:
-		return clew_maker_origin(maker, (uint32_t)step->dependency, (uint32_t)step->span, step->to, step->place);
+		return clew_maker_origin(maker, (uint32_t)step->dependency, (uint32_t)step->span,
+					 step->to, step->place);
 	case DESTINATION:
-		return clew_maker_destination(maker, (uint32_t)step->dependency, (uint32_t)step->span, step->from, step->to, step->place);
+		return clew_maker_destination(maker, (uint32_t)step->dependency,
+					      (uint32_t)step->span, step->from, step->to,
+					      step->place);
 	case MARK:
 		return clew_maker_mark(maker, (uint32_t)step->span, label, step->to, step->place);
 	default:
@@ -609,13 +639,15 @@ static int step_oracle(struct oracle *oracle, const struct step *step)
 	case CHILD:
 		return oracle_child(oracle, step->span, step->from, step->to);
 	case SUSPEND:
-		return oracle_suspend(oracle, step->span, step->from, step->to, step->place, step->wait);
+		return oracle_suspend(oracle, step->span, step->from, step->to, step->place,
+				      step->wait);
 	case DEPENDENCY:
 		return oracle_new_dependency(oracle, step->mode);
 	case ORIGIN:
 		return oracle_out(oracle, step->dependency, step->span, step->to, step->place);
 	case DESTINATION:
-		if (step->from != step->to && oracle_suspend(oracle, step->span, step->from, step->to, step->place, -1) < 0)
+		if (step->from != step->to &&
+		    oracle_suspend(oracle, step->span, step->from, step->to, step->place, -1) < 0)
 			return -1;
 		return oracle_in(oracle, step->dependency, step->span, step->to, step->place);
 	case MARK:
@@ -639,7 +671,8 @@ static struct clew_maker *go_on(struct clew_maker *maker)
 }
 
 /* Before step `cut` all that is made becomes a model, and a maker again. */
-static struct clew_model *make_again(const struct step *steps, int count, int simplifications, int cut)
+static struct clew_model *make_again(const struct step *steps, int count, int simplifications,
+				     int cut)
 {
 	struct clew_maker *maker;
 	struct clew_model *model;
@@ -678,7 +711,8 @@ static void one_trace(struct oracle *oracle, struct oracle *before)
 			oracle_copy(oracle, before);
 		r = step_maker(maker, &steps[i]);
 		if ((r < 0) != (wanted < 0))
-			fail_msg("step %d of kind %d: %d instead of %d (%s)", i, steps[i].what, r, wanted, clew_maker_error(maker));
+			fail_msg("step %d of kind %d: %d instead of %d (%s)", i, steps[i].what, r,
+				 wanted, clew_maker_error(maker));
 		assert_int_equal(*clew_maker_error(maker) != 0, r < 0);
 	}
 	assert_int_equal(clew_maker_finish(maker, &model), 0);
@@ -737,7 +771,8 @@ struct tables {
 static void draw_tables(struct tables *tables)
 {
 	static const char *const labels[] = {"a", "b", "c"};
-	static const uint8_t places[] = {0, 0, 0, CLEW_PLACE_EARLY, CLEW_PLACE_LATE, CLEW_PLACE_SPLIT_GAP};
+	static const uint8_t places[] = {
+		0, 0, 0, CLEW_PLACE_EARLY, CLEW_PLACE_LATE, CLEW_PLACE_SPLIT_GAP};
 	struct clew_bulk *bulk = &tables->bulk;
 	long range = 3 + draw(40), begin = -(long)draw(10);
 
@@ -763,11 +798,15 @@ static void draw_tables(struct tables *tables)
 			if (start + length > tables->spans[parent].end)
 				parent = CLEW_NONE;
 		}
-		tables->spans[i] = (struct clew_bulk_span){
-			.name = labels[draw(3)], .start = start, .end = start + length, .parent = parent, .attributes = CLEW_NONE};
+		tables->spans[i] = (struct clew_bulk_span){.name = labels[draw(3)],
+							   .start = start,
+							   .end = start + length,
+							   .parent = parent,
+							   .attributes = CLEW_NONE};
 	}
 	for (size_t i = 0; i < bulk->suspend_count; i++) {
-		const struct clew_bulk_span *span = &tables->spans[tables->suspends[i].span = draw((unsigned)bulk->span_count)];
+		const struct clew_bulk_span *span =
+			&tables->spans[tables->suspends[i].span = draw((unsigned)bulk->span_count)];
 
 		tables->suspends[i].start = span->start + (long)draw((unsigned)range);
 		tables->suspends[i].end = tables->suspends[i].start + (long)draw(5);
@@ -775,23 +814,27 @@ static void draw_tables(struct tables *tables)
 		tables->suspends[i].attributes = CLEW_NONE;
 	}
 	for (size_t i = 0; i < bulk->dependency_count; i++)
-		tables->dependencies[i] = (struct clew_bulk_dependency){.type = draw(2), .mode = (uint8_t)draw(3), .attributes = CLEW_NONE};
+		tables->dependencies[i] = (struct clew_bulk_dependency){
+			.type = draw(2), .mode = (uint8_t)draw(3), .attributes = CLEW_NONE};
 	for (size_t i = 0; i < bulk->endpoint_count; i++) {
 		uint32_t span = draw((unsigned)bulk->span_count);
 		long length = tables->spans[span].end - tables->spans[span].start;
 
-		tables->endpoints[i] = (struct clew_bulk_endpoint){.dependency = draw((unsigned)bulk->dependency_count),
-								   .span = span,
-								   .at = tables->spans[span].start + (long)draw((unsigned)length + 1),
-								   .destination = draw(3) != 0,
-								   .place = places[draw(6)]};
+		tables->endpoints[i] = (struct clew_bulk_endpoint){
+			.dependency = draw((unsigned)bulk->dependency_count),
+			.span = span,
+			.at = tables->spans[span].start + (long)draw((unsigned)length + 1),
+			.destination = draw(3) != 0,
+			.place = places[draw(6)]};
 	}
 	for (size_t i = 0; i < bulk->mark_count; i++) {
 		uint32_t span = draw((unsigned)bulk->span_count);
 		long length = tables->spans[span].end - tables->spans[span].start;
 
-		tables->marks[i] = (struct clew_bulk_mark){
-			.span = span, .label = labels[draw(3)], .at = tables->spans[span].start + (long)draw((unsigned)length + 1)};
+		tables->marks[i] = (struct clew_bulk_mark){.span = span,
+							   .label = labels[draw(3)],
+							   .at = tables->spans[span].start +
+								 (long)draw((unsigned)length + 1)};
 	}
 }
 
@@ -807,24 +850,30 @@ static int make_rows(struct clew_maker *maker, const struct clew_bulk *bulk)
 		if (row->parent == CLEW_NONE)
 			r = clew_maker_root(maker, row->name, row->start, row->end, &span);
 		else
-			r = clew_maker_child(maker, row->parent, row->name, row->start, row->end, &span);
+			r = clew_maker_child(maker, row->parent, row->name, row->start, row->end,
+					     &span);
 		first += row->parent == CLEW_NONE ? 0 : 2;
 	}
 	for (size_t i = 0; r == 0 && i < bulk->suspend_count; i++)
-		r = clew_maker_suspend(maker, bulk->suspends[i].span, bulk->suspends[i].start, bulk->suspends[i].end, 0,
-				       bulk->suspends[i].kind, bulk->suspends[i].attributes);
+		r = clew_maker_suspend(maker, bulk->suspends[i].span, bulk->suspends[i].start,
+				       bulk->suspends[i].end, 0, bulk->suspends[i].kind,
+				       bulk->suspends[i].attributes);
 	for (size_t i = 0; r == 0 && i < bulk->dependency_count; i++)
-		r = clew_maker_dependency(maker, bulk->dependencies[i].type, bulk->dependencies[i].mode, CLEW_NONE, &dependency);
+		r = clew_maker_dependency(maker, bulk->dependencies[i].type,
+					  bulk->dependencies[i].mode, CLEW_NONE, &dependency);
 	for (size_t i = 0; r == 0 && i < bulk->endpoint_count; i++) {
 		const struct clew_bulk_endpoint *row = &bulk->endpoints[i];
 
 		if (row->destination)
-			r = clew_maker_destination(maker, first + row->dependency, row->span, row->at, row->at, row->place);
+			r = clew_maker_destination(maker, first + row->dependency, row->span,
+						   row->at, row->at, row->place);
 		else
-			r = clew_maker_origin(maker, first + row->dependency, row->span, row->at, row->place);
+			r = clew_maker_origin(maker, first + row->dependency, row->span, row->at,
+					      row->place);
 	}
 	for (size_t i = 0; r == 0 && i < bulk->mark_count; i++)
-		r = clew_maker_mark(maker, bulk->marks[i].span, bulk->marks[i].label, bulk->marks[i].at, 0);
+		r = clew_maker_mark(maker, bulk->marks[i].span, bulk->marks[i].label,
+				    bulk->marks[i].at, 0);
 	return r == 0 && bulk->simplify ? clew_maker_simplify(maker) : r;
 }
 
@@ -846,7 +895,8 @@ static void test_bulk(void **state)
 		wanted = make_rows(one, &tables->bulk);
 		r = clew_maker_bulk(other, &tables->bulk);
 		if ((r < 0) != (wanted < 0))
-			fail_msg("trace %d: %d (%s) instead of %d (%s)", i, r, clew_maker_error(other), wanted, clew_maker_error(one));
+			fail_msg("trace %d: %d (%s) instead of %d (%s)", i, r,
+				 clew_maker_error(other), wanted, clew_maker_error(one));
 		if (r == 0) {
 			struct clew_model *a, *b;
 
@@ -890,14 +940,18 @@ static void test_long_spans(void **state)
 	struct clew_bulk_mark *marks = calloc(LONG_ROWS, sizeof(*marks));
 	struct clew_bulk_dependency dependency = {.attributes = CLEW_NONE, .mode = CLEW_MODE_OR};
 	struct clew_bulk_suspend suspends[200];
-	struct clew_bulk_span spans[] = {{"x", 0, 4000, CLEW_NONE, CLEW_NONE}, {"y", 0, 4000, CLEW_NONE, CLEW_NONE}};
+	struct clew_bulk_span spans[] = {{"x", 0, 4000, CLEW_NONE, CLEW_NONE},
+					 {"y", 0, 4000, CLEW_NONE, CLEW_NONE}};
 
 	(void)state;
 	assert_true(ends && marks);
 	random_state = 17;
 	for (uint32_t i = 0; i < 200; i++)
-		suspends[i] = (struct clew_bulk_suspend){
-			.span = i % 2, .kind = i % 5, .attributes = CLEW_NONE, .start = 20 * i + 2, .end = 20 * i + 2 + draw(15)};
+		suspends[i] = (struct clew_bulk_suspend){.span = i % 2,
+							 .kind = i % 5,
+							 .attributes = CLEW_NONE,
+							 .start = 20 * i + 2,
+							 .end = 20 * i + 2 + draw(15)};
 	for (int order = 0; order < 6; order++) {
 		const struct clew_bulk bulk = {.spans = spans,
 					       .suspends = suspends,
@@ -914,13 +968,15 @@ static void test_long_spans(void **state)
 		struct clew_model *a, *b;
 
 		for (uint32_t i = 0; i < LONG_ROWS; i++)
-			ends[i] = (struct clew_bulk_endpoint){.span = draw(2),
-							      .at = i * 4000 / LONG_ROWS,
-							      .destination = draw(2) != 0,
-							      .place = CLEW_PLACE_SPLIT_GAP | (draw(3) ? 0 : 1u << draw(2))};
+			ends[i] = (struct clew_bulk_endpoint){
+				.span = draw(2),
+				.at = i * 4000 / LONG_ROWS,
+				.destination = draw(2) != 0,
+				.place = CLEW_PLACE_SPLIT_GAP | (draw(3) ? 0 : 1u << draw(2))};
 		order_rows(ends, LONG_ROWS, order % 3);
 		for (uint32_t i = 0; i < LONG_ROWS; i++)
-			marks[i] = (struct clew_bulk_mark){.span = ends[i].span, .label = labels[draw(3)], .at = ends[i].at};
+			marks[i] = (struct clew_bulk_mark){
+				.span = ends[i].span, .label = labels[draw(3)], .at = ends[i].at};
 		assert_int_equal(clew_maker_new(&one), 0);
 		assert_int_equal(clew_maker_new(&other), 0);
 		if (make_rows(one, &bulk) < 0 || clew_maker_bulk(other, &bulk) < 0)
@@ -942,7 +998,9 @@ static void test_long_spans(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_oracle), cmocka_unit_test(test_bulk), cmocka_unit_test(test_long_spans)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_oracle),
+					   cmocka_unit_test(test_bulk),
+					   cmocka_unit_test(test_long_spans)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Notation: what is written reads back to the same trace, for random traces made by
  * random operations, with names and attributes of any bytes.
@@ -18,12 +18,14 @@
 
 /* ---- are two models the same? ---- */
 
-static const char *same_string(const struct clew_model *a, uint32_t x, const struct clew_model *b, uint32_t y, const char *what)
+static const char *same_string(const struct clew_model *a, uint32_t x, const struct clew_model *b,
+			       uint32_t y, const char *what)
 {
 	return strcmp(clew_model_string(a, x), clew_model_string(b, y)) ? what : NULL;
 }
 
-static const char *same_attributes(const struct clew_model *a, uint32_t x, const struct clew_model *b, uint32_t y)
+static const char *same_attributes(const struct clew_model *a, uint32_t x,
+				   const struct clew_model *b, uint32_t y)
 {
 	uint32_t i, j, count;
 
@@ -45,7 +47,8 @@ static const char *same_es(const struct clew_model *a, const struct clew_model *
 {
 	const struct clew_es *x = &a->es[i], *y = &b->es[i];
 
-	if (x->start != y->start || x->end != y->end || x->span != y->span || x->in != y->in || x->out != y->out || x->mark != y->mark)
+	if (x->start != y->start || x->end != y->end || x->span != y->span || x->in != y->in ||
+	    x->out != y->out || x->mark != y->mark)
 		return "an elementary span";
 	if (x->wait == CLEW_NONE || y->wait == CLEW_NONE)
 		return x->wait == y->wait ? NULL : "a wait of one";
@@ -54,7 +57,8 @@ static const char *same_es(const struct clew_model *a, const struct clew_model *
 	return same_attributes(a, a->waits[x->wait].attributes, b, b->waits[y->wait].attributes);
 }
 
-static bool same_numbers(const uint32_t *a, struct clew_range x, const uint32_t *b, struct clew_range y)
+static bool same_numbers(const uint32_t *a, struct clew_range x, const uint32_t *b,
+			 struct clew_range y)
 {
 	for (uint32_t i = 0; i < x.count; i++)
 		if (a[x.first + i] != b[y.first + i])
@@ -62,7 +66,8 @@ static bool same_numbers(const uint32_t *a, struct clew_range x, const uint32_t 
 	return true;
 }
 
-static const char *same_dependency(const struct clew_model *a, const struct clew_model *b, uint32_t i)
+static const char *same_dependency(const struct clew_model *a, const struct clew_model *b,
+				   uint32_t i)
 {
 	const struct clew_dependency *x = &a->dependencies[i], *y = &b->dependencies[i];
 
@@ -79,13 +84,15 @@ static const char *same_span(const struct clew_model *a, const struct clew_model
 {
 	const struct clew_span *x = &a->spans[i], *y = &b->spans[i];
 
-	if (x->start != y->start || x->end != y->end || x->parent != y->parent || x->first_child != y->first_child ||
-	    x->next_sibling != y->next_sibling || memcmp(&x->elementary, &y->elementary, sizeof(x->elementary)))
+	if (x->start != y->start || x->end != y->end || x->parent != y->parent ||
+	    x->first_child != y->first_child || x->next_sibling != y->next_sibling ||
+	    memcmp(&x->elementary, &y->elementary, sizeof(x->elementary)))
 		return "a span";
 	for (uint32_t h = 0; h < a->hierarchy_count; h++)
 		if (clew_model_category_of(a, i, h) != clew_model_category_of(b, i, h))
 			return "where a span is";
-	return same_string(a, x->name, b, y->name, "the name of a span") ?: same_attributes(a, x->attributes, b, y->attributes);
+	return same_string(a, x->name, b, y->name, "the name of a span")
+		       ?: same_attributes(a, x->attributes, b, y->attributes);
 }
 
 static const char *same_categories(const struct clew_model *a, const struct clew_model *b)
@@ -99,8 +106,9 @@ static const char *same_categories(const struct clew_model *a, const struct clew
 		const uint32_t *spans = clew_model_category_spans(a, i, &count);
 		const uint32_t *other = clew_model_category_spans(b, i, &other_count);
 
-		if (x->hierarchy != y->hierarchy || x->parent != y->parent || x->first_child != y->first_child ||
-		    x->next_sibling != y->next_sibling || same_string(a, x->name, b, y->name, "name"))
+		if (x->hierarchy != y->hierarchy || x->parent != y->parent ||
+		    x->first_child != y->first_child || x->next_sibling != y->next_sibling ||
+		    same_string(a, x->name, b, y->name, "name"))
 			return "a category";
 		if (count != other_count || (count && memcmp(spans, other, count * sizeof(*spans))))
 			return "what is in a category";
@@ -114,8 +122,9 @@ static const char *difference(const struct clew_model *a, const struct clew_mode
 	const char *what = NULL;
 
 	if (a->unit != b->unit || a->es_count != b->es_count || a->span_count != b->span_count ||
-	    a->dependency_count != b->dependency_count || a->mark_count != b->mark_count || a->category_count != b->category_count ||
-	    a->hierarchy_count != b->hierarchy_count || a->type_count != b->type_count || a->first_root != b->first_root)
+	    a->dependency_count != b->dependency_count || a->mark_count != b->mark_count ||
+	    a->category_count != b->category_count || a->hierarchy_count != b->hierarchy_count ||
+	    a->type_count != b->type_count || a->first_root != b->first_root)
 		return "counts";
 	for (uint32_t i = 0; i < a->type_count && !what; i++)
 		what = same_string(a, a->types[i], b, b->types[i], "a type");
@@ -124,8 +133,9 @@ static const char *difference(const struct clew_model *a, const struct clew_mode
 	for (uint32_t i = 0; i < a->es_count && !what; i++)
 		what = same_es(a, b, i);
 	for (uint32_t i = 0; i < a->mark_count && !what; i++)
-		what = a->marks[i].at != b->marks[i].at ? "the moment of a mark"
-							: same_string(a, a->marks[i].label, b, b->marks[i].label, "a label");
+		what = a->marks[i].at != b->marks[i].at
+			       ? "the moment of a mark"
+			       : same_string(a, a->marks[i].label, b, b->marks[i].label, "a label");
 	for (uint32_t i = 0; i < a->dependency_count && !what; i++)
 		what = same_dependency(a, b, i);
 	return what ?: same_categories(a, b);
@@ -154,7 +164,8 @@ static const char *random_name(char *name)
 	}
 	length = 1 + random_below(5);
 	for (uint32_t i = 0; i < length; i++)
-		name[i] = random_below(3) ? odd[random_below(sizeof(odd) - 1)] : (char)('0' + random_below(10));
+		name[i] = random_below(3) ? odd[random_below(sizeof(odd) - 1)]
+					  : (char)('0' + random_below(10));
 	name[length] = '\0';
 	return name;
 }
@@ -187,7 +198,8 @@ struct shape {
 
 static unsigned random_place(const struct shape *shape)
 {
-	static const unsigned places[] = {0, 0, 0, CLEW_PLACE_EARLY, CLEW_PLACE_LATE, CLEW_PLACE_SPLIT_GAP};
+	static const unsigned places[] = {
+		0, 0, 0, CLEW_PLACE_EARLY, CLEW_PLACE_LATE, CLEW_PLACE_SPLIT_GAP};
 
 	if (shape->exact && !random_below(6))
 		return CLEW_PLACE_NUMBER(random_below(3));
@@ -199,10 +211,13 @@ static clew_time random_moment(const struct shape *shape)
 	return (clew_time)random_below(shape->length + 1) - shape->length / 4;
 }
 
-static void random_operation(struct clew_maker *maker, const struct shape *shape, uint32_t *spans, uint32_t *dependencies)
+static void random_operation(struct clew_maker *maker, const struct shape *shape, uint32_t *spans,
+			     uint32_t *dependencies)
 {
-	clew_time at = random_moment(shape), other = random_moment(shape), start = at < other ? at : other, end = at < other ? other : at;
-	uint32_t span = random_below(*spans), made, wait_kind = random_below(2) ? CLEW_NONE : random_below(CLEW_WAIT_KIND_COUNT);
+	clew_time at = random_moment(shape), other = random_moment(shape),
+		  start = at < other ? at : other, end = at < other ? other : at;
+	uint32_t span = random_below(*spans), made,
+		 wait_kind = random_below(2) ? CLEW_NONE : random_below(CLEW_WAIT_KIND_COUNT);
 	char name[16];
 
 	switch (random_below(shape->exact ? 12 : 9)) {
@@ -210,7 +225,8 @@ static void random_operation(struct clew_maker *maker, const struct shape *shape
 		if (clew_maker_root(maker, random_name(name), start, end, &made) == 0) {
 			++*spans;
 			if (shape->names)
-				clew_maker_set_span_attributes(maker, made, random_attributes(maker));
+				clew_maker_set_span_attributes(maker, made,
+							       random_attributes(maker));
 		}
 		break;
 	case 1:
@@ -221,11 +237,16 @@ static void random_operation(struct clew_maker *maker, const struct shape *shape
 		}
 		break;
 	case 3:
-		clew_maker_suspend(maker, span, start, end, random_below(3) ? 0 : CLEW_PLACE_SPLIT_ENDS | CLEW_PLACE_SPLIT_MARKS, wait_kind,
-				   wait_kind != CLEW_NONE && shape->names ? random_attributes(maker) : CLEW_NONE);
+		clew_maker_suspend(maker, span, start, end,
+				   random_below(3) ? 0
+						   : CLEW_PLACE_SPLIT_ENDS | CLEW_PLACE_SPLIT_MARKS,
+				   wait_kind,
+				   wait_kind != CLEW_NONE && shape->names ? random_attributes(maker)
+									  : CLEW_NONE);
 		break;
 	case 4:
-		clew_maker_mark(maker, span, random_name(name), at, random_below(3) ? 0 : CLEW_PLACE_SPLIT_GAP);
+		clew_maker_mark(maker, span, random_name(name), at,
+				random_below(3) ? 0 : CLEW_PLACE_SPLIT_GAP);
 		break;
 	case 9:
 		if (clew_maker_child_alone(maker, span, random_name(name), start, end, &made) == 0)
@@ -237,21 +258,30 @@ static void random_operation(struct clew_maker *maker, const struct shape *shape
 	case 11:
 		/* An endpoint of an older dependency. */
 		if (*dependencies)
-			clew_maker_destination(maker, random_below(*dependencies), span, at, at, random_place(shape));
+			clew_maker_destination(maker, random_below(*dependencies), span, at, at,
+					       random_place(shape));
 		break;
 	default: {
 		uint32_t type, origins = random_below(4), destinations = random_below(3) + !origins;
-		enum clew_mode mode = origins > 1 || !random_below(5) ? 1 + random_below(2) : CLEW_MODE_SINGLE;
+		enum clew_mode mode =
+			origins > 1 || !random_below(5) ? 1 + random_below(2) : CLEW_MODE_SINGLE;
 
 		clew_maker_type(maker, random_name(name), &type);
-		assert_int_equal(clew_maker_dependency(maker, type, mode, shape->names ? random_attributes(maker) : CLEW_NONE, &made), 0);
+		assert_int_equal(
+			clew_maker_dependency(maker, type, mode,
+					      shape->names ? random_attributes(maker) : CLEW_NONE,
+					      &made),
+			0);
 		++*dependencies;
 		while (origins-- > 0)
-			clew_maker_origin(maker, made, random_below(*spans), random_moment(shape), random_place(shape));
+			clew_maker_origin(maker, made, random_below(*spans), random_moment(shape),
+					  random_place(shape));
 		while (destinations-- > 0) {
 			clew_time to = random_moment(shape);
 
-			clew_maker_destination(maker, made, random_below(*spans), random_below(4) ? to : to - (clew_time)random_below(5),
+			clew_maker_destination(maker, made, random_below(*spans),
+					       random_below(4) ? to
+							       : to - (clew_time)random_below(5),
 					       to, random_place(shape));
 		}
 	}
@@ -269,7 +299,8 @@ static void random_places(struct clew_maker *maker, const struct shape *shape, u
 	for (uint32_t i = 0; i < 6; i++) {
 		uint32_t parent = random_below(2) ? CLEW_NONE : category;
 
-		if (clew_maker_category(maker, hierarchies[random_below(2)], parent, random_name(name), &category) < 0)
+		if (clew_maker_category(maker, hierarchies[random_below(2)], parent,
+					random_name(name), &category) < 0)
 			continue;
 		clew_maker_place(maker, shape->exact ? random_below(spans) : i, category);
 	}
@@ -295,7 +326,9 @@ static struct clew_model *random_model(uint32_t seed)
 	clew_maker_set_unit(maker, units[random_below(4)]);
 	if (!random_below(4))
 		clew_maker_type(maker, "early type", &type);
-	assert_int_equal(clew_maker_root(maker, "a", -(clew_time)(shape.length / 4), shape.length - shape.length / 4, &first), 0);
+	assert_int_equal(clew_maker_root(maker, "a", -(clew_time)(shape.length / 4),
+					 shape.length - shape.length / 4, &first),
+			 0);
 	for (uint32_t i = 0; i < shape.operations; i++) {
 		random_operation(maker, &shape, &spans, &dependencies);
 		if (!random_below(40))
@@ -338,9 +371,11 @@ static void random_traces_round_trip(void **state)
 		what = difference(model, again);
 		text_again = write_text(again, &length_again);
 		if (what)
-			fail_msg("seed %u: differs in %s:\n%s---\n%s", seed, what, text, text_again);
+			fail_msg("seed %u: differs in %s:\n%s---\n%s", seed, what, text,
+				 text_again);
 		if (length != length_again || memcmp(text, text_again, length) != 0)
-			fail_msg("seed %u: written otherwise the second time:\n%s---\n%s", seed, text, text_again);
+			fail_msg("seed %u: written otherwise the second time:\n%s---\n%s", seed,
+				 text, text_again);
 		if (strstr(text, "\nsplit "))
 			exact++;
 		else
@@ -359,8 +394,18 @@ static void random_traces_round_trip(void **state)
 /* A span whose ESs overlap, or with a link of one side alone: no operations make that. */
 static void what_cannot_be_said(void **state)
 {
-	struct clew_es es[2] = {{.start = 0, .end = 60, .span = 0, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE},
-				{.start = 40, .end = 100, .span = 0, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE}};
+	struct clew_es es[2] = {{.start = 0,
+				 .end = 60,
+				 .span = 0,
+				 .in = CLEW_NONE,
+				 .out = CLEW_NONE,
+				 .wait = CLEW_NONE},
+				{.start = 40,
+				 .end = 100,
+				 .span = 0,
+				 .in = CLEW_NONE,
+				 .out = CLEW_NONE,
+				 .wait = CLEW_NONE}};
 	struct clew_model *like, *model, arrays;
 	char message[300], *text = NULL;
 	struct clew_maker *maker;
@@ -372,7 +417,9 @@ static void what_cannot_be_said(void **state)
 	assert_non_null(out);
 	assert_int_equal(clew_maker_new(&maker), 0);
 	assert_int_equal(clew_maker_root(maker, "a", 0, 100, &span), 0);
-	assert_int_equal(clew_maker_dependency(maker, CLEW_DEPENDENCY_CALL, CLEW_MODE_SINGLE, CLEW_NONE, &dependency), 0);
+	assert_int_equal(clew_maker_dependency(maker, CLEW_DEPENDENCY_CALL, CLEW_MODE_SINGLE,
+					       CLEW_NONE, &dependency),
+			 0);
 	assert_int_equal(clew_maker_finish(maker, &like), 0);
 	clew_maker_free(maker);
 	for (int broken = 0; broken < 3; broken++) {
@@ -387,7 +434,8 @@ static void what_cannot_be_said(void **state)
 		arrays.es_count = 2;
 		arrays.spans = &only;
 		assert_int_equal(clew_model_from_arrays(like, &arrays, &model), 0);
-		assert_int_equal(clew_notation_write(model, out, message, sizeof(message)), -EINVAL);
+		assert_int_equal(clew_notation_write(model, out, message, sizeof(message)),
+				 -EINVAL);
 		assert_true(strlen(message) > 10);
 		clew_model_free(model);
 	}
@@ -404,12 +452,15 @@ static void errors_of_loading(void **state)
 	char message[300];
 
 	(void)state;
-	assert_int_equal(clew_notation_read("span a [0,1]\n span\n", 19, &named, &model, message, sizeof(message)), -EINVAL);
+	assert_int_equal(clew_notation_read("span a [0,1]\n span\n", 19, &named, &model, message,
+					    sizeof(message)),
+			 -EINVAL);
 	assert_string_equal(message, "some name:2:6: the name of a span is missing here");
 	/* A message that has no room is cut. */
 	assert_int_equal(clew_notation_read("span", 4, &named, &model, message, 8), -EINVAL);
 	assert_string_equal(message, "some na");
-	assert_int_equal(clew_model_load("/no/such/file", NULL, &model, message, sizeof(message)), -ENOENT);
+	assert_int_equal(clew_model_load("/no/such/file", NULL, &model, message, sizeof(message)),
+			 -ENOENT);
 	assert_string_equal(message, "");
 	assert_int_equal(clew_notation_read("", 0, NULL, &model, message, sizeof(message)), 0);
 	assert_int_equal(model->span_count, 0);

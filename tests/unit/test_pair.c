@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pairing by key, case by case: what becomes of the two sides, with and without reuse,
  * events of one moment, several origins, waits, what fails and what it leaves; and the
@@ -46,7 +46,8 @@ static int end(void **state)
 	return 0;
 }
 
-static uint32_t entry(struct bench *bench, uint32_t type, const char *id, const struct clew_pair_options *options)
+static uint32_t entry(struct bench *bench, uint32_t type, const char *id,
+		      const struct clew_pair_options *options)
 {
 	uint32_t number;
 
@@ -54,14 +55,21 @@ static uint32_t entry(struct bench *bench, uint32_t type, const char *id, const 
 	return number;
 }
 
-static void origin(struct bench *bench, uint32_t number, uint32_t span, clew_time at, uint64_t sequence)
+static void origin(struct bench *bench, uint32_t number, uint32_t span, clew_time at,
+		   uint64_t sequence)
 {
-	assert_int_equal(clew_pairing_origin(bench->pairing, number, &(struct clew_pair_event){span, 0, at, at, sequence}), 0);
+	assert_int_equal(clew_pairing_origin(bench->pairing, number,
+					     &(struct clew_pair_event){span, 0, at, at, sequence}),
+			 0);
 }
 
-static void destination(struct bench *bench, uint32_t number, uint32_t span, clew_time at, uint64_t sequence)
+static void destination(struct bench *bench, uint32_t number, uint32_t span, clew_time at,
+			uint64_t sequence)
 {
-	assert_int_equal(clew_pairing_destination(bench->pairing, number, &(struct clew_pair_event){span, 0, at, at, sequence}), 0);
+	assert_int_equal(
+		clew_pairing_destination(bench->pairing, number,
+					 &(struct clew_pair_event){span, 0, at, at, sequence}),
+		0);
 }
 
 static void close_all(struct bench *bench)
@@ -97,13 +105,18 @@ static void assert_made(struct bench *bench, const char *a, const char *b, const
 		for (uint32_t j = 0; j < d->origins.count; j++) {
 			const struct clew_es *es = &model->es[model->origins[d->origins.first + j]];
 
-			text_add(&text, " %s@%lld", clew_model_string(model, model->spans[es->span].name), (long long)es->end);
+			text_add(&text, " %s@%lld",
+				 clew_model_string(model, model->spans[es->span].name),
+				 (long long)es->end);
 		}
 		text_add(&text, " ->");
 		for (uint32_t j = 0; j < d->destinations.count; j++) {
-			const struct clew_es *es = &model->es[model->destinations[d->destinations.first + j]];
+			const struct clew_es *es =
+				&model->es[model->destinations[d->destinations.first + j]];
 
-			text_add(&text, " %s@%lld", clew_model_string(model, model->spans[es->span].name), (long long)es->start);
+			text_add(&text, " %s@%lld",
+				 clew_model_string(model, model->spans[es->span].name),
+				 (long long)es->start);
 		}
 	}
 	assert_string_equal(text.data, dependencies);
@@ -111,8 +124,9 @@ static void assert_made(struct bench *bench, const char *a, const char *b, const
 	clew_model_free(model);
 }
 
-static void assert_metrics(const struct bench *bench, uint32_t type, unsigned created, unsigned paired, unsigned origins,
-			   unsigned destinations, unsigned dropped)
+static void assert_metrics(const struct bench *bench, uint32_t type, unsigned created,
+			   unsigned paired, unsigned origins, unsigned destinations,
+			   unsigned dropped)
 {
 	struct clew_pair_metrics metrics;
 
@@ -130,7 +144,9 @@ static void test_one_side_is_dropped(void **state)
 
 	destination(bench, entry(bench, SEND, "no origin", NULL), bench->b, 100, 0);
 	origin(bench, entry(bench, SEND, "no destination", NULL), bench->a, 100, 0);
-	entry(bench, SEND, "nothing at all", &(struct clew_pair_options){.keep_without_origin = true, .keep_without_destination = true});
+	entry(bench, SEND, "nothing at all",
+	      &(struct clew_pair_options){.keep_without_origin = true,
+					  .keep_without_destination = true});
 	close_all(bench);
 	assert_metrics(bench, SEND, 0, 0, 1, 1, 2);
 	assert_metrics(bench, SIGNAL, 0, 0, 0, 0, 0);
@@ -139,7 +155,8 @@ static void test_one_side_is_dropped(void **state)
 
 static void test_one_side_is_kept(void **state)
 {
-	const struct clew_pair_options keep = {.keep_without_origin = true, .keep_without_destination = true};
+	const struct clew_pair_options keep = {.keep_without_origin = true,
+					       .keep_without_destination = true};
 	struct bench *bench = *state;
 
 	destination(bench, entry(bench, SEND, NULL, &keep), bench->b, 50, 0);
@@ -178,7 +195,8 @@ static void test_broadcast_and_time_backwards(void **state)
 	assert_int_equal(metrics.backward, 1);
 	assert_int_equal(metrics.origins, 1);
 	assert_int_equal(metrics.destinations, 2);
-	assert_made(bench, "[0,50]>send | [50,100]", "[0,20] | <send[20,70] | <send[70,100]", "send a@50 -> b@20 b@70");
+	assert_made(bench, "[0,50]>send | [50,100]", "[0,20] | <send[20,70] | <send[70,100]",
+		    "send a@50 -> b@20 b@70");
 }
 
 static void seven(struct bench *bench, uint32_t number)
@@ -215,7 +233,8 @@ static void test_reuse(void **state)
 	seven(bench, entry(bench, SEND, "x", &(struct clew_pair_options){.reuse = true}));
 	close_all(bench);
 	assert_metrics(bench, SEND, 2, 2, 1, 1, 2);
-	assert_made(bench, "[0,10]>send | [10,30]>send | [30,100]", "[0,20] | <send[20,40] | <send[40,50] | <send[50,100]",
+	assert_made(bench, "[0,10]>send | [10,30]>send | [30,100]",
+		    "[0,20] | <send[20,40] | <send[40,50] | <send[50,100]",
 		    "send a@10 -> b@20; send a@30 -> b@40 b@50");
 }
 
@@ -223,8 +242,12 @@ static void test_reuse_kept(void **state)
 {
 	struct bench *bench = *state;
 
-	seven(bench, entry(bench, SEND, "x", &(struct clew_pair_options){.reuse = true, .keep_without_origin = true}));
-	seven(bench, entry(bench, SEND, "y", &(struct clew_pair_options){.reuse = true, .keep_without_destination = true}));
+	seven(bench,
+	      entry(bench, SEND, "x",
+		    &(struct clew_pair_options){.reuse = true, .keep_without_origin = true}));
+	seven(bench,
+	      entry(bench, SEND, "y",
+		    &(struct clew_pair_options){.reuse = true, .keep_without_destination = true}));
 	close_all(bench);
 	assert_metrics(bench, SEND, 6, 4, 1, 1, 2);
 }
@@ -233,7 +256,8 @@ static void test_one_moment(void **state)
 {
 	const struct clew_pair_options reuse = {.reuse = true};
 	struct bench *bench = *state;
-	uint32_t plain = entry(bench, SEND, "plain", &reuse), numbered = entry(bench, SIGNAL, "numbered", &reuse);
+	uint32_t plain = entry(bench, SEND, "plain", &reuse),
+		 numbered = entry(bench, SIGNAL, "numbered", &reuse);
 
 	/* An origin that is not after it, at the same moment too. */
 	origin(bench, plain, bench->a, 10, 0);
@@ -267,7 +291,8 @@ static void test_all_of_them(void **state)
 	close_all(bench);
 	assert_metrics(bench, SEND, 1, 1, 0, 0, 0);
 	assert_metrics(bench, SIGNAL, 1, 1, 0, 0, 0);
-	assert_made(bench, "[0,10]>send | [10,30]>signal | [30,50] | <send[50,60] | <signal[60,100]",
+	assert_made(bench,
+		    "[0,10]>send | [10,30]>signal | [30,50] | <send[50,60] | <signal[60,100]",
 		    "[0,20]>send | [20,40]>signal | [40,50] | <send[50,60] | <signal[60,100]",
 		    "send and b@20 a@10 -> a@50 b@50; signal or a@30 b@40 -> a@60 b@60");
 }
@@ -296,8 +321,14 @@ static void test_waits(void **state)
 	struct bench *bench = *state;
 	uint32_t number = entry(bench, SEND, "x", NULL);
 
-	assert_int_equal(clew_pairing_destination(bench->pairing, number, &(struct clew_pair_event){bench->b, 0, 60, 61, 0}), -EINVAL);
-	assert_int_equal(clew_pairing_destination(bench->pairing, number, &(struct clew_pair_event){bench->b, 0, 60, 20, 0}), 0);
+	assert_int_equal(
+		clew_pairing_destination(bench->pairing, number,
+					 &(struct clew_pair_event){bench->b, 0, 60, 61, 0}),
+		-EINVAL);
+	assert_int_equal(
+		clew_pairing_destination(bench->pairing, number,
+					 &(struct clew_pair_event){bench->b, 0, 60, 20, 0}),
+		0);
 	origin(bench, number, bench->a, 50, 0);
 	close_all(bench);
 	assert_made(bench, "[0,50]>send | [50,100]", "[0,20] | <send[60,100]", "send a@50 -> b@60");
@@ -308,12 +339,17 @@ static void test_places(void **state)
 	struct bench *bench = *state;
 	uint32_t number = entry(bench, SEND, "x", NULL);
 
-	assert_int_equal(clew_maker_suspend(bench->maker, bench->b, 20, 60, 0, CLEW_NONE, CLEW_NONE), 0);
+	assert_int_equal(
+		clew_maker_suspend(bench->maker, bench->b, 20, 60, 0, CLEW_NONE, CLEW_NONE), 0);
 	origin(bench, number, bench->a, 30, 0);
 	assert_int_equal(
-		clew_pairing_destination(bench->pairing, number, &(struct clew_pair_event){bench->b, CLEW_PLACE_SPLIT_GAP, 40, 40, 0}), 0);
+		clew_pairing_destination(
+			bench->pairing, number,
+			&(struct clew_pair_event){bench->b, CLEW_PLACE_SPLIT_GAP, 40, 40, 0}),
+		0);
 	close_all(bench);
-	assert_made(bench, "[0,30]>send | [30,100]", "[0,20] | <send[40,40] | [60,100]", "send a@30 -> b@40");
+	assert_made(bench, "[0,30]>send | [30,100]", "[0,20] | <send[40,40] | [60,100]",
+		    "send a@30 -> b@40");
 }
 
 /* Whatever is wrong with one event, nothing is made of the others. */
@@ -333,12 +369,15 @@ static void test_failures_change_nothing(void **state)
 		struct bench *bench = *state;
 		uint32_t number;
 
-		assert_int_equal(clew_maker_suspend(bench->maker, bench->b, 20, 60, 0, CLEW_NONE, CLEW_NONE), 0);
+		assert_int_equal(
+			clew_maker_suspend(bench->maker, bench->b, 20, 60, 0, CLEW_NONE, CLEW_NONE),
+			0);
 		number = entry(bench, SEND, "x", NULL);
 		origin(bench, number, bench->a, 10, 0);
 		destination(bench, number, bench->b, 10, 0);
 		assert_int_equal(clew_pairing_destination(bench->pairing, number, &bad[i]), 0);
-		assert_int_equal(clew_pairing_close(bench->pairing, bench->maker, &problem), -EINVAL);
+		assert_int_equal(clew_pairing_close(bench->pairing, bench->maker, &problem),
+				 -EINVAL);
 		assert_int_equal(problem.event, 2);
 		assert_string_equal(problem.id, "x");
 		assert_true(*problem.message);
@@ -354,7 +393,8 @@ static void test_no_such_type(void **state)
 
 	origin(bench, entry(bench, 9, NULL, NULL), bench->a, 10, 0);
 	assert_int_equal(clew_pairing_close(bench->pairing, bench->maker, NULL), -ENOENT);
-	assert_int_equal(clew_pairing_origin(bench->pairing, 1, &(struct clew_pair_event){}), -ENOENT);
+	assert_int_equal(clew_pairing_origin(bench->pairing, 1, &(struct clew_pair_event){}),
+			 -ENOENT);
 }
 
 static void test_keys(void **state)
@@ -391,7 +431,9 @@ static void test_metrics_add_up(void **state)
 	assert_int_equal(clew_maker_finish(bench->maker, &model), 0);
 	assert_int_equal(model->dependency_count, 3);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_string_equal(clew_model_attribute(model, model->dependencies[i].attributes, "key"), "x y");
+		assert_string_equal(
+			clew_model_attribute(model, model->dependencies[i].attributes, "key"),
+			"x y");
 	clew_model_free(model);
 }
 
@@ -408,15 +450,18 @@ static struct clew_model *marked(struct bench *bench, const struct row *rows)
 	struct clew_model *model;
 
 	for (; rows->label; rows++)
-		assert_int_equal(clew_maker_mark(bench->maker, rows->span, rows->label, rows->at, 0), 0);
+		assert_int_equal(
+			clew_maker_mark(bench->maker, rows->span, rows->label, rows->at, 0), 0);
 	assert_int_equal(clew_maker_finish(bench->maker, &model), 0);
 	return model;
 }
 
-static const struct clew_pair_rule plain = {.origins = "^send:(.*)$", .destinations = "^recv:(.*)$", .type = "message"};
+static const struct clew_pair_rule plain = {
+	.origins = "^send:(.*)$", .destinations = "^recv:(.*)$", .type = "message"};
 
 /* The dependencies as "type key origins -> destinations"; frees the model. */
-static void assert_paired(struct clew_model *model, const struct clew_pair_rule *rule, const char *expected)
+static void assert_paired(struct clew_model *model, const struct clew_pair_rule *rule,
+			  const char *expected)
 {
 	struct clew_paired paired;
 	struct clew_pair_error error;
@@ -429,12 +474,19 @@ static void assert_paired(struct clew_model *model, const struct clew_pair_rule 
 		const struct clew_dependency *d = &paired.model->dependencies[i];
 		const char *key = clew_model_attribute(paired.model, d->attributes, "key");
 
-		text_add(&text, "%s%s %s", i ? "; " : "", text_type(paired.model, i), key ? key : "-");
+		text_add(&text, "%s%s %s", i ? "; " : "", text_type(paired.model, i),
+			 key ? key : "-");
 		for (uint32_t j = 0; j < d->origins.count; j++)
-			text_add(&text, " %lld", (long long)paired.model->es[paired.model->origins[d->origins.first + j]].end);
+			text_add(&text, " %lld",
+				 (long long)paired.model
+					 ->es[paired.model->origins[d->origins.first + j]]
+					 .end);
 		text_add(&text, " ->");
 		for (uint32_t j = 0; j < d->destinations.count; j++)
-			text_add(&text, " %lld", (long long)paired.model->es[paired.model->destinations[d->destinations.first + j]].start);
+			text_add(&text, " %lld",
+				 (long long)paired.model
+					 ->es[paired.model->destinations[d->destinations.first + j]]
+					 .start);
 	}
 	assert_string_equal(text.data, expected);
 	/* No mark is lost. */
@@ -446,7 +498,11 @@ static void assert_paired(struct clew_model *model, const struct clew_pair_rule 
 
 static void test_labels(void **state)
 {
-	static const struct row rows[] = {{1, 50, "recv:1"}, {0, 40, "send:1"}, {0, 10, "send:2"}, {1, 5, "else"}, {0, 0, NULL}};
+	static const struct row rows[] = {{1, 50, "recv:1"},
+					  {0, 40, "send:1"},
+					  {0, 10, "send:2"},
+					  {1, 5, "else"},
+					  {0, 0, NULL}};
 	struct clew_pair_rule rule = plain;
 
 	rule.options.key_attribute = "key";
@@ -463,7 +519,8 @@ static void test_named_groups(void **state)
 					  {1, 50, "y 3"},
 					  {0, 0, NULL}};
 	const struct clew_pair_rule rule = {.origins = "\\b(x|y) ?(?<type>[a-z]*) (?<key>[0-9]+)$",
-					    .destinations = "\\b(x|y) ?(?P<type>[a-z]*) (?P<key>[0-9]+)$",
+					    .destinations =
+						    "\\b(x|y) ?(?P<type>[a-z]*) (?P<key>[0-9]+)$",
 					    .type = "other",
 					    .from = (uint32_t[]){0},
 					    .from_count = 1,
@@ -471,12 +528,17 @@ static void test_named_groups(void **state)
 					    .to_count = 1,
 					    .options.key_attribute = "key"};
 
-	assert_paired(marked(*state, rows), &rule, "send 1 10 -> 20; signal 2 30 -> 40; other 3 50 -> 50");
+	assert_paired(marked(*state, rows), &rule,
+		      "send 1 10 -> 20; signal 2 30 -> 40; other 3 50 -> 50");
 }
 
 static void test_sequences(void **state)
 {
-	static const struct row rows[] = {{0, 10, "send:l 1"}, {1, 20, "recv:l 2"}, {0, 20, "send:l 3"}, {1, 20, "recv:l 4"}, {0, 0, NULL}};
+	static const struct row rows[] = {{0, 10, "send:l 1"},
+					  {1, 20, "recv:l 2"},
+					  {0, 20, "send:l 3"},
+					  {1, 20, "recv:l 4"},
+					  {0, 0, NULL}};
 	struct clew_pair_rule rule = {.origins = "^send:(.*) (?<sequence>[0-9]+)$",
 				      .destinations = "^recv:(.*) (?<sequence>[0-9]+)$",
 				      .type = "send",
@@ -499,14 +561,16 @@ static void test_sequences(void **state)
 static void test_names_of_spans(void **state)
 {
 	struct bench *bench = *state;
-	struct clew_pair_rule rule = {.origins = "^make (.*)$", .destinations = "^use (.*)$", .type = "send"};
+	struct clew_pair_rule rule = {
+		.origins = "^make (.*)$", .destinations = "^use (.*)$", .type = "send"};
 	uint32_t span;
 
 	assert_int_equal(clew_maker_child(bench->maker, bench->a, "make 7", 10, 20, &span), 0);
 	assert_int_equal(clew_maker_child(bench->maker, bench->b, "use 7", 40, 60, &span), 0);
 	rule.spans = true;
 	assert_paired(marked(bench, &(struct row){}), &rule,
-		      "call - 10 -> 10; return - 20 -> 20; call - 40 -> 40; return - 60 -> 60; send - 20 -> 40");
+		      "call - 10 -> 10; return - 20 -> 20; call - 40 -> 40; return - 60 -> 60; "
+		      "send - 20 -> 40");
 	end(state);
 	begin(state);
 	rule.spans = false;
@@ -519,13 +583,16 @@ static void test_names_of_spans(void **state)
 /* Bytes that are no characters: equal where they are, else not. */
 static void test_keys_of_bytes(void **state)
 {
-	static const struct row rows[] = {{0, 10, "send:\xff"},		{1, 20, "recv:\xff"},	      {0, 30, "send:\xfe\xc3\xa9"},
-					  {1, 40, "recv:\xfd\xc3\xa9"}, {1, 50, "recv:\xfe\xc3\xa9"}, {0, 0, NULL}};
+	static const struct row rows[] = {
+		{0, 10, "send:\xff"},	      {1, 20, "recv:\xff"},
+		{0, 30, "send:\xfe\xc3\xa9"}, {1, 40, "recv:\xfd\xc3\xa9"},
+		{1, 50, "recv:\xfe\xc3\xa9"}, {0, 0, NULL}};
 
 	assert_paired(marked(*state, rows), &plain, "message - 10 -> 20; message - 30 -> 50");
 }
 
-static void assert_refused(struct clew_model *model, const struct clew_pair_rule *rule, int where, size_t offset, const char *word)
+static void assert_refused(struct clew_model *model, const struct clew_pair_rule *rule, int where,
+			   size_t offset, const char *word)
 {
 	struct clew_pair_error error;
 	struct clew_paired paired;
@@ -543,7 +610,8 @@ static void test_refused(void **state)
 	struct clew_model *model = marked(*state, rows);
 	struct clew_pair_rule rule = plain;
 
-	assert_refused(model, &rule, CLEW_PAIR_ERROR_TRACE, SIZE_MAX, "key '1': it has several origins");
+	assert_refused(model, &rule, CLEW_PAIR_ERROR_TRACE, SIZE_MAX,
+		       "key '1': it has several origins");
 	rule.origins = "send:.*";
 	assert_refused(model, &rule, CLEW_PAIR_ERROR_ORIGINS, 7, "key");
 	rule.origins = "(?<type>a)";

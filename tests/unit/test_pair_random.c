@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pairing of small random sets of events, crowded into few moments and added in any order,
  * against an oracle that finds for each destination by itself the origin that it belongs
@@ -15,7 +15,15 @@
 #include "draw.h"
 #include "model_text.h"
 
-enum { SETS = 20000, MOST_EVENTS = 14, SPANS = 3, TYPES = 2, IDS = 3, KEYS = TYPES * IDS, MOMENTS = 7 };
+enum {
+	SETS = 20000,
+	MOST_EVENTS = 14,
+	SPANS = 3,
+	TYPES = 2,
+	IDS = 3,
+	KEYS = TYPES * IDS,
+	MOMENTS = 7
+};
 
 struct event {
 	unsigned key;
@@ -36,10 +44,11 @@ static void draw_set(struct set *set)
 {
 	*set = (struct set){.count = draw(MOST_EVENTS + 1)};
 	for (unsigned i = 0; i < KEYS; i++)
-		set->options[i] = (struct clew_pair_options){.reuse = draw(4) != 0,
-							     .keep_without_origin = draw(2),
-							     .keep_without_destination = draw(2),
-							     .mode = draw(2) ? CLEW_MODE_SINGLE : draw(3)};
+		set->options[i] =
+			(struct clew_pair_options){.reuse = draw(4) != 0,
+						   .keep_without_origin = draw(2),
+						   .keep_without_destination = draw(2),
+						   .mode = draw(2) ? CLEW_MODE_SINGLE : draw(3)};
 	for (unsigned i = 0; i < set->count; i++) {
 		struct event *event = &set->events[i];
 
@@ -58,7 +67,8 @@ static void draw_set(struct set *set)
 
 struct wanted {
 	struct text text; /* a line a dependency */
-	unsigned created[TYPES], paired[TYPES], origins[TYPES], destinations[TYPES], dropped[TYPES], backward[TYPES];
+	unsigned created[TYPES], paired[TYPES], origins[TYPES], destinations[TYPES], dropped[TYPES],
+		backward[TYPES];
 	bool refused;
 };
 
@@ -71,7 +81,8 @@ static int compare(const struct event *a, const struct event *b)
 }
 
 /* What a group of events becomes; `member`: which of the set are in it. */
-static void want_group(const struct set *set, unsigned key, const bool *member, struct wanted *wanted)
+static void want_group(const struct set *set, unsigned key, const bool *member,
+		       struct wanted *wanted)
 {
 	const struct clew_pair_options *options = &set->options[key];
 	unsigned type = key / IDS, sides[2] = {0, 0};
@@ -84,13 +95,15 @@ static void want_group(const struct set *set, unsigned key, const bool *member, 
 		sides[set->events[i].is_destination]++;
 		if (set->events[i].is_destination)
 			continue;
-		if (first || (options->mode == CLEW_MODE_OR ? set->events[i].at < trigger : set->events[i].at > trigger))
+		if (first || (options->mode == CLEW_MODE_OR ? set->events[i].at < trigger
+							    : set->events[i].at > trigger))
 			trigger = set->events[i].at;
 		first = false;
 	}
 	if (!sides[0] && !sides[1])
 		return;
-	if ((!sides[0] && !options->keep_without_origin) || (!sides[1] && !options->keep_without_destination)) {
+	if ((!sides[0] && !options->keep_without_origin) ||
+	    (!sides[1] && !options->keep_without_destination)) {
 		wanted->dropped[type]++;
 		wanted->origins[type] += sides[0];
 		wanted->destinations[type] += sides[1];
@@ -98,7 +111,8 @@ static void want_group(const struct set *set, unsigned key, const bool *member, 
 	}
 	wanted->created[type]++;
 	wanted->paired[type] += sides[0] && sides[1];
-	text_add(&wanted->text, "%u %d trigger %ld:", type, (int)options->mode, sides[0] ? trigger : -1);
+	text_add(&wanted->text, "%u %d trigger %ld:", type, (int)options->mode,
+		 sides[0] ? trigger : -1);
 	/* As sets: by span and moment. */
 	for (int side = 0; side < 2; side++)
 		for (unsigned span = 0; span < SPANS; span++)
@@ -106,15 +120,18 @@ static void want_group(const struct set *set, unsigned key, const bool *member, 
 				for (unsigned i = 0; i < set->count; i++) {
 					const struct event *event = &set->events[i];
 
-					if (!member[i] || event->is_destination != (side == 1) || event->span != span || event->at != at)
+					if (!member[i] || event->is_destination != (side == 1) ||
+					    event->span != span || event->at != at)
 						continue;
-					text_add(&wanted->text, "%s%u@%ld", side ? " ->" : " ", span, at);
+					text_add(&wanted->text, "%s%u@%ld", side ? " ->" : " ",
+						 span, at);
 					wanted->backward[type] += side && sides[0] && at < trigger;
 				}
 	text_add(&wanted->text, "\n");
 }
 
-/* The origin that a destination belongs to: the latest that is not after it, of equals the one added last; -1 none. */
+/* The origin that a destination belongs to: the latest that is not after it, of equals the one
+ * added last; -1 none. */
 static int origin_of(const struct set *set, unsigned destination)
 {
 	const struct event *of = &set->events[destination];
@@ -135,11 +152,13 @@ static void want_of_reuse(const struct set *set, unsigned key, struct wanted *wa
 {
 	bool member[MOST_EVENTS], done[MOST_EVENTS] = {false};
 
-	/* Destinations without an origin come first of all; then the origins, the earliest first. */
+	/* Destinations without an origin come first of all; then the origins, the earliest first.
+	 */
 	for (int origin = -1;;) {
 		memset(member, 0, sizeof(member));
 		for (unsigned i = 0; i < set->count; i++)
-			member[i] = set->events[i].key == key && set->events[i].is_destination && origin_of(set, i) == origin;
+			member[i] = set->events[i].key == key && set->events[i].is_destination &&
+				    origin_of(set, i) == origin;
 		if (origin >= 0)
 			member[origin] = done[origin] = true;
 		want_group(set, key, member, wanted);
@@ -170,7 +189,8 @@ static void want_rounds(const struct set *set, unsigned key, struct wanted *want
 
 			if (event->key != key || done[i])
 				continue;
-			if (order < 0 || (order == 0 && !event->is_destination && set->events[next].is_destination))
+			if (order < 0 || (order == 0 && !event->is_destination &&
+					  set->events[next].is_destination))
 				next = (int)i;
 		}
 		if (next < 0 || (!set->events[next].is_destination && after_destination)) {
@@ -221,15 +241,16 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void write_side(struct text *text, const struct clew_model *model, const uint32_t *ends, uint32_t count, bool is_destination)
+static void write_side(struct text *text, const struct clew_model *model, const uint32_t *ends,
+		       uint32_t count, bool is_destination)
 {
 	char parts[MOST_EVENTS][16];
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct clew_es *es = &model->es[ends[i]];
 
-		snprintf(parts[i], sizeof(parts[i]), "%s%u@%d", is_destination ? " ->" : " ", es->span,
-			 (int)(is_destination ? es->start : es->end));
+		snprintf(parts[i], sizeof(parts[i]), "%s%u@%d", is_destination ? " ->" : " ",
+			 es->span, (int)(is_destination ? es->start : es->end));
 	}
 	qsort(parts, count, sizeof(parts[0]), compare_texts);
 	for (uint32_t i = 0; i < count; i++)
@@ -247,8 +268,10 @@ static char *write_model(const struct clew_model *model)
 
 		text_add(&text, "%d %d trigger %ld:", (int)d->type - 2, (int)d->mode,
 			 trigger == CLEW_NONE ? -1 : (long)model->es[trigger].end);
-		write_side(&text, model, model->origins + d->origins.first, d->origins.count, false);
-		write_side(&text, model, model->destinations + d->destinations.first, d->destinations.count, true);
+		write_side(&text, model, model->origins + d->origins.first, d->origins.count,
+			   false);
+		write_side(&text, model, model->destinations + d->destinations.first,
+			   d->destinations.count, true);
 		text_add(&text, "\n");
 	}
 	return text.data;
@@ -293,18 +316,26 @@ static void assert_same_spans(const struct clew_model *model)
 		struct end ends[2][MOST_EVENTS];
 		uint32_t counts[2] = {d->origins.count, d->destinations.count}, number;
 
-		assert_int_equal(clew_maker_dependency(maker, d->type, d->mode, CLEW_NONE, &number), 0);
+		assert_int_equal(clew_maker_dependency(maker, d->type, d->mode, CLEW_NONE, &number),
+				 0);
 		for (int side = 0; side < 2; side++) {
-			const uint32_t *es = side ? model->destinations + d->destinations.first : model->origins + d->origins.first;
+			const uint32_t *es = side ? model->destinations + d->destinations.first
+						  : model->origins + d->origins.first;
 
 			for (uint32_t j = 0; j < counts[side]; j++)
-				ends[side][j] = (struct end){model->es[es[j]].span, side ? model->es[es[j]].start : model->es[es[j]].end};
+				ends[side][j] = (struct end){model->es[es[j]].span,
+							     side ? model->es[es[j]].start
+								  : model->es[es[j]].end};
 			qsort(ends[side], counts[side], sizeof(struct end), compare_moments);
 		}
 		for (uint32_t j = 0; j < counts[0]; j++)
-			assert_int_equal(clew_maker_origin(maker, number, ends[0][j].span, ends[0][j].at, 0), 0);
+			assert_int_equal(
+				clew_maker_origin(maker, number, ends[0][j].span, ends[0][j].at, 0),
+				0);
 		for (uint32_t j = 0; j < counts[1]; j++)
-			assert_int_equal(clew_maker_destination(maker, number, ends[1][j].span, ends[1][j].at, ends[1][j].at, 0), 0);
+			assert_int_equal(clew_maker_destination(maker, number, ends[1][j].span,
+								ends[1][j].at, ends[1][j].at, 0),
+					 0);
 	}
 	assert_int_equal(clew_maker_finish(maker, &other), 0);
 	others = all_spans(other);
@@ -334,12 +365,16 @@ static void add_events(struct clew_pairing *pairing, const struct set *set)
 
 	for (unsigned i = 0; i < set->count; i++) {
 		const struct event *event = &set->events[i];
-		const struct clew_pair_event row = {
-			.span = event->span, .at = event->at, .wait_from = event->at, .sequence = event->sequence};
+		const struct clew_pair_event row = {.span = event->span,
+						    .at = event->at,
+						    .wait_from = event->at,
+						    .sequence = event->sequence};
 		uint32_t entry;
 
-		assert_int_equal(
-			clew_pairing_entry(pairing, 2 + event->key / IDS, ids[event->key % IDS], &set->options[event->key], &entry), 0);
+		assert_int_equal(clew_pairing_entry(pairing, 2 + event->key / IDS,
+						    ids[event->key % IDS],
+						    &set->options[event->key], &entry),
+				 0);
 		if (event->is_destination)
 			assert_int_equal(clew_pairing_destination(pairing, entry, &row), 0);
 		else
@@ -452,7 +487,8 @@ static void test_many(void **state)
 		clew_time from = model->es[clew_model_trigger(model, i)].end;
 
 		for (uint32_t j = 0; j < d->destinations.count; j++) {
-			clew_time to = model->es[model->destinations[d->destinations.first + j]].start;
+			clew_time to =
+				model->es[model->destinations[d->destinations.first + j]].start;
 
 			assert_true(from <= to);
 			for (int k = 0; k < MANY; k++)
@@ -466,7 +502,8 @@ static void test_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_sets), cmocka_unit_test(test_many)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_sets),
+					   cmocka_unit_test(test_many)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Operations of a causal trace are those of the capture that it was made of, also
  * where the capture does not say that the waker ran.
@@ -17,7 +17,9 @@ static void same_operations(struct synthetic *s, uint64_t end, size_t expected)
 	size_t count, other, total;
 
 	assert_int_equal(clew_model_from_trace(trace, &model), 0);
-	assert_int_equal(clew_operations(trace, NULL, NULL, 0, 0, UINT64_MAX, 0, &in_trace, &count, &total), 0);
+	assert_int_equal(
+		clew_operations(trace, NULL, NULL, 0, 0, UINT64_MAX, 0, &in_trace, &count, &total),
+		0);
 	assert_int_equal(count, expected);
 	/* Of the first task alone: the one span that waits for something to do. */
 	assert_int_equal(clew_path_operations(model, 0, 0, &in_model, &other), 0);
@@ -32,7 +34,8 @@ static void same_operations(struct synthetic *s, uint64_t end, size_t expected)
 	clew_trace_free(trace);
 }
 
-/* Task 1 polls, is woken at 2000 by task 2, works from 2200 to 3000, polls again. What 2 did then is the caller's to say. */
+/* Task 1 polls, is woken at 2000 by task 2, works from 2200 to 3000, polls again. What 2 did then
+ * is the caller's to say. */
 static void polls(struct synthetic *s)
 {
 	struct clew_wait poll = wait_on(SYS_epoll_wait, CLEW_OBJECT_EPOLL, 5);
@@ -56,7 +59,8 @@ static void test_waker_ran(void **state)
 	synthetic_done(&s);
 }
 
-/* Some kernels hide switches: the waker seems to sleep all the time, or to be ready. Its act moves, the end of the wait does not. */
+/* Some kernels hide switches: the waker seems to sleep all the time, or to be ready. Its act moves,
+ * the end of the wait does not. */
 static void test_waker_did_not(void **state)
 {
 	for (unsigned preempted = 0; preempted < 2; preempted++) {
@@ -66,7 +70,8 @@ static void test_waker_did_not(void **state)
 		threads(&s, 2);
 		SWITCH(&s, .at = 1050, .cpu = 1, .prev = IDLE, .next = 2);
 		if (preempted)
-			SWITCH(&s, .at = 1300, .cpu = 1, .prev = 2, .next = IDLE, .flags = CLEW_SWITCH_PREEMPT);
+			SWITCH(&s, .at = 1300, .cpu = 1, .prev = 2, .next = IDLE,
+			       .flags = CLEW_SWITCH_PREEMPT);
 		else
 			sleeps(&s, 1300, 1, 2, wait_in(SYS_nanosleep));
 		polls(&s);

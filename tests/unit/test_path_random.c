@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Paths of small random traces against oracles that try everything: every simple
  * path for most and least work and for the order of further paths, a plain recursion
@@ -22,7 +22,8 @@ struct oracle {
 	unsigned length;
 	clew_time works[MOST_PATHS];
 	unsigned paths; /* MOST_PATHS: too many */
-	bool cycle;	/* more than one ES without length at one moment was on the way back to itself */
+	bool cycle; /* more than one ES without length at one moment was on the way back to itself
+		     */
 };
 
 static bool edge(const struct oracle *o, uint32_t a, uint32_t b)
@@ -32,7 +33,8 @@ static bool edge(const struct oracle *o, uint32_t a, uint32_t b)
 
 	if (b == a + 1 && m->es[a].span == m->es[b].span)
 		return true;
-	if (m->es[b].in == CLEW_NONE || m->es[b].in != m->es[a].out || m->es[a].end > m->es[b].start)
+	if (m->es[b].in == CLEW_NONE || m->es[b].in != m->es[a].out ||
+	    m->es[a].end > m->es[b].start)
 		return false;
 	d = &m->dependencies[m->es[b].in];
 	return o->all_origins || m->origins[d->origins.first] == a;
@@ -78,7 +80,8 @@ static void check_path(const struct oracle *o, const struct clew_path *path, boo
 	assert_int_equal(path->es[path->count - 1], o->to);
 	for (uint32_t i = 0; i < path->count; i++) {
 		const struct clew_es *es = &m->es[path->es[i]];
-		clew_time start = es->start > path->start ? es->start : path->start, end = es->end < path->end ? es->end : path->end;
+		clew_time start = es->start > path->start ? es->start : path->start,
+			  end = es->end < path->end ? es->end : path->end;
 
 		work += es->end - es->start;
 		within += end > start ? end - start : 0;
@@ -97,7 +100,8 @@ static void check_path(const struct oracle *o, const struct clew_path *path, boo
 		if (segments[i].on_path)
 			running += segments[i].end - segments[i].start;
 		if (segments[i].kind == CLEW_SEGMENT_RUNNING)
-			assert_true(m->es[segments[i].es].start <= segments[i].start && segments[i].end <= m->es[segments[i].es].end);
+			assert_true(m->es[segments[i].es].start <= segments[i].start &&
+				    segments[i].end <= m->es[segments[i].es].end);
 	}
 	assert_int_equal(at, path->end);
 	assert_int_equal(running, within);
@@ -109,15 +113,18 @@ static void check_distinct(const struct clew_paths *paths)
 	for (size_t i = 0; i < paths->count; i++)
 		for (size_t j = 0; j < i; j++)
 			assert_false(paths->paths[i].count == paths->paths[j].count &&
-				     !memcmp(paths->paths[i].es, paths->paths[j].es, sizeof(uint32_t) * paths->paths[i].count));
+				     !memcmp(paths->paths[i].es, paths->paths[j].es,
+					     sizeof(uint32_t) * paths->paths[i].count));
 }
 
-static int find(const struct oracle *o, struct clew_path_finder *finder, enum clew_strategy strategy, uint32_t top,
-		struct clew_paths *paths)
+static int find(const struct oracle *o, struct clew_path_finder *finder,
+		enum clew_strategy strategy, uint32_t top, struct clew_paths *paths)
 {
 	const struct clew_position from = {.es = o->from, .at = o->m->es[o->from].end};
-	const struct clew_position to = {.es = o->to, .at = o->from == o->to ? o->m->es[o->to].end : o->m->es[o->to].start};
-	const struct clew_path_options options = {.strategy = strategy, .all_origins = o->all_origins, .top = top};
+	const struct clew_position to = {
+		.es = o->to, .at = o->from == o->to ? o->m->es[o->to].end : o->m->es[o->to].start};
+	const struct clew_path_options options = {
+		.strategy = strategy, .all_origins = o->all_origins, .top = top};
 
 	return clew_path_find(finder, &from, &to, &options, paths);
 }
@@ -135,7 +142,8 @@ static bool choose(struct oracle *o)
 	return m->es[o->from].end <= m->es[o->to].start || o->from == o->to;
 }
 
-static const struct random_shape SHAPE = {.spans = 4, .es = 5, .gaps = true, .backwards = true, .several = true};
+static const struct random_shape SHAPE = {
+	.spans = 4, .es = 5, .gaps = true, .backwards = true, .several = true};
 
 static void test_work(void **state)
 {
@@ -163,7 +171,9 @@ static void test_work(void **state)
 			most = find(&o, finder, CLEW_STRATEGY_MOST_WORK, 1, &one);
 			assert_int_equal(most, o.paths ? 0 : -ENOENT);
 			if (most < 0) {
-				assert_int_equal(find(&o, finder, CLEW_STRATEGY_LEAST_WORK, 9, &top), -ENOENT);
+				assert_int_equal(
+					find(&o, finder, CLEW_STRATEGY_LEAST_WORK, 9, &top),
+					-ENOENT);
 				continue;
 			}
 			found++;
@@ -171,7 +181,8 @@ static void test_work(void **state)
 			check_path(&o, &one.paths[0], true);
 			assert_int_equal(one.paths[0].work, o.works[0]);
 			assert_int_equal(find(&o, finder, CLEW_STRATEGY_MOST_WORK, 12, &top), 0);
-			assert_memory_equal(top.paths[0].es, one.paths[0].es, sizeof(uint32_t) * one.paths[0].count);
+			assert_memory_equal(top.paths[0].es, one.paths[0].es,
+					    sizeof(uint32_t) * one.paths[0].count);
 			check_distinct(&top);
 			if (!o.cycle)
 				assert_int_equal(top.count, o.paths < 12 ? o.paths : 12);
@@ -188,7 +199,8 @@ static void test_work(void **state)
 			for (size_t j = 0; j < top.count; j++) {
 				check_path(&o, &top.paths[j], true);
 				if (!o.cycle || j == 0)
-					assert_int_equal(top.paths[j].work, o.works[o.paths - 1 - j]);
+					assert_int_equal(top.paths[j].work,
+							 o.works[o.paths - 1 - j]);
 			}
 			clew_paths_done(&top);
 		}
@@ -200,7 +212,8 @@ static void test_work(void **state)
 
 /* ---- greedy ---- */
 
-static unsigned preferred(const struct oracle *o, uint32_t es, enum clew_strategy strategy, uint32_t ret[2])
+static unsigned preferred(const struct oracle *o, uint32_t es, enum clew_strategy strategy,
+			  uint32_t ret[2])
 {
 	const struct random_model *m = o->m;
 	uint32_t p = CLEW_NONE, k = CLEW_NONE;
@@ -211,13 +224,19 @@ static unsigned preferred(const struct oracle *o, uint32_t es, enum clew_strateg
 	if (m->es[es].in != CLEW_NONE) {
 		const struct clew_dependency *d = &m->dependencies[m->es[es].in];
 
-		for (uint32_t i = 0; i < (o->all_origins ? d->origins.count : d->origins.count ? 1 : 0); i++) {
+		for (uint32_t i = 0; i < (o->all_origins     ? d->origins.count
+					  : d->origins.count ? 1
+							     : 0);
+		     i++) {
 			uint32_t origin = m->origins[d->origins.first + i];
 
 			if (m->es[origin].end > m->es[es].start)
 				continue;
-			if (k == CLEW_NONE || (strategy == CLEW_STRATEGY_LEAST_PROX && m->es[origin].end < m->es[k].end) ||
-			    (strategy != CLEW_STRATEGY_LEAST_PROX && m->es[origin].end >= m->es[k].end))
+			if (k == CLEW_NONE ||
+			    (strategy == CLEW_STRATEGY_LEAST_PROX &&
+			     m->es[origin].end < m->es[k].end) ||
+			    (strategy != CLEW_STRATEGY_LEAST_PROX &&
+			     m->es[origin].end >= m->es[k].end))
 				k = origin;
 		}
 	}
@@ -225,7 +244,8 @@ static unsigned preferred(const struct oracle *o, uint32_t es, enum clew_strateg
 		ret[0] = p == CLEW_NONE ? k : p;
 		return ret[0] != CLEW_NONE;
 	}
-	k_first = strategy == CLEW_STRATEGY_CAUSAL || (strategy == CLEW_STRATEGY_MOST_PROX && m->es[k].end >= m->es[p].end) ||
+	k_first = strategy == CLEW_STRATEGY_CAUSAL ||
+		  (strategy == CLEW_STRATEGY_MOST_PROX && m->es[k].end >= m->es[p].end) ||
 		  (strategy == CLEW_STRATEGY_LEAST_PROX && m->es[k].end < m->es[p].end);
 	ret[0] = k_first ? k : p;
 	ret[1] = k_first ? p : k;
@@ -254,8 +274,9 @@ static bool recurse(struct oracle *o, uint32_t es, enum clew_strategy strategy)
 
 static void test_greedy(void **state)
 {
-	static const enum clew_strategy strategies[] = {CLEW_STRATEGY_CAUSAL, CLEW_STRATEGY_PREDECESSOR, CLEW_STRATEGY_MOST_PROX,
-							CLEW_STRATEGY_LEAST_PROX};
+	static const enum clew_strategy strategies[] = {
+		CLEW_STRATEGY_CAUSAL, CLEW_STRATEGY_PREDECESSOR, CLEW_STRATEGY_MOST_PROX,
+		CLEW_STRATEGY_LEAST_PROX};
 	static struct random_model m;
 	static struct oracle o = {.m = &m};
 	unsigned found = 0;
@@ -275,8 +296,10 @@ static void test_greedy(void **state)
 				continue;
 			o.length = 0;
 			any = recurse(&o, o.to, strategies[i]);
-			assert_int_equal(find(&o, finder, strategies[i], 1, &one), any ? 0 : -ENOENT);
-			assert_int_equal(find(&o, finder, strategies[i], 9, &top), any ? 0 : -ENOENT);
+			assert_int_equal(find(&o, finder, strategies[i], 1, &one),
+					 any ? 0 : -ENOENT);
+			assert_int_equal(find(&o, finder, strategies[i], 9, &top),
+					 any ? 0 : -ENOENT);
 			if (!any)
 				continue;
 			found++;
@@ -306,7 +329,8 @@ static clew_time longest(const struct oracle *o, uint32_t es, clew_time *known)
 	if (known[es] >= 0)
 		return known[es];
 	for (uint32_t next = 0; next < m->model.es_count; next++)
-		if (m->es[next].end > m->es[next].start && m->es[next].start >= m->es[es].end && m->es[next].end <= m->es[o->to].start) {
+		if (m->es[next].end > m->es[next].start && m->es[next].start >= m->es[es].end &&
+		    m->es[next].end <= m->es[o->to].start) {
 			clew_time work = longest(o, next, known);
 
 			most = work > most ? work : most;
@@ -330,10 +354,12 @@ static void test_temporal(void **state)
 		assert_int_equal(clew_path_finder_new(&m.model, &finder), 0);
 		memset(known, -1, sizeof(known));
 		if (choose(&o) && o.from != o.to) {
-			assert_int_equal(find(&o, finder, CLEW_STRATEGY_TEMPORAL_MOST_WORK, 1, &one), 0);
+			assert_int_equal(
+				find(&o, finder, CLEW_STRATEGY_TEMPORAL_MOST_WORK, 1, &one), 0);
 			check_path(&o, &one.paths[0], false);
 			assert_int_equal(one.paths[0].work, longest(&o, o.from, known));
-			assert_int_equal(find(&o, finder, CLEW_STRATEGY_TEMPORAL_MOST_WORK, 9, &top), 0);
+			assert_int_equal(
+				find(&o, finder, CLEW_STRATEGY_TEMPORAL_MOST_WORK, 9, &top), 0);
 			assert_int_equal(top.paths[0].work, one.paths[0].work);
 			check_distinct(&top);
 			for (size_t j = 0; j < top.count; j++) {

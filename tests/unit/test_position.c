@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Durations and moments as people write them.
  */
@@ -63,8 +63,9 @@ static void test_exact_fractions(void **state)
 
 static void test_malformed(void **state)
 {
-	static const char *const texts[] = {"",	   "s",	 "-1s",	 "+1s",	  "1,5s", "1.s", ".5s",	   "1 s",
-					    "1ss", "1S", "0x10", "1e9ns", "1s ",  " 1s", "1.2.3s", "ms"};
+	static const char *const texts[] = {"",	   "s",	  "-1s",    "+1s", "1,5s", "1.s",
+					    ".5s", "1 s", "1ss",    "1S",  "0x10", "1e9ns",
+					    "1s ", " 1s", "1.2.3s", "ms"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -99,8 +100,9 @@ static void test_moments(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_units),	  cmocka_unit_test(test_bare_numbers), cmocka_unit_test(test_exact_fractions),
-		cmocka_unit_test(test_malformed), cmocka_unit_test(test_too_long),     cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_units),		cmocka_unit_test(test_bare_numbers),
+		cmocka_unit_test(test_exact_fractions), cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_too_long),	cmocka_unit_test(test_moments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Probes in a file: this program's own, those of files that are none, and the forms of arguments. */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes in a file: this program's own, those of files that are none, and the forms of arguments.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +72,8 @@ static void test_own(void **state)
 /* The program's own file, cut off and changed anywhere: nothing but fewer probes comes of it. */
 static void test_damaged(void **state)
 {
-	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), copy = memfd_create("copy", MFD_CLOEXEC);
+	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+	    copy = memfd_create("copy", MFD_CLOEXEC);
 	off_t size = lseek(own, 0, SEEK_END);
 	char *bytes = malloc((size_t)size);
 	struct found found = {};
@@ -82,7 +84,8 @@ static void test_damaged(void **state)
 	srand(1);
 	for (int i = 0; i < 3000; i++) {
 		/* The header, and the sections' and names' tables at the end. */
-		off_t at = i % 2 ? rand() % 64 : size - 1 - rand() % (size < 8192 ? (int)size : 8192);
+		off_t at =
+			i % 2 ? rand() % 64 : size - 1 - rand() % (size < 8192 ? (int)size : 8192);
 		char byte = (char)rand();
 
 		assert_int_equal(pwrite(copy, &byte, 1, at), 1);
@@ -104,7 +107,8 @@ static void test_arguments(void **state)
 	struct clew_operand operands[CLEW_SITE_ARGUMENTS];
 
 	(void)state;
-	clew_probe_arguments("8@%rdi -4@$-9 4@-20(%rbp) 1@%sil 8@sym(%rip) -8@(%r12) 8@%rax", operands);
+	clew_probe_arguments("8@%rdi -4@$-9 4@-20(%rbp) 1@%sil 8@sym(%rip) -8@(%r12) 8@%rax",
+			     operands);
 	assert_int_equal(operands[0].kind, CLEW_OPERAND_REGISTER);
 	assert_int_equal(operands[0].base, 112);
 	assert_int_equal(operands[0].shift, 0);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Patterns: what they select, in which order, in which hierarchy.
  */
@@ -61,7 +61,8 @@ static void test_levels(void **state)
 static void test_order(void **state)
 {
 	struct clew_maker *maker = begin();
-	uint32_t top = root(maker, "top", 0, 100), a = child(maker, top, "a", 0, 40), x = child(maker, top, "x", 50, 90);
+	uint32_t top = root(maker, "top", 0, 100), a = child(maker, top, "a", 0, 40),
+		 x = child(maker, top, "x", 50, 90);
 	struct clew_model *model;
 
 	(void)state;
@@ -117,9 +118,10 @@ static void test_regex_or_name(void **state)
 
 static void test_odd_names(void **state)
 {
-	static const char *const names[] = {"at-foo", "or.1",  "all2",	 "any_x", "duration_ms", "attach", "and",
-					    "or",     "where", "latest", "all",	  "at",		 "a b",	   "/",
-					    "a(b",    "a=b",   "@",	 "a->b",  "100%",	 "<init>", "\xc3\xa9t\xc3\xa9"};
+	static const char *const names[] = {
+		"at-foo", "or.1",  "all2",   "any_x", "duration_ms", "attach", "and",
+		"or",	  "where", "latest", "all",   "at",	     "a b",    "/",
+		"a(b",	  "a=b",   "@",	     "a->b",  "100%",	     "<init>", "\xc3\xa9t\xc3\xa9"};
 	static const char *const plain[] = {"at-foo",
 					    "or.1",
 					    "all2",
@@ -179,13 +181,20 @@ static void test_odd_names(void **state)
 static void test_categories(void **state)
 {
 	struct clew_maker *maker = begin();
-	uint32_t structural = hierarchy(maker, "structural"), causal = hierarchy(maker, "causal"), last;
+	uint32_t structural = hierarchy(maker, "structural"), causal = hierarchy(maker, "causal"),
+		 last;
 	struct clew_model *model;
 
 	(void)state;
-	assert_int_equal(clew_maker_place(maker, root(maker, "root", 0, 20), category(maker, structural, "process 1")), 0);
-	assert_int_equal(clew_maker_place(maker, root(maker, "root2", 20, 40), category(maker, structural, "process 1/thread 1")), 0);
-	assert_int_equal(clew_maker_place(maker, root(maker, "root3", 40, 60), category(maker, causal, "cpu 1")), 0);
+	assert_int_equal(clew_maker_place(maker, root(maker, "root", 0, 20),
+					  category(maker, structural, "process 1")),
+			 0);
+	assert_int_equal(clew_maker_place(maker, root(maker, "root2", 20, 40),
+					  category(maker, structural, "process 1/thread 1")),
+			 0);
+	assert_int_equal(clew_maker_place(maker, root(maker, "root3", 40, 60),
+					  category(maker, causal, "cpu 1")),
+			 0);
 	last = root(maker, "root4", 60, 100);
 	child(maker, last, "child", 80, 100);
 	assert_int_equal(clew_maker_place(maker, last, category(maker, causal, "cpu 2")), 0);
@@ -203,8 +212,8 @@ static void test_categories(void **state)
 	clew_model_free(model);
 }
 
-static void expect_categories(const struct clew_model *model, uint32_t in_hierarchy, const char *pattern, bool span_paths,
-			      const char *expected)
+static void expect_categories(const struct clew_model *model, uint32_t in_hierarchy,
+			      const char *pattern, bool span_paths, const char *expected)
 {
 	struct clew_query_options options = {.hierarchy = in_hierarchy};
 	char found[200] = "", *end = found;
@@ -214,7 +223,8 @@ static void expect_categories(const struct clew_model *model, uint32_t in_hierar
 	size_t count;
 
 	assert_int_equal(clew_query_compile(pattern, strlen(pattern), &query, &error), 0);
-	assert_int_equal(clew_query_categories(query, model, &options, span_paths, &categories, &count), 0);
+	assert_int_equal(
+		clew_query_categories(query, model, &options, span_paths, &categories, &count), 0);
 	for (size_t i = 0; i < count; i++) {
 		char *path = clew_model_category_path(model, categories[i]);
 
@@ -261,20 +271,26 @@ static void test_conditions(void **state)
 	expect(model, "** where suspended_duration > duration(10ns)", "s0.0.0 s0.0.0/0");
 	expect(model, "** where total_unsuspended_duration == duration(90ns)", "s0.0.0");
 	expect(model, "** where total_unsuspended_duration == duration(70ns)", "s0.0.0/0");
-	expect(model, "** where total_duration != duration(0.03us)", "s0.0.0 s0.1.0 s1.0.0 s0.0.0/0");
-	expect(model, "** where total_duration<=duration(40ns)&&total_duration>duration(20ns)", "s0.1.0 s0.0.0/0/3");
+	expect(model, "** where total_duration != duration(0.03us)",
+	       "s0.0.0 s0.1.0 s1.0.0 s0.0.0/0");
+	expect(model, "** where total_duration<=duration(40ns)&&total_duration>duration(20ns)",
+	       "s0.1.0 s0.0.0/0/3");
 	expect(model, "** where total_duration < duration(-1ns)", "");
 	expect(model, "**/3 WHERE (TOTAL_DURATION==DURATION(30ns))", "s0.0.0/0/3");
 	/* and binds tighter than or. */
 	expect(model,
-	       "** where total_duration == duration(100ns) or total_duration == duration(80ns) and suspended_duration == duration(1ns) or "
+	       "** where total_duration == duration(100ns) or total_duration == duration(80ns) and "
+	       "suspended_duration == duration(1ns) or "
 	       "total_duration == duration(20ns)",
 	       "s0.0.0 s1.0.0");
 	expect(model,
-	       "** where (total_duration == duration(100ns) or total_duration == duration(80ns)) and (suspended_duration == "
+	       "** where (total_duration == duration(100ns) or total_duration == duration(80ns)) "
+	       "and (suspended_duration == "
 	       "duration(30ns))",
 	       "s0.0.0/0");
-	expect(model, "** where total_duration > duration(20ns) and total_duration < duration(90ns) and suspended_duration > duration(0)",
+	expect(model,
+	       "** where total_duration > duration(20ns) and total_duration < duration(90ns) and "
+	       "suspended_duration > duration(0)",
 	       "s0.0.0/0 s0.0.0/0/3");
 	clew_model_free(model);
 }
@@ -286,7 +302,8 @@ static void test_spawning(void **state)
 	struct clew_model *model;
 
 	(void)state;
-	/* A spawns B and C, B's child spawns D, C spawns E, E spawns A again; F nobody's, I by F/g. */
+	/* A spawns B and C, B's child spawns D, C spawns E, E spawns A again; F nobody's, I by F/g.
+	 */
 	a = root(maker, "A", 0, 100);
 	b = root(maker, "B", 10, 100);
 	c = root(maker, "C", 20, 100);
@@ -330,7 +347,8 @@ static void test_spawning(void **state)
 static void test_forest_rules(void **state)
 {
 	struct clew_maker *maker = begin();
-	uint32_t a = root(maker, "a", 0, 100), b = root(maker, "b", 0, 100), c = root(maker, "c", 50, 100), count;
+	uint32_t a = root(maker, "a", 0, 100), b = root(maker, "b", 0, 100),
+		 c = root(maker, "c", 50, 100), count;
 	struct clew_forest_rule rule = {};
 	struct clew_forest_problem problem;
 	struct clew_forest *forest;
@@ -416,7 +434,8 @@ static void test_deep_trace(void **state)
 	assert_int_equal(count_of(model, "**"), DEPTH);
 	assert_int_equal(count_of(model, "**/x/**/x/**/x/**/x/**/x/**/x/**/x/**"), DEPTH - 6);
 	assert_int_equal(count_of(model, "**/x/**/x/**/(x)/**/x/**/x/**/x/**/y"), 0);
-	assert_int_equal(count_of(model, "** where total_unsuspended_duration >= duration(100ns)"), DEPTH - 99);
+	assert_int_equal(count_of(model, "** where total_unsuspended_duration >= duration(100ns)"),
+			 DEPTH - 99);
 	clew_model_free(model);
 }
 
@@ -434,7 +453,8 @@ static void *read_often(void *context)
 		uint32_t *spans;
 		size_t count;
 
-		if (clew_query_spans(reader->query, reader->model, NULL, &spans, &count) != 0 || count != 2)
+		if (clew_query_spans(reader->query, reader->model, NULL, &spans, &count) != 0 ||
+		    count != 2)
 			reader->wrong++;
 		else
 			free(spans);
@@ -446,7 +466,8 @@ static void *read_often(void *context)
 static void test_threads(void **state)
 {
 	enum { THREADS = 4 };
-	static const char pattern[] = "** > s0.0.0/** -> (^s[01]) where total_unsuspended_duration > duration(0)";
+	static const char pattern[] =
+		"** > s0.0.0/** -> (^s[01]) where total_unsuspended_duration > duration(0)";
 	struct clew_model *model = trace1();
 	struct reader readers[THREADS];
 	struct clew_query_error error;

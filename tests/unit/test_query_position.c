@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Positions: which ES, and which moment, exactly.
  */
@@ -41,7 +41,9 @@ static void test_trace1(void **state)
 	expect(model, "** at (start)", "s0.0.0[0,10]@0");
 	expect(model, "** at ('')", "s0.0.0[0,10]@0 s0.0.0[90,100]@100");
 	expect(model, "** at ('') LATEST", "s0.0.0[90,100]@100");
-	expect(model, "** @ 0%", "s0.0.0[0,10]@0 s0.1.0[30,40]@30 s1.0.0[30,35]@30 s0.0.0/0[10,20]@10 s0.0.0/0/3[40,50]@40");
+	expect(model, "** @ 0%",
+	       "s0.0.0[0,10]@0 s0.1.0[30,40]@30 s1.0.0[30,35]@30 s0.0.0/0[10,20]@10 "
+	       "s0.0.0/0/3[40,50]@40");
 	/* Of those that are as early the first. */
 	expect(model, "s0.1.0, s1.0.0 @ 0% latest", "s0.1.0[30,40]@30");
 	expect(model, "s1.0.0, s0.1.0 @ 0% earliest", "s1.0.0[30,35]@30");
@@ -52,7 +54,8 @@ static void test_trace1(void **state)
 static void test_exact_over_range(void **state)
 {
 	struct clew_maker *maker = begin();
-	uint32_t span = root(maker, "long", -4611686018427387904, 4611686018427387903), zero = root(maker, "zero", 7, 7), gap;
+	uint32_t span = root(maker, "long", -4611686018427387904, 4611686018427387903),
+		 zero = root(maker, "zero", 7, 7), gap;
 	struct clew_model *model;
 
 	(void)state;
@@ -62,11 +65,14 @@ static void test_exact_over_range(void **state)
 	assert_int_equal(clew_maker_mark(maker, span, "n", -3, 0), 0);
 	model = finish(maker);
 	expect(model, "long @ 50%", "long[-4611686018427387904,4611686018427387903]@-1");
-	expect(model, "long @ 99.999999999999999999999999999%", "long[-4611686018427387904,4611686018427387903]@4611686018427387902");
-	expect(model, "long @ 10%", "long[-4611686018427387904,4611686018427387903]@-3689348814741910324");
+	expect(model, "long @ 99.999999999999999999999999999%",
+	       "long[-4611686018427387904,4611686018427387903]@4611686018427387902");
+	expect(model, "long @ 10%",
+	       "long[-4611686018427387904,4611686018427387903]@-3689348814741910324");
 	expect(model, "zero @ 50%", "zero[7,7]@7");
 	expect(model, "zero @ (m)", "zero[7,7]@7");
-	expect(model, "all @ (^[mn]$) earliest", "long[-4611686018427387904,4611686018427387903]@-3");
+	expect(model, "all @ (^[mn]$) earliest",
+	       "long[-4611686018427387904,4611686018427387903]@-3");
 	/* 30 % of 4 is 1.2: the ES that ends at 1 does not reach it. */
 	expect(model, "gap @ 30%", "gap[97,100]@97");
 	expect(model, "gap @ 25%", "gap[0,1]@1");

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Random patterns on random small traces, against what the words of docs/patterns.md
  * say, done naively: one function decides whether a path of names matches, another
@@ -24,7 +24,8 @@ struct tree {
 	clew_time starts[MOST_SPANS], ends[MOST_SPANS];
 };
 
-/* 'a'..: the name; 'A'..: a regular expression for it or the next letter; '*' one level; '+' any number. */
+/* 'a'..: the name; 'A'..: a regular expression for it or the next letter; '*' one level; '+' any
+ * number. */
 struct path {
 	unsigned count;
 	char fragments[MOST_FRAGMENTS];
@@ -56,8 +57,10 @@ static struct clew_model *model_of(const struct tree *tree)
 		if (tree->parents[i] < 0)
 			span = root(maker, name, tree->starts[i], tree->ends[i]);
 		else
-			assert_int_equal(
-				clew_maker_child_alone(maker, (uint32_t)tree->parents[i], name, tree->starts[i], tree->ends[i], &span), 0);
+			assert_int_equal(clew_maker_child_alone(maker, (uint32_t)tree->parents[i],
+								name, tree->starts[i],
+								tree->ends[i], &span),
+					 0);
 		assert_int_equal(span, i);
 	}
 	return finish(maker);
@@ -87,7 +90,8 @@ static void write_path(const struct path *path, char *text)
 		if (fragment == '+')
 			text += sprintf(text, "**");
 		else if (fragment >= 'A' && fragment <= 'Z')
-			text += sprintf(text, "([%c%c])", fragment - 'A' + 'a', fragment - 'A' + 'b');
+			text += sprintf(text, "([%c%c])", fragment - 'A' + 'a',
+					fragment - 'A' + 'b');
 		else
 			text += sprintf(text, "%c", fragment);
 	}
@@ -100,14 +104,17 @@ static bool fits(char fragment, char name)
 	return fragment == '*' || fragment == name;
 }
 
-static bool path_matches(const char *fragments, unsigned fragment_count, const char *names, unsigned name_count)
+static bool path_matches(const char *fragments, unsigned fragment_count, const char *names,
+			 unsigned name_count)
 {
 	if (fragment_count == 0)
 		return name_count == 0;
 	if (fragments[0] == '+')
 		return path_matches(fragments + 1, fragment_count - 1, names, name_count) ||
-		       (name_count > 0 && path_matches(fragments, fragment_count, names + 1, name_count - 1));
-	return name_count > 0 && fits(fragments[0], names[0]) && path_matches(fragments + 1, fragment_count - 1, names + 1, name_count - 1);
+		       (name_count > 0 &&
+			path_matches(fragments, fragment_count, names + 1, name_count - 1));
+	return name_count > 0 && fits(fragments[0], names[0]) &&
+	       path_matches(fragments + 1, fragment_count - 1, names + 1, name_count - 1);
 }
 
 static bool selects(const struct tree *tree, const struct path *path, unsigned span)
@@ -141,7 +148,8 @@ static bool only_levels(const struct path *path, unsigned from)
 }
 
 /* Of the group of all whose parent is `parent`; exponential, and meant to be. */
-static void visit(const struct tree *tree, const struct path *path, int parent, unsigned from, struct selected *selected)
+static void visit(const struct tree *tree, const struct path *path, int parent, unsigned from,
+		  struct selected *selected)
 {
 	if (from == path->count)
 		return;
@@ -157,7 +165,8 @@ static void visit(const struct tree *tree, const struct path *path, int parent, 
 		return;
 	}
 	for (unsigned i = 0; i < tree->count; i++)
-		if (tree->parents[i] == parent && fits(path->fragments[from], tree->names[i]) && only_levels(path, from + 1))
+		if (tree->parents[i] == parent && fits(path->fragments[from], tree->names[i]) &&
+		    only_levels(path, from + 1))
 			add(selected, i);
 	for (unsigned i = 0; i < tree->count; i++)
 		if (tree->parents[i] == parent && fits(path->fragments[from], tree->names[i]))
@@ -190,8 +199,11 @@ static void test_random(void **state)
 			assert_int_equal(fitting, expected.count);
 			assert_int_equal(clew_query_compile(text, strlen(text), &query, &error), 0);
 			assert_int_equal(clew_query_spans(query, model, NULL, &spans, &count), 0);
-			if (count != expected.count || (count > 0 && memcmp(spans, expected.spans, count * sizeof(*spans)) != 0))
-				fail_msg("round %u: %s selects %zu spans, %u are right", round, text, count, expected.count);
+			if (count != expected.count ||
+			    (count > 0 &&
+			     memcmp(spans, expected.spans, count * sizeof(*spans)) != 0))
+				fail_msg("round %u: %s selects %zu spans, %u are right", round,
+					 text, count, expected.count);
 			selected_in_all += count;
 			free(spans);
 			clew_query_free(query);
@@ -209,8 +221,10 @@ static void test_random_positions(void **state)
 	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct clew_maker *maker = begin();
-		clew_time starts[MOST_ES], ends[MOST_ES], at = (clew_time)pick(100) - 50, running = 0, gaps = 0;
-		unsigned count = 1 + pick(MOST_ES), decimals = pick(4), whole = pick(100), fraction = 0, scale = 1, es = 0;
+		clew_time starts[MOST_ES], ends[MOST_ES], at = (clew_time)pick(100) - 50,
+							  running = 0, gaps = 0;
+		unsigned count = 1 + pick(MOST_ES), decimals = pick(4), whole = pick(100),
+			 fraction = 0, scale = 1, es = 0;
 		__int128 before = 0, percent;
 		char pattern[200], text[40], expected[100];
 		struct clew_model *model;
@@ -224,7 +238,9 @@ static void test_random_positions(void **state)
 		}
 		span = root(maker, "s", starts[0], ends[count - 1]);
 		for (unsigned i = 1; i < count; i++)
-			assert_int_equal(clew_maker_suspend(maker, span, ends[i - 1], starts[i], 0, CLEW_NONE, CLEW_NONE), 0);
+			assert_int_equal(clew_maker_suspend(maker, span, ends[i - 1], starts[i], 0,
+							    CLEW_NONE, CLEW_NONE),
+					 0);
 		assert_int_equal(clew_maker_finish(maker, &model), 0);
 		clew_maker_free(maker);
 
@@ -238,15 +254,20 @@ static void test_random_positions(void **state)
 			sprintf(text, "%u", whole);
 		/* All times hundred times the scale: nothing is rounded before the end. */
 		percent = ((__int128)whole * scale + fraction) * running;
-		while (percent != 0 && before + ends[es] - starts[es] < (percent + 100 * (__int128)scale - 1) / (100 * (__int128)scale)) {
+		while (percent != 0 &&
+		       before + ends[es] - starts[es] <
+			       (percent + 100 * (__int128)scale - 1) / (100 * (__int128)scale)) {
 			before += ends[es] - starts[es];
 			es++;
 		}
 		at = starts[es] + (clew_time)(percent / (100 * (__int128)scale) - before);
 		if (whole == 0 && fraction == 0)
 			at = starts[0];
-		sprintf(expected, "s[%lld,%lld]@%lld", (long long)starts[es], (long long)ends[es], (long long)at);
-		sprintf(pattern, "s where self_unsuspended_duration == duration(%lldns) and suspended_duration == duration(%lldns) @ %s%%",
+		sprintf(expected, "s[%lld,%lld]@%lld", (long long)starts[es], (long long)ends[es],
+			(long long)at);
+		sprintf(pattern,
+			"s where self_unsuspended_duration == duration(%lldns) and "
+			"suspended_duration == duration(%lldns) @ %s%%",
 			(long long)running, (long long)gaps, text);
 		expect(model, pattern, expected);
 		clew_model_free(model);
@@ -262,7 +283,8 @@ static bool reached(const struct forest *forest, unsigned from, unsigned span, b
 {
 	unsigned steps = 0;
 
-	for (int at = forest->spawners[span]; at >= 0 && steps++ < MOST_SPANS; at = forest->spawners[at]) {
+	for (int at = forest->spawners[span]; at >= 0 && steps++ < MOST_SPANS;
+	     at = forest->spawners[at]) {
 		if ((unsigned)at == from)
 			return true;
 		if (!any_depth)
@@ -292,7 +314,8 @@ static void test_random_forests(void **state)
 			if (forest.spawners[i] >= (int)forest.count)
 				forest.spawners[i] = -1;
 			else
-				edge(maker, pick(2) ? "spawn" : "fork", (uint32_t)forest.spawners[i], pick(1000), i, 500, 500);
+				edge(maker, pick(2) ? "spawn" : "fork",
+				     (uint32_t)forest.spawners[i], pick(1000), i, 500, 500);
 		}
 		model = finish(maker);
 		for (unsigned any_depth = 0; any_depth < 2; any_depth++) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Patterns as text: where an error is shown, durations, regular expressions.
  */
@@ -23,7 +23,8 @@ static void expect_error(const char *pattern, size_t offset)
 		fail_msg("%s was taken", pattern);
 	assert_int_equal(r, -EINVAL);
 	if (error.offset != offset)
-		fail_msg("%s: error at %zu instead of %zu: %s", pattern, error.offset, offset, error.message);
+		fail_msg("%s: error at %zu instead of %zu: %s", pattern, error.offset, offset,
+			 error.message);
 	if (!strstr(error.message, ": ") || strchr(error.message, '\n'))
 		fail_msg("%s: does not say what to do: %s", pattern, error.message);
 }
@@ -174,7 +175,8 @@ static void test_good(void **state)
 	expect_good("a@duration( 1.25s )", true);
 	expect_good("a @ duration (0)", true);
 	expect_good("a where(total_duration>duration(5ns))OR(total_duration>duration(5ns))", false);
-	expect_good("a where total_duration > duration(5ns) || total_duration > duration(5ns) && total_duration > duration(1h2m3.5s)",
+	expect_good("a where total_duration > duration(5ns) || total_duration > duration(5ns) && "
+		    "total_duration > duration(1h2m3.5s)",
 		    false);
 }
 
@@ -237,7 +239,8 @@ static void expect_match(const char *expression, const char *text, int expected)
 	char message[160];
 	size_t offset;
 
-	if (regex_compile(expression, strlen(expression), &regex, &offset, message, sizeof(message)) != 0)
+	if (regex_compile(expression, strlen(expression), &regex, &offset, message,
+			  sizeof(message)) != 0)
 		fail_msg("%s: %zu: %s", expression, offset, message);
 	assert_int_equal(regex_scratch_new(&scratch), 0);
 	if (regex_matches(regex, scratch, text) != expected)
@@ -306,9 +309,14 @@ static void test_regex(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_error_offsets), cmocka_unit_test(test_position_errors), cmocka_unit_test(test_condition_errors),
-		cmocka_unit_test(test_regex_errors),  cmocka_unit_test(test_depth),	      cmocka_unit_test(test_good),
-		cmocka_unit_test(test_durations),     cmocka_unit_test(test_regex),
+		cmocka_unit_test(test_error_offsets),
+		cmocka_unit_test(test_position_errors),
+		cmocka_unit_test(test_condition_errors),
+		cmocka_unit_test(test_regex_errors),
+		cmocka_unit_test(test_depth),
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_regex),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

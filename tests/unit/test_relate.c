@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Relations: calls that nest, callers by signature, what decides between them, and
  * what people call a task's doing. Random announcements are joined a second time by
@@ -29,7 +29,8 @@ struct joined {
 
 static void join_with(struct joined *j, uint64_t window)
 {
-	const struct clew_relations_options options = {.size = sizeof(options), .match_window = window};
+	const struct clew_relations_options options = {.size = sizeof(options),
+						       .match_window = window};
 
 	j->trace = synthetic_trace(&j->records, 100000, 0);
 	assert_int_equal(clew_relations_new(j->trace, &options, &j->relations), 0);
@@ -44,7 +45,8 @@ static void done(struct joined *j)
 	synthetic_done(&j->records);
 }
 
-static void assert_word(struct joined *j, uint32_t task, uint64_t at, const char *name, const char *value)
+static void assert_word(struct joined *j, uint32_t task, uint64_t at, const char *name,
+			const char *value)
 {
 	struct clew_description description = {};
 
@@ -71,7 +73,8 @@ static void test_nesting(void **state)
 	begins(&j.records, 2020, 1, 3, "kv lost part=1");
 	begins(&j.records, 2030, 2, 0, "app other step=2");
 	ends(&j.records, 2040, 1, 2);
-	ends(&j.records, 2050, 3, 1); /* in another thread, of another process: no such call there */
+	ends(&j.records, 2050, 3,
+	     1); /* in another thread, of another process: no such call there */
 	begins(&j.records, 2060, 1, 0, "kv check");
 	ends(&j.records, 2070, 1, 0);
 	ends(&j.records, 2080, 1, 1);
@@ -131,8 +134,8 @@ static void test_tokens(void **state)
 	done(&j);
 }
 
-static void assert_relation(const struct joined *j, uint32_t lower, unsigned evidence, bool bridged, uint32_t count, uint32_t first,
-			    uint32_t second)
+static void assert_relation(const struct joined *j, uint32_t lower, unsigned evidence, bool bridged,
+			    uint32_t count, uint32_t first, uint32_t second)
 {
 	for (size_t i = 0; i < j->count; i++) {
 		if (j->list[i].lower != lower || j->list[i].nested)
@@ -156,17 +159,24 @@ static void test_callers(void **state)
 		bool bridged;
 		uint32_t count, upper;
 	} cases[] = {
-		{"app load kv/key=1 kv/table=t", "app load kv/key=1 kv/table=t", "kv get key=1 table=t", CLEW_EVIDENCE_CANDIDATE, true, 2,
-		 0},
-		{"app load kv/key=1 kv/table=t", "report load kv/key=1", "kv get key=1 table=t", CLEW_EVIDENCE_CANDIDATE, true, 2, 0},
-		{"app load kv/key=1", "app load kv/key=2", "kv get key=1", CLEW_EVIDENCE_OBSERVED, true, 1, 0},
-		{"app load kv/key=1 kv/table=t", "app load kv/key=1", "kv get key=1", CLEW_EVIDENCE_OBSERVED, true, 1, 1},
-		{"app load kv/key=1", "report load kv/key=1 calls=kv", "kv get key=1", CLEW_EVIDENCE_EXACT, false, 1, 1},
-		{"app load kv/key=1 calls=kv", "report load kv/key=1 calls=kv", "kv get key=1", CLEW_EVIDENCE_CANDIDATE, false, 2, 0},
-		{"app load kv/key=1 calls=kv @id=3", "report load kv/key=1 calls=kv @id=4", "kv get key=1 @id=4", CLEW_EVIDENCE_EXACT,
-		 false, 1, 1},
-		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=3", CLEW_EVIDENCE_EXACT, true, 1, 0},
-		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=5", CLEW_EVIDENCE_OBSERVED, true, 1, 1},
+		{"app load kv/key=1 kv/table=t", "app load kv/key=1 kv/table=t",
+		 "kv get key=1 table=t", CLEW_EVIDENCE_CANDIDATE, true, 2, 0},
+		{"app load kv/key=1 kv/table=t", "report load kv/key=1", "kv get key=1 table=t",
+		 CLEW_EVIDENCE_CANDIDATE, true, 2, 0},
+		{"app load kv/key=1", "app load kv/key=2", "kv get key=1", CLEW_EVIDENCE_OBSERVED,
+		 true, 1, 0},
+		{"app load kv/key=1 kv/table=t", "app load kv/key=1", "kv get key=1",
+		 CLEW_EVIDENCE_OBSERVED, true, 1, 1},
+		{"app load kv/key=1", "report load kv/key=1 calls=kv", "kv get key=1",
+		 CLEW_EVIDENCE_EXACT, false, 1, 1},
+		{"app load kv/key=1 calls=kv", "report load kv/key=1 calls=kv", "kv get key=1",
+		 CLEW_EVIDENCE_CANDIDATE, false, 2, 0},
+		{"app load kv/key=1 calls=kv @id=3", "report load kv/key=1 calls=kv @id=4",
+		 "kv get key=1 @id=4", CLEW_EVIDENCE_EXACT, false, 1, 1},
+		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=3",
+		 CLEW_EVIDENCE_EXACT, true, 1, 0},
+		{"app load kv/key=1 @id=3", "app load kv/key=1", "kv get key=1 @id=5",
+		 CLEW_EVIDENCE_OBSERVED, true, 1, 1},
 	};
 
 	(void)state;
@@ -182,7 +192,8 @@ static void test_callers(void **state)
 		ends(&j.records, 2050, 1, 1);
 		join_with(&j, 0);
 		assert_int_equal(j.count, 1);
-		assert_relation(&j, 2, cases[i].evidence, cases[i].bridged, cases[i].count, cases[i].upper, 1);
+		assert_relation(&j, 2, cases[i].evidence, cases[i].bridged, cases[i].count,
+				cases[i].upper, 1);
 		done(&j);
 	}
 }
@@ -300,9 +311,10 @@ static void check_random(unsigned seed)
 		}
 		open[task].begin = at;
 		where[task] = count;
-		calls[count] = (struct plain){at, CLEW_TIME_OPEN, next_random(&seed, 4), next_random(&seed, 3), next_random(&seed, 3)};
-		snprintf(words, sizeof(words), "%c do s/key=%u%s%s", "abcs"[calls[count].interface], calls[count].key,
-			 calls[count].extra ? " s/extra=" : "",
+		calls[count] = (struct plain){at, CLEW_TIME_OPEN, next_random(&seed, 4),
+					      next_random(&seed, 3), next_random(&seed, 3)};
+		snprintf(words, sizeof(words), "%c do s/key=%u%s%s", "abcs"[calls[count].interface],
+			 calls[count].key, calls[count].extra ? " s/extra=" : "",
 			 calls[count].extra == 1 ? "1"
 			 : calls[count].extra	 ? "2"
 						 : "");
@@ -321,7 +333,8 @@ static void check_random(unsigned seed)
 		unsigned expected[RANDOM_STEPS], found = 0;
 
 		for (unsigned upper = 0; upper < lower && calls[lower].interface == 3; upper++)
-			if (calls[upper].interface != 3 && calls[upper].end >= calls[lower].begin && calls[upper].key == calls[lower].key &&
+			if (calls[upper].interface != 3 && calls[upper].end >= calls[lower].begin &&
+			    calls[upper].key == calls[lower].key &&
 			    (!calls[upper].extra || calls[upper].extra == calls[lower].extra))
 				expected[found++] = upper;
 		if (calls[lower].interface != 3)
@@ -330,10 +343,12 @@ static void check_random(unsigned seed)
 			assert_int_equal(j.activities[lower].relation, CLEW_NO_NUMBER);
 			continue;
 		}
-		assert_relation(&j, lower, found > 1 ? CLEW_EVIDENCE_CANDIDATE : CLEW_EVIDENCE_OBSERVED, true, found, expected[0],
-				expected[1]);
+		assert_relation(&j, lower,
+				found > 1 ? CLEW_EVIDENCE_CANDIDATE : CLEW_EVIDENCE_OBSERVED, true,
+				found, expected[0], expected[1]);
 		for (unsigned i = 0; i < found; i++)
-			assert_int_equal(j.list[j.activities[lower].relation].uppers[i], expected[i]);
+			assert_int_equal(j.list[j.activities[lower].relation].uppers[i],
+					 expected[i]);
 	}
 	done(&j);
 }
@@ -345,7 +360,8 @@ static void test_random(void **state)
 		check_random(seed);
 }
 
-/* Many calls open at once with the same descriptor's type: the work is that of the pairs that match. */
+/* Many calls open at once with the same descriptor's type: the work is that of the pairs that
+ * match. */
 static void test_many(void **state)
 {
 	enum { MANY = 20000 };
@@ -372,9 +388,11 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nesting), cmocka_unit_test(test_tokens), cmocka_unit_test(test_callers),
-		cmocka_unit_test(test_types),	cmocka_unit_test(test_layers), cmocka_unit_test(test_common_words),
-		cmocka_unit_test(test_window),	cmocka_unit_test(test_random), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_nesting), cmocka_unit_test(test_tokens),
+		cmocka_unit_test(test_callers), cmocka_unit_test(test_types),
+		cmocka_unit_test(test_layers),	cmocka_unit_test(test_common_words),
+		cmocka_unit_test(test_window),	cmocka_unit_test(test_random),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Slack and drag of small random traces against their definitions applied by brute
  * force; and, where nothing was ever late, the drag of what is critical against the
@@ -27,7 +27,8 @@ static bool edge(const struct random_model *m, uint32_t a, uint32_t b)
 
 	if (b == a + 1 && m->es[a].span == m->es[b].span)
 		return true;
-	if (m->es[b].in == CLEW_NONE || m->es[b].in != m->es[a].out || m->es[a].end > m->es[b].start)
+	if (m->es[b].in == CLEW_NONE || m->es[b].in != m->es[a].out ||
+	    m->es[a].end > m->es[b].start)
 		return false;
 	d = &m->dependencies[m->es[b].in];
 	return d->mode != CLEW_MODE_OR || m->origins[d->origins.first] == a;
@@ -36,8 +37,8 @@ static bool edge(const struct random_model *m, uint32_t a, uint32_t b)
 /* Whether a path may follow it. */
 static bool path_edge(const struct random_model *m, uint32_t a, uint32_t b)
 {
-	return edge(m, a, b) &&
-	       ((b == a + 1 && m->es[a].span == m->es[b].span) || m->origins[m->dependencies[m->es[b].in].origins.first] == a);
+	return edge(m, a, b) && ((b == a + 1 && m->es[a].span == m->es[b].span) ||
+				 m->origins[m->dependencies[m->es[b].in].origins.first] == a);
 }
 
 static void spread(const struct random_model *m, uint32_t es, bool back, bool *reached)
@@ -104,9 +105,11 @@ static void check(const struct oracle *o, const struct clew_slack *slack)
 		assert_int_equal(slack->rows[row].earliest_start, o->earliest[es]);
 		assert_int_equal(slack->rows[row].latest_finish, o->latest[es]);
 		for (uint32_t a = 0; a < m->model.es_count; a++) {
-			clew_time of = o->latest[a] - o->earliest[a] - (m->es[a].end - m->es[a].start);
+			clew_time of =
+				o->latest[a] - o->earliest[a] - (m->es[a].end - m->es[a].start);
 
-			if (a != es && o->eligible[a] && o->earliest[a] < m->es[es].end && o->latest[a] > m->es[es].start && of < drag)
+			if (a != es && o->eligible[a] && o->earliest[a] < m->es[es].end &&
+			    o->latest[a] > m->es[es].start && of < drag)
 				drag = of;
 		}
 		assert_int_equal(slack->rows[row].drag, drag);
@@ -117,7 +120,8 @@ static void check(const struct oracle *o, const struct clew_slack *slack)
 
 static void test_definitions(void **state)
 {
-	static const struct random_shape shape = {.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
 	static struct random_model m;
 	static struct oracle o = {.m = &m};
 	unsigned between = 0;
@@ -142,8 +146,8 @@ static void test_definitions(void **state)
 		to = pick(&m, m.model.es_count);
 		spread(&m, to, true, back);
 		spread(&m, from, false, on);
-		r = clew_slack_find(&m.model, &(struct clew_position){from, m.es[from].start}, &(struct clew_position){to, m.es[to].end},
-				    &slack);
+		r = clew_slack_find(&m.model, &(struct clew_position){from, m.es[from].start},
+				    &(struct clew_position){to, m.es[to].end}, &slack);
 		assert_int_equal(r, back[from] ? 0 : -ENOENT);
 		if (r < 0)
 			continue;
@@ -211,21 +215,27 @@ static void plan_trace(struct random_model *m, struct plan *plan, uint32_t *numb
 		spans = plan->count;
 	for (unsigned s = 0; s < spans; s++) {
 		firsts[s] = m->model.es_count;
-		m->spans[s] = (struct clew_span){.parent = CLEW_NONE, .elementary = {firsts[s], lengths[s]}};
+		m->spans[s] = (struct clew_span){.parent = CLEW_NONE,
+						 .elementary = {firsts[s], lengths[s]}};
 		m->model.es_count += lengths[s];
 	}
 	for (unsigned i = 0; i < plan->count; i++) {
 		number[i] = firsts[plan->span[i]] + plan->place[i];
-		m->es[number[i]] = (struct clew_es){.span = plan->span[i], .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+		m->es[number[i]] = (struct clew_es){.span = plan->span[i],
+						    .in = CLEW_NONE,
+						    .out = CLEW_NONE,
+						    .wait = CLEW_NONE};
 		for (unsigned a = 0; a < i; a++)
-			plan->before[i][a] = plan->span[a] == plan->span[i] && plan->place[a] + 1 == plan->place[i];
+			plan->before[i][a] = plan->span[a] == plan->span[i] &&
+					     plan->place[a] + 1 == plan->place[i];
 	}
 	for (unsigned b = 1; b < plan->count; b++) {
 		uint32_t edge_number = m->model.dependency_count;
 		struct clew_dependency *d = &m->dependencies[edge_number];
 		unsigned origins = pick(m, 2) ? 1 + pick(m, 3) : 0;
 
-		*d = (struct clew_dependency){.origins.first = m->model.origin_count, .mode = CLEW_MODE_AND};
+		*d = (struct clew_dependency){.origins.first = m->model.origin_count,
+					      .mode = CLEW_MODE_AND};
 		for (; origins; origins--) {
 			unsigned a = pick(m, b);
 
@@ -317,7 +327,8 @@ static void test_many(void **state)
 	(void)state;
 	m.seed = 4711;
 	for (unsigned round = 0; round < 8; round++) {
-		struct clew_model model = {.es = es, .spans = spans, .dependencies = dependencies, .origins = origins};
+		struct clew_model model = {
+			.es = es, .spans = spans, .dependencies = dependencies, .origins = origins};
 		struct clew_slack slack;
 		uint32_t edges = 0;
 
@@ -328,17 +339,24 @@ static void test_many(void **state)
 			clew_time at = i % EACH ? es[i - 1].end : (clew_time)pick(&m, 100);
 
 			if (i % EACH == 0)
-				spans[i / EACH] = (struct clew_span){.start = at, .parent = CLEW_NONE, .elementary = {i, EACH}};
+				spans[i / EACH] = (struct clew_span){
+					.start = at, .parent = CLEW_NONE, .elementary = {i, EACH}};
 			at += pick(&m, 3) ? 0 : pick(&m, round % 2 ? 40 : 3);
-			es[i] = (struct clew_es){.start = at, .span = i / EACH, .in = CLEW_NONE, .out = CLEW_NONE, .wait = CLEW_NONE};
+			es[i] = (struct clew_es){.start = at,
+						 .span = i / EACH,
+						 .in = CLEW_NONE,
+						 .out = CLEW_NONE,
+						 .wait = CLEW_NONE};
 			es[i].end = at + (pick(&m, 5) ? pick(&m, 20) : pick(&m, 300));
 		}
 		for (uint32_t i = 0; i < WIDTH * EACH; i++) {
 			uint32_t a = pick(&m, WIDTH * EACH), b = pick(&m, WIDTH * EACH);
 
-			if (es[a].out != CLEW_NONE || es[b].in != CLEW_NONE || es[a].end > es[b].start || es[b].start - es[a].end > 50)
+			if (es[a].out != CLEW_NONE || es[b].in != CLEW_NONE ||
+			    es[a].end > es[b].start || es[b].start - es[a].end > 50)
 				continue;
-			dependencies[edges] = (struct clew_dependency){.origins = {edges, 1}, .destinations = {edges, 1}};
+			dependencies[edges] = (struct clew_dependency){.origins = {edges, 1},
+								       .destinations = {edges, 1}};
 			origins[edges] = a;
 			destinations[edges] = b;
 			es[a].out = es[b].in = edges++;
@@ -351,7 +369,8 @@ static void test_many(void **state)
 			for (uint32_t a = 0; a < slack.count; a++) {
 				const struct clew_slack_row *row = &slack.rows[a];
 
-				if (a != x && row->earliest_start < es[x].end && row->latest_finish > es[x].start &&
+				if (a != x && row->earliest_start < es[x].end &&
+				    row->latest_finish > es[x].start &&
 				    clew_slack_of(&model, row) < drag)
 					drag = clew_slack_of(&model, row);
 			}

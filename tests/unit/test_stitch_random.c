@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Random traces divided in two or three, the clocks of the parts moved, and stitched
  * again: the dependencies are those of the whole, the offsets found hold the true ones
@@ -56,7 +56,8 @@ static struct clew_model *make_part(const struct division *d, unsigned part)
 	uint32_t es_of[MOST_ES];
 
 	p.model = m->model;
-	p.model.es_count = p.model.span_count = p.model.dependency_count = p.model.origin_count = p.model.destination_count = 0;
+	p.model.es_count = p.model.span_count = p.model.dependency_count = p.model.origin_count =
+		p.model.destination_count = 0;
 	for (uint32_t i = 0; i < m->model.span_count; i++) {
 		struct clew_span *span = &p.spans[p.model.span_count];
 
@@ -88,18 +89,21 @@ static struct clew_model *make_part(const struct division *d, unsigned part)
 					       .attributes = i,
 					       .origins = {p.model.origin_count, 0},
 					       .destinations = {p.model.destination_count, 0}};
-		for (uint32_t j = from->origins.first; j < from->origins.first + from->origins.count; j++) {
+		for (uint32_t j = from->origins.first;
+		     j < from->origins.first + from->origins.count; j++) {
 			if (part_of_es(d, m->origins[j]) != part)
 				continue;
 			p.origins[p.model.origin_count] = es_of[m->origins[j]];
 			p.es[p.origins[p.model.origin_count++]].out = p.model.dependency_count;
 			to->origins.count++;
 		}
-		for (uint32_t j = from->destinations.first; j < from->destinations.first + from->destinations.count; j++) {
+		for (uint32_t j = from->destinations.first;
+		     j < from->destinations.first + from->destinations.count; j++) {
 			if (part_of_es(d, m->destinations[j]) != part)
 				continue;
 			p.destinations[p.model.destination_count] = es_of[m->destinations[j]];
-			p.es[p.destinations[p.model.destination_count++]].in = p.model.dependency_count;
+			p.es[p.destinations[p.model.destination_count++]].in =
+				p.model.dependency_count;
 			to->destinations.count++;
 		}
 		p.model.dependency_count += to->origins.count + to->destinations.count > 0;
@@ -144,7 +148,8 @@ static int compare_ends(const void *one, const void *other)
 static uint32_t by_call(const struct clew_model *model, uint32_t call)
 {
 	for (uint32_t i = 0; i < model->dependency_count; i++) {
-		const char *value = clew_model_attribute(model, model->dependencies[i].attributes, "call");
+		const char *value =
+			clew_model_attribute(model, model->dependencies[i].attributes, "call");
 
 		if (value && (uint32_t)atoi(value) == call)
 			return i;
@@ -153,8 +158,9 @@ static uint32_t by_call(const struct clew_model *model, uint32_t call)
 }
 
 /* The ends of one side, as they are where they are, and as they should be. */
-static void check_side(const struct division *d, const struct clew_model *model, const struct clew_stitch_clock *clocks,
-		       const struct clew_range *was, const uint32_t *was_es, const struct clew_range *is, const uint32_t *is_es,
+static void check_side(const struct division *d, const struct clew_model *model,
+		       const struct clew_stitch_clock *clocks, const struct clew_range *was,
+		       const uint32_t *was_es, const struct clew_range *is, const uint32_t *is_es,
 		       bool origin)
 {
 	struct end expected[MOST_ES] = {}, got[MOST_ES] = {};
@@ -165,9 +171,11 @@ static void check_side(const struct division *d, const struct clew_model *model,
 		unsigned part = d->part_of[es->span];
 
 		snprintf(expected[i].name, sizeof(expected[i].name), "s%u", es->span);
-		expected[i].at = (origin ? es->end : es->start) - d->true_offset[part] + clocks[part].offset;
+		expected[i].at =
+			(origin ? es->end : es->start) - d->true_offset[part] + clocks[part].offset;
 		es = &model->es[is_es[is->first + i]];
-		snprintf(got[i].name, sizeof(got[i].name), "%s", clew_model_string(model, model->spans[es->span].name));
+		snprintf(got[i].name, sizeof(got[i].name), "%s",
+			 clew_model_string(model, model->spans[es->span].name));
 		got[i].at = origin ? es->end : es->start;
 	}
 	qsort(expected, was->count, sizeof(*expected), compare_ends);
@@ -176,7 +184,8 @@ static void check_side(const struct division *d, const struct clew_model *model,
 		assert_int_equal(compare_ends(&expected[i], &got[i]), 0);
 }
 
-static void check_dependencies(const struct division *d, const struct clew_model *model, const struct clew_stitch_clock *clocks)
+static void check_dependencies(const struct division *d, const struct clew_model *model,
+			       const struct clew_stitch_clock *clocks)
 {
 	uint32_t count = 0;
 
@@ -186,8 +195,10 @@ static void check_dependencies(const struct division *d, const struct clew_model
 		unsigned seen = 0;
 
 		/* Without an origin nothing says that its destinations are one's. */
-		if (was->mode == CLEW_MODE_SINGLE && was->origins.count == 0 && was->destinations.count) {
-			for (uint32_t j = was->destinations.first; j < was->destinations.first + was->destinations.count; j++)
+		if (was->mode == CLEW_MODE_SINGLE && was->origins.count == 0 &&
+		    was->destinations.count) {
+			for (uint32_t j = was->destinations.first;
+			     j < was->destinations.first + was->destinations.count; j++)
 				seen |= 1u << part_of_es(d, d->m->destinations[j]);
 			count += (uint32_t)__builtin_popcount(seen);
 			continue;
@@ -200,10 +211,14 @@ static void check_dependencies(const struct division *d, const struct clew_model
 		count++;
 		is = &model->dependencies[number];
 		assert_int_equal(was->mode, is->mode);
-		check_side(d, model, clocks, &was->origins, d->m->origins, &is->origins, model->origins, true);
-		check_side(d, model, clocks, &was->destinations, d->m->destinations, &is->destinations, model->destinations, false);
-		for (uint32_t j = is->origins.first; j < is->origins.first + is->origins.count; j++) {
-			clew_time at = model->es[model->origins[j]].end, trigger = model->es[model->origins[is->origins.first]].end;
+		check_side(d, model, clocks, &was->origins, d->m->origins, &is->origins,
+			   model->origins, true);
+		check_side(d, model, clocks, &was->destinations, d->m->destinations,
+			   &is->destinations, model->destinations, false);
+		for (uint32_t j = is->origins.first; j < is->origins.first + is->origins.count;
+		     j++) {
+			clew_time at = model->es[model->origins[j]].end,
+				  trigger = model->es[model->origins[is->origins.first]].end;
 
 			assert_true(is->mode == CLEW_MODE_OR ? at >= trigger : at <= trigger);
 		}
@@ -238,13 +253,17 @@ static size_t demands_of(const struct division *d, struct demand *demands)
 			if (dependency->mode == CLEW_MODE_OR && (mixed || j > 0))
 				continue;
 			for (uint32_t k = 0; k < dependency->destinations.count; k++) {
-				uint32_t destination = m->destinations[dependency->destinations.first + k];
-				unsigned from = part_of_es(d, origin), to = part_of_es(d, destination);
+				uint32_t destination =
+					m->destinations[dependency->destinations.first + k];
+				unsigned from = part_of_es(d, origin),
+					 to = part_of_es(d, destination);
 
 				if (from != to)
-					demands[count++] = (struct demand){from, to,
-									   m->es[origin].end - d->true_offset[from] -
-										   m->es[destination].start + d->true_offset[to]};
+					demands[count++] = (struct demand){
+						from, to,
+						m->es[origin].end - d->true_offset[from] -
+							m->es[destination].start +
+							d->true_offset[to]};
 			}
 		}
 	}
@@ -252,7 +271,8 @@ static size_t demands_of(const struct division *d, struct demand *demands)
 }
 
 /* Longest paths by trying again until nothing changes; only of what has a solution. */
-static void check_bounds(const struct division *d, const struct demand *demands, size_t count, const struct clew_stitch_clock *clocks)
+static void check_bounds(const struct division *d, const struct demand *demands, size_t count,
+			 const struct clew_stitch_clock *clocks)
 {
 	for (unsigned part = 1; part < d->parts; part++) {
 		for (int back = 0; back < 2; back++) {
@@ -266,14 +286,17 @@ static void check_bounds(const struct division *d, const struct demand *demands,
 					const struct demand *demand = &demands[i];
 					clew_time sum = least[demand->from] + demand->least;
 
-					if (known[demand->from] && (!known[demand->to] || sum > least[demand->to])) {
+					if (known[demand->from] &&
+					    (!known[demand->to] || sum > least[demand->to])) {
 						known[demand->to] = true;
 						least[demand->to] = sum;
 					}
 				}
-			assert_int_equal(known[end], back ? clocks[part].has_high : clocks[part].has_low);
+			assert_int_equal(known[end],
+					 back ? clocks[part].has_high : clocks[part].has_low);
 			if (known[end])
-				assert_int_equal(back ? -least[end] : least[end], back ? clocks[part].high : clocks[part].low);
+				assert_int_equal(back ? -least[end] : least[end],
+						 back ? clocks[part].high : clocks[part].low);
 		}
 	}
 }
@@ -289,8 +312,10 @@ static void check_clocks(const struct division *d, const struct clew_stitch_cloc
 		const struct clew_stitch_clock *clock = &clocks[i];
 		clew_time off = clock->offset - d->true_offset[i];
 
-		assert_true(!clock->has_low || (clock->low <= d->true_offset[i] && clock->low <= clock->offset));
-		assert_true(!clock->has_high || (clock->high >= d->true_offset[i] && clock->high >= clock->offset));
+		assert_true(!clock->has_low ||
+			    (clock->low <= d->true_offset[i] && clock->low <= clock->offset));
+		assert_true(!clock->has_high ||
+			    (clock->high >= d->true_offset[i] && clock->high >= clock->offset));
 		switch (clock->source) {
 		case CLEW_CLOCK_BETWEEN:
 			assert_true(clock->has_low && clock->has_high);
@@ -309,7 +334,8 @@ static void check_clocks(const struct division *d, const struct clew_stitch_cloc
 		}
 	}
 	for (size_t i = 0; i < count; i++)
-		assert_true(clocks[demands[i].to].offset - clocks[demands[i].from].offset >= demands[i].least);
+		assert_true(clocks[demands[i].to].offset - clocks[demands[i].from].offset >=
+			    demands[i].least);
 }
 
 /* ---- tests ---- */
@@ -320,7 +346,8 @@ struct stitched {
 	uint64_t backward;
 };
 
-static void stitch_again(const struct division *d, const struct clew_stitch_options *options, struct stitched *ret_stitched)
+static void stitch_again(const struct division *d, const struct clew_stitch_options *options,
+			 struct stitched *ret_stitched)
 {
 	static const char program_text[] = "join dependencies(all) by key(call);";
 	struct clew_stitch_result result = {.clocks = ret_stitched->clocks};
@@ -328,11 +355,14 @@ static void stitch_again(const struct division *d, const struct clew_stitch_opti
 	struct clew_stitching *program;
 	struct clew_query_error error;
 
-	assert_int_equal(clew_stitching_compile(program_text, sizeof(program_text) - 1, &program, &error), 0);
+	assert_int_equal(
+		clew_stitching_compile(program_text, sizeof(program_text) - 1, &program, &error),
+		0);
 	for (unsigned i = 0; i < d->parts; i++)
 		parts[i] = make_part(d, i);
-	assert_int_equal(
-		clew_stitch((const struct clew_model *const *)parts, d->parts, program, options, &ret_stitched->model, &result, &error), 0);
+	assert_int_equal(clew_stitch((const struct clew_model *const *)parts, d->parts, program,
+				     options, &ret_stitched->model, &result, &error),
+			 0);
 	ret_stitched->backward = result.backward;
 	for (unsigned i = 0; i < d->parts; i++)
 		clew_model_free(parts[i]);
@@ -341,7 +371,8 @@ static void stitch_again(const struct division *d, const struct clew_stitch_opti
 
 static void test_again(void **state)
 {
-	static const struct random_shape shape = {.spans = 6, .es = 6, .gaps = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 6, .es = 6, .gaps = true, .several = true};
 	struct random_model m = {.seed = 0x2545f4914f6cdd1d};
 	struct division d = {.m = &m, .like = names()};
 	unsigned between = 0, chained = 0;
@@ -366,14 +397,16 @@ static void test_again(void **state)
 /* All of it, ES by ES, where the offset is given. */
 static void test_whole(void **state)
 {
-	static const struct random_shape shape = {.spans = 6, .es = 6, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 6, .es = 6, .gaps = true, .backwards = true, .several = true};
 	struct random_model m = {.seed = 0x9e3779b97f4a7c15};
 	struct division d = {.m = &m, .like = names()};
 	static const bool forced[MOST_PARTS] = {false, true, true};
 
 	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		const struct clew_stitch_options options = {.forced = forced, .offsets = d.true_offset};
+		const struct clew_stitch_options options = {.forced = forced,
+							    .offsets = d.true_offset};
 		struct clew_model arrays, *whole, *simple;
 		struct clew_maker *maker;
 		struct stitched stitched;
@@ -392,13 +425,15 @@ static void test_whole(void **state)
 			const struct clew_span *is = &stitched.model->spans[i], *was = NULL;
 
 			for (uint32_t j = 0; j < simple->span_count; j++)
-				if (!strcmp(clew_model_string(simple, simple->spans[j].name), clew_model_string(stitched.model, is->name)))
+				if (!strcmp(clew_model_string(simple, simple->spans[j].name),
+					    clew_model_string(stitched.model, is->name)))
 					was = &simple->spans[j];
 			assert_non_null(was);
 			assert_int_equal(was->elementary.count, is->elementary.count);
 			for (uint32_t j = 0; j < is->elementary.count; j++) {
 				const struct clew_es *a = &simple->es[was->elementary.first + j];
-				const struct clew_es *b = &stitched.model->es[is->elementary.first + j];
+				const struct clew_es *b =
+					&stitched.model->es[is->elementary.first + j];
 
 				assert_true(a->start == b->start && a->end == b->end);
 				assert_int_equal(a->in == CLEW_NONE, b->in == CLEW_NONE);
@@ -428,7 +463,8 @@ static clew_time worst(const struct demand *demands, size_t count, clew_time off
 
 static void test_contradictions(void **state)
 {
-	static const struct random_shape shape = {.spans = 6, .es = 6, .gaps = true, .backwards = true, .several = true};
+	static const struct random_shape shape = {
+		.spans = 6, .es = 6, .gaps = true, .backwards = true, .several = true};
 	struct random_model m = {.seed = 0xda942042e4dd58b5};
 	struct division d = {.m = &m, .like = names()};
 	unsigned conflicts = 0;
@@ -446,7 +482,8 @@ static void test_contradictions(void **state)
 		/* Somewhere between what two of them would like. */
 		for (size_t i = 0; i < count * count; i++) {
 			const struct demand *a = &demands[i % count], *b = &demands[i / count];
-			clew_time low = a->to ? a->least : -a->least, high = b->to ? b->least : -b->least;
+			clew_time low = a->to ? a->least : -a->least,
+				  high = b->to ? b->least : -b->least;
 			clew_time unmet = worst(demands, count, (low + high) >> 1);
 
 			least = i == 0 || unmet < least ? unmet : least;

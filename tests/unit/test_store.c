@@ -29,10 +29,13 @@ static struct sent *make_records(uint64_t seed, size_t count)
 		union any_record any;
 		unsigned cpu = random_below(&random, CPUS + 1);
 
-		/* Some at the same time, to see which comes first. Few come slowly, so that their chunks are packed. */
-		time += random_below(&random, 3) ? random_value(&random) >> (count > 1000 ? 44 : 34) : 0;
+		/* Some at the same time, to see which comes first. Few come slowly, so that their
+		 * chunks are packed. */
+		time += random_below(&random, 3) ? random_value(&random) >> (count > 1000 ? 44 : 34)
+						 : 0;
 		sent[i].stream = cpu == CPUS ? CLEW_STREAM_USER : cpu;
-		sent[i].size = random_record(&random, random_kind(&random), time, cpu == CPUS ? 0xfffe : cpu, &last[cpu], &any);
+		sent[i].size = random_record(&random, random_kind(&random), time,
+					     cpu == CPUS ? 0xfffe : cpu, &last[cpu], &any);
 		sent[i].record = malloc(sent[i].size);
 		memcpy(sent[i].record, &any, sent[i].size);
 	}
@@ -49,7 +52,8 @@ static void free_records(struct sent *sent, size_t count)
 static int by_time(const void *a, const void *b)
 {
 	const struct sent *x = a, *y = b;
-	unsigned xo = x->stream == CLEW_STREAM_USER ? 0 : x->stream + 1, yo = y->stream == CLEW_STREAM_USER ? 0 : y->stream + 1;
+	unsigned xo = x->stream == CLEW_STREAM_USER ? 0 : x->stream + 1,
+		 yo = y->stream == CLEW_STREAM_USER ? 0 : y->stream + 1;
 
 	if (x->record->header.time != y->record->header.time)
 		return x->record->header.time < y->record->header.time ? -1 : 1;
@@ -77,11 +81,15 @@ static void sort_records(struct sent *sent, size_t count)
 	for (size_t width = 1; width < count; width *= 2) {
 		memcpy(copy, sent, count * sizeof(*copy));
 		for (size_t from = 0; from < count; from += 2 * width) {
-			size_t a = from, b = from + width < count ? from + width : count, middle = b;
+			size_t a = from, b = from + width < count ? from + width : count,
+			       middle = b;
 			size_t end = from + 2 * width < count ? from + 2 * width : count;
 
 			for (size_t to = from; to < end; to++)
-				sent[to] = a < middle && (b == end || by_time(&copy[a], &copy[b]) <= 0) ? copy[a++] : copy[b++];
+				sent[to] =
+					a < middle && (b == end || by_time(&copy[a], &copy[b]) <= 0)
+						? copy[a++]
+						: copy[b++];
 		}
 	}
 	free(copy);
@@ -100,13 +108,17 @@ static void round_trip(uint64_t seed, size_t count, bool sync, size_t flush_ever
 	writer = open_writer(path, CPUS, sync);
 	assert_int_equal(clew_writer_meta(writer, "cpus", "3"), 0);
 	for (size_t i = 0; i < count; i++) {
-		assert_int_equal(clew_writer_put(writer, sent[i].stream, sent[i].record, sent[i].size), 0);
+		assert_int_equal(
+			clew_writer_put(writer, sent[i].stream, sent[i].record, sent[i].size), 0);
 		counts[sent[i].record->header.kind]++;
 		gaps += sent[i].record->header.kind == CLEW_KIND_GAP;
 		if (flush_every && i % flush_every == 0)
 			for (unsigned cpu = 0; cpu <= CPUS; cpu++)
 				assert_int_equal(
-					clew_writer_flush(writer, cpu == CPUS ? CLEW_STREAM_USER : cpu, sent[i].record->header.time, 0), 0);
+					clew_writer_flush(writer,
+							  cpu == CPUS ? CLEW_STREAM_USER : cpu,
+							  sent[i].record->header.time, 0),
+					0);
 	}
 	assert_int_equal(clew_writer_close(writer), 0);
 
@@ -161,7 +173,8 @@ static void test_round_trip_units(void **state)
 
 static void test_says_of_itself(void **state)
 {
-	struct clew_ledger_row rows[2] = {{.cpu = 0, .kind = 1, .seen = 5, .stored = 4, .lost = 1}, {.cpu = 1, .kind = 1, .seen = 7}};
+	struct clew_ledger_row rows[2] = {{.cpu = 0, .kind = 1, .seen = 5, .stored = 4, .lost = 1},
+					  {.cpu = 1, .kind = 1, .seen = 7}};
 	struct clew_cost cost = {.user_ns = 12, .bpf_ns = 34, .bpf_sampled = true};
 	struct clew_life life = {.header = {.time = 5000, .kind = CLEW_KIND_EXIT}, .task = 3};
 	const struct clew_capture_info *info;
@@ -210,7 +223,8 @@ static void test_says_of_itself(void **state)
 static void test_refuses_what_is_no_record(void **state)
 {
 	struct clew_writer *writer;
-	union any_record any = {.change.record = {.header = {.kind = CLEW_KIND_SWITCH, .flags = CLEW_SWITCH_WAIT}}};
+	union any_record any = {
+		.change.record = {.header = {.kind = CLEW_KIND_SWITCH, .flags = CLEW_SWITCH_WAIT}}};
 	char path[64];
 
 	(void)state;
@@ -221,15 +235,20 @@ static void test_refuses_what_is_no_record(void **state)
 	any.header.flags = CLEW_SWITCH_WAIT | CLEW_SWITCH_CAUSE;
 	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(any.change) - 1), -EINVAL);
 	any.header.flags = CLEW_SWITCH_CAUSE;
-	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_switch) + sizeof(struct clew_cause) - 1), -EINVAL);
+	assert_int_equal(
+		clew_writer_put(writer, 0, &any,
+				sizeof(struct clew_switch) + sizeof(struct clew_cause) - 1),
+		-EINVAL);
 	any.header.kind = CLEW_KIND_WAKE;
 	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(any)), -EINVAL);
 	any.header.kind = 0;
 	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(any)), -EINVAL);
 	any.header.kind = CLEW_KIND_TEXT;
 	any.text.text_size = 100;
-	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_text_record) + 99), -EINVAL);
-	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_text_record) + 100), 0);
+	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_text_record) + 99),
+			 -EINVAL);
+	assert_int_equal(clew_writer_put(writer, 0, &any, sizeof(struct clew_text_record) + 100),
+			 0);
 	assert_int_equal(clew_writer_close(writer), 0);
 	unlink(path);
 }
@@ -258,7 +277,8 @@ static void test_schema_covers_records(void **state)
 				continue;
 			if (of->columns[i].coding == STORE_TAIL)
 				continue;
-			covered += of->columns[i].type == STORE_BYTES ? of->columns[i].size : of->columns[i].member_size;
+			covered += of->columns[i].type == STORE_BYTES ? of->columns[i].size
+								      : of->columns[i].member_size;
 		}
 		/* The header's members are common columns. */
 		covered += sizeof(struct clew_header);

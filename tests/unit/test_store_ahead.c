@@ -14,8 +14,8 @@
 #define NEVER	UINT64_MAX
 
 /*
- * Many chunks of several streams: CPU 0's are large, the last CPU has one, user space is seldom heard of. The records that all
- * have the same time are read by stream.
+ * Many chunks of several streams: CPU 0's are large, the last CPU has one, user space is seldom
+ * heard of. The records that all have the same time are read by stream.
  */
 static void write_capture(const char *path, uint64_t seed)
 {
@@ -31,7 +31,8 @@ static void write_capture(const char *path, uint64_t seed)
 		size_t size;
 
 		time += i % 1000 < 950 ? random_below(&random, 3000) : 0;
-		size = random_record(&random, random_kind(&random), time, cpu == CPUS ? 0xfffe : cpu, &last[cpu], &any);
+		size = random_record(&random, random_kind(&random), time,
+				     cpu == CPUS ? 0xfffe : cpu, &last[cpu], &any);
 		assert_int_equal(clew_writer_put(writer, stream, &any, size), 0);
 		if (cpu < CPUS - 1 && random_below(&random, cpu ? 30 : 150) == 0)
 			assert_int_equal(clew_writer_flush(writer, stream, time, 0), 0);
@@ -39,7 +40,8 @@ static void write_capture(const char *path, uint64_t seed)
 	assert_int_equal(clew_writer_close(writer), 0);
 }
 
-/* Makes a copy with damage in each so manyth chunk of records: bits of it are wrong, and by turns the checksum agrees nevertheless. */
+/* Makes a copy with damage in each so manyth chunk of records: bits of it are wrong, and by turns
+ * the checksum agrees nevertheless. */
 static unsigned write_damaged(const char *path, const char *whole, unsigned each)
 {
 	static const uint32_t magic = STORE_CHUNK_MAGIC;
@@ -51,7 +53,8 @@ static unsigned write_damaged(const char *path, const char *whole, unsigned each
 		struct store_chunk_header header;
 
 		memcpy(&header, at, sizeof(header));
-		if (header.kind != STORE_CHUNK_RECORDS || header.stream == CLEW_STREAM_USER || ++chunks % each)
+		if (header.kind != STORE_CHUNK_RECORDS || header.stream == CLEW_STREAM_USER ||
+		    ++chunks % each)
 			continue;
 		at[sizeof(header) + (damaged % 2 ? 0 : header.size / 2)] ^= 0x60;
 		if (damaged++ % 2) {
@@ -163,7 +166,8 @@ static void test_in_the_middle(void **state)
 		struct clew_reader *with = open_ahead(path, 0);
 
 		for (unsigned times = random_below(&random, 4); times > 0; times--) {
-			compare(with, without, random_below(&random, random_below(&random, 2) ? RECORDS : 20));
+			compare(with, without,
+				random_below(&random, random_below(&random, 2) ? RECORDS : 20));
 			if (random_below(&random, 4) == 0) {
 				assert_int_equal(clew_reader_check(with), 0);
 				assert_int_equal(clew_reader_check(without), 0);
@@ -180,7 +184,8 @@ static void test_in_the_middle(void **state)
 	unlink(path);
 }
 
-/* The file becomes shorter while it is read: what was decoded by then counts, so that only what is told can be compared. */
+/* The file becomes shorter while it is read: what was decoded by then counts, so that only what is
+ * told can be compared. */
 static void test_cut_off(void **state)
 {
 	struct clew_reader *with;

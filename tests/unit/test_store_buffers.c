@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Buffers for records: each is one's own, all that are promised come without the kernel, and there are more than those. */
+/* Buffers for records: each is one's own, all that are promised come without the kernel, and there
+ * are more than those. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

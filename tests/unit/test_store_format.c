@@ -26,14 +26,18 @@ static void show_hex(FILE *out, const char *name, const void *bytes, size_t size
 	fprintf(out, "\"");
 }
 
-#define NUMBER(record, member) fprintf(out, ",\"%s\":%llu", #member, (unsigned long long)(record)->member)
+#define NUMBER(record, member)                                                                     \
+	fprintf(out, ",\"%s\":%llu", #member, (unsigned long long)(record)->member)
 #define SIGNED(record, member) fprintf(out, ",\"%s\":%lld", #member, (long long)(record)->member)
 #define WAIT(member)	       fprintf(out, ",\"wait_%s\":%llu", #member, (unsigned long long)wait->member)
 
 static void show_cause(FILE *out, const struct clew_cause *cause)
 {
-	fprintf(out, ",\"cause_kind\":%u,\"cause_object\":%llu,\"cause_time\":%llu,\"cause_expires\":%llu,\"cause_task\":%u", cause->kind,
-		(unsigned long long)cause->object, (unsigned long long)cause->time, (unsigned long long)cause->expires, cause->task);
+	fprintf(out,
+		",\"cause_kind\":%u,\"cause_object\":%llu,\"cause_time\":%llu,\"cause_expires\":%"
+		"llu,\"cause_task\":%u",
+		cause->kind, (unsigned long long)cause->object, (unsigned long long)cause->time,
+		(unsigned long long)cause->expires, cause->task);
 }
 
 static void show_switch(FILE *out, const struct clew_switch *record)
@@ -70,7 +74,9 @@ static void show_switch(FILE *out, const struct clew_switch *record)
 	}
 	NUMBER(record, prev_state);
 	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE)
-		show_cause(out, (const struct clew_cause *)(record->header.flags & CLEW_SWITCH_WAIT ? (const void *)(wait + 1) : wait));
+		show_cause(out, (const struct clew_cause *)(record->header.flags & CLEW_SWITCH_WAIT
+								    ? (const void *)(wait + 1)
+								    : wait));
 }
 
 static void show_task(FILE *out, const struct clew_task_record *task)
@@ -223,9 +229,11 @@ static void show_machine(FILE *out, const union any_record *any)
 /* A record as one line, as capture_reader.py prints it. */
 static void show(FILE *out, const union any_record *any)
 {
-	static const char *const names[] = {"",	      "switch", "state",  "task",  "fork",	"exec",	   "exit",    "rename",	 "file",
-					    "socket", "cgroup", "text",	  "gap",   "",		"work",	   "bio",     "request", "lock",
-					    "ring",   "refill", "extent", "pages", "writeback", "journal", "announce"};
+	static const char *const names[] = {
+		"",	  "switch",    "state",	  "task",    "fork", "exec",   "exit",
+		"rename", "file",      "socket",  "cgroup",  "text", "gap",    "",
+		"work",	  "bio",       "request", "lock",    "ring", "refill", "extent",
+		"pages",  "writeback", "journal", "announce"};
 
 	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
 	NUMBER(&any->header, flags);
@@ -316,7 +324,8 @@ static void expect_agreement(const char *path)
 	assert_int_equal(r, 0);
 	assert_true(getline(&theirs, &theirs_size, python) > 0);
 	assert_memory_equal(theirs, "{\"summary\":", 11);
-	assert_non_null(strstr(theirs, clew_reader_info(reader)->complete ? "\"complete\":true" : "\"complete\":false"));
+	assert_non_null(strstr(theirs, clew_reader_info(reader)->complete ? "\"complete\":true"
+									  : "\"complete\":false"));
 	assert_non_null(strstr(theirs, "\"key\":\"value\""));
 	assert_non_null(strstr(theirs, "\"clocks\":[[1,2,3]]"));
 	assert_non_null(strstr(theirs, "\"user_ns\":77"));
@@ -327,7 +336,8 @@ static void expect_agreement(const char *path)
 	free(theirs);
 }
 
-/* `step`: the longest time between two records, ns. Slow streams are packed. `unit`: see struct random. */
+/* `step`: the longest time between two records, ns. Slow streams are packed. `unit`: see struct
+ * random. */
 static void agree(unsigned records, uint64_t step, unsigned unit)
 {
 	struct clew_ledger_row row = {.cpu = 1, .kind = 1, .seen = 9};
@@ -350,12 +360,18 @@ static void agree(unsigned records, uint64_t step, unsigned unit)
 		unsigned stream = random_below(&random, 3);
 
 		time += 1 + random_below(&random, step);
-		size = random_record(&random, random_kind(&random), in_units(&random, time), stream, &last[stream], &any);
-		assert_int_equal(clew_writer_put(writer, stream == 2 ? CLEW_STREAM_USER : stream, &any, size), 0);
+		size = random_record(&random, random_kind(&random), in_units(&random, time), stream,
+				     &last[stream], &any);
+		assert_int_equal(clew_writer_put(writer, stream == 2 ? CLEW_STREAM_USER : stream,
+						 &any, size),
+				 0);
 		if (i % 1000 == 999 || i + 1 == records) {
 			assert_int_equal(clew_writer_flush(writer, 0, 1, 0), 0);
-			assert_int_equal(clew_writer_ledger(writer, &row, 1, &(struct clew_cost){.user_ns = i + 1 == records ? 77 : 70}),
-					 0);
+			assert_int_equal(
+				clew_writer_ledger(
+					writer, &row, 1,
+					&(struct clew_cost){.user_ns = i + 1 == records ? 77 : 70}),
+				0);
 		}
 	}
 	assert_int_equal(clew_writer_close(writer), 0);
@@ -412,7 +428,8 @@ static void add_name(struct bytes *bytes, const char *name)
 	add(bytes, name, strlen(name));
 }
 
-static void add_column(struct bytes *bytes, const char *name, unsigned type, unsigned coding, unsigned reference)
+static void add_column(struct bytes *bytes, const char *name, unsigned type, unsigned coding,
+		       unsigned reference)
 {
 	add_name(bytes, name);
 	add_number(bytes, type, 1);
@@ -431,16 +448,20 @@ static void add_following(struct bytes *bytes, unsigned kind, unsigned column)
 	bytes->data[bytes->size - 10] = kind;
 }
 
-static void add_chunk(struct bytes *file, unsigned kind, const struct bytes *front, const struct bytes *frame, unsigned rows)
+static void add_chunk(struct bytes *file, unsigned kind, const struct bytes *front,
+		      const struct bytes *frame, unsigned rows)
 {
-	struct store_chunk_header header = {.magic = STORE_CHUNK_MAGIC, .kind = kind, .rows = rows, .first_time = 1000};
+	struct store_chunk_header header = {
+		.magic = STORE_CHUNK_MAGIC, .kind = kind, .rows = rows, .first_time = 1000};
 	struct bytes payload = {.size = 0};
 	size_t size;
 
 	if (front)
 		payload = *front;
 	if (frame) {
-		size = ZSTD_compress(payload.data + payload.size, sizeof(payload.data) - payload.size, frame->data, frame->size, 3);
+		size = ZSTD_compress(payload.data + payload.size,
+				     sizeof(payload.data) - payload.size, frame->data, frame->size,
+				     3);
 		assert_false(ZSTD_isError(size));
 		payload.size += size;
 		header.raw_size = frame->size;
@@ -460,7 +481,8 @@ static void start_file(struct bytes *file, unsigned minor)
 	add(file, &header, sizeof(header));
 }
 
-/* Kinds: common (kind, an unknown column in an unknown coding, time), exit with unknown columns, and an unknown kind. */
+/* Kinds: common (kind, an unknown column in an unknown coding, time), exit with unknown columns,
+ * and an unknown kind. */
 static void later_schema(struct bytes *schema)
 {
 	schema->size = 0;
@@ -512,7 +534,8 @@ static void later_records(struct bytes *front, struct bytes *frame)
 
 static void test_reads_a_later_file(void **state)
 {
-	struct bytes file = {.size = 0}, schema, front, frame, odd = {.data = "whatever", .size = 8};
+	struct bytes file = {.size = 0}, schema, front, frame,
+		     odd = {.data = "whatever", .size = 8};
 	const struct clew_header *record;
 	const struct clew_life *life;
 	struct clew_reader *reader;
@@ -584,7 +607,8 @@ static void test_broken_streams(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < count; i++) {
-		size_t size = random_record(&random, random_kind(&random), 1000000 * i, 0, &lost, &any);
+		size_t size =
+			random_record(&random, random_kind(&random), 1000000 * i, 0, &lost, &any);
 
 		memcpy(records + used, &any, size);
 		used += (size + 7) & ~(size_t)7;

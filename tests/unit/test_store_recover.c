@@ -16,14 +16,16 @@
 /* EXIT records whose `value` counts up: easy to see what is missing. */
 static void put_numbered(struct clew_writer *writer, unsigned stream, uint64_t number)
 {
-	struct clew_life life = {
-		.header = {.time = 1000000 + number * 100, .kind = CLEW_KIND_EXIT}, .task = number * 7919, .value = number};
+	struct clew_life life = {.header = {.time = 1000000 + number * 100, .kind = CLEW_KIND_EXIT},
+				 .task = number * 7919,
+				 .value = number};
 
 	if (clew_writer_put(writer, stream, &life, sizeof(life)) < 0)
 		_exit(1);
 }
 
-/* Reads numbered records of CPUs 0 and 1; counts what comes of each, which has to come in order and once. */
+/* Reads numbered records of CPUs 0 and 1; counts what comes of each, which has to come in order and
+ * once. */
 static void expect_numbered(struct clew_reader *reader, uint64_t counts[2], uint64_t next[2])
 {
 	const struct clew_header *record;
@@ -46,14 +48,16 @@ static void expect_numbered(struct clew_reader *reader, uint64_t counts[2], uint
 
 static uint64_t *shared_counters(void)
 {
-	uint64_t *counters = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t *counters =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	assert_true(counters != MAP_FAILED);
 	return counters;
 }
 
 /* A child records until it is killed; `flushed` says what it flushed well before. */
-static void record_until_killed(const char *path, bool sync, unsigned run_ms, uint64_t *flushed, size_t per_flush)
+static void record_until_killed(const char *path, bool sync, unsigned run_ms, uint64_t *flushed,
+				size_t per_flush)
 {
 	pid_t child = fork();
 	struct stat file;
@@ -61,7 +65,8 @@ static void record_until_killed(const char *path, bool sync, unsigned run_ms, ui
 
 	assert_true(child >= 0);
 	if (!child) {
-		struct clew_writer_options options = {.size = sizeof(options), .sync = sync, .cpus = 2};
+		struct clew_writer_options options = {
+			.size = sizeof(options), .sync = sync, .cpus = 2};
 		struct clew_writer *writer;
 		uint64_t number = 0;
 
@@ -154,7 +159,8 @@ static void kills(bool sync, unsigned times, size_t per_flush)
 		/* Nothing is missing in the middle, and not much at the end. */
 		assert_int_equal(counts[0], next[0]);
 		assert_int_equal(counts[1], next[1]);
-		assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT], counts[0] + counts[1]);
+		assert_int_equal(clew_reader_info(reader)->counts[CLEW_KIND_EXIT],
+				 counts[0] + counts[1]);
 		assert_true(counts[0] > 0);
 		clew_reader_close(reader);
 		expect_without_schema(path, counts);
@@ -216,7 +222,8 @@ static void make_numbered(const char *path, uint64_t count, uint64_t per_chunk)
 	for (uint64_t number = 0; number < count; number++) {
 		put_numbered(writer, number % 2, number / 2);
 		if (number % per_chunk == per_chunk - 1)
-			assert_int_equal(clew_writer_flush(writer, number / per_chunk % 2, 1, 0), 0);
+			assert_int_equal(clew_writer_flush(writer, number / per_chunk % 2, 1, 0),
+					 0);
 	}
 	assert_int_equal(clew_writer_close(writer), 0);
 }
@@ -304,7 +311,8 @@ static uint8_t *find_records(uint8_t *bytes, size_t size, unsigned stream, unsig
 	static const uint32_t magic = STORE_CHUNK_MAGIC;
 	struct store_chunk_header header;
 
-	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic))); at++) {
+	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic)));
+	     at++) {
 		memcpy(&header, at, sizeof(header));
 		if (header.kind == STORE_CHUNK_RECORDS && header.stream == stream && nth-- == 0)
 			return at;
@@ -323,7 +331,8 @@ static void damage(uint8_t *bytes, size_t size, unsigned stream, unsigned nth)
 	at[sizeof(header) + header.size / 2] ^= 4;
 }
 
-/* Reads all; returns the reader's own gaps, which have to be the same in a second pass and in its info. */
+/* Reads all; returns the reader's own gaps, which have to be the same in a second pass and in its
+ * info. */
 static size_t own_gaps(struct clew_reader *reader, struct clew_gap gaps[8])
 {
 	const struct clew_capture_info *info = clew_reader_info(reader);
@@ -363,7 +372,8 @@ static size_t own_gaps(struct clew_reader *reader, struct clew_gap gaps[8])
 	return count;
 }
 
-static void expect_gap(const struct clew_gap *gap, unsigned cpu, uint64_t from, uint64_t to, uint64_t count)
+static void expect_gap(const struct clew_gap *gap, unsigned cpu, uint64_t from, uint64_t to,
+		       uint64_t count)
 {
 	assert_int_equal(gap->header.cpu, cpu);
 	assert_int_equal(gap->from, from);
@@ -378,8 +388,8 @@ static uint64_t time_of(uint64_t number)
 
 #define CHUNKED_END 5000000
 
-/* CPU 0: 500 rows in chunks of 100; CPU 1: 500 rows in one chunk; one row of user space at the times of numbers 10, 250 and 490, a chunk
- * each. */
+/* CPU 0: 500 rows in chunks of 100; CPU 1: 500 rows in one chunk; one row of user space at the
+ * times of numbers 10, 250 and 490, a chunk each. */
 static struct clew_writer *write_chunked(const char *path)
 {
 	struct clew_writer *writer = open_writer(path, 4, true);
@@ -472,7 +482,8 @@ static void test_missing_at_end(void **state)
 	temporary_path(killed);
 	writer = write_chunked(path);
 	assert_int_equal(clew_writer_meta(writer, "cpus", "4"), 0);
-	assert_int_equal(clew_writer_meta(writer, "topology", "0 0 0 0\n1 0 0 1\n2 0 0 2\n3 -1 -1 -1\n"), 0);
+	assert_int_equal(
+		clew_writer_meta(writer, "topology", "0 0 0 0\n1 0 0 1\n2 0 0 2\n3 -1 -1 -1\n"), 0);
 	put_numbered(writer, 1, late - 10000);
 	put_numbered(writer, 2, late);
 	assert_int_equal(clew_writer_flush(writer, 1, 1, 0), 0);
@@ -482,7 +493,8 @@ static void test_missing_at_end(void **state)
 		size = read_file(path, &bytes);
 		write_file(killed, bytes, size);
 		reader = NULL;
-		if (clew_reader_open(killed, &reader, (char[200]){0}, 200) == 0 && clew_reader_info(reader)->counts[CLEW_KIND_EXIT] == 1005)
+		if (clew_reader_open(killed, &reader, (char[200]){0}, 200) == 0 &&
+		    clew_reader_info(reader)->counts[CLEW_KIND_EXIT] == 1005)
 			break;
 		clew_reader_close(reader);
 		reader = NULL;
@@ -513,7 +525,8 @@ static void test_missing_at_end(void **state)
 	free(bytes);
 }
 
-/* An ended file that lacks a chunk says nothing of it where that was, but its index does not fit: anything may be missing. */
+/* An ended file that lacks a chunk says nothing of it where that was, but its index does not fit:
+ * anything may be missing. */
 static void test_taken_out(void **state)
 {
 	const uint64_t late = 30000000; /* number: 3 s after the others */
@@ -716,7 +729,9 @@ static void test_full_disk(void **state)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	for (uint64_t number = 0; r == 0 && number < 100000000; number++) {
 		struct clew_life life = {
-			.header = {.time = 1000000 + number * 100, .kind = CLEW_KIND_EXIT}, .task = number * 7919, .value = number};
+			.header = {.time = 1000000 + number * 100, .kind = CLEW_KIND_EXIT},
+			.task = number * 7919,
+			.value = number};
 
 		r = clew_writer_put(writer, 0, &life, sizeof(life));
 	}
@@ -733,7 +748,8 @@ static void test_full_disk(void **state)
 	clew_reader_close(reader);
 	unlink(path);
 
-	/* Less than a block: it is the limit all the same, no disk. This is written in this thread, which must not die of it. */
+	/* Less than a block: it is the limit all the same, no disk. This is written in this thread,
+	 * which must not die of it. */
 	signal(SIGXFSZ, SIG_IGN);
 	limit.rlim_cur = 1000;
 	temporary_path(path);

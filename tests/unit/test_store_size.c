@@ -45,7 +45,8 @@ static uint64_t exponential(struct random *random, double mean)
 
 static uint64_t log_normal(struct random *random, double median)
 {
-	return (uint64_t)(median * exp(0.7 * sqrt(-2 * log(uniform(random))) * cos(6.283185307 * uniform(random))));
+	return (uint64_t)(median * exp(0.7 * sqrt(-2 * log(uniform(random))) *
+				       cos(6.283185307 * uniform(random))));
 }
 
 static void new_task(struct build *build, struct task *task)
@@ -98,7 +99,8 @@ static size_t next_switch(struct build *build, unsigned cpu, union any_record *a
 
 	memset(any, 0, sizeof(any->change));
 	build->time[cpu] += exponential(random, NS_SWITCH);
-	record->header = (struct clew_header){.time = build->time[cpu], .cpu = cpu, .kind = CLEW_KIND_SWITCH};
+	record->header = (struct clew_header){
+		.time = build->time[cpu], .cpu = cpu, .kind = CLEW_KIND_SWITCH};
 	if (build->running[cpu] < ALIVE)
 		prev = &tasks[build->running[cpu]];
 	/* To the idle task at times, else to one of those alive, mostly the first ones. */
@@ -131,11 +133,18 @@ static size_t next_switch(struct build *build, unsigned cpu, union any_record *a
 	if (next) {
 		record->next = next->serial;
 		if (!next->begun || next->slept) {
-			record->header.flags |= next->begun ? CLEW_SWITCH_NEXT_SLEPT : CLEW_SWITCH_NEXT_NEW;
+			record->header.flags |=
+				next->begun ? CLEW_SWITCH_NEXT_SLEPT : CLEW_SWITCH_NEXT_NEW;
 			record->wake_time = record->header.time - 800 - log_normal(random, NS_WAKE);
-			record->waker = random_below(random, 3) ? record->prev : build->tasks[!cpu][random_below(random, ALIVE)].serial;
-			record->wake_context = random_below(random, 6) ? CLEW_WAKE_TASK : CLEW_WAKE_IRQ;
-			record->wake_call = record->wake_context == CLEW_WAKE_TASK ? random_below(random, 2) : CLEW_NO_CALL;
+			record->waker =
+				random_below(random, 3)
+					? record->prev
+					: build->tasks[!cpu][random_below(random, ALIVE)].serial;
+			record->wake_context =
+				random_below(random, 6) ? CLEW_WAKE_TASK : CLEW_WAKE_IRQ;
+			record->wake_call = record->wake_context == CLEW_WAKE_TASK
+						    ? random_below(random, 2)
+						    : CLEW_NO_CALL;
 			record->wake_descriptor = -1;
 		}
 		next->begun = true;
@@ -151,9 +160,13 @@ static double now(clockid_t clock)
 	return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-static void measure(const char *what, size_t count, uint64_t flush_ns, double most_columns, double most_file)
+static void measure(const char *what, size_t count, uint64_t flush_ns, double most_columns,
+		    double most_file)
 {
-	struct build build = {.random = {42}, .serials = 5000, .running = {ALIVE, ALIVE}, .time = {1000000000, 1000000000}};
+	struct build build = {.random = {42},
+			      .serials = 5000,
+			      .running = {ALIVE, ALIVE},
+			      .time = {1000000000, 1000000000}};
 	double start, close_start, put_ns, close_ns, read_ns, columns, file;
 	const struct clew_header *record;
 	struct clew_reader *reader;
@@ -205,9 +218,9 @@ static void measure(const char *what, size_t count, uint64_t flush_ns, double mo
 	clew_reader_close(reader);
 	unlink(path);
 	free(buffer);
-	print_message(
-		"%s: columns %.2f, file %.2f bytes a switch; put and encode %.0f ns, close %.1f ms, read and merge %.0f ns a record\n",
-		what, columns, file, put_ns, close_ns / 1e6, read_ns);
+	print_message("%s: columns %.2f, file %.2f bytes a switch; put and encode %.0f ns, close "
+		      "%.1f ms, read and merge %.0f ns a record\n",
+		      what, columns, file, put_ns, close_ns / 1e6, read_ns);
 	assert_true(columns <= most_columns);
 	assert_true(file <= most_file);
 }

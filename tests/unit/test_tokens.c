@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The closed lists of words: complete, without doubles, and read back as written.
  */
@@ -8,7 +8,8 @@ static void wait_kinds_round_trip(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++)
-		assert_int_equal(clew_wait_kind_from_name(clew_wait_kind_name((unsigned)kind)), kind);
+		assert_int_equal(clew_wait_kind_from_name(clew_wait_kind_name((unsigned)kind)),
+				 kind);
 	assert_string_equal(clew_wait_kind_name(CLEW_WAIT_IO_URING), "io_uring");
 	assert_string_equal(clew_wait_kind_name(CLEW_SEGMENT_RUNQUEUE), "runqueue");
 	assert_string_equal(clew_wait_kind_name(200), "unknown");
@@ -22,16 +23,19 @@ static void edge_types_round_trip(void **state)
 	for (int type = 0; type < CLEW_EDGE_TYPE_COUNT; type++) {
 		const char *relation = clew_edge_relation((unsigned)type);
 
-		assert_int_equal(clew_edge_type_from_name(clew_edge_type_name((unsigned)type)), type);
+		assert_int_equal(clew_edge_type_from_name(clew_edge_type_name((unsigned)type)),
+				 type);
 		assert_true(!strcmp(relation, "vertical") ==
-			    (type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN || type == CLEW_EDGE_SUBMIT || type == CLEW_EDGE_REQUEST));
+			    (type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN ||
+			     type == CLEW_EDGE_SUBMIT || type == CLEW_EDGE_REQUEST));
 	}
 	assert_int_equal(clew_edge_type_from_name("Fork"), -1);
 }
 
 static void contexts_and_evidence(void **state)
 {
-	static const char *const contexts[] = {"unknown", "task", "irq", "softirq", "timer", "ipi", "work"};
+	static const char *const contexts[] = {"unknown", "task", "irq", "softirq",
+					       "timer",	  "ipi",  "work"};
 
 	(void)state;
 	for (unsigned context = 0; context <= CLEW_WAKE_WORK; context++)

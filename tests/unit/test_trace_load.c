@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Captures that lack rows, as traces: what is not known of the time that is missing
  * is not told as if it were.
@@ -61,7 +61,8 @@ static uint8_t *chunk_of(uint8_t *bytes, size_t size, unsigned nth)
 	static const uint32_t magic = STORE_CHUNK_MAGIC;
 	struct store_chunk_header header;
 
-	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic))); at++) {
+	for (uint8_t *at = bytes; (at = memmem(at, bytes + size - at, &magic, sizeof(magic)));
+	     at++) {
 		memcpy(&header, at, sizeof(header));
 		if (header.kind == STORE_CHUNK_RECORDS && header.stream == 0 && nth-- == 0)
 			return at;
@@ -70,7 +71,8 @@ static uint8_t *chunk_of(uint8_t *bytes, size_t size, unsigned nth)
 	return NULL;
 }
 
-/* Nothing that is longer than a sleep ever was is told as sure, nor running beyond `known`; returns how many sleeps are blind. */
+/* Nothing that is longer than a sleep ever was is told as sure, nor running beyond `known`; returns
+ * how many sleeps are blind. */
 static size_t expect_no_invention(const char *path, uint64_t known)
 {
 	struct clew_trace *trace;

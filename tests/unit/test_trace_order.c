@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Sleeps that come late, numbers that stayed unused and equal times, put in order: against a plain sort. */
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Sleeps that come late, numbers that stayed unused and equal times, put in order: against a plain
+ * sort. */
 #include "store_records.h"
 
 #include "trace/internal.h"
@@ -18,7 +19,8 @@ static int compare(const void *left, const void *right)
 }
 
 /* Of each kind of disorder so many in a hundred. Returns how many sleeps there are. */
-static size_t fill(struct clew_trace *trace, struct random *random, size_t count, unsigned late, unsigned unused)
+static size_t fill(struct clew_trace *trace, struct random *random, size_t count, unsigned late,
+		   unsigned unused)
 {
 	struct clew_sleep *sleeps = trace->sleeps.data;
 	uint64_t now = 100000;
@@ -31,7 +33,10 @@ static size_t fill(struct clew_trace *trace, struct random *random, size_t count
 		if (random_below(random, 100) < unused)
 			continue;
 		now += random_below(random, 3);
-		*sleep = (struct clew_sleep){.task = 1 + random_below(random, 5), .number = (uint32_t)i, .start = now, .end = i};
+		*sleep = (struct clew_sleep){.task = 1 + random_below(random, 5),
+					     .number = (uint32_t)i,
+					     .start = now,
+					     .end = i};
 		if (random_below(random, 100) < late)
 			sleep->start -= random_below(random, 1000);
 		used++;
@@ -88,8 +93,10 @@ static void sorts(void **state)
 	expect_order(&random, 1, 0, 100);
 	for (unsigned round = 0; round < 3000; round++)
 		expect_order(&random, random_below(&random, MOST),
-			     random_below(&random, 2) ? random_below(&random, 4) : random_below(&random, 100),
-			     random_below(&random, 2) ? random_below(&random, 3) : random_below(&random, 100));
+			     random_below(&random, 2) ? random_below(&random, 4)
+						      : random_below(&random, 100),
+			     random_below(&random, 2) ? random_below(&random, 3)
+						      : random_below(&random, 100));
 }
 
 int main(void)

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What-if on small random traces: programs that change nothing leave the trace as it
  * is, whatever it is; times are those of a naive simulator that applies the rules over and
- * over until nothing is unknown, in order of time or not; gates let so many in and nobody waits beside a free
- * slot. And lengths, against arithmetic done otherwise.
+ * over until nothing is unknown, in order of time or not; gates let so many in and nobody waits
+ * beside a free slot. And lengths, against arithmetic done otherwise.
  */
 #include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
@@ -14,7 +14,8 @@
 
 enum { ROUNDS = 30000, ENOUGH = 10000 };
 
-static const struct random_shape shape = {.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
+static const struct random_shape shape = {
+	.spans = 6, .es = 7, .gaps = true, .backwards = true, .several = true};
 
 /* Root spans s0 .. s7 and the type send: what random traces take their names from. */
 static struct clew_model *names(void)
@@ -61,7 +62,8 @@ static void assert_same(const struct clew_model *a, const struct clew_model *b)
 	assert_memory_equal(a->es, b->es, a->es_count * sizeof(*a->es));
 	assert_memory_equal(a->spans, b->spans, a->span_count * sizeof(*a->spans));
 	for (uint32_t i = 0; i < a->dependency_count; i++)
-		assert_memory_equal(&a->dependencies[i], &b->dependencies[i], sizeof(a->dependencies[i]));
+		assert_memory_equal(&a->dependencies[i], &b->dependencies[i],
+				    sizeof(a->dependencies[i]));
 	for (uint32_t i = 0; i < a->origin_count; i++)
 		assert_int_equal(a->origins[i], b->origins[i]);
 	for (uint32_t i = 0; i < a->destination_count; i++)
@@ -87,7 +89,9 @@ static bool cause(const struct naive *n, const struct clew_dependency *d, clew_t
 
 		if (!n->known[es])
 			return false;
-		if (i == 0 || (d->mode == CLEW_MODE_AND ? n->end[es] > *ret_at : d->mode == CLEW_MODE_OR && n->end[es] < *ret_at))
+		if (i == 0 ||
+		    (d->mode == CLEW_MODE_AND ? n->end[es] > *ret_at
+					      : d->mode == CLEW_MODE_OR && n->end[es] < *ret_at))
 			*ret_at = n->end[es];
 	}
 	return true;
@@ -101,7 +105,8 @@ static bool try_es(struct naive *n, uint32_t number)
 	bool first = clew_model_is_first(model, number);
 	clew_time length = es->end - es->start, at = es->start, arrival = 0, delay;
 
-	if (d && (d->origins.count == 0 || model->es[model->origins[d->origins.first]].end > es->start))
+	if (d &&
+	    (d->origins.count == 0 || model->es[model->origins[d->origins.first]].end > es->start))
 		d = NULL;
 	if (!first) {
 		if (!n->known[number - 1])
@@ -139,8 +144,10 @@ static void test_identity(void **state)
 {
 	static const char *const texts[] = {
 		"",
-		"scale spans(**) by 1; scale dependencies(all) from spans(**) to spans(**) by 1; scale waits spans(**) by 1;",
-		"change spans(**) by duration(0ns); cap spans(**) above duration(1h); apply concurrency(100) to spans(**);",
+		"scale spans(**) by 1; scale dependencies(all) from spans(**) to spans(**) by 1; "
+		"scale waits spans(**) by 1;",
+		"change spans(**) by duration(0ns); cap spans(**) above duration(1h); apply "
+		"concurrency(100) to spans(**);",
 	};
 	static struct random_model m = {.seed = 4711};
 	static struct naive n;
@@ -156,8 +163,10 @@ static void test_identity(void **state)
 			struct clew_query_error error;
 			struct clew_what_if result;
 
-			assert_int_equal(clew_what_if(model, program, NULL, &after, &result, &error), 0);
-			/* What waits for itself or for any other one waits for the other one, once it runs again. */
+			assert_int_equal(
+				clew_what_if(model, program, NULL, &after, &result, &error), 0);
+			/* What waits for itself or for any other one waits for the other one, once
+			 * it runs again. */
 			n = (struct naive){.model = model, .length_half = 2, .delay_half = 2};
 			if (i == 0 || solve(&n)) {
 				compared++;
@@ -189,13 +198,18 @@ static void test_naive(void **state)
 		char text[256];
 		int used;
 
-		n = (struct naive){.model = model, .length_half = pick(&m, 6), .delay_half = pick(&m, 6), .drops = pick(&m, 4) == 0};
-		used = snprintf(text, sizeof(text), "scale spans(s0) by %d.%d; %s", (int)n.length_half / 2, n.length_half % 2 ? 5 : 0,
+		n = (struct naive){.model = model,
+				   .length_half = pick(&m, 6),
+				   .delay_half = pick(&m, 6),
+				   .drops = pick(&m, 4) == 0};
+		used = snprintf(text, sizeof(text), "scale spans(s0) by %d.%d; %s",
+				(int)n.length_half / 2, n.length_half % 2 ? 5 : 0,
 				n.drops ? "drop waits spans(s1);" : "");
 		if (n.delay_half != 2 || pick(&m, 2))
-			used += snprintf(text + used, sizeof(text) - (size_t)used,
-					 "scale dependencies(*) from spans(**) to spans(**) by %d.%d;", (int)n.delay_half / 2,
-					 n.delay_half % 2 ? 5 : 0);
+			used += snprintf(
+				text + used, sizeof(text) - (size_t)used,
+				"scale dependencies(*) from spans(**) to spans(**) by %d.%d;",
+				(int)n.delay_half / 2, n.delay_half % 2 ? 5 : 0);
 		assert_true(used < (int)sizeof(text));
 		program = program_of(text);
 		assert_int_equal(clew_what_if(model, program, NULL, &after, &result, &error), 0);
@@ -206,9 +220,11 @@ static void test_naive(void **state)
 				struct clew_range range = model->spans[i].elementary;
 
 				assert_int_equal(after->spans[i].start, n.start[range.first]);
-				assert_int_equal(after->spans[i].end, n.end[range.first + range.count - 1]);
+				assert_int_equal(after->spans[i].end,
+						 n.end[range.first + range.count - 1]);
 			}
-			for (uint32_t i = 0; i < model->es_count && after->es_count == model->es_count; i++) {
+			for (uint32_t i = 0;
+			     i < model->es_count && after->es_count == model->es_count; i++) {
 				assert_int_equal(after->es[i].start, n.start[i]);
 				assert_int_equal(after->es[i].end, n.end[i]);
 			}
@@ -221,7 +237,8 @@ static void test_naive(void **state)
 	clew_model_free(like);
 }
 
-/* Where nobody competes, times are found without going through them in order; a statement that changes nothing makes it go. */
+/* Where nobody competes, times are found without going through them in order; a statement that
+ * changes nothing makes it go. */
 static void test_two_ways(void **state)
 {
 	static const char *const texts[] = {
@@ -248,7 +265,9 @@ static void test_two_ways(void **state)
 			struct clew_what_if results[2];
 
 			for (unsigned way = 0; way < 2; way++)
-				assert_int_equal(clew_what_if(model, programs[way], NULL, &after[way], &results[way], &error), 0);
+				assert_int_equal(clew_what_if(model, programs[way], NULL,
+							      &after[way], &results[way], &error),
+						 0);
 			assert_same(after[0], after[1]);
 			assert_int_equal(results[0].backward_edges, results[1].backward_edges);
 			assert_int_equal(results[0].after_start, results[1].after_start);
@@ -315,7 +334,8 @@ static void test_gates(void **state)
 			waited += b->start > a->start;
 			/* Who could have started before starts no later. */
 			for (uint32_t j = 0; j < after->span_count; j++)
-				assert_true(model->spans[j].start >= a->start || after->spans[j].start <= b->start);
+				assert_true(model->spans[j].start >= a->start ||
+					    after->spans[j].start <= b->start);
 		}
 		clew_program_free(program);
 		clew_model_free(after);
@@ -335,17 +355,21 @@ static void test_lengths(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 100000; round++) {
 		clew_time old = 1 + pick(&m, 1000), length = pick(&m, (unsigned)old + 1);
-		struct span_rule rule = {.kind = RULE_FACTOR, .old = old, .factor = {pick(&m, 300), 1 + pick(&m, 100)}};
+		struct span_rule rule = {.kind = RULE_FACTOR,
+					 .old = old,
+					 .factor = {pick(&m, 300), 1 + pick(&m, 100)}};
 		int64_t numerator;
 
 		rule.delta = (clew_time)pick(&m, 2000) - 1000;
-		numerator = length * (rule.factor.numerator * old + rule.delta * rule.factor.denominator);
+		numerator = length *
+			    (rule.factor.numerator * old + rule.delta * rule.factor.denominator);
 		if (numerator < 0)
 			continue;
 		assert_int_equal(whatif_length(&rule, length, 1, &got), 0);
 		assert_int_equal(got, numerator / (rule.factor.denominator * old));
 	}
-	assert_int_equal(whatif_multiply(INT64_MAX, &(struct factor){999999999, 1000000000}, &got), 0);
+	assert_int_equal(whatif_multiply(INT64_MAX, &(struct factor){999999999, 1000000000}, &got),
+			 0);
 	assert_int_equal(got, INT64_C(9223372027631403770));
 	assert_int_equal(whatif_multiply(INT64_MAX, &(struct factor){3, 2}, &got), -EOVERFLOW);
 	assert_int_equal(whatif_multiply(-3, &(struct factor){1, 2}, &got), 0);
@@ -355,8 +379,9 @@ static void test_lengths(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_identity), cmocka_unit_test(test_naive),	 cmocka_unit_test(test_two_ways),
-		cmocka_unit_test(test_gates),	 cmocka_unit_test(test_lengths),
+		cmocka_unit_test(test_identity), cmocka_unit_test(test_naive),
+		cmocka_unit_test(test_two_ways), cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_lengths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CPUs of a what-if run on small random traces: who runs when is what a naive simulator says, which looks at every
- * single moment for what can happen at it; a trace that was made by so many CPUs stays as it is
- * with them; and never do more run than there are.
+ * CPUs of a what-if run on small random traces: who runs when is what a naive simulator says, which
+ * looks at every single moment for what can happen at it; a trace that was made by so many CPUs
+ * stays as it is with them; and never do more run than there are.
  */
 #include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
@@ -14,8 +14,9 @@
 enum { ROUNDS = 16000, ENOUGH = 10000, MOST_TIME = 4000 };
 
 static const struct random_shape shape = {.spans = 6, .es = 6, .gaps = true, .backwards = true};
-static const struct clew_model_wait waits[] = {{.kind = CLEW_SEGMENT_RUNQUEUE, .attributes = CLEW_NONE},
-					       {.kind = CLEW_WAIT_SLEEP, .attributes = CLEW_NONE}};
+static const struct clew_model_wait waits[] = {
+	{.kind = CLEW_SEGMENT_RUNQUEUE, .attributes = CLEW_NONE},
+	{.kind = CLEW_WAIT_SLEEP, .attributes = CLEW_NONE}};
 
 static struct clew_model *names(void)
 {
@@ -38,7 +39,8 @@ static struct clew_model *random_trace(struct random_model *m, const struct clew
 
 	random_model(m, &shape);
 	for (uint32_t es = 1; es < m->model.es_count; es++)
-		if (m->es[es].span == m->es[es - 1].span && m->es[es].start > m->es[es - 1].end && pick(m, 4))
+		if (m->es[es].span == m->es[es - 1].span && m->es[es].start > m->es[es - 1].end &&
+		    pick(m, 4))
 			m->es[es].wait = pick(m, 2);
 	m->model.waits = waits;
 	m->model.wait_count = 2;
@@ -66,7 +68,8 @@ struct naive {
 	unsigned cpus;
 	clew_time slice, slice_end, now;
 	/* Of an ES. */
-	clew_time start[MOST_ES], end[MOST_ES], left[MOST_ES], released[MOST_ES], queued[MOST_SPANS];
+	clew_time start[MOST_ES], end[MOST_ES], left[MOST_ES], released[MOST_ES],
+		queued[MOST_SPANS];
 	bool begun[MOST_ES], ended[MOST_ES];
 	uint32_t line[MOST_ES], line_count; /* who waits for a CPU, in order */
 	/* CPUs in order of since when they are had. */
@@ -84,12 +87,14 @@ static bool by_edge(const struct clew_model *model, uint32_t es)
 	uint32_t in = model->es[es].in;
 
 	return in != CLEW_NONE && model->dependencies[in].origins.count &&
-	       model->es[model->origins[model->dependencies[in].origins.first]].end <= model->es[es].start;
+	       model->es[model->origins[model->dependencies[in].origins.first]].end <=
+		       model->es[es].start;
 }
 
 static bool is_preempted(const struct clew_model *model, uint32_t es)
 {
-	return !clew_model_is_first(model, es) && model->es[es].start > model->es[es - 1].end && model->es[es].wait != CLEW_NONE &&
+	return !clew_model_is_first(model, es) && model->es[es].start > model->es[es - 1].end &&
+	       model->es[es].wait != CLEW_NONE &&
 	       model->waits[model->es[es].wait].kind == CLEW_SEGMENT_RUNQUEUE;
 }
 
@@ -174,8 +179,8 @@ static bool step(struct naive *n)
 			unsigned cpu = 0;
 
 			if (n->begun[es] ||
-			    (unsigned)(is_preempted(model, es) && !by_edge(model, es) && model->es[es - 1].start < model->es[es - 1].end) !=
-				    yields ||
+			    (unsigned)(is_preempted(model, es) && !by_edge(model, es) &&
+				       model->es[es - 1].start < model->es[es - 1].end) != yields ||
 			    can_start(n, es) > n->now)
 				continue;
 			n->begun[es] = true;
@@ -185,7 +190,9 @@ static bool step(struct naive *n)
 				return true;
 			}
 			n->left[es] = -1;
-			while (cpu < n->had_count && !(n->had[cpu].idle && model->es[n->had[cpu].es].span == model->es[es].span))
+			while (cpu < n->had_count &&
+			       !(n->had[cpu].idle &&
+				 model->es[n->had[cpu].es].span == model->es[es].span))
 				cpu++;
 			if (cpu < n->had_count && !(yields && n->line_count)) {
 				n->had[cpu].es = es;
@@ -217,7 +224,8 @@ static void pass_on(struct naive *n)
 {
 	if (n->now - n->slice_end < n->slice)
 		return;
-	for (unsigned waiting = n->line_count; waiting > 0 && n->now - n->had[0].since >= n->slice; waiting--) {
+	for (unsigned waiting = n->line_count; waiting > 0 && n->now - n->had[0].since >= n->slice;
+	     waiting--) {
 		uint32_t es = n->had[0].es;
 
 		n->slice_end = n->now;
@@ -259,7 +267,8 @@ static void assert_runs(const struct naive *n, const struct clew_model *after)
 	static bool runs[MOST_TIME];
 
 	for (uint32_t span = 0; span < after->span_count; span++) {
-		struct clew_range before = n->model->spans[span].elementary, range = after->spans[span].elementary;
+		struct clew_range before = n->model->spans[span].elementary,
+				  range = after->spans[span].elementary;
 
 		memset(runs, 0, sizeof(runs));
 		for (uint32_t es = range.first; es < range.first + range.count; es++) {
@@ -285,11 +294,15 @@ static void assert_queued(const struct naive *n, const struct clew_model *after)
 		for (uint32_t es = range.first + 1; es < range.first + range.count; es++) {
 			uint32_t wait = after->es[es].wait;
 			const char *runqueue =
-				wait == CLEW_NONE ? NULL : clew_model_attribute(after, after->waits[wait].attributes, "runqueue");
+				wait == CLEW_NONE
+					? NULL
+					: clew_model_attribute(after, after->waits[wait].attributes,
+							       "runqueue");
 
 			if (runqueue)
 				queued += atoi(runqueue);
-			else if (wait != CLEW_NONE && after->waits[wait].kind == CLEW_SEGMENT_RUNQUEUE)
+			else if (wait != CLEW_NONE &&
+				 after->waits[wait].kind == CLEW_SEGMENT_RUNQUEUE)
 				queued += after->es[es].start - after->es[es - 1].end;
 		}
 		assert_int_equal(queued, n->queued[span]);
@@ -303,7 +316,8 @@ static void assert_consistent(const struct clew_model *after)
 
 	assert_int_equal(clew_model_check(after, true, &problems, &count), 0);
 	for (size_t i = 0; i < count; i++)
-		assert_true(strcmp(problems[i].kind, "order") && strcmp(problems[i].kind, "overlap") &&
+		assert_true(strcmp(problems[i].kind, "order") &&
+			    strcmp(problems[i].kind, "overlap") &&
 			    strcmp(problems[i].kind, "symmetry"));
 	free(problems);
 }
@@ -324,14 +338,16 @@ static void test_naive(void **state)
 			clew_model_free(model);
 			for (uint32_t es = 0; es < m.model.es_count; es++)
 				m.es[es].in = m.es[es].out = CLEW_NONE;
-			m.model.dependency_count = m.model.origin_count = m.model.destination_count = 0;
+			m.model.dependency_count = m.model.origin_count =
+				m.model.destination_count = 0;
 			assert_int_equal(clew_model_from_arrays(like, &m.model, &model), 0);
 		}
 		memset(&n, 0, sizeof(n));
 		n.model = model;
 		n.cpus = 1 + pick(&m, 4);
 		n.slice = 1 + pick(&m, 8);
-		snprintf(text, sizeof(text), "set cpus to %u slice duration(%dns);", n.cpus, (int)n.slice);
+		snprintf(text, sizeof(text), "set cpus to %u slice duration(%dns);", n.cpus,
+			 (int)n.slice);
 		assert_int_equal(apply(model, text, &after), 0);
 		assert_consistent(after);
 		if (solve(&n)) {
@@ -386,7 +402,8 @@ static void test_again(void **state)
 		char text[64];
 
 		/* Some are preempted, and are so again. */
-		snprintf(text, sizeof(text), "set cpus to %u slice duration(%uns);", 1 + pick(&m, 4), 1000 + pick(&m, 1000000));
+		snprintf(text, sizeof(text), "set cpus to %u slice duration(%uns);",
+			 1 + pick(&m, 4), 1000 + pick(&m, 1000000));
 		assert_int_equal(apply(model, text, &cut), 0);
 		snprintf(text, sizeof(text), "set cpus to %u slice duration(1h);", 1 + pick(&m, 4));
 		assert_int_equal(apply(cut, text, &once), 0);

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Locks and devices of a what-if run on small random traces: threads that take locks in turn, and requests that queue
- * up on devices, are recorded by a naive simulator; with other lengths it says when each runs, of
- * what a record can know. And whatever a trace says of holders and requests, if nothing
- * changes all stays as it was.
+ * Locks and devices of a what-if run on small random traces: threads that take locks in turn, and
+ * requests that queue up on devices, are recorded by a naive simulator; with other lengths it says
+ * when each runs, of what a record can know. And whatever a trace says of holders and requests, if
+ * nothing changes all stays as it was.
  */
 #include "analyse/whatif/internal.h"
 #include <clew/model_make.h>
@@ -34,7 +34,9 @@ static struct clew_model *try_model_from_text(const char *text)
 	struct clew_model *model;
 	char message[256];
 
-	return clew_notation_read(text, strlen(text), NULL, &model, message, sizeof(message)) < 0 ? NULL : model;
+	return clew_notation_read(text, strlen(text), NULL, &model, message, sizeof(message)) < 0
+		       ? NULL
+		       : model;
 }
 
 static struct clew_model *model_from_text(const char *text)
@@ -67,7 +69,8 @@ struct step {
 	enum step_kind kind;
 	unsigned lock;
 	clew_time length;
-	/* Of what locks, when it was recorded: when somebody else was first seen waiting, how long it had run since. */
+	/* Of what locks, when it was recorded: when somebody else was first seen waiting, how long
+	 * it had run since. */
 	bool waited, was_waited_for;
 	bool woken; /* it waited then, and took a moment to go on */
 	bool seen;  /* it takes the lock when somebody was seen waiting, just before */
@@ -133,10 +136,13 @@ static void write_holder(struct world *world, unsigned lock, unsigned holder, cl
 	for (unsigned i = 0; i < world->queued[lock]; i++) {
 		unsigned waiter = world->queue[lock][i];
 		char *rows = world->holders[waiter].rows;
-		clew_time from = world->threads[holder].got > world->asked[waiter] ? world->threads[holder].got : world->asked[waiter];
+		clew_time from = world->threads[holder].got > world->asked[waiter]
+					 ? world->threads[holder].got
+					 : world->asked[waiter];
 
-		snprintf(rows + strlen(rows), sizeof(world->holders[waiter].rows) - strlen(rows), "%st%u %" PRId64 " %" PRId64 " exact",
-			 rows[0] ? "," : "", holder, from, to);
+		snprintf(rows + strlen(rows), sizeof(world->holders[waiter].rows) - strlen(rows),
+			 "%st%u %" PRId64 " %" PRId64 " exact", rows[0] ? "," : "", holder, from,
+			 to);
 	}
 }
 
@@ -152,14 +158,18 @@ static void unlock(struct world *world, unsigned thread, unsigned lock, clew_tim
 		write_holder(world, lock, thread, now);
 	t->steps[t->held].was_waited_for = true;
 	waiter = world->queue[lock][0];
-	memmove(world->queue[lock], world->queue[lock] + 1, --world->queued[lock] * sizeof(world->queue[lock][0]));
+	memmove(world->queue[lock], world->queue[lock] + 1,
+		--world->queued[lock] * sizeof(world->queue[lock][0]));
 	next = &world->threads[waiter];
 	next->blocked = false;
 	next->ready = now + (world->waits || next->steps[next->at].woken ? world->latency : 0);
 	if (world->waits) {
-		fprintf(world->waits, "wait t%u %" PRId64 "..%" PRId64 " futex object=futex:%u holder=\"%s\"\n", waiter,
-			world->asked[waiter], next->ready, lock, world->holders[waiter].rows);
-		fprintf(world->dependencies, "dep unlock t%u@%" PRId64 " -> t%u@%" PRId64 "\n", thread, now, waiter, next->ready);
+		fprintf(world->waits,
+			"wait t%u %" PRId64 "..%" PRId64 " futex object=futex:%u holder=\"%s\"\n",
+			waiter, world->asked[waiter], next->ready, lock,
+			world->holders[waiter].rows);
+		fprintf(world->dependencies, "dep unlock t%u@%" PRId64 " -> t%u@%" PRId64 "\n",
+			thread, now, waiter, next->ready);
 		world->holders[waiter].rows[0] = 0;
 	}
 	next->steps[next->at].waited = true;
@@ -180,7 +190,8 @@ static void do_step(struct world *world, unsigned thread)
 		break;
 	case STEP_SLEEP:
 		if (world->waits)
-			fprintf(world->waits, "wait t%u %" PRId64 "..%" PRId64 " sleep\n", thread, now, now + step->length);
+			fprintf(world->waits, "wait t%u %" PRId64 "..%" PRId64 " sleep\n", thread,
+				now, now + step->length);
 		t->ready = now + step->length;
 		t->at++;
 		break;
@@ -215,9 +226,11 @@ static void run_world(struct world *world)
 		for (unsigned i = 0; i < world->count; i++) {
 			const struct thread *t = &world->threads[i];
 
-			if (t->blocked || t->at == t->count || (first < MOST_THREADS && t->ready > world->threads[first].ready))
+			if (t->blocked || t->at == t->count ||
+			    (first < MOST_THREADS && t->ready > world->threads[first].ready))
 				continue;
-			if (first == MOST_THREADS || t->ready < world->threads[first].ready || t->steps[t->at].seen)
+			if (first == MOST_THREADS || t->ready < world->threads[first].ready ||
+			    t->steps[t->at].seen)
 				first = i;
 		}
 		if (first == MOST_THREADS)
@@ -241,7 +254,8 @@ static void make_world(struct random_model *m, struct world *world)
 
 		t->ready = 0;
 		add_step(t, STEP_RUN, 0, 1000 + pick(m, 1000000));
-		/* Each lock once: of one that nobody waited for it cannot be told whether it was let go before it was taken again. */
+		/* Each lock once: of one that nobody waited for it cannot be told whether it was
+		 * let go before it was taken again. */
 		for (unsigned lock = 0; lock < LOCKS; lock++) {
 			if (pick(m, 4) == 0)
 				continue;
@@ -257,7 +271,8 @@ static void make_world(struct random_model *m, struct world *world)
 	}
 }
 
-/* The same, of which only that is known which a record tells; what one thread runs times `factor`. */
+/* The same, of which only that is known which a record tells; what one thread runs times `factor`.
+ */
 static void known_world(const struct world *recorded, struct world *world, unsigned factor)
 {
 	memset(world, 0, sizeof(*world));
@@ -272,7 +287,8 @@ static void known_world(const struct world *recorded, struct world *world, unsig
 			const struct step *step = &from->steps[j];
 
 			if (step->kind != STEP_LOCK) {
-				add_step(t, step->kind, step->lock, step->length * (step->kind == STEP_RUN ? times : 1));
+				add_step(t, step->kind, step->lock,
+					 step->length * (step->kind == STEP_RUN ? times : 1));
 				continue;
 			}
 			if (step->waited) {
@@ -285,7 +301,8 @@ static void known_world(const struct world *recorded, struct world *world, unsig
 				add_step(t, STEP_RUN, 0, step->seen_after * times);
 				add_step(t, STEP_LOCK, step->lock, 0);
 				t->steps[t->count - 1].seen = true;
-				add_step(t, STEP_RUN, 0, (step[1].length - step->seen_after) * times);
+				add_step(t, STEP_RUN, 0,
+					 (step[1].length - step->seen_after) * times);
 			} else {
 				add_step(t, STEP_RUN, 0, step[1].length * times);
 			}
@@ -393,7 +410,8 @@ static void serve(struct requests *r)
 
 			for (unsigned i = 0; i < r->count; i++) {
 				busy += r->issued[i] >= 0 && r->issued[i] + r->length[i] > now;
-				if (r->issued[i] < 0 && r->queued[i] <= now && (next == MOST_REQUESTS || r->queued[i] < r->queued[next]))
+				if (r->issued[i] < 0 && r->queued[i] <= now &&
+				    (next == MOST_REQUESTS || r->queued[i] < r->queued[next]))
 					next = i;
 			}
 			if (next == MOST_REQUESTS || busy >= r->depth)
@@ -411,7 +429,8 @@ static unsigned depth_of(const struct requests *r)
 		unsigned at_once = 0;
 
 		for (unsigned j = 0; j < r->count; j++)
-			at_once += r->issued[j] <= r->issued[i] && r->issued[j] + r->length[j] > r->issued[i];
+			at_once += r->issued[j] <= r->issued[i] &&
+				   r->issued[j] + r->length[j] > r->issued[i];
 		depth = at_once > depth ? at_once : depth;
 	}
 	return depth;
@@ -426,9 +445,11 @@ static struct clew_model *record_requests(const struct requests *r)
 
 	fputs("hierarchy devices\nspan 8:0 [0,2000] in devices:8:0\n", out);
 	for (unsigned i = 0; i < r->count; i++) {
-		fprintf(out, "span 8:0/r%u [%" PRId64 ",%" PRId64 "] no-call\n", i, r->queued[i], r->issued[i] + r->length[i]);
+		fprintf(out, "span 8:0/r%u [%" PRId64 ",%" PRId64 "] no-call\n", i, r->queued[i],
+			r->issued[i] + r->length[i]);
 		if (r->issued[i] > r->queued[i])
-			fprintf(out, "wait 8:0/r%u %" PRId64 "..%" PRId64 " queued\n", i, r->queued[i], r->issued[i]);
+			fprintf(out, "wait 8:0/r%u %" PRId64 "..%" PRId64 " queued\n", i,
+				r->queued[i], r->issued[i]);
 	}
 	fclose(out);
 	model = model_from_text(text);
@@ -443,7 +464,8 @@ static void test_devices(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		struct requests r = {.count = 1 + pick(&m, MOST_REQUESTS), .depth = 1 + pick(&m, 3)};
+		struct requests r = {.count = 1 + pick(&m, MOST_REQUESTS),
+				     .depth = 1 + pick(&m, 3)};
 		unsigned factor = 1 + pick(&m, 4);
 		struct clew_model *model, *after;
 		clew_time at = 0;
@@ -458,13 +480,15 @@ static void test_devices(void **state)
 		r.depth = depth_of(&r);
 		r.length[0] *= factor;
 		serve(&r);
-		snprintf(text, sizeof(text), "scale spans(8:0/r0) by %u; simulate devices;", factor);
+		snprintf(text, sizeof(text), "scale spans(8:0/r0) by %u; simulate devices;",
+			 factor);
 		assert_int_equal(apply(model, text, &after), 0);
 		assert_consistent(after);
 		for (unsigned i = 0; i < r.count; i++) {
 			struct clew_range range = after->spans[1 + i].elementary;
 
-			assert_int_equal(after->es[range.first + range.count - 1].start, r.issued[i]);
+			assert_int_equal(after->es[range.first + range.count - 1].start,
+					 r.issued[i]);
 			assert_int_equal(after->spans[1 + i].end, r.issued[i] + r.length[i]);
 			queued += r.issued[i] > r.queued[i];
 		}
@@ -495,19 +519,23 @@ static char *anything(struct random_model *m)
 		at = from;
 		if (thread == releaser || to > 99000)
 			continue;
-		fprintf(out, "wait t%u %u..%u futex split-ends object=futex:%u holder=\"", thread, from, to, pick(m, 2));
+		fprintf(out, "wait t%u %u..%u futex split-ends object=futex:%u holder=\"", thread,
+			from, to, pick(m, 2));
 		for (unsigned rows = 1 + pick(m, 3), row = from; rows > 0; rows--) {
 			unsigned next = row + pick(m, to - row + 1);
 
-			fprintf(out, "t%u %u %u exact%s", rows == 1 && pick(m, 2) ? releaser : pick(m, threads), row, next,
+			fprintf(out, "t%u %u %u exact%s",
+				rows == 1 && pick(m, 2) ? releaser : pick(m, threads), row, next,
 				rows > 1 ? "," : "\"\n");
 			row = next;
 			if (rows == 1)
-				fprintf(out, "dep unlock t%u@%u -> t%u@%u split-gap\n", releaser, pick(m, 4) ? next : to, thread, to);
+				fprintf(out, "dep unlock t%u@%u -> t%u@%u split-gap\n", releaser,
+					pick(m, 4) ? next : to, thread, to);
 		}
 	}
 	for (unsigned i = 0; i < 6; i++) {
-		unsigned queued = pick(m, 90000), issued = queued + pick(m, 2) * pick(m, 20000), completed = issued + pick(m, 20000);
+		unsigned queued = pick(m, 90000), issued = queued + pick(m, 2) * pick(m, 20000),
+			 completed = issued + pick(m, 20000);
 
 		fprintf(out, "span 8:0/r%u [%u,%u] no-call\n", i, queued, completed);
 		if (issued > queued)
@@ -531,8 +559,10 @@ static void test_identity(void **state)
 			free(text);
 			continue;
 		}
-		assert_int_equal(apply(model, "scale spans(**) by 1; simulate locks, devices;", &after), 0);
-		if (after->es_count != model->es_count || memcmp(after->es, model->es, model->es_count * sizeof(*model->es)))
+		assert_int_equal(
+			apply(model, "scale spans(**) by 1; simulate locks, devices;", &after), 0);
+		if (after->es_count != model->es_count ||
+		    memcmp(after->es, model->es, model->es_count * sizeof(*model->es)))
 			print_error("%s\n", text);
 		assert_int_equal(after->es_count, model->es_count);
 		assert_memory_equal(after->es, model->es, model->es_count * sizeof(*model->es));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Explanations: each wait replaced by its cause's time, to any depth, every ns once.
  * Rows of spec "what the answers mean", then the property of dropped edge types.
@@ -10,7 +10,8 @@
 
 #define MUTEX CLEW_FUTEX_CLASS_MUTEX
 
-static struct clew_why explain(const struct clew_trace *t, uint32_t task, uint64_t from, uint64_t to)
+static struct clew_why explain(const struct clew_trace *t, uint32_t task, uint64_t from,
+			       uint64_t to)
 {
 	struct clew_why why;
 	uint64_t at = from, unknown = 0;
@@ -36,7 +37,8 @@ static struct clew_why explain(const struct clew_trace *t, uint32_t task, uint64
 }
 
 /* Segment i: kind, task, end, and the chain as a string of tasks. */
-static void assert_segment(const struct clew_why *why, size_t i, unsigned kind, uint32_t task, uint64_t end, const char *chain)
+static void assert_segment(const struct clew_why *why, size_t i, unsigned kind, uint32_t task,
+			   uint64_t end, const char *chain)
 {
 	const struct clew_segment *segment = &why->segments[i];
 	char text[256] = "";
@@ -44,7 +46,8 @@ static void assert_segment(const struct clew_why *why, size_t i, unsigned kind, 
 
 	assert_true(i < why->segment_count);
 	for (uint32_t k = 0; k < segment->chain_length; k++)
-		size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%u", k ? " " : "", segment->chain[k]);
+		size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%u", k ? " " : "",
+					 segment->chain[k]);
 	assert_string_equal(clew_wait_kind_name(segment->kind), clew_wait_kind_name(kind));
 	assert_int_equal(segment->task, task);
 	assert_int_equal(segment->end, end);
@@ -124,7 +127,8 @@ static void to_any_depth(void **state)
 	locks(&s, 2200, 3, 2);
 	identify(&s, (struct identity){.task = 6, .at = 3000, .start_time = 3000});
 	life(&s, CLEW_KIND_FORK, 3000, 4, 6);
-	SWITCH(&s, .at = 3200, .cpu = 1, .prev = IDLE, .next = 6, .flags = CLEW_SWITCH_NEXT_NEW, .woken = {.at = 3050, .by = 4});
+	SWITCH(&s, .at = 3200, .cpu = 1, .prev = IDLE, .next = 6, .flags = CLEW_SWITCH_NEXT_NEW,
+	       .woken = {.at = 3050, .by = 4});
 	comes(&s, 4050, 2, 2, (struct woken){.at = 4000, .by = 6});
 	comes(&s, 5050, 3, 3, unlocked(5000, 2));
 	t = synthetic_trace(&s, 6000, 0);
@@ -170,8 +174,10 @@ static void who_had_the_cpu(void **state)
 	sleeps(&s, 2000, 0, 1, wait_in(SYS_pause));
 	SWITCH(&s, .at = 2500, .cpu = 0, .prev = IDLE, .next = 2);
 	SWITCH(&s, .at = 3200, .cpu = 0, .prev = 2, .next = 3, .flags = CLEW_SWITCH_PREEMPT);
-	SWITCH(&s, .at = 3500, .cpu = 0, .prev = 3, .next = IDLE, .wait = &(struct clew_wait){.call = SYS_pause});
-	SWITCH(&s, .at = 3600, .cpu = 0, .prev = IDLE, .next = 1, .woken = {.at = 3000, .context = CLEW_WAKE_IRQ});
+	SWITCH(&s, .at = 3500, .cpu = 0, .prev = 3, .next = IDLE,
+	       .wait = &(struct clew_wait){.call = SYS_pause});
+	SWITCH(&s, .at = 3600, .cpu = 0, .prev = IDLE, .next = 1,
+	       .woken = {.at = 3000, .context = CLEW_WAKE_IRQ});
 	SWITCH(&s, .at = 4000, .cpu = 0, .prev = 1, .next = 2, .flags = CLEW_SWITCH_PREEMPT);
 	t = synthetic_trace(&s, 5000, 0);
 	assert_sane(t);
@@ -218,15 +224,18 @@ static void leaves(void **state)
 		threads(&s, 1);
 		sleeps(&s, 2000, 0, 1, wait_on(rows[i].call, rows[i].object, 3));
 		if (rows[i].context)
-			comes(&s, 3000, 0, 1, (struct woken){.at = 3000, .context = (uint8_t)rows[i].context});
+			comes(&s, 3000, 0, 1,
+			      (struct woken){.at = 3000, .context = (uint8_t)rows[i].context});
 		else
-			SWITCH(&s, .at = 3000, .cpu = 0, .prev = IDLE, .next = 1, .flags = CLEW_SWITCH_NEXT_SLEPT);
+			SWITCH(&s, .at = 3000, .cpu = 0, .prev = IDLE, .next = 1,
+			       .flags = CLEW_SWITCH_NEXT_SLEPT);
 		t = synthetic_trace(&s, 5000, 0);
 		why = explain(t, 1, 2000, 3000);
 		assert_int_equal(why.segment_count, 1);
 		assert_segment(&why, 0, rows[i].kind, 1, 3000, "1");
-		assert_int_equal(why.segments[0].unknown_kind,
-				 rows[i].kind == CLEW_WAIT_UNKNOWN ? sleep_of(t, 1, 0)->kind : CLEW_WAIT_UNKNOWN);
+		assert_int_equal(why.segments[0].unknown_kind, rows[i].kind == CLEW_WAIT_UNKNOWN
+								       ? sleep_of(t, 1, 0)->kind
+								       : CLEW_WAIT_UNKNOWN);
 		assert_ptr_equal(why.segments[0].sleep, sleep_of(t, 1, 0));
 		clew_why_done(&why);
 		clew_trace_free(t);
@@ -234,7 +243,8 @@ static void leaves(void **state)
 	}
 }
 
-/* A kernel thread that had no work until late: the disk was waited for, or who knows what, but not its idleness. */
+/* A kernel thread that had no work until late: the disk was waited for, or who knows what, but not
+ * its idleness. */
 static void idle_helper(void **state)
 {
 	static const struct {
@@ -246,13 +256,15 @@ static void idle_helper(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct clew_wait idle = {.call = CLEW_NO_CALL, .descriptor = -1, .flags = CLEW_WAIT_FLAG_KTHREAD};
+		struct clew_wait idle = {
+			.call = CLEW_NO_CALL, .descriptor = -1, .flags = CLEW_WAIT_FLAG_KTHREAD};
 		struct synthetic s = {0};
 		struct clew_trace *t;
 		struct clew_why why;
 
 		threads(&s, 2);
-		SWITCH(&s, .at = 1500, .cpu = 1, .prev = 2, .next = IDLE, .wait = &idle, .state = 0x402);
+		SWITCH(&s, .at = 1500, .cpu = 1, .prev = 2, .next = IDLE, .wait = &idle,
+		       .state = 0x402);
 		sleeps(&s, 2000, 0, 1, wait_on(rows[i].call, rows[i].object, 3));
 		comes(&s, 2900, 1, 2, (struct woken){.at = 2800, .context = CLEW_WAKE_IRQ});
 		comes(&s, 3000, 0, 1, (struct woken){.at = 3000, .by = 2});
@@ -261,7 +273,9 @@ static void idle_helper(void **state)
 		assert_int_equal(why.segment_count, 3);
 		assert_segment(&why, 0, rows[i].kind, 1, 2800, "1");
 		assert_ptr_equal(why.segments[0].sleep, sleep_of(t, 1, 0));
-		assert_int_equal(why.segments[0].unknown_kind, rows[i].kind == CLEW_WAIT_UNKNOWN ? CLEW_WAIT_PIPE : CLEW_WAIT_UNKNOWN);
+		assert_int_equal(why.segments[0].unknown_kind, rows[i].kind == CLEW_WAIT_UNKNOWN
+								       ? CLEW_WAIT_PIPE
+								       : CLEW_WAIT_UNKNOWN);
 		assert_segment(&why, 1, CLEW_SEGMENT_RUNQUEUE, 2, 2900, "1");
 		assert_segment(&why, 2, CLEW_SEGMENT_RUNNING, 2, 3000, "1");
 		clew_why_done(&why);
@@ -309,7 +323,8 @@ static struct clew_wait wait_mutex(uint64_t address, uint32_t owner_tid)
 	return wait_futex(MUTEX, address, owner_tid);
 }
 
-static void deadlock_of(struct clew_wait (*wait_lock)(uint64_t lock, uint32_t owner_tid), unsigned kind)
+static void deadlock_of(struct clew_wait (*wait_lock)(uint64_t lock, uint32_t owner_tid),
+			unsigned kind)
 {
 	struct synthetic s = {0};
 	struct clew_trace *t;
@@ -361,7 +376,8 @@ static void condition_variable(void **state)
 	threads(&s, 2);
 	SWITCH(&s, .at = 1100, .cpu = 2, .prev = IDLE, .next = 2);
 	sleeps(&s, 2000, 1, 1, wait_futex(CLEW_FUTEX_CLASS_NONE, 0x900, 0));
-	comes(&s, 3100, 1, 1, (struct woken){.at = 3000, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
+	comes(&s, 3100, 1, 1,
+	      (struct woken){.at = 3000, .by = 2, .operation = CLEW_FUTEX_WAKE_ONE});
 	sleeps(&s, 3200, 1, 1, wait_futex(MUTEX, 0x940, 102));
 	comes(&s, 3500, 1, 1, unlocked(3400, 2));
 	t = synthetic_trace(&s, 5000, 0);
@@ -417,7 +433,8 @@ static void deep_chain(void **state)
 	threads(&s, TASKS);
 	SWITCH(&s, .at = 1100, .cpu = 1, .prev = IDLE, .next = 1);
 	for (unsigned task = 2; task <= TASKS; task++)
-		sleeps(&s, 2000 + task, task, task, wait_futex(MUTEX, 0x1000 + 64 * task, 100 + task - 1));
+		sleeps(&s, 2000 + task, task, task,
+		       wait_futex(MUTEX, 0x1000 + 64 * task, 100 + task - 1));
 	t = synthetic_trace(&s, 90000, 0);
 	why = explain(t, TASKS, 5000, 90000);
 	assert_int_equal(why.segment_count, 1);
@@ -458,12 +475,15 @@ static void longest_operations(void **state)
 		at += 10;
 	}
 	t = synthetic_trace(&s, at, 0);
-	assert_int_equal(clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, 0, &all, &all_count, &total), 0);
+	assert_int_equal(
+		clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, 0, &all, &all_count, &total), 0);
 	assert_int_equal(all_count, 64);
 	for (size_t i = 1; i < all_count; i++)
 		assert_true(all[i - 1].to - all[i - 1].from >= all[i].to - all[i].from);
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
-		assert_int_equal(clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, limits[i], &list, &count, &total), 0);
+		assert_int_equal(clew_operations(t, NULL, NULL, 0, 0, UINT64_MAX, limits[i], &list,
+						 &count, &total),
+				 0);
 		assert_int_equal(total, all_count);
 		assert_int_equal(count, limits[i] < all_count ? limits[i] : all_count);
 		for (size_t j = 0; j < count; j++) {
@@ -507,7 +527,9 @@ static void operations(void **state)
 	comes(&s, 4500, 1, 1, woken);
 	sleeps(&s, 4900, 1, 1, wait_on(SYS_read, CLEW_OBJECT_PIPE, 5));
 	t = synthetic_trace(&s, 9000, 0);
-	assert_int_equal(clew_operations(t, everybody, &excluded, 0, 0, UINT64_MAX, 0, &list, &count, &total), 0);
+	assert_int_equal(clew_operations(t, everybody, &excluded, 0, 0, UINT64_MAX, 0, &list,
+					 &count, &total),
+			 0);
 	assert_int_equal(count, 3);
 	assert_int_equal(total, 3);
 	assert_int_equal(list[0].from, 2000);
@@ -518,17 +540,22 @@ static void operations(void **state)
 	assert_int_equal(list[2].to, 4200);
 	assert_int_equal(list[2].task, 1);
 	free(list);
-	assert_int_equal(clew_operations(t, NULL, NULL, 1ull << CLEW_WAIT_POLL, 0, UINT64_MAX, 1, &list, &count, &total), 0);
+	assert_int_equal(clew_operations(t, NULL, NULL, 1ull << CLEW_WAIT_POLL, 0, UINT64_MAX, 1,
+					 &list, &count, &total),
+			 0);
 	assert_int_equal(count, 1);
 	assert_int_equal(total, 1);
 	assert_int_equal(list[0].from, 2000);
 	assert_int_equal(list[0].to, 4200);
 	free(list);
-	assert_int_equal(clew_operations(t, NULL, NULL, 0, 3500, 4600, 0, &list, &count, &total), 0);
+	assert_int_equal(clew_operations(t, NULL, NULL, 0, 3500, 4600, 0, &list, &count, &total),
+			 0);
 	assert_int_equal(count, 1);
 	free(list);
 	excluded = 1;
-	assert_int_equal(clew_operations(t, everybody, &excluded, 0, 0, UINT64_MAX, 0, &list, &count, &total), 0);
+	assert_int_equal(clew_operations(t, everybody, &excluded, 0, 0, UINT64_MAX, 0, &list,
+					 &count, &total),
+			 0);
 	assert_int_equal(count, 0);
 	free(list);
 	clew_trace_free(t);
@@ -538,10 +565,12 @@ static void operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(holders_in_turn), cmocka_unit_test(to_any_depth),	 cmocka_unit_test(who_had_the_cpu),
-		cmocka_unit_test(leaves),	   cmocka_unit_test(open_at_the_end),	 cmocka_unit_test(deadlock),
-		cmocka_unit_test(blind_and_dead),  cmocka_unit_test(condition_variable), cmocka_unit_test(deep_chain),
-		cmocka_unit_test(operations),	   cmocka_unit_test(idle_helper),	 cmocka_unit_test(longest_operations),
+		cmocka_unit_test(holders_in_turn), cmocka_unit_test(to_any_depth),
+		cmocka_unit_test(who_had_the_cpu), cmocka_unit_test(leaves),
+		cmocka_unit_test(open_at_the_end), cmocka_unit_test(deadlock),
+		cmocka_unit_test(blind_and_dead),  cmocka_unit_test(condition_variable),
+		cmocka_unit_test(deep_chain),	   cmocka_unit_test(operations),
+		cmocka_unit_test(idle_helper),	   cmocka_unit_test(longest_operations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A small machine at random: tasks on CPUs that lock, write to each other, fork,
  * sleep and die. It knows what every task did when and who held which lock, so what
@@ -62,7 +62,8 @@ static void enters(struct machine *m, uint32_t task, int state)
 		m->truth = realloc(m->truth, m->truth_capacity * sizeof(*m->truth));
 		assert_non_null(m->truth);
 	}
-	m->truth[m->truth_count++] = (struct stretch){.start = m->now, .task = task, .state = state};
+	m->truth[m->truth_count++] =
+		(struct stretch){.start = m->now, .task = task, .state = state};
 	m->tasks[task].state = state;
 }
 
@@ -70,7 +71,8 @@ static void owned(struct machine *m, unsigned lock, uint32_t task)
 {
 	if (m->owner_count[lock] == m->owner_capacity[lock]) {
 		m->owner_capacity[lock] = m->owner_capacity[lock] * 2 + 64;
-		m->owners[lock] = realloc(m->owners[lock], m->owner_capacity[lock] * sizeof(*m->owners[lock]));
+		m->owners[lock] = realloc(m->owners[lock],
+					  m->owner_capacity[lock] * sizeof(*m->owners[lock]));
 		assert_non_null(m->owners[lock]);
 	}
 	m->owners[lock][m->owner_count[lock]++] = (struct acquisition){.at = m->now, .task = task};
@@ -83,7 +85,8 @@ static struct clew_wait wait_for(const struct machine *m, unsigned waits, int lo
 {
 	switch (waits) {
 	case FOR_LOCK:
-		return wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x1000 + 64 * (unsigned)lock, 100 + m->owner[lock]);
+		return wait_futex(CLEW_FUTEX_CLASS_MUTEX, 0x1000 + 64 * (unsigned)lock,
+				  100 + m->owner[lock]);
 	case FOR_PIPE:
 		return wait_on(SYS_read, CLEW_OBJECT_PIPE, 7);
 	case FOR_CONDITION:
@@ -114,7 +117,8 @@ static uint32_t any_ready(struct machine *m)
 static void switches(struct machine *m, unsigned cpu, unsigned flags, const struct clew_wait *wait)
 {
 	uint32_t prev = m->running[cpu], next = any_ready(m);
-	struct switched w = {.at = m->now, .cpu = cpu, .prev = prev, .next = next, .flags = flags, .wait = wait};
+	struct switched w = {
+		.at = m->now, .cpu = cpu, .prev = prev, .next = next, .flags = flags, .wait = wait};
 
 	if (prev != IDLE)
 		enters(m, prev, flags & CLEW_SWITCH_DEAD ? DOES_NOT_EXIST : wait ? SLEEPS : READY);
@@ -129,7 +133,8 @@ static void switches(struct machine *m, unsigned cpu, unsigned flags, const stru
 		enters(m, next, RUNS);
 	}
 	m->running[cpu] = next;
-	SWITCH(&m->records, .at = w.at, .cpu = cpu, .prev = prev, .next = next, .flags = w.flags, .wait = wait, .woken = w.woken);
+	SWITCH(&m->records, .at = w.at, .cpu = cpu, .prev = prev, .next = next, .flags = w.flags,
+	       .wait = wait, .woken = w.woken);
 }
 
 static void wakes(struct machine *m, uint32_t sleeper, struct woken woken)
@@ -144,7 +149,8 @@ static void wakes(struct machine *m, uint32_t sleeper, struct woken woken)
 static uint32_t any_sleeper(struct machine *m, unsigned waits, int lock)
 {
 	for (uint32_t task = 1; task <= TASKS; task++)
-		if (m->tasks[task].state == SLEEPS && m->tasks[task].waits == waits && (lock < 0 || m->tasks[task].lock == lock))
+		if (m->tasks[task].state == SLEEPS && m->tasks[task].waits == waits &&
+		    (lock < 0 || m->tasks[task].lock == lock))
 			return task;
 	return 0;
 }
@@ -180,16 +186,24 @@ static void unlocks(struct machine *m, uint32_t serial)
 	m->tasks[serial].held = -1;
 	owned(m, (unsigned)lock, 0);
 	if (waiter)
-		wakes(m, waiter, (struct woken){.by = serial, .operation = CLEW_FUTEX_WAKE_ONE, .flags = CLEW_WAKE_PRIVATE});
+		wakes(m, waiter,
+		      (struct woken){.by = serial,
+				     .operation = CLEW_FUTEX_WAKE_ONE,
+				     .flags = CLEW_WAKE_PRIVATE});
 }
 
 static void forks(struct machine *m, uint32_t parent)
 {
 	uint32_t child = ++m->task_count;
 
-	identify(&m->records, (struct identity){.task = child, .process = 1, .at = m->now, .start_time = m->now, .parent = parent});
+	identify(&m->records, (struct identity){.task = child,
+						.process = 1,
+						.at = m->now,
+						.start_time = m->now,
+						.parent = parent});
 	life(&m->records, CLEW_KIND_FORK, m->now, parent, child);
-	m->tasks[child] = (struct sim_task){.lock = -1, .held = -1, .fresh = true, .woken = {.at = m->now, .by = parent}};
+	m->tasks[child] = (struct sim_task){
+		.lock = -1, .held = -1, .fresh = true, .woken = {.at = m->now, .by = parent}};
 	enters(m, child, READY);
 }
 
@@ -218,7 +232,10 @@ static void acts(struct machine *m, unsigned cpu)
 	case 5:
 		other = any_sleeper(m, FOR_PIPE + pick(m, 2), -1);
 		if (other)
-			wakes(m, other, (struct woken){.by = serial, .operation = pick(m, 2) ? CLEW_FUTEX_WAKE_ONE : CLEW_FUTEX_NOT});
+			wakes(m, other,
+			      (struct woken){.by = serial,
+					     .operation = pick(m, 2) ? CLEW_FUTEX_WAKE_ONE
+								     : CLEW_FUTEX_NOT});
 		break;
 	case 6:
 		other = any_sleeper(m, FOR_PIPE + pick(m, WAITS - FOR_PIPE), -1);
@@ -235,7 +252,9 @@ static void acts(struct machine *m, unsigned cpu)
 		life(&m->records, CLEW_KIND_EXIT, m->now, serial, 0);
 		other = any_sleeper(m, FOR_CHILD, -1);
 		if (other)
-			wakes(m, other, (struct woken){.by = serial, .flags = CLEW_WAKE_EXITING | CLEW_WAKE_SIGNAL});
+			wakes(m, other,
+			      (struct woken){.by = serial,
+					     .flags = CLEW_WAKE_EXITING | CLEW_WAKE_SIGNAL});
 		m->now += 1 + pick(m, 20);
 		switches(m, cpu, CLEW_SWITCH_DEAD, NULL);
 		break;
@@ -271,12 +290,15 @@ static void simulate(struct machine *m, uint64_t seed, unsigned steps)
 		else if (any_ready(m) != IDLE)
 			switches(m, cpu, 0, NULL);
 		else if (i % 7 == 0 && any_sleeper(m, FOR_TIME, -1))
-			wakes(m, any_sleeper(m, FOR_TIME, -1), (struct woken){.by = 1, .context = CLEW_WAKE_TIMER});
+			wakes(m, any_sleeper(m, FOR_TIME, -1),
+			      (struct woken){.by = 1, .context = CLEW_WAKE_TIMER});
 	}
 	m->now += 100;
 	for (uint32_t task = 1; task <= m->task_count; task++)
-		if (m->tasks[task].state == READY && m->tasks[task].woken.at && !m->tasks[task].fresh)
-			stop_asleep(&m->records, m->now, task, wait_in(SYS_pause), m->tasks[task].woken);
+		if (m->tasks[task].state == READY && m->tasks[task].woken.at &&
+		    !m->tasks[task].fresh)
+			stop_asleep(&m->records, m->now, task, wait_in(SYS_pause),
+				    m->tasks[task].woken);
 }
 
 static void machine_done(struct machine *m)
@@ -290,7 +312,9 @@ static void machine_done(struct machine *m)
 /* Every stretch of the truth that is over, whole and of the right kind. */
 static void assert_truth(const struct machine *m, const struct clew_trace *t)
 {
-	static const int kinds[] = {[RUNS] = CLEW_PIECE_RUNNING, [READY] = CLEW_PIECE_RUNQUEUE, [SLEEPS] = CLEW_PIECE_SLEEP};
+	static const int kinds[] = {[RUNS] = CLEW_PIECE_RUNNING,
+				    [READY] = CLEW_PIECE_RUNQUEUE,
+				    [SLEEPS] = CLEW_PIECE_SLEEP};
 	size_t next[TASKS + 1] = {0};
 
 	for (size_t i = m->truth_count; i-- > 0;) {
@@ -355,9 +379,12 @@ static size_t assert_holders(const struct machine *m, const struct clew_trace *t
 
 static bool same(const struct clew_segment *a, const struct clew_segment *b)
 {
-	return a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind && a->cycle == b->cycle &&
-	       a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->by == b->by && a->chain_length == b->chain_length &&
-	       (!a->chain_length || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
+	return a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
+	       a->cycle == b->cycle && a->via_type == b->via_type &&
+	       a->via_evidence == b->via_evidence && a->by == b->by &&
+	       a->chain_length == b->chain_length &&
+	       (!a->chain_length ||
+		!memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
 static void assert_cover(const struct clew_why *why)
@@ -372,8 +399,10 @@ static void assert_cover(const struct clew_why *why)
 	assert_int_equal(at, why->to);
 }
 
-/* `less` is `whole` but for unknown segments, each a whole part of a wait that hung on the dropped type. */
-static size_t assert_dropped(const struct clew_trace *t, const struct clew_why *whole, const struct clew_why *less, unsigned type)
+/* `less` is `whole` but for unknown segments, each a whole part of a wait that hung on the dropped
+ * type. */
+static size_t assert_dropped(const struct clew_trace *t, const struct clew_why *whole,
+			     const struct clew_why *less, unsigned type)
 {
 	const struct clew_segment *last = NULL;
 	size_t w = 0, changed = 0;
@@ -383,7 +412,8 @@ static size_t assert_dropped(const struct clew_trace *t, const struct clew_why *
 
 		while (whole->segments[w].end <= segment->start)
 			w++;
-		if (same(&whole->segments[w], segment) && whole->segments[w].start == segment->start &&
+		if (same(&whole->segments[w], segment) &&
+		    whole->segments[w].start == segment->start &&
 		    whole->segments[w].end == segment->end) {
 			last = segment;
 			continue;
@@ -394,18 +424,22 @@ static size_t assert_dropped(const struct clew_trace *t, const struct clew_why *
 			struct clew_piece piece = piece_of(t, segment->task, segment->start);
 
 			assert_int_equal(piece.kind, CLEW_PIECE_SLEEP);
-			assert_true(piece.sleep->edge_type == (int)type || (type == CLEW_EDGE_UNLOCK && piece.sleep->holder_count));
-			assert_false(last && last->sleep == segment->sleep && last->end == segment->start);
+			assert_true(piece.sleep->edge_type == (int)type ||
+				    (type == CLEW_EDGE_UNLOCK && piece.sleep->holder_count));
+			assert_false(last && last->sleep == segment->sleep &&
+				     last->end == segment->start);
 		} else {
 			assert_int_equal(type, CLEW_EDGE_FORK);
 			assert_true(segment->end <= clew_trace_task(t, segment->task)->birth);
 		}
 		/* What it replaces begins and ends with it, and went through its task. */
 		assert_int_equal(whole->segments[w].start, segment->start);
-		for (size_t k = w; k < whole->segment_count && whole->segments[k].start < segment->end; k++) {
+		for (size_t k = w;
+		     k < whole->segment_count && whole->segments[k].start < segment->end; k++) {
 			assert_true(whole->segments[k].end <= segment->end);
 			assert_true(whole->segments[k].chain_length >= segment->chain_length);
-			assert_memory_equal(whole->segments[k].chain ? whole->segments[k].chain : (const uint32_t *)"",
+			assert_memory_equal(whole->segments[k].chain ? whole->segments[k].chain
+								     : (const uint32_t *)"",
 					    segment->chain ? segment->chain : (const uint32_t *)"",
 					    segment->chain_length * sizeof(uint32_t));
 		}
@@ -438,9 +472,13 @@ static void random_machines(void **state)
 			for (uint32_t task = 1; task <= m.task_count; task++) {
 				struct clew_why whole, less, again;
 
-				assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &whole), 0);
-				assert_int_equal(clew_why_explain(t, NULL, task, START, m.now, &again), 0);
-				assert_int_equal(clew_why_explain(dropped, NULL, task, START, m.now, &less), 0);
+				assert_int_equal(
+					clew_why_explain(t, NULL, task, START, m.now, &whole), 0);
+				assert_int_equal(
+					clew_why_explain(t, NULL, task, START, m.now, &again), 0);
+				assert_int_equal(
+					clew_why_explain(dropped, NULL, task, START, m.now, &less),
+					0);
 				assert_cover(&whole);
 				assert_cover(&less);
 				assert_int_equal(whole.segment_count, again.segment_count);
@@ -462,7 +500,8 @@ static void random_machines(void **state)
 		assert_true(changed[types[i]] > 20);
 }
 
-/* The same with a stretch of one CPU's records missing: still every ns once, and nothing outside is wrong. */
+/* The same with a stretch of one CPU's records missing: still every ns once, and nothing outside is
+ * wrong. */
 static void with_records_missing(void **state)
 {
 	(void)state;
@@ -475,7 +514,8 @@ static void with_records_missing(void **state)
 
 		simulate(&m, seed, 1500);
 		for (size_t at = 0; at < m.records.size;) {
-			const struct clew_header *record = (const struct clew_header *)(m.records.bytes + at);
+			const struct clew_header *record =
+				(const struct clew_header *)(m.records.bytes + at);
 
 			at += record_size(record);
 			if (record->kind == CLEW_KIND_SWITCH && record->cpu == 0) {
@@ -500,9 +540,13 @@ static void with_records_missing(void **state)
 			const struct stretch *is = &m.truth[i];
 			struct clew_piece piece;
 
-			if (is->state == RUNS && clew_trace_piece(t, is->task, is->start, false, &piece) && piece.kind == CLEW_PIECE_SLEEP)
+			if (is->state == RUNS &&
+			    clew_trace_piece(t, is->task, is->start, false, &piece) &&
+			    piece.kind == CLEW_PIECE_SLEEP)
 				assert_true(piece.sleep->blind);
-			if (is->state == SLEEPS && clew_trace_piece(t, is->task, is->start, false, &piece) && piece.start < piece.end)
+			if (is->state == SLEEPS &&
+			    clew_trace_piece(t, is->task, is->start, false, &piece) &&
+			    piece.start < piece.end)
 				assert_true(piece.kind != CLEW_PIECE_RUNNING);
 		}
 		for (uint32_t task = 1; task <= m.task_count; task++) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What comes for a TCP socket while somebody has it locked, the kernel keeps until
  * that one lets go of it, who then takes it in: he wakes who waited for it, and has
@@ -32,7 +32,8 @@ static char object[48];
 
 static void connect_both(void)
 {
-	struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	int listener = WL_CHECK(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
 	socklen_t size = sizeof(address);
 	struct stat status;
@@ -111,8 +112,8 @@ static void talk(int self)
 		WL_CHECK(send(other, "x", 1, 0));
 		wl_await(&lap->ended, at);
 		/*
-		 * Where the bystander takes it in, the sender need not be known. And that there is room again ends any sleep
-		 * there: the reader makes it.
+		 * Where the bystander takes it in, the sender need not be known. And that there is
+		 * room again ends any sleep there: the reader makes it.
 		 */
 		for (int sleeps = 0; sleeps < 12; sleeps++) {
 			struct wl_edge *edge = wl_edge("socket", self, RECEIVER, asleep, object);
@@ -122,15 +123,18 @@ static void talk(int self)
 			/* The reader has its end locked, too, and may send what waits there. */
 			wl_copy(edge->evidence, sizeof(edge->evidence), "exact|observed");
 		}
-		wl_rule("\"rule\":\"taken_in\",\"tid\":%d,\"call\":\"recvfrom\",\"object\":\"%s\",\"from\":%llu,\"to\":%llu,\"senders\":[%"
+		wl_rule("\"rule\":\"taken_in\",\"tid\":%d,\"call\":\"recvfrom\",\"object\":\"%s\","
+			"\"from\":%llu,\"to\":%llu,\"senders\":[%"
 			"d,%d],\"bystander\":%d",
-			wl->tasks[RECEIVER].tid, object, (unsigned long long)asleep, (unsigned long long)lap->got, wl->tasks[self].tid,
-			reader, bystander);
+			wl->tasks[RECEIVER].tid, object, (unsigned long long)asleep,
+			(unsigned long long)lap->got, wl->tasks[self].tid, reader, bystander);
 		wl_await(&lap->quiet, at);
 	}
 	/* Nearly all of them met the lock, and of those the sender is nearly always known. */
-	wl_rule("\"rule\":\"sent\",\"tid\":%d,\"call\":\"recvfrom\",\"from\":%llu,\"to\":%llu,\"sender\":%d,\"count\":%d",
-		wl->tasks[RECEIVER].tid, (unsigned long long)first, (unsigned long long)wl_now(), wl->tasks[self].tid, laps / 2);
+	wl_rule("\"rule\":\"sent\",\"tid\":%d,\"call\":\"recvfrom\",\"from\":%llu,\"to\":%llu,"
+		"\"sender\":%d,\"count\":%d",
+		wl->tasks[RECEIVER].tid, (unsigned long long)first, (unsigned long long)wl_now(),
+		wl->tasks[self].tid, laps / 2);
 }
 
 int main(int argc, char **argv)

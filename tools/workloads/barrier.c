@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A barrier: the last to arrive releases all others at once, one cause with n effects. */
 #include "workload.h"
 

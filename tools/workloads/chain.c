@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A chain of different waits: one reads a pipe whose writer waits for a mutex
  * whose holder sleeps.
@@ -24,7 +24,8 @@ static void hold(int self)
 	wl_sleep(asleep);
 	act = wl_act(self, writer);
 	pthread_mutex_unlock(&mutex);
-	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min, wl_now());
+	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min,
+		      wl_now());
 }
 
 static void write_after_lock(int self)
@@ -71,7 +72,8 @@ int main(int argc, char **argv)
 	wl_join(self, writer);
 	wl_join(self, holder);
 	fact = wl_fact(reader, wl->tasks[reader].before, after);
-	charge = wl_charge(fact, holder, "sleep", asleep - asleep / 50 - 200000, after - fact->from);
+	charge =
+		wl_charge(fact, holder, "sleep", asleep - asleep / 50 - 200000, after - fact->from);
 	charge->chain[0] = reader;
 	charge->chain[1] = writer;
 	charge->chain[2] = holder;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A condition variable: signalled with the mutex free, signalled and broadcast
  * with the mutex held, where those who wake must wait for it once more.
@@ -51,7 +51,8 @@ static void log_mutex_wait(int self, int turn)
 	wait->start_max = release_min[0];
 	wait->ended_by = previous;
 	for (int i = 0; i <= turn; i++)
-		wl_add_holder(wait, i ? waiters[turns[i - 1]] : self, release_min[i], release_max[i]);
+		wl_add_holder(wait, i ? waiters[turns[i - 1]] : self, release_min[i],
+			      release_max[i]);
 }
 
 static int at_mutex(void)
@@ -59,7 +60,8 @@ static int at_mutex(void)
 	int blocked = 0;
 
 	for (int i = 0; i < count; i++)
-		blocked += wl_is_blocked(wl->tasks[waiters[i]].tid, SYS_futex, (unsigned long)&mutex);
+		blocked +=
+			wl_is_blocked(wl->tasks[waiters[i]].tid, SYS_futex, (unsigned long)&mutex);
 	return blocked;
 }
 
@@ -78,7 +80,8 @@ static void hold_and_release(int self, int woken)
 		log_mutex_wait(self, turn);
 }
 
-static void log_condition_wait(int self, int waiter, uint64_t before, uint64_t at_min, uint64_t at_max)
+static void log_condition_wait(int self, int waiter, uint64_t before, uint64_t at_min,
+			       uint64_t at_max)
 {
 	struct wl_wait *wait = wl_wait(waiter, "futex", "futex", "futex");
 
@@ -124,7 +127,8 @@ static void signal_one(int self, bool held)
 	else
 		wl_await(&wl->numbers[RETURNED], 1);
 	wl_edge("wake", self, waiters[turns[0]], at_min, "futex")->at_max = at_max;
-	log_condition_wait(self, waiters[turns[0]], wl->tasks[waiters[turns[0]]].before, at_min, at_max);
+	log_condition_wait(self, waiters[turns[0]], wl->tasks[waiters[turns[0]]].before, at_min,
+			   at_max);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A convoy: several waiters behind a holder that sleeps with the lock held. The
  * last one's time is the holder's sleep.
@@ -72,15 +72,18 @@ int main(int argc, char **argv)
 		int previous = i ? waiters[i - 1] : holder;
 		struct wl_wait *wait = wl_wait(waiters[i], "futex", "futex", "futex");
 
-		wl_edge("unlock", previous, waiters[i], release_min[i], "futex")->at_max = release_max[i];
+		wl_edge("unlock", previous, waiters[i], release_min[i], "futex")->at_max =
+			release_max[i];
 		wl_wait_times(wait, wl->tasks[waiters[i]].before, release_min[i], release_max[i]);
 		wait->start_max = release_min[0];
 		wait->ended_by = previous;
 		for (int j = 0; j <= i; j++)
-			wl_add_holder(wait, j ? waiters[j - 1] : holder, release_min[j], release_max[j]);
+			wl_add_holder(wait, j ? waiters[j - 1] : holder, release_min[j],
+				      release_max[j]);
 	}
 	fact = wl_fact(waiters[count - 1], wl->tasks[waiters[count - 1]].before, after[count - 1]);
-	charge = wl_charge(fact, holder, "sleep", asleep - asleep / 50 - 200000, release_max[0] - fact->from);
+	charge = wl_charge(fact, holder, "sleep", asleep - asleep / 50 - 200000,
+			   release_max[0] - fact->from);
 	charge->chain[0] = waiters[count - 1];
 	charge->chain[1] = holder;
 	charge->chain_count = 2;

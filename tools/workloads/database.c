@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A small database of processes that announce what they do: clients ask a server for
  * keys, which it has in a file, a page each, itself or through a store behind it. Two
@@ -11,13 +11,16 @@
  *	announced	the first one also that it calls the server's interface
  *	attribute	both an id of theirs, and the server that of the one it serves
  *	bridge		one client; what serves it announces nothing, the store behind that does
- *	middle		the same, and the server announces its call too; who waits for the store sleeps when it reads
- *	polled		one client, and the server looks at shared memory now and then, as the client does: nobody wakes anybody
+ *	middle		the same, and the server announces its call too; who waits for the store
+ *sleeps when it reads
+ *	polled		one client, and the server looks at shared memory now and then, as the
+ *client does: nobody wakes anybody
  *	polled-bridge	as bridge, and what serves the client waits for the store in this way
  *	window		one client, whose call is over before the server's begins
  *	lazy		one client puts values, which nobody but the kernel writes to the disk
  *	nested		calls in calls of one thread, one of them left without an end
- *	layer		one thread, and probes of the program's own instead: a layer's description tells what they mean
+ *	layer		one thread, and probes of the program's own instead: a layer's description
+ *tells what they mean
  *
  * With --await it begins when somebody listens to its probes.
  */
@@ -247,7 +250,8 @@ static void serve(const char *name, const char *path, int from, int store)
 		else if (is("attribute"))
 			clew_announce_call(1, "kv", "get", "table=orders", key, client);
 		else if (!silent)
-			clew_announce_call(1, "kv", is("lazy") ? "put" : "get", "table=orders", key, store != -1 ? "calls=store" : "");
+			clew_announce_call(1, "kv", is("lazy") ? "put" : "get", "table=orders", key,
+					   store != -1 ? "calls=store" : "");
 		for (uint64_t begin = now(); from == IN_MEMORY && now() - begin < WORK;)
 			;
 		if (store != -1) {
@@ -280,8 +284,11 @@ static void ask(int number, int clients, int server)
 		await(&shared->over, round);
 		request.key = FIRST_KEY + 2 * round;
 		snprintf(key, sizeof(key), "kv/key=%d", request.key);
-		clew_announce_call(7, number ? "report" : "app", "load", "kv/table=orders", key, is("attribute") ? id : "",
-				   (is("announced") && !number) || is("middle") || is("polled") ? "calls=kv" : "");
+		clew_announce_call(7, number ? "report" : "app", "load", "kv/table=orders", key,
+				   is("attribute") ? id : "",
+				   (is("announced") && !number) || is("middle") || is("polled")
+					   ? "calls=kv"
+					   : "");
 		atomic_fetch_add(&shared->begun, 1);
 		await(&shared->begun, clients * (round + 1));
 		if (number) {
@@ -332,7 +339,8 @@ __attribute__((noinline)) static void open_database(const char *path)
 
 __attribute__((noinline)) static void prepare(const char *key, uint64_t *statement)
 {
-	CLEW_ANNOUNCE_PROBE("minidb", "prepare__start", "8@%0 8@%1", "r"((uint64_t)0x1000), "r"(key));
+	CLEW_ANNOUNCE_PROBE("minidb", "prepare__start", "8@%0 8@%1", "r"((uint64_t)0x1000),
+			    "r"(key));
 	nap(100000);
 	*statement = 0x2000;
 	CLEW_ANNOUNCE_PROBE("minidb", "prepare__done", "8@%0", "r"(statement));
@@ -413,7 +421,9 @@ int main(int argc, char **argv)
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--await")) {
 			/* Both probes, for half a minute. */
-			for (int turn = 0; turn < 30000 && *(volatile unsigned short *)&clew_announce_semaphore < 2; turn++)
+			for (int turn = 0; turn < 30000 &&
+					   *(volatile unsigned short *)&clew_announce_semaphore < 2;
+			     turn++)
 				nap(1000000);
 			i--;
 			continue;
@@ -427,13 +437,15 @@ int main(int argc, char **argv)
 		fputs("usage: database --variant NAME --file FILE\n", stderr);
 		return 2;
 	}
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
 	if (shared == MAP_FAILED)
 		die("mmap");
 	fill(path);
 	two_layers = is("bridge") || is("middle") || is("polled-bridge");
 	clients = is("equal") || is("announced") || is("attribute") ? 2 : 1;
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, above) || (two_layers && socketpair(AF_UNIX, SOCK_STREAM, 0, below)))
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, above) ||
+	    (two_layers && socketpair(AF_UNIX, SOCK_STREAM, 0, below)))
 		die("socketpair");
 	if (is("polled"))
 		above[0] = above[1] = IN_MEMORY;
@@ -443,11 +455,19 @@ int main(int argc, char **argv)
 		first = start(run_part, &(struct part){.path = path});
 	} else {
 		if (two_layers)
-			store = start(run_part, &(struct part){.name = "db-store", .path = path, .above = below[1], .below = -1});
-		server = start(run_part, &(struct part){.name = "db-server", .path = path, .above = above[1], .below = below[0]});
+			store = start(run_part, &(struct part){.name = "db-store",
+							       .path = path,
+							       .above = below[1],
+							       .below = -1});
+		server = start(run_part, &(struct part){.name = "db-server",
+							.path = path,
+							.above = above[1],
+							.below = below[0]});
 		first = start(run_part, &(struct part){.clients = clients, .below = above[0]});
 		if (clients > 1)
-			second = start(run_part, &(struct part){.clients = clients, .number = 1, .below = above[0]});
+			second = start(
+				run_part,
+				&(struct part){.clients = clients, .number = 1, .below = above[0]});
 	}
 	waitpid(first, NULL, 0);
 	if (second)
@@ -462,8 +482,9 @@ int main(int argc, char **argv)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	printf("{\"variant\":\"%s\",\"file\":\"%s\",\"first\":%d,\"second\":%d,\"server\":%d,\"store\":%d,\"keys\":[", variant, path, first,
-	       second, server, store);
+	printf("{\"variant\":\"%s\",\"file\":\"%s\",\"first\":%d,\"second\":%d,\"server\":%d,"
+	       "\"store\":%d,\"keys\":[",
+	       variant, path, first, second, server, store);
 	for (int round = 0; round < ROUNDS; round++)
 		printf("%s%d", round ? "," : "", FIRST_KEY + 2 * round);
 	puts("]}");

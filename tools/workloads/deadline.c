@@ -1,7 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A task of SCHED_DEADLINE works until it has used up its runtime, several times, and then gives up what it has left of it:
- * it is off the CPU until its next period, first as it must be, then as it asked to.
+ * A task of SCHED_DEADLINE works until it has used up its runtime, several times, and then gives up
+ * what it has left of it: it is off the CPU until its next period, first as it must be, then as it
+ * asked to.
  */
 #include <sched.h>
 
@@ -28,8 +29,11 @@ static int yields;
 
 static void work(int self)
 {
-	const struct parameters deadline = {
-		.size = sizeof(deadline), .policy = SCHED_DEADLINE_POLICY, .runtime = RUNTIME, .deadline = PERIOD, .period = PERIOD};
+	const struct parameters deadline = {.size = sizeof(deadline),
+					    .policy = SCHED_DEADLINE_POLICY,
+					    .runtime = RUNTIME,
+					    .deadline = PERIOD,
+					    .period = PERIOD};
 	const struct parameters normal = {.size = sizeof(normal), .policy = SCHED_OTHER};
 
 	(void)self;
@@ -56,10 +60,12 @@ int main(int argc, char **argv)
 	wl_join(self, worker);
 	if (failure)
 		wl_skip("the kernel admits no task of SCHED_DEADLINE");
-	/* In an emulated machine it is throttled about twice as often as by its own clock it has used up its runtime. */
+	/* In an emulated machine it is throttled about twice as often as by its own clock it has
+	 * used up its runtime. */
 	if (getenv("CLEW_LIVE_GUEST"))
 		spent.ran_most = spent.to - spent.from;
-	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%d],\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
+	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%d],"
+		"\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
 		"\"\","
 		"\"contexts\":\"timer\",\"ended_by\":[],\"object\":\"timer\"",
 		wl->tasks[worker].tid, (unsigned long long)spent.from, (unsigned long long)spent.to,
@@ -69,14 +75,17 @@ int main(int argc, char **argv)
 	/* A late interrupt leaves it in the queue for the rest. */
 	wl_charge(fact, worker, "throttle", (spent.to - spent.from - spent.ran_most) * 4 / 10,
 		  spent.to - spent.from - spent.worked + 1000000);
-	wl_charge(fact, worker, "throttle|runqueue", (spent.to - spent.from - spent.ran_most) * 9 / 10,
+	wl_charge(fact, worker, "throttle|runqueue",
+		  (spent.to - spent.from - spent.ran_most) * 9 / 10,
 		  spent.to - spent.from - spent.worked + 1000000);
 	wl_copy(fact->says, sizeof(fact->says), "kept off the CPU|its own runtime");
 	for (int i = 0; i < yields; i++) {
 		struct wl_wait *wait;
 
-		/* A slow machine may be in the next period already, or have used up the runtime before the call was reached. */
-		if (yielded[i + 1] - yielded[i] < OFF_LEAST || yielded[i + 1] - yielded[i] > PERIOD + OFF_LEAST)
+		/* A slow machine may be in the next period already, or have used up the runtime
+		 * before the call was reached. */
+		if (yielded[i + 1] - yielded[i] < OFF_LEAST ||
+		    yielded[i + 1] - yielded[i] > PERIOD + OFF_LEAST)
 			continue;
 		wait = wl_wait(worker, "sleep", "sched_yield", "timer");
 		wait->start_min = wait->end_min = yielded[i];

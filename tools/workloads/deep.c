@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Five steps deep: a process waits for its child, which reads a pipe, whose writer
  * waits for a thread's end, which waits for a mutex, whose holder writes to a disk.
@@ -31,11 +31,13 @@ static void hold(int self)
 	wl_await_blocked(0, SYS_wait4, WL_ANY_ARGUMENT);
 	seen->disk_start = wl_now();
 	for (int i = 0; i < 12; i++)
-		WL_CHECK(pwrite(file.fd, buffer, DISK_BLOCK, (uint64_t)wl_random(0, 255) * DISK_BLOCK));
+		WL_CHECK(pwrite(file.fd, buffer, DISK_BLOCK,
+				(uint64_t)wl_random(0, 255) * DISK_BLOCK));
 	seen->disk_end = wl_now();
 	act = wl_act(self, locker);
 	pthread_mutex_unlock(&mutex);
-	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min, wl_now());
+	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min,
+		      wl_now());
 }
 
 static void take_lock(int self)
@@ -103,7 +105,8 @@ int main(int argc, char **argv)
 
 	wl_place("ext4");
 	seen = wl_shared(sizeof(*seen));
-	buffer = mmap(NULL, DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	buffer = mmap(NULL, DISK_BLOCK, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	disk_create(&file, "ext4", 256, O_DIRECT | O_DSYNC, true);
@@ -115,7 +118,8 @@ int main(int argc, char **argv)
 	fact = wl_fact(self, seen->disk_start, wl_now());
 	disk = seen->disk_end - seen->disk_start;
 	set_chain(wl_charge(fact, holder, "device|queued", disk / 20, disk), self, 5);
-	/* With what it ran in between, and a worker that tells it of each write's end: all that the locker waits for. */
+	/* With what it ran in between, and a worker that tells it of each write's end: all that the
+	 * locker waits for. */
 	charge = wl_charge(fact, WL_NOBODY, "*", disk * 9 / 10, fact->to - fact->from);
 	set_chain(charge, self, 4);
 	charge->behind = true;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads and writes that wait for a disk, and fsync. Variants: what, a dash, and the
  * file system of the place: read, write, dsync (O_DIRECT), cold (a buffered read of
@@ -50,19 +50,23 @@ static void log_step(int self, const struct step *step, const char *calls, const
 	if (strcmp(calls, "sendfile") == 0)
 		object[0] = '\0';
 	/* A log may be written out by a work item that the task queues and waits for. */
-	wl_slept(self, step->from, step->to, step->slept, calls, kinds, strcmp(kinds, "read") == 0 ? "request" : "request|work", self,
-		 object);
+	wl_slept(self, step->from, step->to, step->slept, calls, kinds,
+		 strcmp(kinds, "read") == 0 ? "request" : "request|work", self, object);
 	if (wl->fact_count)
 		return;
-	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one question of each run is enough. */
+	/* It ran, or its requests were queued or at the device, or a worker ran to end them; one
+	 * question of each run is enough. */
 	fact = wl_fact(self, step->from, step->to);
-	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue|lock", (step->to - step->from) * 9 / 10, step->to - step->from);
+	wl_charge(fact, WL_NOBODY, "device|queued|running|runqueue|lock",
+		  (step->to - step->from) * 9 / 10, step->to - step->from);
 }
 
 static void move_directly(int self, bool writing)
 {
 	for (int lap = 0, laps = wl_random(4, 8); lap < laps; lap++) {
-		uint64_t blocks = wl_random(1, 16), from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK, bytes = blocks * DISK_BLOCK;
+		uint64_t blocks = wl_random(1, 16),
+			 from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK,
+			 bytes = blocks * DISK_BLOCK;
 		struct step step = begin_step();
 		char sectors[256];
 
@@ -71,9 +75,11 @@ static void move_directly(int self, bool writing)
 		else
 			WL_CHECK(pread(file.fd, buffer, bytes, from));
 		end_step(&step);
-		log_step(self, &step, writing ? "pwrite64" : "pread64", writing ? "write|journal|work" : "read");
+		log_step(self, &step, writing ? "pwrite64" : "pread64",
+			 writing ? "write|journal|work" : "read");
 		disk_sectors(&file, from, bytes, sectors, sizeof(sectors));
-		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors, false);
+		disk_asked(&file, self, writing ? "write" : "read", step.from, step.to, sectors,
+			   false);
 	}
 }
 
@@ -85,7 +91,9 @@ static void move_in(int self, bool from_pipe)
 	WL_CHECK(pipe(ends));
 	WL_CHECK(write(memory, buffer, 16 * DISK_BLOCK));
 	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
-		uint64_t blocks = wl_random(1, 8), from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK, bytes = blocks * DISK_BLOCK;
+		uint64_t blocks = wl_random(1, 8),
+			 from = wl_random(0, BLOCKS - blocks) * DISK_BLOCK,
+			 bytes = blocks * DISK_BLOCK;
 		off_t start = 0, offset = (off_t)from;
 		struct step step;
 		char sectors[256];
@@ -94,7 +102,8 @@ static void move_in(int self, bool from_pipe)
 		WL_CHECK(lseek(file.fd, offset, SEEK_SET));
 		WL_CHECK(write(ends[1], buffer, bytes));
 		step = begin_step();
-		moved = WL_CHECK(from_pipe ? splice(ends[0], NULL, file.fd, &offset, bytes, 0) : sendfile(file.fd, memory, &start, bytes));
+		moved = WL_CHECK(from_pipe ? splice(ends[0], NULL, file.fd, &offset, bytes, 0)
+					   : sendfile(file.fd, memory, &start, bytes));
 		end_step(&step);
 		if (moved != bytes)
 			wl_die("not all was moved");
@@ -111,7 +120,8 @@ static void read_cold(int self)
 	char sectors[256];
 
 	for (int lap = 0, laps = wl_random(3, 6); lap < laps; lap++) {
-		uint64_t from = wl_random(0, BLOCKS - 4) * DISK_BLOCK, bytes = wl_random(1, 4 * DISK_BLOCK);
+		uint64_t from = wl_random(0, BLOCKS - 4) * DISK_BLOCK,
+			 bytes = wl_random(1, 4 * DISK_BLOCK);
 		struct step step;
 
 		WL_CHECK(posix_fadvise(file.fd, 0, 0, POSIX_FADV_DONTNEED));
@@ -119,7 +129,8 @@ static void read_cold(int self)
 		WL_CHECK(pread(file.fd, buffer, bytes, from));
 		end_step(&step);
 		log_step(self, &step, "pread64", "read");
-		disk_sectors(&file, from, (bytes + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK, sectors, sizeof(sectors));
+		disk_sectors(&file, from, (bytes + DISK_BLOCK - 1) / DISK_BLOCK * DISK_BLOCK,
+			     sectors, sizeof(sectors));
 		disk_asked(&file, self, "read", step.from, step.to, sectors, true);
 	}
 }
@@ -139,18 +150,22 @@ static void write_back(int self, bool fresh)
 			WL_CHECK(pwrite(file.fd, buffer, DISK_BLOCK, from));
 			if (i)
 				sectors[used++] = ',';
-			disk_sectors(&file, from, DISK_BLOCK, sectors + used, sizeof(sectors) - used);
+			disk_sectors(&file, from, DISK_BLOCK, sectors + used,
+				     sizeof(sectors) - used);
 			used += strlen(sectors + used);
 		}
 		step = begin_step();
 		/* The range's writeback alone: no journal's. */
 		if (fresh)
 			WL_CHECK(sync_file_range(file.fd, 0, 0,
-						 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+						 SYNC_FILE_RANGE_WAIT_BEFORE |
+							 SYNC_FILE_RANGE_WRITE |
+							 SYNC_FILE_RANGE_WAIT_AFTER));
 		else
 			WL_CHECK(fdatasync(file.fd));
 		end_step(&step);
-		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync", "fsync|journal|work");
+		log_step(self, &step, fresh ? "sync_file_range" : "fdatasync",
+			 "fsync|journal|work");
 		disk_asked(&file, self, "write", step.from, step.to, sectors, false);
 	}
 }
@@ -174,7 +189,8 @@ int main(int argc, char **argv)
 		flags = O_DIRECT | O_DSYNC;
 	else if (strcmp(what, "splice") == 0 || strcmp(what, "send") == 0)
 		flags = O_DSYNC;
-	buffer = mmap(NULL, 16 * DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	buffer = mmap(NULL, 16 * DISK_BLOCK, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	disk_create(&file, system, BLOCKS, flags, strcmp(what, "fresh") != 0);

@@ -35,7 +35,8 @@ struct disk_file {
 };
 
 /* A line of a file below /sys/dev/block/MAJOR:MINOR. */
-WL_FINE bool disk_attribute(unsigned major, unsigned minor, const char *name, char *text, size_t size)
+WL_FINE bool disk_attribute(unsigned major, unsigned minor, const char *name, char *text,
+			    size_t size)
 {
 	char path[96];
 	ssize_t got;
@@ -53,7 +54,8 @@ WL_FINE bool disk_attribute(unsigned major, unsigned minor, const char *name, ch
 	return true;
 }
 
-/* The file of the place that tells the disk below its file system `name`, if the file system's own number does not: disk and offset. */
+/* The file of the place that tells the disk below its file system `name`, if the file system's own
+ * number does not: disk and offset. */
 WL_FINE const char *disk_told(const char *name)
 {
 	if (strcmp(name, "dm") == 0)
@@ -99,7 +101,8 @@ WL_FINE void disk_map(struct disk_file *file)
 }
 
 /* The sectors of a stretch of a file as JSON, [[first, count], ...]; returns how many stretches. */
-WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t bytes, char *text, size_t size)
+WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t bytes, char *text,
+			 size_t size)
 {
 	uint64_t end = from + bytes;
 	size_t used = 0;
@@ -109,13 +112,18 @@ WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t b
 	for (unsigned i = 0; i < file->extent_count; i++) {
 		const struct fiemap_extent *extent = &file->extents[i];
 		uint64_t first = from > extent->fe_logical ? from : extent->fe_logical;
-		uint64_t last = extent->fe_logical + extent->fe_length < end ? extent->fe_logical + extent->fe_length : end;
+		uint64_t last = extent->fe_logical + extent->fe_length < end
+					? extent->fe_logical + extent->fe_length
+					: end;
 
 		if (first >= last)
 			continue;
-		used += snprintf(text + used, size - used, "%s[%llu,%llu]", count ? "," : "",
-				 (unsigned long long)((extent->fe_physical + first - extent->fe_logical) / 512 + file->disk.offset),
-				 (unsigned long long)((last - first) / 512));
+		used += snprintf(
+			text + used, size - used, "%s[%llu,%llu]", count ? "," : "",
+			(unsigned long long)((extent->fe_physical + first - extent->fe_logical) /
+						     512 +
+					     file->disk.offset),
+			(unsigned long long)((last - first) / 512));
 		if (used >= size)
 			wl_die("too many extents");
 		count++;
@@ -123,8 +131,10 @@ WL_FINE int disk_sectors(const struct disk_file *file, uint64_t from, uint64_t b
 	return count;
 }
 
-/* Makes a file of `blocks` blocks in the place's file system `name`; written and on disk, or only allocated. It has no name. */
-WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned blocks, int flags, bool written)
+/* Makes a file of `blocks` blocks in the place's file system `name`; written and on disk, or only
+ * allocated. It has no name. */
+WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned blocks, int flags,
+			 bool written)
 {
 	static char data[16 * DISK_BLOCK] __attribute__((aligned(4096)));
 	struct stat status;
@@ -135,7 +145,9 @@ WL_FINE void disk_create(struct disk_file *file, const char *name, unsigned bloc
 	WL_CHECK(fallocate(file->fd, 0, 0, blocks * DISK_BLOCK));
 	memset(data, 'x', sizeof(data));
 	for (unsigned block = 0; written && block < blocks; block += 16)
-		WL_CHECK(pwrite(file->fd, data, (blocks - block < 16 ? blocks - block : 16) * DISK_BLOCK, block * DISK_BLOCK));
+		WL_CHECK(pwrite(file->fd, data,
+				(blocks - block < 16 ? blocks - block : 16) * DISK_BLOCK,
+				block * DISK_BLOCK));
 	WL_CHECK(fsync(file->fd));
 	if (flags) {
 		close(file->fd);
@@ -163,39 +175,46 @@ WL_FINE void disk_count(const struct disk *disk, struct disk_counts *counts)
 	char text[256];
 
 	/*
-	 * A request's end wakes who waits for it before the disk counts it, and that may be in a task that has just lost its
-	 * CPU to us. Clocks differ by a little, too.
+	 * A request's end wakes who waits for it before the disk counts it, and that may be in a
+	 * task that has just lost its CPU to us. Clocks differ by a little, too.
 	 */
 	wl_sleep(2000000);
 	*counts = (struct disk_counts){.at_min = wl_now()};
 	if (!disk_attribute(disk->major, disk->minor, "stat", text, sizeof(text)))
 		wl_die("a disk without statistics");
-	if (sscanf(text, "%llu %*u %llu %*u %llu %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %llu", &counts->reads, &counts->read_sectors,
-		   &counts->writes, &counts->write_sectors, &counts->flushes) != 5)
+	if (sscanf(text, "%llu %*u %llu %*u %llu %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %llu",
+		   &counts->reads, &counts->read_sectors, &counts->writes, &counts->write_sectors,
+		   &counts->flushes) != 5)
 		wl_die("statistics of an unknown form");
 	counts->at_max = wl_now();
 	wl_spin(30000);
 }
 
 /* All that the disk did between two counts. */
-WL_FINE void disk_counted(const struct disk *disk, const struct disk_counts *before, const struct disk_counts *after)
+WL_FINE void disk_counted(const struct disk *disk, const struct disk_counts *before,
+			  const struct disk_counts *after)
 {
-	wl_rule("\"rule\":\"disk\",\"dev\":\"%u:%u\",\"from_min\":%llu,\"from_max\":%llu,\"to_min\":%llu,\"to_max\":%llu,\"reads\":%llu,"
+	wl_rule("\"rule\":\"disk\",\"dev\":\"%u:%u\",\"from_min\":%llu,\"from_max\":%llu,\"to_"
+		"min\":%llu,\"to_max\":%llu,\"reads\":%llu,"
 		"\"read_sectors\":%llu,\"writes\":%llu,\"write_sectors\":%llu,\"flushes\":%llu",
-		disk->major, disk->minor, (unsigned long long)before->at_min, (unsigned long long)before->at_max,
-		(unsigned long long)after->at_min, (unsigned long long)after->at_max, after->reads - before->reads,
-		after->read_sectors - before->read_sectors, after->writes - before->writes, after->write_sectors - before->write_sectors,
-		after->flushes - before->flushes);
+		disk->major, disk->minor, (unsigned long long)before->at_min,
+		(unsigned long long)before->at_max, (unsigned long long)after->at_min,
+		(unsigned long long)after->at_max, after->reads - before->reads,
+		after->read_sectors - before->read_sectors, after->writes - before->writes,
+		after->write_sectors - before->write_sectors, after->flushes - before->flushes);
 }
 
-/* Of the file's sectors exactly these were asked for by `task`, each once; or these at least, if `more`. */
-WL_FINE void disk_asked(const struct disk_file *file, int task, const char *operation, uint64_t from, uint64_t to, const char *sectors,
-			bool more)
+/* Of the file's sectors exactly these were asked for by `task`, each once; or these at least, if
+ * `more`. */
+WL_FINE void disk_asked(const struct disk_file *file, int task, const char *operation,
+			uint64_t from, uint64_t to, const char *sectors, bool more)
 {
-	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"%s\",\"from\":%llu,\"to\":%llu,\"sectors\":[%s],\"more\":%s,"
+	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"%s\",\"from\":%llu,"
+		"\"to\":%llu,\"sectors\":[%s],\"more\":%s,"
 		"\"file\":[%s]",
-		wl->tasks[task].tid, file->disk.major, file->disk.minor, operation, (unsigned long long)from, (unsigned long long)to,
-		sectors, more ? "true" : "false", file->sectors);
+		wl->tasks[task].tid, file->disk.major, file->disk.minor, operation,
+		(unsigned long long)from, (unsigned long long)to, sectors, more ? "true" : "false",
+		file->sectors);
 }
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Consumers wait in epoll, poll and select, or in a read of an eventfd, until the
  * producer writes to one consumer's eventfd or pipe, or to an eventfd of all.
@@ -23,7 +23,8 @@ struct consumer {
 	int ends[2]; /* pipe */
 };
 
-static const char *const call_names[WAYS] = {"epoll_wait|epoll_pwait", "poll", "select|pselect6", "read"};
+static const char *const call_names[WAYS] = {"epoll_wait|epoll_pwait", "poll", "select|pselect6",
+					     "read"};
 static struct consumer consumers[MOST];
 static int count, common;
 
@@ -47,8 +48,9 @@ static void eventfd_object(int fd, char object[48])
 
 static void wait_for_event(const struct consumer *me)
 {
-	struct pollfd descriptors[3] = {
-		{.fd = me->own, .events = POLLIN}, {.fd = me->ends[0], .events = POLLIN}, {.fd = common, .events = POLLIN}};
+	struct pollfd descriptors[3] = {{.fd = me->own, .events = POLLIN},
+					{.fd = me->ends[0], .events = POLLIN},
+					{.fd = common, .events = POLLIN}};
 	struct epoll_event event;
 	uint64_t value;
 	fd_set set;
@@ -91,11 +93,13 @@ static bool blocked(const struct consumer *consumer)
 
 	switch (consumer->way) {
 	case EPOLL:
-		return wl_is_blocked(tid, SYS_epoll_wait, consumer->epoll) || wl_is_blocked(tid, SYS_epoll_pwait, consumer->epoll);
+		return wl_is_blocked(tid, SYS_epoll_wait, consumer->epoll) ||
+		       wl_is_blocked(tid, SYS_epoll_pwait, consumer->epoll);
 	case POLL:
 		return wl_is_blocked(tid, SYS_poll, WL_ANY_ARGUMENT);
 	case SELECT:
-		return wl_is_blocked(tid, SYS_pselect6, WL_ANY_ARGUMENT) || wl_is_blocked(tid, SYS_select, WL_ANY_ARGUMENT);
+		return wl_is_blocked(tid, SYS_pselect6, WL_ANY_ARGUMENT) ||
+		       wl_is_blocked(tid, SYS_select, WL_ANY_ARGUMENT);
 	default:
 		return wl_is_blocked(tid, SYS_read, consumer->own);
 	}
@@ -152,7 +156,8 @@ static void produce(int self)
 			edge->to_count = 0;
 		}
 		edge->to[edge->to_count++] = consumers[i].task;
-		wait = wl_wait(consumers[i].task, consumers[i].way == READ ? "eventfd" : "poll", call_names[consumers[i].way],
+		wait = wl_wait(consumers[i].task, consumers[i].way == READ ? "eventfd" : "poll",
+			       call_names[consumers[i].way],
 			       consumers[i].way == READ ? object : "");
 		wl_wait_times(wait, before[i], at_min, at_max);
 		wait->ended_by = self;
@@ -185,7 +190,8 @@ int main(int argc, char **argv)
 			for (int j = 0; j < 3; j++) {
 				struct epoll_event event = {.events = EPOLLIN};
 
-				WL_CHECK(epoll_ctl(consumer->epoll, EPOLL_CTL_ADD, descriptors[j], &event));
+				WL_CHECK(epoll_ctl(consumer->epoll, EPOLL_CTL_ADD, descriptors[j],
+						   &event));
 			}
 		}
 	}

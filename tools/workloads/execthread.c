@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A thread that is not its process's leader executes a program: it takes the
  * leader's tid, and the leader dies of it.
@@ -39,7 +39,8 @@ static void run(int self)
 	before = wl->tasks[thread].before;
 	born = wl->tasks[program].born;
 	wl_edge("exec", thread, program, before, "")->at_max = born;
-	/* The leader is killed; its end is what the executing thread waits for, if it still must. */
+	/* The leader is killed; its end is what the executing thread waits for, if it still must.
+	 */
 	wl_edge("signal", thread, leader, before, "")->at_max = born;
 	wait = wl_wait(leader, "signal", "pause", "");
 	wl_wait_times(wait, wl->tasks[leader].before, before, born);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Page faults that wait, inside a system call and outside: the page comes from
  * another thread (userfaultfd) some time later. Last, a page of a file that is not
@@ -23,10 +23,12 @@ static void serve(int self)
 		struct wl_act act;
 
 		wl->tasks[self].before = wl_now();
-		if (WL_CHECK(read(userfault, &message, sizeof(message))) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+		if (WL_CHECK(read(userfault, &message, sizeof(message))) != sizeof(message) ||
+		    message.event != UFFD_EVENT_PAGEFAULT)
 			wl_die("not a page fault");
 		copy.dst = message.arg.pagefault.address & ~4095ull;
-		wl_await_blocked(toucher, round % 2 ? -1 : SYS_read, round % 2 ? WL_ANY_ARGUMENT : (unsigned long)ends[0]);
+		wl_await_blocked(toucher, round % 2 ? -1 : SYS_read,
+				 round % 2 ? WL_ANY_ARGUMENT : (unsigned long)ends[0]);
 		wl_sleep(wl_random(1, 10) * 1000000);
 		act = wl_act(self, toucher);
 		WL_CHECK(ioctl(userfault, UFFDIO_COPY, &copy));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A fight for one kernel lock, without any order. Variants: directory (four processes
  * list, create, rename and unlink in one directory: its inode's rwsem), mapping (four
@@ -82,13 +82,16 @@ static void log_fight(void)
 	uint64_t from = UINT64_MAX, to = 0;
 
 	for (int i = 0; i < MEMBERS; i++) {
-		used += snprintf(tids + used, sizeof(tids) - used, "%s%d", i ? "," : "", wl->tasks[members[i]].tid);
-		wl_slept(members[i], counts[i].from, counts[i].to, counts[i].slept, "*", "lock", "unlock", WL_UNCHECKED, "lock");
+		used += snprintf(tids + used, sizeof(tids) - used, "%s%d", i ? "," : "",
+				 wl->tasks[members[i]].tid);
+		wl_slept(members[i], counts[i].from, counts[i].to, counts[i].slept, "*", "lock",
+			 "unlock", WL_UNCHECKED, "lock");
 		from = counts[i].from < from ? counts[i].from : from;
 		to = counts[i].to > to ? counts[i].to : to;
 	}
-	wl_rule("\"rule\":\"locks\",\"tids\":[%s],\"from\":%llu,\"to\":%llu,\"count\":[0,100000],\"type\":\"rwsem\",\"origins\":[%s]", tids,
-		(unsigned long long)from, (unsigned long long)to, tids);
+	wl_rule("\"rule\":\"locks\",\"tids\":[%s],\"from\":%llu,\"to\":%llu,\"count\":[0,100000],"
+		"\"type\":\"rwsem\",\"origins\":[%s]",
+		tids, (unsigned long long)from, (unsigned long long)to, tids);
 }
 
 static void make_directory(void)
@@ -121,14 +124,15 @@ int main(int argc, char **argv)
 	bool in_directory = strcmp(wl->variant, "directory") == 0;
 
 	/* Releases are so many and so close that only their kind and their ends are told. */
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork pipe socket eventfd ipc signal wake");
+	wl_copy(wl->claims, sizeof(wl->claims),
+		"fork exec exit vfork pipe socket eventfd ipc signal wake");
 	counts = wl_shared(MEMBERS * sizeof(*counts));
 	laps = wl_random(40, 80);
 	if (in_directory) {
 		make_directory();
 	} else {
-		memory = mmap(NULL, (size_t)MEMBERS * PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1,
-			      0);
+		memory = mmap(NULL, (size_t)MEMBERS * PAGES * 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 		if (memory == MAP_FAILED)
 			wl_die("mmap: %s", strerror(errno));
 		madvise(memory, (size_t)MEMBERS * PAGES * 4096, MADV_NOHUGEPAGE);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Priority inversion: on one CPU, the one of low priority holds a mutex that the one
  * of high priority waits for, and may not run because one in the middle does.
@@ -50,7 +50,8 @@ static void hold(int self)
 		;
 	act = wl_act(self, high);
 	pthread_mutex_unlock(&mutex);
-	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min, wl_now());
+	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min,
+		      wl_now());
 	be_usual();
 }
 
@@ -101,7 +102,8 @@ int main(int argc, char **argv)
 	wl_join(self, middle);
 	wl_join(self, high);
 	fact = wl_fact(high, wl->tasks[high].before, to);
-	charge = wl_charge(fact, low, "runqueue", (middle_end - middle_start) * 9 / 10, to - fact->from);
+	charge = wl_charge(fact, low, "runqueue", (middle_end - middle_start) * 9 / 10,
+			   to - fact->from);
 	charge->by[0] = middle;
 	charge->by_count = 1;
 	charge->chain[0] = high;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Two tasks play ping-pong by message queues and semaphores. Variants: messages,
  * semaphores (System V), queue (POSIX).
@@ -41,7 +41,8 @@ static bool waits(int me)
 	if (messages)
 		return wl_is_blocked(tid, SYS_msgrcv, ids[me]);
 	if (semaphores)
-		return wl_is_blocked(tid, SYS_semop, ids[me]) || wl_is_blocked(tid, SYS_semtimedop, ids[me]);
+		return wl_is_blocked(tid, SYS_semop, ids[me]) ||
+		       wl_is_blocked(tid, SYS_semtimedop, ids[me]);
 	return wl_is_blocked(tid, SYS_mq_timedreceive, queues[me]);
 }
 
@@ -62,7 +63,11 @@ static void send_to(int me)
 		WL_CHECK(semop(ids[!me], &give, 1));
 	else
 		WL_CHECK(mq_send(queues[!me], "ball", 4, 0));
-	wl_acted(&act, "ipc", "ipc", messages ? "msgrcv" : semaphores ? "semop|semtimedop" : "mq_timedreceive", "");
+	wl_acted(&act, "ipc", "ipc",
+		 messages     ? "msgrcv"
+		 : semaphores ? "semop|semtimedop"
+			      : "mq_timedreceive",
+		 "");
 }
 
 static void play(int self)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Locks of the kernel with a holder that is kept asleep: it works in a call with the
  * lock and meets a page that comes only later (userfaultfd). Two others wait for the
@@ -86,16 +86,21 @@ static void wait_for_lock(int self)
 
 static long waiter_call(int me)
 {
-	return way == POSITION ? SYS_lseek : way == DIRECTORY ? (me ? SYS_unlink : SYS_rename) : SYS_pwrite64;
+	return way == POSITION	  ? SYS_lseek
+	       : way == DIRECTORY ? (me ? SYS_unlink : SYS_rename)
+				  : SYS_pwrite64;
 }
 
 static const char *waiter_call_name(int me)
 {
-	return way == POSITION ? "lseek" : way == DIRECTORY ? (me ? "unlink" : "rename") : "pwrite64";
+	return way == POSITION	  ? "lseek"
+	       : way == DIRECTORY ? (me ? "unlink" : "rename")
+				  : "pwrite64";
 }
 
 /* `by` let go between two moments and `task` had the lock. */
-static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t at_max, const char *call)
+static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t at_max,
+				   const char *call)
 {
 	struct wl_edge *edge = wl_edge("unlock", by, task, at_min, "lock");
 	struct wl_wait *wait = wl_wait(task, "lock", call, "lock");
@@ -112,9 +117,11 @@ static struct wl_wait *log_release(int by, int task, uint64_t at_min, uint64_t a
 
 static void log_same(uint64_t from, uint64_t to, const char *type)
 {
-	wl_rule("\"rule\":\"locks\",\"tids\":[%d,%d],\"from\":%llu,\"to\":%llu,\"count\":[2,2],\"type\":\"%s\",\"origins\":[%d,%d,%d]",
-		wl->tasks[waiters[0]].tid, wl->tasks[waiters[1]].tid, (unsigned long long)from, (unsigned long long)to, type,
-		wl->tasks[holder].tid, wl->tasks[waiters[0]].tid, wl->tasks[waiters[1]].tid);
+	wl_rule("\"rule\":\"locks\",\"tids\":[%d,%d],\"from\":%llu,\"to\":%llu,\"count\":[2,2],"
+		"\"type\":\"%s\",\"origins\":[%d,%d,%d]",
+		wl->tasks[waiters[0]].tid, wl->tasks[waiters[1]].tid, (unsigned long long)from,
+		(unsigned long long)to, type, wl->tasks[holder].tid, wl->tasks[waiters[0]].tid,
+		wl->tasks[waiters[1]].tid);
 }
 
 /* Lets both waiters come to rest at the lock, the first one first. */
@@ -147,7 +154,8 @@ static void direct_holder(int self)
 
 		atomic_store(&wl->numbers[ORDER], 4 * round + 1);
 		wl_await_blocked(holder, calls[way], file);
-		if (WL_CHECK(read(userfault, &message, sizeof(message))) != sizeof(message) || message.event != UFFD_EVENT_PAGEFAULT)
+		if (WL_CHECK(read(userfault, &message, sizeof(message))) != sizeof(message) ||
+		    message.event != UFFD_EVENT_PAGEFAULT)
 			wl_die("not a page fault");
 		set_waiters(round);
 		zero.range.start = message.arg.pagefault.address & ~4095ull;
@@ -157,12 +165,14 @@ static void direct_holder(int self)
 		await_done(holder);
 		for (int me = 0; me < 2; me++)
 			await_done(waiters[me]);
-		wait = log_release(holder, waiters[0], act.at_min, wl->tasks[waiters[0]].leaving, waiter_call_name(0));
+		wait = log_release(holder, waiters[0], act.at_min, wl->tasks[waiters[0]].leaving,
+				   waiter_call_name(0));
 		if (way != DIRECTORY) {
 			wait->holder_count = 0;
 			wl_add_holder(wait, holder, act.at_min, wl->tasks[waiters[0]].leaving);
 		}
-		wait = log_release(waiters[0], waiters[1], act.at_min, wl->tasks[waiters[1]].leaving, waiter_call_name(1));
+		wait = log_release(waiters[0], waiters[1], act.at_min,
+				   wl->tasks[waiters[1]].leaving, waiter_call_name(1));
 		if (way != DIRECTORY) {
 			wait->holder_count = 0;
 			wl_add_holder(wait, holder, act.at_min, wl->tasks[waiters[0]].leaving);
@@ -218,7 +228,8 @@ static void make_files(void)
 		files[i] = WL_CHECK(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600));
 	}
 	WL_CHECK(pwrite(files[0], name, sizeof(name), 0));
-	file = WL_CHECK(way == DIRECTORY ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : dup(files[0]));
+	file = WL_CHECK(way == DIRECTORY ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+					 : dup(files[0]));
 	place = WL_CHECK(open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A mutex handed over between three tasks, round after round, each time from one
  * holder through two waiters in a known order. Variants: normal, pi, robust
@@ -19,7 +19,8 @@ enum { ORDER = 0, ROUND = 3, LOCKED = 4, DONE = 5, MAPPED = 6, START = 7 }; /* i
 static pthread_mutex_t *mutex; /* this process's mapping of it */
 static int mutex_fd = -1;
 static enum { MUTEX, FLOCK, POSIX } sort;
-static const char *const kinds[] = {"futex", "file", "file"}, *const calls[] = {"futex", "flock", "fcntl"};
+static const char *const kinds[] = {"futex", "file", "file"}, *const calls[] = {"futex", "flock",
+										"fcntl"};
 #ifdef SYS_fcntl64
 static const long numbers[] = {SYS_futex, SYS_flock, SYS_fcntl64};
 #else
@@ -75,8 +76,9 @@ static void release(int place, int next)
 	let_go();
 	current->release_max[place] = wl_now();
 	if (next >= 0)
-		wl_edge("unlock", members[wl->numbers[ORDER + place]], members[next], current->release_min[place], kinds[sort])->at_max =
-			current->release_max[place];
+		wl_edge("unlock", members[wl->numbers[ORDER + place]], members[next],
+			current->release_min[place], kinds[sort])
+			->at_max = current->release_max[place];
 }
 
 static void play(int self)
@@ -93,7 +95,8 @@ static void play(int self)
 			place++;
 		first = wl->numbers[ORDER + 1];
 		second = wl->numbers[ORDER + 2];
-		current->address[me] = sort == MUTEX ? (unsigned long)mutex : (unsigned long)mutex_fd;
+		current->address[me] =
+			sort == MUTEX ? (unsigned long)mutex : (unsigned long)mutex_fd;
 		if (place == 1)
 			wl_await(&wl->numbers[LOCKED], 1);
 		if (place == 2) {
@@ -160,7 +163,10 @@ static void direct(void)
 static void map_mutex(int pages_before)
 {
 	/* Pages in front keep the addresses of different processes apart. */
-	WL_CHECK(mmap(NULL, (pages_before + 1) * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? -1 : 0);
+	WL_CHECK(mmap(NULL, (pages_before + 1) * 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		      0) == MAP_FAILED
+			 ? -1
+			 : 0);
 	mutex = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, mutex_fd, 0);
 	if (mutex == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
@@ -237,7 +243,9 @@ int main(int argc, char **argv)
 	pthread_mutexattr_t attributes;
 	bool shared = strncmp(variant, "shared", 6) == 0;
 
-	sort = strcmp(variant, "flock") == 0 ? FLOCK : strcmp(variant, "posix") == 0 ? POSIX : MUTEX;
+	sort = strcmp(variant, "flock") == 0   ? FLOCK
+	       : strcmp(variant, "posix") == 0 ? POSIX
+					       : MUTEX;
 
 	rounds = wl_random(5, 12);
 	current = wl_shared(sizeof(*current));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Timers that fire while packets are taken in, on one CPU: hard interrupts within
  * softirqs. Two tasks play ping-pong over UDP on loopback, a third sleeps again and
@@ -26,20 +26,22 @@ static void go_to_cpu(void)
 	WL_CHECK(sched_setaffinity(0, sizeof(set), &set));
 }
 
-/* All that a task slept for meanwhile, by the kernel's count: in this call, for that, ended in such a context, by `other` or (-1) no task.
+/* All that a task slept for meanwhile, by the kernel's count: in this call, for that, ended in such
+ * a context, by `other` or (-1) no task.
  */
-static void log_waits(int self, uint64_t from, long slept, const char *call, const char *kind, const char *object, const char *context,
-		      int other)
+static void log_waits(int self, uint64_t from, long slept, const char *call, const char *kind,
+		      const char *object, const char *context, int other)
 {
 	char tid[16] = "";
 
 	if (other >= 0)
 		snprintf(tid, sizeof(tid), "%d", wl->tasks[other].tid);
-	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[%ld,%ld],\"calls\":\"%s\",\"kinds\":\"%s\",\"edge\":\"%"
+	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[%ld,%ld],"
+		"\"calls\":\"%s\",\"kinds\":\"%s\",\"edge\":\"%"
 		"s\","
 		"\"origins\":[%s],\"object\":\"%s\",\"contexts\":\"%s\",\"ended_by\":[%s]",
-		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)wl_now(), slept, slept, call, kind,
-		other < 0 ? "" : "socket", tid, object, context, tid);
+		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)wl_now(), slept,
+		slept, call, kind, other < 0 ? "" : "socket", tid, object, context, tid);
 }
 
 static void play(int self)
@@ -91,12 +93,14 @@ static void nap(int self)
 
 int main(int argc, char **argv)
 {
-	struct sockaddr_in address[2] = {{.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
-					 {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+	struct sockaddr_in address[2] = {
+		{.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+		{.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
 	int self = wl_begin(argc, argv, "nested");
 	cpu_set_t set;
 
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe eventfd ipc signal timer wake");
+	wl_copy(wl->claims, sizeof(wl->claims),
+		"fork exec exit vfork unlock pipe eventfd ipc signal timer wake");
 	rallies = wl_random(500, 900);
 	WL_CHECK(sched_getaffinity(0, sizeof(set), &set));
 	while (!CPU_ISSET(chosen_cpu, &set))

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Two tasks talk over TCP or UDP, on loopback or between two network namespaces:
  * an accept that a connect ends, ping-pong, and a writer whose buffers are full until
@@ -15,8 +15,10 @@
 enum { SERVER, CLIENT };
 enum { FULL, DRAINED };
 
-static const char *const calls[RECEIVE_WAYS] = {"read", "recvfrom", "recvmsg", "poll", "epoll_wait"};
-static const long numbers[RECEIVE_WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll, SYS_epoll_wait};
+static const char *const calls[RECEIVE_WAYS] = {"read", "recvfrom", "recvmsg", "poll",
+						"epoll_wait"};
+static const long numbers[RECEIVE_WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll,
+					   SYS_epoll_wait};
 
 /* What a task waits at, for the other to look at. */
 struct player {
@@ -35,7 +37,8 @@ static bool apart(void)
 	return strchr(wl->variant, '-');
 }
 
-/* From now on this thread's sockets are made in that namespace of the place; NULL: in its own again. */
+/* From now on this thread's sockets are made in that namespace of the place; NULL: in its own
+ * again. */
 static void enter(const char *name)
 {
 	int fd = own_namespace;
@@ -73,8 +76,10 @@ static const char *object_of(int me)
 	return object;
 }
 
-/* Ends the other's wait by `call` at `act`, done at `done`; a packet carries that over, and may be taken in only later. */
-static void log_packet(const struct wl_act *act, uint64_t done, const char *kind, const char *call, const char *object)
+/* Ends the other's wait by `call` at `act`, done at `done`; a packet carries that over, and may be
+ * taken in only later. */
+static void log_packet(const struct wl_act *act, uint64_t done, const char *kind, const char *call,
+		       const char *object)
 {
 	struct wl_wait *wait = wl_wait(act->to, kind, call, object);
 
@@ -111,7 +116,8 @@ static void send_to(int me, int fd)
 		wl_nap(&deadline, "a player to be at a socket");
 	/* poll's first argument is an address. */
 	wl_await_blocked(members[other], numbers[way[other]],
-			 way[other] == POLL ? WL_ANY_ARGUMENT : (unsigned long)atomic_load(&players[other].fd));
+			 way[other] == POLL ? WL_ANY_ARGUMENT
+					    : (unsigned long)atomic_load(&players[other].fd));
 	wl_sleep(wl_random(1000, 200000));
 	/* An interrupt does not know which of a poller's sockets it wakes it for. */
 	snprintf(object, sizeof(object), "%s%s", poller ? "?" : "", object_of(other));
@@ -194,7 +200,8 @@ static void drain(int self, int fd)
 	wl_await(&wl->numbers[FULL], 1);
 	wl_await_blocked(members[CLIENT], SYS_write, atomic_load(&players[CLIENT].fd));
 	act = wl_act(self, members[CLIENT]);
-	while (!atomic_load(&wl->numbers[DRAINED]) && recv(fd, data, sizeof(data), MSG_DONTWAIT) != 0)
+	while (!atomic_load(&wl->numbers[DRAINED]) &&
+	       recv(fd, data, sizeof(data), MSG_DONTWAIT) != 0)
 		wl_sleep(20000);
 	log_packet(&act, wl_now(), "socket", "write", object_of(CLIENT));
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A task talks with somebody outside the machine: it receives, accepts a connection
  * from there, and connects. No task ends these waits, only the interrupt of the
@@ -6,8 +6,8 @@
  * that is interrupted, and is a bystander. Variants: tcp, udp; with -bridge they are in
  * a network namespace of their own, behind a bridge that has the interface.
  *
- * The place has in its file `outside`, or `bridged`, who that is (address and port) and the interrupt.
- * Each message to it is "WHAT US KEY": `join` makes this KEY's conversation; `answer`,
+ * The place has in its file `outside`, or `bridged`, who that is (address and port) and the
+ * interrupt. Each message to it is "WHAT US KEY": `join` makes this KEY's conversation; `answer`,
  * from wherever it comes, is for that after so many us, and `call` goes to CALLED_PORT.
  */
 #include <arpa/inet.h>
@@ -21,8 +21,10 @@ enum { MAIN, RECEIVER, ASKER };
 #define CALLED_PORT 7777
 #define ADDRESS	    32
 
-static const char *const calls[WAYS] = {"read", "recvfrom", "recvmsg", "poll", "epoll_wait", "accept"};
-static const long numbers[WAYS] = {SYS_read, SYS_recvfrom, SYS_recvmsg, SYS_poll, SYS_epoll_wait, SYS_accept};
+static const char *const calls[WAYS] = {"read", "recvfrom",   "recvmsg",
+					"poll", "epoll_wait", "accept"};
+static const long numbers[WAYS] = {SYS_read, SYS_recvfrom,   SYS_recvmsg,
+				   SYS_poll, SYS_epoll_wait, SYS_accept};
 
 /* One wait, that both know. */
 struct lap {
@@ -54,11 +56,13 @@ static void read_place(void)
 	unsigned port, number;
 	FILE *file = fopen(wl_place(bridged ? "bridged" : "outside"), "re");
 
-	if (!file || !fgets(line, sizeof(line), file) || sscanf(line, "%31s %u %u %63[^\n]", host, &port, &number, interrupt) != 4)
+	if (!file || !fgets(line, sizeof(line), file) ||
+	    sscanf(line, "%31s %u %u %63[^\n]", host, &port, &number, interrupt) != 4)
 		wl_die("the place does not say who is outside");
 	fclose(file);
 	snprintf(interrupt, sizeof(interrupt), "interrupt %u of %.63s", number, strdupa(interrupt));
-	outside = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = inet_addr(host), .sin_port = htons(port)};
+	outside = (struct sockaddr_in){
+		.sin_family = AF_INET, .sin_addr.s_addr = inet_addr(host), .sin_port = htons(port)};
 }
 
 static void write_address(char text[ADDRESS], const struct sockaddr_in *address)
@@ -81,24 +85,28 @@ static void describe(struct end *end, bool has_peer)
 		write_address(end->peer, &outside);
 }
 
-/* That the interface's interrupt ended the receiver's wait in that call, in which it slept at `asleep`; 0: at some time. */
-static void log_wait(const struct end *end, const char *name, bool poller, uint64_t begun, uint64_t asleep, uint64_t ended)
+/* That the interface's interrupt ended the receiver's wait in that call, in which it slept at
+ * `asleep`; 0: at some time. */
+static void log_wait(const struct end *end, const char *name, bool poller, uint64_t begun,
+		     uint64_t asleep, uint64_t ended)
 {
 	char object[48];
 	struct wl_wait *wait;
 	struct wl_fact *fact;
 
 	/* Which of a poller's sockets an interrupt wakes it for, it may not know. */
-	snprintf(object, sizeof(object), "%ssocket:%llu", poller ? "?" : "", (unsigned long long)end->inode);
+	snprintf(object, sizeof(object), "%ssocket:%llu", poller ? "?" : "",
+		 (unsigned long long)end->inode);
 	wait = wl_wait(RECEIVER, poller ? "poll" : "socket", name, object);
 	wl_wait_times(wait, begun, asleep ?: begun, ended);
 	wait->start_max = asleep ?: ended;
 	wait->ended_by = WL_NOBODY;
 	wl_copy(wait->context, sizeof(wait->context), "softirq");
-	wl_rule("\"rule\":\"outside\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"call\":\"%s\",\"local\":\"%s\",\"peer\":\"%s\",\"poller\":%s,"
+	wl_rule("\"rule\":\"outside\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"call\":\"%s\","
+		"\"local\":\"%s\",\"peer\":\"%s\",\"poller\":%s,"
 		"\"interrupt\":\"%s\"",
-		wl->tasks[RECEIVER].tid, (unsigned long long)begun, (unsigned long long)ended, name, end->local, end->peer,
-		poller ? "true" : "false", interrupt);
+		wl->tasks[RECEIVER].tid, (unsigned long long)begun, (unsigned long long)ended, name,
+		end->local, end->peer, poller ? "true" : "false", interrupt);
 	if (wl->fact_count >= WL_FACTS / 4)
 		return;
 	fact = wl_fact(RECEIVER, begun, ended);
@@ -108,7 +116,8 @@ static void log_wait(const struct end *end, const char *name, bool poller, uint6
 	snprintf(fact->says, sizeof(fact->says), "%s|%s", name, interrupt);
 	/* Of a poll clew need not know the socket. */
 	if (!poller)
-		snprintf(fact->says, sizeof(fact->says), "%s|%s|%s", name, interrupt, end->peer[0] ? end->peer : end->local);
+		snprintf(fact->says, sizeof(fact->says), "%s|%s|%s", name, interrupt,
+			 end->peer[0] ? end->peer : end->local);
 }
 
 static void await_call(struct lap *lap)
@@ -131,7 +140,8 @@ static void await_call(struct lap *lap)
 		close(made);
 }
 
-/* Only one that finds itself asleep waits for what comes back; the switches are its own count of that. */
+/* Only one that finds itself asleep waits for what comes back; the switches are its own count of
+ * that. */
 static void connect_out(void)
 {
 	struct end end = {.fd = WL_CHECK(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
@@ -161,7 +171,8 @@ static void receive(int self)
 static void tell(int fd, const char *what, unsigned microseconds)
 {
 	char text[64];
-	int size = snprintf(text, sizeof(text), "%s %u %d\n", what, microseconds, wl->tasks[MAIN].tid);
+	int size =
+		snprintf(text, sizeof(text), "%s %u %d\n", what, microseconds, wl->tasks[MAIN].tid);
 
 	WL_CHECK(send(fd, text, size, 0));
 }
@@ -175,17 +186,19 @@ static void ask(int self)
 		int fd = wl_await_order(&lap->fd);
 
 		/* poll's first argument is an address. */
-		wl_await_blocked(RECEIVER, numbers[lap->way], lap->way == POLL ? WL_ANY_ARGUMENT : (unsigned long)fd);
+		wl_await_blocked(RECEIVER, numbers[lap->way],
+				 lap->way == POLL ? WL_ANY_ARGUMENT : (unsigned long)fd);
 		wl_sleep(wl_random(1000, 200000));
 		asked = wl_now();
-		/* Not by the conversation's own socket: what comes in while it is locked, the sender itself takes in. */
+		/* Not by the conversation's own socket: what comes in while it is locked, the
+		 * sender itself takes in. */
 		tell(orders, lap->way == ACCEPT ? "call" : "answer", wl_random(500, 6000));
 		while (!atomic_load(&lap->done) && wl_now() < asked + 10000000000ull)
 			;
 		if (!atomic_load(&lap->done))
 			wl_die("nothing came from outside in 10 s");
-		log_wait(lap->way == ACCEPT ? &listener : &conversation, calls[lap->way], wl_polls(lap->way), lap->begun, asked,
-			 lap->ended);
+		log_wait(lap->way == ACCEPT ? &listener : &conversation, calls[lap->way],
+			 wl_polls(lap->way), lap->begun, asked, lap->ended);
 	}
 }
 
@@ -198,7 +211,8 @@ static void begin_conversation(void)
 
 	orders = WL_CHECK(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
 	WL_CHECK(connect(orders, (struct sockaddr *)&outside, sizeof(outside)));
-	conversation.fd = WL_CHECK(socket(AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0));
+	conversation.fd =
+		WL_CHECK(socket(AF_INET, (tcp ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC, 0));
 	WL_CHECK(connect(conversation.fd, (struct sockaddr *)&outside, sizeof(outside)));
 	tell(conversation.fd, "join", 0);
 	WL_CHECK(recv(conversation.fd, text, sizeof(text), 0));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who dirtied the pages that reach the disk. Variants: what, a dash, and the file
  * system of the place: mix (threads, processes, one in a container and some that
@@ -65,7 +65,10 @@ static void write_and_exit(int self, unsigned file, unsigned first, unsigned cou
 {
 	int task = wl_fork(self, page_task_once);
 
-	page_start(task, (struct page_order){.act = file < SINGLES ? ACT_SINGLE : ACT_WRITE, .file = file, .first = first, .count = count});
+	page_start(task, (struct page_order){.act = file < SINGLES ? ACT_SINGLE : ACT_WRITE,
+					     .file = file,
+					     .first = first,
+					     .count = count});
 	wl_reap(self, task);
 }
 
@@ -73,14 +76,16 @@ static enum page_act choose_write(unsigned file)
 {
 	static const enum page_act wide[] = {ACT_WRITE, ACT_WRITE, ACT_VECTOR, ACT_APPEND, ACT_SEND,
 					     ACT_RING,	ACT_DSYNC, ACT_PART,   ACT_SINGLE};
-	static const enum page_act single[] = {ACT_SINGLE, ACT_SINGLE, ACT_STORE, ACT_STORE, ACT_PART, ACT_RING};
+	static const enum page_act single[] = {ACT_SINGLE, ACT_SINGLE, ACT_STORE,
+					       ACT_STORE,  ACT_PART,   ACT_RING};
 
 	return file < SINGLES ? single[wl_random(0, 5)] : wide[wl_random(0, 8)];
 }
 
 static void mix_write(int self)
 {
-	unsigned file = wl_random(0, DIRECT - 1), count = wl_random(1, 12), first = wl_random(0, PAGES_MOST - count);
+	unsigned file = wl_random(0, DIRECT - 1), count = wl_random(1, 12),
+		 first = wl_random(0, PAGES_MOST - count);
 	enum page_act act = choose_write(file);
 	int writer = writers[wl_random(0, WRITERS - 1)];
 
@@ -103,8 +108,10 @@ static void mix_write(int self)
 
 static void mix_clean(void)
 {
-	static const enum page_act acts[] = {ACT_FSYNC, ACT_FSYNC, ACT_FDATASYNC, ACT_MSYNC, ACT_RANGE, ACT_RANGE, ACT_SYNCFS, ACT_FORGET};
-	unsigned file = wl_random(0, DIRECT - 1), count = wl_random(1, 30), first = wl_random(0, PAGES_MOST - count);
+	static const enum page_act acts[] = {ACT_FSYNC, ACT_FSYNC, ACT_FDATASYNC, ACT_MSYNC,
+					     ACT_RANGE, ACT_RANGE, ACT_SYNCFS,	  ACT_FORGET};
+	unsigned file = wl_random(0, DIRECT - 1), count = wl_random(1, 30),
+		 first = wl_random(0, PAGES_MOST - count);
 	enum page_act act = acts[wl_random(0, 7)];
 
 	if (act == ACT_FORGET && file < SINGLES)
@@ -114,7 +121,8 @@ static void mix_clean(void)
 
 static void mix_other(void)
 {
-	unsigned file = wl_random(SINGLES, DIRECT - 1), count = wl_random(1, 12), first = wl_random(0, PAGES_MOST - count);
+	unsigned file = wl_random(SINGLES, DIRECT - 1), count = wl_random(1, 12),
+		 first = wl_random(0, PAGES_MOST - count);
 	int task = writers[wl_random(0, WRITERS - 1)];
 
 	switch (wl_random(0, 5)) {
@@ -167,7 +175,8 @@ static void race(int self)
 	page_tell(writers[0], ACT_WRITE, 1, 0, 16);
 	page_tell(writers[1], ACT_SYNCFS, 0, 0, 0);
 	for (int i = 0; i < WRITERS; i++)
-		page_start(writers[i], (struct page_order){.act = i == 1 ? ACT_RACE_SYNC : ACT_RACE, .count = i == 1 ? 40 : 60});
+		page_start(writers[i], (struct page_order){.act = i == 1 ? ACT_RACE_SYNC : ACT_RACE,
+							   .count = i == 1 ? 40 : 60});
 	for (int i = 0; i < WRITERS; i++)
 		wl_await(&wl->tasks[writers[i]].step, 0);
 	page_tell(writers[2], ACT_SYNCFS, 0, 0, 0);
@@ -181,7 +190,8 @@ static void many(int self)
 	start_writers(self);
 	for (int lap = 0; lap < 3; lap++) {
 		for (int i = 0; i < MANY; i++)
-			page_tell(writers[wl_random(0, WRITERS - 1)], ACT_WRITE, i, wl_random(0, 2), wl_random(1, 2));
+			page_tell(writers[wl_random(0, WRITERS - 1)], ACT_WRITE, i, wl_random(0, 2),
+				  wl_random(1, 2));
 		page_tell(writers[wl_random(0, WRITERS - 1)], ACT_SYNCFS, 0, 0, 0);
 	}
 	end_writers(self);
@@ -204,8 +214,10 @@ static void pays(int self)
 
 static void squeeze(int self)
 {
-	static const enum page_act cleans[] = {ACT_FSYNC, ACT_FDATASYNC, ACT_RANGE, ACT_SYNCFS, ACT_FORGET};
-	static const enum page_act acts[] = {ACT_WRITE, ACT_WRITE, ACT_VECTOR, ACT_SINGLE, ACT_RING};
+	static const enum page_act cleans[] = {ACT_FSYNC, ACT_FDATASYNC, ACT_RANGE, ACT_SYNCFS,
+					       ACT_FORGET};
+	static const enum page_act acts[] = {ACT_WRITE, ACT_WRITE, ACT_VECTOR, ACT_SINGLE,
+					     ACT_RING};
 	int flags = FS_COMPR_FL;
 
 	for (int i = 0; i < 2; i++) {
@@ -217,7 +229,8 @@ static void squeeze(int self)
 		unsigned count = wl_random(1, 16);
 		enum page_act act = step % 4 == 3 ? cleans[wl_random(0, 4)] : acts[wl_random(0, 4)];
 
-		page_tell(writers[wl_random(0, WRITERS - 1)], act, wl_random(0, 1), wl_random(0, SQUEEZED - count), count);
+		page_tell(writers[wl_random(0, WRITERS - 1)], act, wl_random(0, 1),
+			  wl_random(0, SQUEEZED - count), count);
 	}
 	page_tell(writers[0], ACT_SYNCFS, 0, 0, 0);
 	end_writers(self);
@@ -230,7 +243,8 @@ static void overlay_task(int self)
 
 	WL_CHECK(unshare(CLONE_NEWNS));
 	WL_CHECK(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
-	snprintf(options, sizeof(options), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work", overlay, overlay, overlay);
+	snprintf(options, sizeof(options), "lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work",
+		 overlay, overlay, overlay);
 	snprintf(path, sizeof(path), "%s/merged", overlay);
 	WL_CHECK(mount("overlay", path, "overlay", 0, options));
 	for (int i = 0; i < pages->file_count; i++) {
@@ -247,7 +261,8 @@ static void overlay_task(int self)
 
 static void contain(int self)
 {
-	static const enum page_act acts[] = {ACT_WRITE, ACT_APPEND, ACT_SINGLE, ACT_STORE, ACT_RING};
+	static const enum page_act acts[] = {ACT_WRITE, ACT_APPEND, ACT_SINGLE, ACT_STORE,
+					     ACT_RING};
 	static const char *const parts[] = {"", "/lower", "/upper", "/work", "/merged"};
 	char path[400], line[64];
 	FILE *systems = fopen("/proc/filesystems", "re");
@@ -274,9 +289,11 @@ static void contain(int self)
 	page_tell(writers[1], ACT_WRITE, 1, 0, 16);
 	for (int lap = 0; lap < 6; lap++) {
 		for (unsigned i = 0; i < 4; i++)
-			page_tell(writers[1], acts[wl_random(0, 4)], wl_random(0, 1), wl_random(0, 8), wl_random(1, 8));
+			page_tell(writers[1], acts[wl_random(0, 4)], wl_random(0, 1),
+				  wl_random(0, 8), wl_random(1, 8));
 		/* A range is synced of the overlay's own file, which has no pages. */
-		page_tell(writers[lap % 2], lap % 2 == 0 && wl_random(0, 1) ? ACT_RANGE : ACT_FSYNC, wl_random(0, 1), 0, 16);
+		page_tell(writers[lap % 2], lap % 2 == 0 && wl_random(0, 1) ? ACT_RANGE : ACT_FSYNC,
+			  wl_random(0, 1), 0, 16);
 	}
 	page_tell(writers[0], ACT_SYNCFS, 0, 0, 0);
 	for (int i = 0; i < 2; i++)

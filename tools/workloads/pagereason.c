@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Why pages are written, and who waits for whom because of it. Variants: what, a dash,
  * and the file system of the place: periodic, background (the flusher does it by
@@ -8,10 +8,12 @@
  */
 #include "pages.h"
 
-#define TASKS	   4
-#define AHEAD	   256u
-#define LARGE	   2048u /* pages that one in a group without room writes */
-#define GREEDY	   768u	 /* pages that each throttled writer writes: it may come to a fifth of a second for a few of them */
+#define TASKS 4
+#define AHEAD 256u
+#define LARGE 2048u /* pages that one in a group without room writes */
+#define GREEDY                                                                                     \
+	768u /* pages that each throttled writer writes: it may come to a fifth of a second for a  \
+		few of them */
 #define CHUNK	   64u
 #define REST	   400000000ull
 #define REST_MOST  50
@@ -40,7 +42,8 @@ struct cached {
 
 #define CALL_CACHESTAT 451
 
-/* Whether nothing of the files is dirty or on its way; false too where the kernel cannot say that. */
+/* Whether nothing of the files is dirty or on its way; false too where the kernel cannot say that.
+ */
 static bool all_clean(bool *ret_known)
 {
 	*ret_known = true;
@@ -105,7 +108,10 @@ static void throttle(int self)
 	page_new_file();
 	start(self);
 	for (int i = 0; i < 2; i++)
-		page_start(tasks[i], (struct page_order){.act = ACT_STREAM, .file = i, .first = PAGES_BULK, .count = GREEDY});
+		page_start(tasks[i], (struct page_order){.act = ACT_STREAM,
+							 .file = i,
+							 .first = PAGES_BULK,
+							 .count = GREEDY});
 	for (int i = 0; i < 2; i++)
 		wl_await(&wl->tasks[tasks[i]].step, 0);
 	page_tell(tasks[2], ACT_SYNCFS, 0, 0, 0);
@@ -139,7 +145,8 @@ static unsigned in_memory_now(const struct page_file *file, unsigned pages_count
 {
 	unsigned char there[AHEAD];
 	unsigned count = 0;
-	void *memory = mmap(NULL, pages_count * DISK_BLOCK, PROT_READ, MAP_SHARED, file->disk.fd, 0);
+	void *memory =
+		mmap(NULL, pages_count * DISK_BLOCK, PROT_READ, MAP_SHARED, file->disk.fd, 0);
 
 	if (memory == MAP_FAILED || mincore(memory, pages_count * DISK_BLOCK, there) < 0)
 		wl_die("mincore: %s", strerror(errno));

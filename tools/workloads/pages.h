@@ -124,8 +124,8 @@ WL_FINE struct page_step page_begin(void)
 	return step;
 }
 
-WL_FINE struct page_log *page_end(int self, const struct page_step *step, const char *what, const char *call, uint64_t inode,
-				  unsigned first, unsigned count)
+WL_FINE struct page_log *page_end(int self, const struct page_step *step, const char *what,
+				  const char *call, uint64_t inode, unsigned first, unsigned count)
 {
 	uint64_t after = wl_now();
 	int index = atomic_fetch_add(&pages->act_count, 1);
@@ -133,7 +133,12 @@ WL_FINE struct page_log *page_end(int self, const struct page_step *step, const 
 
 	if (index >= PAGES_ACTS)
 		wl_die("too many acts");
-	*log = (struct page_log){.what = what, .call = call, .inode = inode, .first = first, .count = count, .task = self};
+	*log = (struct page_log){.what = what,
+				 .call = call,
+				 .inode = inode,
+				 .first = first,
+				 .count = count,
+				 .task = self};
 	log->before = step->before;
 	log->after = after;
 	log->slept = wl_voluntary_switches() - step->slept;
@@ -145,7 +150,11 @@ WL_FINE struct page_log *page_end(int self, const struct page_step *step, const 
 
 WL_FINE void page_stamp(int self, char *to, uint64_t inode, unsigned page, uint64_t sequence)
 {
-	struct page_stamp stamp = {.magic = PAGES_MAGIC, .inode = inode, .sequence = sequence, .page = page, .tid = wl->tasks[self].tid};
+	struct page_stamp stamp = {.magic = PAGES_MAGIC,
+				   .inode = inode,
+				   .sequence = sequence,
+				   .page = page,
+				   .tid = wl->tasks[self].tid};
 
 	memcpy(to, &stamp, sizeof(stamp));
 }
@@ -169,7 +178,8 @@ WL_FINE void page_whole(ssize_t done, size_t bytes, const char *call)
 
 WL_FINE void page_write_vector(int fd, unsigned first, size_t bytes, int flags)
 {
-	struct iovec parts[2] = {{page_buffer, bytes / 2}, {page_buffer + bytes / 2, bytes - bytes / 2}};
+	struct iovec parts[2] = {{page_buffer, bytes / 2},
+				 {page_buffer + bytes / 2, bytes - bytes / 2}};
 
 	page_whole(pwritev2(fd, parts, 2, (off_t)first * DISK_BLOCK, flags), bytes, "pwritev2");
 }
@@ -190,30 +200,36 @@ WL_FINE void page_write_ring(int fd, unsigned first, size_t bytes)
 	static _Thread_local struct ring ring;
 
 	if (!ring.entries && !ring_open(&ring, 0)) {
-		page_whole(pwrite(fd, page_buffer, bytes, (off_t)first * DISK_BLOCK), bytes, "pwrite");
+		page_whole(pwrite(fd, page_buffer, bytes, (off_t)first * DISK_BLOCK), bytes,
+			   "pwrite");
 		return;
 	}
-	ring_prepare(&ring, IORING_OP_WRITE, fd, (uint64_t)first * DISK_BLOCK, page_buffer, bytes, IOSQE_ASYNC, first);
+	ring_prepare(&ring, IORING_OP_WRITE, fd, (uint64_t)first * DISK_BLOCK, page_buffer, bytes,
+		     IOSQE_ASYNC, first);
 	ring_enter(&ring, 1, 1);
 	ring_take(&ring, first);
 }
 
-WL_FINE void page_store(int self, const struct page_file *file, unsigned first, unsigned count, uint64_t sequence)
+WL_FINE void page_store(int self, const struct page_file *file, unsigned first, unsigned count,
+			uint64_t sequence)
 {
 	size_t bytes = (size_t)count * DISK_BLOCK;
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->disk.fd, (off_t)first * DISK_BLOCK);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->disk.fd,
+			    (off_t)first * DISK_BLOCK);
 
 	if (memory == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	for (unsigned i = 0; i < count; i++)
-		page_stamp(self, memory + (size_t)i * DISK_BLOCK, file->disk.inode, first + i, sequence);
+		page_stamp(self, memory + (size_t)i * DISK_BLOCK, file->disk.inode, first + i,
+			   sequence);
 	munmap(memory, bytes);
 }
 
 WL_FINE void page_msync(const struct page_file *file, unsigned first, unsigned count)
 {
 	size_t bytes = (size_t)count * DISK_BLOCK;
-	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->disk.fd, (off_t)first * DISK_BLOCK);
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->disk.fd,
+			    (off_t)first * DISK_BLOCK);
 
 	if (memory == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
@@ -241,13 +257,15 @@ WL_FINE void page_dirty(int self, const struct page_order *order)
 	switch (order->act) {
 	case ACT_SINGLE:
 		for (unsigned i = 0; i < order->count; i++)
-			page_whole(pwrite(file->disk.fd, page_buffer + (size_t)i * DISK_BLOCK, DISK_BLOCK, (off_t)(first + i) * DISK_BLOCK),
+			page_whole(pwrite(file->disk.fd, page_buffer + (size_t)i * DISK_BLOCK,
+					  DISK_BLOCK, (off_t)(first + i) * DISK_BLOCK),
 				   DISK_BLOCK, "pwrite");
 		break;
 	case ACT_VECTOR:
 	case ACT_APPEND:
 		call = "pwritev2";
-		page_write_vector(file->disk.fd, first, bytes, order->act == ACT_APPEND ? RWF_APPEND : 0);
+		page_write_vector(file->disk.fd, first, bytes,
+				  order->act == ACT_APPEND ? RWF_APPEND : 0);
 		break;
 	case ACT_DSYNC:
 		call = "pwritev2";
@@ -268,14 +286,18 @@ WL_FINE void page_dirty(int self, const struct page_order *order)
 		break;
 	case ACT_DIRECT:
 		what = "direct";
-		page_whole(pwrite(file->direct, page_buffer, bytes, (off_t)first * DISK_BLOCK), bytes, "pwrite");
+		page_whole(pwrite(file->direct, page_buffer, bytes, (off_t)first * DISK_BLOCK),
+			   bytes, "pwrite");
 		break;
 	case ACT_PART:
 		what = "part";
-		page_whole(pwrite(file->disk.fd, page_buffer + 2000, 100, (off_t)first * DISK_BLOCK + 2000), 100, "pwrite");
+		page_whole(pwrite(file->disk.fd, page_buffer + 2000, 100,
+				  (off_t)first * DISK_BLOCK + 2000),
+			   100, "pwrite");
 		break;
 	default:
-		page_whole(pwrite(file->disk.fd, page_buffer, bytes, (off_t)first * DISK_BLOCK), bytes, "pwrite");
+		page_whole(pwrite(file->disk.fd, page_buffer, bytes, (off_t)first * DISK_BLOCK),
+			   bytes, "pwrite");
 	}
 	log = page_end(self, &step, what, call, file->disk.inode, first, order->count);
 	log->sequence = sequence;
@@ -312,7 +334,8 @@ WL_FINE void page_rename(struct page_file *file)
 {
 	char path[320];
 
-	snprintf(path, sizeof(path), "%s/renamed-%d-%d", wl_place(pages->system), (int)wl->seed, atomic_fetch_add(&pages->renames, 1));
+	snprintf(path, sizeof(path), "%s/renamed-%d-%d", wl_place(pages->system), (int)wl->seed,
+		 atomic_fetch_add(&pages->renames, 1));
 	WL_CHECK(rename(file->path, path));
 	wl_copy(file->path, sizeof(file->path), path);
 }
@@ -321,7 +344,8 @@ WL_FINE void page_name(void)
 {
 	char path[320];
 
-	snprintf(path, sizeof(path), "%s/named-%d-%d", wl_place(pages->system), (int)getpid(), atomic_fetch_add(&pages->renames, 1));
+	snprintf(path, sizeof(path), "%s/named-%d-%d", wl_place(pages->system), (int)getpid(),
+		 atomic_fetch_add(&pages->renames, 1));
 	WL_CHECK(mkdir(path, 0700));
 }
 
@@ -349,7 +373,8 @@ WL_FINE void page_clean(int self, const struct page_order *order)
 		what = "range";
 		call = "sync_file_range";
 		WL_CHECK(sync_file_range(file->disk.fd, from, bytes,
-					 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+					 SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+						 SYNC_FILE_RANGE_WAIT_AFTER));
 		break;
 	case ACT_SYNCFS:
 		call = "syncfs";
@@ -367,7 +392,8 @@ WL_FINE void page_clean(int self, const struct page_order *order)
 		call = "fallocate";
 		first = order->first;
 		count = order->count;
-		WL_CHECK(fallocate(file->disk.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, bytes));
+		WL_CHECK(fallocate(file->disk.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from,
+				   bytes));
 		break;
 	case ACT_RENAME:
 		what = "rename";
@@ -391,7 +417,8 @@ WL_FINE void page_clean(int self, const struct page_order *order)
 	default:
 		WL_CHECK(fsync(file->disk.fd));
 	}
-	if (order->act == ACT_MSYNC || order->act == ACT_RANGE || order->act == ACT_READ || order->act == ACT_READ_AHEAD) {
+	if (order->act == ACT_MSYNC || order->act == ACT_RANGE || order->act == ACT_READ ||
+	    order->act == ACT_READ_AHEAD) {
 		first = order->first;
 		count = order->count;
 	}
@@ -409,7 +436,8 @@ WL_FINE void page_race(int self, const struct page_order *order)
 		next.first = wl_random(0, 11);
 		next.count = wl_random(1, 4);
 		if (order->act == ACT_RACE_SYNC) {
-			static const enum page_act acts[] = {ACT_FSYNC, ACT_FDATASYNC, ACT_RANGE, ACT_FSYNC};
+			static const enum page_act acts[] = {ACT_FSYNC, ACT_FDATASYNC, ACT_RANGE,
+							     ACT_FSYNC};
 
 			next.act = acts[wl_random(0, 3)];
 			page_clean(self, &next);
@@ -426,7 +454,10 @@ WL_FINE void page_race(int self, const struct page_order *order)
 WL_FINE void page_stream(int self, const struct page_order *order)
 {
 	for (unsigned at = 0; at < order->count; at += 64) {
-		struct page_order next = {.act = ACT_WRITE, .file = order->file, .first = at % order->first, .count = 64};
+		struct page_order next = {.act = ACT_WRITE,
+					  .file = order->file,
+					  .first = at % order->first,
+					  .count = 64};
 
 		page_dirty(self, &next);
 	}
@@ -481,7 +512,8 @@ WL_FINE void page_start(int task, struct page_order order)
 
 WL_FINE void page_tell(int task, enum page_act act, unsigned file, unsigned first, unsigned count)
 {
-	page_start(task, (struct page_order){.act = act, .file = file, .first = first, .count = count});
+	page_start(task,
+		   (struct page_order){.act = act, .file = file, .first = first, .count = count});
 	wl_await(&wl->tasks[task].step, 0);
 }
 
@@ -526,7 +558,8 @@ WL_FINE int page_device(const struct page_file *file)
 
 	snprintf(path, sizeof(path), "%s/node-%d", wl->place, (int)getpid());
 	unlink(path);
-	WL_CHECK(mknod(path, S_IFBLK | 0600, makedev(file->disk.disk.major, file->disk.disk.minor)));
+	WL_CHECK(
+		mknod(path, S_IFBLK | 0600, makedev(file->disk.disk.major, file->disk.disk.minor)));
 	fd = WL_CHECK(open(path, O_RDONLY | O_DIRECT | O_CLOEXEC));
 	unlink(path);
 	return fd;
@@ -543,7 +576,8 @@ WL_FINE void page_print_sectors(const struct page_file *file)
 
 		if (extent->fe_flags & (PAGES_UNSEEN | FIEMAP_EXTENT_ENCODED))
 			continue;
-		printf("%s[%llu,%llu,%llu]", next, (unsigned long long)extent->fe_logical / DISK_BLOCK,
+		printf("%s[%llu,%llu,%llu]", next,
+		       (unsigned long long)extent->fe_logical / DISK_BLOCK,
 		       (unsigned long long)extent->fe_length / DISK_BLOCK,
 		       (unsigned long long)(extent->fe_physical / 512 + file->disk.disk.offset));
 		next = ",";
@@ -559,21 +593,25 @@ WL_FINE void page_print_stamps(const struct page_file *file, int device)
 	for (unsigned i = 0; i < file->disk.extent_count; i++) {
 		const struct fiemap_extent *extent = &file->disk.extents[i];
 
-		for (uint64_t at = 0; at < extent->fe_length && !(extent->fe_flags & (PAGES_UNSEEN | FIEMAP_EXTENT_ENCODED));
+		for (uint64_t at = 0; at < extent->fe_length &&
+				      !(extent->fe_flags & (PAGES_UNSEEN | FIEMAP_EXTENT_ENCODED));
 		     at += DISK_BLOCK) {
 			uint64_t left = extent->fe_length - at, in = at % sizeof(blocks);
 			struct page_stamp stamp;
 
 			if (in == 0) {
 				left = left < sizeof(blocks) ? left : sizeof(blocks);
-				page_whole(pread(device, blocks, left, extent->fe_physical + file->disk.disk.offset * 512 + at), left,
-					   "pread");
+				page_whole(pread(device, blocks, left,
+						 extent->fe_physical +
+							 file->disk.disk.offset * 512 + at),
+					   left, "pread");
 			}
 			memcpy(&stamp, blocks + in, sizeof(stamp));
 			if (stamp.magic != PAGES_MAGIC || stamp.inode != file->disk.inode ||
 			    stamp.page != (extent->fe_logical + at) / DISK_BLOCK)
 				continue;
-			printf("%s[%u,%u,%llu]", next, stamp.page, stamp.tid, (unsigned long long)stamp.sequence);
+			printf("%s[%u,%u,%llu]", next, stamp.page, stamp.tid,
+			       (unsigned long long)stamp.sequence);
 			next = ",";
 		}
 	}
@@ -582,8 +620,8 @@ WL_FINE void page_print_stamps(const struct page_file *file, int device)
 WL_FINE void page_print_file(struct page_file *file, int device, const char *divider)
 {
 	disk_map(&file->disk);
-	printf("%s{\"ino\":%llu,\"dev\":\"%u:%u\",\"path\":", divider, (unsigned long long)file->disk.inode, file->disk.disk.major,
-	       file->disk.disk.minor);
+	printf("%s{\"ino\":%llu,\"dev\":\"%u:%u\",\"path\":", divider,
+	       (unsigned long long)file->disk.inode, file->disk.disk.major, file->disk.disk.minor);
 	wl_print_text(file->path);
 	printf(",\"sectors\":[");
 	page_print_sectors(file);
@@ -604,12 +642,14 @@ WL_FINE void page_print(void)
 	for (int i = 0; i < count; i++) {
 		const struct page_log *log = &pages->acts[i];
 
-		printf("%s{\"what\":\"%s\",\"call\":\"%s\",\"tid\":%d,\"ino\":%llu,\"first\":%u,\"count\":%u,\"bytes\":%llu,\"sequence\":%"
+		printf("%s{\"what\":\"%s\",\"call\":\"%s\",\"tid\":%d,\"ino\":%llu,\"first\":%u,"
+		       "\"count\":%u,\"bytes\":%llu,\"sequence\":%"
 		       "llu,"
 		       "\"before\":%llu,\"after\":%llu,\"slept\":%ld}",
-		       i ? ",\n" : "", log->what, log->call, wl->tasks[log->task].tid, (unsigned long long)log->inode, log->first,
-		       log->count, (unsigned long long)log->bytes, (unsigned long long)log->sequence, (unsigned long long)log->before,
-		       (unsigned long long)log->after, log->slept);
+		       i ? ",\n" : "", log->what, log->call, wl->tasks[log->task].tid,
+		       (unsigned long long)log->inode, log->first, log->count,
+		       (unsigned long long)log->bytes, (unsigned long long)log->sequence,
+		       (unsigned long long)log->before, (unsigned long long)log->after, log->slept);
 	}
 	printf("]");
 	for (int i = 0; i < pages->file_count; i++)

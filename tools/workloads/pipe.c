@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A token goes round a ring of tasks through pipes; then a writer waits for room
  * in a full pipe until a reader makes some. Variants: threads, processes.
@@ -77,7 +77,8 @@ int main(int argc, char **argv)
 
 		WL_CHECK(pipe(ends[i]));
 		WL_CHECK(fstat(ends[i][0], &status));
-		snprintf(object[i], sizeof(object[i]), "pipe:%llu", (unsigned long long)status.st_ino);
+		snprintf(object[i], sizeof(object[i]), "pipe:%llu",
+			 (unsigned long long)status.st_ino);
 	}
 	for (int i = 0; i < count; i++)
 		members[i] = self + 1 + i;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A disk's queue: a bulk writer keeps many large requests in flight, a reader asks the
  * same disk for one block now and then, a bystander writes to another disk. The reader
@@ -28,7 +28,8 @@ static struct writing bulk = {.depth = MOST, .logs = true}, other = {.depth = 2}
 static int writer, bystander, reader, reader_fd;
 static _Atomic int stop;
 static char *data;
-/* Of each piece of the bulk writer: before and after it was asked for; when it was still under way, and when it was over. */
+/* Of each piece of the bulk writer: before and after it was asked for; when it was still under way,
+ * and when it was over. */
 struct piece {
 	uint64_t asked_min, asked_max;
 	uint64_t over_min, over_max;
@@ -39,8 +40,10 @@ static uint64_t from[READS], to[READS];
 
 static void submit(const struct writing *writing, aio_context_t context, unsigned piece)
 {
-	struct iocb block = {
-		.aio_lio_opcode = IOCB_CMD_PWRITE, .aio_fildes = writing->file.fd, .aio_buf = (unsigned long)data, .aio_nbytes = PIECE};
+	struct iocb block = {.aio_lio_opcode = IOCB_CMD_PWRITE,
+			     .aio_fildes = writing->file.fd,
+			     .aio_buf = (unsigned long)data,
+			     .aio_nbytes = PIECE};
 	struct iocb *blocks[] = {&block};
 
 	block.aio_offset = (uint64_t)(piece % (BLOCKS * DISK_BLOCK / PIECE)) * PIECE;
@@ -89,7 +92,8 @@ static void write_pieces(const struct writing *writing)
 /* Before most others where that is allowed: the queue is full however busy the machine is. */
 static void write_bulk(int self)
 {
-	if (setpriority(PRIO_PROCESS, (id_t)wl->tasks[self].tid, -10) < 0 && errno != EACCES && errno != EPERM)
+	if (setpriority(PRIO_PROCESS, (id_t)wl->tasks[self].tid, -10) < 0 && errno != EACCES &&
+	    errno != EPERM)
 		wl_die("setpriority: %s", strerror(errno));
 	write_pieces(&bulk);
 }
@@ -111,14 +115,16 @@ static void read_blocks(int self)
 		/* As long as the queue is full, now is as good a moment as any. */
 		wl_sleep(wl_random(500000, 2000000));
 		from[i] = wl_now();
-		if (WL_CHECK(pread(reader_fd, block, DISK_BLOCK, wl_random(0, BLOCKS - 1) * DISK_BLOCK)) != DISK_BLOCK)
+		if (WL_CHECK(pread(reader_fd, block, DISK_BLOCK,
+				   wl_random(0, BLOCKS - 1) * DISK_BLOCK)) != DISK_BLOCK)
 			wl_die("a read ended early");
 		to[i] = wl_now();
 	}
 	free(block);
 }
 
-/* How long the reads took, and how long in that there was surely, or perhaps, a piece that had been asked for before. */
+/* How long the reads took, and how long in that there was surely, or perhaps, a piece that had been
+ * asked for before. */
 static void log_reads(void)
 {
 	uint64_t whole = 0, least = 0, most = 0;
@@ -138,11 +144,13 @@ static void log_reads(void)
 		least += (surely < to[i] ? surely : to[i]) - from[i];
 		most += (perhaps < to[i] ? perhaps : to[i]) - from[i];
 	}
-	wl_rule("\"rule\":\"queue\",\"tid\":%d,\"writer\":%d,\"bystander\":%d,\"reads\":%d,\"from\":%llu,\"to\":%llu,\"whole\":%llu,"
+	wl_rule("\"rule\":\"queue\",\"tid\":%d,\"writer\":%d,\"bystander\":%d,\"reads\":%d,"
+		"\"from\":%llu,\"to\":%llu,\"whole\":%llu,"
 		"\"least\":%llu,"
 		"\"most\":%llu,\"dev\":\"%u:%u\"",
-		wl->tasks[reader].tid, wl->tasks[writer].tid, wl->tasks[bystander].tid, READS, (unsigned long long)from[0],
-		(unsigned long long)to[READS - 1], (unsigned long long)whole, (unsigned long long)least, (unsigned long long)most,
+		wl->tasks[reader].tid, wl->tasks[writer].tid, wl->tasks[bystander].tid, READS,
+		(unsigned long long)from[0], (unsigned long long)to[READS - 1],
+		(unsigned long long)whole, (unsigned long long)least, (unsigned long long)most,
 		bulk.file.disk.major, bulk.file.disk.minor);
 }
 

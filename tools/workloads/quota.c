@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A limit of the group a task is in. Variants: cpu (20 % of a CPU: how long the group
  * was kept off it is in its own cpu.stat), memory (memory.high: what is over it is
@@ -91,25 +91,34 @@ static void spend(int self)
 		spend_memory(self);
 		if (over_high == 0)
 			wl_die("memory.high was never met");
-		wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,100000],\"calls\":\"*\","
-			"\"kinds\":\"throttle|memory\",\"must\":\"throttle\",\"edge\":\"\",\"object\":\"\"",
-			wl->tasks[self].tid, (unsigned long long)spent.from, (unsigned long long)spent.to);
+		wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,"
+			"100000],\"calls\":\"*\","
+			"\"kinds\":\"throttle|memory\",\"must\":\"throttle\",\"edge\":\"\","
+			"\"object\":\"\"",
+			wl->tasks[self].tid, (unsigned long long)spent.from,
+			(unsigned long long)spent.to);
 		return;
 	}
 	spend_time(self);
 	if (kept_off_count == 0)
 		wl_die("the quota was never met");
-	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%ld],\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
+	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[1,%ld],"
+		"\"calls\":\"*\",\"kinds\":\"throttle\",\"edge\":"
 		"\"\","
 		"\"object\":\"cgroup\"",
-		wl->tasks[self].tid, (unsigned long long)spent.from, (unsigned long long)spent.to, kept_off_count + 1);
+		wl->tasks[self].tid, (unsigned long long)spent.from, (unsigned long long)spent.to,
+		kept_off_count + 1);
 	fact = wl_fact(self, spent.from, spent.to);
 	wl_charge(fact, self, "running", spent.worked * 9 / 10 - 1000000, spent.ran_most);
-	/* The group's own count is of each CPU; what the task was off besides it waited in queues. */
-	wl_charge(fact, self, "throttle", kept_off * 4 / 10, spent.to - spent.from - spent.worked + 1000000);
+	/* The group's own count is of each CPU; what the task was off besides it waited in queues.
+	 */
+	wl_charge(fact, self, "throttle", kept_off * 4 / 10,
+		  spent.to - spent.from - spent.worked + 1000000);
 	off = (spent.to - spent.from - spent.worked) * 9 / 10 - 1000000;
-	off = MIN(off > spent.stolen ? off - spent.stolen : 0, spent.to - spent.from - spent.ran_most);
-	wl_charge(fact, self, "throttle|runqueue", off, spent.to - spent.from - spent.worked + 1000000);
+	off = MIN(off > spent.stolen ? off - spent.stolen : 0,
+		  spent.to - spent.from - spent.ran_most);
+	wl_charge(fact, self, "throttle|runqueue", off,
+		  spent.to - spent.from - spent.worked + 1000000);
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Wakes that come while the sleeper is on its way off the CPU: one task wakes the
  * other at a random moment within a few microseconds of its going to sleep. The
@@ -72,7 +72,8 @@ static void wake_often(int self)
 			rounds[i].woken = 1;
 		} else {
 			atomic_store(&word, i);
-			rounds[i].woken = syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+			rounds[i].woken =
+				syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 		}
 		rounds[i].at_max = wl_now();
 		rounds[i].waker_slept = wl_voluntary_switches() - before;
@@ -89,7 +90,8 @@ static bool certain(int i)
 {
 	const struct round *round = &rounds[i], *previous = &rounds[i - 1];
 
-	return round->slept == 1 && round->woken == 1 && !round->waker_slept && (i == 1 || previous->slept == 1 || !previous->woken);
+	return round->slept == 1 && round->woken == 1 && !round->waker_slept &&
+	       (i == 1 || previous->slept == 1 || !previous->woken);
 }
 
 int main(int argc, char **argv)
@@ -114,7 +116,8 @@ int main(int argc, char **argv)
 		const struct round *round = &rounds[i];
 		struct wl_edge *edge;
 
-		edge = wl_edge(by_pipe ? "pipe" : "wake", waker, sleeper, round->at_min, by_pipe ? "pipe" : "futex");
+		edge = wl_edge(by_pipe ? "pipe" : "wake", waker, sleeper, round->at_min,
+			       by_pipe ? "pipe" : "futex");
 		edge->at_max = round->at_max;
 		edge->optional = !certain(i);
 	}

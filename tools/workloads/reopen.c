@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A task makes a pipe, a socket or an eventfd, waits for it and closes it, over and
  * over: the kernel gives the next one the memory of the last, but it is another thing.

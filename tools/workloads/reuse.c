@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Processes that live one after the other under the same tid. */
 #include <linux/sched.h>
 
@@ -17,7 +17,8 @@ static void read_one(int self)
 /* Like fork, but the child's tid is chosen. */
 static int fork_as(int self, int tid)
 {
-	struct clone_args arguments = {.exit_signal = SIGCHLD, .set_tid = (unsigned long)&tid, .set_tid_size = 1};
+	struct clone_args arguments = {
+		.exit_signal = SIGCHLD, .set_tid = (unsigned long)&tid, .set_tid_size = 1};
 	int child = wl_new_task();
 	uint64_t before = wl_now();
 	long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));

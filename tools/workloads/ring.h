@@ -12,7 +12,8 @@
 
 struct ring {
 	int fd;
-	unsigned *submit_tail, *submit_mask, *submit_array, *complete_head, *complete_tail, *complete_mask;
+	unsigned *submit_tail, *submit_mask, *submit_array, *complete_head, *complete_tail,
+		*complete_mask;
 	struct io_uring_sqe *entries;
 	struct io_uring_cqe *completions;
 };
@@ -26,12 +27,15 @@ WL_FINE bool ring_open(struct ring *ring, unsigned flags)
 	ring->fd = syscall(SYS_io_uring_setup, 8, &parameters);
 	if (ring->fd < 0)
 		return false;
-	submit = mmap(NULL, parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQ_RING);
-	complete = mmap(NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(*ring->completions), PROT_READ | PROT_WRITE,
-			MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_CQ_RING);
-	ring->entries = mmap(NULL, parameters.sq_entries * sizeof(*ring->entries), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			     ring->fd, IORING_OFF_SQES);
+	submit = mmap(NULL, parameters.sq_off.array + parameters.sq_entries * sizeof(unsigned),
+		      PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd,
+		      IORING_OFF_SQ_RING);
+	complete = mmap(
+		NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(*ring->completions),
+		PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_CQ_RING);
+	ring->entries =
+		mmap(NULL, parameters.sq_entries * sizeof(*ring->entries), PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_POPULATE, ring->fd, IORING_OFF_SQES);
 	if (submit == MAP_FAILED || complete == MAP_FAILED || ring->entries == MAP_FAILED)
 		wl_die("mmap of a ring: %s", strerror(errno));
 	ring->submit_tail = (unsigned *)(submit + parameters.sq_off.tail);
@@ -44,8 +48,8 @@ WL_FINE bool ring_open(struct ring *ring, unsigned flags)
 	return true;
 }
 
-WL_FINE void ring_prepare(struct ring *ring, unsigned char operation, int fd, uint64_t offset, void *buffer, unsigned length,
-			  unsigned char flags, uint64_t data)
+WL_FINE void ring_prepare(struct ring *ring, unsigned char operation, int fd, uint64_t offset,
+			  void *buffer, unsigned length, unsigned char flags, uint64_t data)
 {
 	unsigned tail = *ring->submit_tail, index = tail & *ring->submit_mask;
 	struct io_uring_sqe *entry = &ring->entries[index];
@@ -64,7 +68,8 @@ WL_FINE void ring_prepare(struct ring *ring, unsigned char operation, int fd, ui
 
 WL_FINE void ring_enter(const struct ring *ring, unsigned submitted, unsigned awaited)
 {
-	WL_CHECK(syscall(SYS_io_uring_enter, ring->fd, submitted, awaited, awaited ? IORING_ENTER_GETEVENTS : 0, NULL, 0));
+	WL_CHECK(syscall(SYS_io_uring_enter, ring->fd, submitted, awaited,
+			 awaited ? IORING_ENTER_GETEVENTS : 0, NULL, 0));
 }
 
 /* Whether an operation is complete. */
@@ -81,7 +86,8 @@ WL_FINE void ring_take(struct ring *ring, uint64_t data)
 	if (!ring_has_one(ring))
 		wl_die("nothing completed");
 	if (entry->user_data != data || entry->res < 0)
-		wl_die("completion %llu: result %d", (unsigned long long)entry->user_data, entry->res);
+		wl_die("completion %llu: result %d", (unsigned long long)entry->user_data,
+		       entry->res);
 	__atomic_store_n(ring->complete_head, head + 1, __ATOMIC_RELEASE);
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A read-write lock: a writer releases several readers, a reader a writer, and a
  * writer a writer. Only a writer is a holder.
@@ -54,7 +54,8 @@ static void give(int self, int way)
 	at_min = wl_now();
 	pthread_rwlock_unlock(&lock);
 	at_max = wl_now();
-	edge = wl_edge(way == READER_WRITER ? "wake|unlock" : "unlock", self, self, at_min, "futex");
+	edge = wl_edge(way == READER_WRITER ? "wake|unlock" : "unlock", self, self, at_min,
+		       "futex");
 	edge->at_max = at_max;
 	edge->to_count = waiting;
 	for (int i = 0; i < waiting; i++) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A semaphore: each post wakes one of several who wait, first come first. Nobody holds it. */
 #include <semaphore.h>
 

@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Signals end waits for them, and sleeps; sent to a thread or to a process. */
 #include "workload.h"
 
 enum way { PAUSE, SIGWAIT, SIGSUSPEND, SLEEP, WAYS };
 enum { END = -1 };
 
-static const char *const calls[WAYS] = {"pause", "rt_sigtimedwait", "rt_sigsuspend", "clock_nanosleep"};
+static const char *const calls[WAYS] = {"pause", "rt_sigtimedwait", "rt_sigsuspend",
+					"clock_nanosleep"};
 
 static void ignore(int number)
 {
@@ -42,7 +43,8 @@ static void receive(int self)
 
 static void send_to(int self, int receiver, enum way way, bool process)
 {
-	long numbers[WAYS] = {SYS_pause, SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_clock_nanosleep};
+	long numbers[WAYS] = {SYS_pause, SYS_rt_sigtimedwait, SYS_rt_sigsuspend,
+			      SYS_clock_nanosleep};
 	int number = way == SIGWAIT ? SIGUSR2 : SIGUSR1;
 	struct wl_act act;
 
@@ -61,7 +63,8 @@ static void send_to(int self, int receiver, enum way way, bool process)
 	if (process)
 		WL_CHECK(kill(wl->tasks[receiver].pid, number));
 	else
-		WL_CHECK(syscall(SYS_tgkill, wl->tasks[receiver].pid, wl->tasks[receiver].tid, number));
+		WL_CHECK(syscall(SYS_tgkill, wl->tasks[receiver].pid, wl->tasks[receiver].tid,
+				 number));
 	wl_acted(&act, "signal", way == SLEEP ? "sleep" : "signal", calls[way], "");
 	wl_await(&wl->tasks[receiver].step, 0);
 	wl->tasks[receiver].before = 0;

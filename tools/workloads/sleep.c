@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Sleeps of several kinds, which only a timer ends. */
 #include <poll.h>
 #include <sys/timerfd.h>
@@ -52,7 +52,8 @@ static void doze(int self)
 		/* The timer came before the switch: a machine that stood still just then. */
 		if (wl_voluntary_switches() == switches)
 			continue;
-		wait = wl_wait(self, way == POLL ? "poll" : "sleep", way == NANOSLEEP ? "nanosleep|clock_nanosleep" : calls[way], "");
+		wait = wl_wait(self, way == POLL ? "poll" : "sleep",
+			       way == NANOSLEEP ? "nanosleep|clock_nanosleep" : calls[way], "");
 		wl_wait_times(wait, before, before + ns, wl_now());
 		/* However late it got to sleep: it may have been kept off its CPU before. */
 		wait->start_max = wait->end_max;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Two tasks play ping-pong over a pair of Unix sockets. Variants: stream, datagram, sequence. */
 #include <sys/socket.h>
 
@@ -30,7 +30,9 @@ static void receive(int me)
 
 static void send_to(int me)
 {
-	long number = strcmp(call, "read") == 0 ? SYS_read : strcmp(call, "recvfrom") == 0 ? SYS_recvfrom : SYS_recvmsg;
+	long number = strcmp(call, "read") == 0	      ? SYS_read
+		      : strcmp(call, "recvfrom") == 0 ? SYS_recvfrom
+						      : SYS_recvmsg;
 	struct wl_act act;
 
 	wl_await_blocked(members[!me], number, ends[!me]);
@@ -78,7 +80,8 @@ int main(int argc, char **argv)
 		struct stat status;
 
 		WL_CHECK(fstat(ends[i], &status));
-		snprintf(object[i], sizeof(object[i]), "socket:%llu", (unsigned long long)status.st_ino);
+		snprintf(object[i], sizeof(object[i]), "socket:%llu",
+			 (unsigned long long)status.st_ino);
 		members[i] = self + 1 + i;
 	}
 	for (int i = 0; i < 2; i++) {

@@ -10,7 +10,9 @@
 
 #include <sys/param.h>
 
-#define OFF_LEAST 5000000 /* ns: the limit keeps it off for longer, and a look at the clock never takes so long */
+#define OFF_LEAST                                                                                  \
+	5000000 /* ns: the limit keeps it off for longer, and a look at the clock never takes so   \
+		   long */
 
 struct spent {
 	uint64_t from, to;
@@ -20,8 +22,9 @@ struct spent {
 };
 
 /*
- * Works by the thread's own clock, which leaves interrupts out, finer than /proc/stat counts them. Time that passed between two
- * looks at the clock was all its own, but for the gaps in which it was kept off.
+ * Works by the thread's own clock, which leaves interrupts out, finer than /proc/stat counts them.
+ * Time that passed between two looks at the clock was all its own, but for the gaps in which it was
+ * kept off.
  */
 WL_FINE struct spent wl_spend(uint64_t enough)
 {
@@ -39,7 +42,8 @@ WL_FINE struct spent wl_spend(uint64_t enough)
 	} while (spent.worked < enough);
 	spent.to = wl_now();
 	spent.stolen = wl_nobodys_time(-1) - spent.stolen;
-	spent.ran_most = MIN(MAX(ran, spent.worked * 11 / 10 + spent.stolen) + 1000000, spent.to - spent.from);
+	spent.ran_most = MIN(MAX(ran, spent.worked * 11 / 10 + spent.stolen) + 1000000,
+			     spent.to - spent.from);
 	return spent;
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Four tasks spin on one CPU: each one's delay in the run queue is the others' running. */
 #include <sched.h>
 
@@ -50,13 +50,15 @@ int main(int argc, char **argv)
 		wl_join(self, spinners[i]);
 	stolen = wl_nobodys_time(chosen_cpu) - stolen;
 	for (int i = 0; i < SPINNERS; i++) {
-		uint64_t total = to[i] - from[i], delay = total - worked[i], slack = total / 25 + 1000000 + stolen, others = 0,
-			 apart = slack;
+		uint64_t total = to[i] - from[i], delay = total - worked[i],
+			 slack = total / 25 + 1000000 + stolen, others = 0, apart = slack;
 		struct wl_fact *fact = wl_fact(spinners[i], from[i], to[i]);
 		struct wl_charge *charge;
 
-		wl_charge(fact, spinners[i], "running", worked[i] > slack ? worked[i] - slack : 0, worked[i] + slack);
-		wl_charge(fact, spinners[i], "runqueue", delay > slack ? delay - slack : 0, delay + slack);
+		wl_charge(fact, spinners[i], "running", worked[i] > slack ? worked[i] - slack : 0,
+			  worked[i] + slack);
+		wl_charge(fact, spinners[i], "runqueue", delay > slack ? delay - slack : 0,
+			  delay + slack);
 		/* It never sleeps: whenever another runs, it is delayed by that. */
 		charge = wl_charge(fact, spinners[i], "runqueue", 0, 0);
 		for (int j = 0; j < SPINNERS; j++) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A sleeper and a reader of a pipe are stopped and continued: the sleep goes on as
  * the call it was (restart_syscall), the read begins again.
@@ -38,7 +38,8 @@ static void await_state(int task, char state)
 }
 
 /* Stops and continues a task that waits since `before`; returns when it was continued. */
-static uint64_t interrupt(int self, int task, uint64_t before, const char *kind, const char *call, const char *what)
+static uint64_t interrupt(int self, int task, uint64_t before, const char *kind, const char *call,
+			  const char *what)
 {
 	struct wl_act act;
 	uint64_t stopped;

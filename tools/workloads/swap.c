@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pages that were swapped out, touched again: in user mode, and by the kernel in a
  * read(2). The group's limit drives them out; then half of the memory is given
@@ -34,7 +34,8 @@ static uint64_t page_entry(const volatile char *page)
 
 	if (map < 0)
 		map = WL_CHECK(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-	if (pread(map, &entry, sizeof(entry), (uintptr_t)page / PAGE * sizeof(entry)) != sizeof(entry))
+	if (pread(map, &entry, sizeof(entry), (uintptr_t)page / PAGE * sizeof(entry)) !=
+	    sizeof(entry))
 		wl_die("/proc/self/pagemap: short read");
 	return entry;
 }
@@ -47,7 +48,8 @@ static long major_faults(void)
 	return usage.ru_majflt;
 }
 
-/* Touches a page that is on the swap device. False: it was in memory still, or there were two faults. */
+/* Touches a page that is on the swap device. False: it was in memory still, or there were two
+ * faults. */
 static bool touch(int self, const struct disk *disk, volatile char *page, bool in_call)
 {
 	uint64_t entry = page_entry(page), from, to;
@@ -70,12 +72,16 @@ static bool touch(int self, const struct disk *disk, volatile char *page, bool i
 	if (major_faults() != faults + 1 || slept == 0)
 		return false;
 	wl_slept(self, from, to, slept, "*", "memory", "request", self, "device");
-	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"read\",\"from\":%llu,\"to\":%llu,\"sectors\":[[%llu,8]],"
+	wl_rule("\"rule\":\"requests\",\"tid\":%d,\"dev\":\"%u:%u\",\"op\":\"read\",\"from\":%llu,"
+		"\"to\":%llu,\"sectors\":[[%llu,8]],"
 		"\"more\":true,\"file\":[[0,%llu]],\"reason\":\"memory\"",
-		wl->tasks[self].tid, disk->major, disk->minor, (unsigned long long)from, (unsigned long long)to,
-		(unsigned long long)(((entry & OFFSET_MASK) >> OFFSET_BITS) * (PAGE / 512)), 1ull << 40);
+		wl->tasks[self].tid, disk->major, disk->minor, (unsigned long long)from,
+		(unsigned long long)to,
+		(unsigned long long)(((entry & OFFSET_MASK) >> OFFSET_BITS) * (PAGE / 512)),
+		1ull << 40);
 	if (!wl->fact_count)
-		wl_charge(wl_fact(self, from, to), WL_NOBODY, "device|queued|running|runqueue|lock", (to - from) * 9 / 10, to - from);
+		wl_charge(wl_fact(self, from, to), WL_NOBODY, "device|queued|running|runqueue|lock",
+			  (to - from) * 9 / 10, to - from);
 	return true;
 }
 
@@ -96,7 +102,8 @@ static void swap(int self)
 		*(volatile size_t *)(memory + at) = at;
 	WL_CHECK(madvise(memory + half, half, MADV_DONTNEED));
 	wl_sleep(20000000);
-	for (unsigned page = wl_random(0, APART - 1); page < PAGES / 2 && touched < TOUCHES; page += APART)
+	for (unsigned page = wl_random(0, APART - 1); page < PAGES / 2 && touched < TOUCHES;
+	     page += APART)
 		touched += touch(self, &disk, memory + (size_t)page * PAGE, wl_random(0, 1));
 	if (touched < TOUCHES / 4)
 		wl_die("%d pages came in again", touched);

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Timers that end waits: a timerfd armed by another task (variant other), by the
- * task itself (self; wall: to a time of the wall clock), one armed by another and waited for in epoll (epoll); a sleep
- * that ends late as its CPU is another's (hog), and one whose timer may be late, as
- * the task said (slack).
+ * task itself (self; wall: to a time of the wall clock), one armed by another and waited for in
+ * epoll (epoll); a sleep that ends late as its CPU is another's (hog), and one whose timer may be
+ * late, as the task said (slack).
  */
 #include <sched.h>
 #include <sys/epoll.h>
@@ -74,8 +74,10 @@ static void arm_for_other(int self)
 		edge = wl_edge("timer", self, sleeper, at_min, "");
 		edge->at_max = at_max;
 		wl_copy(edge->context, sizeof(edge->context), "timer");
-		wait = wl_wait(sleeper, polls ? "poll" : "sleep", polls ? "epoll_wait" : "read", "timer");
-		wl_wait_times(wait, wl->tasks[sleeper].before, at_min + ns, wl->tasks[sleeper].leaving);
+		wait = wl_wait(sleeper, polls ? "poll" : "sleep", polls ? "epoll_wait" : "read",
+			       "timer");
+		wl_wait_times(wait, wl->tasks[sleeper].before, at_min + ns,
+			      wl->tasks[sleeper].leaving);
 		edge->until = wait->end_max;
 		wait->start_max = at_min;
 		wait->ended_by = WL_NOBODY;
@@ -89,7 +91,8 @@ static void arm_for_other(int self)
 static void arm_for_itself(int self)
 {
 	for (int lap = 0; lap < laps; lap++) {
-		uint64_t ns = wl_random(2000000, 6000000), at_min = wl_now(), at_max, before, expired;
+		uint64_t ns = wl_random(2000000, 6000000), at_min = wl_now(), at_max, before,
+			 expired;
 		long switches;
 		struct wl_wait *wait;
 		struct wl_edge *edge;
@@ -222,10 +225,12 @@ int main(int argc, char **argv)
 	struct sched_param parameter = {.sched_priority = 10};
 	cpu_set_t set;
 
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake timer");
+	wl_copy(wl->claims, sizeof(wl->claims),
+		"fork exec exit vfork unlock pipe socket eventfd ipc signal wake timer");
 	laps = wl_random(4, 8);
 	by_wall_clock = strcmp(variant, "wall") == 0;
-	timer = WL_CHECK(timerfd_create(by_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC));
+	timer = WL_CHECK(
+		timerfd_create(by_wall_clock ? CLOCK_REALTIME : CLOCK_MONOTONIC, TFD_CLOEXEC));
 	WL_CHECK(sched_getaffinity(0, sizeof(set), &set));
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, &set))

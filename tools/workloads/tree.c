@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A tree of processes: children fork grandchildren, some execute a program; each is waited for. */
 #include "workload.h"
 
@@ -24,8 +24,10 @@ static void start(int self, bool execute)
 		return;
 	}
 	child = wl_fork(self, become_program);
-	/* It introduces itself twice: before and after; `before` tells that the first time is over. */
-	for (uint64_t deadline = 0; !wl->tasks[child].before || !wl->tasks[child].ready || wl->tasks[child].born < wl->tasks[child].before;)
+	/* It introduces itself twice: before and after; `before` tells that the first time is over.
+	 */
+	for (uint64_t deadline = 0; !wl->tasks[child].before || !wl->tasks[child].ready ||
+				    wl->tasks[child].born < wl->tasks[child].before;)
 		wl_nap(&deadline, "a program to begin");
 	wl_edge("exec", child, child, wl->tasks[child].before, "")->at_max = wl->tasks[child].born;
 	wl_reap(self, child);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The classic case of two spans: both start together and contend for one lock,
  * which the second wins; the first is suspended until the second, at 5 ms, lets go.
@@ -38,7 +38,8 @@ static void win(int self)
 	worked = wl_own_time() - start;
 	act = wl_act(self, first);
 	pthread_mutex_unlock(&mutex);
-	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min, wl_now());
+	wl_add_holder(wl_acted(&act, "unlock", "futex", "futex", "futex"), self, act.at_min,
+		      wl_now());
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Completions of io_uring and libaio, by their system calls alone. Variants: pipe
  * (another task's write completes a read of the ring), other (another task submits
@@ -22,11 +22,14 @@ static aio_context_t context;
 static char *buffer;
 static bool is_aio, polled;
 
-/* Submits a read of a random block, whose place it returns; it need not have ended when this does. */
+/* Submits a read of a random block, whose place it returns; it need not have ended when this does.
+ */
 static uint64_t submit_read(int lap)
 {
 	uint64_t offset = wl_random(0, BLOCKS - 1) * DISK_BLOCK;
-	struct iocb block = {.aio_lio_opcode = IOCB_CMD_PREAD, .aio_fildes = file.fd, .aio_buf = (unsigned long)buffer};
+	struct iocb block = {.aio_lio_opcode = IOCB_CMD_PREAD,
+			     .aio_fildes = file.fd,
+			     .aio_buf = (unsigned long)buffer};
 	struct iocb *blocks[] = {&block};
 	bool worker = strncmp(wl->variant, "worker", 6) == 0;
 
@@ -38,7 +41,8 @@ static uint64_t submit_read(int lap)
 			wl_die("io_submit took none");
 		return offset;
 	}
-	ring_prepare(&ring, IORING_OP_READ, file.fd, offset, buffer, DISK_BLOCK, worker ? IOSQE_ASYNC : 0, lap);
+	ring_prepare(&ring, IORING_OP_READ, file.fd, offset, buffer, DISK_BLOCK,
+		     worker ? IOSQE_ASYNC : 0, lap);
 	ring_enter(&ring, 1, 0);
 	return offset;
 }
@@ -48,7 +52,8 @@ static void await_read(int lap)
 	struct io_event event;
 
 	if (is_aio) {
-		if (WL_CHECK(syscall(SYS_io_getevents, context, 1L, 1L, &event, NULL)) != 1 || event.res != DISK_BLOCK)
+		if (WL_CHECK(syscall(SYS_io_getevents, context, 1L, 1L, &event, NULL)) != 1 ||
+		    event.res != DISK_BLOCK)
 			wl_die("io_getevents: result %lld", (long long)event.res);
 		return;
 	}
@@ -88,7 +93,8 @@ static void read_alone(int self)
 		edge = wl_edge("io_uring", self, self, at_min, "");
 		edge->at_max = at_max;
 		edge->until = after;
-		wait = wl_wait(self, "io_uring", is_aio ? "io_getevents" : "io_uring_enter", is_aio ? "aio" : "io_uring");
+		wait = wl_wait(self, "io_uring", is_aio ? "io_getevents" : "io_uring_enter",
+			       is_aio ? "aio" : "io_uring");
 		wl_wait_times(wait, before, before, after);
 		wait->start_max = wait->end_max;
 		wait->holder_count = WL_UNCHECKED;
@@ -102,14 +108,16 @@ static void create_polled(void)
 	int fd;
 
 	disk_create(&file, ".", BLOCKS, O_DIRECT, true);
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", file.disk.major, file.disk.minor);
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/queue/io_poll", file.disk.major,
+		 file.disk.minor);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, &answer, 1) != 1 || answer != '1')
 		wl_skip("polling is refused by the disk");
 	close(fd);
 }
 
-/* Sees by itself that its reads are over, and then wakes the other. That is not the request's doing. */
+/* Sees by itself that its reads are over, and then wakes the other. That is not the request's
+ * doing. */
 static void poll_reads(int self)
 {
 	for (int lap = 0; lap < laps; lap++) {
@@ -166,7 +174,8 @@ static void submit_for_other(int self)
 		uint64_t at_max;
 
 		wl_await(&wl->numbers[WAITING], lap + 1);
-		wl_await_blocked(waiter, is_aio ? SYS_io_getevents : SYS_io_uring_enter, is_aio ? context : (unsigned long)ring.fd);
+		wl_await_blocked(waiter, is_aio ? SYS_io_getevents : SYS_io_uring_enter,
+				 is_aio ? context : (unsigned long)ring.fd);
 		act = wl_act(self, waiter);
 		if (is_aio) {
 			submit_read(lap);
@@ -177,7 +186,8 @@ static void submit_for_other(int self)
 		at_max = wl_now();
 		wl_await(&wl->tasks[waiter].step, 1);
 		wl_edge("io_uring", self, waiter, act.at_min, "")->at_max = at_max;
-		wait = wl_wait(waiter, "io_uring", is_aio ? "io_getevents" : "io_uring_enter", is_aio ? "aio" : "io_uring");
+		wait = wl_wait(waiter, "io_uring", is_aio ? "io_getevents" : "io_uring_enter",
+			       is_aio ? "aio" : "io_uring");
 		wl_wait_times(wait, act.before, act.at_min, wl->tasks[waiter].leaving);
 		if (!is_aio)
 			wait->ended_by = self;
@@ -222,13 +232,15 @@ int main(int argc, char **argv)
 	const char *variant = wl->variant, *system = strrchr(variant, '-');
 	bool alone = system && strncmp(variant, "aio-other", 9) != 0;
 
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake io_uring");
+	wl_copy(wl->claims, sizeof(wl->claims),
+		"fork exec exit vfork unlock pipe socket eventfd ipc signal wake io_uring");
 	is_aio = strncmp(variant, "aio", 3) == 0;
 	polled = strcmp(variant, "polled") == 0;
 	laps = wl_random(4, 10);
 	waiter = self + 1;
 	submitter = self + 2;
-	buffer = mmap(NULL, DISK_BLOCK, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	buffer = mmap(NULL, DISK_BLOCK, PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (buffer == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	if (polled)

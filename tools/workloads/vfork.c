@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * vfork: the parent sleeps until the child executes a program or ends. Also by
  * posix_spawn, where it cannot be known that the parent sleeps in time.

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work items of the kernel, seen from user space. Variants: terminal (what is written
  * to one end of a pseudo-terminal reaches the other's reader by a work item), refresh
@@ -63,11 +63,14 @@ static void open_terminal(void)
 	WL_CHECK(tcsetattr(ends[reader], TCSANOW, &settings));
 }
 
-/* At least `count` work items of that function were queued by the task then, and a worker ran each. */
+/* At least `count` work items of that function were queued by the task then, and a worker ran each.
+ */
 static void log_items(int self, uint64_t from, uint64_t to, int count, const char *function)
 {
-	wl_rule("\"rule\":\"items\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":%d,\"function\":\"%s\"", wl->tasks[self].tid,
-		(unsigned long long)from, (unsigned long long)to, count, function);
+	wl_rule("\"rule\":\"items\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":%d,\"function\":"
+		"\"%s\"",
+		wl->tasks[self].tid, (unsigned long long)from, (unsigned long long)to, count,
+		function);
 }
 
 static long begin_lap(void)
@@ -90,7 +93,8 @@ static void refresh(int self)
 
 		WL_CHECK(pread(file, text, sizeof(text), 0));
 		to = wl_now();
-		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read", "", WL_NOBODY, "file");
+		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read", "",
+			 WL_NOBODY, "file");
 		log_items(self, from, to, sysconf(_SC_NPROCESSORS_ONLN), "refresh_vm_stats");
 	}
 }
@@ -113,7 +117,8 @@ static void read_loop(int self)
 		from = wl_now();
 		WL_CHECK(pread(file.fd, buffer, sizeof(buffer), wl_random(0, 63) * DISK_BLOCK));
 		to = wl_now();
-		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read", "request", self, "file");
+		wl_slept(self, from, to, wl_voluntary_switches() - switches, "pread64", "read",
+			 "request", self, "file");
 	}
 	/* A worker that is still at it when the next request comes takes that in the same go. */
 	log_items(self, start, wl_now(), 1, "loop_");
@@ -126,7 +131,8 @@ static void await_grace(int self)
 		uint64_t from = wl_now();
 
 		WL_CHECK(syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0));
-		wl_slept(self, from, wl_now(), wl_voluntary_switches() - switches, "membarrier", "rcu", "", WL_NOBODY, "");
+		wl_slept(self, from, wl_now(), wl_voluntary_switches() - switches, "membarrier",
+			 "rcu", "", WL_NOBODY, "");
 	}
 }
 
@@ -139,18 +145,22 @@ int main(int argc, char **argv)
 	laps = wl_random(3, 6);
 	members[0] = self + 1;
 	members[1] = self + 2;
-	if (strcmp(variant, "grace") == 0 && syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+	if (strcmp(variant, "grace") == 0 &&
+	    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
 		wl_skip("a global memory barrier is refused");
 	if (strcmp(variant, "loop") == 0)
 		wl_place("loop");
 	if (terminal) {
 		/* The reader's thread answers at a pseudo-terminal's end by chance. */
-		wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake work");
+		wl_copy(wl->claims, sizeof(wl->claims),
+			"fork exec exit vfork unlock pipe socket eventfd ipc signal wake work");
 		open_terminal();
 		wl_thread(self, read_terminal);
 		wl_thread(self, write_terminal);
 	} else {
-		wl_thread(self, strcmp(variant, "refresh") == 0 ? refresh : strcmp(variant, "loop") == 0 ? read_loop : await_grace);
+		wl_thread(self, strcmp(variant, "refresh") == 0 ? refresh
+				: strcmp(variant, "loop") == 0	? read_loop
+								: await_grace);
 	}
 	for (int task = members[0]; task < wl->task_count; task++)
 		wl_join(self, task);

@@ -99,7 +99,8 @@ struct wl_wait {
 	struct wl_holder holders[WL_HOLDERS];
 	int holder_count; /* WL_UNCHECKED: the list is not checked */
 	char object[48];
-	char context[24];     /* of the wake: alternatives divided by '|', "" for task if a task ended it and else any */
+	char context[24]; /* of the wake: alternatives divided by '|', "" for task if a task ended
+			     it and else any */
 	uint64_t expires_min; /* of a timer; 0: not checked */
 	uint64_t expires_max;
 };
@@ -124,7 +125,8 @@ struct wl_fact {
 	uint64_t to;
 	struct wl_charge charges[WL_CHARGES];
 	int charge_count;
-	uint64_t slack; /* ns by which its sleeps may last too long without an interrupt being late; 0: not checked */
+	uint64_t slack; /* ns by which its sleeps may last too long without an interrupt being late;
+			   0: not checked */
 	char says[160]; /* divided by '|': what the text of one cause must hold */
 };
 
@@ -135,7 +137,8 @@ struct wl_log {
 	uint64_t start;
 	char claims[160];
 	char skip[160];
-	char place[160];	 /* a directory with what only root can make: file systems, namespaces, groups */
+	char place[160]; /* a directory with what only root can make: file systems, namespaces,
+			    groups */
 	_Atomic int numbers[32]; /* the workload's own use */
 	_Atomic int task_count;
 	_Atomic int edge_count;
@@ -161,7 +164,8 @@ WL_FINE uint64_t wl_now(void)
 	return now.tv_sec * 1000000000ull + now.tv_nsec;
 }
 
-/* What the calling thread has run, by its own clock: without interrupts and what the hypervisor took, on most kernels. */
+/* What the calling thread has run, by its own clock: without interrupts and what the hypervisor
+ * took, on most kernels. */
 WL_FINE uint64_t wl_own_time(void)
 {
 	struct timespec time;
@@ -170,7 +174,8 @@ WL_FINE uint64_t wl_own_time(void)
 	return time.tv_sec * 1000000000ull + time.tv_nsec;
 }
 
-/* What a thread's own clock leaves out, on one CPU or (-1) on all, since the machine's start: in steps of the clock's tick. */
+/* What a thread's own clock leaves out, on one CPU or (-1) on all, since the machine's start: in
+ * steps of the clock's tick. */
 WL_FINE uint64_t wl_nobodys_time(int cpu)
 {
 	unsigned long long irq = 0, softirq = 0, steal = 0;
@@ -181,7 +186,8 @@ WL_FINE uint64_t wl_nobodys_time(int cpu)
 		snprintf(name, sizeof(name), "cpu%d ", cpu);
 	while (file && fgets(line, sizeof(line), file))
 		if (strncmp(line, name, strlen(name)) == 0)
-			sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %llu %llu %llu", &irq, &softirq, &steal);
+			sscanf(line + strlen(name), "%*u %*u %*u %*u %*u %llu %llu %llu", &irq,
+			       &softirq, &steal);
 	if (file)
 		fclose(file);
 	return (irq + softirq + steal) * (1000000000 / sysconf(_SC_CLK_TCK));
@@ -200,12 +206,12 @@ __attribute__((noreturn, format(printf, 1, 2))) WL_FINE void wl_die(const char *
 	_exit(1);
 }
 
-#define WL_CHECK(call)                                                                                                                     \
-	({                                                                                                                                 \
-		__typeof__(call) wl_result = (call);                                                                                       \
-		if (wl_result < 0)                                                                                                         \
-			wl_die("%s: %s", #call, strerror(errno));                                                                          \
-		wl_result;                                                                                                                 \
+#define WL_CHECK(call)                                                                             \
+	({                                                                                         \
+		__typeof__(call) wl_result = (call);                                               \
+		if (wl_result < 0)                                                                 \
+			wl_die("%s: %s", #call, strerror(errno));                                  \
+		wl_result;                                                                         \
 	})
 
 /* splitmix64, one state a thread, seeded from the run's seed and the task. */
@@ -267,7 +273,8 @@ WL_FINE void wl_own_ids(int *ret_pid, int *ret_tid)
 	char link[64] = "";
 
 	/* /proc is the initial namespace's, and so are the numbers in this link. */
-	if (readlink("/proc/thread-self", link, sizeof(link) - 1) < 0 || sscanf(link, "%d/task/%d", ret_pid, ret_tid) != 2)
+	if (readlink("/proc/thread-self", link, sizeof(link) - 1) < 0 ||
+	    sscanf(link, "%d/task/%d", ret_pid, ret_tid) != 2)
 		wl_die("/proc/thread-self: %s", strerror(errno));
 }
 
@@ -346,15 +353,18 @@ WL_FINE void wl_copy(char *to, size_t size, const char *from)
 /* A name that is a test of its own for whoever prints it. */
 WL_FINE void wl_make_name(char name[16])
 {
-	static const char *const heads[] = {"ada", "bo", "cy", "dr", "Eva", "fn", "go x", "h\"i", "i\\o", "j(k)", "k:v", "lu"};
+	static const char *const heads[] = {"ada",  "bo",   "cy",   "dr",   "Eva", "fn",
+					    "go x", "h\"i", "i\\o", "j(k)", "k:v", "lu"};
 	static const char *const tails[] = {"rin", "-9", "_t", "zz", ".so", "/0", "'s", " ok"};
 
-	snprintf(name, 16, "%s%s%u", heads[wl_random(0, 11)], tails[wl_random(0, 7)], (unsigned)wl_random(0, 999));
+	snprintf(name, 16, "%s%s%u", heads[wl_random(0, 11)], tails[wl_random(0, 7)],
+		 (unsigned)wl_random(0, 999));
 }
 
 /* ---- the log ---- */
 
-WL_FINE struct wl_edge *wl_edge(const char *type, int from, int to, uint64_t at_min, const char *object)
+WL_FINE struct wl_edge *wl_edge(const char *type, int from, int to, uint64_t at_min,
+				const char *object)
 {
 	int index = atomic_fetch_add(&wl->edge_count, 1);
 	struct wl_edge *edge = &wl->edges[index];
@@ -387,7 +397,8 @@ WL_FINE struct wl_wait *wl_wait(int task, const char *kind, const char *call, co
 	return wait;
 }
 
-WL_FINE void wl_wait_times(struct wl_wait *wait, uint64_t start_min, uint64_t end_min, uint64_t end_max)
+WL_FINE void wl_wait_times(struct wl_wait *wait, uint64_t start_min, uint64_t end_min,
+			   uint64_t end_max)
 {
 	wait->start_min = start_min;
 	wait->start_max = end_min;
@@ -397,7 +408,8 @@ WL_FINE void wl_wait_times(struct wl_wait *wait, uint64_t start_min, uint64_t en
 
 WL_FINE void wl_add_holder(struct wl_wait *wait, int task, uint64_t to_min, uint64_t to_max)
 {
-	wait->holders[wait->holder_count++] = (struct wl_holder){.task = task, .to_min = to_min, .to_max = to_max};
+	wait->holders[wait->holder_count++] =
+		(struct wl_holder){.task = task, .to_min = to_min, .to_max = to_max};
 }
 
 WL_FINE struct wl_fact *wl_fact(int task, uint64_t from, uint64_t to)
@@ -410,7 +422,8 @@ WL_FINE struct wl_fact *wl_fact(int task, uint64_t from, uint64_t to)
 	return fact;
 }
 
-WL_FINE struct wl_charge *wl_charge(struct wl_fact *fact, int task, const char *kind, uint64_t min, uint64_t max)
+WL_FINE struct wl_charge *wl_charge(struct wl_fact *fact, int task, const char *kind, uint64_t min,
+				    uint64_t max)
 {
 	struct wl_charge *charge = &fact->charges[fact->charge_count++];
 
@@ -441,17 +454,19 @@ __attribute__((format(printf, 1, 2))) WL_FINE void wl_rule(const char *format, .
  * switches), in one of these calls, in waits of one of these kinds. If `edge` is not
  * "", one of this type from `origin` (WL_UNCHECKED: any of the workload's) ended each.
  */
-WL_FINE void wl_slept(int task, uint64_t from, uint64_t to, long count, const char *calls, const char *kinds, const char *edge, int origin,
-		      const char *object)
+WL_FINE void wl_slept(int task, uint64_t from, uint64_t to, long count, const char *calls,
+		      const char *kinds, const char *edge, int origin, const char *object)
 {
 	char tid[16] = "";
 
 	if (origin >= 0)
 		snprintf(tid, sizeof(tid), "%d", wl->tasks[origin].tid);
-	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[%ld,%ld],\"calls\":\"%s\",\"kinds\":\"%s\",\"edge\":\"%"
+	wl_rule("\"rule\":\"waits\",\"tid\":%d,\"from\":%llu,\"to\":%llu,\"count\":[%ld,%ld],"
+		"\"calls\":\"%s\",\"kinds\":\"%s\",\"edge\":\"%"
 		"s\","
 		"\"origins\":[%s],\"object\":\"%s\"",
-		wl->tasks[task].tid, (unsigned long long)from, (unsigned long long)to, count, count, calls, kinds, edge, tid, object);
+		wl->tasks[task].tid, (unsigned long long)from, (unsigned long long)to, count, count,
+		calls, kinds, edge, tid, object);
 }
 
 /*
@@ -473,7 +488,8 @@ WL_FINE struct wl_act wl_act(int from, int to)
 	return act;
 }
 
-WL_FINE struct wl_wait *wl_acted(const struct wl_act *act, const char *type, const char *kind, const char *call, const char *object)
+WL_FINE struct wl_wait *wl_acted(const struct wl_act *act, const char *type, const char *kind,
+				 const char *call, const char *object)
 {
 	uint64_t at_max = wl_now();
 	struct wl_wait *wait;
@@ -555,7 +571,8 @@ WL_FINE int wl_thread(int creator, void (*function)(int self))
 	pthread_attr_setstacksize(&attributes, 128 * 1024);
 	wl->tasks[task].function = function;
 	before = wl_now();
-	errno = pthread_create(&wl->tasks[task].thread, &attributes, wl_thread_main, (void *)(intptr_t)task);
+	errno = pthread_create(&wl->tasks[task].thread, &attributes, wl_thread_main,
+			       (void *)(intptr_t)task);
 	if (errno)
 		wl_die("pthread_create: %s", strerror(errno));
 	wl_edge("fork", creator, task, before, "");
@@ -636,7 +653,8 @@ WL_FINE void wl_continue(int argc, char **argv)
 		return;
 	self = atoi(argv[2]);
 	wl_log_fd = atoi(argv[3]);
-	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd, 0);
+	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd,
+		  0);
 	if (wl == MAP_FAILED)
 		_exit(1);
 	wl->tasks[self].born = wl_now();
@@ -650,7 +668,8 @@ WL_FINE void wl_continue(int argc, char **argv)
 /* A stretch of shared memory that exists before the workload runs. */
 WL_FINE void *wl_shared(size_t size)
 {
-	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 	if (memory == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
@@ -676,13 +695,15 @@ WL_FINE int wl_begin(int argc, char **argv, const char *workload)
 	setpgid(0, 0);
 	wl_log_fd = WL_CHECK(memfd_create("workload", 0));
 	WL_CHECK(ftruncate(wl_log_fd, sizeof(*wl)));
-	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd, 0);
+	wl = mmap(NULL, sizeof(*wl), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wl_log_fd,
+		  0);
 	if (wl == MAP_FAILED)
 		wl_die("mmap: %s", strerror(errno));
 	wl_copy(wl->workload, sizeof(wl->workload), workload);
 	wl_copy(wl->variant, sizeof(wl->variant), variant);
 	wl_copy(wl->place, sizeof(wl->place), place);
-	wl_copy(wl->claims, sizeof(wl->claims), "fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
+	wl_copy(wl->claims, sizeof(wl->claims),
+		"fork exec exit vfork unlock pipe socket eventfd ipc signal wake");
 	wl->seed = seed;
 	wl_random_state = seed * 1000003;
 	self = wl_new_task();
@@ -734,22 +755,26 @@ WL_FINE void wl_print_wait(const struct wl_wait *wait)
 	wl_print_tid("tid", wait->task);
 	wl_print_words("kind", wait->kind, '|');
 	wl_print_words("call", wait->call, '|');
-	printf("\"start_min\":%llu,\"start_max\":%llu,", (unsigned long long)wait->start_min, (unsigned long long)wait->start_max);
-	printf("\"end_min\":%llu,\"end_max\":%llu,", (unsigned long long)wait->end_min, (unsigned long long)wait->end_max);
+	printf("\"start_min\":%llu,\"start_max\":%llu,", (unsigned long long)wait->start_min,
+	       (unsigned long long)wait->start_max);
+	printf("\"end_min\":%llu,\"end_max\":%llu,", (unsigned long long)wait->end_min,
+	       (unsigned long long)wait->end_max);
 	wl_print_tid("ended_by", wait->ended_by);
 	if (wait->holder_count != WL_UNCHECKED) {
 		printf("\"holders\":[");
 		for (int i = 0; i < wait->holder_count; i++) {
 			printf("%s{", i ? "," : "");
 			wl_print_tid("tid", wait->holders[i].task);
-			printf("\"to_min\":%llu,\"to_max\":%llu}", (unsigned long long)wait->holders[i].to_min,
+			printf("\"to_min\":%llu,\"to_max\":%llu}",
+			       (unsigned long long)wait->holders[i].to_min,
 			       (unsigned long long)wait->holders[i].to_max);
 		}
 		printf("],");
 	}
 	wl_print_words("context", wait->context, '|');
 	if (wait->expires_max)
-		printf("\"expires_min\":%llu,\"expires_max\":%llu,", (unsigned long long)wait->expires_min,
+		printf("\"expires_min\":%llu,\"expires_max\":%llu,",
+		       (unsigned long long)wait->expires_min,
 		       (unsigned long long)wait->expires_max);
 	printf("\"object\":\"%s\"", wait->object);
 }
@@ -758,7 +783,8 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 {
 	wl_print_tid("tid", fact->task);
 	wl_print_words("says", fact->says, '|');
-	printf("\"from\":%llu,\"to\":%llu,\"slack\":%llu,\"charges\":[", (unsigned long long)fact->from, (unsigned long long)fact->to,
+	printf("\"from\":%llu,\"to\":%llu,\"slack\":%llu,\"charges\":[",
+	       (unsigned long long)fact->from, (unsigned long long)fact->to,
 	       (unsigned long long)fact->slack);
 	for (int i = 0; i < fact->charge_count; i++) {
 		const struct wl_charge *charge = &fact->charges[i];
@@ -770,8 +796,9 @@ WL_FINE void wl_print_fact(const struct wl_fact *fact)
 		if (charge->chain_count)
 			wl_print_tids("chain", charge->chain, charge->chain_count);
 		wl_print_words("kind", charge->kind, '|');
-		printf("\"min\":%llu,\"max\":%llu,\"behind\":%s,\"cycle\":%s}", (unsigned long long)charge->min,
-		       (unsigned long long)charge->max, charge->behind ? "true" : "false", charge->cycle ? "true" : "false");
+		printf("\"min\":%llu,\"max\":%llu,\"behind\":%s,\"cycle\":%s}",
+		       (unsigned long long)charge->min, (unsigned long long)charge->max,
+		       charge->behind ? "true" : "false", charge->cycle ? "true" : "false");
 	}
 	printf("]");
 }
@@ -782,8 +809,9 @@ static void (*wl_print_more)(void);
 /* Prints the causal graph. Only the task that began may do so, when all others are at rest. */
 WL_FINE void wl_print(void)
 {
-	printf("{\"workload\":\"%s\",\"variant\":\"%s\",\"seed\":%llu,\"start\":%llu,\"end\":%llu,", wl->workload, wl->variant,
-	       (unsigned long long)wl->seed, (unsigned long long)wl->start, (unsigned long long)wl_now());
+	printf("{\"workload\":\"%s\",\"variant\":\"%s\",\"seed\":%llu,\"start\":%llu,\"end\":%llu,",
+	       wl->workload, wl->variant, (unsigned long long)wl->seed,
+	       (unsigned long long)wl->start, (unsigned long long)wl_now());
 	if (wl->skip[0]) {
 		printf("\"skip\":");
 		wl_print_text(wl->skip);
@@ -794,8 +822,9 @@ WL_FINE void wl_print(void)
 	for (int i = 0; i < wl->task_count; i++) {
 		const struct wl_task *task = &wl->tasks[i];
 
-		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"named\":%llu,\"comm\":", i ? "," : "", task->tid, task->pid,
-		       (unsigned long long)task->born, (unsigned long long)task->named);
+		printf("%s{\"tid\":%d,\"pid\":%d,\"born\":%llu,\"named\":%llu,\"comm\":",
+		       i ? "," : "", task->tid, task->pid, (unsigned long long)task->born,
+		       (unsigned long long)task->named);
 		wl_print_text(task->comm);
 		printf("}");
 	}
@@ -809,9 +838,11 @@ WL_FINE void wl_print(void)
 		wl_print_tids("to", edge->to, edge->to_count);
 		wl_print_words("evidence", edge->evidence, '|');
 		wl_print_words("context", edge->context, '|');
-		printf("\"at_min\":%llu,\"at_max\":%llu,\"until\":%llu,\"optional\":%s,\"object\":\"%s\"}",
+		printf("\"at_min\":%llu,\"at_max\":%llu,\"until\":%llu,\"optional\":%s,\"object\":"
+		       "\"%s\"}",
 		       (unsigned long long)edge->at_min, (unsigned long long)edge->at_max,
-		       (unsigned long long)(edge->until ? edge->until : edge->at_max), edge->optional ? "true" : "false", edge->object);
+		       (unsigned long long)(edge->until ? edge->until : edge->at_max),
+		       edge->optional ? "true" : "false", edge->object);
 	}
 	printf("],\n\"waits\":[");
 	for (int i = 0; i < wl->wait_count; i++) {

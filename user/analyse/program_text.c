@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The words of programs. See program_text.h.
  */
@@ -39,7 +39,8 @@ int program_skip(struct program_text *p)
 			const char *end = memmem(rest + 2, left - 2, "*/", 2);
 
 			if (!end)
-				return program_fail(p, p->at, "the comment has no end: close it by */");
+				return program_fail(p, p->at,
+						    "the comment has no end: close it by */");
 			p->at = (size_t)(end - p->text) + 2;
 		} else {
 			break;
@@ -100,7 +101,8 @@ int program_inside(struct program_text *p, struct program_part *ret_part)
 			break;
 	}
 	if (p->at >= p->size)
-		return program_fail(p, open, "the parenthesis is never closed: write a ) behind what it holds");
+		return program_fail(
+			p, open, "the parenthesis is never closed: write a ) behind what it holds");
 	*ret_part = (struct program_part){.open = open, .from = open + 1, .size = p->at - open - 1};
 	p->at++;
 	return 0;
@@ -116,14 +118,16 @@ int program_trimmed(struct program_text *p, struct program_part *ret_part)
 		ret_part->from++;
 		ret_part->size--;
 	}
-	while (ret_part->size && isspace((unsigned char)p->text[ret_part->from + ret_part->size - 1]))
+	while (ret_part->size &&
+	       isspace((unsigned char)p->text[ret_part->from + ret_part->size - 1]))
 		ret_part->size--;
 	return 0;
 }
 
 /* ---- what stands in parentheses ---- */
 
-int program_query(struct program_text *p, const char *word, bool position, struct clew_query **ret_query, size_t *ret_at)
+int program_query(struct program_text *p, const char *word, bool position,
+		  struct clew_query **ret_query, size_t *ret_at)
 {
 	struct clew_query_error error = {0};
 	struct clew_query *query;
@@ -142,8 +146,10 @@ int program_query(struct program_text *p, const char *word, bool position, struc
 	if (clew_query_is_position(query) != position) {
 		clew_query_free(query);
 		return program_fail(p, inside.open,
-				    position ? "spans, where a moment is meant: add @ 0%%, @ 100%%, @ (MARK) or @ duration(1.5ms)"
-					     : "a moment, where spans are meant: leave out what begins with the @");
+				    position ? "spans, where a moment is meant: add @ 0%%, @ "
+					       "100%%, @ (MARK) or @ duration(1.5ms)"
+					     : "a moment, where spans are meant: leave out what "
+					       "begins with the @");
 	}
 	*ret_query = query;
 	*ret_at = inside.from;

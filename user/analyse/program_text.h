@@ -23,7 +23,8 @@ struct program_part {
 	size_t from, size;
 };
 
-int program_fail(struct program_text *p, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int program_fail(struct program_text *p, size_t at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Skips white space and comments. */
 int program_skip(struct program_text *p);
 /* Takes a word, in capitals or not, if it stands here and no letter follows. */
@@ -38,7 +39,8 @@ int program_inside(struct program_text *p, struct program_part *ret_part);
 /* The same without the white space around it. */
 int program_trimmed(struct program_text *p, struct program_part *ret_part);
 /* word(QUERY): a position, or spans. *ret_at: where its text begins. */
-int program_query(struct program_text *p, const char *word, bool position, struct clew_query **ret_query, size_t *ret_at);
+int program_query(struct program_text *p, const char *word, bool position,
+		  struct clew_query **ret_query, size_t *ret_at);
 /* word(LIST): of types, left as text. Size 0: all. */
 int program_types(struct program_text *p, const char *word, size_t *ret_at, size_t *ret_size);
 /* word(NAME), without its backslashes; not empty. To free. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The hash map of map.h. Invariant: from a key's home slot to the slot that holds
  * it every slot is used, which removal restores by moving later keys back.
@@ -36,7 +36,8 @@ uint64_t *map_get(const struct map *map, uint64_t key, uint32_t part)
 
 static int grow(struct map *map)
 {
-	struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64, .count = map->count};
+	struct map larger = {.capacity = map->capacity ? map->capacity * 2 : 64,
+			     .count = map->count};
 
 	larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
 	if (!larger.slots)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The words of a line of notation. See scan.h.
  */
@@ -48,7 +48,8 @@ void scan_text_end(struct scanner *scanner)
 {
 	const char *feed = scanner->begin;
 
-	for (; feed < scanner->end && (feed = memchr(feed, '\n', (size_t)(scanner->end - feed))); feed++)
+	for (; feed < scanner->end && (feed = memchr(feed, '\n', (size_t)(scanner->end - feed)));
+	     feed++)
 		scanner->lines_before++;
 	scanner->at = scanner->begin = scanner->end = "";
 }
@@ -60,7 +61,9 @@ void scan_done(struct scanner *scanner)
 
 void scan_next_line(struct scanner *scanner)
 {
-	const char *feed = scanner->end > scanner->at ? memchr(scanner->at, '\n', (size_t)(scanner->end - scanner->at)) : NULL;
+	const char *feed = scanner->end > scanner->at
+				   ? memchr(scanner->at, '\n', (size_t)(scanner->end - scanner->at))
+				   : NULL;
 
 	scanner->at = feed ? feed + 1 : scanner->end;
 }
@@ -74,7 +77,8 @@ int scan_fail(struct scanner *scanner, const char *where, const char *format, ..
 
 	for (const char *feed; (feed = memchr(line, '\n', (size_t)(where - line))); line = feed + 1)
 		number++;
-	used = snprintf(scanner->message, scanner->message_size, "%s:%zu:%zu: ", scanner->name, number, (size_t)(where - line) + 1);
+	used = snprintf(scanner->message, scanner->message_size, "%s:%zu:%zu: ", scanner->name,
+			number, (size_t)(where - line) + 1);
 	if (used < 0 || (size_t)used >= scanner->message_size)
 		return -EINVAL;
 	va_start(arguments, format);
@@ -126,7 +130,8 @@ int scan_name(struct scanner *scanner, char stop, const char *what)
 			if (byte != '\\')
 				break;
 			if (++at == end)
-				return scan_fail(scanner, at - 1, "a backslash with nothing behind it");
+				return scan_fail(scanner, at - 1,
+						 "a backslash with nothing behind it");
 			byte = *at;
 			if (byte == '\0')
 				return scan_fail(scanner, at, "a NUL byte, which is no text");
@@ -137,7 +142,8 @@ int scan_name(struct scanner *scanner, char stop, const char *what)
 	if (used == scanner->words.count) {
 		if (at == end || scan_is(*at, SCAN_BLANK | SCAN_END) || (*at == stop && stop))
 			return scan_fail(scanner, at, "%s is missing here", what);
-		return scan_fail(scanner, at, "%s is missing before '%c' (in a name, write \\%c)", what, *at, *at);
+		return scan_fail(scanner, at, "%s is missing before '%c' (in a name, write \\%c)",
+				 what, *at, *at);
 	}
 	scanner->at = at;
 	return end_word(scanner, used);
@@ -196,7 +202,8 @@ static int scan_quoted(struct scanner *scanner)
 
 			byte = at == scanner->end || *at == '\n' ? -1 : scan_escape(scanner, &at);
 			if (byte < 0)
-				return scan_fail(scanner, escape, "a backslash before nothing it can stand before");
+				return scan_fail(scanner, escape,
+						 "a backslash before nothing it can stand before");
 		}
 		if (byte == 0)
 			return scan_fail(scanner, at, "a NUL byte, which is no text");
@@ -205,7 +212,8 @@ static int scan_quoted(struct scanner *scanner)
 	}
 	scanner->at = at + 1;
 	if (!scan_line_is_over(scanner) && scanner->at == at + 1)
-		return scan_fail(scanner, scanner->at, "a blank is missing behind the closing quote");
+		return scan_fail(scanner, scanner->at,
+				 "a blank is missing behind the closing quote");
 	return end_word(scanner, used);
 }
 
@@ -250,7 +258,8 @@ int scan_moment(struct scanner *scanner, clew_time *ret_at)
 	if (at == end || !scan_is(*at, SCAN_DIGIT))
 		return scan_fail(scanner, begin, "a number is missing here");
 	for (; at < end && scan_is(*at, SCAN_DIGIT); at++)
-		if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *at - '0', &value))
+		if (__builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, *at - '0', &value))
 			return scan_fail(scanner, begin, "the number is too large");
 	if (__builtin_mul_overflow(value, (clew_time)scale, &value))
 		return scan_fail(scanner, begin, "the number is too large");
@@ -274,7 +283,8 @@ bool scan_word_if(struct scanner *scanner, const char *word, const char *enders)
 
 	if ((size_t)(scanner->end - scanner->at) < length || memcmp(scanner->at, word, length) != 0)
 		return false;
-	if (behind < scanner->end && !scan_is(*behind, SCAN_BLANK | SCAN_END) && (!*behind || !strchr(enders, *behind)))
+	if (behind < scanner->end && !scan_is(*behind, SCAN_BLANK | SCAN_END) &&
+	    (!*behind || !strchr(enders, *behind)))
 		return false;
 	scanner->at = behind;
 	return true;

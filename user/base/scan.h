@@ -16,7 +16,7 @@ struct scanner {
 	size_t lines_before;	 /* lines of texts scanned before it */
 	const char *name;	 /* of the file */
 	uint32_t unit;		 /* ns */
-	char *word;		 /* the last name or value, without its backslashes, NUL-terminated */
+	char *word; /* the last name or value, without its backslashes, NUL-terminated */
 	size_t word_length;
 	struct vector words; /* char: holds the words of a line */
 	char *message;
@@ -67,7 +67,8 @@ static inline void scan_forget_words(struct scanner *scanner)
 }
 
 /* What is wrong, at `where`. Returns -EINVAL. */
-int scan_fail(struct scanner *scanner, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int scan_fail(struct scanner *scanner, const char *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The byte, or a failure that names what is missing. */
 int scan_byte(struct scanner *scanner, char byte);
@@ -94,7 +95,8 @@ size_t scan_keep(struct scanner *scanner);
 /* A number in the unit, as ns; digits beyond a ns are cut off. */
 int scan_moment(struct scanner *scanner, clew_time *ret_at);
 
-/* Whether the next word is exactly this one, ended by a blank, the line's end or one of `enders`; takes it then. */
+/* Whether the next word is exactly this one, ended by a blank, the line's end or one of `enders`;
+ * takes it then. */
 bool scan_word_if(struct scanner *scanner, const char *word, const char *enders);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sorts keys by digits of eleven bits, from the lowest up, over as many digits as
  * the span of the keys has; a few keys, by insertion.

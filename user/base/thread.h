@@ -6,13 +6,15 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* A thread that gets no signals: they are for the program's own threads, and a closed pipe is an error number. 0 or -errno. */
+/* A thread that gets no signals: they are for the program's own threads, and a closed pipe is an
+ * error number. 0 or -errno. */
 int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
 /* Whether this process may use more than one CPU, without which a thread makes nothing faster. */
 bool store_thread_pays(void);
 
-/* A lock that may not hold up threads that hurry: who has it gets their priority while they wait, if that is a real-time one. */
+/* A lock that may not hold up threads that hurry: who has it gets their priority while they wait,
+ * if that is a real-time one. */
 void store_lock_init(pthread_mutex_t *lock);
 
 #endif

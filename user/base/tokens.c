@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The words of the closed lists. Every word that clew writes or reads for a wait
  * kind, a context, a dependency type or an evidence stands here and nowhere else.
@@ -44,18 +44,33 @@ static const char *const wait_kinds[CLEW_SEGMENT_KIND_COUNT] = {
 };
 
 static const char *const contexts[] = {
-	[CLEW_WAKE_UNKNOWN] = "unknown", [CLEW_WAKE_TASK] = "task", [CLEW_WAKE_IRQ] = "irq",   [CLEW_WAKE_SOFTIRQ] = "softirq",
-	[CLEW_WAKE_TIMER] = "timer",	 [CLEW_WAKE_IPI] = "ipi",   [CLEW_WAKE_WORK] = "work",
+	[CLEW_WAKE_UNKNOWN] = "unknown", [CLEW_WAKE_TASK] = "task",   [CLEW_WAKE_IRQ] = "irq",
+	[CLEW_WAKE_SOFTIRQ] = "softirq", [CLEW_WAKE_TIMER] = "timer", [CLEW_WAKE_IPI] = "ipi",
+	[CLEW_WAKE_WORK] = "work",
 };
 
 static const char *const edge_types[CLEW_EDGE_TYPE_COUNT] = {
-	[CLEW_EDGE_FORK] = "fork",	   [CLEW_EDGE_EXEC] = "exec",		[CLEW_EDGE_EXIT] = "exit",
-	[CLEW_EDGE_VFORK] = "vfork",	   [CLEW_EDGE_UNLOCK] = "unlock",	[CLEW_EDGE_PIPE] = "pipe",
-	[CLEW_EDGE_SOCKET] = "socket",	   [CLEW_EDGE_EVENTFD] = "eventfd",	[CLEW_EDGE_IPC] = "ipc",
-	[CLEW_EDGE_SIGNAL] = "signal",	   [CLEW_EDGE_TIMER] = "timer",		[CLEW_EDGE_WORK] = "work",
-	[CLEW_EDGE_REQUEST] = "request",   [CLEW_EDGE_WRITEBACK] = "writeback", [CLEW_EDGE_JOURNAL] = "journal",
-	[CLEW_EDGE_THROTTLE] = "throttle", [CLEW_EDGE_READAHEAD] = "readahead", [CLEW_EDGE_IO_URING] = "io_uring",
-	[CLEW_EDGE_CALL] = "call",	   [CLEW_EDGE_RETURN] = "return",	[CLEW_EDGE_SUBMIT] = "submit",
+	[CLEW_EDGE_FORK] = "fork",
+	[CLEW_EDGE_EXEC] = "exec",
+	[CLEW_EDGE_EXIT] = "exit",
+	[CLEW_EDGE_VFORK] = "vfork",
+	[CLEW_EDGE_UNLOCK] = "unlock",
+	[CLEW_EDGE_PIPE] = "pipe",
+	[CLEW_EDGE_SOCKET] = "socket",
+	[CLEW_EDGE_EVENTFD] = "eventfd",
+	[CLEW_EDGE_IPC] = "ipc",
+	[CLEW_EDGE_SIGNAL] = "signal",
+	[CLEW_EDGE_TIMER] = "timer",
+	[CLEW_EDGE_WORK] = "work",
+	[CLEW_EDGE_REQUEST] = "request",
+	[CLEW_EDGE_WRITEBACK] = "writeback",
+	[CLEW_EDGE_JOURNAL] = "journal",
+	[CLEW_EDGE_THROTTLE] = "throttle",
+	[CLEW_EDGE_READAHEAD] = "readahead",
+	[CLEW_EDGE_IO_URING] = "io_uring",
+	[CLEW_EDGE_CALL] = "call",
+	[CLEW_EDGE_RETURN] = "return",
+	[CLEW_EDGE_SUBMIT] = "submit",
 	[CLEW_EDGE_WAKE] = "wake",
 };
 
@@ -66,17 +81,24 @@ static const char *const evidences[CLEW_EVIDENCE_COUNT] = {
 };
 
 static const char *const request_operations[CLEW_REQUEST_OPERATION_COUNT] = {
-	[CLEW_REQUEST_READ] = "read",	    [CLEW_REQUEST_WRITE] = "write",   [CLEW_REQUEST_FLUSH] = "flush",
-	[CLEW_REQUEST_DISCARD] = "discard", [CLEW_REQUEST_ZEROES] = "zeroes", [CLEW_REQUEST_OTHER] = "other",
+	[CLEW_REQUEST_READ] = "read",	  [CLEW_REQUEST_WRITE] = "write",
+	[CLEW_REQUEST_FLUSH] = "flush",	  [CLEW_REQUEST_DISCARD] = "discard",
+	[CLEW_REQUEST_ZEROES] = "zeroes", [CLEW_REQUEST_OTHER] = "other",
 };
 
 static const char *const request_reasons[CLEW_REQUEST_REASON_COUNT] = {
-	[CLEW_REQUEST_REASON_UNKNOWN] = "unknown",     [CLEW_REQUEST_REASON_BACKGROUND] = "background",
-	[CLEW_REQUEST_REASON_PERIODIC] = "periodic",   [CLEW_REQUEST_REASON_SYNC] = "sync",
-	[CLEW_REQUEST_REASON_FSYNC] = "fsync",	       [CLEW_REQUEST_REASON_MEMORY] = "memory",
-	[CLEW_REQUEST_REASON_THROTTLED] = "throttled", [CLEW_REQUEST_REASON_DIRECT] = "direct",
-	[CLEW_REQUEST_REASON_JOURNAL] = "journal",     [CLEW_REQUEST_REASON_METADATA] = "metadata",
-	[CLEW_REQUEST_REASON_READAHEAD] = "readahead", [CLEW_REQUEST_REASON_READ] = "read",
+	[CLEW_REQUEST_REASON_UNKNOWN] = "unknown",
+	[CLEW_REQUEST_REASON_BACKGROUND] = "background",
+	[CLEW_REQUEST_REASON_PERIODIC] = "periodic",
+	[CLEW_REQUEST_REASON_SYNC] = "sync",
+	[CLEW_REQUEST_REASON_FSYNC] = "fsync",
+	[CLEW_REQUEST_REASON_MEMORY] = "memory",
+	[CLEW_REQUEST_REASON_THROTTLED] = "throttled",
+	[CLEW_REQUEST_REASON_DIRECT] = "direct",
+	[CLEW_REQUEST_REASON_JOURNAL] = "journal",
+	[CLEW_REQUEST_REASON_METADATA] = "metadata",
+	[CLEW_REQUEST_REASON_READAHEAD] = "readahead",
+	[CLEW_REQUEST_REASON_READ] = "read",
 	[CLEW_REQUEST_REASON_CALL] = "call",
 };
 
@@ -136,7 +158,8 @@ enum clew_request_operation clew_request_operation(unsigned operation, unsigned 
 
 const char *clew_request_operation_name(unsigned operation, unsigned bytes)
 {
-	return word(request_operations, COUNT(request_operations), clew_request_operation(operation, bytes));
+	return word(request_operations, COUNT(request_operations),
+		    clew_request_operation(operation, bytes));
 }
 
 const char *clew_request_reason_name(unsigned reason)
@@ -161,6 +184,8 @@ int clew_edge_type_from_name(const char *name)
 
 const char *clew_edge_relation(unsigned type)
 {
-	return type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN || type == CLEW_EDGE_SUBMIT || type == CLEW_EDGE_REQUEST ? "vertical"
-															   : "horizontal";
+	return type == CLEW_EDGE_CALL || type == CLEW_EDGE_RETURN || type == CLEW_EDGE_SUBMIT ||
+			       type == CLEW_EDGE_REQUEST
+		       ? "vertical"
+		       : "horizontal";
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Vectors and arenas of vector.h.
  */
@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define VECTOR_FIRST  1024u
-#define VECTOR_MAPPED (256u << 10) /* smaller ones are the heap's: thousands of them cost no system call */
-#define VECTOR_HUGE   (4u << 20)   /* from here on, ask for huge pages: an access costs no walk through the page tables */
-#define ARENA_BLOCK   (64u << 10)
+#define VECTOR_FIRST 1024u
+#define VECTOR_MAPPED                                                                              \
+	(256u << 10) /* smaller ones are the heap's: thousands of them cost no system call */
+#define VECTOR_HUGE                                                                                \
+	(4u << 20) /* from here on, ask for huge pages: an access costs no walk through the page   \
+		      tables */
+#define ARENA_BLOCK (64u << 10)
 
 static void *grow_heap(void *data, size_t bytes, size_t wanted)
 {
@@ -31,7 +34,8 @@ static void *grow_mapped(struct vector *vector, size_t wanted)
 	if (mapped)
 		data = mremap(vector->data, vector->bytes, wanted, MREMAP_MAYMOVE);
 	else
-		data = mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		data = mmap(NULL, wanted, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (data == MAP_FAILED)
 		return NULL;
 	if (!mapped && vector->data) {
@@ -52,7 +56,8 @@ int vector_grow(struct vector *vector, size_t count)
 		return -ENOMEM;
 	while (wanted / vector->item < count)
 		wanted *= 2;
-	data = wanted < VECTOR_MAPPED ? grow_heap(vector->data, vector->bytes, wanted) : grow_mapped(vector, wanted);
+	data = wanted < VECTOR_MAPPED ? grow_heap(vector->data, vector->bytes, wanted)
+				      : grow_mapped(vector, wanted);
 	if (!data)
 		return -ENOMEM;
 	vector->data = data;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Through a loop device: who wrote a page of the file behind it is who wrote what the
  * device's request carried there, not the device's worker.
@@ -32,7 +32,8 @@ struct origin {
 	uint32_t next; /* an earlier one of the place, or a free one */
 };
 
-static const struct backing *backing_of_file(const struct backing_table *table, uint64_t inode, uint32_t device)
+static const struct backing *backing_of_file(const struct backing_table *table, uint64_t inode,
+					     uint32_t device)
 {
 	const uint64_t *found = table->files.count ? map_get(&table->files, inode, device) : NULL;
 
@@ -63,7 +64,8 @@ int build_backing_issued(struct clew_builder *builder, const struct clew_request
 	const uint64_t *found;
 	struct backing *backing;
 
-	if (!pending->bio || pending->bio != record->request || !build_is_backed(record->device) || pending->offset < sectors)
+	if (!pending->bio || pending->bio != record->request || !build_is_backed(record->device) ||
+	    pending->offset < sectors)
 		return 0;
 	table->pending.bio = 0;
 	found = map_get(&table->disks, record->device, 0);
@@ -86,9 +88,12 @@ int build_backing_issued(struct clew_builder *builder, const struct clew_request
 			return 0;
 		map_remove(&table->files, backing->inode, backing->device);
 	}
-	*backing = (struct backing){
-		.inode = pending->inode, .begin = pending->offset - sectors, .device = pending->device, .disk = record->device};
-	return map_set(&table->files, backing->inode, backing->device, (uint64_t)(backing - table->backings));
+	*backing = (struct backing){.inode = pending->inode,
+				    .begin = pending->offset - sectors,
+				    .device = pending->device,
+				    .disk = record->device};
+	return map_set(&table->files, backing->inode, backing->device,
+		       (uint64_t)(backing - table->backings));
 }
 
 /* ---- origins ---- */
@@ -144,14 +149,18 @@ int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct b
 		/* Making room may have forgotten all. */
 		if (!map_get(&table->places, place, disk))
 			next = NO_ORIGIN;
-		table->origins[at] = (struct origin){.queued = origin->queued, .landed = origin->landed, .set = origin->set, .next = next};
+		table->origins[at] = (struct origin){.queued = origin->queued,
+						     .landed = origin->landed,
+						     .set = origin->set,
+						     .next = next};
 		if (map_set(&table->places, place, disk, at) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at, uint32_t *ret_set)
+int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at,
+		      uint32_t *ret_set)
 {
 	struct backing_table *table = &builder->backings;
 	const struct backing *backing = backing_of_file(table, page->inode, page->device);
@@ -208,6 +217,7 @@ size_t build_backings_memory(const struct clew_builder *builder)
 {
 	const struct backing_table *table = &builder->backings;
 
-	return table->capacity * sizeof(*table->backings) + table->origin_capacity * sizeof(*table->origins) + map_memory(&table->files) +
+	return table->capacity * sizeof(*table->backings) +
+	       table->origin_capacity * sizeof(*table->origins) + map_memory(&table->files) +
 	       map_memory(&table->disks) + map_memory(&table->places);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Bios: who asked for what, until a request takes them over, or they end on a device
  * that has no requests. They are found by address, and by where they begin: that is
@@ -19,7 +19,8 @@ struct bio *block_bio_find(const struct block_table *table, uint64_t address)
 	return found ? (struct bio *)(uintptr_t)*found : NULL;
 }
 
-struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector, bool covers)
+struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector,
+			 bool covers)
 {
 	const uint64_t *found = map_get(&table->places, sector, device);
 
@@ -138,7 +139,8 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 		.number = CLEW_NO_NUMBER,
 		.swap = record->header.flags & CLEW_BIO_SWAP,
 	};
-	if (map_set(&table->bios, bio->address, 0, (uintptr_t)bio) < 0 || add_place(table, bio) < 0) {
+	if (map_set(&table->bios, bio->address, 0, (uintptr_t)bio) < 0 ||
+	    add_place(table, bio) < 0) {
 		map_remove(&table->bios, bio->address, 0);
 		bio->next = table->free_bios;
 		table->free_bios = bio;
@@ -196,8 +198,10 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	uint32_t upper = CLEW_NO_NUMBER;
 	int r;
 
-	/* The rest of one that was split is the same as before, and what was mapped keeps what is above it. */
-	if (bio && bio->queued_again && bio->device == record->device && bio->sector == record->sector) {
+	/* The rest of one that was split is the same as before, and what was mapped keeps what is
+	 * above it. */
+	if (bio && bio->queued_again && bio->device == record->device &&
+	    bio->sector == record->sector) {
 		bio->queued_again = false;
 		return 0;
 	}
@@ -260,14 +264,16 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 static int feed_split(struct clew_builder *builder, const struct clew_bio *record)
 {
 	struct block_table *table = &builder->blocks;
-	struct bio *whole = block_bio_find(table, record->parent), *front = block_bio_find(table, record->bio), *part;
+	struct bio *whole = block_bio_find(table, record->parent),
+		   *front = block_bio_find(table, record->bio), *part;
 
 	if (front && lose_bio(builder, front) < 0)
 		return -ENOMEM;
 	part = bio_new(builder, record);
 	if (!part)
 		return -ENOMEM;
-	if (!whole || whole->device != record->device || whole->sector != record->sector || whole->bytes <= record->bytes)
+	if (!whole || whole->device != record->device || whole->sector != record->sector ||
+	    whole->bytes <= record->bytes)
 		return 0;
 	part->queued = whole->queued;
 	part->task = whole->task;
@@ -277,7 +283,8 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	part->upper = whole->upper;
 	part->why = whole->why;
 	part->swap = whole->swap;
-	if (whole->flight && build_flight_split(builder, whole->flight, record->bytes, &part->flight) < 0)
+	if (whole->flight &&
+	    build_flight_split(builder, whole->flight, record->bytes, &part->flight) < 0)
 		return -ENOMEM;
 	remove_place(table, whole);
 	whole->sector += record->bytes >> BLOCK_SECTOR_BITS;

@@ -20,8 +20,10 @@
 #define BLOCK_SECTOR_BITS 9
 #define BLOCK_LOOP_MAJOR  7u
 
-/* What a request is among the steps behind a wake. `begin`: when it was issued; `end`: when it was over for that wake. */
-static inline struct clew_link block_link(const struct clew_block_request *block, uint64_t begin, uint64_t end)
+/* What a request is among the steps behind a wake. `begin`: when it was issued; `end`: when it was
+ * over for that wake. */
+static inline struct clew_link block_link(const struct clew_block_request *block, uint64_t begin,
+					  uint64_t end)
 {
 	bool writes = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 
@@ -34,14 +36,16 @@ static inline struct clew_link block_link(const struct clew_block_request *block
 		.end = end,
 		.task = block->submitter,
 		.device = block->device,
-		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) | (writes ? CLEW_LINK_WRITE : 0)),
+		.flags = (uint8_t)((block->swap ? CLEW_LINK_SWAP : 0) |
+				   (writes ? CLEW_LINK_WRITE : 0)),
 	};
 }
 
 /* NULL: none is under way. */
 struct bio *block_bio_find(const struct block_table *table, uint64_t address);
 /* The bio that begins at a sector, or (`covers`) has it. */
-struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector, bool covers);
+struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector,
+			 bool covers);
 void block_bio_forget(struct block_table *table, struct bio *bio);
 /* NULL: no memory. */
 struct disk *block_disk(struct block_table *table, uint32_t device);

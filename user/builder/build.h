@@ -54,12 +54,14 @@ enum clew_link_kind {
 	CLEW_LINK_NONE = CLEW_CAUSE_NONE,
 	CLEW_LINK_IRQ = CLEW_CAUSE_IRQ,		/* number: of the interrupt */
 	CLEW_LINK_SOFTIRQ = CLEW_CAUSE_SOFTIRQ, /* number: its vector */
-	CLEW_LINK_TIMER =
-		CLEW_CAUSE_TIMER, /* number: callback; task armed it at `at`; begin: when it was due, 0 unknown; end: at the latest */
+	CLEW_LINK_TIMER = CLEW_CAUSE_TIMER, /* number: callback; task armed it at `at`; begin: when
+					       it was due, 0 unknown; end: at the latest */
 	CLEW_LINK_IPI = CLEW_CAUSE_IPI,
-	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`; begin: issued, 0 never; end: completed */
+	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`;
+						   begin: issued, 0 never; end: completed */
 	CLEW_LINK_PACKET = CLEW_CAUSE_PACKET,	/* task sent it at `at` */
-	CLEW_LINK_WORK = 16,			/* number: function; task queued it at `at`; `worker` began it at `begin` */
+	CLEW_LINK_WORK =
+		16, /* number: function; task queued it at `at`; `worker` began it at `begin` */
 };
 
 #define CLEW_LINK_RESCUER 0x01 /* WORK: a rescuer ran it: there was no memory for a worker */
@@ -81,7 +83,14 @@ struct clew_link {
 };
 
 /* A stretch of a task on a CPU; of serial 0, the CPU was idle. */
-enum clew_run_end { CLEW_RUN_SLEPT, CLEW_RUN_PREEMPTED, CLEW_RUN_YIELDED, CLEW_RUN_EXITED, CLEW_RUN_OPEN, CLEW_RUN_LOST };
+enum clew_run_end {
+	CLEW_RUN_SLEPT,
+	CLEW_RUN_PREEMPTED,
+	CLEW_RUN_YIELDED,
+	CLEW_RUN_EXITED,
+	CLEW_RUN_OPEN,
+	CLEW_RUN_LOST
+};
 struct clew_run {
 	uint64_t start;
 	uint64_t end;
@@ -110,7 +119,8 @@ struct clew_sleep {
 	uint8_t flags;	   /* CLEW_WAIT_FLAG_* */
 	int8_t edge_type;  /* enum clew_edge_type of the edge that ended it, -1 none */
 	uint8_t edge_evidence;
-	uint32_t from;	   /* task that this edge is from: ended_by, or who is behind a device or a timer */
+	uint32_t from;	   /* task that this edge is from: ended_by, or who is behind a device or a
+			      timer */
 	uint64_t from_at;  /* raw time of its act */
 	bool blind;	   /* touched by a loss: what ended it may be wrong or missing */
 	uint8_t operation; /* enum clew_wake_operation of the wake */
@@ -144,13 +154,17 @@ struct clew_edge {
 	uint8_t type;	   /* enum clew_edge_type */
 	uint8_t evidence;  /* enum clew_evidence */
 	uint8_t context;   /* enum clew_wake_context */
-	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with several destinations */
-	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and raw_end */
-	uint32_t choice;   /* of edges of type throttle: those with the same number are candidates for one cause; 0 none */
-	uint64_t weight;   /* of a candidate: what speaks for it, bytes */
-	uint64_t own;	   /* of one: what speaks for `to` itself, which is no candidate */
+	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with
+			      several destinations */
+	bool ends_sleep;   /* a sleep of `to` says the same in its edge_type, ended_by, end and
+			      raw_end */
+	uint32_t choice; /* of edges of type throttle: those with the same number are candidates for
+			    one cause; 0 none */
+	uint64_t weight; /* of a candidate: what speaks for it, bytes */
+	uint64_t own;	 /* of one: what speaks for `to` itself, which is no candidate */
 	struct clew_object object;
-	const struct clew_link *links; /* as of the sleep; the further requests are further origins, AND */
+	const struct clew_link
+		*links; /* as of the sleep; the further requests are further origins, AND */
 	uint16_t link_count;
 	uint16_t and_count;
 	char from_comm[CLEW_COMM_SIZE]; /* name of `from` at that moment */
@@ -161,20 +175,22 @@ struct clew_edge {
 
 /* A block request, or a bio of a device that has no requests. */
 struct clew_block_request {
-	uint64_t sector;    /* of 512 bytes, on the whole disk; UINT64_MAX: a cache flush has none */
-	uint64_t queued;    /* 0 unknown */
-	uint64_t issued;    /* the first time, 0 never */
+	uint64_t sector; /* of 512 bytes, on the whole disk; UINT64_MAX: a cache flush has none */
+	uint64_t queued; /* 0 unknown */
+	uint64_t issued; /* the first time, 0 never */
 	uint64_t completed; /* 0: not in the capture */
-	uint64_t reused;    /* when the kernel had another one in its place, so that it was over though nobody saw its end; 0 never */
-	uint64_t inode;	    /* of the file whose page comes first in it, 0 none */
-	uint64_t index;	    /* of that page; UINT64_MAX: none, the memory is the caller's */
-	uint32_t number;    /* in the order they were first seen; a few stay unused */
+	uint64_t reused; /* when the kernel had another one in its place, so that it was over though
+			    nobody saw its end; 0 never */
+	uint64_t inode;	 /* of the file whose page comes first in it, 0 none */
+	uint64_t index;	 /* of that page; UINT64_MAX: none, the memory is the caller's */
+	uint32_t number; /* in the order they were first seen; a few stay unused */
 	uint32_t bytes;
 	uint32_t device;    /* major << 20 | minor, a whole disk */
 	uint32_t operation; /* as in the kernel: low 8 bits what, above them flags */
 	uint32_t file_device;
 	uint32_t submitter;   /* who queued it, CLEW_NO_TASK unknown */
-	uint32_t reason_task; /* who made it necessary: who asked for the sync, or dirtied too much; CLEW_NO_TASK none or unknown */
+	uint32_t reason_task; /* who made it necessary: who asked for the sync, or dirtied too much;
+				 CLEW_NO_TASK none or unknown */
 	uint8_t reason;	      /* enum clew_request_reason */
 	bool swap;	      /* it swaps pages in or out */
 };
@@ -205,7 +221,8 @@ struct clew_page_extent {
  */
 static inline bool clew_is_disk_inode(uint32_t device, uint64_t inode)
 {
-	return CLEW_DEVICE_MAJOR(device) == 0 && inode <= UINT32_MAX && CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
+	return CLEW_DEVICE_MAJOR(device) == 0 && inode <= UINT32_MAX &&
+	       CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
 }
 
 /* What a task did with a file in the page cache, from `begin` to `end`. */
@@ -216,7 +233,8 @@ enum clew_touch_event {
 	CLEW_TOUCH_DROP = CLEW_EXTENT_DROP,
 	CLEW_TOUCH_ADD = CLEW_EXTENT_ADD,
 	CLEW_TOUCH_USE = CLEW_EXTENT_USE,
-	CLEW_TOUCH_UNUSED, /* what `task` had asked for left the page cache, or was there at the end, and nobody had used it */
+	CLEW_TOUCH_UNUSED, /* what `task` had asked for left the page cache, or was there at the
+			      end, and nobody had used it */
 	CLEW_TOUCH_SYNC,   /* it asked for the file to be written */
 	CLEW_TOUCH_COUNT,
 };
@@ -268,15 +286,18 @@ struct clew_builder;
 struct clew_builder_options {
 	size_t size;	     /* sizeof(struct clew_builder_options) */
 	uint64_t start;	     /* ns: when recording was enabled */
-	uint32_t drop_types; /* bit mask of edge types to treat as never seen (their sleeps end unexplained) */
+	uint32_t drop_types; /* bit mask of edge types to treat as never seen (their sleeps end
+				unexplained) */
 };
 
-int clew_builder_new(const struct clew_builder_options *options, const struct clew_sink *sink, struct clew_builder **ret_builder);
+int clew_builder_new(const struct clew_builder_options *options, const struct clew_sink *sink,
+		     struct clew_builder **ret_builder);
 
 /* Takes one record; they come in order of time. */
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record);
 
-/* Nothing more will come: what is open is marked so and sent. `end`: when recording was disabled. */
+/* Nothing more will come: what is open is marked so and sent. `end`: when recording was disabled.
+ */
 int clew_builder_finish(struct clew_builder *builder, uint64_t end);
 
 /* Bytes held now, and how many tasks they are for. */
@@ -284,7 +305,8 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 
 void clew_builder_free(struct clew_builder *builder);
 
-/* The edge that ended a sleep, whose edge_type is not -1; without names, and its links are the sleep's. */
+/* The edge that ended a sleep, whose edge_type is not -1; without names, and its links are the
+ * sleep's. */
 struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep);
 
 /* The kind of a wait inside the kernel function of that name, or -1: the function says nothing. */
@@ -293,6 +315,7 @@ int clew_function_kind(const char *name);
  * The wait kind that a wait record proves. `state`: clew_switch.prev_state.
  * `function_kind`: of the function that a wait of reason FUNCTION is in, else -1.
  */
-enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind);
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state,
+				       int function_kind);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The builder's outside: takes records one by one and, at the end, sends what is
  * still open. Once a sink or an allocation fails, every call returns that error.
@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-int clew_builder_new(const struct clew_builder_options *options, const struct clew_sink *sink, struct clew_builder **ret_builder)
+int clew_builder_new(const struct clew_builder_options *options, const struct clew_sink *sink,
+		     struct clew_builder **ret_builder)
 {
 	struct clew_builder *builder;
 
@@ -49,12 +50,16 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 {
 	if (ret_tasks)
 		*ret_tasks = builder->tasks.count;
-	return sizeof(*builder) + builder->cpu_count * sizeof(*builder->cpus) + build_tasks_memory(builder) +
-	       build_futexes_memory(builder) + builder->blocks.memory + map_memory(&builder->blocks.bios) +
-	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) + builder->works.memory +
-	       map_memory(&builder->works.loop_devices) + builder->rings.memory + map_memory(&builder->rings.submissions) +
-	       build_pages_memory(builder) + build_backings_memory(builder) + build_writebacks_memory(builder) +
-	       build_journals_memory(builder) + map_memory(&builder->function_kinds) + build_quotas_memory(builder) + builder->links.bytes;
+	return sizeof(*builder) + builder->cpu_count * sizeof(*builder->cpus) +
+	       build_tasks_memory(builder) + build_futexes_memory(builder) +
+	       builder->blocks.memory + map_memory(&builder->blocks.bios) +
+	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) +
+	       builder->works.memory + map_memory(&builder->works.loop_devices) +
+	       builder->rings.memory + map_memory(&builder->rings.submissions) +
+	       build_pages_memory(builder) + build_backings_memory(builder) +
+	       build_writebacks_memory(builder) + build_journals_memory(builder) +
+	       map_memory(&builder->function_kinds) + build_quotas_memory(builder) +
+	       builder->links.bytes;
 }
 
 int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
@@ -128,7 +133,8 @@ static int finish_task(struct clew_builder *builder, struct task *task, bool las
 	case TASK_RUNNING:
 		if (!last_pass)
 			return 0;
-		return build_send_run(builder, task, task->cpu, task->since, builder->now, CLEW_RUN_OPEN, task->open_start);
+		return build_send_run(builder, task, task->cpu, task->since, builder->now,
+				      CLEW_RUN_OPEN, task->open_start);
 	case TASK_READY:
 		/* Found runnable and never switched: it may have run all the time. */
 		if (!last_pass || task->found || builder->loss_to > task->since)
@@ -142,9 +148,11 @@ static int finish_task(struct clew_builder *builder, struct task *task, bool las
 			return 0;
 		if (!last_pass) {
 			task->state = TASK_UNKNOWN;
-			return build_end_sleep(builder, task, wake, wake->time, CLEW_TIME_OPEN, false);
+			return build_end_sleep(builder, task, wake, wake->time, CLEW_TIME_OPEN,
+					       false);
 		}
-		return build_end_sleep(builder, task, &build_no_wake, CLEW_TIME_OPEN, CLEW_TIME_OPEN, false);
+		return build_end_sleep(builder, task, &build_no_wake, CLEW_TIME_OPEN,
+				       CLEW_TIME_OPEN, false);
 	default:
 		return 0;
 	}
@@ -158,7 +166,8 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end)
 	builder->now = later(end, later(builder->last_switch, builder->options.start));
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; r >= 0 && i < table->page_count; i++)
-			for (size_t k = 0; r >= 0 && table->pages[i] && k < 1 << TASK_PAGE_BITS; k++)
+			for (size_t k = 0; r >= 0 && table->pages[i] && k < 1 << TASK_PAGE_BITS;
+			     k++)
 				if (table->pages[i]->tasks[k])
 					r = finish_task(builder, table->pages[i]->tasks[k], pass);
 	if (r >= 0)
@@ -171,7 +180,8 @@ int clew_builder_finish(struct clew_builder *builder, uint64_t end)
 		const struct cpu *cpu = &builder->cpus[i];
 
 		if (cpu->known && cpu->current == CLEW_NO_TASK)
-			r = build_send_run(builder, NULL, (uint16_t)i, cpu->since, builder->now, CLEW_RUN_OPEN, cpu->open_start);
+			r = build_send_run(builder, NULL, (uint16_t)i, cpu->since, builder->now,
+					   CLEW_RUN_OPEN, cpu->open_start);
 	}
 	builder->error = r < 0 ? r : -ESHUTDOWN;
 	return r < 0 ? r : 0;

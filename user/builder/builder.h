@@ -51,7 +51,8 @@ struct wake {
 	uint8_t object_kind;
 	uint16_t call; /* the waker's */
 	struct clew_cause cause;
-	const struct clew_link *own; /* the sleeper's request that ended just before, where no cause is told; NULL none */
+	const struct clew_link *own; /* the sleeper's request that ended just before, where no cause
+					is told; NULL none */
 };
 
 struct futex_wait;
@@ -62,7 +63,8 @@ struct flush;
 /* Steps of a wake at most, and further requests of one dependency. */
 #define BUILD_LINKS 4
 #define BUILD_AND   1024u
-/* How long requests that ended and items that were begun are remembered, ns; and how many, of one address or worker. */
+/* How long requests that ended and items that were begun are remembered, ns; and how many, of one
+ * address or worker. */
 #define BUILD_PAST	1000000000ull
 #define BUILD_PAST_MOST 256u
 
@@ -87,12 +89,14 @@ struct task {
 	uint32_t call_id;
 	uint32_t number; /* of the sleep it is in */
 	uint64_t since;
-	uint64_t refilled;    /* throttled: when its group's quota was enough for all again, 0 not yet */
+	uint64_t refilled; /* throttled: when its group's quota was enough for all again, 0 not yet
+			    */
 	uint64_t switched_in; /* when it last came on a CPU, 0 unknown */
 	uint64_t frontier;
 	uint64_t released_at; /* raw time of the unlock that ended its last sleep, 0 none */
 	uint64_t resumed;     /* when it last came on a CPU after a sleep, or unseen */
-	uint64_t call_run;    /* that of the call at hand, when that first slept: it may have been preempted since */
+	uint64_t call_run;    /* that of the call at hand, when that first slept: it may have been
+				 preempted since */
 	struct futex_wait *futex_wait;
 	struct worker *worker;	     /* if it ever began a work item */
 	struct ring_wait *ring_wait; /* an ended sleep that is kept back */
@@ -127,8 +131,8 @@ struct task_table {
 	struct task *free;
 	size_t free_count;
 	struct task *dead_first, *dead_last; /* in order of death; `since` is when */
-	struct map tids;		     /* (pid namespace, tid in it) -> serial of the living */
-	struct map global_tids;		     /* tid in the initial namespace -> serial of the living */
+	struct map tids;	/* (pid namespace, tid in it) -> serial of the living */
+	struct map global_tids; /* tid in the initial namespace -> serial of the living */
 };
 
 struct cpu {
@@ -179,7 +183,8 @@ struct futex {
 struct futex_wait {
 	struct futex *futex;
 	uint32_t owner;	  /* task that held it at `read_at`, or CLEW_NO_TASK */
-	uint32_t process; /* main thread of that task's process where no more is known, or CLEW_NO_TASK */
+	uint32_t process; /* main thread of that task's process where no more is known, or
+			     CLEW_NO_TASK */
 	bool ended;
 	bool sure; /* who releases it has held it */
 	uint64_t start;
@@ -235,7 +240,8 @@ struct flight {
 	bool write;
 	bool metadata; /* pages of a disk with a journal: who dirtied them says nothing */
 	bool direct;   /* from or to the task's own memory */
-	bool squeezed; /* its pages are more than its bytes: compressed, and all of them lie where it begins */
+	bool squeezed; /* its pages are more than its bytes: compressed, and all of them lie where
+			  it begins */
 };
 
 enum flight_stage { FLIGHT_TAKES_OFF, FLIGHT_LANDS, FLIGHT_SETTLED };
@@ -297,8 +303,10 @@ struct writeback_table {
 
 struct journal_table {
 	struct map systems;	   /* file system -> 1: it has one */
-	struct map touched;	   /* (4096 bytes of a disk, disk) -> transaction, set of those that touched it since it was last written */
-	struct map touched_before; /* the same of those that did so before the commit that goes on began, if others did since */
+	struct map touched;	   /* (4096 bytes of a disk, disk) -> transaction, set of those that
+				      touched it since it was last written */
+	struct map touched_before; /* the same of those that did so before the commit that goes on
+				      began, if others did since */
 	struct map transactions;   /* (transaction, file system) -> struct transaction * */
 	struct transaction *first, *last;
 	size_t count;
@@ -398,7 +406,8 @@ struct ring_completion {
 
 #define BUILD_RING_LOG 256u
 struct ring_table {
-	struct map submissions; /* (address of the request or user_data, ring) -> struct ring_submission * */
+	struct map submissions; /* (address of the request or user_data, ring) -> struct
+				   ring_submission * */
 	struct ring_completion log[BUILD_RING_LOG];
 	uint32_t next;
 	size_t memory;
@@ -444,7 +453,8 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 void build_task_dead(struct clew_builder *builder, struct task *task);
 void build_task_forget_dead(struct clew_builder *builder, uint64_t before);
 /* The living task that `waiter`, blocked, would mean by a tid. */
-uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter, uint32_t tid, bool shared);
+uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter,
+			    uint32_t tid, bool shared);
 /* The living task of a tid in the initial namespace. */
 uint32_t build_task_by_tid(const struct clew_builder *builder, uint32_t tid);
 void build_tasks_done(struct clew_builder *builder);
@@ -459,8 +469,8 @@ struct cpu *build_cpu(struct clew_builder *builder, uint16_t number);
 /* What happened on a CPU after `sure` is not known. */
 int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure);
 /* `task` NULL: the CPU was idle. */
-int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start, uint64_t end, enum clew_run_end ended,
-		   bool open_start);
+int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start,
+		   uint64_t end, enum clew_run_end ended, bool open_start);
 int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t start, uint64_t end);
 
 /* ---- life.c ---- */
@@ -476,12 +486,15 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 
 /* A wake that says nothing. */
 extern const struct wake build_no_wake;
-struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record);
+struct wake build_wake_of(const struct clew_builder *builder, const struct task *task,
+			  const struct clew_switch *record);
 /* The type of the edge that this wake is to a sleep of that kind, in that scheduler state. */
-enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake);
+enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait,
+				    unsigned state, const struct wake *wake);
 /* A wake that only says when, from no task. */
 struct wake build_timed_wake(uint64_t time);
-/* Whether who releases what a wait is for is known to have had it: of a kernel lock only if that keeps its owner. */
+/* Whether who releases what a wait is for is known to have had it: of a kernel lock only if that
+ * keeps its owner. */
 bool build_owner_known(const struct clew_wait *wait);
 /* Hands a finished sleep to the sink. */
 int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep);
@@ -492,9 +505,11 @@ int build_send_edge(struct clew_builder *builder, struct clew_edge *edge);
  * Ends the sleep a task is in. `end` is CLEW_TIME_OPEN while it sleeps on at the
  * capture's end. The sleep is sent, or handed to futex.c that sends it later.
  */
-int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t end, uint64_t switch_in, bool blind);
+int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
+		    uint64_t end, uint64_t switch_in, bool blind);
 /* A sleep of which only the wake is known. */
-int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t start, uint64_t switch_in);
+int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
+		       uint64_t start, uint64_t switch_in);
 /* A wake that ended a sleep nothing is known of. */
 int build_lone_wake(struct clew_builder *builder, const struct task *task, const struct wake *wake);
 
@@ -504,7 +519,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task);
 /* It was not asleep after all. */
 void build_futex_cancel(struct clew_builder *builder, struct task *task);
 /* Takes over an ended sleep of a task with a futex_wait; an open one is decided at once. */
-int build_futex_ended(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep, const struct wake *wake);
+int build_futex_ended(struct clew_builder *builder, struct task *task,
+		      const struct clew_sleep *sleep, const struct wake *wake);
 /* Sends what waited long enough, or everything. */
 int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
 void build_futexes_done(struct clew_builder *builder);
@@ -515,13 +531,15 @@ size_t build_futexes_memory(const struct clew_builder *builder);
 /* What a wake came from, from the wake back. A cause that nothing is known of leaves nothing. */
 void build_links(struct clew_builder *builder, const struct wake *wake, struct links *ret_links);
 /* The same of a cause that was met at `at`. */
-void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at, struct links *links);
+void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at,
+		       struct links *links);
 
 /* ---- work.c ---- */
 
 int build_feed_work(struct clew_builder *builder, const struct clew_work *record);
 /* What led to the item that a worker was at then. False: no item is known. */
-bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at, struct links *links);
+bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at,
+		      struct links *links);
 /* The loop device that a task serves now, 0 none. */
 uint32_t build_loop_device(const struct clew_builder *builder, const struct task *task);
 void build_worker_done(struct clew_builder *builder, struct task *task);
@@ -532,7 +550,8 @@ void build_works_done(struct clew_builder *builder);
 int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record);
 int build_feed_request(struct clew_builder *builder, const struct clew_request *record);
 /* The request at an address that had completed, in part at least, at `at`; NULL unknown. */
-const struct request *build_request_at(const struct clew_builder *builder, uint64_t address, uint64_t at);
+const struct request *build_request_at(const struct clew_builder *builder, uint64_t address,
+				       uint64_t at);
 struct clew_link build_request_link(const struct request *request, uint64_t at);
 /* The loop device's request whose item a task issued last before `at`; its device, 0 none. */
 uint32_t build_issued_before(const struct clew_builder *builder, uint32_t task, uint64_t at);
@@ -543,10 +562,13 @@ void build_blocks_done(struct clew_builder *builder);
 /* ---- ring.c ---- */
 
 int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record);
-/* Who submitted what this wake of a waiter on `ring` completed; false: no completion tells it yet. */
-bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, const struct wake *wake, struct ring_submission *ret);
+/* Who submitted what this wake of a waiter on `ring` completed; false: no completion tells it yet.
+ */
+bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
+			   const struct wake *wake, struct ring_submission *ret);
 /* Keeps a sleep back until the woken task has posted its completions. */
-int build_ring_keep(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep);
+int build_ring_keep(struct clew_builder *builder, struct task *task,
+		    const struct clew_sleep *sleep);
 int build_ring_release(struct clew_builder *builder, struct task *task);
 void build_rings_done(struct clew_builder *builder);
 
@@ -555,10 +577,11 @@ void build_rings_done(struct clew_builder *builder);
 int build_feed_extent(struct clew_builder *builder, const struct clew_extent *record);
 int build_feed_pages(struct clew_builder *builder, const struct clew_pages *record);
 /* The pages of a bio that is queued; *ret_flight NULL: it has none that are known. */
-int build_flight_new(struct clew_builder *builder, const struct clew_bio *record, const struct why_written *why,
-		     struct flight **ret_flight);
+int build_flight_new(struct clew_builder *builder, const struct clew_bio *record,
+		     const struct why_written *why, struct flight **ret_flight);
 /* Its first bytes go on in another bio. */
-int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes, struct flight **ret_front);
+int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes,
+		       struct flight **ret_front);
 /* It is over at that moment, CLEW_TIME_OPEN: unseen. */
 int build_flight_land(struct clew_builder *builder, struct flight *flight, uint64_t at);
 /* Decides what `now` can be decided, or everything. */
@@ -569,7 +592,8 @@ void build_pages_done(struct clew_builder *builder);
 size_t build_pages_memory(const struct clew_builder *builder);
 
 /* A request of direct I/O on a file behind a loop device: its origins are known a little later. */
-int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset);
+int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block,
+			uint64_t offset);
 
 /* ---- backing.c ---- */
 
@@ -578,9 +602,11 @@ bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32
 bool build_is_backed(uint32_t disk);
 void build_feed_backing(struct clew_builder *builder, const struct clew_pages *record);
 int build_backing_issued(struct clew_builder *builder, const struct clew_request *record);
-int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct build_origin *origin);
+int build_origin_add(struct clew_builder *builder, uint32_t disk,
+		     const struct build_origin *origin);
 /* Who is behind a page of such a file in a bio that was queued `at`; 0: nobody is known. */
-int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at, uint32_t *ret_set);
+int build_origin_take(struct clew_builder *builder, const struct file_range *page, uint64_t at,
+		      uint32_t *ret_set);
 void build_backings_done(struct clew_builder *builder);
 size_t build_backings_memory(const struct clew_builder *builder);
 
@@ -592,7 +618,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 /* A task begins, or ends, to commit a transaction of a journal, 0 none. */
 int build_committing(struct clew_builder *builder, uint32_t task, bool begins);
 /* It awaits that transaction. */
-int build_awaits(struct clew_builder *builder, uint32_t task, uint64_t transaction, uint32_t device);
+int build_awaits(struct clew_builder *builder, uint32_t task, uint64_t transaction,
+		 uint32_t device);
 bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t *ret_device);
 int build_dirtied(struct clew_builder *builder, const struct clew_extent *record);
 /* A task is made to wait, from now on, as too much is dirty. */
@@ -622,11 +649,14 @@ int build_feed_journal(struct clew_builder *builder, const struct clew_journal *
  * Whether a bio's pages are a disk's own, such as blocks of metadata; *ret_journaled: and
  * a journal's, of which who makes them dirty says nothing.
  */
-bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled);
+bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device,
+			uint32_t disk, bool *ret_journaled);
 /* Who touched a page of metadata since this was last asked. */
 uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_t offset);
-/* The evidence of a wake of a waiter for a journal by who commits: exact if it ended the transaction awaited. */
-int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter, uint32_t waker);
+/* The evidence of a wake of a waiter for a journal by who commits: exact if it ended the
+ * transaction awaited. */
+int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter,
+			   uint32_t waker);
 void build_journals_done(struct clew_builder *builder);
 size_t build_journals_memory(const struct clew_builder *builder);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From what a wake's record says to the steps that led to the wake: a request that
  * completed, a work item and who queued it, a packet's sender, a timer. An address
@@ -13,7 +13,8 @@ static void add_link(struct links *links, enum clew_evidence evidence, struct cl
 		links->of[links->count++] = link;
 }
 
-void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at, struct links *links)
+void build_cause_links(struct clew_builder *builder, const struct clew_cause *cause, uint64_t at,
+		       struct links *links)
 {
 	const struct request *request;
 
@@ -25,8 +26,12 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 		break;
 	case CLEW_CAUSE_PACKET:
 		if (!build_nobody(cause->task))
-			add_link(links, cause->object == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED : CLEW_EVIDENCE_EXACT,
-				 (struct clew_link){.kind = CLEW_LINK_PACKET, .at = cause->time, .task = cause->task});
+			add_link(links,
+				 cause->object == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED
+								     : CLEW_EVIDENCE_EXACT,
+				 (struct clew_link){.kind = CLEW_LINK_PACKET,
+						    .at = cause->time,
+						    .task = cause->task});
 		break;
 	case CLEW_CAUSE_TIMER:
 		add_link(links, CLEW_EVIDENCE_EXACT,
@@ -34,15 +39,20 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 				 .kind = CLEW_LINK_TIMER,
 				 .number = cause->object,
 				 .begin = cause->expires,
-				 .end = cause->expires + (cause->expires && build_nobody(cause->task) ? cause->time : 0),
+				 .end = cause->expires +
+					(cause->expires && build_nobody(cause->task) ? cause->time
+										     : 0),
 				 .at = build_nobody(cause->task) ? 0 : cause->time,
-				 .task = build_nobody(cause->task) || cause->time == 0 ? CLEW_NO_TASK : cause->task,
+				 .task = build_nobody(cause->task) || cause->time == 0
+						 ? CLEW_NO_TASK
+						 : cause->task,
 			 });
 		break;
 	case CLEW_CAUSE_IRQ:
 	case CLEW_CAUSE_SOFTIRQ:
 	case CLEW_CAUSE_IPI:
-		add_link(links, CLEW_EVIDENCE_EXACT, (struct clew_link){.kind = cause->kind, .number = cause->object});
+		add_link(links, CLEW_EVIDENCE_EXACT,
+			 (struct clew_link){.kind = cause->kind, .number = cause->object});
 		break;
 	default:
 		break;

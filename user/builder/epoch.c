@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Epochs of pages. See epoch.h.
  *
@@ -21,9 +21,11 @@
 /* ---- what happens to pages ---- */
 
 /* Whether a segment is the page on which the event began. */
-static bool begins_on(const struct segment *segment, uint64_t offset, const struct epoch_visit *visit)
+static bool begins_on(const struct segment *segment, uint64_t offset,
+		      const struct epoch_visit *visit)
 {
-	return segment->end - segment->first == 1 && offset >> EPOCH_PAGE_BITS == visit->range->offset >> EPOCH_PAGE_BITS;
+	return segment->end - segment->first == 1 &&
+	       offset >> EPOCH_PAGE_BITS == visit->range->offset >> EPOCH_PAGE_BITS;
 }
 
 /*
@@ -32,11 +34,12 @@ static bool begins_on(const struct segment *segment, uint64_t offset, const stru
  */
 static bool moves_write(const struct epoch *from, const struct epoch_visit *visit)
 {
-	return from && from->movable && from->writer == visit->task && from->write_told >= visit->begin &&
-	       from->write_begin >= visit->written;
+	return from && from->movable && from->writer == visit->task &&
+	       from->write_told >= visit->begin && from->write_begin >= visit->written;
 }
 
-static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			 struct epoch_visit *visit)
 {
 	struct epoch *last = epoch_last(segment), **open = epoch_first_open(segment), *epoch;
 	uint32_t set = 0;
@@ -83,12 +86,15 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
-/* Before another write becomes the latest: when it is known that the one before was on this page. */
-static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const struct epoch_visit *visit)
+/* Before another write becomes the latest: when it is known that the one before was on this page.
+ */
+static int keep_doubt(struct epoch_table *table, struct epoch *epoch,
+		      const struct epoch_visit *visit)
 {
 	if (epoch->doubtful_told <= visit->begin)
 		epoch->doubtful = 0;
-	if (!epoch->writer || epoch->began || epoch->write_told <= visit->begin || epoch_set_has(table, epoch->set_before, epoch->writer))
+	if (!epoch->writer || epoch->began || epoch->write_told <= visit->begin ||
+	    epoch_set_has(table, epoch->set_before, epoch->writer))
 		return 0;
 	if (!epoch->doubtful || epoch->doubtful_told < epoch->write_told)
 		epoch->doubtful_told = epoch->write_told;
@@ -96,7 +102,8 @@ static int keep_doubt(struct epoch_table *table, struct epoch *epoch, const stru
 	return epoch->doubtful == UINT32_MAX ? -ENOMEM : 0;
 }
 
-static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int write_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			 struct epoch_visit *visit)
 {
 	struct epoch *last = epoch_last(segment);
 	uint32_t set;
@@ -115,7 +122,9 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	if (keep_doubt(table, last, visit) < 0)
 		return -ENOMEM;
 	/* What made it dirty is its own; but no row of a file goes on behind a bio of it. */
-	last->movable = last->opened && !(last->opener == visit->task && visit->begin <= last->told && visit->taken <= last->begin);
+	last->movable =
+		last->opened && !(last->opener == visit->task && visit->begin <= last->told &&
+				  visit->taken <= last->begin);
 	last->set_before = last->set;
 	last->set = set;
 	last->writer = visit->task;
@@ -125,7 +134,8 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
-static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int drop_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			struct epoch_visit *visit)
 {
 	struct epoch **open = epoch_first_open(segment);
 	epoch_unused unused = (epoch_unused)visit->callback;
@@ -136,10 +146,12 @@ static int drop_segment(struct epoch_table *table, struct segment *segment, uint
 	segment->asker = 0;
 	if (!asker || !unused)
 		return 0;
-	return unused(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
+	return unused(visit->context, offset,
+		      (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, asker);
 }
 
-static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int clear_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			 struct epoch_visit *visit)
 {
 	(void)table;
 	(void)offset;
@@ -151,7 +163,8 @@ static int clear_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
-static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int ask_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+		       struct epoch_visit *visit)
 {
 	(void)table;
 	(void)offset;
@@ -161,7 +174,8 @@ static int ask_segment(struct epoch_table *table, struct segment *segment, uint6
 	return 0;
 }
 
-static int use_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int use_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+		       struct epoch_visit *visit)
 {
 	epoch_used used = (epoch_used)visit->callback;
 
@@ -169,8 +183,9 @@ static int use_segment(struct epoch_table *table, struct segment *segment, uint6
 	if (!segment->asker || segment->used)
 		return 0;
 	segment->used = true;
-	return used ? used(visit->context, offset, (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS, segment->asker,
-			   segment->asked_at)
+	return used ? used(visit->context, offset,
+			   (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS,
+			   segment->asker, segment->asked_at)
 		    : 0;
 }
 
@@ -178,12 +193,14 @@ static int use_segment(struct epoch_table *table, struct segment *segment, uint6
  * The oldest one goes; but one in which nobody wrote to the page, of a folio that was
  * written without it, is over if there is a later one.
  */
-static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			    struct epoch_visit *visit)
 {
 	struct epoch **open = epoch_first_open(segment), *epoch;
 
 	(void)offset;
-	while (*open && !(*open)->set && (*open)->next && ((*open)->next->set || (*open)->next->begin + PASS_NEAR < visit->begin))
+	while (*open && !(*open)->set && (*open)->next &&
+	       ((*open)->next->set || (*open)->next->begin + PASS_NEAR < visit->begin))
 		epoch_remove(table, open);
 	if (*open) {
 		(*open)->flight = visit->flight;
@@ -205,10 +222,16 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 	return 0;
 }
 
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own)
+int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
+		uint64_t begin, uint64_t told, bool own)
 {
-	struct epoch_visit visit = {
-		.range = range, .segment = dirty_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
+	struct epoch_visit visit = {.range = range,
+				    .segment = dirty_segment,
+				    .make = true,
+				    .task = task,
+				    .begin = begin,
+				    .told = told,
+				    .parts = true};
 	const uint64_t *written = map_get(&table->written, task, 0);
 
 	visit.written = own ? UINT64_MAX : written ? *written : 0;
@@ -217,15 +240,22 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint3
 	return epoch_visit_range(table, &visit);
 }
 
-int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told)
+int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
+		uint64_t begin, uint64_t told)
 {
-	struct epoch_visit visit = {
-		.range = range, .segment = write_segment, .make = true, .task = task, .begin = begin, .told = told, .parts = true};
+	struct epoch_visit visit = {.range = range,
+				    .segment = write_segment,
+				    .make = true,
+				    .task = task,
+				    .begin = begin,
+				    .told = told,
+				    .parts = true};
 	uint32_t file;
 
 	if (table->epochs >= EPOCHS_MOST)
 		epoch_forget(table);
-	if (!map_get(&table->hooked, range->device, 0) && map_set(&table->hooked, range->device, 0, 1) < 0)
+	if (!map_get(&table->hooked, range->device, 0) &&
+	    map_set(&table->hooked, range->device, 0, 1) < 0)
 		return -ENOMEM;
 	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
 		visit.taken = table->file_taken[file];
@@ -236,9 +266,13 @@ int epoch_write(struct epoch_table *table, const struct file_range *range, uint3
 	return epoch_visit_range(table, &visit);
 }
 
-int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context)
+int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused,
+	       void *context)
 {
-	struct epoch_visit visit = {.range = range, .segment = drop_segment, .callback = (void *)unused, .context = context};
+	struct epoch_visit visit = {.range = range,
+				    .segment = drop_segment,
+				    .callback = (void *)unused,
+				    .context = context};
 
 	return epoch_visit_range(table, &visit);
 }
@@ -252,21 +286,28 @@ int epoch_clear(struct epoch_table *table, const struct file_range *range)
 
 int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t at)
 {
-	struct epoch_visit visit = {.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
+	struct epoch_visit visit = {
+		.range = range, .segment = ask_segment, .make = true, .task = task, .begin = at};
 
 	return epoch_visit_range(table, &visit);
 }
 
-int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used, void *context)
+int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used,
+	      void *context)
 {
-	struct epoch_visit visit = {.range = range, .segment = use_segment, .callback = (void *)used, .context = context};
+	struct epoch_visit visit = {.range = range,
+				    .segment = use_segment,
+				    .callback = (void *)used,
+				    .context = context};
 
 	return epoch_visit_range(table, &visit);
 }
 
-int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at)
+int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
+		   uint64_t at)
 {
-	struct epoch_visit visit = {.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
+	struct epoch_visit visit = {
+		.range = range, .segment = take_off_segment, .flight = flight, .begin = at};
 	uint32_t file;
 
 	if (epoch_file_number(table, range, false, &file) >= 0 && file != UINT32_MAX)
@@ -295,10 +336,12 @@ static struct epoch **carried_by(struct segment *segment, const struct flight *f
  * one it is known only once it was told, and a page that was written after the landing
  * has nothing in it of that.
  */
-static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch, const struct epoch_visit *visit, bool hooked)
+static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
+			   const struct epoch_visit *visit, bool hooked)
 {
 	const bool written = epoch->writer != 0;
-	const bool sure = epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
+	const bool sure =
+		epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
 
 	if (epoch->doubtful && epoch->doubtful_told > visit->landed) {
 		uint32_t set = epoch_set_without(table, epoch->set_before, epoch->doubtful);
@@ -313,8 +356,10 @@ static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 	return sure ? writers_of(table, epoch) : 0;
 }
 
-/* One on its way too is a copy, or goes later: what was written since is in it only if nobody carries it yet. */
-static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit)
+/* One on its way too is a copy, or goes later: what was written since is in it only if nobody
+ * carries it yet. */
+static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
+			struct epoch_visit *visit)
 {
 	struct epoch *epoch = *carried_by(segment, visit->flight);
 	bool hooked = map_get(&table->hooked, visit->range->device, 0);
@@ -332,15 +377,17 @@ static int land_segment(struct epoch_table *table, struct segment *segment, uint
 	return 0;
 }
 
-int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at)
+int epoch_land(struct epoch_table *table, const struct file_range *range,
+	       const struct flight *flight, uint64_t at)
 {
-	struct epoch_visit visit = {.range = range, .segment = land_segment, .flight = flight, .landed = at};
+	struct epoch_visit visit = {
+		.range = range, .segment = land_segment, .flight = flight, .landed = at};
 
 	return epoch_visit_range(table, &visit);
 }
 
-static int find_in_segment(struct epoch_table *table, struct segment *segment, const struct flight *flight, bool over,
-			   struct epoch_finding *finding)
+static int find_in_segment(struct epoch_table *table, struct segment *segment,
+			   const struct flight *flight, bool over, struct epoch_finding *finding)
 {
 	struct epoch **place = carried_by(segment, flight);
 
@@ -358,12 +405,13 @@ static int find_in_segment(struct epoch_table *table, struct segment *segment, c
 }
 
 /* Adds a finding to the one before, or sends that. */
-static int join(struct epoch_finding *whole, const struct epoch_finding *next, epoch_found found, void *context)
+static int join(struct epoch_finding *whole, const struct epoch_finding *next, epoch_found found,
+		void *context)
 {
 	int r = 0;
 
-	if (whole->bytes && whole->offset + whole->bytes == next->offset && whole->set == next->set && whole->later == next->later &&
-	    whole->known == next->known) {
+	if (whole->bytes && whole->offset + whole->bytes == next->offset &&
+	    whole->set == next->set && whole->later == next->later && whole->known == next->known) {
 		whole->bytes += next->bytes;
 		whole->begin = next->begin < whole->begin ? next->begin : whole->begin;
 		return 0;
@@ -374,15 +422,17 @@ static int join(struct epoch_finding *whole, const struct epoch_finding *next, e
 	return r;
 }
 
-int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,
-		 void *context)
+int epoch_flight(struct epoch_table *table, const struct file_range *range,
+		 const struct flight *flight, bool over, epoch_found found, void *context)
 {
-	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = epoch_page_end(range), range_end = range->offset + range->bytes;
+	uint64_t page = range->offset >> EPOCH_PAGE_BITS, end = epoch_page_end(range),
+		 range_end = range->offset + range->bytes;
 	struct epoch_finding whole = {0};
 	int r = 0;
 
 	while (page < end && r >= 0) {
-		uint64_t index = page >> CHUNK_BITS, base = index << CHUNK_BITS, to = base + CHUNK_PAGES;
+		uint64_t index = page >> CHUNK_BITS, base = index << CHUNK_BITS,
+			 to = base + CHUNK_PAGES;
 		struct chunk *chunk = NULL;
 		uint32_t file;
 
@@ -390,10 +440,13 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range, cons
 		if (r >= 0 && file != UINT32_MAX)
 			chunk = epoch_chunk_find(table, file, index);
 		to = end < to ? end : to;
-		if (chunk && over && (epoch_chunk_cut(table, chunk, page - base) < 0 || epoch_chunk_cut(table, chunk, to - base) < 0))
+		if (chunk && over &&
+		    (epoch_chunk_cut(table, chunk, page - base) < 0 ||
+		     epoch_chunk_cut(table, chunk, to - base) < 0))
 			return -ENOMEM;
 		for (unsigned i = 0; page < to && r >= 0;) {
-			struct segment *segment = chunk && i < chunk->count ? &chunk->segments[i] : NULL;
+			struct segment *segment =
+				chunk && i < chunk->count ? &chunk->segments[i] : NULL;
 			struct epoch_finding next = {.offset = page << EPOCH_PAGE_BITS};
 			uint64_t until = to;
 
@@ -435,18 +488,21 @@ int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *
 		const struct map_slot *slot = &table->files.slots[i];
 
 		if (slot->used)
-			files[slot->value] = (struct file_range){.inode = slot->key, .device = slot->part};
+			files[slot->value] =
+				(struct file_range){.inode = slot->key, .device = slot->part};
 	}
 	for (size_t i = 0; i < table->chunks.capacity && r >= 0; i++) {
 		const struct chunk *chunk = (struct chunk *)(uintptr_t)table->chunks.slots[i].value;
 
-		for (unsigned k = 0; table->chunks.slots[i].used && k < chunk->count && r >= 0; k++) {
+		for (unsigned k = 0; table->chunks.slots[i].used && k < chunk->count && r >= 0;
+		     k++) {
 			const struct segment *segment = &chunk->segments[k];
 			struct file_range *range = &files[chunk->file];
 
 			if (!segment->asker || segment->used)
 				continue;
-			range->offset = ((chunk->index << CHUNK_BITS) + segment->first) << EPOCH_PAGE_BITS;
+			range->offset = ((chunk->index << CHUNK_BITS) + segment->first)
+					<< EPOCH_PAGE_BITS;
 			range->bytes = (uint64_t)(segment->end - segment->first) << EPOCH_PAGE_BITS;
 			r = asked(context, range, segment->asker, segment->asked_at);
 		}
@@ -474,7 +530,8 @@ void epoch_done(struct epoch_table *table)
 
 size_t epoch_memory(const struct epoch_table *table)
 {
-	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) + map_memory(&table->written) +
-	       map_memory(&table->set_nodes) + map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
+	return table->memory + map_memory(&table->files) + map_memory(&table->chunks) +
+	       map_memory(&table->written) + map_memory(&table->set_nodes) +
+	       map_memory(&table->set_sums) + table->set_capacity * sizeof(*table->sets) +
 	       table->file_capacity * (sizeof(*table->file_chunks) + sizeof(*table->file_taken));
 }

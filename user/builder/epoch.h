@@ -70,34 +70,45 @@ struct epoch_finding {
 
 /* All return 0 or -ENOMEM. `begin`..`told`: the event's time. */
 /* `own`: by writes that are told apart, and no other. */
-int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told, bool own);
-int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t begin, uint64_t told);
+int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
+		uint64_t begin, uint64_t told, bool own);
+int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
+		uint64_t begin, uint64_t told);
 /* `unused` is called for what was asked for and never used, with who asked. */
 typedef int (*epoch_unused)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker);
-int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused, void *context);
+int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused,
+	       void *context);
 /* The pages are empty now, in folios that stay as dirty as they were. */
 int epoch_clear(struct epoch_table *table, const struct file_range *range);
-int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task, uint64_t at);
+int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task,
+	      uint64_t at);
 /* `used` is called for what somebody asked for and nobody had used yet. */
-typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker, uint64_t asked_at);
-int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used, void *context);
+typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker,
+			  uint64_t asked_at);
+int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used,
+	      void *context);
 /* A bio with these pages is on its way: the oldest open epoch of each is its. */
-int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight, uint64_t at);
+int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
+		   uint64_t at);
 /* They arrived at `at`, UINT64_MAX never: what was written before may be in them. */
-int epoch_land(struct epoch_table *table, const struct file_range *range, const struct flight *flight, uint64_t at);
-/* What of an epoch is on its way in `flight`, in order of place, all of it; `over`: it is forgotten then. */
+int epoch_land(struct epoch_table *table, const struct file_range *range,
+	       const struct flight *flight, uint64_t at);
+/* What of an epoch is on its way in `flight`, in order of place, all of it; `over`: it is forgotten
+ * then. */
 typedef int (*epoch_found)(void *context, const struct epoch_finding *finding);
-int epoch_flight(struct epoch_table *table, const struct file_range *range, const struct flight *flight, bool over, epoch_found found,
-		 void *context);
+int epoch_flight(struct epoch_table *table, const struct file_range *range,
+		 const struct flight *flight, bool over, epoch_found found, void *context);
 /* What was asked for and is unused still. */
-typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker, uint64_t asked_at);
+typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker,
+			   uint64_t asked_at);
 int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context);
 /* Something was lost: nothing is known of any page any more. */
 void epoch_forget(struct epoch_table *table);
 void epoch_done(struct epoch_table *table);
 size_t epoch_memory(const struct epoch_table *table);
 
-/* The set and one more task, or one more set, or without what is in another. UINT32_MAX: no memory. */
+/* The set and one more task, or one more set, or without what is in another. UINT32_MAX: no memory.
+ */
 uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task);
 uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other);
 uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other);

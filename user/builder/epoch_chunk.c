@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Chunks, segments and epochs of pages. See epoch_chunk.h. */
 #include "builder/epoch_chunk.h"
 #include <errno.h>
@@ -48,7 +48,8 @@ static void epoch_free(struct epoch_table *table, struct epoch *epoch)
 	table->epochs--;
 }
 
-static int clone_epochs(struct epoch_table *table, const struct epoch *from, struct epoch **ret_epochs)
+static int clone_epochs(struct epoch_table *table, const struct epoch *from,
+			struct epoch **ret_epochs)
 {
 	struct epoch **place = ret_epochs;
 
@@ -76,7 +77,8 @@ void epoch_remove(struct epoch_table *table, struct epoch **place)
 
 /* ---- chunks and segments ---- */
 
-int epoch_file_number(struct epoch_table *table, const struct file_range *range, bool make, uint32_t *ret_file)
+int epoch_file_number(struct epoch_table *table, const struct file_range *range, bool make,
+		      uint32_t *ret_file)
 {
 	const uint64_t *known = map_get(&table->files, range->inode, range->device);
 	uint32_t file;
@@ -85,7 +87,8 @@ int epoch_file_number(struct epoch_table *table, const struct file_range *range,
 		*ret_file = known ? (uint32_t)*known : UINT32_MAX;
 		return 0;
 	}
-	file = table->free_file_count ? table->free_files[table->free_file_count - 1] : table->file_count;
+	file = table->free_file_count ? table->free_files[table->free_file_count - 1]
+				      : table->file_count;
 	if (file >= table->file_capacity) {
 		size_t capacity = table->file_capacity ? table->file_capacity * 2 : 256;
 		uint32_t *chunks = realloc(table->file_chunks, capacity * sizeof(*chunks));
@@ -176,7 +179,8 @@ static struct segment *insert_segment(struct epoch_table *table, struct chunk *c
 		chunk->segments = segments;
 		chunk->capacity = capacity;
 	}
-	memmove(&chunk->segments[at + 1], &chunk->segments[at], (chunk->count - at) * sizeof(*chunk->segments));
+	memmove(&chunk->segments[at + 1], &chunk->segments[at],
+		(chunk->count - at) * sizeof(*chunk->segments));
 	chunk->count++;
 	chunk->segments[at] = (struct segment){0};
 	return &chunk->segments[at];
@@ -226,13 +230,15 @@ static int fill(struct epoch_table *table, struct chunk *chunk, unsigned first, 
 	return 0;
 }
 
-void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range, struct chunk *chunk)
+void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range,
+			    struct chunk *chunk)
 {
 	unsigned kept = 0;
 	uint32_t file = chunk->file;
 
 	for (unsigned i = 0; i < chunk->count; i++)
-		if (chunk->segments[i].epochs || (chunk->segments[i].asker && !chunk->segments[i].used))
+		if (chunk->segments[i].epochs ||
+		    (chunk->segments[i].asker && !chunk->segments[i].used))
 			chunk->segments[kept++] = chunk->segments[i];
 	chunk->count = (uint16_t)kept;
 	if (kept)
@@ -265,7 +271,9 @@ static int part_first(struct epoch_table *table, struct chunk *chunk, unsigned f
 {
 	for (unsigned i = 0; i < chunk->count; i++)
 		if (chunk->segments[i].first == first)
-			return is_flying(&chunk->segments[i]) ? epoch_chunk_cut(table, chunk, first + 1) : 0;
+			return is_flying(&chunk->segments[i])
+				       ? epoch_chunk_cut(table, chunk, first + 1)
+				       : 0;
 	return 0;
 }
 
@@ -280,9 +288,12 @@ int epoch_visit_range(struct epoch_table *table, struct epoch_visit *visit)
 		return 0;
 	r = epoch_file_number(table, visit->range, visit->make, &file);
 	while (r >= 0 && file != UINT32_MAX && page < end) {
-		uint64_t index = page >> CHUNK_BITS, chunk_end = (index + 1) << CHUNK_BITS, to = end < chunk_end ? end : chunk_end;
-		unsigned first = page & (CHUNK_PAGES - 1), last = (unsigned)(to - (index << CHUNK_BITS));
-		struct chunk *chunk = visit->make ? chunk_get(table, file, index) : epoch_chunk_find(table, file, index);
+		uint64_t index = page >> CHUNK_BITS, chunk_end = (index + 1) << CHUNK_BITS,
+			 to = end < chunk_end ? end : chunk_end;
+		unsigned first = page & (CHUNK_PAGES - 1),
+			 last = (unsigned)(to - (index << CHUNK_BITS));
+		struct chunk *chunk = visit->make ? chunk_get(table, file, index)
+						  : epoch_chunk_find(table, file, index);
 
 		page = to;
 		if (!chunk) {
@@ -295,12 +306,16 @@ int epoch_visit_range(struct epoch_table *table, struct epoch_visit *visit)
 			r = epoch_chunk_cut(table, chunk, last);
 		if (r >= 0 && visit->make)
 			r = fill(table, chunk, first, last);
-		if (r >= 0 && visit->parts && first == (visit->range->offset >> EPOCH_PAGE_BITS) - (index << CHUNK_BITS))
+		if (r >= 0 && visit->parts &&
+		    first == (visit->range->offset >> EPOCH_PAGE_BITS) - (index << CHUNK_BITS))
 			r = part_first(table, chunk, first);
 		for (unsigned i = 0; i < chunk->count && r >= 0; i++)
 			if (chunk->segments[i].first >= first && chunk->segments[i].end <= last)
-				r = visit->segment(table, &chunk->segments[i],
-						   ((index << CHUNK_BITS) + chunk->segments[i].first) << EPOCH_PAGE_BITS, visit);
+				r = visit->segment(
+					table, &chunk->segments[i],
+					((index << CHUNK_BITS) + chunk->segments[i].first)
+						<< EPOCH_PAGE_BITS,
+					visit);
 		epoch_chunk_drop_empty(table, visit->range, chunk);
 		if (r >= 0 && page < end)
 			r = epoch_file_number(table, visit->range, visit->make, &file);

@@ -23,13 +23,15 @@ struct epoch {
 	uint32_t set;	     /* who wrote to the page in it */
 	uint32_t set_before; /* the same without the latest write */
 	uint32_t writer;     /* whose that is */
-	uint32_t doubtful;   /* of set_before: of whose writes it is not known before `doubtful_told` that they were on this page */
+	uint32_t doubtful; /* of set_before: of whose writes it is not known before `doubtful_told`
+			      that they were on this page */
 	uint64_t doubtful_told;
 	uint32_t later; /* who wrote to the page while it was carried */
 	bool opened;	/* it was seen to become dirty */
 	bool landed;	/* what carried it has arrived */
 	bool movable;	/* the latest write may turn out to be the next epoch's */
-	bool began;	/* the latest event, a write if there is one, began on this page: that moment is its own */
+	bool began; /* the latest event, a write if there is one, began on this page: that moment is
+		       its own */
 };
 
 struct segment {
@@ -50,7 +52,8 @@ struct chunk {
 /* What is done to the segments of a range. */
 struct epoch_visit {
 	const struct file_range *range;
-	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset, struct epoch_visit *visit);
+	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset,
+		       struct epoch_visit *visit);
 	bool make;  /* segments where there are none */
 	bool parts; /* the range's first page from the others, where something is on its way */
 	uint32_t task;
@@ -86,14 +89,16 @@ static inline struct epoch *epoch_last(const struct segment *segment)
 }
 
 /* 0 or -ENOMEM. UINT32_MAX: no page of the file is known, and none is to be made. */
-int epoch_file_number(struct epoch_table *table, const struct file_range *range, bool make, uint32_t *ret_file);
+int epoch_file_number(struct epoch_table *table, const struct file_range *range, bool make,
+		      uint32_t *ret_file);
 
 /* NULL: nothing is known there. */
 struct chunk *epoch_chunk_find(const struct epoch_table *table, uint32_t file, uint64_t index);
 /* No segment lies on both sides of `page` any more. 0 or -ENOMEM. */
 int epoch_chunk_cut(struct epoch_table *table, struct chunk *chunk, unsigned page);
 /* Drops segments that say nothing, and the chunk with the last of them. */
-void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range, struct chunk *chunk);
+void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range,
+			    struct chunk *chunk);
 
 /* The page behind the last; no more than can be true. */
 uint64_t epoch_page_end(const struct file_range *range);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sets of tasks, each kept once: a set is the one without its greatest task, and that
  * task. See epoch.h.
@@ -28,10 +28,13 @@ static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t ta
 		table->sets = sets;
 		table->set_capacity = capacity;
 	}
-	if (table->set_count >= SETS_MOST || map_set(&table->set_nodes, parent, task, table->set_count) < 0)
+	if (table->set_count >= SETS_MOST ||
+	    map_set(&table->set_nodes, parent, task, table->set_count) < 0)
 		return UINT32_MAX;
 	table->sets[table->set_count] =
-		(struct task_set){.parent = parent, .task = task, .count = parent ? table->sets[parent].count + 1 : 1};
+		(struct task_set){.parent = parent,
+				  .task = task,
+				  .count = parent ? table->sets[parent].count + 1 : 1};
 	return table->set_count++;
 }
 

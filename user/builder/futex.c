@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who held a futex while somebody waited for it.
  *
  * Only futexes that have holders (mutexes, rwlocks) and are waited for are known
- * here, and the kernel's own locks and those on files alike. Each keeps a log of its releases in order of their time; a wait's holders
- * are read off the log once the wait has ended:
+ * here, and the kernel's own locks and those on files alike. Each keeps a log of its releases in
+ * order of their time; a wait's holders are read off the log once the wait has ended:
  *
  *  - up to a release, the releaser held it: it had what it gave away. Unless the
  *    waiter read another owner when it blocked: then a hand-over went unseen, and
@@ -31,7 +31,8 @@ static bool lost_race(const struct futex *futex, const struct release *release)
 {
 	if (release->again == 0)
 		return false;
-	for (const struct release *other = release + 1; other < futex_log_end(futex) && other->at <= release->again; other++)
+	for (const struct release *other = release + 1;
+	     other < futex_log_end(futex) && other->at <= release->again; other++)
 		if (other->releaser == release->woken)
 			return false;
 	return true;
@@ -45,7 +46,8 @@ struct holders {
 	bool sure;
 };
 
-static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to, bool sure, bool barged)
+static void add_holder(struct holders *holders, uint32_t task, uint64_t from, uint64_t to,
+		       bool sure, bool barged)
 {
 	struct futex_table *table = holders->table;
 
@@ -74,8 +76,8 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 }
 
 /* Who took the futex after the wakes group..last of one release, as far as the log tells. */
-static void add_taker(struct holders *holders, const struct futex *futex, const struct release *group, const struct release *last,
-		      uint64_t to)
+static void add_taker(struct holders *holders, const struct futex *futex,
+		      const struct release *group, const struct release *last, uint64_t to)
 {
 	for (const struct release *wake = group; wake <= last; wake++) {
 		if (!lost_race(futex, wake)) {
@@ -94,10 +96,12 @@ static bool woke(const struct release *group, const struct release *last, uint32
 	return false;
 }
 
-/* Both wakes are of one release that lets in many: a holder that takes it again to release it anew is not so fast. */
+/* Both wakes are of one release that lets in many: a holder that takes it again to release it anew
+ * is not so fast. */
 static bool same_release(const struct release *last, const struct release *next)
 {
-	return last->many && next->many && last->releaser == next->releaser && next->at - last->at <= SOON;
+	return last->many && next->many && last->releaser == next->releaser &&
+	       next->at - last->at <= SOON;
 }
 
 /* Whether `last`, the latest release or NULL, is no later than the look at who was the owner. */
@@ -106,7 +110,8 @@ static bool owner_counts(const struct futex_wait *wait, const struct release *la
 	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
 }
 
-/* Whether the futex was free before the wait began, and taken by the owner that was read, but the wake came only then. */
+/* Whether the futex was free before the wait began, and taken by the owner that was read, but the
+ * wake came only then. */
 static bool woke_late(const struct futex_wait *wait, const struct release *release)
 {
 	const struct futex *futex = wait->futex;
@@ -124,8 +129,9 @@ static bool woke_late(const struct futex_wait *wait, const struct release *relea
 }
 
 /* Up to a release. `last`: the one before, of the wakes from `group` on, or NULL. */
-static void add_releaser(struct holders *holders, const struct futex_wait *wait, const struct release *group, const struct release *last,
-			 uint32_t releaser, uint64_t from, uint64_t to)
+static void add_releaser(struct holders *holders, const struct futex_wait *wait,
+			 const struct release *group, const struct release *last, uint32_t releaser,
+			 uint64_t from, uint64_t to)
 {
 	bool barged = last && !woke(group, last, releaser);
 
@@ -137,17 +143,22 @@ static void add_releaser(struct holders *holders, const struct futex_wait *wait,
 
 static int find_holders(struct clew_builder *builder, const struct futex_wait *wait)
 {
-	struct holders holders = {.table = &builder->futexes, .start = wait->sleep.start, .sure = wait->sure};
+	struct holders holders = {
+		.table = &builder->futexes, .start = wait->sleep.start, .sure = wait->sure};
 	const struct clew_sleep *sleep = &wait->sleep;
 	const struct futex *futex = wait->futex;
 	const struct release *group = NULL, *last = NULL; /* the wakes of the latest release */
 	uint64_t end = earlier(sleep->end, builder->now), cursor = wait->start;
 
-	for (const struct release *next = futex_log_after(futex, wait->start); next < futex_log_end(futex) && next->at <= end; next++) {
-		if (next->releaser == sleep->task || (owner_counts(wait, last) && woke_late(wait, next)))
+	for (const struct release *next = futex_log_after(futex, wait->start);
+	     next < futex_log_end(futex) && next->at <= end; next++) {
+		if (next->releaser == sleep->task ||
+		    (owner_counts(wait, last) && woke_late(wait, next)))
 			continue;
 		if (last && same_release(last, next)) {
-			struct clew_holder *holder = holders.count > 0 ? &holders.table->holders[holders.count - 1] : NULL;
+			struct clew_holder *holder =
+				holders.count > 0 ? &holders.table->holders[holders.count - 1]
+						  : NULL;
 
 			if (holder && holder->to == last->at)
 				holder->to = next->at;
@@ -163,7 +174,8 @@ static int find_holders(struct clew_builder *builder, const struct futex_wait *w
 	else if (last)
 		add_taker(&holders, futex, group, last, end);
 	else
-		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process, cursor, end, true, false);
+		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
+			   cursor, end, true, false);
 	return holders.error < 0 ? holders.error : (int)holders.count;
 }
 
@@ -178,7 +190,8 @@ static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 	if (r >= 0) {
 		wait->sleep.holder_count = (uint32_t)r;
 		wait->sleep.holders = r > 0 ? table->holders : NULL;
-		r = builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &wait->sleep) : 0;
+		r = builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &wait->sleep)
+					: 0;
 	}
 	free(wait->links);
 	wait->links = NULL;
@@ -192,8 +205,10 @@ static int send_pending(struct clew_builder *builder, struct futex_wait *wait)
 	struct futex_table *table = &builder->futexes;
 
 	futex_list_remove(&wait->futex->pending, wait);
-	*(wait->queue_previous ? &wait->queue_previous->queue_next : &table->queue_first) = wait->queue_next;
-	*(wait->queue_next ? &wait->queue_next->queue_previous : &table->queue_last) = wait->queue_previous;
+	*(wait->queue_previous ? &wait->queue_previous->queue_next : &table->queue_first) =
+		wait->queue_next;
+	*(wait->queue_next ? &wait->queue_next->queue_previous : &table->queue_last) =
+		wait->queue_previous;
 	table->pending--;
 	return send_wait(builder, wait);
 }
@@ -224,16 +239,20 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 	return r;
 }
 
-/* Which lock a wait is for: the kernel's own, and those on files, are of no process. False: none, or it is not known. */
+/* Which lock a wait is for: the kernel's own, and those on files, are of no process. False: none,
+ * or it is not known. */
 static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *ret_address)
 {
 	const struct clew_wait *record = &task->wait;
 	bool word = record->object_kind == CLEW_OBJECT_FUTEX;
 
-	if (!task->has_wait || (!word && record->reason != CLEW_REASON_LOCK && record->reason != CLEW_REASON_FILE_LOCK))
+	if (!task->has_wait || (!word && record->reason != CLEW_REASON_LOCK &&
+				record->reason != CLEW_REASON_FILE_LOCK))
 		return false;
 	*ret_process = word ? task->process : CLEW_NO_TASK;
-	*ret_address = record->reason == CLEW_REASON_FILE_LOCK ? record->argument & ~CLEW_FILE_LOCK_SHARED : record->object;
+	*ret_address = record->reason == CLEW_REASON_FILE_LOCK
+			       ? record->argument & ~CLEW_FILE_LOCK_SHARED
+			       : record->object;
 	return *ret_address != 0;
 }
 
@@ -248,8 +267,10 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 {
 	struct futex_table *table = &builder->futexes;
 	const struct clew_wait *record = &task->wait;
-	bool word = record->object_kind == CLEW_OBJECT_FUTEX, on_file = record->reason == CLEW_REASON_FILE_LOCK;
-	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG), held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
+	bool word = record->object_kind == CLEW_OBJECT_FUTEX,
+	     on_file = record->reason == CLEW_REASON_FILE_LOCK;
+	bool shared = word && !(record->futex_operation & FUTEX_PRIVATE_FLAG),
+	     held = !word || record->futex_class != CLEW_FUTEX_CLASS_NONE;
 	uint64_t address, released_at = task->released_at;
 	uint32_t process, owner = CLEW_NO_TASK;
 	struct futex_wait *wait;
@@ -312,7 +333,8 @@ void build_futex_cancel(struct clew_builder *builder, struct task *task)
 	table->free_waits = wait;
 }
 
-int build_futex_ended(struct clew_builder *builder, struct task *task, const struct clew_sleep *sleep, const struct wake *wake)
+int build_futex_ended(struct clew_builder *builder, struct task *task,
+		      const struct clew_sleep *sleep, const struct wake *wake)
 {
 	struct futex_table *table = &builder->futexes;
 	struct futex_wait *wait = task->futex_wait;
@@ -324,7 +346,8 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 	wait->sleep = *sleep;
 	wait->ended = true;
 	if (sleep->link_count > 0) {
-		size_t bytes = (size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);
+		size_t bytes =
+			(size_t)(sleep->link_count + sleep->and_count) * sizeof(*wait->links);
 
 		wait->links = malloc(bytes);
 		if (!wait->links)
@@ -355,11 +378,15 @@ int build_futex_ended(struct clew_builder *builder, struct task *task, const str
 		if (r < 0)
 			return r;
 		/* The waker's call names what it released only to who waits in such a call, too. */
-		if (task->wait.object_kind == CLEW_OBJECT_FUTEX && !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
-		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object && !(wake->flags & CLEW_WAKE_PRIVATE)) {
+		if (task->wait.object_kind == CLEW_OBJECT_FUTEX &&
+		    !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
+		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object &&
+		    !(wake->flags & CLEW_WAKE_PRIVATE)) {
 			const struct task *waker = build_task_find(builder, wake->waker);
 
-			r = waker ? futex_join(table, futex, waker->process, wake->object, builder->now) : 0;
+			r = waker ? futex_join(table, futex, waker->process, wake->object,
+					       builder->now)
+				  : 0;
 			if (r < 0)
 				return r;
 		}
@@ -372,7 +399,8 @@ int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all)
 	struct futex_table *table = &builder->futexes;
 	struct futex_wait *wait;
 
-	while ((wait = table->queue_first) && (all || wait->deadline <= now || table->pending > BUILD_PENDING_MAX)) {
+	while ((wait = table->queue_first) &&
+	       (all || wait->deadline <= now || table->pending > BUILD_PENDING_MAX)) {
 		struct futex *futex = wait->futex;
 		int r = send_pending(builder, wait);
 

@@ -14,7 +14,8 @@ void futex_list_insert(struct wait_list *list, struct futex_wait *place, struct 
 void futex_add_active(struct futex *futex, struct futex_wait *wait);
 
 /* NULL: nobody waits for it, or did shortly before. */
-struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address, uint64_t now);
+struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address,
+			 uint64_t now);
 /* NULL: no memory. */
 struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t address);
 /* Somebody waits for it again. */
@@ -22,7 +23,8 @@ void futex_not_idle(struct futex_table *table, struct futex *futex);
 /* Forgets a futex that nobody waits for, a shared one later. */
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now);
 /* What one process has at this address is this futex, too. */
-int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address, uint64_t now);
+int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address,
+	       uint64_t now);
 
 int futex_log_add(struct futex_table *table, struct futex *futex, const struct release *release);
 /* The first release after a moment. */

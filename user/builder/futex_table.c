@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The futexes that somebody waits for: by process and address, with their waiters
  * and the log of their releases.
@@ -41,14 +41,17 @@ void futex_not_idle(struct futex_table *table, struct futex *futex)
 {
 	if (!futex->idle)
 		return;
-	*(futex->idle_previous ? &futex->idle_previous->idle_next : &table->idle_first) = futex->idle_next;
-	*(futex->idle_next ? &futex->idle_next->idle_previous : &table->idle_last) = futex->idle_previous;
+	*(futex->idle_previous ? &futex->idle_previous->idle_next : &table->idle_first) =
+		futex->idle_next;
+	*(futex->idle_next ? &futex->idle_next->idle_previous : &table->idle_last) =
+		futex->idle_previous;
 	futex->idle_next = futex->idle_previous = NULL;
 	futex->idle = false;
 	table->idle_count--;
 }
 
-static int add_key(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address)
+static int add_key(struct futex_table *table, struct futex *futex, uint32_t process,
+		   uint64_t address)
 {
 	struct futex_key *key = malloc(sizeof(*key));
 	int r;
@@ -106,11 +109,14 @@ static void free_futex(struct futex_table *table, struct futex *futex)
 		futex->log = NULL;
 		futex->log_capacity = 0;
 	}
-	*futex = (struct futex){.log = futex->log, .log_capacity = futex->log_capacity, .idle_next = table->free_futexes};
+	*futex = (struct futex){.log = futex->log,
+				.log_capacity = futex->log_capacity,
+				.idle_next = table->free_futexes};
 	table->free_futexes = futex;
 }
 
-struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address, uint64_t now)
+struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t address,
+			 uint64_t now)
 {
 	const uint64_t *found = map_get(&table->keys, address, process);
 	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
@@ -155,7 +161,8 @@ static void log_prune(struct futex *futex)
 
 	for (const struct futex_wait *wait = futex->pending.first; wait; wait = wait->next)
 		oldest = earlier(oldest, wait->start);
-	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) && futex->log[futex->log_first].at <= oldest) {
+	while (futex->log_count > (futex->shared ? BUILD_ALIAS_LOG : 0) &&
+	       futex->log[futex->log_first].at <= oldest) {
 		futex->log_first++;
 		futex->log_count--;
 	}
@@ -170,7 +177,8 @@ int futex_log_add(struct futex_table *table, struct futex *futex, const struct r
 		log_prune(futex);
 	if (futex->log_first + futex->log_count == futex->log_capacity) {
 		if (futex->log_first > futex->log_capacity / 2) {
-			memmove(futex->log, futex->log + futex->log_first, futex->log_count * sizeof(*futex->log));
+			memmove(futex->log, futex->log + futex->log_first,
+				futex->log_count * sizeof(*futex->log));
 			futex->log_first = 0;
 		} else {
 			size_t capacity = futex->log_capacity ? futex->log_capacity * 2 : 16;
@@ -210,7 +218,8 @@ struct release *futex_log_after(const struct futex *futex, uint64_t moment)
 	return low;
 }
 
-int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address, uint64_t now)
+int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address,
+	       uint64_t now)
 {
 	struct futex *other = futex_find(table, process, address, now);
 	struct futex_wait *wait;
@@ -237,7 +246,8 @@ int futex_join(struct futex_table *table, struct futex *futex, uint32_t process,
 		wait->futex = futex;
 	}
 	futex->shared = true;
-	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other); release++) {
+	for (const struct release *release = futex_log_begin(other); release < futex_log_end(other);
+	     release++) {
 		r = futex_log_add(table, futex, release);
 		if (r < 0)
 			return r;
@@ -289,5 +299,6 @@ size_t build_futexes_memory(const struct clew_builder *builder)
 {
 	const struct futex_table *table = &builder->futexes;
 
-	return table->memory + map_memory(&table->keys) + table->holder_capacity * sizeof(*table->holders);
+	return table->memory + map_memory(&table->keys) +
+	       table->holder_capacity * sizeof(*table->holders);
 }

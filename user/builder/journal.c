@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Journals: who took part in a transaction, who commits it, and whose wait its
  * commit ended.
@@ -35,10 +35,12 @@ struct transaction {
 #define EXT4_BLOCK_MIN 1024
 
 /* A disk's own inode has the disk's number. */
-bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device, uint32_t disk, bool *ret_journaled)
+bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint32_t file_device,
+			uint32_t disk, bool *ret_journaled)
 {
 	*ret_journaled = false;
-	if (!clew_is_disk_inode(file_device, inode) || CLEW_DEVICE_MAJOR((uint32_t)inode) != CLEW_DEVICE_MAJOR(disk))
+	if (!clew_is_disk_inode(file_device, inode) ||
+	    CLEW_DEVICE_MAJOR((uint32_t)inode) != CLEW_DEVICE_MAJOR(disk))
 		return false;
 	*ret_journaled = map_get(&builder->journals.systems, inode, 0);
 	return true;
@@ -46,14 +48,16 @@ bool build_is_disk_page(const struct clew_builder *builder, uint64_t inode, uint
 
 static void transaction_done(struct journal_table *table, struct transaction *transaction)
 {
-	table->memory -=
-		sizeof(*transaction) + transaction->member_capacity * sizeof(*transaction->members) + map_memory(&transaction->places);
+	table->memory -= sizeof(*transaction) +
+			 transaction->member_capacity * sizeof(*transaction->members) +
+			 map_memory(&transaction->places);
 	map_done(&transaction->places);
 	free(transaction->members);
 	free(transaction);
 }
 
-static struct transaction *transaction_find(const struct journal_table *table, uint64_t number, uint32_t device)
+static struct transaction *transaction_find(const struct journal_table *table, uint64_t number,
+					    uint32_t device)
 {
 	const uint64_t *found = map_get(&table->transactions, number, device);
 
@@ -71,10 +75,12 @@ static void forget_oldest(struct journal_table *table)
 	transaction_done(table, oldest);
 }
 
-static struct transaction *transaction_get(struct clew_builder *builder, const struct clew_journal *record)
+static struct transaction *transaction_get(struct clew_builder *builder,
+					   const struct clew_journal *record)
 {
 	struct journal_table *table = &builder->journals;
-	struct transaction *transaction = transaction_find(table, record->transaction, record->device);
+	struct transaction *transaction =
+		transaction_find(table, record->transaction, record->device);
 
 	if (transaction)
 		return transaction;
@@ -85,7 +91,8 @@ static struct transaction *transaction_get(struct clew_builder *builder, const s
 		return NULL;
 	transaction->number = record->transaction;
 	transaction->device = record->device;
-	if (map_set(&table->transactions, record->transaction, record->device, (uintptr_t)transaction) < 0) {
+	if (map_set(&table->transactions, record->transaction, record->device,
+		    (uintptr_t)transaction) < 0) {
 		free(transaction);
 		return NULL;
 	}
@@ -100,7 +107,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 {
 	struct journal_table *table = &builder->journals;
 	uint64_t bytes = record->value ? record->value : BLOCK_BYTES, page, touched;
-	/* In ext4 alone a commit is the first to write what its transaction changed: others name no blocks, but bytes and sectors. */
+	/* In ext4 alone a commit is the first to write what its transaction changed: others name no
+	 * blocks, but bytes and sectors. */
 	uint64_t number = bytes >= EXT4_BLOCK_MIN ? record->transaction : 0;
 	const struct transaction *other;
 	const uint64_t *known;
@@ -117,7 +125,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 		map_done(&table->touched_before);
 	known = map_get(&table->touched, page, record->device);
 	touched = known ? *known : 0;
-	other = touched >> 32 == number ? NULL : transaction_find(table, touched >> 32, record->device);
+	other = touched >> 32 == number ? NULL
+					: transaction_find(table, touched >> 32, record->device);
 	/* Its commit goes on, and may still write the block as it was before this touch. */
 	if (other && !other->ended) {
 		if (map_set(&table->touched_before, page, record->device, touched) < 0)
@@ -125,7 +134,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 		touched = 0;
 	}
 	set = epoch_set_with(&builder->pages.epochs, (uint32_t)touched, record->task);
-	if (set == UINT32_MAX || map_set(&table->touched, page, record->device, number << 32 | set) < 0)
+	if (set == UINT32_MAX ||
+	    map_set(&table->touched, page, record->device, number << 32 | set) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -134,8 +144,10 @@ uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_
 {
 	struct journal_table *table = &builder->journals;
 	uint64_t page = offset >> EPOCH_PAGE_BITS;
-	const uint64_t *known = map_get(&table->touched, page, device), *before = map_get(&table->touched_before, page, device);
-	const struct transaction *last = known ? transaction_find(table, *known >> 32, device) : NULL;
+	const uint64_t *known = map_get(&table->touched, page, device),
+		       *before = map_get(&table->touched_before, page, device);
+	const struct transaction *last =
+		known ? transaction_find(table, *known >> 32, device) : NULL;
 	uint32_t set = before ? (uint32_t)*before : 0;
 
 	if (before)
@@ -150,11 +162,13 @@ uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_
 
 static struct clew_object system_object(const struct transaction *transaction)
 {
-	return (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = transaction->device, .descriptor = -1};
+	return (struct clew_object){
+		.kind = CLEW_OBJECT_DEVICE, .device = transaction->device, .descriptor = -1};
 }
 
 /* From a task that had a handle to who commits. */
-static int send_edge(struct clew_builder *builder, const struct transaction *transaction, const struct member *member)
+static int send_edge(struct clew_builder *builder, const struct transaction *transaction,
+		     const struct member *member)
 {
 	struct clew_edge edge = {
 		.from_at = member->until,
@@ -167,14 +181,16 @@ static int send_edge(struct clew_builder *builder, const struct transaction *tra
 		.object = system_object(transaction),
 	};
 
-	if (edge.from == edge.to || edge.to == CLEW_NO_TASK || build_dropped(builder, CLEW_EDGE_JOURNAL))
+	if (edge.from == edge.to || edge.to == CLEW_NO_TASK ||
+	    build_dropped(builder, CLEW_EDGE_JOURNAL))
 		return 0;
 	return build_send_edge(builder, &edge);
 }
 
 static int feed_handle(struct clew_builder *builder, const struct clew_journal *record)
 {
-	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+	struct transaction *transaction =
+		record->transaction ? transaction_get(builder, record) : NULL;
 	const uint64_t *known;
 	size_t before;
 	int r;
@@ -191,12 +207,14 @@ static int feed_handle(struct clew_builder *builder, const struct clew_journal *
 	if (transaction->member_count >= MEMBERS_MOST)
 		return 0;
 	if (transaction->member_count == transaction->member_capacity) {
-		uint32_t capacity = transaction->member_capacity ? transaction->member_capacity * 2 : 4;
+		uint32_t capacity =
+			transaction->member_capacity ? transaction->member_capacity * 2 : 4;
 		struct member *members = realloc(transaction->members, capacity * sizeof(*members));
 
 		if (!members)
 			return -ENOMEM;
-		builder->journals.memory += (capacity - transaction->member_capacity) * sizeof(*members);
+		builder->journals.memory +=
+			(capacity - transaction->member_capacity) * sizeof(*members);
 		transaction->members = members;
 		transaction->member_capacity = capacity;
 	}
@@ -205,14 +223,18 @@ static int feed_handle(struct clew_builder *builder, const struct clew_journal *
 	builder->journals.memory += map_memory(&transaction->places) - before;
 	if (r < 0)
 		return r;
-	transaction->members[transaction->member_count++] = (struct member){.until = builder->now, .task = record->task};
+	transaction->members[transaction->member_count++] =
+		(struct member){.until = builder->now, .task = record->task};
 	/* The commit waits for handles that are open when it begins. */
-	return transaction->begun ? send_edge(builder, transaction, &transaction->members[transaction->member_count - 1]) : 0;
+	return transaction->begun ? send_edge(builder, transaction,
+					      &transaction->members[transaction->member_count - 1])
+				  : 0;
 }
 
 static int feed_begin(struct clew_builder *builder, const struct clew_journal *record)
 {
-	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+	struct transaction *transaction =
+		record->transaction ? transaction_get(builder, record) : NULL;
 	int r = build_committing(builder, record->task, true);
 
 	if (r < 0 || record->transaction == 0)
@@ -228,7 +250,8 @@ static int feed_begin(struct clew_builder *builder, const struct clew_journal *r
 
 static int feed_end(struct clew_builder *builder, const struct clew_journal *record)
 {
-	struct transaction *transaction = record->transaction ? transaction_get(builder, record) : NULL;
+	struct transaction *transaction =
+		record->transaction ? transaction_get(builder, record) : NULL;
 
 	if (transaction) {
 		transaction->committer = build_nobody(record->task) ? CLEW_NO_TASK : record->task;
@@ -260,7 +283,8 @@ int build_feed_journal(struct clew_builder *builder, const struct clew_journal *
 	}
 }
 
-int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter, uint32_t waker)
+int build_journal_evidence(const struct clew_builder *builder, const struct task *waiter,
+			   uint32_t waker)
 {
 	const struct journal_table *table = &builder->journals;
 	const struct transaction *transaction;
@@ -270,7 +294,9 @@ int build_journal_evidence(const struct clew_builder *builder, const struct task
 	if (!build_awaited(waiter, &awaited, &device))
 		return CLEW_EVIDENCE_OBSERVED;
 	transaction = transaction_find(table, awaited, device);
-	return transaction && transaction->begun && transaction->committer == waker ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED;
+	return transaction && transaction->begun && transaction->committer == waker
+		       ? CLEW_EVIDENCE_EXACT
+		       : CLEW_EVIDENCE_OBSERVED;
 }
 
 void build_journals_done(struct clew_builder *builder)
@@ -287,6 +313,6 @@ size_t build_journals_memory(const struct clew_builder *builder)
 {
 	const struct journal_table *table = &builder->journals;
 
-	return table->memory + map_memory(&table->transactions) + map_memory(&table->systems) + map_memory(&table->touched) +
-	       map_memory(&table->touched_before);
+	return table->memory + map_memory(&table->transactions) + map_memory(&table->systems) +
+	       map_memory(&table->touched) + map_memory(&table->touched_before);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which kind of wait a wait record proves: by the sleeper's state first, then what
  * the kernel says of it (a lock, memory, a quota, the function it is in), then the
@@ -304,7 +304,8 @@ static const struct {
 	{"wait_for_commit", CLEW_WAIT_JOURNAL},
 	{"wait_current_trans", CLEW_WAIT_JOURNAL},
 	{"wait_log_commit", CLEW_WAIT_JOURNAL},
-	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever waits for its turn */
+	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever
+					    waits for its turn */
 	{"lock_sock_nested", CLEW_WAIT_LOCK},
 	{"sk_stream_wait_close", CLEW_WAIT_SOCKET}, /* a close that lingers until all is sent */
 	{"synchronize_rcu*", CLEW_WAIT_RCU},
@@ -385,11 +386,13 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 
 	if (wait->call == CLEW_NO_CALL) {
 		/* Its group is frozen, as containers are that pause. */
-		if (state & STATE_FROZEN || (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
+		if (state & STATE_FROZEN ||
+		    (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
 			return CLEW_WAIT_STOPPED;
 		if (wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 			return CLEW_WAIT_IO;
-		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER : CLEW_WAIT_UNKNOWN;
+		return wait->object_kind == CLEW_OBJECT_FUNCTION ? CLEW_WAIT_OTHER
+								 : CLEW_WAIT_UNKNOWN;
 	}
 	trait = trait_of(wait->call);
 	if (wait->call == SYS_splice && wait->futex_operation == CLEW_SPLICE_OUT)
@@ -423,13 +426,16 @@ static bool says_more_than_work(enum clew_wait_kind own)
 	return own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN;
 }
 
-/* So does a grace period, but no file's contents are waited for by one: it is then a file that stands for something of the kernel's. */
+/* So does a grace period, but no file's contents are waited for by one: it is then a file that
+ * stands for something of the kernel's. */
 static bool says_more_than_rcu(enum clew_wait_kind own)
 {
-	return says_more_than_work(own) && own != CLEW_WAIT_READ && own != CLEW_WAIT_WRITE && own != CLEW_WAIT_FILE;
+	return says_more_than_work(own) && own != CLEW_WAIT_READ && own != CLEW_WAIT_WRITE &&
+	       own != CLEW_WAIT_FILE;
 }
 
-enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state, int function_kind)
+enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned state,
+				       int function_kind)
 {
 	enum clew_wait_kind own;
 	int kind;
@@ -444,7 +450,8 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK))
 		return (enum clew_wait_kind)function_kind;
 	kind = classify_reason(wait, function_kind);
-	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) || (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
+	if (kind < 0 || (kind == CLEW_WAIT_WORK && says_more_than_work(own)) ||
+	    (kind == CLEW_WAIT_RCU && says_more_than_rcu(own)))
 		return own;
 	return (enum clew_wait_kind)kind;
 }

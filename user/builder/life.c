@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Records of a task's life: where it began, its names, its identities, and the gaps
  * in what is known. They go to the sink as they came, before what follows from them.
@@ -11,7 +11,8 @@
 
 static int feed_fork(struct clew_builder *builder, const struct clew_life *record)
 {
-	struct task *parent = build_task_find(builder, record->task), *child = build_task_get(builder, record->other);
+	struct task *parent = build_task_find(builder, record->task),
+		    *child = build_task_get(builder, record->other);
 	struct clew_edge edge = {
 		.from_at = builder->now,
 		.to_at = builder->now,
@@ -46,7 +47,8 @@ static int change_serial(struct clew_builder *builder, struct task *before, stru
 		struct cpu *cpu = &builder->cpus[before->cpu];
 
 		if (cpu->known && cpu->current == before->serial) {
-			r = build_send_run(builder, before, before->cpu, before->since, builder->now, CLEW_RUN_EXITED, before->open_start);
+			r = build_send_run(builder, before, before->cpu, before->since,
+					   builder->now, CLEW_RUN_EXITED, before->open_start);
 			cpu->current = after->serial;
 			cpu->since = builder->now;
 			after->state = TASK_RUNNING;
@@ -68,7 +70,8 @@ static int change_serial(struct clew_builder *builder, struct task *before, stru
 
 static int feed_exec(struct clew_builder *builder, const struct clew_life *record)
 {
-	struct task *before = build_task_get(builder, record->task), *after = build_task_get(builder, record->other);
+	struct task *before = build_task_get(builder, record->task),
+		    *after = build_task_get(builder, record->other);
 	struct clew_edge edge = {
 		.from_at = builder->now,
 		.to_at = builder->now,

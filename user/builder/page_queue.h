@@ -49,7 +49,10 @@ static inline const struct page_event *page_queue_twin(const struct page_queue *
 {
 	uint32_t at = queue->row_at;
 
-	return at > 0 && at < queue->row.count && queue->row.events[at].at == queue->row.events[at - 1].at ? &queue->row.events[at] : NULL;
+	return at > 0 && at < queue->row.count &&
+			       queue->row.events[at].at == queue->row.events[at - 1].at
+		       ? &queue->row.events[at]
+		       : NULL;
 }
 static inline bool page_queue_empty(const struct page_queue *queue)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From touches of pages and bios that carry them to who wrote what a request carries.
  *
@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define SENT_MOST 262144u
-/* ns: a row of writes that touched a page is told of as a whole, at an interrupt that may be late. */
+/* ns: a row of writes that touched a page is told of as a whole, at an interrupt that may be late.
+ */
 #define ROW_MOST (3ull * CLEW_EXTENT_AGE)
 /* ns: an upper request ends so much after all that was made of it below. */
 #define UPPER_MOST 3000000000ull
@@ -133,7 +134,8 @@ static int new_flight(struct clew_builder *builder, struct flight **ret_flight)
 
 static void free_flight(struct page_table *table, struct flight *flight)
 {
-	*(flight->list_previous ? &flight->list_previous->list_next : &table->flights) = flight->list_next;
+	*(flight->list_previous ? &flight->list_previous->list_next : &table->flights) =
+		flight->list_next;
 	if (flight->list_next)
 		flight->list_next->list_previous = flight->list_previous;
 	flight->next = table->free_flights;
@@ -147,19 +149,22 @@ static int put_part(struct clew_builder *builder, struct flight *flight, const s
 
 	if (!flight->metadata)
 		return add_part(builder, flight, whole);
-	for (uint64_t done = 0; done < whole->range.bytes && r >= 0; done += 1u << EPOCH_PAGE_BITS) {
+	for (uint64_t done = 0; done < whole->range.bytes && r >= 0;
+	     done += 1u << EPOCH_PAGE_BITS) {
 		struct part part = *whole;
 
 		part.range.offset += done;
 		part.range.bytes = earlier(whole->range.bytes - done, 1u << EPOCH_PAGE_BITS);
 		part.at += (uint32_t)done;
-		part.set = build_touched_by(builder, (uint32_t)whole->range.inode, part.range.offset);
+		part.set =
+			build_touched_by(builder, (uint32_t)whole->range.inode, part.range.offset);
 		r = add_part(builder, flight, &part);
 	}
 	return r;
 }
 
-int build_flight_new(struct clew_builder *builder, const struct clew_bio *record, const struct why_written *why, struct flight **ret_flight)
+int build_flight_new(struct clew_builder *builder, const struct clew_bio *record,
+		     const struct why_written *why, struct flight **ret_flight)
 {
 	struct flight *flight;
 	int r;
@@ -179,16 +184,20 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	flight->write = (record->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 	flight->direct = record->index == UINT64_MAX;
 	if (flight->write && !flight->direct)
-		build_is_disk_page(builder, record->inode, record->file_device, record->device, &flight->metadata);
+		build_is_disk_page(builder, record->inode, record->file_device, record->device,
+				   &flight->metadata);
 	/* Of direct I/O, and of what is compressed, the place in the file is told behind it. */
 	if (!flight->direct && record->contiguous)
 		r = put_part(builder, flight,
 			     &(struct part){.range = {.inode = record->inode,
 						      .device = record->file_device,
 						      .offset = record->index << EPOCH_PAGE_BITS,
-						      .bytes = earlier(record->contiguous, record->bytes)}});
+						      .bytes = earlier(record->contiguous,
+								       record->bytes)}});
 	*ret_flight = flight;
-	return r < 0 ? r : put_event(builder, (struct page_event){.at = flight->queued, .flight = flight});
+	return r < 0 ? r
+		     : put_event(builder,
+				 (struct page_event){.at = flight->queued, .flight = flight});
 }
 
 int build_feed_pages(struct clew_builder *builder, const struct clew_pages *record)
@@ -210,10 +219,14 @@ int build_feed_pages(struct clew_builder *builder, const struct clew_pages *reco
 			       .range = {.inode = record->inode,
 					 .device = record->device,
 					 .offset = record->offset,
-					 .bytes = flight->squeezed ? record->bytes : earlier(record->bytes, flight->bytes - record->at)}});
+					 .bytes = flight->squeezed
+							  ? record->bytes
+							  : earlier(record->bytes,
+								    flight->bytes - record->at)}});
 }
 
-int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes, struct flight **ret_front)
+int build_flight_split(struct clew_builder *builder, struct flight *whole, uint32_t bytes,
+		       struct flight **ret_front)
 {
 	struct flight *front;
 	uint32_t kept = 0;
@@ -264,9 +277,11 @@ int build_flight_land(struct clew_builder *builder, struct flight *flight, uint6
 	if (flight->landed)
 		return 0;
 	flight->landed = at;
-	return put_event(builder, (struct page_event){.at = later(at == CLEW_TIME_OPEN ? builder->now : at, flight->queued),
-						      .flight = flight,
-						      .stage = FLIGHT_LANDS});
+	return put_event(builder,
+			 (struct page_event){.at = later(at == CLEW_TIME_OPEN ? builder->now : at,
+							 flight->queued),
+					     .flight = flight,
+					     .stage = FLIGHT_LANDS});
 }
 
 /* ---- what is found ---- */
@@ -279,17 +294,22 @@ struct finding_context {
 
 static struct clew_object file_object(const struct file_range *range)
 {
-	return (struct clew_object){.kind = CLEW_OBJECT_FILE, .number = range->inode, .device = range->device, .descriptor = -1};
+	return (struct clew_object){.kind = CLEW_OBJECT_FILE,
+				    .number = range->inode,
+				    .device = range->device,
+				    .descriptor = -1};
 }
 
 /* One of several touched it so that it had to be written. */
 static enum clew_evidence evidence_of(const struct clew_builder *builder, uint32_t touchers)
 {
-	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE : CLEW_EVIDENCE_EXACT;
+	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE
+									  : CLEW_EVIDENCE_EXACT;
 }
 
 /* From a writer to the task whose pass over the file took its pages; once a pass. */
-static int send_edge(struct clew_builder *builder, const struct flight *flight, const struct part *part, uint32_t writer, uint64_t dirtied)
+static int send_edge(struct clew_builder *builder, const struct flight *flight,
+		     const struct part *part, uint32_t writer, uint64_t dirtied)
 {
 	struct page_table *table = &builder->pages;
 	uint64_t key = flight->why.pass ? flight->why.pass : flight->queued << 32;
@@ -315,7 +335,8 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight, 
 }
 
 /* Those that touched a block of metadata, of which one or another changed it. */
-static int note_touchers(struct clew_builder *builder, const struct flight *flight, const struct part *part)
+static int note_touchers(struct clew_builder *builder, const struct flight *flight,
+			 const struct part *part)
 {
 	const struct epoch_table *epochs = &builder->pages.epochs;
 	int r = 0;
@@ -333,7 +354,8 @@ static int note_writers(void *pointer, const struct epoch_finding *finding)
 	int r = 0;
 
 	for (uint32_t set = finding->set; set && r >= 0; set = sets[set].parent)
-		r = send_edge(builder, context->flight, context->part, sets[set].task, finding->begin);
+		r = send_edge(builder, context->flight, context->part, sets[set].task,
+			      finding->begin);
 	return r;
 }
 
@@ -345,13 +367,17 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 	struct vector *writers = &builder->pages.writers;
 	uint32_t count = finding->set ? epochs->sets[finding->set].count : 0;
 	bool squeezed = context->flight->squeezed;
-	uint32_t later_most = finding->later ? epochs->sets[finding->later].count : 0, later_count = 0;
+	uint32_t later_most = finding->later ? epochs->sets[finding->later].count : 0,
+		 later_count = 0;
 	struct clew_page_extent extent = {
 		.inode = part->range.inode,
 		.device = part->range.device,
 		.offset = finding->offset,
 		.bytes = finding->bytes,
-		.sector = context->flight->sector + (squeezed ? 0 : (part->at + finding->offset - part->range.offset) >> BLOCK_SECTOR_BITS),
+		.sector = context->flight->sector +
+			  (squeezed ? 0
+				    : (part->at + finding->offset - part->range.offset) >>
+					      BLOCK_SECTOR_BITS),
 		.dirtied = finding->begin,
 		.request = context->flight->request,
 		.evidence = evidence_of(builder, part->set),
@@ -370,14 +396,18 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 	extent.writers = tasks;
 	extent.writer_count = count + later_count;
 	extent.later_count = later_count;
-	if (context->flight->write && extent.writer_count && build_is_backed(context->flight->disk)) {
+	if (context->flight->write && extent.writer_count &&
+	    build_is_backed(context->flight->disk)) {
 		struct build_origin origin = {.sector = extent.sector,
-					      .bytes = squeezed ? context->flight->bytes : extent.bytes,
+					      .bytes = squeezed ? context->flight->bytes
+								: extent.bytes,
 					      .queued = context->flight->queued,
 					      .landed = context->flight->landed,
-					      .set = epoch_set_union(&builder->pages.epochs, finding->set, finding->later)};
+					      .set = epoch_set_union(&builder->pages.epochs,
+								     finding->set, finding->later)};
 
-		if (origin.set == UINT32_MAX || build_origin_add(builder, context->flight->disk, &origin) < 0)
+		if (origin.set == UINT32_MAX ||
+		    build_origin_add(builder, context->flight->disk, &origin) < 0)
 			return -ENOMEM;
 	}
 	return builder->sink.pages(builder->sink.context, &extent);
@@ -388,14 +418,18 @@ static int send_backing(const struct finding_context *context, const struct epoc
 {
 	uint64_t end = finding->offset + finding->bytes;
 	struct epoch_finding stretch = *finding;
-	struct file_range page = {.inode = context->part->range.inode, .device = context->part->range.device};
+	struct file_range page = {.inode = context->part->range.inode,
+				  .device = context->part->range.device};
 	int r = 0;
 
 	stretch.bytes = 0;
-	for (page.offset = finding->offset; page.offset < end && r >= 0; page.offset += page.bytes) {
+	for (page.offset = finding->offset; page.offset < end && r >= 0;
+	     page.offset += page.bytes) {
 		uint32_t set, later = 0;
 
-		page.bytes = earlier(end, ((page.offset >> EPOCH_PAGE_BITS) + 1) << EPOCH_PAGE_BITS) - page.offset;
+		page.bytes =
+			earlier(end, ((page.offset >> EPOCH_PAGE_BITS) + 1) << EPOCH_PAGE_BITS) -
+			page.offset;
 		r = build_origin_take(context->builder, &page, context->flight->queued, &set);
 		if (r < 0)
 			return r;
@@ -420,7 +454,8 @@ static int send_extent(void *pointer, const struct epoch_finding *finding)
 	const struct finding_context *context = pointer;
 	const struct file_range *range = &context->part->range;
 
-	if (context->flight->write && build_is_backing(context->builder, range->inode, range->device))
+	if (context->flight->write &&
+	    build_is_backing(context->builder, range->inode, range->device))
 		return send_backing(context, finding);
 	return send_stretch(context, finding);
 }
@@ -430,13 +465,16 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 	struct finding_context context = {.builder = builder, .flight = flight};
 	int r = 0;
 
-	for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++) {
+	for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0;
+	     i++) {
 		context.part = &flight->parts[i];
-		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight, flight->queued);
+		r = epoch_take_off(&builder->pages.epochs, &context.part->range, flight,
+				   flight->queued);
 		if (r >= 0 && flight->metadata)
 			r = note_touchers(builder, flight, context.part);
 		else if (r >= 0 && builder->sink.edge)
-			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight, false, note_writers, &context);
+			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight,
+					 false, note_writers, &context);
 	}
 	return r;
 }
@@ -446,7 +484,8 @@ static int send_direct(struct finding_context *context)
 {
 	const struct flight *flight = context->flight;
 	const struct part *part = context->part;
-	struct epoch_finding finding = {.offset = part->range.offset, .bytes = part->range.bytes, .begin = flight->queued};
+	struct epoch_finding finding = {
+		.offset = part->range.offset, .bytes = part->range.bytes, .begin = flight->queued};
 
 	if (flight->write && flight->task != CLEW_NO_TASK) {
 		finding.known = true;
@@ -457,7 +496,8 @@ static int send_direct(struct finding_context *context)
 	return send_extent(context, &finding);
 }
 
-int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block, uint64_t offset)
+int build_flight_direct(struct clew_builder *builder, const struct clew_block_request *block,
+			uint64_t offset)
 {
 	struct flight *flight;
 	int r;
@@ -476,13 +516,18 @@ int build_flight_direct(struct clew_builder *builder, const struct clew_block_re
 	flight->request = block->number;
 	flight->write = (block->operation & BLOCK_OPERATION) == BLOCK_WRITE;
 	flight->direct = true;
-	r = add_part(
-		builder, flight,
-		&(struct part){.range = {.inode = block->inode, .device = block->file_device, .offset = offset, .bytes = block->bytes}});
+	r = add_part(builder, flight,
+		     &(struct part){.range = {.inode = block->inode,
+					      .device = block->file_device,
+					      .offset = offset,
+					      .bytes = block->bytes}});
 	if (r < 0)
 		return r;
 	return put_event(builder, (struct page_event){.at = builder->now +
-							    (build_is_backing(builder, block->inode, block->file_device) ? UPPER_MOST : 0),
+							    (build_is_backing(builder, block->inode,
+									      block->file_device)
+								     ? UPPER_MOST
+								     : 0),
 						      .flight = flight,
 						      .stage = FLIGHT_SETTLED});
 }
@@ -507,24 +552,30 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 			r = told ? send_direct(&context) : 0;
 		else if (flight->write)
 			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true,
-					 told && !flight->metadata ? send_extent : ignore_finding, &context);
+					 told && !flight->metadata ? send_extent : ignore_finding,
+					 &context);
 		if (r >= 0 && told && flight->metadata)
-			r = send_stretch(&context, &(struct epoch_finding){.offset = part->range.offset,
-									   .bytes = part->range.bytes,
-									   .set = part->set,
-									   .known = part->set});
+			r = send_stretch(&context,
+					 &(struct epoch_finding){.offset = part->range.offset,
+								 .bytes = part->range.bytes,
+								 .set = part->set,
+								 .known = part->set});
 		if (r >= 0 && told && !flight->direct && !flight->write)
-			r = send_extent(&context, &(struct epoch_finding){.offset = part->range.offset, .bytes = part->range.bytes});
+			r = send_extent(&context,
+					&(struct epoch_finding){.offset = part->range.offset,
+								.bytes = part->range.bytes});
 	}
 	free_flight(&builder->pages, flight);
 	return r;
 }
 
-/* Whether what it carries is of a file behind a loop device: then its upper request is to be settled before it. */
+/* Whether what it carries is of a file behind a loop device: then its upper request is to be
+ * settled before it. */
 static bool is_lower(const struct clew_builder *builder, const struct flight *flight)
 {
 	return flight->write && flight->part_count &&
-	       build_is_backing(builder, flight->parts[0].range.inode, flight->parts[0].range.device);
+	       build_is_backing(builder, flight->parts[0].range.inode,
+				flight->parts[0].range.device);
 }
 
 static int advance(struct clew_builder *builder, struct flight *flight, enum flight_stage stage)
@@ -535,15 +586,22 @@ static int advance(struct clew_builder *builder, struct flight *flight, enum fli
 	case FLIGHT_TAKES_OFF:
 		return take_off(builder, flight);
 	case FLIGHT_LANDS:
-		for (uint32_t i = 0; flight->write && !flight->direct && i < flight->part_count && r >= 0; i++)
-			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight, flight->landed);
+		for (uint32_t i = 0;
+		     flight->write && !flight->direct && i < flight->part_count && r >= 0; i++)
+			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight,
+				       flight->landed);
 		/* A write that seemed to be before its bio may prove to have been behind it. */
 		if (r >= 0)
-			r = put_event(builder, (struct page_event){
-						       .at = later(flight->landed == CLEW_TIME_OPEN ? 0 : flight->landed, flight->queued) +
-							     ROW_MOST + (is_lower(builder, flight) ? UPPER_MOST : 0),
-						       .flight = flight,
-						       .stage = FLIGHT_SETTLED});
+			r = put_event(builder,
+				      (struct page_event){
+					      .at = later(flight->landed == CLEW_TIME_OPEN
+								  ? 0
+								  : flight->landed,
+							  flight->queued) +
+						    ROW_MOST +
+						    (is_lower(builder, flight) ? UPPER_MOST : 0),
+					      .flight = flight,
+					      .stage = FLIGHT_SETTLED});
 		return r;
 	case FLIGHT_SETTLED:
 		return settle(builder, flight);
@@ -581,7 +639,8 @@ static int send_unused(void *pointer, uint64_t offset, uint64_t bytes, uint32_t 
 }
 
 /* From who asked for pages to another who used them. */
-static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker, uint64_t asked_at)
+static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker,
+		     uint64_t asked_at)
 {
 	const struct touch_context *context = pointer;
 	const struct clew_extent *extent = context->extent;
@@ -593,12 +652,16 @@ static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t as
 		.type = CLEW_EDGE_READAHEAD,
 		.evidence = CLEW_EVIDENCE_EXACT,
 		.context = CLEW_WAKE_TASK,
-		.object = {.kind = CLEW_OBJECT_FILE, .number = extent->inode, .device = extent->device, .descriptor = -1},
+		.object = {.kind = CLEW_OBJECT_FILE,
+			   .number = extent->inode,
+			   .device = extent->device,
+			   .descriptor = -1},
 	};
 
 	(void)offset;
 	(void)bytes;
-	if (asker == extent->task || extent->task == CLEW_NO_TASK || build_dropped(context->builder, CLEW_EDGE_READAHEAD))
+	if (asker == extent->task || extent->task == CLEW_NO_TASK ||
+	    build_dropped(context->builder, CLEW_EDGE_READAHEAD))
 		return 0;
 	return build_send_edge(context->builder, &edge);
 }
@@ -608,15 +671,19 @@ static bool is_written(const struct clew_extent *extent, const struct page_event
 {
 	const struct clew_extent *write = next ? next->extent : NULL;
 
-	return write && write->header.flags == CLEW_EXTENT_WRITE && write->task == extent->task && write->inode == extent->inode &&
-	       write->device == extent->device && page_start(write->offset) == extent->offset &&
+	return write && write->header.flags == CLEW_EXTENT_WRITE && write->task == extent->task &&
+	       write->inode == extent->inode && write->device == extent->device &&
+	       page_start(write->offset) == extent->offset &&
 	       page_end(write->offset + write->bytes) == extent->offset + extent->bytes;
 }
 
 static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 {
 	struct epoch_table *epochs = &builder->pages.epochs;
-	struct file_range range = {.inode = extent->inode, .device = extent->device, .offset = extent->offset, .bytes = extent->bytes};
+	struct file_range range = {.inode = extent->inode,
+				   .device = extent->device,
+				   .offset = extent->offset,
+				   .bytes = extent->bytes};
 	struct touch_context context = {.builder = builder, .extent = extent};
 	uint8_t event = extent->header.flags;
 	int r = 0;
@@ -660,7 +727,8 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 					   });
 }
 
-static int send_left(void *pointer, const struct file_range *range, uint32_t asker, uint64_t asked_at)
+static int send_left(void *pointer, const struct file_range *range, uint32_t asker,
+		     uint64_t asked_at)
 {
 	struct clew_builder *builder = pointer;
 
@@ -683,7 +751,8 @@ int build_pages_drain(struct clew_builder *builder, uint64_t now, bool all)
 	struct page_event event;
 	int r = 0;
 
-	for (struct flight *flight = all ? table->flights : NULL; flight && r >= 0; flight = flight->list_next)
+	for (struct flight *flight = all ? table->flights : NULL; flight && r >= 0;
+	     flight = flight->list_next)
 		r = build_flight_land(builder, flight, CLEW_TIME_OPEN);
 	while (r >= 0 && page_queue_take(&table->queue, until, &event)) {
 		if (event.extent) {
@@ -731,5 +800,6 @@ size_t build_pages_memory(const struct clew_builder *builder)
 {
 	const struct page_table *table = &builder->pages;
 
-	return table->memory + table->queue.memory + epoch_memory(&table->epochs) + map_memory(&table->sent) + table->writers.bytes;
+	return table->memory + table->queue.memory + epoch_memory(&table->epochs) +
+	       map_memory(&table->sent) + table->writers.bytes;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * CPU quotas: until when a task was kept off the CPU as its group's was used up.
  * The first refill that left something over served whoever waited for it; after one
@@ -39,11 +39,15 @@ static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
 }
 
 /* The task that waits still, or NULL. */
-static struct task *still_waits(struct clew_builder *builder, const struct waiting *waiting, uint64_t group)
+static struct task *still_waits(struct clew_builder *builder, const struct waiting *waiting,
+				uint64_t group)
 {
 	struct task *task = build_task_find(builder, waiting->task);
 
-	return task && task->throttled && task->since == waiting->since && task->wait.object == group ? task : NULL;
+	return task && task->throttled && task->since == waiting->since &&
+			       task->wait.object == group
+		       ? task
+		       : NULL;
 }
 
 int build_quota_used_up(struct clew_builder *builder, struct task *task)
@@ -124,6 +128,7 @@ size_t build_quotas_memory(const struct clew_builder *builder)
 
 	for (size_t i = 0; i < builder->quotas.capacity; i++)
 		if (builder->quotas.slots[i].used)
-			bytes += ((const struct quota *)(uintptr_t)builder->quotas.slots[i].value)->waiting.bytes;
+			bytes += ((const struct quota *)(uintptr_t)builder->quotas.slots[i].value)
+					 ->waiting.bytes;
 	return bytes;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Block requests, from the first sight of one to its end. An address is a request's
  * until it is made anew there; those that ended are kept for a while, as a wake tells
@@ -22,7 +22,8 @@ static struct request *latest_at(const struct block_table *table, uint64_t addre
 	return found ? (struct request *)(uintptr_t)*found : NULL;
 }
 
-const struct request *build_request_at(const struct clew_builder *builder, uint64_t address, uint64_t at)
+const struct request *build_request_at(const struct clew_builder *builder, uint64_t address,
+				       uint64_t at)
 {
 	const struct request *request = latest_at(&builder->blocks, address);
 
@@ -42,7 +43,8 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 
 static int send_request(struct clew_builder *builder, const struct request *request)
 {
-	return builder->sink.request ? builder->sink.request(builder->sink.context, &request->block) : 0;
+	return builder->sink.request ? builder->sink.request(builder->sink.context, &request->block)
+				     : 0;
 }
 
 static void unlist(struct clew_builder *builder, struct request *request)
@@ -93,7 +95,8 @@ static int forget_past(struct clew_builder *builder, struct request *latest)
 		struct request *old = latest->oldest;
 		int r;
 
-		if (latest->older_count < BUILD_PAST_MOST && old->first_completed + BUILD_PAST > builder->now)
+		if (latest->older_count < BUILD_PAST_MOST &&
+		    old->first_completed + BUILD_PAST > builder->now)
 			return 0;
 		r = land_flights(builder, old, CLEW_TIME_OPEN);
 		if (r >= 0 && !old->merged)
@@ -137,10 +140,12 @@ static void take_flight(struct request *request, struct bio *bio)
 	request->flights = flight;
 }
 
-static int new_request(struct clew_builder *builder, const struct clew_request *record, struct request **ret_request)
+static int new_request(struct clew_builder *builder, const struct clew_request *record,
+		       struct request **ret_request)
 {
 	struct block_table *table = &builder->blocks;
-	struct request *older = latest_at(table, record->request), *request = calloc(1, sizeof(*request));
+	struct request *older = latest_at(table, record->request),
+		       *request = calloc(1, sizeof(*request));
 	const struct bio *bio = block_bio_find(table, record->bio);
 	bool complete = record->header.flags == CLEW_REQUEST_COMPLETE;
 	int r;
@@ -195,20 +200,24 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 		const struct task *task = build_task_find(builder, record->task);
 
 		/* A worker may issue what others queued. */
-		request->block.submitter = task && (task->worker || task->kworker) ? CLEW_NO_TASK : record->task;
+		request->block.submitter =
+			task && (task->worker || task->kworker) ? CLEW_NO_TASK : record->task;
 	}
 	*ret_request = request;
 	return forget_past(builder, request);
 }
 
 /* The request a record tells of; a new one where the address is made anew. */
-static int request_of(struct clew_builder *builder, const struct clew_request *record, struct request **ret_request)
+static int request_of(struct clew_builder *builder, const struct clew_request *record,
+		      struct request **ret_request)
 {
 	struct request *request = latest_at(&builder->blocks, record->request);
-	bool begins = record->header.flags == CLEW_REQUEST_ISSUE || record->header.flags == CLEW_REQUEST_WHOLE;
+	bool begins = record->header.flags == CLEW_REQUEST_ISSUE ||
+		      record->header.flags == CLEW_REQUEST_WHOLE;
 
 	if (request && !request->merged && !(request->ended && begins) &&
-	    (request->allocated == record->allocated || !record->allocated || !request->allocated)) {
+	    (request->allocated == record->allocated || !record->allocated ||
+	     !request->allocated)) {
 		*ret_request = request;
 		return 0;
 	}
@@ -233,7 +242,9 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 			take_bio(block, bio);
 		if (bio->upper != CLEW_NO_NUMBER && bio->upper != last_upper) {
 			last_upper = bio->upper;
-			r = builder->sink.below ? builder->sink.below(builder->sink.context, last_upper, block->number) : 0;
+			r = builder->sink.below ? builder->sink.below(builder->sink.context,
+								      last_upper, block->number)
+						: 0;
 		}
 		at += bio->bytes >> BLOCK_SECTOR_BITS;
 		take_flight(request, bio);
@@ -242,7 +253,8 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 	return r;
 }
 
-static int feed_issue(struct clew_builder *builder, const struct clew_request *record, struct request *request)
+static int feed_issue(struct clew_builder *builder, const struct clew_request *record,
+		      struct request *request)
 {
 	struct block_table *table = &builder->blocks;
 	struct clew_block_request *block = &request->block;
@@ -254,8 +266,9 @@ static int feed_issue(struct clew_builder *builder, const struct clew_request *r
 	if ((record->operation & BLOCK_OPERATION) == BLOCK_FLUSH)
 		disk->flush_issued = builder->now;
 	if (CLEW_DEVICE_MAJOR(record->device) == BLOCK_LOOP_MAJOR)
-		disk->issues[disk->next_issue++ % DISK_ISSUES] =
-			(struct disk_issue){.at = builder->now, .task = build_nobody(record->task) ? CLEW_NO_TASK : record->task};
+		disk->issues[disk->next_issue++ % DISK_ISSUES] = (struct disk_issue){
+			.at = builder->now,
+			.task = build_nobody(record->task) ? CLEW_NO_TASK : record->task};
 	if (block->issued)
 		return 0;
 	block->issued = builder->now;
@@ -275,7 +288,8 @@ bool block_adopt(struct clew_builder *builder, struct bio *bio)
 {
 	struct disk *disk = block_disk(&builder->blocks, bio->device);
 
-	for (struct request *request = disk && disk->orphans ? disk->first : NULL; request; request = request->next) {
+	for (struct request *request = disk && disk->orphans ? disk->first : NULL; request;
+	     request = request->next) {
 		if (request->orphan != bio->address || request->block.sector != bio->sector)
 			continue;
 		take_bio(&request->block, bio);
@@ -291,7 +305,9 @@ bool block_adopt(struct clew_builder *builder, struct bio *bio)
 /* Remembers, for who waits for several, that one of his has ended. */
 static int tell_submitter(struct clew_builder *builder, const struct request *request)
 {
-	struct task *task = build_nobody(request->block.submitter) ? NULL : build_task_find(builder, request->block.submitter);
+	struct task *task = build_nobody(request->block.submitter)
+				    ? NULL
+				    : build_task_find(builder, request->block.submitter);
 
 	if (!task || task->state == TASK_DEAD)
 		return 0;
@@ -317,7 +333,8 @@ static int tell_submitter(struct clew_builder *builder, const struct request *re
 	return 0;
 }
 
-static int feed_request_complete(struct clew_builder *builder, const struct clew_request *record, struct request *request)
+static int feed_request_complete(struct clew_builder *builder, const struct clew_request *record,
+				 struct request *request)
 {
 	struct block_table *table = &builder->blocks;
 	struct clew_block_request *block = &request->block;
@@ -328,7 +345,8 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	if (request->first_completed == 0)
 		request->first_completed = builder->now;
 	request->done += record->bytes;
-	/* What waits for a flush ends without having been issued, and what is written and flushed ends twice. */
+	/* What waits for a flush ends without having been issued, and what is written and flushed
+	 * ends twice. */
 	if (!block->issued && disk && disk->flush_issued >= block->queued)
 		request->flushed = disk->flush_issued;
 	if (request->done < block->bytes && record->error == 0)
@@ -419,7 +437,8 @@ uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 		bool flush = (request->block.operation & BLOCK_OPERATION) == BLOCK_FLUSH;
 		bool reads = (request->block.operation & BLOCK_OPERATION) == BLOCK_READ;
 
-		if (reads == ((bio->operation & BLOCK_OPERATION) == BLOCK_READ) && (flush || request->covered < request->block.bytes))
+		if (reads == ((bio->operation & BLOCK_OPERATION) == BLOCK_READ) &&
+		    (flush || request->covered < request->block.bytes))
 			match = request;
 	}
 	match = match ? match : only;
@@ -441,7 +460,8 @@ uint32_t build_issued_before(const struct clew_builder *builder, uint32_t task, 
 		for (unsigned k = 0; k < DISK_ISSUES; k++) {
 			const struct disk_issue *issue = &disk->issues[k];
 
-			if (issue->at > best && issue->at <= at && issue->at + LOOP_NEAR > at && issue->task == task) {
+			if (issue->at > best && issue->at <= at && issue->at + LOOP_NEAR > at &&
+			    issue->task == task) {
 				best = issue->at;
 				device = disk->device;
 			}
@@ -458,8 +478,9 @@ int build_blocks_finish(struct clew_builder *builder)
 	for (size_t i = 0; i < table->requests.capacity && r >= 0; i++) {
 		if (!table->requests.slots[i].used)
 			continue;
-		for (const struct request *request = (struct request *)(uintptr_t)table->requests.slots[i].value; request && r >= 0;
-		     request = request->older)
+		for (const struct request *request =
+			     (struct request *)(uintptr_t)table->requests.slots[i].value;
+		     request && r >= 0; request = request->older)
 			r = request->merged ? 0 : send_request(builder, request);
 	}
 	/* A bio on a device without requests that others were made for. */
@@ -479,7 +500,8 @@ int build_blocks_finish(struct clew_builder *builder)
 						    .queued = bio->queued,
 						    .issued = bio->queued};
 		take_bio(&block, bio);
-		r = builder->sink.request ? builder->sink.request(builder->sink.context, &block) : 0;
+		r = builder->sink.request ? builder->sink.request(builder->sink.context, &block)
+					  : 0;
 	}
 	return r;
 }

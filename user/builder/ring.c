@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * io_uring: who submitted what a wait on a ring was for. A completion is joined to
  * its submission by the request's address, else by the ring and user_data.
@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define RING_MOST 262144u /* submissions remembered */
-/* ns: how far a completion may be before the wake that it made, whose task may be preempted in between; and after it. */
+/* ns: how far a completion may be before the wake that it made, whose task may be preempted in
+ * between; and after it. */
 #define RING_BEFORE 100000000ull
 #define RING_AFTER  100000ull
 
@@ -37,7 +38,8 @@ static void forget_all(struct ring_table *table)
 	table->memory = 0;
 }
 
-static int remember(struct ring_table *table, uint64_t key, uint32_t part, const struct ring_submission *submission)
+static int remember(struct ring_table *table, uint64_t key, uint32_t part,
+		    const struct ring_submission *submission)
 {
 	uint64_t *known = map_get(&table->submissions, key, part);
 	struct ring_submission *copy;
@@ -61,9 +63,11 @@ static int remember(struct ring_table *table, uint64_t key, uint32_t part, const
 	return r;
 }
 
-static const struct ring_submission *submission_of(const struct ring_table *table, const struct clew_ring *record)
+static const struct ring_submission *submission_of(const struct ring_table *table,
+						   const struct clew_ring *record)
 {
-	const uint64_t *found = record->request ? map_get(&table->submissions, record->request, 0) : NULL;
+	const uint64_t *found =
+		record->request ? map_get(&table->submissions, record->request, 0) : NULL;
 
 	if (!found || ((const struct ring_submission *)(uintptr_t)*found)->ring != record->ring)
 		found = map_get(&table->submissions, record->user_data, part_of(record->ring) | 1);
@@ -71,7 +75,8 @@ static const struct ring_submission *submission_of(const struct ring_table *tabl
 }
 
 /* The task has posted a completion on the ring that it had waited for. */
-static int resolve_own(struct clew_builder *builder, struct task *task, const struct ring_submission *submission)
+static int resolve_own(struct clew_builder *builder, struct task *task,
+		       const struct ring_submission *submission)
 {
 	struct clew_sleep *sleep = &task->ring_wait->sleep;
 
@@ -92,27 +97,33 @@ int build_feed_ring(struct clew_builder *builder, const struct clew_ring *record
 	int r;
 
 	if (record->header.flags == CLEW_RING_SUBMIT) {
-		struct ring_submission submission = {.at = builder->now, .ring = record->ring, .task = record->task};
+		struct ring_submission submission = {
+			.at = builder->now, .ring = record->ring, .task = record->task};
 
 		if (build_nobody(record->task))
 			return 0;
 		r = record->request ? remember(table, record->request, 0, &submission) : 0;
-		return r < 0 ? r : remember(table, record->user_data, part_of(record->ring) | 1, &submission);
+		return r < 0 ? r
+			     : remember(table, record->user_data, part_of(record->ring) | 1,
+					&submission);
 	}
 	if (record->header.flags != CLEW_RING_COMPLETE)
 		return 0;
 	known = submission_of(table, record);
 	if (!known)
 		return 0;
-	table->log[table->next++ % BUILD_RING_LOG] =
-		(struct ring_completion){.at = builder->now, .ring = record->ring, .task = record->task, .submission = *known};
+	table->log[table->next++ % BUILD_RING_LOG] = (struct ring_completion){.at = builder->now,
+									      .ring = record->ring,
+									      .task = record->task,
+									      .submission = *known};
 	task = build_task_find(builder, record->task);
 	if (task && task->ring_wait && task->ring_wait->ring == record->ring)
 		return resolve_own(builder, task, known);
 	return 0;
 }
 
-bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, const struct wake *wake, struct ring_submission *ret)
+bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
+			   const struct wake *wake, struct ring_submission *ret)
 {
 	const struct ring_table *table = &builder->rings;
 
@@ -122,9 +133,11 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring, co
 		return false;
 	/* The newest before it; of those after it the oldest. */
 	for (uint32_t i = 0; i < BUILD_RING_LOG && i < table->next; i++) {
-		const struct ring_completion *completion = &table->log[(table->next - 1 - i) % BUILD_RING_LOG];
+		const struct ring_completion *completion =
+			&table->log[(table->next - 1 - i) % BUILD_RING_LOG];
 
-		if (completion->at > wake->time + RING_AFTER || completion->ring != ring || completion->task != wake->waker)
+		if (completion->at > wake->time + RING_AFTER || completion->ring != ring ||
+		    completion->task != wake->waker)
 			continue;
 		if (completion->at + RING_BEFORE < wake->time)
 			break;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The state machine a task and a CPU, driven by SWITCH and STATE records.
  *
@@ -28,8 +28,8 @@ struct cpu *build_cpu(struct clew_builder *builder, uint16_t number)
 	return &builder->cpus[number];
 }
 
-int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start, uint64_t end, enum clew_run_end ended,
-		   bool open_start)
+int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start,
+		   uint64_t end, enum clew_run_end ended, bool open_start)
 {
 	struct clew_run run = {
 		.start = task ? later(start, task->frontier) : start,
@@ -49,7 +49,8 @@ int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu
 
 int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t start, uint64_t end)
 {
-	struct clew_ready ready = {.start = later(start, task->frontier), .end = end, .task = task->serial};
+	struct clew_ready ready = {
+		.start = later(start, task->frontier), .end = end, .task = task->serial};
 
 	if (ready.start >= end)
 		return 0;
@@ -63,7 +64,8 @@ static bool keeps_off(unsigned reason)
 	return reason == CLEW_REASON_QUOTA || reason == CLEW_REASON_RUNTIME;
 }
 
-static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t start, const struct clew_switch *record)
+static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t start,
+		       const struct clew_switch *record)
 {
 	task->state = TASK_SLEEPING;
 	task->since = start;
@@ -72,7 +74,8 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	task->throttled = false;
 	if (task->has_wait)
 		memcpy(&task->wait, record + 1, sizeof(task->wait));
-	if (task->call_id == 0 || !task->has_wait || (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && !keeps_off(task->wait.reason))) {
+	if (task->call_id == 0 || !task->has_wait ||
+	    (!(task->wait.flags & CLEW_WAIT_FLAG_SAME_CALL) && !keeps_off(task->wait.reason))) {
 		task->call_id++;
 		task->call_run = task->resumed;
 		task->ended_count = 0;
@@ -81,7 +84,8 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	if (task->has_wait && task->wait.flags & CLEW_WAIT_FLAG_KTHREAD)
 		task->ended_count = 0;
 	task->number = builder->sleep_count++;
-	if (task->has_wait && task->wait.reason == CLEW_REASON_DIRTY && build_throttled(builder, task) < 0)
+	if (task->has_wait && task->wait.reason == CLEW_REASON_DIRTY &&
+	    build_throttled(builder, task) < 0)
 		return -ENOMEM;
 	return build_futex_wait(builder, task);
 }
@@ -106,11 +110,13 @@ int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure)
 	cpu->known = false;
 	sure = earlier(later(sure, cpu->since), builder->now);
 	if (cpu->current == CLEW_NO_TASK)
-		return build_send_run(builder, NULL, number, cpu->since, sure, CLEW_RUN_LOST, cpu->open_start);
+		return build_send_run(builder, NULL, number, cpu->since, sure, CLEW_RUN_LOST,
+				      cpu->open_start);
 	task = build_task_find(builder, cpu->current);
 	if (!task || task->state != TASK_RUNNING || task->cpu != number)
 		return 0;
-	r = build_send_run(builder, task, number, task->since, sure, CLEW_RUN_LOST, task->open_start);
+	r = build_send_run(builder, task, number, task->since, sure, CLEW_RUN_LOST,
+			   task->open_start);
 	task->frontier = later(task->frontier, sure);
 	task->state = TASK_UNKNOWN;
 	task->since = sure;
@@ -149,7 +155,8 @@ static enum clew_run_end run_end_of(unsigned flags)
 }
 
 /* The run that ends with this record, if it is known. */
-static int end_run(struct clew_builder *builder, struct cpu *cpu, struct task *task, const struct clew_switch *record)
+static int end_run(struct clew_builder *builder, struct cpu *cpu, struct task *task,
+		   const struct clew_switch *record)
 {
 	uint16_t number = (uint16_t)(cpu - builder->cpus);
 	uint64_t start = builder->options.start;
@@ -157,22 +164,27 @@ static int end_run(struct clew_builder *builder, struct cpu *cpu, struct task *t
 	int r;
 
 	/* The first record of a CPU tells what ran there since the start. */
-	if (!cpu->seen && (!task || (!task->switched && !task->forked && task->state != TASK_DEAD))) {
+	if (!cpu->seen &&
+	    (!task || (!task->switched && !task->forked && task->state != TASK_DEAD))) {
 		if (!task)
-			return build_send_run(builder, NULL, number, earlier(start, builder->now), builder->now, CLEW_RUN_YIELDED, true);
+			return build_send_run(builder, NULL, number, earlier(start, builder->now),
+					      builder->now, CLEW_RUN_YIELDED, true);
 		if (task->state == TASK_SLEEPING) {
 			/* It was about to sleep when it was looked at. */
 			build_futex_cancel(builder, task);
 			task->call_id--;
 		}
 		task->found = false;
-		return build_send_run(builder, task, number, earlier(start, builder->now), builder->now, ended, true);
+		return build_send_run(builder, task, number, earlier(start, builder->now),
+				      builder->now, ended, true);
 	}
 	if (cpu->known && cpu->current == record->prev) {
 		if (!task)
-			return build_send_run(builder, NULL, number, cpu->since, builder->now, CLEW_RUN_YIELDED, cpu->open_start);
+			return build_send_run(builder, NULL, number, cpu->since, builder->now,
+					      CLEW_RUN_YIELDED, cpu->open_start);
 		if (task->state == TASK_RUNNING && task->cpu == number)
-			return build_send_run(builder, task, number, task->since, builder->now, ended, task->open_start);
+			return build_send_run(builder, task, number, task->since, builder->now,
+					      ended, task->open_start);
 	}
 	r = build_lose_cpu(builder, cpu, cpu->last);
 	if (r >= 0 && task)
@@ -210,7 +222,9 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	if (flags & CLEW_SWITCH_THROTTLED && flags & CLEW_SWITCH_WAIT) {
 		r = begin_sleep(builder, task, builder->now, record);
 		task->throttled = true;
-		return r < 0 || task->wait.reason != CLEW_REASON_QUOTA ? r : build_quota_used_up(builder, task);
+		return r < 0 || task->wait.reason != CLEW_REASON_QUOTA
+			       ? r
+			       : build_quota_used_up(builder, task);
 	}
 	task->state = TASK_READY;
 	task->since = builder->now;
@@ -218,17 +232,21 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 }
 
 /* It comes on a CPU with nothing known of where it was before. */
-static int enter_unknown(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
+static int enter_unknown(struct clew_builder *builder, struct task *task,
+			 const struct clew_switch *record)
 {
 	struct wake wake = build_wake_of(builder, task, record);
 	uint64_t start = builder->options.start;
-	bool whole = !task->switched && !task->forked && task->state == TASK_UNSEEN && builder->loss_to == 0 && task->start_time <= start;
+	bool whole = !task->switched && !task->forked && task->state == TASK_UNSEEN &&
+		     builder->loss_to == 0 && task->start_time <= start;
 	int r;
 
 	/* Born while nothing was recorded yet it may still be told as new. */
-	if (record->header.flags & CLEW_SWITCH_NEXT_NEW && (task->forked || task->start_time == 0 || task->start_time > start)) {
+	if (record->header.flags & CLEW_SWITCH_NEXT_NEW &&
+	    (task->forked || task->start_time == 0 || task->start_time > start)) {
 		r = 0;
-		if (!task->forked && record->wake_time && !build_nobody(record->waker) && !build_dropped(builder, CLEW_EDGE_FORK)) {
+		if (!task->forked && record->wake_time && !build_nobody(record->waker) &&
+		    !build_dropped(builder, CLEW_EDGE_FORK)) {
 			struct clew_edge edge = {
 				.from_at = record->wake_time,
 				.to_at = record->wake_time,
@@ -247,7 +265,8 @@ static int enter_unknown(struct clew_builder *builder, struct task *task, const 
 		return r;
 	}
 	if (wake.time == 0)
-		return whole && !(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW))
+		return whole && !(record->header.flags &
+				  (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW))
 			       ? build_send_ready(builder, task, start, builder->now)
 			       : 0;
 	if (whole && wake.time > start)
@@ -257,7 +276,8 @@ static int enter_unknown(struct clew_builder *builder, struct task *task, const 
 	return r < 0 ? r : build_send_ready(builder, task, wake.time, builder->now);
 }
 
-static int enter_ready(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
+static int enter_ready(struct clew_builder *builder, struct task *task,
+		       const struct clew_switch *record)
 {
 	unsigned flags = record->header.flags;
 	uint64_t start = task->since;
@@ -277,30 +297,36 @@ static int enter_ready(struct clew_builder *builder, struct task *task, const st
 }
 
 /* Its own runtime is refilled by a timer that is known; whoever lets it run before that is not. */
-static struct wake runtime_refilled(const struct clew_builder *builder, const struct clew_wait *wait)
+static struct wake runtime_refilled(const struct clew_builder *builder,
+				    const struct clew_wait *wait)
 {
 	struct wake wake;
 
 	if (wait->argument == 0 || wait->argument > builder->now)
 		return build_no_wake;
 	wake = build_timed_wake(wait->argument);
-	wake.cause = (struct clew_cause){.kind = CLEW_CAUSE_TIMER, .object = wait->object, .expires = wait->argument};
+	wake.cause = (struct clew_cause){
+		.kind = CLEW_CAUSE_TIMER, .object = wait->object, .expires = wait->argument};
 	return wake;
 }
 
 /* It was kept off the CPU until its group's quota, or its own runtime, was refilled. */
-static int enter_throttled(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
+static int enter_throttled(struct clew_builder *builder, struct task *task,
+			   const struct clew_switch *record)
 {
-	struct wake wake = task->wait.reason == CLEW_REASON_RUNTIME ? runtime_refilled(builder, &task->wait)
-								    : build_timed_wake(build_quota_end(builder, task));
+	struct wake wake = task->wait.reason == CLEW_REASON_RUNTIME
+				   ? runtime_refilled(builder, &task->wait)
+				   : build_timed_wake(build_quota_end(builder, task));
 
 	task->throttled = false;
 	if (record->header.flags & CLEW_SWITCH_NEXT_SLEPT)
 		return lose_sleep(builder, task, builder->now);
-	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now, builder->now, false);
+	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now,
+			       builder->now, false);
 }
 
-static int enter_sleeping(struct clew_builder *builder, struct task *task, const struct clew_switch *record)
+static int enter_sleeping(struct clew_builder *builder, struct task *task,
+			  const struct clew_switch *record)
 {
 	struct wake wake = build_wake_of(builder, task, record);
 
@@ -310,7 +336,8 @@ static int enter_sleeping(struct clew_builder *builder, struct task *task, const
 	if (!(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) && !task->found)
 		return lose_sleep(builder, task, builder->now);
 	/* Without a stamp the wake was missed: when and by whom is not known. */
-	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now, builder->now, !wake.time);
+	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now,
+			       builder->now, !wake.time);
 }
 
 static int enter(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
@@ -338,7 +365,8 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		break;
 	case TASK_RUNNING:
 		if (task->cpu != record->header.cpu)
-			r = build_lose_cpu(builder, &builder->cpus[task->cpu], builder->cpus[task->cpu].last);
+			r = build_lose_cpu(builder, &builder->cpus[task->cpu],
+					   builder->cpus[task->cpu].last);
 		task->state = TASK_UNKNOWN;
 		if (r >= 0)
 			r = enter_unknown(builder, task, record);
@@ -364,21 +392,24 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	return 0;
 }
 
-/* A request of its own, for which it sleeps, that ended as it was woken: that is what woke it, although no cause is told. */
+/* A request of its own, for which it sleeps, that ended as it was woken: that is what woke it,
+ * although no cause is told. */
 static const struct clew_link *ended_as_woken(const struct task *task, const struct wake *wake)
 {
-	const uint64_t near = 100000; /* ns: from a request's end to the last wake of its interrupt */
+	const uint64_t near =
+		100000; /* ns: from a request's end to the last wake of its interrupt */
 	const struct clew_link *last = NULL;
 
-	if (wake->context != CLEW_WAKE_IRQ && wake->context != CLEW_WAKE_SOFTIRQ && wake->context != CLEW_WAKE_IPI)
+	if (wake->context != CLEW_WAKE_IRQ && wake->context != CLEW_WAKE_SOFTIRQ &&
+	    wake->context != CLEW_WAKE_IPI)
 		return NULL;
 	if (!task->has_wait || !(task->wait.flags & CLEW_WAIT_FLAG_IOWAIT))
 		return NULL;
 	for (uint32_t i = 0; i < task->ended_count; i++) {
 		const struct clew_link *link = &task->ended[i];
 
-		if (link->end >= task->since && link->end <= wake->time && wake->time - link->end <= near &&
-		    (!last || link->end > last->end))
+		if (link->end >= task->since && link->end <= wake->time &&
+		    wake->time - link->end <= near && (!last || link->end > last->end))
 			last = link;
 	}
 	return last;
@@ -388,7 +419,8 @@ static const struct clew_link *ended_as_woken(const struct task *task, const str
  * A task came on the CPU some time since its last record, and nothing tells when:
  * its wake is known, where it was from then until now is not.
  */
-static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struct clew_switch *record)
+static int enter_late(struct clew_builder *builder, struct cpu *cpu,
+		      const struct clew_switch *record)
 {
 	struct task *task = build_task_get(builder, record->next);
 	uint64_t sure = earlier(cpu->last, builder->now); /* somebody else had the CPU then */
@@ -401,7 +433,8 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu, const struc
 
 		/* Such a record does not say what was behind an interrupt. */
 		wake.own = ended_as_woken(task, &wake);
-		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time, later(wake.time, sure),
+		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time,
+						later(wake.time, sure),
 						wake.context != CLEW_WAKE_TASK && !wake.own)
 			      : lose_sleep(builder, task, sure);
 	} else {
@@ -448,8 +481,8 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	if (!task)
 		return build_nobody(record->prev) ? 0 : -ENOMEM;
 	if (flags & CLEW_STATE_STOP) {
-		if (task->state == TASK_UNSEEN && !task->forked && flags & CLEW_SWITCH_SLEEP && builder->loss_to == 0 &&
-		    task->start_time <= start) {
+		if (task->state == TASK_UNSEEN && !task->forked && flags & CLEW_SWITCH_SLEEP &&
+		    builder->loss_to == 0 && task->start_time <= start) {
 			/* Not one switch of it in the whole capture. */
 			task->found = task->open_start = true;
 			return begin_sleep(builder, task, start, record);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The builder's tasks: found by serial, and by the tid that another task of the
  * same pid namespace would use. A dead task is no longer found by tid at once; by
@@ -87,7 +87,8 @@ static void unlist_tid(struct task_table *table, const struct task *task)
 int build_task_identity(struct clew_builder *builder, const struct clew_task_record *record)
 {
 	struct task *task = build_task_get(builder, record->task);
-	unsigned levels = record->nspid_count < CLEW_NSPID_LEVELS ? record->nspid_count : CLEW_NSPID_LEVELS;
+	unsigned levels =
+		record->nspid_count < CLEW_NSPID_LEVELS ? record->nspid_count : CLEW_NSPID_LEVELS;
 	int r = 0;
 
 	if (!task)
@@ -108,12 +109,16 @@ int build_task_identity(struct clew_builder *builder, const struct clew_task_rec
 		r = map_set(&builder->tasks.global_tids, task->global_tid, 0, task->serial);
 	if (r < 0)
 		return r;
-	return task->tid ? map_set(&builder->tasks.tids, task->tid, task->pid_namespace, task->serial) : 0;
+	return task->tid
+		       ? map_set(&builder->tasks.tids, task->tid, task->pid_namespace, task->serial)
+		       : 0;
 }
 
-uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter, uint32_t tid, bool shared)
+uint32_t build_task_resolve(const struct clew_builder *builder, const struct task *waiter,
+			    uint32_t tid, bool shared)
 {
-	const uint64_t *serial = tid ? map_get(&builder->tasks.tids, tid, waiter->pid_namespace) : NULL;
+	const uint64_t *serial =
+		tid ? map_get(&builder->tasks.tids, tid, waiter->pid_namespace) : NULL;
 	const struct task *task = serial ? build_task_find(builder, (uint32_t)*serial) : NULL;
 
 	if (!task || (!shared && task->process != waiter->process))
@@ -214,6 +219,8 @@ size_t build_tasks_memory(const struct clew_builder *builder)
 {
 	const struct task_table *table = &builder->tasks;
 
-	return (table->count + table->free_count) * sizeof(struct task) + table->pages_used * sizeof(struct task_page) +
-	       table->page_count * sizeof(*table->pages) + map_memory(&table->tids) + map_memory(&table->global_tids);
+	return (table->count + table->free_count) * sizeof(struct task) +
+	       table->pages_used * sizeof(struct task_page) +
+	       table->page_count * sizeof(*table->pages) + map_memory(&table->tids) +
+	       map_memory(&table->global_tids);
 }

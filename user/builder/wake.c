@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sleeps and what ended them: whether a stamp is the wake of this sleep, which type
  * of edge it is, and the sleep and the edge as they are sent.
@@ -16,22 +16,27 @@
 const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
 /* The stamp for a task that was off the CPU since `task->switched_in` or later. */
-struct wake build_wake_of(const struct clew_builder *builder, const struct task *task, const struct clew_switch *record)
+struct wake build_wake_of(const struct clew_builder *builder, const struct task *task,
+			  const struct clew_switch *record)
 {
 	uint64_t time = record->wake_time;
 	struct wake wake;
 
 	/* One older than the last switch-in ended an earlier wait; nobody wakes himself. */
-	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) || time == 0 || time < task->switched_in ||
+	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) ||
+	    time == 0 || time < task->switched_in ||
 	    (record->wake_context == CLEW_WAKE_TASK && record->waker == task->serial))
 		return build_no_wake;
 	wake = (struct wake){
 		.time = earlier(time, builder->now),
 		.object = record->wake_object,
-		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker) ? record->waker : CLEW_NO_TASK,
+		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker)
+				 ? record->waker
+				 : CLEW_NO_TASK,
 		.device = record->wake_device,
 		.descriptor = record->wake_descriptor,
-		.context = record->wake_context <= CLEW_WAKE_WORK ? record->wake_context : CLEW_WAKE_UNKNOWN,
+		.context = record->wake_context <= CLEW_WAKE_WORK ? record->wake_context
+								  : CLEW_WAKE_UNKNOWN,
 		.flags = record->wake_flags,
 		.operation = record->wake_operation,
 		.object_kind = record->wake_object_kind,
@@ -40,14 +45,18 @@ struct wake build_wake_of(const struct clew_builder *builder, const struct task 
 	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE) {
 		const char *behind = (const char *)(record + 1);
 
-		memcpy(&wake.cause, behind + (record->header.flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0), sizeof(wake.cause));
+		memcpy(&wake.cause,
+		       behind + (record->header.flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait)
+									 : 0),
+		       sizeof(wake.cause));
 	}
 	return wake;
 }
 
 struct wake build_timed_wake(uint64_t time)
 {
-	return (struct wake){.time = time, .descriptor = -1, .call = CLEW_NO_CALL, .context = CLEW_WAKE_TIMER};
+	return (struct wake){
+		.time = time, .descriptor = -1, .call = CLEW_NO_CALL, .context = CLEW_WAKE_TIMER};
 }
 
 static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const struct wake *wake)
@@ -73,11 +82,12 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 	return CLEW_EDGE_WAKE;
 }
 
-/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is watched by way of others. */
+/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is
+ * watched by way of others. */
 static bool polls_one(const struct clew_wait *wait)
 {
-	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE && wait->object_kind != CLEW_OBJECT_EPOLL &&
-	       wait->object_kind != CLEW_OBJECT_IO_URING;
+	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE &&
+	       wait->object_kind != CLEW_OBJECT_EPOLL && wait->object_kind != CLEW_OBJECT_IO_URING;
 }
 
 static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const struct wake *wake)
@@ -95,9 +105,12 @@ static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const st
 		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_FILE:
 		/* Message queues are files of their own file system. */
-		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive ? CLEW_EDGE_IPC : CLEW_EDGE_WAKE;
+		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive
+			       ? CLEW_EDGE_IPC
+			       : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_NONE:
-		/* In poll and select it is not known which, but that end is what they waited for. */
+		/* In poll and select it is not known which, but that end is what they waited for.
+		 */
 		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	default:
 		return CLEW_EDGE_WAKE;
@@ -109,21 +122,25 @@ static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const st
 	enum clew_edge_type type = poll_edge_type(wait, wake);
 
 	/* libaio: what is done before its submitter leaves it is told by him. */
-	if (type == CLEW_EDGE_WAKE && (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
+	if (type == CLEW_EDGE_WAKE &&
+	    (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
 		return CLEW_EDGE_IO_URING;
 	return type;
 }
 
-enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait, unsigned state, const struct wake *wake)
+enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait,
+				    unsigned state, const struct wake *wake)
 {
 	/* A process gets another program when its other threads are gone. */
 	if (wake->flags & CLEW_WAKE_EXITING &&
-	    (kind == CLEW_WAIT_CHILD || (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
+	    (kind == CLEW_WAIT_CHILD ||
+	     (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
 	/* Its tracer lets it go on, without a signal. */
 	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))
 		return CLEW_EDGE_WAKE;
-	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none. */
+	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none.
+	 */
 	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
 		return CLEW_EDGE_SIGNAL;
@@ -135,7 +152,9 @@ enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_
 	case CLEW_WAIT_LOCK:
 		return CLEW_EDGE_UNLOCK;
 	case CLEW_WAIT_FILE:
-		return wait->reason == CLEW_REASON_FILE_LOCK && wake->operation == CLEW_FILE_UNLOCK ? CLEW_EDGE_UNLOCK : CLEW_EDGE_WAKE;
+		return wait->reason == CLEW_REASON_FILE_LOCK && wake->operation == CLEW_FILE_UNLOCK
+			       ? CLEW_EDGE_UNLOCK
+			       : CLEW_EDGE_WAKE;
 	case CLEW_WAIT_PIPE:
 		return CLEW_EDGE_PIPE;
 	case CLEW_WAIT_SOCKET:
@@ -173,28 +192,38 @@ int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
 	return builder->sink.edge(builder->sink.context, edge);
 }
 
-static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind, const struct wake *wake)
+static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind,
+				    const struct wake *wake)
 {
 	/* Of a poller, that which made it ready says more than its epoll descriptor. */
-	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) && wake->object_kind != CLEW_OBJECT_NONE &&
-	    wake->object_kind != CLEW_OBJECT_FUTEX && !polls_one(wait))
-		return (struct clew_object){
-			.number = wake->object, .device = wake->device, .descriptor = wake->descriptor, .kind = wake->object_kind};
+	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) &&
+	    wake->object_kind != CLEW_OBJECT_NONE && wake->object_kind != CLEW_OBJECT_FUTEX &&
+	    !polls_one(wait))
+		return (struct clew_object){.number = wake->object,
+					    .device = wake->device,
+					    .descriptor = wake->descriptor,
+					    .kind = wake->object_kind};
 	/* Of several futexes, the one that was woken. */
-	if (wait->call == CALL_FUTEX_WAITV && wait->object_kind == CLEW_OBJECT_NONE && wake->object_kind == CLEW_OBJECT_FUTEX &&
-	    wake->flags & CLEW_WAKE_PRIVATE && (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_WAKE_MANY))
-		return (struct clew_object){
-			.number = wake->object, .descriptor = -1, .kind = CLEW_OBJECT_FUTEX, .futex_operation = FUTEX_WAIT_PRIVATE};
+	if (wait->call == CALL_FUTEX_WAITV && wait->object_kind == CLEW_OBJECT_NONE &&
+	    wake->object_kind == CLEW_OBJECT_FUTEX && wake->flags & CLEW_WAKE_PRIVATE &&
+	    (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_WAKE_MANY))
+		return (struct clew_object){.number = wake->object,
+					    .descriptor = -1,
+					    .kind = CLEW_OBJECT_FUTEX,
+					    .futex_operation = FUTEX_WAIT_PRIVATE};
 	/* What the call is on, memory is not. */
 	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
-		return (struct clew_object){.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};
+		return (struct clew_object){
+			.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};
 	return (struct clew_object){
 		.number = wait->object,
 		.device = wait->device,
 		.descriptor = wait->descriptor,
 		.kind = wait->object_kind,
-		.futex_operation = wait->object_kind == CLEW_OBJECT_FUTEX ? wait->futex_operation : 0,
-		.shared = wait->object_kind == CLEW_OBJECT_FUTEX && !(wait->futex_operation & FUTEX_PRIVATE_FLAG),
+		.futex_operation =
+			wait->object_kind == CLEW_OBJECT_FUTEX ? wait->futex_operation : 0,
+		.shared = wait->object_kind == CLEW_OBJECT_FUTEX &&
+			  !(wait->futex_operation & FUTEX_PRIVATE_FLAG),
 	};
 }
 
@@ -203,7 +232,8 @@ static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL}
 bool build_owner_known(const struct clew_wait *wait)
 {
 	return wait->reason == CLEW_REASON_LOCK &&
-	       (wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) || (!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner));
+	       (wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) ||
+		(!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner));
 }
 
 struct origin {
@@ -214,34 +244,42 @@ struct origin {
 	uint8_t evidence;
 };
 
-static struct origin origin_in_task(const struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct wake *wake)
+static struct origin origin_in_task(const struct clew_sleep *sleep, const struct clew_wait *wait,
+				    unsigned state, const struct wake *wake)
 {
-	struct origin origin = {.at = wake->time, .task = wake->waker, .ended_by = wake->waker, .type = -1};
+	struct origin origin = {
+		.at = wake->time, .task = wake->waker, .ended_by = wake->waker, .type = -1};
 
 	if (wake->waker == CLEW_NO_TASK)
 		return origin;
 	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
-	origin.type = sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
+	origin.type =
+		sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
 	origin.evidence = CLEW_EVIDENCE_EXACT;
-	if (sleep->kind == CLEW_WAIT_LOCK && origin.type == CLEW_EDGE_UNLOCK && !build_owner_known(wait))
+	if (sleep->kind == CLEW_WAIT_LOCK && origin.type == CLEW_EDGE_UNLOCK &&
+	    !build_owner_known(wait))
 		origin.evidence = CLEW_EVIDENCE_OBSERVED;
 	return origin;
 }
 
 /* From who is behind the last step. */
-static struct origin origin_of_links(const struct clew_sleep *sleep, const struct links *links, const struct origin *in_task)
+static struct origin origin_of_links(const struct clew_sleep *sleep, const struct links *links,
+				     const struct origin *in_task)
 {
 	const struct clew_link *first = &links->of[0], *last = &links->of[links->count - 1];
-	struct origin origin = {.at = last->at, .task = last->task, .type = -1, .evidence = last->evidence};
+	struct origin origin = {
+		.at = last->at, .task = last->task, .type = -1, .evidence = last->evidence};
 
 	/* Of a flusher's mark, and of an item queued unseen, the worker is all that is known. */
-	if (first->kind == CLEW_LINK_WORK && (first->flags & CLEW_LINK_BARRIER || (links->count == 1 && last->task == CLEW_NO_TASK)))
+	if (first->kind == CLEW_LINK_WORK &&
+	    (first->flags & CLEW_LINK_BARRIER || (links->count == 1 && last->task == CLEW_NO_TASK)))
 		return *in_task;
 	if (origin.task == CLEW_NO_TASK || origin.at == 0)
 		return origin;
 	switch (last->kind) {
 	case CLEW_LINK_REQUEST:
-		origin.type = sleep->kind == CLEW_WAIT_IO_URING ? CLEW_EDGE_IO_URING : CLEW_EDGE_REQUEST;
+		origin.type =
+			sleep->kind == CLEW_WAIT_IO_URING ? CLEW_EDGE_IO_URING : CLEW_EDGE_REQUEST;
 		break;
 	case CLEW_LINK_PACKET:
 		origin.type = CLEW_EDGE_SOCKET;
@@ -268,11 +306,13 @@ static struct origin origin_of_links(const struct clew_sleep *sleep, const struc
 }
 
 /* Of io_uring the submission counts, whatever the completion came through. */
-static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait, const struct wake *wake, struct origin *origin)
+static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait,
+			   const struct wake *wake, struct origin *origin)
 {
 	struct ring_submission submission;
 
-	if (wait->object_kind != CLEW_OBJECT_IO_URING || !build_ring_submission(builder, wait->object, wake, &submission))
+	if (wait->object_kind != CLEW_OBJECT_IO_URING ||
+	    !build_ring_submission(builder, wait->object, wake, &submission))
 		return false;
 	origin->type = CLEW_EDGE_IO_URING;
 	origin->evidence = CLEW_EVIDENCE_EXACT;
@@ -282,8 +322,8 @@ static bool origin_of_ring(const struct clew_builder *builder, const struct clew
 }
 
 /* The steps, and behind them the other requests of the same call that had to end too. */
-static int keep_links(struct clew_builder *builder, const struct task *task, struct clew_sleep *sleep, const struct links *links,
-		      const struct wake *wake)
+static int keep_links(struct clew_builder *builder, const struct task *task,
+		      struct clew_sleep *sleep, const struct links *links, const struct wake *wake)
 {
 	const struct clew_link *last = &links->of[links->count - 1];
 	struct vector *vector = &builder->links;
@@ -296,26 +336,31 @@ static int keep_links(struct clew_builder *builder, const struct task *task, str
 	memcpy(to, links->of, links->count * sizeof(*to));
 	sleep->links = to;
 	sleep->link_count = (uint16_t)links->count;
-	if (last->kind != CLEW_LINK_REQUEST || last->task != task->serial || sleep->kind == CLEW_WAIT_IO_URING)
+	if (last->kind != CLEW_LINK_REQUEST || last->task != task->serial ||
+	    sleep->kind == CLEW_WAIT_IO_URING)
 		return 0;
 	for (uint32_t i = 0; i < task->ended_count; i++) {
 		const struct clew_link *other = &task->ended[i];
 
-		if (other->number != last->number && other->end <= wake->time && other->at && other->at >= task->call_run)
+		if (other->number != last->number && other->end <= wake->time && other->at &&
+		    other->at >= task->call_run)
 			to[links->count + sleep->and_count++] = *other;
 	}
 	return 0;
 }
 
-/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that is swapped out, or on its way there. */
+/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that is swapped
+ * out, or on its way there. */
 static bool may_swap(unsigned kind, const struct clew_wait *wait)
 {
-	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) && kind != CLEW_WAIT_LOCK && kind != CLEW_WAIT_JOURNAL &&
-	       kind != CLEW_WAIT_THROTTLE && kind != CLEW_WAIT_STOPPED;
+	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) &&
+	       kind != CLEW_WAIT_LOCK && kind != CLEW_WAIT_JOURNAL && kind != CLEW_WAIT_THROTTLE &&
+	       kind != CLEW_WAIT_STOPPED;
 }
 
 /* What ended it tells of some sleeps what they were for. */
-static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state, const struct links *links)
+static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state,
+			    const struct links *links)
 {
 	const struct clew_link *last = links->count ? &links->of[links->count - 1] : NULL;
 
@@ -324,14 +369,19 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 	/* A completion is not what a wait is for if a request was behind it: its call says more. */
 	if (sleep->kind == CLEW_WAIT_WORK)
 		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
-	/* Another's request that was merely there when it was woken says nothing of what it waited for. */
-	if (last->flags & CLEW_LINK_SWAP && (last->evidence == CLEW_EVIDENCE_EXACT || last->task == sleep->task) && !sleep->blind &&
+	/* Another's request that was merely there when it was woken says nothing of what it waited
+	 * for. */
+	if (last->flags & CLEW_LINK_SWAP &&
+	    (last->evidence == CLEW_EVIDENCE_EXACT || last->task == sleep->task) && !sleep->blind &&
 	    may_swap(sleep->kind, wait)) {
 		sleep->kind = CLEW_WAIT_MEMORY;
-		sleep->object = (struct clew_object){.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
+		sleep->object = (struct clew_object){
+			.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
 	}
-	/* These read one file and write another: which of them it slept for shows here. What was looked up is the one that is read. */
-	if (sleep->kind == CLEW_WAIT_READ && (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
+	/* These read one file and write another: which of them it slept for shows here. What was
+	 * looked up is the one that is read. */
+	if (sleep->kind == CLEW_WAIT_READ &&
+	    (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
 	    last->flags & CLEW_LINK_WRITE && last->task == sleep->task && !sleep->blind) {
 		sleep->kind = CLEW_WAIT_WRITE;
 		sleep->object = (struct clew_object){.descriptor = -1};
@@ -342,7 +392,8 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
  * Who sleeps for I/O and is woken by the interrupt that ended a request, but after that
  * end, waited for no data: all places at the device were taken, and this one left its own.
  */
-static void take_place(struct clew_builder *builder, const struct clew_wait *wait, const struct wake *wake, struct links *links)
+static void take_place(struct clew_builder *builder, const struct clew_wait *wait,
+		       const struct wake *wake, struct links *links)
 {
 	const struct clew_cause *cause = &wake->cause;
 	const struct request *request;
@@ -358,32 +409,41 @@ static void take_place(struct clew_builder *builder, const struct clew_wait *wai
 	links->count = 1;
 }
 
-/* Who sleeps for I/O and is woken by the timer of a disk's limit on writes was kept waiting on purpose. */
-static bool limited(const struct clew_builder *builder, const struct clew_wait *wait, const struct links *links)
+/* Who sleeps for I/O and is woken by the timer of a disk's limit on writes was kept waiting on
+ * purpose. */
+static bool limited(const struct clew_builder *builder, const struct clew_wait *wait,
+		    const struct links *links)
 {
 	const uint64_t *kind;
 
-	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || links->count == 0 || links->of[0].kind != CLEW_LINK_TIMER)
+	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || links->count == 0 ||
+	    links->of[0].kind != CLEW_LINK_TIMER)
 		return false;
 	kind = map_get(&builder->function_kinds, links->of[0].number, 0);
 	return kind && *kind == CLEW_WAIT_THROTTLE;
 }
 
 /* Whether steps beside the waking task count. */
-static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links, const struct wake *wake)
+static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links,
+			  const struct wake *wake)
 {
 	if (links->count == 0 || sleep->blind)
 		return false;
-	/* An idle worker waits for work: neither for the request whose end brings it some, nor for a worker that has too much. */
-	if (sleep->kind == CLEW_WAIT_IDLE && (links->of[0].kind == CLEW_LINK_WORK || links->of[0].kind == CLEW_LINK_REQUEST))
+	/* An idle worker waits for work: neither for the request whose end brings it some, nor for
+	 * a worker that has too much. */
+	if (sleep->kind == CLEW_WAIT_IDLE &&
+	    (links->of[0].kind == CLEW_LINK_WORK || links->of[0].kind == CLEW_LINK_REQUEST))
 		return false;
-	/* A worker that releases a lock does it by itself, also after it has completed a request. */
+	/* A worker that releases a lock does it by itself, also after it has completed a request.
+	 */
 	return sleep->kind != CLEW_WAIT_LOCK ||
-	       (links->of[0].kind != CLEW_LINK_WORK && (links->of[0].kind != CLEW_LINK_REQUEST || wake->context != CLEW_WAKE_TASK));
+	       (links->of[0].kind != CLEW_LINK_WORK &&
+		(links->of[0].kind != CLEW_LINK_REQUEST || wake->context != CLEW_WAKE_TASK));
 }
 
 /* Fills in what the wake says of a sleep. */
-static int explain_end(struct clew_builder *builder, const struct task *task, struct clew_sleep *sleep, const struct clew_wait *wait,
+static int explain_end(struct clew_builder *builder, const struct task *task,
+		       struct clew_sleep *sleep, const struct clew_wait *wait,
 		       const struct wake *wake)
 {
 	struct origin origin, in_task;
@@ -413,7 +473,8 @@ static int explain_end(struct clew_builder *builder, const struct task *task, st
 		r = keep_links(builder, task, sleep, &links, wake);
 		origin = origin_of_links(sleep, &links, &in_task);
 	}
-	if (r >= 0 && sleep->kind == CLEW_WAIT_IO_URING && !sleep->blind && (in_task.type < 0 || in_task.type == CLEW_EDGE_WAKE))
+	if (r >= 0 && sleep->kind == CLEW_WAIT_IO_URING && !sleep->blind &&
+	    (in_task.type < 0 || in_task.type == CLEW_EDGE_WAKE))
 		origin_of_ring(builder, wait, wake, &origin);
 	if (origin.type == CLEW_EDGE_WAKE && sleep->kind == CLEW_WAIT_JOURNAL && !sleep->blind) {
 		origin.type = CLEW_EDGE_JOURNAL;
@@ -475,11 +536,13 @@ int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
 /* Whether the task's own completions, posted after it was woken, will tell more. */
 static bool awaits_completion(const struct clew_wait *wait, const struct clew_sleep *sleep)
 {
-	if (sleep->kind != CLEW_WAIT_IO_URING || wait->object_kind != CLEW_OBJECT_IO_URING || sleep->blind || sleep->raw_end == 0 ||
-	    sleep->end == CLEW_TIME_OPEN || sleep->switch_in == CLEW_TIME_OPEN)
+	if (sleep->kind != CLEW_WAIT_IO_URING || wait->object_kind != CLEW_OBJECT_IO_URING ||
+	    sleep->blind || sleep->raw_end == 0 || sleep->end == CLEW_TIME_OPEN ||
+	    sleep->switch_in == CLEW_TIME_OPEN)
 		return false;
 	if (sleep->edge_type == CLEW_EDGE_IO_URING)
-		return sleep->link_count > 0; /* a request's submitter, until the ring tells its own */
+		return sleep->link_count >
+		       0; /* a request's submitter, until the ring tells its own */
 	return sleep->edge_type < 0 || sleep->edge_type == CLEW_EDGE_WAKE;
 }
 
@@ -491,18 +554,22 @@ static uint64_t waiting_function(const struct clew_wait *wait)
 	return wait->object_kind == CLEW_OBJECT_FUNCTION ? wait->object : 0;
 }
 
-int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t end, uint64_t switch_in, bool blind)
+int build_end_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
+		    uint64_t end, uint64_t switch_in, bool blind)
 {
 	const struct clew_wait *wait = task->has_wait ? &task->wait : &no_wait;
-	const uint64_t waits_in = waiting_function(wait), *function = waits_in ? map_get(&builder->function_kinds, waits_in, 0) : NULL;
+	const uint64_t waits_in = waiting_function(wait),
+		       *function = waits_in ? map_get(&builder->function_kinds, waits_in, 0) : NULL;
 	struct clew_sleep sleep = {
 		.start = later(task->since, task->frontier),
 		.task = task->serial,
 		.call_id = task->call_id,
 		.call = wait->call,
-		.kind = (uint8_t)clew_classify_wait(task->has_wait ? wait : NULL, task->sleep_state, function ? (int)*function : -1),
+		.kind = (uint8_t)clew_classify_wait(task->has_wait ? wait : NULL, task->sleep_state,
+						    function ? (int)*function : -1),
 		.flags = wait->flags,
-		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) | (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
+		.open = (uint8_t)((task->open_start ? CLEW_OPEN_START : 0) |
+				  (end == CLEW_TIME_OPEN ? CLEW_OPEN_END : 0)),
 		.number = task->number,
 	};
 	int r;
@@ -520,9 +587,12 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	if (sleep.kind == CLEW_WAIT_FAULT || sleep.kind == CLEW_WAIT_STOPPED) {
 		/* It came in the middle of a call: what that is on has nothing to do with it. */
 		sleep.object = (struct clew_object){.descriptor = -1};
-	} else if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 && sleep.links[0].kind == CLEW_LINK_TIMER &&
-		   (sleep.object.kind == CLEW_OBJECT_NONE || sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
-		/* A sleep's object is its timer, and a function's name is all that some others have. */
+	} else if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 &&
+		   sleep.links[0].kind == CLEW_LINK_TIMER &&
+		   (sleep.object.kind == CLEW_OBJECT_NONE ||
+		    sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
+		/* A sleep's object is its timer, and a function's name is all that some others
+		 * have. */
 		sleep.object.kind = CLEW_OBJECT_TIMER;
 		sleep.object.number = sleep.links[0].number;
 	} else if (wait->reason == CLEW_REASON_FUNCTION && sleep.object.kind == CLEW_OBJECT_NONE) {
@@ -542,7 +612,8 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	return build_send_sleep(builder, &sleep);
 }
 
-int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake, uint64_t start, uint64_t switch_in)
+int build_unseen_sleep(struct clew_builder *builder, struct task *task, const struct wake *wake,
+		       uint64_t start, uint64_t switch_in)
 {
 	task->since = start;
 	task->has_wait = false;
@@ -567,7 +638,8 @@ int build_lone_wake(struct clew_builder *builder, const struct task *task, const
 		.object = {.descriptor = -1},
 	};
 
-	if (wake->time == 0 || wake->waker == CLEW_NO_TASK || build_dropped(builder, CLEW_EDGE_WAKE))
+	if (wake->time == 0 || wake->waker == CLEW_NO_TASK ||
+	    build_dropped(builder, CLEW_EDGE_WAKE))
 		return 0;
 	return build_send_edge(builder, &edge);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Work items: which one a worker was at, at any moment of about the last second, and
  * what led to it. An item is its worker's until the next one: what a worker does at
@@ -34,7 +34,8 @@ static const struct item *item_then(const struct worker *worker, uint64_t at)
 	return NULL;
 }
 
-bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at, struct links *links)
+bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at,
+		      struct links *links)
 {
 	const struct item *item = worker->worker ? item_then(worker->worker, at) : NULL;
 
@@ -56,7 +57,8 @@ static struct item *new_item(struct clew_builder *builder, struct task *task)
 			return NULL;
 		builder->works.memory += sizeof(*worker);
 	}
-	while (worker->count > 1 && (worker->count >= BUILD_PAST_MOST || item_at(worker, 1)->began + BUILD_PAST < builder->now)) {
+	while (worker->count > 1 && (worker->count >= BUILD_PAST_MOST ||
+				     item_at(worker, 1)->began + BUILD_PAST < builder->now)) {
 		worker->first = (worker->first + 1) % worker->capacity;
 		worker->count--;
 	}
@@ -81,7 +83,8 @@ void build_worker_done(struct clew_builder *builder, struct task *task)
 {
 	if (!task->worker)
 		return;
-	builder->works.memory -= sizeof(*task->worker) + task->worker->capacity * sizeof(*task->worker->items);
+	builder->works.memory -=
+		sizeof(*task->worker) + task->worker->capacity * sizeof(*task->worker->items);
 	free(task->worker->items);
 	free(task->worker);
 	task->worker = NULL;
@@ -100,7 +103,8 @@ uint32_t build_loop_device(const struct clew_builder *builder, const struct task
 }
 
 /* One item serves many requests of a loop device: whoever issued one just before queued it. */
-static int find_loop_device(struct clew_builder *builder, const struct clew_work *record, uint32_t *ret_device)
+static int find_loop_device(struct clew_builder *builder, const struct clew_work *record,
+			    uint32_t *ret_device)
 {
 	const uint64_t *known = map_get(&builder->works.loop_devices, record->work, 0);
 	uint32_t device = 0;
@@ -115,7 +119,8 @@ static int find_loop_device(struct clew_builder *builder, const struct clew_work
 }
 
 /* The edge from who queued an item to the worker's run of it. */
-static int send_edge(struct clew_builder *builder, const struct clew_work *record, const struct links *links)
+static int send_edge(struct clew_builder *builder, const struct clew_work *record,
+		     const struct links *links)
 {
 	const struct clew_link *origin = &links->of[0];
 	struct clew_edge edge = {
@@ -128,11 +133,13 @@ static int send_edge(struct clew_builder *builder, const struct clew_work *recor
 	};
 
 	/* Delayed work is queued by its timer, for whoever armed that. */
-	if (origin->task == CLEW_NO_TASK && links->count > 1 && links->of[1].kind == CLEW_LINK_TIMER)
+	if (origin->task == CLEW_NO_TASK && links->count > 1 &&
+	    links->of[1].kind == CLEW_LINK_TIMER)
 		origin = &links->of[1];
 	edge.from = origin->task;
 	edge.from_at = origin->at;
-	if (edge.from == CLEW_NO_TASK || edge.from_at == 0 || build_dropped(builder, CLEW_EDGE_WORK))
+	if (edge.from == CLEW_NO_TASK || edge.from_at == 0 ||
+	    build_dropped(builder, CLEW_EDGE_WORK))
 		return 0;
 	return build_send_edge(builder, &edge);
 }

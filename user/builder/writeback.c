@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Why something is written: by what the task that queues a bio is at, a pass of the
  * flusher over a file, a sync of its own, a commit. And who, by dirtying much, had the
@@ -15,7 +15,8 @@
 /* What the flusher is asked for, as the kernel numbers it. */
 enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
 
-/* ns: a dirtier that has the background pass begun queues the flusher's work item at once, and sleeps if it is made to wait. */
+/* ns: a dirtier that has the background pass begun queues the flusher's work item at once, and
+ * sleeps if it is made to wait. */
 #define WAKE_NEAR 10000000ull
 /* ns in which what was dirtied counts half. */
 #define DIRTY_FADE  1000000000ull
@@ -59,7 +60,8 @@ struct flush {
 	uint32_t sync_call; /* its number among the task's own */
 	uint32_t sync_in;   /* and which one it is */
 	uint32_t pass, sync_pass;
-	struct stint now, past[STINTS_PAST]; /* the flusher's orders it is or was at last, and before that, the latest first */
+	struct stint now, past[STINTS_PAST]; /* the flusher's orders it is or was at last, and
+						before that, the latest first */
 	bool syncs;
 	bool commits;
 	bool next; /* it is at its next work item */
@@ -99,7 +101,8 @@ static void *entry_of(struct map *map, struct vector *vector, size_t size, uint6
 
 	vector->item = size;
 	if (!known) {
-		if (vector_reserve(vector, vector->count + 1) < 0 || map_set(map, key, 0, vector->count) < 0)
+		if (vector_reserve(vector, vector->count + 1) < 0 ||
+		    map_set(map, key, 0, vector->count) < 0)
 			return NULL;
 		vector->count++;
 		known = map_get(map, key, 0);
@@ -136,21 +139,25 @@ static int feed_queue(struct clew_builder *builder, const struct clew_writeback 
 }
 
 /* Who had the flusher's work item queued for the background pass, if that is the item it is at. */
-static uint32_t waker_of(const struct clew_builder *builder, const struct task *task, const struct background *background)
+static uint32_t waker_of(const struct clew_builder *builder, const struct task *task,
+			 const struct background *background)
 {
 	const struct clew_link *queued;
 	struct links links = {0};
 
-	if (!background || background->task == CLEW_NO_TASK || !build_work_links(builder, task, builder->now, &links) || !links.count)
+	if (!background || background->task == CLEW_NO_TASK ||
+	    !build_work_links(builder, task, builder->now, &links) || !links.count)
 		return CLEW_NO_TASK;
 	queued = &links.of[0];
-	return queued->task == background->task && queued->at >= background->at && queued->at - background->at < WAKE_NEAR
+	return queued->task == background->task && queued->at >= background->at &&
+			       queued->at - background->at < WAKE_NEAR
 		       ? background->task
 		       : CLEW_NO_TASK;
 }
 
 /* An order is told once: a flusher that comes back to it for more pages tells where it was only. */
-static struct why_written why_of_order(const struct clew_builder *builder, const struct task *task, const struct clew_writeback *record)
+static struct why_written why_of_order(const struct clew_builder *builder, const struct task *task,
+				       const struct clew_writeback *record)
 {
 	const struct writeback_table *table = &builder->writebacks;
 	const uint64_t *known = record->work ? map_get(&table->orders, record->work, 0) : NULL;
@@ -161,7 +168,8 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 	if (order && order->at) {
 		why.task = order->task;
 		order->at = 0;
-	} else if (!flush->next && flush->now.began && flush->now.work == record->work && flush->now.asked == record->reason) {
+	} else if (!flush->next && flush->now.began && flush->now.work == record->work &&
+		   flush->now.asked == record->reason) {
 		return flush->now.why;
 	}
 	switch (record->reason) {
@@ -177,7 +185,9 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 	case ASKED_BACKGROUND:
 		why.reason = CLEW_REQUEST_REASON_BACKGROUND;
 		if (why.task == CLEW_NO_TASK)
-			why.task = waker_of(builder, task, known_entry(&table->wakes, &table->all_wakes, record->device));
+			why.task = waker_of(
+				builder, task,
+				known_entry(&table->wakes, &table->all_wakes, record->device));
 		break;
 	default: /* for free space, say: nobody's word for it */
 		why.reason = CLEW_REQUEST_REASON_UNKNOWN;
@@ -219,11 +229,14 @@ static int feed_end(struct clew_builder *builder, const struct clew_writeback *r
 static int feed_wake(struct clew_builder *builder, const struct clew_writeback *record)
 {
 	struct writeback_table *table = &builder->writebacks;
-	struct background *background = entry_of(&table->wakes, &table->all_wakes, sizeof(*background), record->device);
+	struct background *background =
+		entry_of(&table->wakes, &table->all_wakes, sizeof(*background), record->device);
 
 	if (!background)
 		return -ENOMEM;
-	*background = (struct background){.at = builder->now, .task = build_nobody(record->task) ? CLEW_NO_TASK : record->task};
+	*background = (struct background){.at = builder->now,
+					  .task = build_nobody(record->task) ? CLEW_NO_TASK
+									     : record->task};
 	return 0;
 }
 
@@ -286,8 +299,10 @@ int build_feed_writeback(struct clew_builder *builder, const struct clew_writeba
 
 /* ---- why a bio is queued ---- */
 
-/* Whether a task syncs, and writes that for it. Of another, whom it works for, it may be at its next call by now. */
-static bool syncs_for(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record, uint64_t at)
+/* Whether a task syncs, and writes that for it. Of another, whom it works for, it may be at its
+ * next call by now. */
+static bool syncs_for(const struct clew_builder *builder, const struct task *task,
+		      const struct clew_bio *record, uint64_t at)
 {
 	const struct flush *flush = task->flush;
 	bool own = at == builder->now;
@@ -296,7 +311,8 @@ static bool syncs_for(const struct clew_builder *builder, const struct task *tas
 	if (!flush->syncs || (own && record->call != flush->sync_in))
 		return false;
 	return task->call_id <= flush->sync_call + 1 ||
-	       (own && record->inode == flush->sync_inode && record->file_device == flush->sync_device);
+	       (own && record->inode == flush->sync_inode &&
+		record->file_device == flush->sync_device);
 }
 
 static const struct stint *stint_at(const struct flush *flush, uint64_t at)
@@ -309,9 +325,10 @@ static const struct stint *stint_at(const struct flush *flush, uint64_t at)
 	return NULL;
 }
 
-/* Pages of a file that are written, or what belongs to that; by what the task was at then, for one that works for it. */
-static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task, const struct clew_bio *record,
-				      uint64_t at)
+/* Pages of a file that are written, or what belongs to that; by what the task was at then, for one
+ * that works for it. */
+static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task,
+				      const struct clew_bio *record, uint64_t at)
 {
 	const struct writeback_table *table = &builder->writebacks;
 	const struct flush *flush = task ? task->flush : NULL;
@@ -321,7 +338,8 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 	if (!flush)
 		return why;
 	if (flush->commits)
-		return (struct why_written){.reason = CLEW_REQUEST_REASON_JOURNAL, .pass = flush->pass};
+		return (struct why_written){.reason = CLEW_REQUEST_REASON_JOURNAL,
+					    .pass = flush->pass};
 	if (record->operation & BLOCK_META)
 		return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
 	stint = stint_at(flush, at);
@@ -330,20 +348,24 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 		why.pass = flush->pass;
 		/* Who had it begin may be made to wait only then. */
 		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
-			const struct background *background = known_entry(&table->wakes, &table->all_wakes, stint->disk);
+			const struct background *background =
+				known_entry(&table->wakes, &table->all_wakes, stint->disk);
 
 			if (background && background->throttled && background->task == why.task)
 				why.reason = CLEW_REQUEST_REASON_THROTTLED;
 		}
 	} else if (syncs_for(builder, task, record, at)) {
-		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC, .task = task->serial, .pass = flush->sync_pass};
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_FSYNC,
+					   .task = task->serial,
+					   .pass = flush->sync_pass};
 	}
 	return why;
 }
 
 struct why_written build_why_written(struct clew_builder *builder, const struct clew_bio *record)
 {
-	const struct task *task = build_nobody(record->task) ? NULL : build_task_find(builder, record->task);
+	const struct task *task =
+		build_nobody(record->task) ? NULL : build_task_find(builder, record->task);
 	uint32_t operation = record->operation & BLOCK_OPERATION;
 	struct why_written why;
 	struct links links = {0};
@@ -356,28 +378,40 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	if (operation == BLOCK_READ) {
 		if (record->operation & BLOCK_META)
 			return (struct why_written){.reason = CLEW_REQUEST_REASON_METADATA};
-		return (struct why_written){.reason = record->operation & BLOCK_READ_AHEAD ? CLEW_REQUEST_REASON_READAHEAD
-											   : CLEW_REQUEST_REASON_READ};
+		return (struct why_written){.reason = record->operation & BLOCK_READ_AHEAD
+							      ? CLEW_REQUEST_REASON_READAHEAD
+							      : CLEW_REQUEST_REASON_READ};
 	}
-	disk_page = build_is_disk_page(builder, record->inode, record->file_device, record->device, &journaled);
-	if (!disk_page && record->inode && record->file_device && record->file_device != record->device &&
+	disk_page = build_is_disk_page(builder, record->inode, record->file_device, record->device,
+				       &journaled);
+	if (!disk_page && record->inode && record->file_device &&
+	    record->file_device != record->device &&
 	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
 		return (struct why_written){0};
 	why = why_in_task(builder, task, record, builder->now);
-	/* A worker writes for who queued its item, and that one for who queued its own; not a flusher at an order. */
-	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker && !(task->flush && stint_at(task->flush, builder->now)))
+	/* A worker writes for who queued its item, and that one for who queued its own; not a
+	 * flusher at an order. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker &&
+	    !(task->flush && stint_at(task->flush, builder->now)))
 		build_work_links(builder, task, builder->now, &links);
 	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
 		if (!build_nobody(links.of[i].task))
-			why = why_in_task(builder, build_task_find(builder, links.of[i].task), record, links.of[i].at);
-	/* Not the flusher, and no sync that was told: a call writes the file out by the way, as ext4's close of what replaces another. */
-	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker && !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) &&
-	    !task->kworker && record->inode && !disk_page && builder->loss_to == 0)
-		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL, .task = task->serial};
+			why = why_in_task(builder, build_task_find(builder, links.of[i].task),
+					  record, links.of[i].at);
+	/* Not the flusher, and no sync that was told: a call writes the file out by the way, as
+	 * ext4's close of what replaces another. */
+	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker &&
+	    !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) && !task->kworker && record->inode &&
+	    !disk_page && builder->loss_to == 0)
+		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL,
+					   .task = task->serial};
 	/* Whatever had it written, what it is says more. */
-	if (why.reason != CLEW_REQUEST_REASON_JOURNAL && (disk_page || record->operation & BLOCK_META))
-		why.reason = (record->operation & (BLOCK_META | BLOCK_IDLE)) == (BLOCK_META | BLOCK_IDLE) ? CLEW_REQUEST_REASON_JOURNAL
-													  : CLEW_REQUEST_REASON_METADATA;
+	if (why.reason != CLEW_REQUEST_REASON_JOURNAL &&
+	    (disk_page || record->operation & BLOCK_META))
+		why.reason =
+			(record->operation & (BLOCK_META | BLOCK_IDLE)) == (BLOCK_META | BLOCK_IDLE)
+				? CLEW_REQUEST_REASON_JOURNAL
+				: CLEW_REQUEST_REASON_METADATA;
 	return why;
 }
 
@@ -452,14 +486,16 @@ int build_dirtied(struct clew_builder *builder, const struct clew_extent *record
 	}
 	*least = (struct dirtier){
 		.task = record->task,
-		.bytes = (least->task == record->task ? faded(least, record->begin) : 0) + record->bytes,
+		.bytes = (least->task == record->task ? faded(least, record->begin) : 0) +
+			 record->bytes,
 		.at = record->begin,
 	};
 	return 0;
 }
 
 /* What a task itself has dirtied lately. */
-static uint64_t own_weight(const struct clew_builder *builder, const struct task *task, const struct dirty_system *system)
+static uint64_t own_weight(const struct clew_builder *builder, const struct task *task,
+			   const struct dirty_system *system)
 {
 	for (unsigned i = 0; i < BUILD_DIRTIERS; i++)
 		if (system->dirtiers[i].task == task->serial)
@@ -468,7 +504,8 @@ static uint64_t own_weight(const struct clew_builder *builder, const struct task
 }
 
 /* The others that dirty the disk, each with what it has dirtied lately. */
-static int send_candidates(struct clew_builder *builder, const struct task *task, const struct dirty_system *system, uint64_t own)
+static int send_candidates(struct clew_builder *builder, const struct task *task,
+			   const struct dirty_system *system, uint64_t own)
 {
 	int r = 0;
 
@@ -482,20 +519,24 @@ static int send_candidates(struct clew_builder *builder, const struct task *task
 			.type = CLEW_EDGE_THROTTLE,
 			.evidence = CLEW_EVIDENCE_CANDIDATE,
 			.context = CLEW_WAKE_TIMER,
-			.object = {.kind = CLEW_OBJECT_DEVICE, .device = task->wait.device, .descriptor = -1},
+			.object = {.kind = CLEW_OBJECT_DEVICE,
+				   .device = task->wait.device,
+				   .descriptor = -1},
 			.choice = builder->writebacks.choices,
 			.weight = faded(dirtier, builder->now),
 			.own = own,
 		};
 
-		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial && edge.weight > 0)
+		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial &&
+		    edge.weight > 0)
 			r = build_send_edge(builder, &edge);
 	}
 	return r;
 }
 
 /* Where a task dirtied last. */
-static const struct dirty_system *last_dirtied(const struct writeback_table *table, const struct task *task)
+static const struct dirty_system *last_dirtied(const struct writeback_table *table,
+					       const struct task *task)
 {
 	const struct dirty_system *all = table->all_systems.data, *last = NULL;
 	uint64_t at = 0;
@@ -514,7 +555,8 @@ static const struct dirty_system *last_dirtied(const struct writeback_table *tab
 }
 
 /* Of the map of what is dirty by file system. */
-static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot, uint32_t disk)
+static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot,
+		       uint32_t disk)
 {
 	return slot->used && build_disk_of(builder, (uint32_t)slot->key) == disk;
 }
@@ -522,13 +564,15 @@ static bool is_of_disk(const struct clew_builder *builder, const struct map_slot
 int build_throttled(struct clew_builder *builder, const struct task *task)
 {
 	struct writeback_table *table = &builder->writebacks;
-	const struct background *known = known_entry(&table->wakes, &table->all_wakes, task->wait.device);
+	const struct background *known =
+		known_entry(&table->wakes, &table->all_wakes, task->wait.device);
 	struct background *background = (struct background *)(uintptr_t)known;
 	const struct dirty_system *all = table->all_systems.data;
 	uint64_t own = 0;
 	int r = 0;
 
-	if (background && background->task == task->serial && background->at + WAKE_NEAR >= builder->now)
+	if (background && background->task == task->serial &&
+	    background->at + WAKE_NEAR >= builder->now)
 		background->throttled = true;
 	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
 		return 0;
@@ -537,14 +581,17 @@ int build_throttled(struct clew_builder *builder, const struct task *task)
 	if (!task->wait.device) {
 		const struct dirty_system *system = last_dirtied(table, task);
 
-		return system ? send_candidates(builder, task, system, own_weight(builder, task, system)) : 0;
+		return system ? send_candidates(builder, task, system,
+						own_weight(builder, task, system))
+			      : 0;
 	}
 	for (size_t i = 0; i < table->systems.capacity; i++)
 		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
 			own += own_weight(builder, task, &all[table->systems.slots[i].value]);
 	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++)
 		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
-			r = send_candidates(builder, task, &all[table->systems.slots[i].value], own);
+			r = send_candidates(builder, task, &all[table->systems.slots[i].value],
+					    own);
 	return r;
 }
 
@@ -565,6 +612,7 @@ size_t build_writebacks_memory(const struct clew_builder *builder)
 {
 	const struct writeback_table *table = &builder->writebacks;
 
-	return table->memory + map_memory(&table->orders) + map_memory(&table->wakes) + map_memory(&table->disks) +
-	       map_memory(&table->systems) + table->all_orders.bytes + table->all_wakes.bytes + table->all_systems.bytes;
+	return table->memory + map_memory(&table->orders) + map_memory(&table->wakes) +
+	       map_memory(&table->disks) + map_memory(&table->systems) + table->all_orders.bytes +
+	       table->all_wakes.bytes + table->all_systems.bytes;
 }

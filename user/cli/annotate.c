@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew annotate: marks where dependencies of a causal trace begin and end.
  */
@@ -25,32 +25,42 @@ struct annotate_values {
 };
 
 const struct clew_option clew_annotate_options[] = {
-	{'r', "rule", "RULE", "one more rule; several times, if need be", clew_take_part, offsetof(struct annotate_values, rules)},
-	{'f', "file", "FILE", "the rules that stand there", clew_take_part_file, offsetof(struct annotate_values, rules)},
-	{'o', "output", "FILE", "write the trace with its marks there, in notation (-: standard output)", clew_take_string,
+	{'r', "rule", "RULE", "one more rule; several times, if need be", clew_take_part,
+	 offsetof(struct annotate_values, rules)},
+	{'f', "file", "FILE", "the rules that stand there", clew_take_part_file,
+	 offsetof(struct annotate_values, rules)},
+	{'o', "output", "FILE",
+	 "write the trace with its marks there, in notation (-: standard output)", clew_take_string,
 	 offsetof(struct annotate_values, output)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct annotate_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct annotate_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct annotate_values, json)},
 	CLEW_OPTION_END,
 };
 
-static int fail(const char *trace, const struct annotate_values *values, int r, const struct clew_query_error *error)
+static int fail(const char *trace, const struct annotate_values *values, int r,
+		const struct clew_query_error *error)
 {
 	switch (r) {
 	case -EINVAL:
 		return clew_fail_in_parts(&values->rules, error->offset, error->message);
 	case -EBADMSG:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: the trace is inconsistent: see `clew check`", trace);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: the trace is inconsistent: see `clew check`",
+				 trace);
 	case -E2BIG:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: more marks than a trace can have: write rules for fewer spans", trace);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: more marks than a trace can have: write rules for fewer spans", trace);
 	default:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", trace);
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or take a smaller trace", trace);
 	}
 }
 
 /* The text of a rule. To free. */
-static char *text_of(const struct annotate_values *values, const struct clew_annotation *rules, uint32_t rule)
+static char *text_of(const struct annotate_values *values, const struct clew_annotation *rules,
+		     uint32_t rule)
 {
 	size_t offset, size;
 
@@ -58,8 +68,8 @@ static char *text_of(const struct annotate_values *values, const struct clew_ann
 	return strndup(values->rules.text + offset, size);
 }
 
-static void print_json(const struct clew_model *model, const struct annotate_values *values, const struct clew_annotation *rules,
-		       const uint64_t *marks)
+static void print_json(const struct clew_model *model, const struct annotate_values *values,
+		       const struct clew_annotation *rules, const uint64_t *marks)
 {
 	struct clew_json json = {.out = stdout};
 
@@ -80,7 +90,8 @@ static void print_json(const struct clew_model *model, const struct annotate_val
 	clew_json_end(&json);
 }
 
-static void print_text(FILE *out, const struct clew_model *model, const struct annotate_values *values, const struct clew_annotation *rules,
+static void print_text(FILE *out, const struct clew_model *model,
+		       const struct annotate_values *values, const struct clew_annotation *rules,
 		       const uint64_t *marks)
 {
 	for (uint32_t i = 0; i < clew_annotation_count(rules); i++) {
@@ -94,8 +105,8 @@ static void print_text(FILE *out, const struct clew_model *model, const struct a
 	clew_print_model_truth(out, model, CLEW_WHOLE);
 }
 
-static int annotate(const char *trace, const struct clew_model *model, const struct clew_annotation *rules,
-		    const struct annotate_values *values)
+static int annotate(const char *trace, const struct clew_model *model,
+		    const struct clew_annotation *rules, const struct annotate_values *values)
 {
 	uint64_t *marks = calloc((size_t)clew_annotation_count(rules) + 1, sizeof(*marks));
 	bool to_standard = values->output && !strcmp(values->output, "-");
@@ -105,7 +116,8 @@ static int annotate(const char *trace, const struct clew_model *model, const str
 	int status = clew_choose_hierarchy(model, values->hierarchy, NULL, &options.hierarchy), r;
 
 	if (!status) {
-		r = marks ? clew_annotate(model, rules, &options, &annotated, marks, &error) : -ENOMEM;
+		r = marks ? clew_annotate(model, rules, &options, &annotated, marks, &error)
+			  : -ENOMEM;
 		if (r < 0)
 			status = fail(trace, values, r, &error);
 	}
@@ -130,8 +142,8 @@ static int run(char **operands, struct annotate_values *values)
 	int status = operands[1] ? clew_add_part(&values->rules, "RULES", operands[1]) : 0, r;
 
 	if (!status && !values->rules.count)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "annotate: no rule: give one, as 'mark incoming dependencies(all) of spans(**) as label(in-);'");
+		return clew_fail(CLEW_EXIT_INPUT, "annotate: no rule: give one, as 'mark incoming "
+						  "dependencies(all) of spans(**) as label(in-);'");
 	if (!status)
 		status = clew_join_parts(&values->rules);
 	if (status)
@@ -158,7 +170,8 @@ int clew_command_annotate(int argc, char **argv)
 
 	if (clew_options_parse(argc, argv, &values, &operands, &status)) {
 		if (values.json && values.output && strcmp(values.output, "-") == 0)
-			status = clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard output, too: name a file in --output");
+			status = clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard "
+							    "output, too: name a file in --output");
 		else
 			status = run(operands, &values);
 	}

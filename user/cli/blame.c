@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew blame: who kept whom from going on.
  */
@@ -25,18 +25,24 @@ struct blame_values {
 };
 
 const struct clew_option clew_blame_options[] = {
-	{0, "victims", "PATTERN", "only what kept these spans waiting (all)", clew_take_string, offsetof(struct blame_values, victims)},
-	{0, "antagonists", "PATTERN", "blame only these spans (all)", clew_take_string, offsetof(struct blame_values, antagonists)},
-	{0, "all-running", NULL, "blame all that ran while a span could have, whatever it waited for", clew_take_flag,
+	{0, "victims", "PATTERN", "only what kept these spans waiting (all)", clew_take_string,
+	 offsetof(struct blame_values, victims)},
+	{0, "antagonists", "PATTERN", "blame only these spans (all)", clew_take_string,
+	 offsetof(struct blame_values, antagonists)},
+	{0, "all-running", NULL,
+	 "blame all that ran while a span could have, whatever it waited for", clew_take_flag,
 	 offsetof(struct blame_values, all_running)},
-	{0, "top", "K", "in text, the K longest (20)", clew_take_number, offsetof(struct blame_values, top)},
-	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)", clew_take_string,
-	 offsetof(struct blame_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct blame_values, json)},
+	{0, "top", "K", "in text, the K longest (20)", clew_take_number,
+	 offsetof(struct blame_values, top)},
+	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
+	 clew_take_string, offsetof(struct blame_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct blame_values, json)},
 	CLEW_OPTION_END,
 };
 
-/* In text: names are told where the pairs shown leave out more than one part in so many of the time. */
+/* In text: names are told where the pairs shown leave out more than one part in so many of the
+ * time. */
 #define LEFT_OUT    4
 #define MOST_SHARES 8
 
@@ -51,7 +57,9 @@ struct answer {
 /* A wait for a CPU is one in the run queue. */
 static const char *resource_kind(const struct answer *answer, uint32_t kind)
 {
-	return answer->all_running ? "any" : kind == CLEW_SEGMENT_RUNQUEUE ? "cpu" : clew_wait_kind_name(kind);
+	return answer->all_running	       ? "any"
+	       : kind == CLEW_SEGMENT_RUNQUEUE ? "cpu"
+					       : clew_wait_kind_name(kind);
 }
 
 static void print_json(struct answer *answer)
@@ -65,9 +73,11 @@ static void print_json(struct answer *answer)
 
 		clew_json_object(&json, NULL);
 		clew_json_string(&json, "victim", clew_span_name(&answer->victims, pair->victim));
-		clew_json_string(&json, "antagonist", clew_span_name(&answer->antagonists, pair->antagonist));
+		clew_json_string(&json, "antagonist",
+				 clew_span_name(&answer->antagonists, pair->antagonist));
 		clew_json_signed(&json, "ns", pair->ns);
-		clew_json_string(&json, "resource", pair->resource ?: resource_kind(answer, pair->kind));
+		clew_json_string(&json, "resource",
+				 pair->resource ?: resource_kind(answer, pair->kind));
 		clew_json_string(&json, "kind", resource_kind(answer, pair->kind));
 		clew_json_object_end(&json);
 	}
@@ -159,17 +169,20 @@ static void print_text(struct answer *answer, uint32_t top)
 
 static int out_of_memory(void)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "blame: out of memory: free some, or choose fewer spans");
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "blame: out of memory: free some, or choose fewer spans");
 }
 
-/* What keeps clew waiting is no answer unless it is asked for; that clew keeps others waiting is. NULL: no memory. */
+/* What keeps clew waiting is no answer unless it is asked for; that clew keeps others waiting is.
+ * NULL: no memory. */
 static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
 {
 	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));
 
 	*ret_count = 0;
 	for (uint32_t span = 0; spans && span < model->span_count; span++) {
-		const char *flags = clew_model_attribute(model, model->spans[span].attributes, "task_flags");
+		const char *flags =
+			clew_model_attribute(model, model->spans[span].attributes, "task_flags");
 
 		if (!flags || !(strtoul(flags, NULL, 10) & CLEW_TASK_SELF))
 			spans[(*ret_count)++] = span;
@@ -179,18 +192,22 @@ static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
 
 static int answer_with(const struct clew_model *model, const struct blame_values *values)
 {
-	struct answer answer = {.victims = {.model = model}, .antagonists = {.model = model}, .all_running = values->all_running};
+	struct answer answer = {.victims = {.model = model},
+				.antagonists = {.model = model},
+				.all_running = values->all_running};
 	struct clew_blame_options options = {.all_running = values->all_running};
 	uint32_t *victims = NULL, *antagonists = NULL;
 	int status = 0;
 
 	if (values->victims)
-		status = clew_find_spans("--victims", values->victims, model, values->hierarchy, &victims, &options.victim_count);
+		status = clew_find_spans("--victims", values->victims, model, values->hierarchy,
+					 &victims, &options.victim_count);
 	if (status)
 		return status;
 	if (values->antagonists)
-		status = clew_find_spans("--antagonists", values->antagonists, model, values->hierarchy, &antagonists,
-					 &options.antagonist_count);
+		status =
+			clew_find_spans("--antagonists", values->antagonists, model,
+					values->hierarchy, &antagonists, &options.antagonist_count);
 	if (status)
 		antagonists = NULL;
 	if (!status && !values->victims)

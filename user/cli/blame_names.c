@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Who kept whom waiting, by name. See blame_names.h. */
 #include "cli/blame_names.h"
 
@@ -51,7 +51,8 @@ static int compare_names(const void *a, const void *b)
 
 static bool is_same_group(const struct named *x, const struct named *y)
 {
-	return x->stem == y->stem && is_numbered(x) == is_numbered(y) && !memcmp(x->name, y->name, x->stem);
+	return x->stem == y->stem && is_numbered(x) == is_numbered(y) &&
+	       !memcmp(x->name, y->name, x->stem);
 }
 
 static int compare_groups(const struct entry *x, const struct entry *y)
@@ -86,9 +87,11 @@ static int largest_first(const void *a, const void *b)
 	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist, y->antagonist) ?: (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* The names of all spans that are in a pair, sorted; `ret_places` tells where each span's is. 0 or -ENOMEM. */
-static int name_spans(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count, struct named **ret_named,
-		      size_t *ret_count, uint32_t *ret_places)
+/* The names of all spans that are in a pair, sorted; `ret_places` tells where each span's is. 0 or
+ * -ENOMEM. */
+static int name_spans(const struct clew_model *model, const struct clew_blame_pair *pairs,
+		      size_t count, struct named **ret_named, size_t *ret_count,
+		      uint32_t *ret_places)
 {
 	struct named *named;
 	size_t found = 0;
@@ -110,13 +113,15 @@ static int name_spans(const struct clew_model *model, const struct clew_blame_pa
 			continue;
 		if (!name)
 			return -ENOMEM;
-		named[(*ret_count)++] = (struct named){.name = name, .stem = stem_of(name), .span = span};
+		named[(*ret_count)++] =
+			(struct named){.name = name, .stem = stem_of(name), .span = span};
 	}
 	qsort(named, found, sizeof(*named), compare_names);
 	for (size_t i = 0; i < found; i++) {
 		ret_places[named[i].span] = i;
 		if (i)
-			named[i].group = named[i - 1].group + !is_same_group(&named[i], &named[i - 1]);
+			named[i].group =
+				named[i - 1].group + !is_same_group(&named[i], &named[i - 1]);
 	}
 	return 0;
 }
@@ -134,8 +139,10 @@ static char *name_of(const struct named *named, size_t count)
 	return name;
 }
 
-/* Adds up the entries of one share, in order of their victims; leaves them in order of their antagonists. 0 or -ENOMEM. */
-static int add_share(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
+/* Adds up the entries of one share, in order of their victims; leaves them in order of their
+ * antagonists. 0 or -ENOMEM. */
+static int add_share(struct clew_blame_shares *shares, const struct named *named,
+		     struct entry *entries, size_t count)
 {
 	struct clew_blame_share *share = &shares->shares[shares->count++];
 
@@ -152,7 +159,8 @@ static int add_share(struct clew_blame_shares *shares, const struct named *named
 	return share->victim && share->antagonist ? 0 : -ENOMEM;
 }
 
-static int add_shares(struct clew_blame_shares *shares, const struct named *named, struct entry *entries, size_t count)
+static int add_shares(struct clew_blame_shares *shares, const struct named *named,
+		      struct entry *entries, size_t count)
 {
 	size_t groups = 0;
 
@@ -175,8 +183,8 @@ static int add_shares(struct clew_blame_shares *shares, const struct named *name
 	return 0;
 }
 
-int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count,
-		       struct clew_blame_shares *ret_shares)
+int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs,
+		       size_t count, struct clew_blame_shares *ret_shares)
 {
 	uint32_t *places = malloc(model->span_count * sizeof(*places) + 1);
 	struct entry *entries = calloc(count + 1, sizeof(*entries));

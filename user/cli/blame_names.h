@@ -26,8 +26,8 @@ struct clew_blame_shares {
 };
 
 /* 0 or -ENOMEM; clew_blame_shares_done() either way. */
-int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs, size_t count,
-		       struct clew_blame_shares *ret_shares);
+int clew_blame_by_name(const struct clew_model *model, const struct clew_blame_pair *pairs,
+		       size_t count, struct clew_blame_shares *ret_shares);
 void clew_blame_shares_done(struct clew_blame_shares *shares);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew check: whether a causal trace is consistent.
  */
@@ -16,7 +16,8 @@ struct check_values {
 };
 
 const struct clew_option clew_check_options[] = {
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct check_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct check_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -25,7 +26,8 @@ static const char *severity(const struct clew_problem *problem)
 	return problem->warning ? "warning" : "error";
 }
 
-static void print_json(const struct clew_model *model, const struct clew_problem *problems, size_t count)
+static void print_json(const struct clew_model *model, const struct clew_problem *problems,
+		       size_t count)
 {
 	struct clew_json json = {.out = stdout};
 
@@ -46,10 +48,13 @@ static void print_json(const struct clew_model *model, const struct clew_problem
 	clew_json_end(&json);
 }
 
-static void print_text(const struct clew_model *model, const struct clew_problem *problems, size_t count, size_t errors)
+static void print_text(const struct clew_model *model, const struct clew_problem *problems,
+		       size_t count, size_t errors)
 {
 	for (size_t i = 0; i < count; i++) {
-		char *path = problems[i].span == CLEW_NONE ? NULL : clew_model_span_path(model, problems[i].span);
+		char *path = problems[i].span == CLEW_NONE
+				     ? NULL
+				     : clew_model_span_path(model, problems[i].span);
 
 		printf("%s: %s", severity(&problems[i]), problems[i].kind);
 		if (path) {
@@ -64,10 +69,12 @@ static void print_text(const struct clew_model *model, const struct clew_problem
 		free(path);
 	}
 	if (count)
-		printf("%zu error%s and %zu warning%s", errors, errors == 1 ? "" : "s", count - errors, count - errors == 1 ? "" : "s");
+		printf("%zu error%s and %zu warning%s", errors, errors == 1 ? "" : "s",
+		       count - errors, count - errors == 1 ? "" : "s");
 	else
 		fputs("No problem", stdout);
-	printf(" in %u spans, %u elementary spans and %u dependencies.\n", model->span_count, model->es_count, model->dependency_count);
+	printf(" in %u spans, %u elementary spans and %u dependencies.\n", model->span_count,
+	       model->es_count, model->dependency_count);
 	clew_print_model_truth(stdout, model, CLEW_WHOLE);
 }
 
@@ -88,7 +95,8 @@ int clew_command_check(int argc, char **argv)
 		return status;
 	if (clew_model_check(model, is_capture, &problems, &count) < 0) {
 		clew_model_free(model);
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again", operands[0]);
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
+				 operands[0]);
 	}
 	for (size_t i = 0; i < count; i++)
 		errors += !problems[i].warning;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew convert: any trace as notation.
  */
@@ -11,7 +11,8 @@ struct convert_values {
 };
 
 const struct clew_option clew_convert_options[] = {
-	{'o', "output", "FILE", "write the notation there (-: standard output)", clew_take_string, offsetof(struct convert_values, output)},
+	{'o', "output", "FILE", "write the notation there (-: standard output)", clew_take_string,
+	 offsetof(struct convert_values, output)},
 	CLEW_OPTION_END,
 };
 

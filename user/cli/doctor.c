@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* clew doctor: what this kernel offers clew, what is missing and what that costs. */
 #include <string.h>
 #include <sys/utsname.h>
@@ -57,16 +57,20 @@ int clew_command_doctor(int argc, char **argv)
 		print_json(name.release, features, count);
 		return CLEW_EXIT_DONE;
 	}
-	printf("kernel %s, %s\n\n", name.release, clew_kernel_privileged() ? "privileged" : "not privileged");
+	printf("kernel %s, %s\n\n", name.release,
+	       clew_kernel_privileged() ? "privileged" : "not privileged");
 	for (size_t i = 0; i < count; i++) {
-		printf("  %-8s %-26s %s", features[i].tier, features[i].name, features[i].available ? "yes" : "no");
+		printf("  %-8s %-26s %s", features[i].tier, features[i].name,
+		       features[i].available ? "yes" : "no");
 		if (!features[i].available)
-			printf(": %s\n  %33s without it is lost: %s", features[i].reason, "", features[i].costs);
+			printf(": %s\n  %33s without it is lost: %s", features[i].reason, "",
+			       features[i].costs);
 		putchar('\n');
 		if (!features[i].available && !strcmp(features[i].tier, "base"))
 			usable = false;
 	}
-	printf("\n%s\n", usable ? "Every base feature is here: all answers of this version can be had."
-				: "Some base features are missing: see what is lost without them above.");
+	printf("\n%s\n",
+	       usable ? "Every base feature is here: all answers of this version can be had."
+		      : "Some base features are missing: see what is lost without them above.");
 	return CLEW_EXIT_DONE;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew dump: all of a causal trace. As text: a span with its elementary spans and the
  * waits between them, then dependencies, then categories.
@@ -19,7 +19,8 @@ struct dump_values {
 };
 
 const struct clew_option clew_dump_options[] = {
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct dump_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct dump_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -57,7 +58,8 @@ static void print_gap(const struct clew_model *model, uint32_t before, uint32_t 
 {
 	uint32_t wait = model->es[behind].wait;
 
-	printf("        %s..%s ", MOMENT(model, model->es[before].end), MOMENT(model, model->es[behind].start));
+	printf("        %s..%s ", MOMENT(model, model->es[before].end),
+	       MOMENT(model, model->es[behind].start));
 	if (wait == CLEW_NONE) {
 		puts("suspended");
 		return;
@@ -79,7 +81,8 @@ static void print_elementary(const struct clew_model *model, uint32_t number, ui
 {
 	struct clew_range marks = clew_model_marks(model, es);
 
-	printf("  %4" PRIu32 "  [%s,%s]", number, MOMENT(model, model->es[es].start), MOMENT(model, model->es[es].end));
+	printf("  %4" PRIu32 "  [%s,%s]", number, MOMENT(model, model->es[es].start),
+	       MOMENT(model, model->es[es].end));
 	print_link(model, "<-", model->es[es].in);
 	print_link(model, "->", model->es[es].out);
 	for (uint32_t i = marks.first; i < marks.first + marks.count; i++) {
@@ -111,7 +114,8 @@ static void print_span(const struct clew_model *model, uint32_t number)
 
 /* ---- dependencies and categories ---- */
 
-static void print_side(const struct clew_model *model, const uint32_t *endpoints, uint32_t count, bool is_origin)
+static void print_side(const struct clew_model *model, const uint32_t *endpoints, uint32_t count,
+		       bool is_origin)
 {
 	if (count == 0)
 		fputs("nothing", stdout);
@@ -127,17 +131,23 @@ static void print_side(const struct clew_model *model, const uint32_t *endpoints
 
 static void print_dependency(const struct clew_model *model, uint32_t number)
 {
-	static const char *const modes[] = {[CLEW_MODE_SINGLE] = "", [CLEW_MODE_AND] = "all of ", [CLEW_MODE_OR] = "any of "};
+	static const char *const modes[] = {
+		[CLEW_MODE_SINGLE] = "", [CLEW_MODE_AND] = "all of ", [CLEW_MODE_OR] = "any of "};
 	const struct clew_dependency *dependency = &model->dependencies[number];
 
 	printf("%6" PRIu32 "  ", number + 1);
 	clew_print_safe(stdout, type_name(model, number));
 	/* Most types are shorter. */
-	printf("%*s  %s", (int)strlen(type_name(model, number)) < TYPE_WIDTH ? TYPE_WIDTH - (int)strlen(type_name(model, number)) : 0, "",
-	       modes[dependency->mode]);
-	print_side(model, model->origins + dependency->origins.first, dependency->origins.count, true);
+	printf("%*s  %s",
+	       (int)strlen(type_name(model, number)) < TYPE_WIDTH
+		       ? TYPE_WIDTH - (int)strlen(type_name(model, number))
+		       : 0,
+	       "", modes[dependency->mode]);
+	print_side(model, model->origins + dependency->origins.first, dependency->origins.count,
+		   true);
 	fputs(" -> ", stdout);
-	print_side(model, model->destinations + dependency->destinations.first, dependency->destinations.count, false);
+	print_side(model, model->destinations + dependency->destinations.first,
+		   dependency->destinations.count, false);
 	print_attributes(model, dependency->attributes);
 	putchar('\n');
 }
@@ -187,8 +197,9 @@ static void print_text(const struct clew_model *model)
 		print_categories(model, i);
 		putchar('\n');
 	}
-	printf("%" PRIu32 " spans, %" PRIu32 " elementary spans, %" PRIu32 " dependencies, %" PRIu32 " marks; times in ", model->span_count,
-	       model->es_count, model->dependency_count, model->mark_count);
+	printf("%" PRIu32 " spans, %" PRIu32 " elementary spans, %" PRIu32 " dependencies, %" PRIu32
+	       " marks; times in ",
+	       model->span_count, model->es_count, model->dependency_count, model->mark_count);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (units[i].unit == model->unit)
 			puts(units[i].name);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew edges: every dependency between tasks, one release that woke several
  * being one edge with several destinations.
@@ -21,11 +21,15 @@ struct edges_values {
 };
 
 const struct clew_option clew_edges_options[] = {
-	{0, "type", "TYPE,..", "only dependencies of these types", clew_take_edge_types, offsetof(struct edges_values, types)},
-	{0, "tid", "N", "only those from or to this thread", clew_take_number, offsetof(struct edges_values, selection.tid)},
-	{0, "match-window", "DURATION", "a call may be for another that was over at most that long before it", clew_take_duration,
+	{0, "type", "TYPE,..", "only dependencies of these types", clew_take_edge_types,
+	 offsetof(struct edges_values, types)},
+	{0, "tid", "N", "only those from or to this thread", clew_take_number,
+	 offsetof(struct edges_values, selection.tid)},
+	{0, "match-window", "DURATION",
+	 "a call may be for another that was over at most that long before it", clew_take_duration,
 	 offsetof(struct edges_values, match_window)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct edges_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct edges_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -52,7 +56,8 @@ static const struct clew_edge *edge_at(const struct group *group, size_t i)
 	return &group->edges[group->order[i]];
 }
 
-static bool touches(const struct clew_trace *trace, const struct edges_values *values, uint32_t serial)
+static bool touches(const struct clew_trace *trace, const struct edges_values *values,
+		    uint32_t serial)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, serial);
 
@@ -60,7 +65,8 @@ static bool touches(const struct clew_trace *trace, const struct edges_values *v
 }
 
 /* An edge with several destinations is shown whole if one of its ends is asked for. */
-static bool wanted(const struct clew_trace *trace, const struct edges_values *values, const struct group *group)
+static bool wanted(const struct clew_trace *trace, const struct edges_values *values,
+		   const struct group *group)
 {
 	if (values->types && !(values->types >> edge_at(group, 0)->type & 1))
 		return false;
@@ -130,16 +136,20 @@ static struct clew_object object_of(const struct clew_edge *edge)
 		return edge->object;
 	last = first + edge->link_count - 1;
 	if (edge->type == CLEW_EDGE_REQUEST && last->kind == CLEW_LINK_REQUEST)
-		return (struct clew_object){.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
+		return (struct clew_object){
+			.kind = CLEW_OBJECT_REQUEST, .number = last->number, .descriptor = -1};
 	if (edge->type == CLEW_EDGE_TIMER && last->kind == CLEW_LINK_TIMER)
-		return (struct clew_object){.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
+		return (struct clew_object){
+			.kind = CLEW_OBJECT_TIMER, .number = last->number, .descriptor = -1};
 	if (edge->type == CLEW_EDGE_WORK && first->kind == CLEW_LINK_WORK)
-		return (struct clew_object){.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
+		return (struct clew_object){
+			.kind = CLEW_OBJECT_WORK, .number = first->number, .descriptor = -1};
 	return edge->object;
 }
 
 /* Origin i: the edge's own, then those of the other requests that had to end. */
-static struct end further_origin(const struct clew_trace *trace, const struct clew_edge *edge, size_t i)
+static struct end further_origin(const struct clew_trace *trace, const struct clew_edge *edge,
+				 size_t i)
 {
 	struct end end = {.serial = edge->from, .at = edge->from_at};
 	const struct clew_link *link;
@@ -161,7 +171,8 @@ static size_t origin_count(const struct clew_edge *edge)
 }
 
 /* Of one cause among several, all that may be it. */
-static void json_choices(struct clew_json *json, const struct clew_trace *trace, const struct group *group)
+static void json_choices(struct clew_json *json, const struct clew_trace *trace,
+			 const struct group *group)
 {
 	for (size_t i = 0; i < group->choices; i++) {
 		struct end origin = further_origin(trace, edge_at(group, i), 0);
@@ -227,7 +238,9 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	struct end origin = further_origin(trace, first, 0);
 	struct clew_object object = object_of(first);
 
-	printf("+%-13s %-8s ", CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0, clew_trace_end(trace) - start),
+	printf("+%-13s %-8s ",
+	       CLEW_OFFSET(first->from_at > start ? first->from_at - start : 0,
+			   clew_trace_end(trace) - start),
 	       clew_trace_type_name(trace, first->type));
 	print_end(trace, &origin);
 	for (size_t i = 1; i < group->choices; i++) {
@@ -257,12 +270,16 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 }
 
 /* One end of a relation: an upper one is what caused it from its begin on, the lower one begins. */
-static struct end activity_end(const struct listing *listing, const struct clew_relation *relation, uint32_t place)
+static struct end activity_end(const struct listing *listing, const struct clew_relation *relation,
+			       uint32_t place)
 {
-	const struct clew_activity *activity = &listing->activities[place], *lower = &listing->activities[relation->lower];
-	struct end end = {.serial = activity->task, .at = relation->nested ? lower->begin : activity->begin};
+	const struct clew_activity *activity = &listing->activities[place],
+				   *lower = &listing->activities[relation->lower];
+	struct end end = {.serial = activity->task,
+			  .at = relation->nested ? lower->begin : activity->begin};
 
-	snprintf(end.comm, sizeof(end.comm), "%s", clew_trace_comm_at(listing->trace, end.serial, end.at));
+	snprintf(end.comm, sizeof(end.comm), "%s",
+		 clew_trace_comm_at(listing->trace, end.serial, end.at));
 	return end;
 }
 
@@ -272,7 +289,8 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 
 	if (values->types && !(values->types >> CLEW_EDGE_CALL & 1))
 		return false;
-	if (!values->selection.tid.given || touches(listing->trace, values, listing->activities[relation->lower].task))
+	if (!values->selection.tid.given ||
+	    touches(listing->trace, values, listing->activities[relation->lower].task))
 		return true;
 	for (uint32_t i = 0; i < relation->upper_count; i++)
 		if (touches(listing->trace, values, listing->activities[relation->uppers[i]].task))
@@ -280,7 +298,8 @@ static bool relation_wanted(const struct listing *listing, const struct clew_rel
 	return false;
 }
 
-static void json_uppers(struct listing *listing, const struct clew_relation *relation, const char *key, bool all)
+static void json_uppers(struct listing *listing, const struct clew_relation *relation,
+			const char *key, bool all)
 {
 	clew_json_array(&listing->json, key);
 	for (uint32_t i = 0; all && i < relation->upper_count; i++) {
@@ -291,7 +310,8 @@ static void json_uppers(struct listing *listing, const struct clew_relation *rel
 	clew_json_array_end(&listing->json);
 }
 
-static void json_relation(struct listing *listing, const struct clew_relation *relation, const struct clew_description *description)
+static void json_relation(struct listing *listing, const struct clew_relation *relation,
+			  const struct clew_description *description)
 {
 	struct clew_json *json = &listing->json;
 	struct end end = activity_end(listing, relation, relation->lower);
@@ -313,12 +333,15 @@ static void json_relation(struct listing *listing, const struct clew_relation *r
 	clew_json_object_end(json);
 }
 
-static void print_relation(const struct listing *listing, const struct clew_relation *relation, const struct clew_description *description)
+static void print_relation(const struct listing *listing, const struct clew_relation *relation,
+			   const struct clew_description *description)
 {
 	const struct clew_activity *lower = &listing->activities[relation->lower];
 	uint64_t start = clew_trace_start(listing->trace);
 
-	printf("+%-13s %-8s ", CLEW_OFFSET(lower->begin > start ? lower->begin - start : 0, clew_trace_end(listing->trace) - start),
+	printf("+%-13s %-8s ",
+	       CLEW_OFFSET(lower->begin > start ? lower->begin - start : 0,
+			   clew_trace_end(listing->trace) - start),
 	       clew_edge_type_name(CLEW_EDGE_CALL));
 	for (uint32_t i = 0; i < relation->upper_count; i++) {
 		struct end end = activity_end(listing, relation, relation->uppers[i]);
@@ -334,7 +357,8 @@ static void print_relation(const struct listing *listing, const struct clew_rela
 	fputs("  by ", stdout);
 	clew_print_call(stdout, lower);
 	clew_print_description(stdout, description);
-	printf("  (%s%s)\n", clew_evidence_name(relation->evidence), relation->bridged ? ", bridged" : "");
+	printf("  (%s%s)\n", clew_evidence_name(relation->evidence),
+	       relation->bridged ? ", bridged" : "");
 }
 
 /* Those whose lower end begins up to a moment. `at`: the next one's place. */
@@ -350,7 +374,8 @@ static void show_relations(struct listing *listing, uint64_t until, size_t *at)
 		if (!relation_wanted(listing, &relations[*at]))
 			continue;
 		listing->shown++;
-		clew_relations_describe(listing->relations, lower->task, lower->begin, &description);
+		clew_relations_describe(listing->relations, lower->task, lower->begin,
+					&description);
 		if (listing->values->json)
 			json_relation(listing, &relations[*at], &description);
 		else
@@ -359,7 +384,8 @@ static void show_relations(struct listing *listing, uint64_t until, size_t *at)
 }
 
 /* How many groups behind one are candidates for the same cause. */
-static size_t count_choices(const struct clew_edge *edges, const uint32_t *order, const uint32_t *begin, size_t at, size_t group_count,
+static size_t count_choices(const struct clew_edge *edges, const uint32_t *order,
+			    const uint32_t *begin, size_t at, size_t group_count,
 			    struct group *group)
 {
 	uint32_t choice = edges[order[begin[at]]].choice;
@@ -382,7 +408,8 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 	int r = clew_trace_edge_groups(trace, &order, &begin, &group_count), status;
 
 	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				 strerror(-r));
 	status = clew_open_relations(trace, values->match_window, &listing.relations);
 	if (status) {
 		free(order);
@@ -396,7 +423,9 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 		clew_json_array(&listing.json, "edges");
 	}
 	for (size_t i = 0; i < group_count; i++) {
-		struct group group = {.edges = edges, .order = order + begin[i], .count = begin[i + 1] - begin[i]};
+		struct group group = {.edges = edges,
+				      .order = order + begin[i],
+				      .count = begin[i + 1] - begin[i]};
 
 		show_relations(&listing, edge_at(&group, 0)->to_at, &next_relation);
 		i += count_choices(edges, order, begin, i, group_count, &group);
@@ -411,7 +440,8 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 	show_relations(&listing, CLEW_TIME_OPEN, &next_relation);
 	if (values->json) {
 		clew_json_array_end(&listing.json);
-		clew_json_truth(&listing.json, trace, clew_trace_start(trace), clew_trace_end(trace));
+		clew_json_truth(&listing.json, trace, clew_trace_start(trace),
+				clew_trace_end(trace));
 		clew_json_object_end(&listing.json);
 		clew_json_end(&listing.json);
 	} else {

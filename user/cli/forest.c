@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew forest: who started whom, as trees in text, as a graph or in JSON.
  */
@@ -25,15 +25,22 @@ struct forest_values {
 };
 
 const struct clew_option clew_forest_options[] = {
-	{0, "types", "TYPE,..", "dependencies of these types start root spans (spawn,fork,submit, as far as there are)", clew_take_string,
-	 offsetof(struct forest_values, types)},
-	{0, "first-only", "TYPE,..", "of these types: nothing may come into a root span before (all: of any)", clew_take_string,
+	{0, "types", "TYPE,..",
+	 "dependencies of these types start root spans (spawn,fork,submit, as far as there are)",
+	 clew_take_string, offsetof(struct forest_values, types)},
+	{0, "first-only", "TYPE,..",
+	 "of these types: nothing may come into a root span before (all: of any)", clew_take_string,
 	 offsetof(struct forest_values, first_only)},
-	{0, "several", "TYPE,..", "of these types: a root span may be started by several spans, the first counts (all without --types)",
+	{0, "several", "TYPE,..",
+	 "of these types: a root span may be started by several spans, the first counts (all "
+	 "without --types)",
 	 clew_take_string, offsetof(struct forest_values, several)},
-	{0, "all", NULL, "also those that started nothing and that nothing started", clew_take_flag, offsetof(struct forest_values, all)},
-	{0, "dot", NULL, "print a graph for dot(1)", clew_take_flag, offsetof(struct forest_values, dot)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct forest_values, json)},
+	{0, "all", NULL, "also those that started nothing and that nothing started", clew_take_flag,
+	 offsetof(struct forest_values, all)},
+	{0, "dot", NULL, "print a graph for dot(1)", clew_take_flag,
+	 offsetof(struct forest_values, dot)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct forest_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -44,7 +51,8 @@ static const char *type_name(const struct clew_model *model, uint32_t type)
 
 /* ---- rules ---- */
 
-static int fail_type(const char *option, const char *word, size_t size, const struct clew_model *model)
+static int fail_type(const char *option, const char *word, size_t size,
+		     const struct clew_model *model)
 {
 	char *names = NULL;
 	size_t length;
@@ -54,15 +62,18 @@ static int fail_type(const char *option, const char *word, size_t size, const st
 		fprintf(stream, "%s%s", i ? ", " : "", type_name(model, i));
 	if (stream)
 		fclose(stream);
-	clew_fail(CLEW_EXIT_INPUT, "%s: the trace has no type '%.*s': it has %s", option, (int)size, word, names ?: "others");
+	clew_fail(CLEW_EXIT_INPUT, "%s: the trace has no type '%.*s': it has %s", option, (int)size,
+		  word, names ?: "others");
 	free(names);
 	return CLEW_EXIT_INPUT;
 }
 
 /* Marks the types of a list; "all" is all that are in `within`. */
-static int mark_types(const char *option, const char *list, const struct clew_model *model, const bool *within, bool *marked)
+static int mark_types(const char *option, const char *list, const struct clew_model *model,
+		      const bool *within, bool *marked)
 {
-	for (const char *word = list; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
+	for (const char *word = list; word;
+	     word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
 		size_t size = strcspn(word, ",");
 		uint32_t type = 0;
 
@@ -71,13 +82,16 @@ static int mark_types(const char *option, const char *list, const struct clew_mo
 			continue;
 		}
 		while (type < model->type_count &&
-		       (strlen(type_name(model, type)) != size || memcmp(type_name(model, type), word, size) != 0))
+		       (strlen(type_name(model, type)) != size ||
+			memcmp(type_name(model, type), word, size) != 0))
 			type++;
 		if (type == model->type_count)
 			return fail_type(option, word, size, model);
 		if (within && !within[type])
-			return clew_fail(CLEW_EXIT_INPUT, "%s: '%.*s' starts nothing: add it to --types, or leave it out", option,
-					 (int)size, word);
+			return clew_fail(
+				CLEW_EXIT_INPUT,
+				"%s: '%.*s' starts nothing: add it to --types, or leave it out",
+				option, (int)size, word);
 		marked[type] = true;
 	}
 	return 0;
@@ -99,13 +113,16 @@ static int default_types(const struct clew_model *model, bool *spawning)
 
 static int out_of_memory(void)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "forest: out of memory: free some, or take a smaller trace");
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "forest: out of memory: free some, or take a smaller trace");
 }
 
-static int make_rules(const struct forest_values *values, const struct clew_model *model, struct clew_forest_rule *rules, size_t *ret_count)
+static int make_rules(const struct forest_values *values, const struct clew_model *model,
+		      struct clew_forest_rule *rules, size_t *ret_count)
 {
 	bool *marked = calloc(3 * ((size_t)model->type_count + 1), sizeof(*marked));
-	bool *spawning = marked, *first_only = marked + model->type_count, *several = first_only + model->type_count;
+	bool *spawning = marked, *first_only = marked + model->type_count,
+	     *several = first_only + model->type_count;
 	int status = 0;
 
 	if (!marked)
@@ -115,14 +132,17 @@ static int make_rules(const struct forest_values *values, const struct clew_mode
 	else if (default_types(model, spawning) < 0)
 		status = out_of_memory();
 	if (!status && values->first_only)
-		status = mark_types("--first-only", values->first_only, model, spawning, first_only);
+		status =
+			mark_types("--first-only", values->first_only, model, spawning, first_only);
 	if (!status && values->several)
 		status = mark_types("--several", values->several, model, spawning, several);
 	*ret_count = 0;
 	for (uint32_t i = 0; !status && i < model->type_count; i++)
 		if (spawning[i])
 			rules[(*ret_count)++] = (struct clew_forest_rule){
-				.type = i, .first_only = first_only[i], .several_times = values->several ? several[i] : !values->types};
+				.type = i,
+				.first_only = first_only[i],
+				.several_times = values->several ? several[i] : !values->types};
 	free(marked);
 	return status;
 }
@@ -130,17 +150,22 @@ static int make_rules(const struct forest_values *values, const struct clew_mode
 static int fail_rule(const struct clew_model *model, const struct clew_forest_problem *problem)
 {
 	const struct clew_dependency *dependency = &model->dependencies[problem->dependency];
-	const char *name = clew_model_string(model, model->spans[problem->root].name), *type = type_name(model, dependency->type);
+	const char *name = clew_model_string(model, model->spans[problem->root].name),
+		   *type = type_name(model, dependency->type);
 	const struct clew_es *trigger = &model->es[clew_model_trigger(model, problem->dependency)];
 
 	if (problem->not_first)
-		return clew_fail(CLEW_EXIT_NEGATIVE,
-				 "'%s': dependency %" PRIu32 " (%s) is not the first that comes in: leave %s out of --first-only", name,
-				 problem->dependency + 1, type, type);
+		return clew_fail(
+			CLEW_EXIT_NEGATIVE,
+			"'%s': dependency %" PRIu32
+			" (%s) is not the first that comes in: leave %s out of --first-only",
+			name, problem->dependency + 1, type, type);
 	return clew_fail(CLEW_EXIT_NEGATIVE,
-			 "'%s' is started once more, by '%s' at %s (dependency %" PRIu32 ", %s): add %s to --several, or --several all",
+			 "'%s' is started once more, by '%s' at %s (dependency %" PRIu32
+			 ", %s): add %s to --several, or --several all",
 			 name, clew_model_string(model, model->spans[trigger->span].name),
-			 clew_model_moment(model, trigger->end, (char[32]){0}), problem->dependency + 1, type, type);
+			 clew_model_moment(model, trigger->end, (char[32]){0}),
+			 problem->dependency + 1, type, type);
 }
 
 /* ---- as a graph ---- */
@@ -168,7 +193,9 @@ static void print_edges(const struct grove *grove, uint32_t span)
 		printf("\tn%" PRIu32 " -> n%" PRIu32 " [", from, spawned[i]);
 		if (counts) {
 			fputs("label=\"", stdout);
-			print_quoted(grove_type_name(grove, model->es[clew_forest_spawned_at(grove->forest, spawned[i])].in));
+			print_quoted(grove_type_name(
+				grove,
+				model->es[clew_forest_spawned_at(grove->forest, spawned[i])].in));
 			if (from != span) {
 				fputs("\\nby ", stdout);
 				print_quoted(clew_model_string(model, model->spans[span].name));
@@ -184,10 +211,12 @@ static void print_dot(const struct grove *grove, bool all)
 	const struct clew_model *model = grove->model;
 
 	puts("digraph forest {\n\tnode [shape=box];");
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		const struct clew_span *span = &model->spans[root];
 
-		if (!all && !grove->carries[root] && clew_forest_spawner(grove->forest, root) == CLEW_NONE)
+		if (!all && !grove->carries[root] &&
+		    clew_forest_spawner(grove->forest, root) == CLEW_NONE)
 			continue;
 		printf("\tn%" PRIu32 " [label=\"", root);
 		print_quoted(clew_model_string(model, span->name));
@@ -203,7 +232,8 @@ static void print_dot(const struct grove *grove, bool all)
 static void json_root(struct clew_json *json, const struct grove *grove, uint32_t root)
 {
 	const struct clew_model *model = grove->model;
-	uint32_t spawner = clew_forest_spawner(grove->forest, root), at = clew_forest_spawned_at(grove->forest, root);
+	uint32_t spawner = clew_forest_spawner(grove->forest, root),
+		 at = clew_forest_spawned_at(grove->forest, root);
 
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "id", root);
@@ -218,7 +248,8 @@ static void json_root(struct clew_json *json, const struct grove *grove, uint32_
 		clew_json_span(json, "span", model, spawner);
 		clew_json_string(json, "type", grove_type_name(grove, model->es[at].in));
 		clew_json_unsigned(json, "dep", model->es[at].in + 1);
-		clew_json_signed(json, "at", model->es[clew_model_trigger(model, model->es[at].in)].end);
+		clew_json_signed(json, "at",
+				 model->es[clew_model_trigger(model, model->es[at].in)].end);
 		clew_json_object_end(json);
 	}
 	clew_json_object_end(json);
@@ -241,7 +272,8 @@ static void print_json(const struct grove *grove)
 	}
 	clew_json_array_end(&json);
 	clew_json_array(&json, "roots");
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling)
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling)
 		json_root(&json, grove, root);
 	clew_json_array_end(&json);
 	clew_json_array(&json, "spawners");
@@ -285,14 +317,16 @@ static int survey(struct grove *grove)
 		if (!grove_is_root(grove, i))
 			grove->carries[model->spans[i].parent] |= grove->carries[i];
 	}
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		bool spawned = clew_forest_spawner(grove->forest, root) != CLEW_NONE;
 
 		grove->roots++;
 		grove->spawned += spawned;
 		grove->trees += !spawned && grove->carries[root];
 		grove->alone += !spawned && !grove->carries[root];
-		grove->start = model->spans[root].start < grove->start ? model->spans[root].start : grove->start;
+		grove->start = model->spans[root].start < grove->start ? model->spans[root].start
+								       : grove->start;
 		end = model->spans[root].end > end ? model->spans[root].end : end;
 	}
 	grove->length = grove->roots ? (uint64_t)end - (uint64_t)grove->start : 0;
@@ -316,11 +350,13 @@ static int answer(const struct forest_values *values, struct grove *grove)
 		clew_print_model_truth(stdout, model, CLEW_WHOLE);
 	if (!status && !grove->spawned)
 		return clew_fail(CLEW_EXIT_NEGATIVE,
-				 "nothing in the trace is started by something: name other types of dependencies in --types");
+				 "nothing in the trace is started by something: name other types "
+				 "of dependencies in --types");
 	return status;
 }
 
-static int find(const struct forest_values *values, const struct clew_model *model, struct clew_forest_rule *rules)
+static int find(const struct forest_values *values, const struct clew_model *model,
+		struct clew_forest_rule *rules)
 {
 	struct grove grove = {.model = model, .rules = rules};
 	struct clew_forest_problem problem;

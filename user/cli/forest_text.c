@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A spawning forest as trees drawn in text. Below a root span are the root spans that it
  * started, and such of its children as started some; each root span's own tree is drawn
@@ -58,11 +58,13 @@ static int add_item(struct drawing *drawing, size_t *count, uint32_t span)
 	return 0;
 }
 
-/* Goes down: a frame of the root spans that it started and the children that lead to more, in order of their starts. */
+/* Goes down: a frame of the root spans that it started and the children that lead to more, in order
+ * of their starts. */
 static int enter(struct drawing *drawing, uint32_t span)
 {
 	const struct grove *grove = drawing->grove;
-	size_t begin = drawing->frame_count ? drawing->frames[drawing->frame_count - 1].end : 0, end = begin;
+	size_t begin = drawing->frame_count ? drawing->frames[drawing->frame_count - 1].end : 0,
+	       end = begin;
 	uint32_t count;
 	const uint32_t *spawned = clew_forest_spawned(grove->forest, span, &count);
 
@@ -78,7 +80,8 @@ static int enter(struct drawing *drawing, uint32_t span)
 	for (uint32_t i = 0; i < count; i++)
 		if (add_item(drawing, &end, spawned[i]) < 0)
 			return -ENOMEM;
-	for (uint32_t child = grove->model->spans[span].first_child; child != CLEW_NONE; child = grove->model->spans[child].next_sibling)
+	for (uint32_t child = grove->model->spans[span].first_child; child != CLEW_NONE;
+	     child = grove->model->spans[child].next_sibling)
 		if (grove->carries[child] && add_item(drawing, &end, child) < 0)
 			return -ENOMEM;
 	sorted_model = grove->model;
@@ -108,13 +111,15 @@ static void print_branches(const struct drawing *drawing)
 }
 
 /* `below`: the span whose tree it is in, CLEW_NONE none. */
-static void print_line(const struct drawing *drawing, uint32_t number, uint32_t below, const char *remark)
+static void print_line(const struct drawing *drawing, uint32_t number, uint32_t below,
+		       const char *remark)
 {
 	const struct grove *grove = drawing->grove;
 	const struct clew_span *span = &grove->model->spans[number];
 	uint32_t at = clew_forest_spawned_at(grove->forest, number);
 
-	printf("%14s %10s  ", CLEW_OFFSET((uint64_t)span->start - (uint64_t)grove->start, grove->length),
+	printf("%14s %10s  ",
+	       CLEW_OFFSET((uint64_t)span->start - (uint64_t)grove->start, grove->length),
 	       CLEW_DURATION((uint64_t)span->end - (uint64_t)span->start));
 	print_branches(drawing);
 	fputs(grove_is_root(grove, number) ? "" : "/", stdout);
@@ -164,7 +169,8 @@ static int print_trees(struct drawing *drawing, bool all)
 	for (uint32_t i = 0; i < count && r == 0; i++)
 		if (grove->carries[unspawned[i]])
 			r = print_tree(drawing, unspawned[i], "");
-	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
+	     root = model->spans[root].next_sibling) {
 		if (drawing->shown[root] || clew_forest_spawner(grove->forest, root) == CLEW_NONE)
 			continue;
 		r = print_tree(drawing, root, "  (by what it started)");
@@ -180,8 +186,10 @@ static void print_sums(const struct drawing *drawing)
 {
 	const struct grove *grove = drawing->grove;
 
-	printf("\n%" PRIu32 " root span%s: %" PRIu32 " started by others, in %" PRIu32 " tree%s; %" PRIu32 " alone", grove->roots,
-	       grove->roots == 1 ? "" : "s", grove->spawned, grove->trees, grove->trees == 1 ? "" : "s", grove->alone);
+	printf("\n%" PRIu32 " root span%s: %" PRIu32 " started by others, in %" PRIu32
+	       " tree%s; %" PRIu32 " alone",
+	       grove->roots, grove->roots == 1 ? "" : "s", grove->spawned, grove->trees,
+	       grove->trees == 1 ? "" : "s", grove->alone);
 	if (drawing->cycles)
 		printf("; %" PRIu32 " cycle%s", drawing->cycles, drawing->cycles == 1 ? "" : "s");
 	putchar('\n');
@@ -189,7 +197,9 @@ static void print_sums(const struct drawing *drawing)
 
 int clew_print_forest(const struct grove *grove, bool all)
 {
-	struct drawing drawing = {.grove = grove, .shown = calloc((size_t)grove->model->span_count + 1, sizeof(*drawing.shown))};
+	struct drawing drawing = {
+		.grove = grove,
+		.shown = calloc((size_t)grove->model->span_count + 1, sizeof(*drawing.shown))};
 	int r = -ENOMEM;
 
 	if (drawing.shown) {

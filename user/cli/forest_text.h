@@ -25,7 +25,8 @@ static inline bool grove_is_root(const struct grove *grove, uint32_t span)
 
 static inline const char *grove_type_name(const struct grove *grove, uint32_t dependency)
 {
-	return clew_model_string(grove->model, grove->model->types[grove->model->dependencies[dependency].type]);
+	return clew_model_string(grove->model,
+				 grove->model->types[grove->model->dependencies[dependency].type]);
 }
 
 /* Prints the trees. `all`: those of one root span, too. 0 or -ENOMEM. */

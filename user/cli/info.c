@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew info: what a capture says of itself, its ledger and its cost.
  */
@@ -16,7 +16,8 @@ struct info_values {
 };
 
 const struct clew_option clew_info_options[] = {
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct info_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct info_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -31,14 +32,18 @@ static int cpu_of(uint32_t stream)
 static const char *record_kind_name(unsigned kind)
 {
 	static const char *const names[CLEW_KIND_COUNT] = {
-		[CLEW_KIND_SWITCH] = "switch",	     [CLEW_KIND_STATE] = "state",     [CLEW_KIND_TASK] = "task",
-		[CLEW_KIND_FORK] = "fork",	     [CLEW_KIND_EXEC] = "exec",	      [CLEW_KIND_EXIT] = "exit",
-		[CLEW_KIND_RENAME] = "rename",	     [CLEW_KIND_FILE] = "file",	      [CLEW_KIND_SOCKET] = "socket",
-		[CLEW_KIND_CGROUP] = "cgroup",	     [CLEW_KIND_TEXT] = "text",	      [CLEW_KIND_GAP] = "gap",
-		[CLEW_KIND_WAKE] = "wake",	     [CLEW_KIND_WORK] = "work",	      [CLEW_KIND_BIO] = "bio",
-		[CLEW_KIND_REQUEST] = "request",     [CLEW_KIND_LOCK] = "lock",	      [CLEW_KIND_RING] = "ring",
-		[CLEW_KIND_REFILL] = "refill",	     [CLEW_KIND_EXTENT] = "extent",   [CLEW_KIND_PAGES] = "pages",
-		[CLEW_KIND_WRITEBACK] = "writeback", [CLEW_KIND_JOURNAL] = "journal", [CLEW_KIND_ANNOUNCE] = "announce",
+		[CLEW_KIND_SWITCH] = "switch",	 [CLEW_KIND_STATE] = "state",
+		[CLEW_KIND_TASK] = "task",	 [CLEW_KIND_FORK] = "fork",
+		[CLEW_KIND_EXEC] = "exec",	 [CLEW_KIND_EXIT] = "exit",
+		[CLEW_KIND_RENAME] = "rename",	 [CLEW_KIND_FILE] = "file",
+		[CLEW_KIND_SOCKET] = "socket",	 [CLEW_KIND_CGROUP] = "cgroup",
+		[CLEW_KIND_TEXT] = "text",	 [CLEW_KIND_GAP] = "gap",
+		[CLEW_KIND_WAKE] = "wake",	 [CLEW_KIND_WORK] = "work",
+		[CLEW_KIND_BIO] = "bio",	 [CLEW_KIND_REQUEST] = "request",
+		[CLEW_KIND_LOCK] = "lock",	 [CLEW_KIND_RING] = "ring",
+		[CLEW_KIND_REFILL] = "refill",	 [CLEW_KIND_EXTENT] = "extent",
+		[CLEW_KIND_PAGES] = "pages",	 [CLEW_KIND_WRITEBACK] = "writeback",
+		[CLEW_KIND_JOURNAL] = "journal", [CLEW_KIND_ANNOUNCE] = "announce",
 	};
 
 	return kind < CLEW_KIND_COUNT && names[kind] ? names[kind] : "unknown";
@@ -52,7 +57,8 @@ static uint64_t duration_of(const struct clew_capture_info *info)
 /* Compressed bytes of the columns that every context switch fills: switch, wake and wait. */
 static double column_bytes_per_switch(const struct clew_capture_info *info)
 {
-	return (double)(info->column_bytes[CLEW_KIND_SWITCH] + info->column_bytes[CLEW_KIND_WAKE]) / (double)info->counts[CLEW_KIND_SWITCH];
+	return (double)(info->column_bytes[CLEW_KIND_SWITCH] + info->column_bytes[CLEW_KIND_WAKE]) /
+	       (double)info->counts[CLEW_KIND_SWITCH];
 }
 
 static double file_bytes_per_switch(const struct clew_capture_info *info)
@@ -122,7 +128,8 @@ struct source {
 
 static const char *meta(const struct source *source, const char *key)
 {
-	return source->reader ? clew_reader_meta(source->reader, key) : clew_trace_meta(source->trace, key);
+	return source->reader ? clew_reader_meta(source->reader, key)
+			      : clew_trace_meta(source->trace, key);
 }
 
 static void print_json(const struct source *source, const struct clew_capture_info *info)
@@ -191,16 +198,20 @@ static void print_begin(const struct clew_capture_info *info)
 		return;
 	wall = info->clocks[0].wall + info->start - info->clocks[0].monotonic;
 	seconds = (time_t)(wall / 1000000000);
-	if (!gmtime_r(&seconds, &broken_down) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &broken_down))
+	if (!gmtime_r(&seconds, &broken_down) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &broken_down))
 		return;
-	printf("%-10s %s.%03u UTC (%zu clock readings)\n", "begun", text, (unsigned)(wall % 1000000000 / 1000000), info->clock_count);
+	printf("%-10s %s.%03u UTC (%zu clock readings)\n", "begun", text,
+	       (unsigned)(wall % 1000000000 / 1000000), info->clock_count);
 }
 
-static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row, bool balanced)
+static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row,
+		      bool balanced)
 {
-	printf("%5s %-8s %12" PRIu64 " %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %8" PRIu64 "%s\n", cpu, kind,
-	       row->seen, row->filtered, row->reserved, row->read, row->stored, row->lost, row->missed,
-	       balanced ? "" : "  <- does not balance");
+	printf("%5s %-8s %12" PRIu64 " %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64
+	       " %10" PRIu64 " %8" PRIu64 "%s\n",
+	       cpu, kind, row->seen, row->filtered, row->reserved, row->read, row->stored,
+	       row->lost, row->missed, balanced ? "" : "  <- does not balance");
 }
 
 static void print_ledger(const struct clew_capture_info *info)
@@ -213,8 +224,8 @@ static void print_ledger(const struct clew_capture_info *info)
 		return;
 	}
 	puts("ledger: seen = filtered + reserved + lost + missed; reserved = read = stored");
-	printf("%5s %-8s %12s %10s %12s %12s %12s %10s %8s\n", "cpu", "kind", "seen", "filtered", "reserved", "read", "stored", "lost",
-	       "missed");
+	printf("%5s %-8s %12s %10s %12s %12s %12s %10s %8s\n", "cpu", "kind", "seen", "filtered",
+	       "reserved", "read", "stored", "lost", "missed");
 	for (size_t i = 0; i < info->ledger_count; i++) {
 		const struct clew_ledger_row *row = &info->ledger[i];
 		char cpu[16] = "user";
@@ -229,7 +240,8 @@ static void print_ledger(const struct clew_capture_info *info)
 	else if (info->complete)
 		puts("It does NOT balance: do not trust answers from this capture.");
 	else
-		puts("It does not balance: the recording was cut off after this ledger was written.");
+		puts("It does not balance: the recording was cut off after this ledger was "
+		     "written.");
 }
 
 static void print_gaps(const struct clew_capture_info *info)
@@ -247,7 +259,9 @@ static void print_gaps(const struct clew_capture_info *info)
 		uint64_t to = gap->header.time > info->start ? gap->header.time - info->start : 0;
 
 		if (gap->header.cpu == CLEW_STREAM_USER)
-			fputs(gap->count == CLEW_GAP_UNCOUNTED ? "  CPUs without a record" : "  user ", stdout);
+			fputs(gap->count == CLEW_GAP_UNCOUNTED ? "  CPUs without a record"
+							       : "  user ",
+			      stdout);
 		else
 			printf("  CPU %u", gap->header.cpu);
 		printf(" from +%s to +%s: ", CLEW_DURATION(from), CLEW_DURATION(to));
@@ -255,7 +269,8 @@ static void print_gaps(const struct clew_capture_info *info)
 			puts("cut off, what came then is missing from the file");
 		else
 			printf("%" PRIu64 " records %s\n", (uint64_t)gap->count,
-			       gap->header.flags & CLEW_GAP_IN_FILE ? "missing from the file" : "lost");
+			       gap->header.flags & CLEW_GAP_IN_FILE ? "missing from the file"
+								    : "lost");
 	}
 	if (info->gap_count > MOST_SHOWN)
 		printf("  and %zu more: --json lists them all\n", info->gap_count - MOST_SHOWN);
@@ -272,9 +287,12 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));
 	printf("%-10s %s (%" PRIu64 " bytes)\n", "size", CLEW_BYTES(info->bytes), info->bytes);
 	if (info->counts[CLEW_KIND_SWITCH])
-		printf("%-10s %.2f bytes a switch in the columns of switch, wake and wait; %.2f in the whole file\n", "",
-		       column_bytes_per_switch(info), file_bytes_per_switch(info));
-	printf("%-10s %s\n", "complete", info->complete ? "yes" : "no: the recording was cut off, what had been written is here");
+		printf("%-10s %.2f bytes a switch in the columns of switch, wake and wait; %.2f in "
+		       "the whole file\n",
+		       "", column_bytes_per_switch(info), file_bytes_per_switch(info));
+	printf("%-10s %s\n", "complete",
+	       info->complete ? "yes"
+			      : "no: the recording was cut off, what had been written is here");
 	if (info->damaged_chunks)
 		printf("%-10s %" PRIu64 " chunks skipped\n", "damaged", info->damaged_chunks);
 	printf("%-10s", "events");
@@ -303,10 +321,13 @@ int clew_command_info(int argc, char **argv)
 		return status;
 	info = source.reader ? clew_reader_info(source.reader) : clew_trace_info(source.trace);
 	if (!info)
-		status = clew_fail(CLEW_EXIT_INPUT, "%s: no capture was recorded for this trace: `clew dump` shows what is in it",
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "%s: no capture was recorded for this trace: `clew dump` shows "
+				   "what is in it",
 				   operands[0]);
 	else if (source.reader && (r = clew_reader_check(source.reader)) < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: %s while reading the capture", operands[0], strerror(-r));
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: %s while reading the capture",
+				   operands[0], strerror(-r));
 	else if (values.json)
 		print_json(&source, info);
 	else

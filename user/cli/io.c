@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew io: what became of what programs asked of files, by file, program and device;
  * with --file one file's story from write() to the disk.
@@ -19,9 +19,10 @@ struct io_values {
 };
 
 const struct clew_option clew_io_options[] = {
-	{0, "file", "PATH", "this file alone, and what happened to it in order of time", clew_take_string,
-	 offsetof(struct io_values, file)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct io_values, json)},
+	{0, "file", "PATH", "this file alone, and what happened to it in order of time",
+	 clew_take_string, offsetof(struct io_values, file)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct io_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -62,7 +63,9 @@ static int compare_pids(const void *left, const void *right)
 }
 
 /* Shares of tasks as shares of processes, in order of pid. NULL: no memory. */
-static struct process_share *by_process(const struct answer *answer, const struct clew_io_share *shares, size_t count, size_t *ret_count)
+static struct process_share *by_process(const struct answer *answer,
+					const struct clew_io_share *shares, size_t count,
+					size_t *ret_count)
 {
 	struct process_share *all = calloc(count + 1, sizeof(*all));
 	size_t kept = 0;
@@ -98,7 +101,8 @@ static struct process_share *by_process(const struct answer *answer, const struc
 	return all;
 }
 
-/* What a process wrote: as far as it was asked for, or, where that is not told, what it made dirty. */
+/* What a process wrote: as far as it was asked for, or, where that is not told, what it made dirty.
+ */
 static uint64_t wrote(const struct process_share *share)
 {
 	uint64_t asked = share->asked_bytes + share->stored_bytes;
@@ -111,7 +115,8 @@ static bool is_anything(const struct process_share *share)
 	return wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
 }
 
-/* Bytes written to the device for each byte asked for; 0: nothing was asked for, or nothing is known. */
+/* Bytes written to the device for each byte asked for; 0: nothing was asked for, or nothing is
+ * known. */
 static double amplification(uint64_t written, uint64_t asked)
 {
 	return asked ? (double)written / (double)asked : 0;
@@ -131,12 +136,15 @@ static void json_device_number(struct clew_json *json, uint32_t device)
 static const char *process_name(const struct answer *answer, const struct process_share *share)
 {
 	const struct clew_trace_task *task = clew_trace_task(answer->trace, share->task);
-	const struct clew_trace_task *leader = task ? clew_trace_task(answer->trace, task->process) : NULL;
+	const struct clew_trace_task *leader =
+		task ? clew_trace_task(answer->trace, task->process) : NULL;
 
-	return clew_trace_comm_at(answer->trace, leader ? leader->serial : share->task, clew_trace_end(answer->trace));
+	return clew_trace_comm_at(answer->trace, leader ? leader->serial : share->task,
+				  clew_trace_end(answer->trace));
 }
 
-static int json_writers(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file)
+static int json_writers(struct clew_json *json, const struct answer *answer,
+			const struct clew_io_file *file)
 {
 	size_t count;
 	struct process_share *shares = by_process(answer, file->shares, file->share_count, &count);
@@ -159,7 +167,8 @@ static int json_writers(struct clew_json *json, const struct answer *answer, con
 	return 0;
 }
 
-static void json_tasks(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file, bool caused)
+static void json_tasks(struct clew_json *json, const struct answer *answer,
+		       const struct clew_io_file *file, bool caused)
 {
 	clew_json_array(json, caused ? "causes" : "waiters");
 	for (uint32_t i = 0; i < file->share_count; i++) {
@@ -169,14 +178,16 @@ static void json_tasks(struct clew_json *json, const struct answer *answer, cons
 		if (!ns)
 			continue;
 		clew_json_object(json, NULL);
-		clew_json_task_fields(json, answer->trace, share->task, clew_trace_end(answer->trace));
+		clew_json_task_fields(json, answer->trace, share->task,
+				      clew_trace_end(answer->trace));
 		clew_json_unsigned(json, "ns", ns);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
 }
 
-static int json_file(struct clew_json *json, const struct answer *answer, const struct clew_io_file *file)
+static int json_file(struct clew_json *json, const struct answer *answer,
+		     const struct clew_io_file *file)
 {
 	int status;
 
@@ -203,7 +214,8 @@ static int json_file(struct clew_json *json, const struct answer *answer, const 
 static int json_programs(struct clew_json *json, const struct answer *answer)
 {
 	size_t count;
-	struct process_share *shares = by_process(answer, answer->io.shares, answer->io.share_count, &count);
+	struct process_share *shares =
+		by_process(answer, answer->io.shares, answer->io.share_count, &count);
 
 	if (!shares)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
@@ -244,7 +256,8 @@ static void json_devices(struct clew_json *json, const struct answer *answer)
 		clew_json_object(json, "reasons");
 		for (unsigned k = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
 			if (device->reason_bytes[k])
-				clew_json_unsigned(json, clew_request_reason_name(k), device->reason_bytes[k]);
+				clew_json_unsigned(json, clew_request_reason_name(k),
+						   device->reason_bytes[k]);
 		clew_json_object_end(json);
 		clew_json_object_end(json);
 	}
@@ -252,11 +265,13 @@ static void json_devices(struct clew_json *json, const struct answer *answer)
 }
 
 static const char *const touch_words[CLEW_TOUCH_COUNT] = {
-	[CLEW_TOUCH_DIRTY] = "dirty", [CLEW_TOUCH_WRITE] = "write", [CLEW_TOUCH_STORE] = "store",   [CLEW_TOUCH_DROP] = "drop",
-	[CLEW_TOUCH_ADD] = "ask",     [CLEW_TOUCH_USE] = "use",	    [CLEW_TOUCH_UNUSED] = "unused", [CLEW_TOUCH_SYNC] = "sync",
+	[CLEW_TOUCH_DIRTY] = "dirty",	[CLEW_TOUCH_WRITE] = "write", [CLEW_TOUCH_STORE] = "store",
+	[CLEW_TOUCH_DROP] = "drop",	[CLEW_TOUCH_ADD] = "ask",     [CLEW_TOUCH_USE] = "use",
+	[CLEW_TOUCH_UNUSED] = "unused", [CLEW_TOUCH_SYNC] = "sync",
 };
 
-static void json_event(struct clew_json *json, const struct answer *answer, const struct clew_io_event *event)
+static void json_event(struct clew_json *json, const struct answer *answer,
+		       const struct clew_io_event *event)
 {
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(answer->trace, &count);
@@ -265,7 +280,10 @@ static void json_event(struct clew_json *json, const struct answer *answer, cons
 	clew_json_unsigned(json, "at", event->at);
 	switch ((enum clew_io_event_kind)event->kind) {
 	case CLEW_IO_TOUCH:
-		clew_json_string(json, "what", event->touch->event < CLEW_TOUCH_COUNT ? touch_words[event->touch->event] : NULL);
+		clew_json_string(json, "what",
+				 event->touch->event < CLEW_TOUCH_COUNT
+					 ? touch_words[event->touch->event]
+					 : NULL);
 		clew_json_unsigned(json, "end", event->touch->end);
 		clew_json_unsigned(json, "offset", event->touch->offset);
 		clew_json_unsigned(json, "bytes", event->touch->bytes);
@@ -280,7 +298,8 @@ static void json_event(struct clew_json *json, const struct answer *answer, cons
 		clew_json_unsigned(json, "bytes", event->extent->bytes);
 		clew_json_task_fields(json, answer->trace, block->submitter, event->at);
 		clew_json_unsigned(json, "index", event->extent->request);
-		clew_json_string(json, "op", clew_request_operation_name(block->operation, block->bytes));
+		clew_json_string(json, "op",
+				 clew_request_operation_name(block->operation, block->bytes));
 		clew_json_string(json, "reason", clew_request_reason_name(block->reason));
 		break;
 	}
@@ -314,7 +333,8 @@ static int json_answer(const struct answer *answer, bool story)
 			json_event(&json, answer, &answer->events[i]);
 		clew_json_array_end(&json);
 	}
-	clew_json_truth(&json, answer->trace, clew_trace_start(answer->trace), clew_trace_end(answer->trace));
+	clew_json_truth(&json, answer->trace, clew_trace_start(answer->trace),
+			clew_trace_end(answer->trace));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	return status;
@@ -329,7 +349,8 @@ static void print_part(bool *begun, const char *what)
 	*begun = true;
 }
 
-static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused, bool *begun)
+static void print_tasks(const struct answer *answer, const struct clew_io_file *file, bool caused,
+			bool *begun)
 {
 	enum { MOST_SHOWN = 4 };
 	unsigned shown = 0;
@@ -360,10 +381,11 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 
 	if (!shares)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-	printf("%10s %10s %10s ", CLEW_BYTES(file->asked_bytes + file->stored_bytes), CLEW_BYTES(file->dirtied_bytes),
-	       CLEW_BYTES(file->written_bytes));
+	printf("%10s %10s %10s ", CLEW_BYTES(file->asked_bytes + file->stored_bytes),
+	       CLEW_BYTES(file->dirtied_bytes), CLEW_BYTES(file->written_bytes));
 	if (file->asked_bytes + file->stored_bytes)
-		printf("%6.2f ", amplification(file->written_bytes, file->asked_bytes + file->stored_bytes));
+		printf("%6.2f ",
+		       amplification(file->written_bytes, file->asked_bytes + file->stored_bytes));
 	else
 		printf("%6s ", "-");
 	printf("%10s %10s  ", CLEW_BYTES(file->read_bytes), CLEW_DURATION(file->waited_ns));
@@ -400,17 +422,20 @@ static int print_file(const struct answer *answer, const struct clew_io_file *fi
 static int print_programs(const struct answer *answer)
 {
 	size_t count;
-	struct process_share *shares = by_process(answer, answer->io.shares, answer->io.share_count, &count);
+	struct process_share *shares =
+		by_process(answer, answer->io.shares, answer->io.share_count, &count);
 
 	if (!shares)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
-	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited", "caused", "PROGRAM");
+	printf("\n%10s %10s %10s %10s %10s  %s\n", "asked", "dirtied", "written", "waited",
+	       "caused", "PROGRAM");
 	for (size_t i = 0; i < count; i++) {
 		if (!is_anything(&shares[i]))
 			continue;
-		printf("%10s %10s %10s %10s %10s  ", CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
-		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes), CLEW_DURATION(shares[i].waited_ns),
-		       CLEW_DURATION(shares[i].caused_ns));
+		printf("%10s %10s %10s %10s %10s  ",
+		       CLEW_BYTES(shares[i].asked_bytes + shares[i].stored_bytes),
+		       CLEW_BYTES(shares[i].dirtied_bytes), CLEW_BYTES(shares[i].written_bytes),
+		       CLEW_DURATION(shares[i].waited_ns), CLEW_DURATION(shares[i].caused_ns));
 		clew_print_safe(stdout, process_name(answer, &shares[i]));
 		printf("-%u\n", shares[i].pid);
 	}
@@ -424,16 +449,19 @@ static void print_devices(const struct answer *answer)
 	for (size_t i = 0; i < answer->io.device_count; i++) {
 		const struct clew_io_device *device = &answer->io.devices[i];
 
-		printf("%10u %10s %10s ", device->requests, CLEW_BYTES(device->bytes[CLEW_REQUEST_READ]),
+		printf("%10u %10s %10s ", device->requests,
+		       CLEW_BYTES(device->bytes[CLEW_REQUEST_READ]),
 		       CLEW_BYTES(device->bytes[CLEW_REQUEST_WRITE]));
 		if (device->file_bytes)
-			printf("%6.2f", amplification(device->bytes[CLEW_REQUEST_WRITE], device->file_bytes));
+			printf("%6.2f", amplification(device->bytes[CLEW_REQUEST_WRITE],
+						      device->file_bytes));
 		else
 			printf("%6s", "-");
 		printf("  %s", CLEW_DISK(answer->trace, device->device));
 		for (unsigned k = 0, shown = 0; k < CLEW_REQUEST_REASON_COUNT; k++)
 			if (device->reason_bytes[k])
-				printf("%s %s %s", shown++ ? "," : ":", clew_request_reason_name(k), CLEW_BYTES(device->reason_bytes[k]));
+				printf("%s %s %s", shown++ ? "," : ":", clew_request_reason_name(k),
+				       CLEW_BYTES(device->reason_bytes[k]));
 		if (device->bytes[CLEW_REQUEST_DISCARD])
 			printf("; %s discarded", CLEW_BYTES(device->bytes[CLEW_REQUEST_DISCARD]));
 		if (device->bytes[CLEW_REQUEST_ZEROES])
@@ -458,34 +486,44 @@ static void print_event(const struct answer *answer, const struct clew_io_event 
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(answer->trace, &count);
 
-	printf("+%-13s ", CLEW_OFFSET(event->at > start ? event->at - start : 0, clew_trace_end(answer->trace) - start));
+	printf("+%-13s ", CLEW_OFFSET(event->at > start ? event->at - start : 0,
+				      clew_trace_end(answer->trace) - start));
 	if (event->kind == CLEW_IO_TOUCH) {
 		clew_print_task(stdout, answer->trace, event->touch->task, event->at);
-		printf(" %s", event->touch->event < CLEW_TOUCH_COUNT ? did[event->touch->event] : "touched");
+		printf(" %s", event->touch->event < CLEW_TOUCH_COUNT ? did[event->touch->event]
+								     : "touched");
 		if (event->touch->event != CLEW_TOUCH_SYNC)
-			printf(" %s from +%s, in %s", CLEW_BYTES(event->touch->bytes), CLEW_BYTES(event->touch->offset),
+			printf(" %s from +%s, in %s", CLEW_BYTES(event->touch->bytes),
+			       CLEW_BYTES(event->touch->offset),
 			       CLEW_DURATION(event->touch->end - event->touch->begin));
 	} else if (event->kind == CLEW_IO_REQUEST) {
 		const struct clew_block_request *block = &requests[event->extent->request].block;
 
 		clew_print_task(stdout, answer->trace, block->submitter, event->at);
 		printf(" (%s) queued %s of %s at +%s", clew_request_reason_name(block->reason),
-		       strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "the writing" : "the reading",
+		       strcmp(clew_request_operation_name(block->operation, block->bytes), "read")
+			       ? "the writing"
+			       : "the reading",
 		       CLEW_BYTES(event->extent->bytes), CLEW_BYTES(event->extent->offset));
 		for (uint32_t i = 0; i < event->extent->writer_count; i++) {
 			fputs(i ? ", " : " by ", stdout);
-			clew_print_task(stdout, answer->trace, event->extent->writers[i], event->at);
+			clew_print_task(stdout, answer->trace, event->extent->writers[i],
+					event->at);
 		}
 		if (block->completed && block->queued)
 			printf(", done after %s", CLEW_DURATION(block->completed - block->queued));
 		else if (!block->completed)
-			fputs(requests[event->extent->request].end_lost ? "; its end was not recorded" : ", not done at the capture's end",
+			fputs(requests[event->extent->request].end_lost
+				      ? "; its end was not recorded"
+				      : ", not done at the capture's end",
 			      stdout);
 	} else {
-		uint64_t end = event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace) : event->sleep->end;
+		uint64_t end = event->sleep->end == CLEW_TIME_OPEN ? clew_trace_end(answer->trace)
+								   : event->sleep->end;
 
 		clew_print_task(stdout, answer->trace, event->sleep->task, event->at);
-		printf(" waited %s (%s)", CLEW_DURATION(end - event->sleep->start), clew_wait_kind_name(event->sleep->kind));
+		printf(" waited %s (%s)", CLEW_DURATION(end - event->sleep->start),
+		       clew_wait_kind_name(event->sleep->kind));
 		if (event->sleep->ended_by != CLEW_NO_TASK) {
 			fputs(", woken by ", stdout);
 			clew_print_task(stdout, answer->trace, event->sleep->ended_by, end);
@@ -498,7 +536,8 @@ static int print_answer(const struct answer *answer, bool story)
 {
 	int status = 0;
 
-	printf("%10s %10s %10s %6s %10s %10s  %s\n", "asked", "dirtied", "written", "x", "read", "waited", "FILE");
+	printf("%10s %10s %10s %6s %10s %10s  %s\n", "asked", "dirtied", "written", "x", "read",
+	       "waited", "FILE");
 	for (size_t i = 0; i < answer->io.file_count && !status; i++)
 		if (answer->wanted[i])
 			status = print_file(answer, &answer->io.files[i]);
@@ -530,7 +569,10 @@ static int choose(struct answer *answer, const char *path)
 		found |= answer->wanted[i];
 	}
 	if (path && !found)
-		return clew_fail(CLEW_EXIT_INPUT, "--file: no file '%s' in the capture: see `clew io` for those there are", path);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--file: no file '%s' in the capture: see `clew io` for those there are",
+			path);
 	return 0;
 }
 
@@ -552,11 +594,14 @@ int clew_command_io(int argc, char **argv)
 	if (r >= 0)
 		status = choose(&answer, values.file);
 	if (r >= 0 && !status && values.file)
-		r = clew_io_story(trace, &answer.io, answer.wanted, &answer.events, &answer.event_count);
+		r = clew_io_story(trace, &answer.io, answer.wanted, &answer.events,
+				  &answer.event_count);
 	if (r < 0)
-		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+		status = clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				   strerror(-r));
 	if (!status)
-		status = values.json ? json_answer(&answer, values.file) : print_answer(&answer, values.file);
+		status = values.json ? json_answer(&answer, values.file)
+				     : print_answer(&answer, values.file);
 	free(answer.events);
 	free(answer.wanted);
 	clew_io_done(&answer.io);

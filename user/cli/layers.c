@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Descriptions of layers from files. See layers.h. */
 #include "cli/layers.h"
 
@@ -19,7 +19,9 @@ static int add_file(const char *name, char **text, size_t *size)
 	char *larger;
 
 	if (!file)
-		return clew_fail(CLEW_EXIT_INPUT, "%s cannot be read: %s: give the file of a layer's description", name, strerror(errno));
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s cannot be read: %s: give the file of a layer's description",
+				 name, strerror(errno));
 	larger = realloc(*text, *size + TEXT_MOST + 2);
 	if (larger) {
 		*text = larger;
@@ -29,20 +31,24 @@ static int add_file(const char *name, char **text, size_t *size)
 	if (larger && (ferror(file) || fgetc(file) != EOF)) {
 		fclose(file);
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s cannot be read: it is no text of less than a megabyte: give the file of a layer's description", name);
+				 "%s cannot be read: it is no text of less than a megabyte: give "
+				 "the file of a layer's description",
+				 name);
 	}
 	fclose(file);
 	if (!larger)
 		return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 	if (memchr(larger + *size, 0, got))
-		return clew_fail(CLEW_EXIT_INPUT, "%s is no text: give the file of a layer's description", name);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s is no text: give the file of a layer's description", name);
 	*size += got;
 	(*text)[(*size)++] = '\n';
 	(*text)[*size] = '\0';
 	return 0;
 }
 
-static int read_layers(const char *text, size_t size, const char *name, struct clew_layers **ret_layers)
+static int read_layers(const char *text, size_t size, const char *name,
+		       struct clew_layers **ret_layers)
 {
 	char message[300];
 	int r = clew_layers_read(text, size, name, ret_layers, message, sizeof(message));
@@ -51,16 +57,19 @@ static int read_layers(const char *text, size_t size, const char *name, struct c
 		return 0;
 	if (r == -EINVAL)
 		return clew_fail(CLEW_EXIT_INPUT, "%s", message);
-	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: free some memory and try again", name, strerror(-r));
+	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: free some memory and try again", name,
+			 strerror(-r));
 }
 
 int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **ret_text)
 {
 	char *text = NULL, *copy = strdup(files), *save = NULL;
 	size_t size = 0;
-	int status = copy ? 0 : clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+	int status =
+		copy ? 0 : clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 
-	for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name && !status; name = strtok_r(NULL, ",", &save)) {
+	for (char *name = copy ? strtok_r(copy, ",", &save) : NULL; name && !status;
+	     name = strtok_r(NULL, ",", &save)) {
 		struct clew_layers *alone;
 		size_t before = size;
 
@@ -72,7 +81,8 @@ int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **
 			clew_layers_free(alone);
 	}
 	if (!status && !text)
-		status = clew_fail(CLEW_EXIT_INPUT, "'%s' names no file: give that of a layer's description", files);
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "'%s' names no file: give that of a layer's description", files);
 	if (!status)
 		status = read_layers(text, size, files, ret_layers);
 	free(copy);

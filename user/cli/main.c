@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew: finds the subcommand, runs it, and sees to it that what went to standard
  * output arrived there.
@@ -19,7 +19,8 @@ static int unknown_command(const char *name)
 	if (name[0] == '-')
 		return clew_fail(CLEW_EXIT_INPUT, "unknown option '%s': see `clew help`", name);
 	if (nearest)
-		return clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: did you mean `clew %s`?", name, nearest->name);
+		return clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: did you mean `clew %s`?",
+				 name, nearest->name);
 	return clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", name);
 }
 
@@ -27,7 +28,8 @@ static int help(int argc, char **argv)
 {
 	const struct clew_command *command;
 
-	if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+	if (argc < 2 || !strcmp(argv[1], "help") || !strcmp(argv[1], "--help") ||
+	    !strcmp(argv[1], "-h")) {
 		clew_commands_print(stdout);
 		return CLEW_EXIT_DONE;
 	}
@@ -61,7 +63,8 @@ static int run(int argc, char **argv)
 	return command->run(argc - 1, argv + 1);
 }
 
-/* Whether standard output is a pipe that nobody reads any more: enough was seen, that is no error. */
+/* Whether standard output is a pipe that nobody reads any more: enough was seen, that is no error.
+ */
 static bool reader_left(void)
 {
 	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -78,7 +81,8 @@ int main(int argc, char **argv)
 	if ((ferror(stdout) | fflush(stdout)) && !reader_left()) {
 		int error = errno;
 
-		return clew_fail(CLEW_EXIT_SYSTEM, "standard output: %s: make room or write elsewhere",
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "standard output: %s: make room or write elsewhere",
 				 error ? strerror(error) : "not all could be written");
 	}
 	return status;

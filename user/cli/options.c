@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reading options by a table, over getopt_long.
  *
@@ -43,17 +43,20 @@ static void make_tables(const struct clew_command *command, struct getopt_tables
 		*letter++ = '+';
 	*letter++ = ':';
 	*letter++ = 'h';
-	for (const struct clew_option *option = command->options; option->name && n < MOST_OPTIONS; option++, n++) {
+	for (const struct clew_option *option = command->options; option->name && n < MOST_OPTIONS;
+	     option++, n++) {
 		int need = argument_need(option);
 
-		tables->longs[n] = (struct option){.name = option->name, .has_arg = need, .val = VALUE_OF_ROW + (int)n};
+		tables->longs[n] = (struct option){
+			.name = option->name, .has_arg = need, .val = VALUE_OF_ROW + (int)n};
 		if (!option->letter)
 			continue;
 		*letter++ = option->letter;
 		for (int colon = 0; colon < need; colon++)
 			*letter++ = ':';
 	}
-	tables->longs[n] = (struct option){.name = "help", .has_arg = no_argument, .val = VALUE_OF_HELP};
+	tables->longs[n] =
+		(struct option){.name = "help", .has_arg = no_argument, .val = VALUE_OF_HELP};
 }
 
 static const struct clew_option *row_of(const struct clew_command *command, int value)
@@ -77,13 +80,17 @@ static int complain(const struct clew_command *command, int problem, const char 
 	const struct clew_option *option = row_of(command, optopt);
 
 	if (problem == ':')
-		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' needs an argument: give it %s", command->name, word,
-				 option ? option->argument : "one");
+		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' needs an argument: give it %s",
+				 command->name, word, option ? option->argument : "one");
 	if (option || optopt == VALUE_OF_HELP)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: option '%s' takes no argument: leave out what follows '='", command->name, word);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: option '%s' takes no argument: leave out what follows '='",
+				 command->name, word);
 	if (optopt)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '-%c': see `clew help %s`", command->name, optopt, command->name);
-	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`", command->name, word, command->name);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '-%c': see `clew help %s`",
+				 command->name, optopt, command->name);
+	return clew_fail(CLEW_EXIT_INPUT, "%s: unknown option '%s': see `clew help %s`",
+			 command->name, word, command->name);
 }
 
 /* `all`: also those in brackets, which may be left out, and as many as two points stand for. */
@@ -101,32 +108,42 @@ static int words(const char *text, bool all)
 	return count;
 }
 
-static int check_operands(const struct clew_command *command, int argc, char **argv, bool after_dashes)
+static int check_operands(const struct clew_command *command, int argc, char **argv,
+			  bool after_dashes)
 {
-	int count = argc - optind, wanted = words(command->operands, false), most = words(command->operands, true);
+	int count = argc - optind, wanted = words(command->operands, false),
+	    most = words(command->operands, true);
 
 	if (command->takes_command) {
 		if (count && !after_dashes)
-			return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is no option: write -- before a command to run", command->name,
-					 argv[optind]);
+			return clew_fail(CLEW_EXIT_INPUT,
+					 "%s: '%s' is no option: write -- before a command to run",
+					 command->name, argv[optind]);
 		if (!count && after_dashes)
-			return clew_fail(CLEW_EXIT_INPUT, "%s: no command after --: name one, or leave out --", command->name);
+			return clew_fail(CLEW_EXIT_INPUT,
+					 "%s: no command after --: name one, or leave out --",
+					 command->name);
 		return 0;
 	}
 	if (!wanted && count)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: takes no operand, but got '%s': leave it out", command->name, argv[optind]);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: takes no operand, but got '%s': leave it out", command->name,
+				 argv[optind]);
 	if (count < wanted && most == 1)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: no file: name one, as in `clew %s %s`", command->name, command->name,
-				 command->operands);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: no file: name one, as in `clew %s %s`",
+				 command->name, command->name, command->operands);
 	if (count < wanted)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %d operand%s too few: write `clew %s %s`", command->name, wanted - count,
-				 wanted - count > 1 ? "s" : "", command->name, command->operands);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %d operand%s too few: write `clew %s %s`",
+				 command->name, wanted - count, wanted - count > 1 ? "s" : "",
+				 command->name, command->operands);
 	if (count > most && most > 1)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is too many: write `clew %s %s`, in quotes what has blanks", command->name,
-				 argv[optind + most], command->name, command->operands);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: '%s' is too many: write `clew %s %s`, in quotes what has blanks",
+			command->name, argv[optind + most], command->name, command->operands);
 	if (count > most)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: more than one file, '%s' and '%s': name one", command->name, argv[optind],
-				 argv[optind + 1]);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: more than one file, '%s' and '%s': name one",
+				 command->name, argv[optind], argv[optind + 1]);
 	return 0;
 }
 
@@ -137,7 +154,8 @@ bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operand
 	int value;
 
 	if (!command) {
-		*ret_status = clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", argv[0]);
+		*ret_status =
+			clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", argv[0]);
 		return false;
 	}
 	make_tables(command, &tables);
@@ -157,14 +175,17 @@ bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operand
 			return false;
 		}
 		option = row_of(command, value);
-		/* getopt takes an optional argument only behind '=': here a number may be a word of its own, too. */
-		if (!argument && argument_need(option) == optional_argument && optind < argc && is_number(argv[optind]))
+		/* getopt takes an optional argument only behind '=': here a number may be a word of
+		 * its own, too. */
+		if (!argument && argument_need(option) == optional_argument && optind < argc &&
+		    is_number(argv[optind]))
 			argument = argv[optind++];
 		*ret_status = option->take(option, argument, (char *)values + option->offset);
 		if (*ret_status)
 			return false;
 	}
-	*ret_status = check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
+	*ret_status =
+		check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
 	*ret_operands = argv + optind;
 	return *ret_status == 0;
 }
@@ -196,7 +217,8 @@ int clew_take_flag(const struct clew_option *option, const char *argument, void 
 int clew_take_string(const struct clew_option *option, const char *argument, void *value)
 {
 	if (!argument[0])
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: empty %s: give it one", option->name, option->argument);
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: empty %s: give it one", option->name,
+				 option->argument);
 	*(const char **)value = argument;
 	return 0;
 }
@@ -213,19 +235,25 @@ int clew_take_number(const struct clew_option *option, const char *argument, voi
 	errno = 0;
 	parsed = strtoul(argument, NULL, 10);
 	if (!is_number(argument) || errno || parsed == 0 || parsed > INT32_MAX)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no number from 1 to %d: give it one", option->name, argument, INT32_MAX);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is no number from 1 to %d: give it one", option->name,
+				 argument, INT32_MAX);
 	number->value = parsed;
 	return 0;
 }
 
-static int take_time(const struct clew_option *option, const char *argument, uint64_t bare_unit, void *value)
+static int take_time(const struct clew_option *option, const char *argument, uint64_t bare_unit,
+		     void *value)
 {
 	int r = clew_parse_duration(argument, bare_unit, value);
 
 	if (r == -ERANGE)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too long: give at most 580 years", option->name, argument);
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too long: give at most 580 years",
+				 option->name, argument);
 	if (r < 0)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no duration: write a number and ns, us, ms, s, m or h, like 1.25s",
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is no duration: write a number and ns, us, ms, s, m "
+				 "or h, like 1.25s",
 				 option->name, argument);
 	return 0;
 }
@@ -241,8 +269,9 @@ int clew_take_seconds(const struct clew_option *option, const char *argument, vo
 }
 
 /* Calls `find` for each word of a list; the bits of what it returns, or 0 after an error. */
-static uint64_t take_words(const struct clew_option *option, const char *argument, int (*find)(const char *word),
-			   const char *(*name)(unsigned value), unsigned count)
+static uint64_t take_words(const struct clew_option *option, const char *argument,
+			   int (*find)(const char *word), const char *(*name)(unsigned value),
+			   unsigned count)
 {
 	char word[32], known[512] = "";
 	uint64_t mask = 0;
@@ -256,9 +285,11 @@ static uint64_t take_words(const struct clew_option *option, const char *argumen
 		found = length < sizeof(word) ? find(word) : -1;
 		if (found < 0 || (unsigned)found >= count) {
 			for (unsigned i = 0, n = 0; i < count && n < sizeof(known); i++)
-				n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? " " : "", name(i));
-			clew_fail(CLEW_EXIT_INPUT, "--%s: there is no '%.*s': use one or more, with commas, of %s", option->name,
-				  (int)length, argument, known);
+				n += snprintf(known + n, sizeof(known) - n, "%s%s", i ? " " : "",
+					      name(i));
+			clew_fail(CLEW_EXIT_INPUT,
+				  "--%s: there is no '%.*s': use one or more, with commas, of %s",
+				  option->name, (int)length, argument, known);
 			return 0;
 		}
 		mask |= UINT64_C(1) << found;
@@ -269,7 +300,8 @@ static uint64_t take_words(const struct clew_option *option, const char *argumen
 
 int clew_take_wait_kinds(const struct clew_option *option, const char *argument, void *value)
 {
-	uint64_t mask = take_words(option, argument, clew_wait_kind_from_name, clew_wait_kind_name, CLEW_WAIT_KIND_COUNT);
+	uint64_t mask = take_words(option, argument, clew_wait_kind_from_name, clew_wait_kind_name,
+				   CLEW_WAIT_KIND_COUNT);
 
 	*(uint64_t *)value |= mask;
 	return mask ? 0 : CLEW_EXIT_INPUT;
@@ -277,7 +309,8 @@ int clew_take_wait_kinds(const struct clew_option *option, const char *argument,
 
 int clew_take_edge_types(const struct clew_option *option, const char *argument, void *value)
 {
-	uint64_t mask = take_words(option, argument, clew_edge_type_from_name, clew_edge_type_name, CLEW_EDGE_TYPE_COUNT);
+	uint64_t mask = take_words(option, argument, clew_edge_type_from_name, clew_edge_type_name,
+				   CLEW_EDGE_TYPE_COUNT);
 
 	*(uint32_t *)value |= (uint32_t)mask;
 	return mask ? 0 : CLEW_EXIT_INPUT;

@@ -7,16 +7,18 @@
  *	struct record_values { const char *output; uint64_t duration; bool sync; };
  *
  *	const struct clew_option clew_record_options[] = {
- *		{'o', "output", "FILE", "write the capture there (clew.clew)", clew_take_string, offsetof(struct record_values, output)},
- *		{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds, offsetof(struct record_values,
- *duration)}, {0, "sync", NULL, "each chunk reaches the medium", clew_take_flag, offsetof(struct record_values, sync)}, CLEW_OPTION_END,
+ *		{'o', "output", "FILE", "write the capture there (clew.clew)", clew_take_string,
+ *offsetof(struct record_values, output)},
+ *		{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds,
+ *offsetof(struct record_values, duration)}, {0, "sync", NULL, "each chunk reaches the medium",
+ *clew_take_flag, offsetof(struct record_values, sync)}, CLEW_OPTION_END,
  *	};
  *
  *	int clew_command_record(int argc, char **argv)
  *	{
  *		struct record_values values = {.output = "clew.clew"};
- *		char **operands;	// of a command that takes a COMMAND: what stands after "--", or operands[0] == NULL
- *		int status;
+ *		char **operands;	// of a command that takes a COMMAND: what stands after "--", or
+ *operands[0] == NULL int status;
  *
  *		if (!clew_options_parse(argc, argv, &values, &operands, &status))
  *			return status;
@@ -42,9 +44,9 @@ struct clew_option {
 	size_t offset; /* of the value in the structure of values */
 };
 
-#define CLEW_OPTION_END                                                                                                                    \
-	{                                                                                                                                  \
-		0, NULL, NULL, NULL, NULL, 0                                                                                               \
+#define CLEW_OPTION_END                                                                            \
+	{                                                                                          \
+		0, NULL, NULL, NULL, NULL, 0                                                       \
 	}
 
 /*

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew pair: dependencies of a trace from marks, or names of spans, that carry a key.
  */
@@ -34,7 +34,8 @@ struct pair_values {
 
 static int take_mode(const struct clew_option *option, const char *argument, void *value)
 {
-	static const char *const modes[] = {[CLEW_MODE_SINGLE] = "single", [CLEW_MODE_AND] = "and", [CLEW_MODE_OR] = "or"};
+	static const char *const modes[] = {
+		[CLEW_MODE_SINGLE] = "single", [CLEW_MODE_AND] = "and", [CLEW_MODE_OR] = "or"};
 
 	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		if (strcmp(argument, modes[i]) == 0) {
@@ -42,32 +43,43 @@ static int take_mode(const struct clew_option *option, const char *argument, voi
 			return 0;
 		}
 	}
-	return clew_fail(CLEW_EXIT_INPUT, "--%s: no mode '%s': there are single, and, or", option->name, argument);
+	return clew_fail(CLEW_EXIT_INPUT, "--%s: no mode '%s': there are single, and, or",
+			 option->name, argument);
 }
 
 const struct clew_option clew_pair_options[] = {
-	{0, "origins", "REGEX", "labels of marks that are origins, a group being the key (^send:(.*)$)", clew_take_string,
+	{0, "origins", "REGEX",
+	 "labels of marks that are origins, a group being the key (^send:(.*)$)", clew_take_string,
 	 offsetof(struct pair_values, origins)},
-	{0, "destinations", "REGEX", "labels of marks that are destinations (^recv:(.*)$)", clew_take_string,
-	 offsetof(struct pair_values, destinations)},
-	{0, "type", "TYPE", "the type of the dependencies (send)", clew_take_string, offsetof(struct pair_values, type)},
-	{0, "spans", NULL, "names of spans, too: an origin is a span's end, a destination its start", clew_take_flag,
+	{0, "destinations", "REGEX", "labels of marks that are destinations (^recv:(.*)$)",
+	 clew_take_string, offsetof(struct pair_values, destinations)},
+	{0, "type", "TYPE", "the type of the dependencies (send)", clew_take_string,
+	 offsetof(struct pair_values, type)},
+	{0, "spans", NULL,
+	 "names of spans, too: an origin is a span's end, a destination its start", clew_take_flag,
 	 offsetof(struct pair_values, spans)},
-	{0, "from", "PATTERN", "origins in these spans only", clew_take_string, offsetof(struct pair_values, from)},
-	{0, "to", "PATTERN", "destinations in these spans only", clew_take_string, offsetof(struct pair_values, to)},
-	{0, "reuse", NULL, "a key comes again: a destination belongs to the latest origin before it", clew_take_flag,
+	{0, "from", "PATTERN", "origins in these spans only", clew_take_string,
+	 offsetof(struct pair_values, from)},
+	{0, "to", "PATTERN", "destinations in these spans only", clew_take_string,
+	 offsetof(struct pair_values, to)},
+	{0, "reuse", NULL,
+	 "a key comes again: a destination belongs to the latest origin before it", clew_take_flag,
 	 offsetof(struct pair_values, reuse)},
-	{0, "mode", "MODE", "several origins of a key: single (an error, the default), and (all must happen), or (any will do)", take_mode,
-	 offsetof(struct pair_values, mode)},
-	{0, "keep-without-origin", NULL, "make dependencies of destinations alone, too", clew_take_flag,
-	 offsetof(struct pair_values, keep_without_origin)},
-	{0, "keep-without-destination", NULL, "make dependencies of origins alone, too", clew_take_flag,
-	 offsetof(struct pair_values, keep_without_destination)},
-	{'o', "output", "FILE", "write the trace with its new dependencies there, in notation (-: standard output)", clew_take_string,
-	 offsetof(struct pair_values, output)},
+	{0, "mode", "MODE",
+	 "several origins of a key: single (an error, the default), and (all must happen), or (any "
+	 "will do)",
+	 take_mode, offsetof(struct pair_values, mode)},
+	{0, "keep-without-origin", NULL, "make dependencies of destinations alone, too",
+	 clew_take_flag, offsetof(struct pair_values, keep_without_origin)},
+	{0, "keep-without-destination", NULL, "make dependencies of origins alone, too",
+	 clew_take_flag, offsetof(struct pair_values, keep_without_destination)},
+	{'o', "output", "FILE",
+	 "write the trace with its new dependencies there, in notation (-: standard output)",
+	 clew_take_string, offsetof(struct pair_values, output)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct pair_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct pair_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct pair_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -78,7 +90,8 @@ static int fail_at(const char *option, const char *expression, const struct clew
 	return CLEW_EXIT_INPUT;
 }
 
-static int fail(const char *trace, int r, const struct pair_values *values, const struct clew_pair_error *error)
+static int fail(const char *trace, int r, const struct pair_values *values,
+		const struct clew_pair_error *error)
 {
 	switch (r) {
 	case -EINVAL:
@@ -88,14 +101,17 @@ static int fail(const char *trace, int r, const struct pair_values *values, cons
 			return fail_at("destinations", values->destinations, error);
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s", trace, error->message);
 	case -EBADMSG:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: the trace is inconsistent: see `clew check`", trace);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: the trace is inconsistent: see `clew check`",
+				 trace);
 	case -E2BIG:
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "%s: too many events for one trace, or an expression takes too much to decide: write a "
+				 "%s: too many events for one trace, or an expression takes too "
+				 "much to decide: write a "
 				 "simpler one, or take a smaller trace",
 				 trace);
 	default:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", trace);
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or take a smaller trace", trace);
 	}
 }
 
@@ -108,9 +124,10 @@ static void print_text(const struct clew_paired *paired)
 {
 	uint64_t backward = 0;
 
-	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "", "", "", "", "", "unpaired", "unpaired", "");
-	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "type", "origins", "destinations", "dependencies", "paired", "origins",
-	       "destinations", "dropped");
+	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "", "", "", "", "", "unpaired",
+	       "unpaired", "");
+	printf("%-16s %10s %12s %12s %10s %10s %12s %8s\n", "type", "origins", "destinations",
+	       "dependencies", "paired", "origins", "destinations", "dropped");
 	for (uint32_t i = 0; i < paired->model->type_count; i++) {
 		const struct clew_pair_metrics *m = &paired->metrics[i];
 		const char *name = clew_model_string(paired->model, paired->model->types[i]);
@@ -118,13 +135,16 @@ static void print_text(const struct clew_paired *paired)
 		if (!events_of(m))
 			continue;
 		clew_print_safe(stdout, name);
-		printf("%*s %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8" PRIu64 "\n",
-		       strlen(name) < 16 ? 16 - (int)strlen(name) : 0, "", m->origins, m->destinations, m->created, m->paired,
-		       m->unpaired_origins, m->unpaired_destinations, m->dropped);
+		printf("%*s %10" PRIu64 " %12" PRIu64 " %12" PRIu64 " %10" PRIu64 " %10" PRIu64
+		       " %12" PRIu64 " %8" PRIu64 "\n",
+		       strlen(name) < 16 ? 16 - (int)strlen(name) : 0, "", m->origins,
+		       m->destinations, m->created, m->paired, m->unpaired_origins,
+		       m->unpaired_destinations, m->dropped);
 		backward += m->backward;
 	}
 	if (backward)
-		printf("\n%" PRIu64 " destination%s before the origin: see `clew check`\n", backward, backward == 1 ? " is" : "s are");
+		printf("\n%" PRIu64 " destination%s before the origin: see `clew check`\n",
+		       backward, backward == 1 ? " is" : "s are");
 	clew_print_model_truth(stdout, paired->model, CLEW_WHOLE);
 }
 
@@ -140,7 +160,8 @@ static void print_json(const struct clew_paired *paired)
 		if (!events_of(m))
 			continue;
 		clew_json_object(&json, NULL);
-		clew_json_string(&json, "type", clew_model_string(paired->model, paired->model->types[i]));
+		clew_json_string(&json, "type",
+				 clew_model_string(paired->model, paired->model->types[i]));
 		clew_json_unsigned(&json, "origins", m->origins);
 		clew_json_unsigned(&json, "destinations", m->destinations);
 		clew_json_unsigned(&json, "created", m->created);
@@ -157,7 +178,8 @@ static void print_json(const struct clew_paired *paired)
 	clew_json_end(&json);
 }
 
-static int answer(const char *trace, const struct pair_values *values, const struct clew_paired *paired)
+static int answer(const char *trace, const struct pair_values *values,
+		  const struct clew_paired *paired)
 {
 	uint64_t events = 0;
 	int status = 0;
@@ -170,7 +192,9 @@ static int answer(const char *trace, const struct pair_values *values, const str
 	else if (events && !(values->output && strcmp(values->output, "-") == 0))
 		print_text(paired);
 	if (!events)
-		return clew_fail(CLEW_EXIT_NEGATIVE, "%s: no label matches --origins or --destinations: see the marks with `clew dump`",
+		return clew_fail(CLEW_EXIT_NEGATIVE,
+				 "%s: no label matches --origins or --destinations: see the marks "
+				 "with `clew dump`",
 				 trace);
 	if (values->output)
 		status = clew_write_model(trace, paired->model, values->output);
@@ -179,24 +203,27 @@ static int answer(const char *trace, const struct pair_values *values, const str
 
 static int pair(const char *trace, const struct clew_model *model, const struct pair_values *values)
 {
-	struct clew_pair_rule rule = {.origins = values->origins,
-				      .destinations = values->destinations,
-				      .type = values->type,
-				      .spans = values->spans,
-				      .options = {.reuse = values->reuse,
-						  .keep_without_origin = values->keep_without_origin,
-						  .keep_without_destination = values->keep_without_destination,
-						  .mode = values->mode,
-						  .key_attribute = "key"}};
+	struct clew_pair_rule rule = {
+		.origins = values->origins,
+		.destinations = values->destinations,
+		.type = values->type,
+		.spans = values->spans,
+		.options = {.reuse = values->reuse,
+			    .keep_without_origin = values->keep_without_origin,
+			    .keep_without_destination = values->keep_without_destination,
+			    .mode = values->mode,
+			    .key_attribute = "key"}};
 	struct clew_pair_error error;
 	struct clew_paired paired = {};
 	uint32_t *from = NULL, *to = NULL;
 	int status = 0, r;
 
 	if (values->from)
-		status = clew_find_spans("--from", values->from, model, values->hierarchy, &from, &rule.from_count);
+		status = clew_find_spans("--from", values->from, model, values->hierarchy, &from,
+					 &rule.from_count);
 	if (values->to && !status)
-		status = clew_find_spans("--to", values->to, model, values->hierarchy, &to, &rule.to_count);
+		status = clew_find_spans("--to", values->to, model, values->hierarchy, &to,
+					 &rule.to_count);
 	if (!status) {
 		rule.from = from;
 		rule.to = to;
@@ -211,7 +238,8 @@ static int pair(const char *trace, const struct clew_model *model, const struct 
 
 int clew_command_pair(int argc, char **argv)
 {
-	struct pair_values values = {.type = "send", .origins = "^send:(.*)$", .destinations = "^recv:(.*)$"};
+	struct pair_values values = {
+		.type = "send", .origins = "^send:(.*)$", .destinations = "^recv:(.*)$"};
 	struct clew_model *model;
 	char **operands;
 	int status;
@@ -219,9 +247,12 @@ int clew_command_pair(int argc, char **argv)
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
 	if (!*values.type)
-		return clew_fail(CLEW_EXIT_INPUT, "--type: '' is no name of a type: give one, as --type send");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--type: '' is no name of a type: give one, as --type send");
 	if (values.json && values.output && strcmp(values.output, "-") == 0)
-		return clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard output, too: name a file in --output");
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--json: the trace goes to standard output, too: name a file in --output");
 	status = clew_check_output(operands[0], values.output);
 	if (!status)
 		status = clew_open_model(operands[0], &model, NULL);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A program in parts. See parts.h.
  */
@@ -78,19 +78,23 @@ int clew_take_part_file(const struct clew_option *option, const char *argument, 
 	int r;
 
 	if (!file)
-		return clew_fail(errno == ENOENT || errno == ENOTDIR ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM,
-				 "--%s: %s: %s: name a file of statements", option->name, argument, strerror(errno));
+		return clew_fail(errno == ENOENT || errno == ENOTDIR ? CLEW_EXIT_INPUT
+								     : CLEW_EXIT_SYSTEM,
+				 "--%s: %s: %s: name a file of statements", option->name, argument,
+				 strerror(errno));
 	errno = 0;
 	r = read_all(file, &text, &size);
 	fclose(file);
 	if (r < 0) {
 		free(text);
-		return clew_fail(r == -EISDIR ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM, "--%s: %s: %s: name a file of statements", option->name,
-				 argument, strerror(-r));
+		return clew_fail(r == -EISDIR ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM,
+				 "--%s: %s: %s: name a file of statements", option->name, argument,
+				 strerror(-r));
 	}
 	if (memchr(text, '\0', size)) {
 		free(text);
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: %s: is no text: name a file of statements", option->name, argument);
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: %s: is no text: name a file of statements",
+				 option->name, argument);
 	}
 	return keep(value, argument, text, size);
 }

@@ -22,7 +22,8 @@ struct clew_parts {
 	size_t size;
 };
 
-/* Take functions of options, whose value is a struct clew_parts: the argument itself, or the file that it names. */
+/* Take functions of options, whose value is a struct clew_parts: the argument itself, or the file
+ * that it names. */
 int clew_take_part(const struct clew_option *option, const char *argument, void *value);
 int clew_take_part_file(const struct clew_option *option, const char *argument, void *value);
 int clew_add_part(struct clew_parts *parts, const char *what, const char *text);

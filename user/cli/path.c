@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew path: the critical path from one position to another, or of every instance of
  * some spans, where its time went, and sums of that.
@@ -38,7 +38,8 @@ static int take_strategy(const struct clew_option *option, const char *argument,
 
 	if (strategy < 0)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "--%s: no strategy '%s': there are most_work, temporal_most_work, most_prox, predecessor, least_work, "
+				 "--%s: no strategy '%s': there are most_work, temporal_most_work, "
+				 "most_prox, predecessor, least_work, "
 				 "least_prox, causal",
 				 option->name, argument);
 	*(uint32_t *)value = (uint32_t)strategy;
@@ -46,23 +47,33 @@ static int take_strategy(const struct clew_option *option, const char *argument,
 }
 
 const struct clew_option clew_path_options[] = {
-	{0, "from", "POSITION", "the path begins there, as in 's0.0.0 @ 0%'", clew_take_string, offsetof(struct path_values, from)},
-	{0, "to", "POSITION", "the path ends there", clew_take_string, offsetof(struct path_values, to)},
-	{0, "all", "PATTERN", "the paths of all these spans, each from its start to its end", clew_take_string,
-	 offsetof(struct path_values, all)},
-	{0, "operations", NULL, "with --all, the paths of what these spans did between two idle waits each", clew_take_flag,
-	 offsetof(struct path_values, operations)},
-	{0, "idle", "KIND,..", "waits between operations (poll, accept, receive, read of an empty pipe)", clew_take_wait_kinds,
-	 offsetof(struct path_values, idle)},
-	{0, "strategy", "STRATEGY", "most_work (the default), temporal_most_work, most_prox, predecessor, least_work, least_prox or causal",
+	{0, "from", "POSITION", "the path begins there, as in 's0.0.0 @ 0%'", clew_take_string,
+	 offsetof(struct path_values, from)},
+	{0, "to", "POSITION", "the path ends there", clew_take_string,
+	 offsetof(struct path_values, to)},
+	{0, "all", "PATTERN", "the paths of all these spans, each from its start to its end",
+	 clew_take_string, offsetof(struct path_values, all)},
+	{0, "operations", NULL,
+	 "with --all, the paths of what these spans did between two idle waits each",
+	 clew_take_flag, offsetof(struct path_values, operations)},
+	{0, "idle", "KIND,..",
+	 "waits between operations (poll, accept, receive, read of an empty pipe)",
+	 clew_take_wait_kinds, offsetof(struct path_values, idle)},
+	{0, "strategy", "STRATEGY",
+	 "most_work (the default), temporal_most_work, most_prox, predecessor, least_work, "
+	 "least_prox or causal",
 	 take_strategy, offsetof(struct path_values, strategy)},
-	{0, "top", "K", "K distinct paths, the best first", clew_take_number, offsetof(struct path_values, top)},
-	{0, "all-origins", NULL, "follow every origin that ends in time, not the triggering one alone", clew_take_flag,
+	{0, "top", "K", "K distinct paths, the best first", clew_take_number,
+	 offsetof(struct path_values, top)},
+	{0, "all-origins", NULL,
+	 "follow every origin that ends in time, not the triggering one alone", clew_take_flag,
 	 offsetof(struct path_values, all_origins)},
-	{0, "marks", "REGEX", "also list the marks on the path whose labels match", clew_take_string, offsetof(struct path_values, marks)},
+	{0, "marks", "REGEX", "also list the marks on the path whose labels match",
+	 clew_take_string, offsetof(struct path_values, marks)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct path_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct path_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct path_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -89,17 +100,20 @@ struct answer {
 
 static int out_of_memory(void)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "path: out of memory: free some, or take a smaller trace");
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "path: out of memory: free some, or take a smaller trace");
 }
 
 static int find_marks(const struct answer *answer, struct found *found)
 {
 	const char *marks = answer->values->marks;
 	struct clew_query_error error;
-	int r = clew_path_marks(answer->model, &found->path, marks, strlen(marks), &found->marks, &found->mark_count, &error);
+	int r = clew_path_marks(answer->model, &found->path, marks, strlen(marks), &found->marks,
+				&found->mark_count, &error);
 
 	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT, "--marks, at byte %zu: %s", error.offset, error.message);
+		return clew_fail(CLEW_EXIT_INPUT, "--marks, at byte %zu: %s", error.offset,
+				 error.message);
 	return r < 0 ? clew_fail_query("--marks", r) : 0;
 }
 
@@ -116,7 +130,8 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 	found = &grown[answer->count++];
 	*found = (struct found){.path = *path, .span = span};
 	path->es = NULL;
-	if (clew_path_segments(answer->model, &found->path, &found->segments, &found->segment_count) < 0)
+	if (clew_path_segments(answer->model, &found->path, &found->segments,
+			       &found->segment_count) < 0)
 		return out_of_memory();
 	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
 		return out_of_memory();
@@ -132,7 +147,8 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 }
 
 /* `span`: of which this is an instance, that begins at `start` at the latest; or CLEW_NONE. */
-static int find(struct answer *answer, const struct clew_position *from, const struct clew_position *to, uint32_t span, clew_time start)
+static int find(struct answer *answer, const struct clew_position *from,
+		const struct clew_position *to, uint32_t span, clew_time start)
 {
 	const struct clew_path_options options = {
 		.strategy = answer->values->strategy,
@@ -147,8 +163,10 @@ static int find(struct answer *answer, const struct clew_position *from, const s
 		return 0;
 	}
 	if (r == -ENOENT)
-		return clew_fail(CLEW_EXIT_NEGATIVE, "no path leads from '%s' to '%s': see with clew dump what depends on what",
-				 answer->values->from, answer->values->to);
+		return clew_fail(
+			CLEW_EXIT_NEGATIVE,
+			"no path leads from '%s' to '%s': see with clew dump what depends on what",
+			answer->values->from, answer->values->to);
 	if (r < 0 && r != -ENOMEM)
 		return clew_fail(CLEW_EXIT_INPUT, "the trace is inconsistent: see clew check");
 	if (r < 0)
@@ -168,10 +186,12 @@ static int find_operations(struct answer *answer, uint32_t span)
 	int status = 0;
 	size_t count;
 
-	if (clew_path_operations(answer->model, span, answer->values->idle, &operations, &count) < 0)
+	if (clew_path_operations(answer->model, span, answer->values->idle, &operations, &count) <
+	    0)
 		return out_of_memory();
 	for (size_t i = 0; i < count && !status; i++)
-		status = find(answer, &operations[i].start, &operations[i].end, span, operations[i].from);
+		status = find(answer, &operations[i].start, &operations[i].end, span,
+			      operations[i].from);
 	free(operations);
 	return status;
 }
@@ -181,7 +201,8 @@ static int find_all(struct answer *answer)
 	const struct clew_model *model = answer->model;
 	uint32_t *spans;
 	size_t count;
-	int status = clew_find_spans("--all", answer->values->all, model, answer->values->hierarchy, &spans, &count);
+	int status = clew_find_spans("--all", answer->values->all, model, answer->values->hierarchy,
+				     &spans, &count);
 
 	if (status)
 		return status;
@@ -189,9 +210,11 @@ static int find_all(struct answer *answer)
 	for (size_t i = 0; i < count && !status; i++) {
 		const struct clew_span *span = &model->spans[spans[i]];
 		const struct clew_position from = {span->elementary.first, span->start};
-		const struct clew_position to = {span->elementary.first + span->elementary.count - 1, span->end};
+		const struct clew_position to = {
+			span->elementary.first + span->elementary.count - 1, span->end};
 
-		status = answer->values->operations ? find_operations(answer, spans[i]) : find(answer, &from, &to, spans[i], from.at);
+		status = answer->values->operations ? find_operations(answer, spans[i])
+						    : find(answer, &from, &to, spans[i], from.at);
 	}
 	free(spans);
 	return status;
@@ -229,12 +252,16 @@ static void json_segments(struct clew_json *json, struct answer *answer, const s
 		clew_json_bool(json, "on_path", segment->on_path);
 		if (segment->dependency != CLEW_NONE) {
 			clew_json_unsigned(json, "dep", segment->dependency + 1);
-			clew_json_string(json, "type",
-					 clew_model_string(model, model->types[model->dependencies[segment->dependency].type]));
+			clew_json_string(
+				json, "type",
+				clew_model_string(
+					model, model->types[model->dependencies[segment->dependency]
+								    .type]));
 		}
 		clew_json_string(json, "object", clew_path_segment_object(model, segment));
 		if (segment->child != CLEW_NONE)
-			clew_json_string(json, "child", clew_span_name(&answer->names, segment->child));
+			clew_json_string(json, "child",
+					 clew_span_name(&answer->names, segment->child));
 		clew_json_object_end(json);
 	}
 }
@@ -254,8 +281,10 @@ static void json_marks(struct clew_json *json, struct answer *answer, const stru
 
 static void json_totals(struct clew_json *json, struct answer *answer)
 {
-	static const char *const keys[] = {
-		[CLEW_BY_KIND] = "kinds", [CLEW_BY_THREAD] = "threads", [CLEW_BY_FUNCTION] = "functions", [CLEW_BY_OBJECT] = "objects"};
+	static const char *const keys[] = {[CLEW_BY_KIND] = "kinds",
+					   [CLEW_BY_THREAD] = "threads",
+					   [CLEW_BY_FUNCTION] = "functions",
+					   [CLEW_BY_OBJECT] = "objects"};
 	size_t count, at = 0;
 	const struct clew_path_total *totals = clew_path_totals_list(answer->totals, &count);
 
@@ -265,11 +294,15 @@ static void json_totals(struct clew_json *json, struct answer *answer)
 		for (; at < count && totals[at].dimension == dimension; at++) {
 			clew_json_object(json, NULL);
 			if (dimension == CLEW_BY_KIND || dimension == CLEW_BY_OBJECT)
-				clew_json_string(json, "kind", clew_wait_kind_name(totals[at].kind));
+				clew_json_string(json, "kind",
+						 clew_wait_kind_name(totals[at].kind));
 			if (dimension == CLEW_BY_THREAD)
-				clew_json_string(json, "span", clew_span_name(&answer->names, totals[at].span));
+				clew_json_string(json, "span",
+						 clew_span_name(&answer->names, totals[at].span));
 			if (totals[at].name)
-				clew_json_string(json, dimension == CLEW_BY_OBJECT ? "object" : "name", totals[at].name);
+				clew_json_string(json,
+						 dimension == CLEW_BY_OBJECT ? "object" : "name",
+						 totals[at].name);
 			clew_json_signed(json, "ns", totals[at].ns);
 			clew_json_unsigned(json, "segments", totals[at].segments);
 			clew_json_object_end(json);
@@ -287,7 +320,8 @@ static void json_path_head(struct clew_json *json, const struct found *found)
 }
 
 /* From the start of the first of so many paths to the end of the last one. */
-static void find_extent(const struct answer *answer, size_t count, clew_time *ret_start, clew_time *ret_end)
+static void find_extent(const struct answer *answer, size_t count, clew_time *ret_start,
+			clew_time *ret_end)
 {
 	*ret_start = answer->found[0].path.start;
 	*ret_end = answer->found[0].path.end;
@@ -337,7 +371,8 @@ static void print_json(struct answer *answer)
 	for (size_t i = 0; i < answer->count && (all || answer->values->top.given); i++) {
 		clew_json_object(&json, NULL);
 		if (all)
-			clew_json_string(&json, "span", clew_span_name(&answer->names, answer->found[i].span));
+			clew_json_string(&json, "span",
+					 clew_span_name(&answer->names, answer->found[i].span));
 		json_path_head(&json, &answer->found[i]);
 		if (all) {
 			clew_json_unsigned(&json, "elements", answer->found[i].path.count);
@@ -365,7 +400,8 @@ static void print_json(struct answer *answer)
 
 static void print_share(clew_time part, clew_time whole)
 {
-	printf("%12s %5.1f %%  ", CLEW_DURATION((uint64_t)part), whole ? 100.0 * (double)part / (double)whole : 0.0);
+	printf("%12s %5.1f %%  ", CLEW_DURATION((uint64_t)part),
+	       whole ? 100.0 * (double)part / (double)whole : 0.0);
 }
 
 static void print_totals(struct answer *answer, clew_time whole)
@@ -388,11 +424,13 @@ static void print_totals(struct answer *answer, clew_time whole)
 				continue;
 			print_share(totals[at].ns, whole);
 			if (dimension == CLEW_BY_THREAD)
-				clew_print_safe(stdout, clew_span_name(&answer->names, totals[at].span));
+				clew_print_safe(stdout,
+						clew_span_name(&answer->names, totals[at].span));
 			else if (totals[at].name)
 				clew_print_safe(stdout, totals[at].name);
 			if (dimension == CLEW_BY_KIND || dimension == CLEW_BY_OBJECT)
-				printf(dimension == CLEW_BY_KIND ? "%s" : " (%s)", clew_wait_kind_name(totals[at].kind));
+				printf(dimension == CLEW_BY_KIND ? "%s" : " (%s)",
+				       clew_wait_kind_name(totals[at].kind));
 			putchar('\n');
 		}
 		if (at - first > MOST)
@@ -401,17 +439,25 @@ static void print_totals(struct answer *answer, clew_time whole)
 }
 
 /* `element`: where the path's elements were at the last segment. */
-static void print_segment(struct answer *answer, const struct clew_path *path, const struct clew_path_segment *segment, uint32_t *element)
+static void print_segment(struct answer *answer, const struct clew_path *path,
+			  const struct clew_path_segment *segment, uint32_t *element)
 {
 	const struct clew_model *model = answer->model;
 	const char *object = clew_path_segment_object(model, segment);
 
-	printf("  %12s %10s  %-9s ", CLEW_OFFSET((uint64_t)(segment->start - path->start), (uint64_t)(path->end - path->start)),
-	       CLEW_DURATION((uint64_t)(segment->end - segment->start)), clew_wait_kind_name(segment->kind));
+	printf("  %12s %10s  %-9s ",
+	       CLEW_OFFSET((uint64_t)(segment->start - path->start),
+			   (uint64_t)(path->end - path->start)),
+	       CLEW_DURATION((uint64_t)(segment->end - segment->start)),
+	       clew_wait_kind_name(segment->kind));
 	clew_print_safe(stdout, clew_span_name(&answer->names, segment->span));
 	if (segment->dependency != CLEW_NONE) {
 		fputs(", after ", stdout);
-		clew_print_safe(stdout, clew_model_string(model, model->types[model->dependencies[segment->dependency].type]));
+		clew_print_safe(
+			stdout,
+			clew_model_string(
+				model,
+				model->types[model->dependencies[segment->dependency].type]));
 	}
 	if (object) {
 		fputs(", ", stdout);
@@ -438,11 +484,13 @@ static void print_marks(struct answer *answer, const struct found *found)
 
 		fputs(i ? "" : "\nmarks\n", stdout);
 		printf("  %s%10s  ", mark->at < found->path.start ? "-" : " ",
-		       CLEW_DURATION(
-			       (uint64_t)(mark->at < found->path.start ? found->path.start - mark->at : mark->at - found->path.start)));
+		       CLEW_DURATION((uint64_t)(mark->at < found->path.start
+							? found->path.start - mark->at
+							: mark->at - found->path.start)));
 		clew_print_safe(stdout, clew_model_string(answer->model, mark->label));
 		fputs(" in ", stdout);
-		clew_print_safe(stdout, clew_span_name(&answer->names, answer->model->es[found->marks[i].es].span));
+		clew_print_safe(stdout, clew_span_name(&answer->names,
+						       answer->model->es[found->marks[i].es].span));
 		putchar('\n');
 	}
 }
@@ -459,7 +507,8 @@ static void print_text(struct answer *answer)
 			whole += answer->found[i].path.end - answer->found[i].path.start;
 			work += answer->found[i].path.work;
 		}
-		printf("%s over %zu %s: %s in all", strategy, answer->count, answer->values->operations ? "operations" : "instances",
+		printf("%s over %zu %s: %s in all", strategy, answer->count,
+		       answer->values->operations ? "operations" : "instances",
 		       CLEW_DURATION((uint64_t)whole));
 		printf(", %s of work on their paths", CLEW_DURATION((uint64_t)work));
 		if (answer->without_path)
@@ -475,7 +524,8 @@ static void print_text(struct answer *answer)
 		whole = found->path.end - found->path.start;
 		if (answer->count > 1)
 			printf("%spath %zu, ", i ? "\n" : "", i + 1);
-		printf("%s: %s, %" PRIu32 " elements", strategy, CLEW_DURATION((uint64_t)whole), found->path.count);
+		printf("%s: %s, %" PRIu32 " elements", strategy, CLEW_DURATION((uint64_t)whole),
+		       found->path.count);
 		printf(" with %s of work\n", CLEW_DURATION((uint64_t)found->path.work));
 		for (size_t j = 0; j < found->segment_count; j++)
 			print_segment(answer, &found->path, &found->segments[j], &element);
@@ -493,21 +543,26 @@ static int answer_with(struct answer *answer)
 	struct clew_position from, to;
 	int status;
 
-	if (clew_path_finder_new(answer->model, &answer->finder) < 0 || clew_path_totals_new(answer->model, &answer->totals) < 0)
+	if (clew_path_finder_new(answer->model, &answer->finder) < 0 ||
+	    clew_path_totals_new(answer->model, &answer->totals) < 0)
 		return out_of_memory();
 	if (values->all) {
 		status = find_all(answer);
 		if (!status && !answer->count && !answer->without_path && values->operations)
-			status = clew_fail(
-				CLEW_EXIT_NEGATIVE,
-				"no operation of '%s' lies between two idle waits: choose other spans, or other waits with --idle",
-				values->all);
+			status = clew_fail(CLEW_EXIT_NEGATIVE,
+					   "no operation of '%s' lies between two idle waits: "
+					   "choose other spans, or other waits with --idle",
+					   values->all);
 		else if (!status && !answer->count)
-			status = clew_fail(CLEW_EXIT_NEGATIVE, "no span of '%s' has a path: see clew check", values->all);
+			status = clew_fail(CLEW_EXIT_NEGATIVE,
+					   "no span of '%s' has a path: see clew check",
+					   values->all);
 	} else {
-		status = clew_find_position("--from", values->from, answer->model, values->hierarchy, &from);
+		status = clew_find_position("--from", values->from, answer->model,
+					    values->hierarchy, &from);
 		if (!status)
-			status = clew_find_position("--to", values->to, answer->model, values->hierarchy, &to);
+			status = clew_find_position("--to", values->to, answer->model,
+						    values->hierarchy, &to);
 		if (!status)
 			status = find(answer, &from, &to, CLEW_NONE, from.at);
 	}
@@ -536,12 +591,15 @@ int clew_command_path(int argc, char **argv)
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
 	if (values.all && (values.from || values.to || values.top.given))
-		return clew_fail(CLEW_EXIT_INPUT, "path: --all has the ends of its spans: leave --from, --to and --top out");
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"path: --all has the ends of its spans: leave --from, --to and --top out");
 	if ((values.operations && !values.all) || (values.idle && !values.operations))
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "path: operations are of spans: give --all with --operations, and --operations with --idle");
+		return clew_fail(CLEW_EXIT_INPUT, "path: operations are of spans: give --all with "
+						  "--operations, and --operations with --idle");
 	if (!values.all && (!values.from || !values.to))
-		return clew_fail(CLEW_EXIT_INPUT, "path: an end is missing: give --from and --to, or --all");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "path: an end is missing: give --from and --to, or --all");
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;

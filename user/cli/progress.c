@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Progress on a terminal. See progress.h.
  */
@@ -21,7 +21,8 @@ static uint64_t now(void)
 
 void clew_progress_begin(struct clew_progress *progress, const char *what)
 {
-	*progress = (struct clew_progress){.what = what, .begun = now(), .terminal = isatty(STDERR_FILENO)};
+	*progress = (struct clew_progress){
+		.what = what, .begun = now(), .terminal = isatty(STDERR_FILENO)};
 }
 
 void clew_progress_update(void *context, double done)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Patterns and positions as arguments. See query.h.
  */
@@ -53,8 +53,12 @@ int clew_compile_query(const char *what, const char *text, struct clew_query **r
 int clew_fail_query(const char *what, int error)
 {
 	if (error == -E2BIG)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: a regular expression takes too much to decide: write a simpler one", what);
-	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: free some memory and try again", what, strerror(-error));
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: a regular expression takes too much to decide: write a simpler one",
+			what);
+	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: free some memory and try again", what,
+			 strerror(-error));
 }
 
 /* The names of the hierarchies, "cpus, devices". To free; NULL: no memory. */
@@ -67,18 +71,21 @@ static char *hierarchy_names(const struct clew_model *model)
 	if (!stream)
 		return NULL;
 	for (uint32_t i = 0; i < model->hierarchy_count; i++)
-		fprintf(stream, "%s%s", i > 0 ? ", " : "", clew_model_string(model, model->hierarchies[i]));
+		fprintf(stream, "%s%s", i > 0 ? ", " : "",
+			clew_model_string(model, model->hierarchies[i]));
 	fclose(stream);
 	return names;
 }
 
-int clew_choose_hierarchy(const struct clew_model *model, const char *name, const struct clew_query *query, uint32_t *ret_hierarchy)
+int clew_choose_hierarchy(const struct clew_model *model, const char *name,
+			  const struct clew_query *query, uint32_t *ret_hierarchy)
 {
 	char *names;
 
 	*ret_hierarchy = model->hierarchy_count > 0 ? 0 : CLEW_NONE;
 	if (model->hierarchy_count == 0 && (name || (query && clew_query_has_categories(query))))
-		return clew_fail(CLEW_EXIT_INPUT, "the trace has no hierarchy of categories: leave out %s",
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "the trace has no hierarchy of categories: leave out %s",
 				 name ? "--hierarchy" : "what stands before the >");
 	if (!name)
 		return 0;
@@ -89,26 +96,37 @@ int clew_choose_hierarchy(const struct clew_model *model, const char *name, cons
 		}
 	}
 	names = hierarchy_names(model);
-	clew_fail(CLEW_EXIT_INPUT, "--hierarchy: the trace has no '%s': it has %s", name, names ?: "others");
+	clew_fail(CLEW_EXIT_INPUT, "--hierarchy: the trace has no '%s': it has %s", name,
+		  names ?: "others");
 	free(names);
 	return CLEW_EXIT_INPUT;
 }
 
-static int fail_to_find_one(const char *what, const char *text, const struct clew_positions *positions)
+static int fail_to_find_one(const char *what, const char *text,
+			    const struct clew_positions *positions)
 {
 	if (positions->count > 1)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' means %zu positions: add earliest or latest, or choose fewer spans", what, text,
-				 positions->count);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: '%s' means %zu positions: add earliest or latest, or choose "
+				 "fewer spans",
+				 what, text, positions->count);
 	if (positions->suspended)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: '%s': the span is suspended then: give a moment at which it runs", what, text);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: '%s': the span is suspended then: give a moment at which it runs",
+			what, text);
 	if (positions->outside)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: '%s': the span does not reach that moment: give one between its start and its end",
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: '%s': the span does not reach that moment: give one between "
+				 "its start and its end",
 				 what, text);
-	return clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is nowhere in the trace: see what there is with `clew select`", what, text);
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "%s: '%s' is nowhere in the trace: see what there is with `clew select`",
+			 what, text);
 }
 
-int clew_find_position(const char *what, const char *text, const struct clew_model *model, const char *hierarchy,
-		       struct clew_position *ret_position)
+int clew_find_position(const char *what, const char *text, const struct clew_model *model,
+		       const char *hierarchy, struct clew_position *ret_position)
 {
 	struct clew_query_options options = {};
 	struct clew_positions positions = {};
@@ -119,7 +137,9 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 		return status;
 	status = clew_choose_hierarchy(model, hierarchy, query, &options.hierarchy);
 	if (!status && !clew_query_is_position(query))
-		status = clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is a span, not a moment: add @ 0%%, @ 100%%, @ (MARK) or @ duration(1.5ms)",
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "%s: '%s' is a span, not a moment: add @ 0%%, @ 100%%, @ (MARK) "
+				   "or @ duration(1.5ms)",
 				   what, text);
 	if (!status) {
 		r = clew_query_positions(query, model, &options, &positions);
@@ -135,8 +155,8 @@ int clew_find_position(const char *what, const char *text, const struct clew_mod
 	return status;
 }
 
-int clew_find_spans(const char *what, const char *text, const struct clew_model *model, const char *hierarchy, uint32_t **ret_spans,
-		    size_t *ret_count)
+int clew_find_spans(const char *what, const char *text, const struct clew_model *model,
+		    const char *hierarchy, uint32_t **ret_spans, size_t *ret_count)
 {
 	struct clew_query_options options = {};
 	struct clew_query *query;
@@ -146,7 +166,10 @@ int clew_find_spans(const char *what, const char *text, const struct clew_model 
 		return status;
 	status = clew_choose_hierarchy(model, hierarchy, query, &options.hierarchy);
 	if (!status && clew_query_is_position(query))
-		status = clew_fail(CLEW_EXIT_INPUT, "%s: '%s' is a moment, not spans: leave out what begins with the @", what, text);
+		status = clew_fail(
+			CLEW_EXIT_INPUT,
+			"%s: '%s' is a moment, not spans: leave out what begins with the @", what,
+			text);
 	if (!status) {
 		r = clew_query_spans(query, model, &options, ret_spans, ret_count);
 		if (r < 0) {
@@ -154,7 +177,10 @@ int clew_find_spans(const char *what, const char *text, const struct clew_model 
 		} else if (*ret_count == 0) {
 			free(*ret_spans);
 			*ret_spans = NULL;
-			status = clew_fail(CLEW_EXIT_INPUT, "%s: '%s' selects no span: see what there is with `clew select`", what, text);
+			status = clew_fail(
+				CLEW_EXIT_INPUT,
+				"%s: '%s' selects no span: see what there is with `clew select`",
+				what, text);
 		}
 	}
 	clew_query_free(query);

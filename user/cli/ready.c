@@ -28,7 +28,7 @@ void clew_tell_ready(void)
 	descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (descriptor < 0)
 		return;
-	sendto(descriptor, ready, sizeof(ready) - 1, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&address,
-	       offsetof(struct sockaddr_un, sun_path) + length);
+	sendto(descriptor, ready, sizeof(ready) - 1, MSG_NOSIGNAL | MSG_DONTWAIT,
+	       (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + length);
 	close(descriptor);
 }

@@ -6,7 +6,8 @@
 #ifndef CLEW_CLI_READY_H
 #define CLEW_CLI_READY_H
 
-/* Sends READY=1 to the datagram socket that $NOTIFY_SOCKET names, if it does. Nobody listening is no error. */
+/* Sends READY=1 to the datagram socket that $NOTIFY_SOCKET names, if it does. Nobody listening is
+ * no error. */
 void clew_tell_ready(void);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew record: records until the duration, a signal or the end of the command.
  *
@@ -59,10 +59,14 @@ static int take_pids(const struct clew_option *option, const char *argument, voi
 		long pid = strtol(at, &end, 10);
 
 		if (end == at || pid <= 0 || pid > 4194304 || (*end && (*end != ',' || !end[1])))
-			return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no list of pids: write numbers with commas between", option->name,
-					 argument);
+			return clew_fail(
+				CLEW_EXIT_INPUT,
+				"--%s: '%s' is no list of pids: write numbers with commas between",
+				option->name, argument);
 		if (list->count == MOST_PIDS)
-			return clew_fail(CLEW_EXIT_INPUT, "--%s: more than %d pids: use --cgroup or --comm", option->name, MOST_PIDS);
+			return clew_fail(CLEW_EXIT_INPUT,
+					 "--%s: more than %d pids: use --cgroup or --comm",
+					 option->name, MOST_PIDS);
 		list->pids[list->count++] = pid;
 		at = end + 1;
 	} while (*end);
@@ -76,10 +80,12 @@ static int take_bytes(const struct clew_option *option, const char *argument, vo
 	unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 
 	if (end == argument || end[shift != 0] || bytes == 0 || bytes > 1ULL << 20 << 10)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no size: write bytes, or 64K, 8M", option->name, argument);
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no size: write bytes, or 64K, 8M",
+				 option->name, argument);
 	bytes <<= shift;
 	if (bytes > 1ULL << 30)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too large: at most 1G", option->name, argument);
+		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is too large: at most 1G",
+				 option->name, argument);
 	*(uint64_t *)value = bytes;
 	return 0;
 }
@@ -89,7 +95,9 @@ static int take_length(const struct clew_option *option, const char *argument, v
 	int status = clew_take_seconds(option, argument, value);
 
 	if (!status && !*(uint64_t *)value)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is no time at all: leave it out, and end the recording with Ctrl-C",
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '%s' is no time at all: leave it out, and end the "
+				 "recording with Ctrl-C",
 				 option->name, argument);
 	return status;
 }
@@ -97,34 +105,42 @@ static int take_length(const struct clew_option *option, const char *argument, v
 static int take_output(const struct clew_option *option, const char *argument, void *value)
 {
 	if (!strcmp(argument, "-"))
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '-': a capture cannot go to standard output: name a file", option->name);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--%s: '-': a capture cannot go to standard output: name a file",
+				 option->name);
 	return clew_take_string(option, argument, value);
 }
 
 const struct clew_option clew_record_options[] = {
-	{'o', "output", "FILE", "write the capture there (trace.clew)", take_output, offsetof(struct record_values, output)},
-	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", take_length, offsetof(struct record_values, duration)},
-	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children", take_pids,
-	 offsetof(struct record_values, pids)},
-	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children", take_pids,
-	 offsetof(struct record_values, tids)},
-	{0, "comm", "GLOB", "full detail only for waits of threads of such a name", clew_take_string, offsetof(struct record_values, comm)},
-	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below", clew_take_string,
-	 offsetof(struct record_values, cgroup)},
-	{0, "environment", "NAME,..", "keep these environment variables of each process", clew_take_string,
-	 offsetof(struct record_values, environment)},
-	{0, "layer", "FILE,..", "record the calls of the layers that these files describe", clew_take_string,
-	 offsetof(struct record_values, layer_files)},
-	{0, "no-page-cache", NULL, "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
+	{'o', "output", "FILE", "write the capture there (trace.clew)", take_output,
+	 offsetof(struct record_values, output)},
+	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", take_length,
+	 offsetof(struct record_values, duration)},
+	{'p', "pid", "PID,..", "full detail only for waits of these processes and their children",
+	 take_pids, offsetof(struct record_values, pids)},
+	{'t', "tid", "TID,..", "full detail only for waits of these threads and their children",
+	 take_pids, offsetof(struct record_values, tids)},
+	{0, "comm", "GLOB", "full detail only for waits of threads of such a name",
+	 clew_take_string, offsetof(struct record_values, comm)},
+	{0, "cgroup", "PATH", "full detail only for waits in this cgroup and below",
+	 clew_take_string, offsetof(struct record_values, cgroup)},
+	{0, "environment", "NAME,..", "keep these environment variables of each process",
+	 clew_take_string, offsetof(struct record_values, environment)},
+	{0, "layer", "FILE,..", "record the calls of the layers that these files describe",
+	 clew_take_string, offsetof(struct record_values, layer_files)},
+	{0, "no-page-cache", NULL,
+	 "leave out who dirties, writes and reads pages of files, and the journals", clew_take_flag,
 	 offsetof(struct record_values, no_page_cache)},
-	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most", clew_take_flag,
-	 offsetof(struct record_values, sync)},
-	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes, offsetof(struct record_values, ring_size)},
-	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long", clew_take_duration,
-	 offsetof(struct record_values, pause_drain)},
-	{0, "few-task-slots", NULL, "for tests: most tasks find no slot for their state", clew_take_flag,
-	 offsetof(struct record_values, few_task_slots)},
-	{0, "verify-counters", NULL, "for tests: count switches twice and compare", clew_take_flag, offsetof(struct record_values, verify)},
+	{0, "sync", NULL, "each chunk reaches the medium: a power loss costs a second at most",
+	 clew_take_flag, offsetof(struct record_values, sync)},
+	{0, "ring-size", "BYTES", "size of each CPU's ring (8M, less on many CPUs)", take_bytes,
+	 offsetof(struct record_values, ring_size)},
+	{0, "pause-drain", "DURATION", "for tests: leave the rings alone that long",
+	 clew_take_duration, offsetof(struct record_values, pause_drain)},
+	{0, "few-task-slots", NULL, "for tests: most tasks find no slot for their state",
+	 clew_take_flag, offsetof(struct record_values, few_task_slots)},
+	{0, "verify-counters", NULL, "for tests: count switches twice and compare", clew_take_flag,
+	 offsetof(struct record_values, verify)},
 	CLEW_OPTION_END,
 };
 
@@ -191,7 +207,8 @@ static bool wait_a_tick(struct session *session)
 	int number = sigtimedwait(&session->waited, &info, &tick);
 
 	if (number == SIGCHLD) {
-		if (session->has_child && waitpid(session->child.pid, &session->child_status, WNOHANG) == session->child.pid) {
+		if (session->has_child && waitpid(session->child.pid, &session->child_status,
+						  WNOHANG) == session->child.pid) {
 			session->child_ended = true;
 			return false;
 		}
@@ -210,8 +227,10 @@ static uint64_t now_ns(void)
 	return time.tv_sec * 1000000000ULL + time.tv_nsec;
 }
 
-/* Until a signal, the end of the command or of the duration; or the file's error, which the stop tells. */
-static void record_until_end(struct clew_recorder *recorder, struct session *session, const struct record_values *values)
+/* Until a signal, the end of the command or of the duration; or the file's error, which the stop
+ * tells. */
+static void record_until_end(struct clew_recorder *recorder, struct session *session,
+			     const struct record_values *values)
 {
 	uint64_t start = now_ns(), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
@@ -224,7 +243,8 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 		if (clew_recorder_tick(recorder))
 			break;
 		if (terminal && elapsed - shown > 500000000) {
-			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ", values->output, elapsed / 1e9);
+			fprintf(stderr, "\rclew: recording to %s: %.1f s (Ctrl-C stops) ",
+				values->output, elapsed / 1e9);
 			shown = elapsed;
 		}
 	}
@@ -232,21 +252,28 @@ static void record_until_end(struct clew_recorder *recorder, struct session *ses
 		fputs("\r\033[K", stderr);
 }
 
-static void print_summary(const struct record_values *values, const struct clew_recorder_summary *summary)
+static void print_summary(const struct record_values *values,
+			  const struct clew_recorder_summary *summary)
 {
 	double seconds = summary->duration / 1e9;
 
-	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n", values->output, seconds,
-		(unsigned long long)summary->records, summary->bytes / 1e6, (unsigned long long)summary->lost,
-		(unsigned long long)summary->missed, summary->balanced ? "" : ", the ledger does not balance");
+	fprintf(stderr, "clew: %s: %.2f s, %llu records, %.1f MB, lost %llu, missed %llu%s\n",
+		values->output, seconds, (unsigned long long)summary->records, summary->bytes / 1e6,
+		(unsigned long long)summary->lost, (unsigned long long)summary->missed,
+		summary->balanced ? "" : ", the ledger does not balance");
 	if (summary->cost.bpf_sampled)
-		fprintf(stderr, "clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel programs\n",
+		fprintf(stderr,
+			"clew: own cost: %.3f s of CPU time, and about %.3f s in its kernel "
+			"programs\n",
 			summary->cost.user_ns / 1e9, summary->cost.bpf_ns / 1e9);
 	else
-		fprintf(stderr, "clew: own cost: %.3f s of CPU time (too short to sample its kernel programs)\n",
+		fprintf(stderr,
+			"clew: own cost: %.3f s of CPU time (too short to sample its kernel "
+			"programs)\n",
 			summary->cost.user_ns / 1e9);
 	if (values->verify)
-		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n", (unsigned long long)summary->seen_switches,
+		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
+			(unsigned long long)summary->seen_switches,
 			(unsigned long long)summary->verified_switches);
 }
 
@@ -268,20 +295,28 @@ static int fail_to_run(const char *program, int error)
 	case -ENOTDIR:
 	case -ELOOP:
 	case -ENAMETOOLONG:
-		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: check its name", program, strerror(-error));
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "the command %s cannot be run: %s: check its name", program,
+				 strerror(-error));
 	case -E2BIG:
-		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: give it fewer", program, strerror(-error));
+		return clew_fail(CLEW_EXIT_INPUT, "the command %s cannot be run: %s: give it fewer",
+				 program, strerror(-error));
 	case -EACCES:
-		return clew_fail(CLEW_EXIT_SYSTEM, "the command %s cannot be run: %s: name a file that may be executed", program,
-				 strerror(-error));
+		return clew_fail(
+			CLEW_EXIT_SYSTEM,
+			"the command %s cannot be run: %s: name a file that may be executed",
+			program, strerror(-error));
 	default:
-		return clew_fail(CLEW_EXIT_SYSTEM, "the command %s cannot be run: %s: see whether it runs without clew", program,
-				 strerror(-error));
+		return clew_fail(
+			CLEW_EXIT_SYSTEM,
+			"the command %s cannot be run: %s: see whether it runs without clew",
+			program, strerror(-error));
 	}
 }
 
 /* Records; the child, if any, runs when this returns 0 or its end was seen. */
-static int record(struct session *session, const struct record_values *values, const char *command, const char *program)
+static int record(struct session *session, const struct record_values *values, const char *command,
+		  const char *program)
 {
 	struct clew_recorder_options options = {
 		.output = values->output,
@@ -318,9 +353,9 @@ static int record(struct session *session, const struct record_values *values, c
 		return clew_fail(status_of(error), "%s", message.text);
 	}
 	if (!clew_kernel_shows_all_tasks())
-		fprintf(stderr,
-			"clew: in a PID namespace of its own, other tasks from before the start are unknown: start it in the machine's "
-			"(nsenter -t 1 -p, docker --pid=host)\n");
+		fprintf(stderr, "clew: in a PID namespace of its own, other tasks from before the "
+				"start are unknown: start it in the machine's "
+				"(nsenter -t 1 -p, docker --pid=host)\n");
 	error = clew_recorder_start(recorder, &message);
 	/* A command that cannot be run shall not cost the capture that the file may hold. */
 	if (!error && !session->has_child)
@@ -361,7 +396,9 @@ int clew_command_record(int argc, char **argv)
 
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
-	status = values.layer_files ? clew_load_layers(values.layer_files, &values.layers, &values.layers_text) : 0;
+	status = values.layer_files
+			 ? clew_load_layers(values.layer_files, &values.layers, &values.layers_text)
+			 : 0;
 	if (status)
 		return status;
 
@@ -383,8 +420,10 @@ int clew_command_record(int argc, char **argv)
 		int error = clew_child_make(operands, &before, &session.child);
 
 		if (error)
-			return clew_fail(CLEW_EXIT_SYSTEM, "no process for the command: %s: raise the limit of processes",
-					 strerror(-error));
+			return clew_fail(
+				CLEW_EXIT_SYSTEM,
+				"no process for the command: %s: raise the limit of processes",
+				strerror(-error));
 		session.has_child = true;
 		command = join(operands);
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the answers about a capture or a causal trace share. See report.h.
  */
@@ -19,7 +19,8 @@
 #include "cli/progress.h"
 #include "words/text.h"
 
-/* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or -errno. */
+/* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or
+ * -errno. */
 static int keep_stream(int from)
 {
 	char buffer[65536];
@@ -51,14 +52,17 @@ static int fail_to_open(const char *name, int error)
 	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: no such file: name a capture that `clew record` made", name);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: no such file: name a capture that `clew record` made", name);
 	case EISDIR:
 		return clew_fail(CLEW_EXIT_INPUT, "%s: is a directory: name a capture file", name);
 	case EACCES:
 	case EPERM:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make it readable or run as its owner", name, strerror(error));
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make it readable or run as its owner",
+				 name, strerror(error));
 	default:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a file that can be read", name, strerror(error));
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a file that can be read", name,
+				 strerror(error));
 	}
 }
 
@@ -75,12 +79,14 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 	if (S_ISDIR(status.st_mode))
 		return fail_to_open(name, EISDIR);
 	if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
-		if (snprintf(path, size, "%s", standard_input ? "/proc/self/fd/0" : operand) >= (int)size)
+		if (snprintf(path, size, "%s", standard_input ? "/proc/self/fd/0" : operand) >=
+		    (int)size)
 			return fail_to_open(name, ENAMETOOLONG);
 		return 0;
 	}
 	if (!S_ISFIFO(status.st_mode))
-		return clew_fail(CLEW_EXIT_INPUT, "%s: is no regular file: name a capture file", name);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is no regular file: name a capture file",
+				 name);
 	fd = standard_input ? STDIN_FILENO : open(operand, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return fail_to_open(name, errno);
@@ -94,18 +100,22 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 	return 0;
 }
 
-/* `message`: what the library found wrong with the file's contents, or the words of an error of the system. */
+/* `message`: what the library found wrong with the file's contents, or the words of an error of the
+ * system. */
 static int fail_to_read(const char *operand, int error, const char *message)
 {
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
 
 	switch (error) {
 	case -EINVAL:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a capture that `clew record` made", name, message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a capture that `clew record` made",
+				 name, message);
 	case -ENODATA:
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again", name, message);
 	case -ENOMEM:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or record for a shorter time", name);
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or record for a shorter time",
+				 name);
 	default:
 		return fail_to_open(name, -error);
 	}
@@ -119,17 +129,21 @@ static int fail_to_load(const char *name, int r, const char *message)
 		/* A line that cannot be taken is named already. */
 		if (!strncmp(message, name, strlen(name)))
 			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture", name, message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture",
+				 name, message);
 	case -ENODATA:
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again, or name another trace", name, message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again, or name another trace",
+				 name, message);
 	case -ENOMEM:
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some, or take a smaller trace", name);
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or take a smaller trace", name);
 	default:
 		return fail_to_open(name, -r);
 	}
 }
 
-static int load_model(const char *operand, const char *path, struct clew_model **ret_model, bool *ret_capture)
+static int load_model(const char *operand, const char *path, struct clew_model **ret_model,
+		      bool *ret_capture)
 {
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
 	char message[512] = "";
@@ -157,7 +171,8 @@ int clew_open_model(const char *operand, struct clew_model **ret_model, bool *re
 	return status ? status : load_model(operand, path, ret_model, ret_capture);
 }
 
-static int open_capture(const char *operand, const char *path, uint32_t drop_types, struct clew_trace **ret_trace)
+static int open_capture(const char *operand, const char *path, uint32_t drop_types,
+			struct clew_trace **ret_trace)
 {
 	char message[512] = "";
 	struct clew_progress progress;
@@ -175,7 +190,8 @@ static int open_capture(const char *operand, const char *path, uint32_t drop_typ
 	return r < 0 ? fail_to_read(operand, r, message) : 0;
 }
 
-static int open_notation(const char *operand, const char *path, uint32_t drop_types, struct clew_trace **ret_trace)
+static int open_notation(const char *operand, const char *path, uint32_t drop_types,
+			 struct clew_trace **ret_trace)
 {
 	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
@@ -188,7 +204,9 @@ static int open_notation(const char *operand, const char *path, uint32_t drop_ty
 	r = clew_trace_from_model(model, &options, ret_trace, message, sizeof(message));
 	clew_model_free(model);
 	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: write it anew with `clew convert`, or mend it", name, message);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: %s: write it anew with `clew convert`, or mend it", name,
+				 message);
 	return r < 0 ? fail_to_load(name, r, message) : 0;
 }
 
@@ -215,7 +233,8 @@ int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace 
 	return (is_capture ? open_capture : open_notation)(operand, path, drop_types, ret_trace);
 }
 
-int clew_open_info(const char *operand, struct clew_reader **ret_reader, struct clew_trace **ret_trace)
+int clew_open_info(const char *operand, struct clew_reader **ret_reader,
+		   struct clew_trace **ret_trace)
 {
 	char path[4096], message[512] = "";
 	bool is_capture;
@@ -260,14 +279,16 @@ bool clew_selection_wants(void *context, const struct clew_trace_task *task)
 		return false;
 	if (!selection->comm)
 		return true;
-	return selection->trace ? had_name(selection, task) : fnmatch(selection->comm, task->comm, 0) == 0;
+	return selection->trace ? had_name(selection, task)
+				: fnmatch(selection->comm, task->comm, 0) == 0;
 }
 
-bool clew_selection_wants_at(const struct clew_selection *selection, const struct clew_trace *trace, const struct clew_trace_task *task,
-			     uint64_t at)
+bool clew_selection_wants_at(const struct clew_selection *selection, const struct clew_trace *trace,
+			     const struct clew_trace_task *task, uint64_t at)
 {
 	return is_chosen(selection, task) &&
-	       (!selection->comm || fnmatch(selection->comm, clew_trace_comm_at(trace, task->serial, at), 0) == 0);
+	       (!selection->comm ||
+		fnmatch(selection->comm, clew_trace_comm_at(trace, task->serial, at), 0) == 0);
 }
 
 static bool any_wanted(const struct clew_selection *selection, const struct clew_trace *trace)
@@ -280,30 +301,38 @@ static bool any_wanted(const struct clew_selection *selection, const struct clew
 
 int clew_selection_check(struct clew_selection *selection, const struct clew_trace *trace)
 {
-	const struct clew_selection by_tid = {.tid = selection->tid}, by_pid = {.pid = selection->pid};
+	const struct clew_selection by_tid = {.tid = selection->tid},
+				    by_pid = {.pid = selection->pid};
 	const struct clew_selection by_name = {.comm = selection->comm, .trace = trace};
 
 	if (selection->tid.given && !any_wanted(&by_tid, trace))
-		return clew_fail(CLEW_EXIT_INPUT, "no thread %u in the capture: see `clew waits` for those there are",
-				 selection->tid.value);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"no thread %u in the capture: see `clew waits` for those there are",
+			selection->tid.value);
 	if (selection->pid.given && !any_wanted(&by_pid, trace))
-		return clew_fail(CLEW_EXIT_INPUT, "no process %u in the capture: see `clew waits` for those there are",
-				 selection->pid.value);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"no process %u in the capture: see `clew waits` for those there are",
+			selection->pid.value);
 	if (any_wanted(selection, trace))
 		return 0;
 	selection->trace = trace;
 	if (any_wanted(selection, trace))
 		return 0;
 	if (selection->comm && !any_wanted(&by_name, trace))
-		return clew_fail(CLEW_EXIT_INPUT, "no thread of the capture is named '%s': see `clew waits` for those there are",
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "no thread of the capture is named '%s': see `clew waits` for "
+				 "those there are",
 				 selection->comm);
-	return clew_fail(CLEW_EXIT_INPUT, "no thread is all that was asked for: give --tid, --pid or --comm alone");
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "no thread is all that was asked for: give --tid, --pid or --comm alone");
 }
 
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row)
 {
-	return row->seen == row->filtered + row->reserved + row->lost + row->missed && row->reserved == row->read &&
-	       row->read == row->stored;
+	return row->seen == row->filtered + row->reserved + row->lost + row->missed &&
+	       row->reserved == row->read && row->read == row->stored;
 }
 
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum)
@@ -335,7 +364,8 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 	}
 }
 
-void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from, uint64_t to)
+void clew_json_truth(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
+		     uint64_t to)
 {
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	const struct clew_gap *first;
@@ -375,9 +405,11 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 		fputs("; its programs in the kernel were not measured\n", out);
 		return;
 	}
-	fprintf(out, " and %s in its programs in the kernel (sampled)", CLEW_DURATION(info->cost.bpf_ns));
+	fprintf(out, " and %s in its programs in the kernel (sampled)",
+		CLEW_DURATION(info->cost.bpf_ns));
 	if (length)
-		fprintf(out, ", together %.2f %% of one CPU", 100.0 * (info->cost.user_ns + info->cost.bpf_ns) / length);
+		fprintf(out, ", together %.2f %% of one CPU",
+			100.0 * (info->cost.user_ns + info->cost.bpf_ns) / length);
 	putc('\n', out);
 }
 
@@ -391,17 +423,24 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 	if (!info)
 		return;
 	clew_ledger_add_up(info, &sum);
-	fprintf(out, "ledger: %s", sum.balanced ? "balanced" : info->ledger_count ? "NOT balanced" : "none was written");
+	fprintf(out, "ledger: %s",
+		sum.balanced	     ? "balanced"
+		: info->ledger_count ? "NOT balanced"
+				     : "none was written");
 	if (!info->complete)
 		fputs(", the recording was cut off", out);
 	if (info->damaged_chunks)
 		fprintf(out, ", %" PRIu64 " damaged chunks skipped", info->damaged_chunks);
 	if (sum.missing)
-		fprintf(out, ", %" PRIu64 " records missing from the file%s", sum.missing, sum.uncounted ? " at least" : "");
+		fprintf(out, ", %" PRIu64 " records missing from the file%s", sum.missing,
+			sum.uncounted ? " at least" : "");
 	if (!sum.total.lost && !sum.total.missed)
-		fputs(sum.missing || !info->complete ? ", nothing lost while recording" : ", nothing lost", out);
+		fputs(sum.missing || !info->complete ? ", nothing lost while recording"
+						     : ", nothing lost",
+		      out);
 	else
-		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum.total.lost, sum.total.missed);
+		fprintf(out, ", %" PRIu64 " records lost and %" PRIu64 " missed", sum.total.lost,
+			sum.total.missed);
 	if (gaps && first) {
 		uint64_t start = clew_trace_start(trace);
 
@@ -409,11 +448,13 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 		if (first->header.cpu != CLEW_STREAM_USER)
 			fprintf(out, "on CPU %u ", first->header.cpu);
 		fprintf(out, "from +%s to +%s: what this says of them may be wrong",
-			CLEW_DURATION(first->from > start ? first->from - start : 0), CLEW_DURATION(first->header.time - start));
+			CLEW_DURATION(first->from > start ? first->from - start : 0),
+			CLEW_DURATION(first->header.time - start));
 	} else if (sum.total.lost || sum.missing) {
 		fputs(", none of it here", out);
 	}
-	/* What is told once in a capture, the kernel tells again after a loss of its own; it knows of none in the file. */
+	/* What is told once in a capture, the kernel tells again after a loss of its own; it knows
+	 * of none in the file. */
 	if (sum.missing || info->damaged_chunks)
 		fputs("; names and objects may be lacking or old, whenever they were told", out);
 	putc('\n', out);

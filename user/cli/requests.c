@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew requests: every block request, with whose it is, how long it was queued and
  * in the device, what was asked below for it, and whose waits it ended.
@@ -24,9 +24,10 @@ struct requests_values {
 };
 
 const struct clew_option clew_requests_options[] = {
-	{0, "dev", "MAJ:MIN", "only requests of this disk, and those made below for them", clew_take_string,
-	 offsetof(struct requests_values, device)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct requests_values, json)},
+	{0, "dev", "MAJ:MIN", "only requests of this disk, and those made below for them",
+	 clew_take_string, offsetof(struct requests_values, device)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct requests_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -42,27 +43,32 @@ struct listing {
  * What the one that made a page dirty announced then. Of a longer stretch only its
  * first page's moment is known, and others may have been written in other calls.
  */
-static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent, struct clew_description *description)
+static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent,
+			    struct clew_description *description)
 {
 	const struct clew_activity *activity = NULL;
 
 	if (extent->writer_count && extent->known && extent->dirtied && extent->bytes <= ONE_PAGE)
-		activity = clew_relations_at(listing->relations, extent->writers[0], extent->dirtied);
+		activity =
+			clew_relations_at(listing->relations, extent->writers[0], extent->dirtied);
 	if (activity)
-		clew_relations_describe(listing->relations, extent->writers[0], extent->dirtied, description);
+		clew_relations_describe(listing->relations, extent->writers[0], extent->dirtied,
+					description);
 }
 
 /* A stretch of a file in it, and who wrote that. */
 /* `at`: when the request was queued. */
-static void json_extent(struct clew_json *json, const struct listing *listing, const struct clew_page_extent *extent, bool written,
-			uint64_t at)
+static void json_extent(struct clew_json *json, const struct listing *listing,
+			const struct clew_page_extent *extent, bool written, uint64_t at)
 {
 	struct clew_description description = {};
 	char device[32];
 
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device), CLEW_DEVICE_MINOR(extent->device));
+	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(extent->device),
+		 CLEW_DEVICE_MINOR(extent->device));
 	clew_json_object(json, NULL);
-	clew_json_string(json, "path", clew_file_path(listing->trace, extent->device, extent->inode, at));
+	clew_json_string(json, "path",
+			 clew_file_path(listing->trace, extent->device, extent->inode, at));
 	clew_json_string(json, "dev", device);
 	clew_json_unsigned(json, "ino", extent->inode);
 	clew_json_unsigned(json, "offset", extent->offset);
@@ -71,13 +77,15 @@ static void json_extent(struct clew_json *json, const struct listing *listing, c
 	clew_json_array(json, "writers");
 	for (uint32_t i = 0; i < extent->writer_count; i++) {
 		clew_json_object(json, NULL);
-		clew_json_task_fields(json, listing->trace, extent->writers[i], listing->requests[extent->request].block.queued);
+		clew_json_task_fields(json, listing->trace, extent->writers[i],
+				      listing->requests[extent->request].block.queued);
 		clew_json_bool(json, "in_flight", i >= extent->writer_count - extent->later_count);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
 	/* Of a write nobody is known to have made there is none. */
-	clew_json_string(json, "evidence", extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
+	clew_json_string(json, "evidence",
+			 extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
 	describe_writer(listing, extent, &description);
 	clew_json_description(json, &description);
 	clew_json_object_end(json);
@@ -88,22 +96,28 @@ static bool is_write(const struct clew_block_request *block)
 	return !strcmp(clew_request_operation_name(block->operation, block->bytes), "write");
 }
 
-static void describe_request(const struct listing *listing, const struct clew_trace_request *request, struct clew_description *description)
+static void describe_request(const struct listing *listing,
+			     const struct clew_trace_request *request,
+			     struct clew_description *description)
 {
-	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests)};
+	const struct clew_object object = {.kind = CLEW_OBJECT_REQUEST,
+					   .number = (uint64_t)(request - listing->requests)};
 
 	clew_describe_object(listing->trace, &object, request->block.queued, description);
-	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued, description);
+	clew_relations_describe(listing->relations, request->block.submitter, request->block.queued,
+				description);
 }
 
-static void json_request(struct clew_json *json, const struct listing *listing, const struct clew_trace_request *request)
+static void json_request(struct clew_json *json, const struct listing *listing,
+			 const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
 	struct clew_description description = {};
 	const char *path = NULL;
 	char device[32];
 
-	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(block->device), CLEW_DEVICE_MINOR(block->device));
+	snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(block->device),
+		 CLEW_DEVICE_MINOR(block->device));
 	clew_json_object(json, NULL);
 	clew_json_string(json, "dev", device);
 	clew_json_sector(json, block);
@@ -132,13 +146,15 @@ static void json_request(struct clew_json *json, const struct listing *listing, 
 	clew_json_array(json, "woke");
 	for (uint32_t i = 0; i < request->woke_count; i++) {
 		clew_json_object(json, NULL);
-		clew_json_task_fields(json, listing->trace, request->woke[i], block->completed ? block->completed : block->queued);
+		clew_json_task_fields(json, listing->trace, request->woke[i],
+				      block->completed ? block->completed : block->queued);
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
 	clew_json_unsigned(json, "index", (uint64_t)(request - listing->requests));
 	if (block->inode)
-		path = clew_file_path(listing->trace, block->file_device, block->inode, block->queued);
+		path = clew_file_path(listing->trace, block->file_device, block->inode,
+				      block->queued);
 	clew_json_string(json, "path", path && path[0] ? path : NULL);
 	describe_request(listing, request, &description);
 	clew_json_description(json, &description);
@@ -154,11 +170,13 @@ static void print_pages(const struct listing *listing, const struct clew_trace_r
 		const struct clew_page_extent *extent = &request->pages[i];
 
 		fputs("                 ", stdout);
-		clew_print_file(stdout, listing->trace, extent->device, extent->inode, request->block.queued);
+		clew_print_file(stdout, listing->trace, extent->device, extent->inode,
+				request->block.queued);
 		printf(" +%s, %s", CLEW_BYTES(extent->offset), CLEW_BYTES(extent->bytes));
 		for (uint32_t k = 0; k < extent->writer_count; k++) {
 			fputs(k ? ", " : ", written by ", stdout);
-			clew_print_task(stdout, listing->trace, extent->writers[k], request->block.queued);
+			clew_print_task(stdout, listing->trace, extent->writers[k],
+					request->block.queued);
 			if (k >= extent->writer_count - extent->later_count)
 				fputs(" (on its way)", stdout);
 		}
@@ -173,8 +191,11 @@ static void print_pages(const struct listing *listing, const struct clew_trace_r
 static void print_request(const struct listing *listing, const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
-	struct clew_object object = {.kind = CLEW_OBJECT_REQUEST, .number = (uint64_t)(request - listing->requests), .descriptor = -1};
-	uint64_t start = clew_trace_start(listing->trace), at = block->queued > start ? block->queued - start : 0;
+	struct clew_object object = {.kind = CLEW_OBJECT_REQUEST,
+				     .number = (uint64_t)(request - listing->requests),
+				     .descriptor = -1};
+	uint64_t start = clew_trace_start(listing->trace),
+		 at = block->queued > start ? block->queued - start : 0;
 
 	printf("+%-13s ", CLEW_OFFSET(at, clew_trace_end(listing->trace) - start));
 	clew_print_object(stdout, listing->trace, &object, NULL);
@@ -188,9 +209,12 @@ static void print_request(const struct listing *listing, const struct clew_trace
 	if (block->issued && block->completed)
 		printf(", in the device %s", CLEW_DURATION(block->completed - block->issued));
 	else if (block->completed && block->queued)
-		printf("; over after %s without being issued", CLEW_DURATION(block->completed - block->queued));
+		printf("; over after %s without being issued",
+		       CLEW_DURATION(block->completed - block->queued));
 	else if (!block->completed)
-		fputs(request->end_lost ? "; its end was not recorded" : "; not over at the capture's end", stdout);
+		fputs(request->end_lost ? "; its end was not recorded"
+					: "; not over at the capture's end",
+		      stdout);
 	if (request->lower_count)
 		printf("; %u below", request->lower_count);
 	for (uint32_t i = 0; i < request->woke_count; i++) {
@@ -212,7 +236,8 @@ static void choose(struct listing *listing, uint32_t device)
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < listing->count; i++) {
-			for (uint32_t k = 0; listing->wanted[i] && k < listing->requests[i].lower_count; k++) {
+			for (uint32_t k = 0;
+			     listing->wanted[i] && k < listing->requests[i].lower_count; k++) {
 				more |= !listing->wanted[listing->requests[i].lower[k]];
 				listing->wanted[listing->requests[i].lower[k]] = true;
 			}
@@ -236,7 +261,8 @@ static int print_disks(const struct listing *listing)
 
 		if (map_get(&said, device, 0))
 			continue;
-		snprintf(numbers, sizeof(numbers), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+		snprintf(numbers, sizeof(numbers), "%u:%u", CLEW_DEVICE_MAJOR(device),
+			 CLEW_DEVICE_MINOR(device));
 		name = CLEW_DISK(listing->trace, device);
 		printf("%c %s", said.count ? ',' : ':', numbers);
 		if (strcmp(name, numbers))
@@ -253,8 +279,10 @@ static int parse_device(const char *text, uint32_t *ret_device)
 	unsigned major, minor;
 	int used = 0;
 
-	if (sscanf(text, "%u:%u%n", &major, &minor, &used) != 2 || text[used] || major > 0xfff || minor > 0xfffff)
-		return clew_fail(CLEW_EXIT_INPUT, "--dev: '%s' is no device: write its numbers, like 259:0", text);
+	if (sscanf(text, "%u:%u%n", &major, &minor, &used) != 2 || text[used] || major > 0xfff ||
+	    minor > 0xfffff)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--dev: '%s' is no device: write its numbers, like 259:0", text);
 	*ret_device = (uint32_t)major << 20 | minor;
 	return 0;
 }
@@ -302,7 +330,8 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 	} else {
 		printf("\n%zu of %zu requests\n", shown, listing.count);
 		if (!shown && print_disks(&listing) < 0)
-			status = clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
+			status = clew_fail(CLEW_EXIT_SYSTEM,
+					   "out of memory: free some and try again");
 		clew_print_truth(stdout, trace);
 	}
 	clew_relations_free(listing.relations);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew select: the spans or positions of a causal trace that a pattern means.
  */
@@ -19,9 +19,10 @@ struct select_values {
 };
 
 const struct clew_option clew_select_options[] = {
-	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)", clew_take_string,
-	 offsetof(struct select_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct select_values, json)},
+	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
+	 clew_take_string, offsetof(struct select_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct select_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -40,7 +41,8 @@ static uint32_t span_of(const struct selected *selected, size_t position)
 }
 
 /* Paths are made one at a time; without memory for one the answer goes on without it. */
-static void json_path(struct clew_json *json, const char *key, const struct selected *selected, uint32_t span)
+static void json_path(struct clew_json *json, const char *key, const struct selected *selected,
+		      uint32_t span)
 {
 	char *path = clew_model_span_path(selected->model, span);
 
@@ -67,7 +69,8 @@ static void print_json(const struct selected *selected)
 
 		clew_json_object(&json, NULL);
 		json_path(&json, "span", selected, span);
-		clew_json_unsigned(&json, "es", position->es - selected->model->spans[span].elementary.first);
+		clew_json_unsigned(&json, "es",
+				   position->es - selected->model->spans[span].elementary.first);
 		clew_json_signed(&json, "at", position->at);
 		clew_json_object_end(&json);
 	}
@@ -105,8 +108,11 @@ static void print_positions(const struct selected *selected)
 		const struct clew_es *es = &selected->model->es[positions->items[i].es];
 
 		print_path(selected, es->span);
-		printf("  @ %" PRId64 "  in its elementary span %" PRIu32 " [%" PRId64 ",%" PRId64 "]\n", positions->items[i].at,
-		       positions->items[i].es - selected->model->spans[es->span].elementary.first, es->start, es->end);
+		printf("  @ %" PRId64 "  in its elementary span %" PRIu32 " [%" PRId64 ",%" PRId64
+		       "]\n",
+		       positions->items[i].at,
+		       positions->items[i].es - selected->model->spans[es->span].elementary.first,
+		       es->start, es->end);
 	}
 	printf("\n%zu position%s\n", positions->count, positions->count == 1 ? "" : "s");
 	if (positions->suspended)
@@ -115,10 +121,13 @@ static void print_positions(const struct selected *selected)
 		printf("not reaching that moment: %zu\n", positions->outside);
 }
 
-static int answer(struct selected *selected, const struct clew_query *query, const struct select_values *values)
+static int answer(struct selected *selected, const struct clew_query *query,
+		  const struct select_values *values)
 {
 	struct clew_query_options options = {};
-	int status = clew_choose_hierarchy(selected->model, values->hierarchy, query, &options.hierarchy), r;
+	int status = clew_choose_hierarchy(selected->model, values->hierarchy, query,
+					   &options.hierarchy),
+	    r;
 
 	if (status)
 		return status;
@@ -126,7 +135,8 @@ static int answer(struct selected *selected, const struct clew_query *query, con
 	if (selected->is_position)
 		r = clew_query_positions(query, selected->model, &options, &selected->positions);
 	else
-		r = clew_query_spans(query, selected->model, &options, &selected->spans, &selected->span_count);
+		r = clew_query_spans(query, selected->model, &options, &selected->spans,
+				     &selected->span_count);
 	if (r < 0)
 		return clew_fail_query("pattern", r);
 	if (values->json)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew slack: how late each elementary span could have been, and what shortening it
  * could gain.
@@ -24,17 +24,21 @@ struct slack_values {
 };
 
 const struct clew_option clew_slack_options[] = {
-	{0, "from", "POSITION", "only what lies on paths from there, as in 's0.0.0 @ 0%'", clew_take_string,
-	 offsetof(struct slack_values, from)},
-	{0, "to", "POSITION", "and leads to there", clew_take_string, offsetof(struct slack_values, to)},
-	{0, "top", "K", "in text, the K of the largest drag (20)", clew_take_number, offsetof(struct slack_values, top)},
-	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)", clew_take_string,
-	 offsetof(struct slack_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct slack_values, json)},
+	{0, "from", "POSITION", "only what lies on paths from there, as in 's0.0.0 @ 0%'",
+	 clew_take_string, offsetof(struct slack_values, from)},
+	{0, "to", "POSITION", "and leads to there", clew_take_string,
+	 offsetof(struct slack_values, to)},
+	{0, "top", "K", "in text, the K of the largest drag (20)", clew_take_number,
+	 offsetof(struct slack_values, top)},
+	{0, "hierarchy", "NAME", "in which hierarchy category paths are meant (the first)",
+	 clew_take_string, offsetof(struct slack_values, hierarchy)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct slack_values, json)},
 	CLEW_OPTION_END,
 };
 
-static void print_json(const struct clew_model *model, const struct clew_slack *slack, clew_time from, clew_time to)
+static void print_json(const struct clew_model *model, const struct clew_slack *slack,
+		       clew_time from, clew_time to)
 {
 	struct clew_span_names names = {.model = model};
 	struct clew_json json = {.out = stdout};
@@ -74,19 +78,22 @@ static int compare(const void *a, const void *b, void *context)
 	return x->es < y->es ? -1 : x->es > y->es;
 }
 
-static void print_text(const struct clew_model *model, struct clew_slack *slack, uint32_t top, clew_time from, clew_time to)
+static void print_text(const struct clew_model *model, struct clew_slack *slack, uint32_t top,
+		       clew_time from, clew_time to)
 {
 	struct clew_span_names names = {.model = model};
 
 	qsort_r(slack->rows, slack->count, sizeof(*slack->rows), compare, (void *)model);
-	printf("%" PRIu32 " elements; drag: what shortening it alone could gain; slack: how late it could be\n\n"
+	printf("%" PRIu32 " elements; drag: what shortening it alone could gain; slack: how late "
+			  "it could be\n\n"
 	       "        drag       slack      length  element\n",
 	       slack->count);
 	for (uint32_t i = 0; i < slack->count && i < top; i++) {
 		const struct clew_slack_row *row = &slack->rows[i];
 		const struct clew_es *es = &model->es[row->es];
 
-		printf("%12s%12s%12s  ", CLEW_DURATION((uint64_t)row->drag), CLEW_DURATION((uint64_t)clew_slack_of(model, row)),
+		printf("%12s%12s%12s  ", CLEW_DURATION((uint64_t)row->drag),
+		       CLEW_DURATION((uint64_t)clew_slack_of(model, row)),
 		       CLEW_DURATION((uint64_t)(es->end - es->start)));
 		clew_print_safe(stdout, clew_span_name(&names, es->span));
 		printf(" %" PRIu32 "\n", row->es - model->spans[es->span].elementary.first);
@@ -104,21 +111,27 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	int status = 0, r;
 
 	if (values->from)
-		status = clew_find_position("--from", values->from, model, values->hierarchy, &from);
+		status =
+			clew_find_position("--from", values->from, model, values->hierarchy, &from);
 	if (values->to && !status)
 		status = clew_find_position("--to", values->to, model, values->hierarchy, &to);
 	if (status)
 		return status;
 	r = clew_slack_find(model, values->from ? &from : NULL, values->to ? &to : NULL, &slack);
 	if (r == -ENOENT)
-		return clew_fail(CLEW_EXIT_NEGATIVE, "no path leads from '%s' to '%s': see with clew dump what depends on what",
-				 values->from, values->to);
+		return clew_fail(
+			CLEW_EXIT_NEGATIVE,
+			"no path leads from '%s' to '%s': see with clew dump what depends on what",
+			values->from, values->to);
 	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "slack: out of memory: free some, or take a smaller trace");
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "slack: out of memory: free some, or take a smaller trace");
 	if (values->json)
-		print_json(model, &slack, values->from ? from.at : INT64_MIN, values->to ? to.at : INT64_MAX);
+		print_json(model, &slack, values->from ? from.at : INT64_MIN,
+			   values->to ? to.at : INT64_MAX);
 	else
-		print_text(model, &slack, values->top.value, values->from ? from.at : INT64_MIN, values->to ? to.at : INT64_MAX);
+		print_text(model, &slack, values->top.value, values->from ? from.at : INT64_MIN,
+			   values->to ? to.at : INT64_MAX);
 	clew_slack_done(&slack);
 	return CLEW_EXIT_DONE;
 }
@@ -133,7 +146,8 @@ int clew_command_slack(int argc, char **argv)
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
 	if (!values.from != !values.to)
-		return clew_fail(CLEW_EXIT_INPUT, "slack: an end is missing: give --from and --to, or neither");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "slack: an end is missing: give --from and --to, or neither");
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)
 		return status;

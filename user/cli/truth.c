@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The truth of a causal trace. See truth.h.
  */
@@ -11,12 +11,14 @@
 /* Captures have no moments before 0, and their times are within their start and end. */
 static uint64_t within(const struct clew_trace *trace, clew_time at)
 {
-	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace), moment = at < 0 ? 0 : (uint64_t)at;
+	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace),
+		 moment = at < 0 ? 0 : (uint64_t)at;
 
 	return moment < start ? start : moment > end ? end : moment;
 }
 
-void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from, clew_time to)
+void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from,
+			   clew_time to)
 {
 	struct clew_trace *trace;
 

@@ -12,9 +12,11 @@
 #include "words/json.h"
 
 /* "ledger" and "cost" of the object that is open; neither where nothing is known. */
-void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from, clew_time to);
+void clew_json_model_truth(struct clew_json *json, const struct clew_model *model, clew_time from,
+			   clew_time to);
 /* The same, a line each behind an empty one. */
-void clew_print_model_truth(FILE *out, const struct clew_model *model, clew_time from, clew_time to);
+void clew_print_model_truth(FILE *out, const struct clew_model *model, clew_time from,
+			    clew_time to);
 
 /* For an answer about all of the trace. */
 #define CLEW_WHOLE INT64_MIN, INT64_MAX

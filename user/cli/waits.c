@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew waits: every sleep of the chosen threads, on what, held and ended by whom.
  */
@@ -18,12 +18,18 @@ struct waits_values {
 };
 
 const struct clew_option clew_waits_options[] = {
-	{0, "tid", "N", "only waits of this thread", clew_take_number, offsetof(struct waits_values, selection.tid)},
-	{0, "pid", "N", "only waits of this process's threads", clew_take_number, offsetof(struct waits_values, selection.pid)},
-	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string, offsetof(struct waits_values, selection.comm)},
-	{0, "min", "DURATION", "only waits at least so long (5ms)", clew_take_duration, offsetof(struct waits_values, least)},
-	{0, "kind", "KIND,..", "only waits of these kinds", clew_take_wait_kinds, offsetof(struct waits_values, kinds)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct waits_values, json)},
+	{0, "tid", "N", "only waits of this thread", clew_take_number,
+	 offsetof(struct waits_values, selection.tid)},
+	{0, "pid", "N", "only waits of this process's threads", clew_take_number,
+	 offsetof(struct waits_values, selection.pid)},
+	{0, "comm", "GLOB", "only waits of threads named like this", clew_take_string,
+	 offsetof(struct waits_values, selection.comm)},
+	{0, "min", "DURATION", "only waits at least so long (5ms)", clew_take_duration,
+	 offsetof(struct waits_values, least)},
+	{0, "kind", "KIND,..", "only waits of these kinds", clew_take_wait_kinds,
+	 offsetof(struct waits_values, kinds)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct waits_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -34,12 +40,14 @@ static uint64_t end_of(const struct clew_trace *trace, const struct clew_sleep *
 
 static uint64_t runqueue_of(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	uint64_t until = sleep->switch_in == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->switch_in;
+	uint64_t until =
+		sleep->switch_in == CLEW_TIME_OPEN ? clew_trace_end(trace) : sleep->switch_in;
 
 	return sleep->end == CLEW_TIME_OPEN || until < sleep->end ? 0 : until - sleep->end;
 }
 
-static bool wanted(const struct clew_trace *trace, const struct waits_values *values, const struct clew_sleep *sleep)
+static bool wanted(const struct clew_trace *trace, const struct waits_values *values,
+		   const struct clew_sleep *sleep)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, sleep->task);
 
@@ -64,7 +72,8 @@ static const char *open_name(unsigned open)
 	}
 }
 
-static void json_holders(struct clew_json *json, const struct clew_trace *trace, const struct clew_sleep *sleep)
+static void json_holders(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_sleep *sleep)
 {
 	clew_json_array(json, "holders");
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
@@ -73,7 +82,9 @@ static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 		clew_json_object(json, NULL);
 		clew_json_task_fields(json, trace, holder->task, holder->from);
 		clew_json_unsigned(json, "from", holder->from);
-		clew_json_unsigned(json, "to", holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace) : holder->to);
+		clew_json_unsigned(json, "to",
+				   holder->to == CLEW_TIME_OPEN ? clew_trace_end(trace)
+								: holder->to);
 		clew_json_string(json, "evidence", clew_evidence_name(holder->evidence));
 		clew_json_bool(json, "barged", holder->barged);
 		clew_json_object_end(json);
@@ -81,7 +92,8 @@ static void json_holders(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_array_end(json);
 }
 
-static void json_ended_by(struct clew_json *json, const struct clew_trace *trace, const struct clew_sleep *sleep)
+static void json_ended_by(struct clew_json *json, const struct clew_trace *trace,
+			  const struct clew_sleep *sleep)
 {
 	if (sleep->end == CLEW_TIME_OPEN) {
 		clew_json_null(json, "ended_by");
@@ -96,7 +108,8 @@ static void json_ended_by(struct clew_json *json, const struct clew_trace *trace
 	clew_json_object_end(json);
 }
 
-static void json_wait(struct clew_json *json, const struct clew_trace *trace, const struct clew_sleep *sleep)
+static void json_wait(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep)
 {
 	clew_json_object(json, NULL);
 	clew_json_task_fields(json, trace, sleep->task, sleep->start);
@@ -162,8 +175,11 @@ static void print_wait(const struct clew_trace *trace, const struct clew_sleep *
 {
 	const char *call = clew_call_name(sleep->call);
 
-	printf("+%-13s %9s  %-8s ", CLEW_OFFSET(sleep->start - clew_trace_start(trace), clew_trace_end(trace) - clew_trace_start(trace)),
-	       CLEW_DURATION(end_of(trace, sleep) - sleep->start), clew_wait_kind_name(sleep->kind));
+	printf("+%-13s %9s  %-8s ",
+	       CLEW_OFFSET(sleep->start - clew_trace_start(trace),
+			   clew_trace_end(trace) - clew_trace_start(trace)),
+	       CLEW_DURATION(end_of(trace, sleep) - sleep->start),
+	       clew_wait_kind_name(sleep->kind));
 	clew_print_task(stdout, trace, sleep->task, sleep->start);
 	/* "futex futex 0x.." would say nothing more. */
 	if (call && sleep->object.kind != CLEW_OBJECT_FUTEX)

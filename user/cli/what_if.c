@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew what-if: a trace as it would have been, before and after; and sweeps, how long
  * the whole takes for a factor from here to there.
@@ -28,17 +28,23 @@ struct what_if_values {
 };
 
 const struct clew_option clew_what_if_options[] = {
-	{0, "sweep", "STATEMENT", "a statement whose factor is a range, as in 'scale spans(X) by 0..1': how long all takes for each",
+	{0, "sweep", "STATEMENT",
+	 "a statement whose factor is a range, as in 'scale spans(X) by 0..1': how long all takes "
+	 "for each",
 	 clew_take_string, offsetof(struct what_if_values, sweep)},
-	{0, "steps", "N", "of a sweep, beside its begin (10)", clew_take_number, offsetof(struct what_if_values, steps)},
-	{0, "cpus", "N", "so many CPUs, for which what ran queues up again (as recorded)", clew_take_number,
-	 offsetof(struct what_if_values, cpus)},
-	{0, "resources", "LIST", "queue up again for these: cpus, locks, devices (all is as recorded)", clew_take_string,
+	{0, "steps", "N", "of a sweep, beside its begin (10)", clew_take_number,
+	 offsetof(struct what_if_values, steps)},
+	{0, "cpus", "N", "so many CPUs, for which what ran queues up again (as recorded)",
+	 clew_take_number, offsetof(struct what_if_values, cpus)},
+	{0, "resources", "LIST",
+	 "queue up again for these: cpus, locks, devices (all is as recorded)", clew_take_string,
 	 offsetof(struct what_if_values, resources)},
-	{0, "top", "K", "the K spans that change most (20)", clew_take_number, offsetof(struct what_if_values, top)},
+	{0, "top", "K", "the K spans that change most (20)", clew_take_number,
+	 offsetof(struct what_if_values, top)},
 	{0, "hierarchy", "NAME", "whose categories patterns mean (the first one)", clew_take_string,
 	 offsetof(struct what_if_values, hierarchy)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct what_if_values, json)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct what_if_values, json)},
 	CLEW_OPTION_END,
 };
 
@@ -67,11 +73,14 @@ static int fail_at(const struct question *question, const struct clew_query_erro
 	const char *line = text, *end;
 
 	if (error->offset >= question->options_at)
-		return clew_fail(CLEW_EXIT_INPUT, "%s: %s", question->values->cpus.given ? "--cpus" : "--resources", error->message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s",
+				 question->values->cpus.given ? "--cpus" : "--resources",
+				 error->message);
 	for (size_t i = 0; i < offset && text[i]; i++)
 		line = text[i] == '\n' ? text + i + 1 : line;
 	end = strchrnul(line, '\n');
-	clew_fail(CLEW_EXIT_INPUT, "%s, at byte %zu: %s", sweep ? "--sweep" : "program", offset, error->message);
+	clew_fail(CLEW_EXIT_INPUT, "%s, at byte %zu: %s", sweep ? "--sweep" : "program", offset,
+		  error->message);
 	fputs("  ", stderr);
 	for (const char *byte = line; byte < end; byte++)
 		fputc((unsigned char)*byte < ' ' || *byte == 0x7f ? ' ' : *byte, stderr);
@@ -94,11 +103,14 @@ static int fail(const struct question *question, int r, const struct clew_query_
 	case -EBADMSG:
 		return clew_fail(CLEW_EXIT_INPUT, "the trace is inconsistent: see clew check");
 	case -EOVERFLOW:
-		return clew_fail(CLEW_EXIT_INPUT, "the trace would last longer than a number holds: write smaller factors or durations");
+		return clew_fail(CLEW_EXIT_INPUT, "the trace would last longer than a number "
+						  "holds: write smaller factors or durations");
 	case -E2BIG:
-		return clew_fail(CLEW_EXIT_INPUT, "the trace would have more elementary spans than a number holds: add fewer dependencies");
+		return clew_fail(CLEW_EXIT_INPUT, "the trace would have more elementary spans than "
+						  "a number holds: add fewer dependencies");
 	default:
-		return clew_fail(CLEW_EXIT_SYSTEM, "what-if: out of memory: free some, or take a smaller trace");
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "what-if: out of memory: free some, or take a smaller trace");
 	}
 }
 
@@ -114,10 +126,13 @@ static int check_resources(const char *list)
 		while (i < 3 && (strlen(words[i]) != length || memcmp(at, words[i], length)))
 			i++;
 		if (i == 3)
-			return clew_fail(CLEW_EXIT_INPUT, "--resources: '%.*s' is none: choose from cpus, locks, devices",
-					 (int)(length < 100 ? length : 100), at);
+			return clew_fail(
+				CLEW_EXIT_INPUT,
+				"--resources: '%.*s' is none: choose from cpus, locks, devices",
+				(int)(length < 100 ? length : 100), at);
 		if (seen[i])
-			return clew_fail(CLEW_EXIT_INPUT, "--resources: %s twice: name it once", words[i]);
+			return clew_fail(CLEW_EXIT_INPUT, "--resources: %s twice: name it once",
+					 words[i]);
 		seen[i] = true;
 		at += length;
 		if (!*at)
@@ -132,11 +147,13 @@ static int write_options(const struct what_if_values *values, char *text, size_t
 
 	text[0] = '\0';
 	if (status == 0 && values->cpus.given && values->cpus.value == 0)
-		return clew_fail(CLEW_EXIT_INPUT, "--cpus: no CPU cannot be: give a number from 1 on");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--cpus: no CPU cannot be: give a number from 1 on");
 	if (status == 0 && values->resources)
 		snprintf(text, size, "simulate %s;", values->resources);
 	if (status == 0 && values->cpus.given)
-		snprintf(text + strlen(text), size - strlen(text), "%sset cpus to %" PRIu32 ";", text[0] ? " " : "", values->cpus.value);
+		snprintf(text + strlen(text), size - strlen(text), "%sset cpus to %" PRIu32 ";",
+			 text[0] ? " " : "", values->cpus.value);
 	return status;
 }
 
@@ -150,9 +167,11 @@ static int compile(struct question *question, const char *program)
 
 	if (r)
 		return r;
-	if (asprintf(&question->text, "%s\n%s%s\n%s", program ?: "", sweep ?: "", sweep && !strchr(sweep, ';') ? ";" : "", options) < 0) {
+	if (asprintf(&question->text, "%s\n%s%s\n%s", program ?: "", sweep ?: "",
+		     sweep && !strchr(sweep, ';') ? ";" : "", options) < 0) {
 		question->text = NULL;
-		return clew_fail(CLEW_EXIT_SYSTEM, "what-if: out of memory: free some and try again");
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "what-if: out of memory: free some and try again");
 	}
 	question->sweep_at = sweep ? size + 1 : SIZE_MAX;
 	question->options_at = options[0] ? strlen(question->text) - strlen(options) : SIZE_MAX;
@@ -165,18 +184,22 @@ static int compile(struct question *question, const char *program)
 		question->program = NULL;
 	}
 	if (sweep && options[0]) {
-		r = clew_program_compile(question->text, question->options_at, true, &question->program, &error);
+		r = clew_program_compile(question->text, question->options_at, true,
+					 &question->program, &error);
 		if (r < 0)
 			return fail(question, r, &error);
 		clew_program_free(question->program);
 		question->program = NULL;
 	}
-	r = clew_program_compile(question->text, sweep || options[0] ? strlen(question->text) : size, sweep != NULL, &question->program,
-				 &error);
+	r = clew_program_compile(question->text,
+				 sweep || options[0] ? strlen(question->text) : size, sweep != NULL,
+				 &question->program, &error);
 	if (r < 0)
 		return fail(question, r, &error);
 	if (sweep && !clew_program_sweeps(question->program))
-		return clew_fail(CLEW_EXIT_INPUT, "--sweep: '%s' has no range of factors: write one, as in by 0..1", sweep);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--sweep: '%s' has no range of factors: write one, as in by 0..1",
+				 sweep);
 	return 0;
 }
 
@@ -189,15 +212,18 @@ static void print_sweep(const struct question *question, const struct step *step
 	uint64_t before = (uint64_t)(first->before_end - first->before_start), most = before;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t length = (uint64_t)(steps[i].result.after_end - steps[i].result.after_start);
+		uint64_t length =
+			(uint64_t)(steps[i].result.after_end - steps[i].result.after_start);
 
 		most = length > most ? length : most;
 	}
 	fputs("sweep: ", stdout);
 	clew_print_safe(stdout, question->values->sweep);
-	printf("\nas recorded the whole takes %s\n\n%10s %14s %9s\n", CLEW_DURATION(before), "factor", "the whole", "of before");
+	printf("\nas recorded the whole takes %s\n\n%10s %14s %9s\n", CLEW_DURATION(before),
+	       "factor", "the whole", "of before");
 	for (uint32_t i = 0; i < count; i++) {
-		uint64_t length = (uint64_t)(steps[i].result.after_end - steps[i].result.after_start);
+		uint64_t length =
+			(uint64_t)(steps[i].result.after_end - steps[i].result.after_start);
 		int bar = most ? (int)((double)length / (double)most * WIDTH + .5) : 0;
 
 		printf("%10.4g %14s %7.1f %%  ", steps[i].factor, CLEW_OFFSET(length, most),
@@ -229,7 +255,8 @@ static void json_sweep(const struct question *question, const struct step *steps
 		clew_json_number(&json, "factor", steps[i].factor);
 		clew_json_signed(&json, "start", steps[i].result.after_start);
 		clew_json_signed(&json, "end", steps[i].result.after_end);
-		clew_json_signed(&json, "ns", steps[i].result.after_end - steps[i].result.after_start);
+		clew_json_signed(&json, "ns",
+				 steps[i].result.after_end - steps[i].result.after_start);
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
@@ -247,7 +274,9 @@ static int sweep(struct question *question)
 	int r = 0;
 
 	if (steps < 1 || steps > MOST)
-		return clew_fail(CLEW_EXIT_INPUT, "--steps: %" PRIu32 " cannot be: give a number from 1 to %d", steps, MOST);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--steps: %" PRIu32 " cannot be: give a number from 1 to %d",
+				 steps, MOST);
 	all = calloc((size_t)steps + 1, sizeof(*all));
 	if (!all)
 		return fail(question, -ENOMEM, &error);
@@ -255,7 +284,8 @@ static int sweep(struct question *question)
 	for (uint32_t i = 0; i <= steps && r == 0; i++) {
 		question->options.step = i;
 		all[i].factor = clew_program_factor(question->program, i, steps);
-		r = clew_what_if(question->model, question->program, &question->options, NULL, &all[i].result, &error);
+		r = clew_what_if(question->model, question->program, &question->options, NULL,
+				 &all[i].result, &error);
 	}
 	if (r < 0)
 		r = fail(question, r, &error);
@@ -292,13 +322,18 @@ static void print_signed(clew_time ns)
 {
 	char text[40];
 
-	snprintf(text, sizeof(text), "%s%s", ns < 0 ? "-" : ns > 0 ? "+" : "", CLEW_DURATION((uint64_t)(ns < 0 ? -ns : ns)));
+	snprintf(text, sizeof(text), "%s%s",
+		 ns < 0	  ? "-"
+		 : ns > 0 ? "+"
+			  : "",
+		 CLEW_DURATION((uint64_t)(ns < 0 ? -ns : ns)));
 	printf(" %12s", text);
 }
 
 static void print_length(const char *title, clew_time before, clew_time after)
 {
-	printf("%-10s %12s  %12s", title, CLEW_DURATION((uint64_t)before), CLEW_DURATION((uint64_t)after));
+	printf("%-10s %12s  %12s", title, CLEW_DURATION((uint64_t)before),
+	       CLEW_DURATION((uint64_t)after));
 	print_signed(after - before);
 	if (before)
 		printf("  %7.1f %%", 100.0 * (double)after / (double)before);
@@ -308,8 +343,9 @@ static void print_length(const char *title, clew_time before, clew_time after)
 static void print_resources(const struct clew_what_if *result)
 {
 	if (result->cpus)
-		printf("%" PRIu32 " CPU%s, any for any thread: a trace does not tell who may run where\n", result->cpus,
-		       result->cpus == 1 ? "" : "s");
+		printf("%" PRIu32
+		       " CPU%s, any for any thread: a trace does not tell who may run where\n",
+		       result->cpus, result->cpus == 1 ? "" : "s");
 	if (result->lock_waits)
 		printf("%" PRIu64 " waits for locks were in queues again\n", result->lock_waits);
 	if (result->requests)
@@ -331,7 +367,8 @@ static void print_statements(const struct question *question)
 	}
 }
 
-static int print_text(const struct question *question, const struct clew_model *after, const struct clew_what_if *result)
+static int print_text(const struct question *question, const struct clew_model *after,
+		      const struct clew_what_if *result)
 {
 	enum { TOP = 20 };
 	uint32_t top = question->values->top.given ? question->values->top.value : TOP, changed = 0;
@@ -349,14 +386,17 @@ static int print_text(const struct question *question, const struct clew_model *
 	print_statements(question);
 	print_resources(result);
 	printf("%-10s %12s  %12s %12s\n", "", "before", "after", "");
-	print_length("the whole", result->before_end - result->before_start, result->after_end - result->after_start);
+	print_length("the whole", result->before_end - result->before_start,
+		     result->after_end - result->after_start);
 	if (changed)
 		printf("\n%14s %12s  %12s %12s\n", "start", "before", "after", "");
 	for (uint32_t i = 0; i < changed && i < top; i++) {
-		const struct clew_span *a = &question->model->spans[order[i]], *b = &after->spans[order[i]];
+		const struct clew_span *a = &question->model->spans[order[i]],
+				       *b = &after->spans[order[i]];
 
 		print_signed(b->start - a->start);
-		printf("  %12s  %12s", CLEW_DURATION((uint64_t)(a->end - a->start)), CLEW_DURATION((uint64_t)(b->end - b->start)));
+		printf("  %12s  %12s", CLEW_DURATION((uint64_t)(a->end - a->start)),
+		       CLEW_DURATION((uint64_t)(b->end - b->start)));
 		print_signed((b->end - b->start) - (a->end - a->start));
 		fputs("  ", stdout);
 		clew_print_safe(stdout, clew_span_name(&names, order[i]));
@@ -366,14 +406,17 @@ static int print_text(const struct question *question, const struct clew_model *
 		printf("%14s and %" PRIu32 " more\n", "", changed - top);
 	printf("\n%" PRIu32 " of %" PRIu32 " spans change\n", changed, after->span_count);
 	if (result->backward_edges)
-		printf("%" PRIu64 " dependencies go backwards in time and are not followed: see clew check\n", result->backward_edges);
+		printf("%" PRIu64
+		       " dependencies go backwards in time and are not followed: see clew check\n",
+		       result->backward_edges);
 	clew_print_model_truth(stdout, question->model, CLEW_WHOLE);
 	clew_span_names_done(&names);
 	free(order);
 	return 0;
 }
 
-static void print_json(const struct question *question, const struct clew_model *after, const struct clew_what_if *result)
+static void print_json(const struct question *question, const struct clew_model *after,
+		       const struct clew_what_if *result)
 {
 	struct clew_json json = {.out = stdout};
 
@@ -411,9 +454,12 @@ static int answer(struct question *question)
 	struct clew_model *after;
 	int r;
 
-	question->matches = calloc((size_t)clew_program_count(question->program) + 1, sizeof(*question->matches));
+	question->matches = calloc((size_t)clew_program_count(question->program) + 1,
+				   sizeof(*question->matches));
 	question->options.matches = question->matches;
-	r = question->matches ? clew_what_if(question->model, question->program, &question->options, &after, &result, &error) : -ENOMEM;
+	r = question->matches ? clew_what_if(question->model, question->program, &question->options,
+					     &after, &result, &error)
+			      : -ENOMEM;
 	if (r < 0)
 		return fail(question, r, &error);
 	if (question->values->json)
@@ -435,15 +481,18 @@ int clew_command_what_if(int argc, char **argv)
 	if (!clew_options_parse(argc, argv, &values, &operands, &status))
 		return status;
 	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)
-		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale spans(X) by .5;', or --sweep, or --cpus");
+		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale "
+						  "spans(X) by .5;', or --sweep, or --cpus");
 	if (values.steps.given && !values.sweep)
-		return clew_fail(CLEW_EXIT_INPUT, "--steps: there is no sweep: add --sweep, or leave it out");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "--steps: there is no sweep: add --sweep, or leave it out");
 	status = compile(&question, operands[1]);
 	if (!status)
 		status = clew_open_model(operands[0], &model, NULL);
 	if (!status) {
 		question.model = model;
-		status = clew_choose_hierarchy(model, values.hierarchy, NULL, &question.options.hierarchy);
+		status = clew_choose_hierarchy(model, values.hierarchy, NULL,
+					       &question.options.hierarchy);
 		if (!status)
 			status = values.sweep ? sweep(&question) : answer(&question);
 		clew_model_free(model);

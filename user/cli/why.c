@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * clew why: where every nanosecond of a thread's time, or of its slowest
  * operations, went.
@@ -33,24 +33,33 @@ struct why_values {
 };
 
 const struct clew_option clew_why_options[] = {
-	{0, "tid", "N", "explain this thread", clew_take_number, offsetof(struct why_values, selection.tid)},
-	{0, "pid", "N", "threads of this process", clew_take_number, offsetof(struct why_values, selection.pid)},
-	{0, "comm", "GLOB", "threads named like this", clew_take_string, offsetof(struct why_values, selection.comm)},
-	{0, "slowest", "[N]", "explain the N (1) longest operations of the chosen threads, of all by default", clew_take_number,
-	 offsetof(struct why_values, slowest)},
-	{0, "from", "TIME", "begin there: ns, CLOCK_MONOTONIC, or with a unit since the capture's start (1.25s)", clew_take_string,
-	 offsetof(struct why_values, from)},
+	{0, "tid", "N", "explain this thread", clew_take_number,
+	 offsetof(struct why_values, selection.tid)},
+	{0, "pid", "N", "threads of this process", clew_take_number,
+	 offsetof(struct why_values, selection.pid)},
+	{0, "comm", "GLOB", "threads named like this", clew_take_string,
+	 offsetof(struct why_values, selection.comm)},
+	{0, "slowest", "[N]",
+	 "explain the N (1) longest operations of the chosen threads, of all by default",
+	 clew_take_number, offsetof(struct why_values, slowest)},
+	{0, "from", "TIME",
+	 "begin there: ns, CLOCK_MONOTONIC, or with a unit since the capture's start (1.25s)",
+	 clew_take_string, offsetof(struct why_values, from)},
 	{0, "to", "TIME", "end there", clew_take_string, offsetof(struct why_values, to)},
-	{0, "idle", "KIND,..", "waits between operations (poll, accept, receive, read of an empty pipe)", clew_take_wait_kinds,
-	 offsetof(struct why_values, idle)},
-	{0, "without", "TYPE,..", "answer as if no dependency of these types had been seen", clew_take_edge_types,
-	 offsetof(struct why_values, without)},
-	{0, "all", NULL, "print every cause and every step", clew_take_flag, offsetof(struct why_values, all)},
-	{0, "json", NULL, "print one JSON object", clew_take_flag, offsetof(struct why_values, json)},
+	{0, "idle", "KIND,..",
+	 "waits between operations (poll, accept, receive, read of an empty pipe)",
+	 clew_take_wait_kinds, offsetof(struct why_values, idle)},
+	{0, "without", "TYPE,..", "answer as if no dependency of these types had been seen",
+	 clew_take_edge_types, offsetof(struct why_values, without)},
+	{0, "all", NULL, "print every cause and every step", clew_take_flag,
+	 offsetof(struct why_values, all)},
+	{0, "json", NULL, "print one JSON object", clew_take_flag,
+	 offsetof(struct why_values, json)},
 	CLEW_OPTION_END,
 };
 
-static void json_runqueue_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+static void json_runqueue_object(struct clew_json *json, const struct clew_trace *trace,
+				 const struct clew_segment *segment)
 {
 	char *name = NULL;
 	size_t size;
@@ -83,7 +92,8 @@ static void json_runqueue_object(struct clew_json *json, const struct clew_trace
 }
 
 /* The wait that could not be followed: its kind is the object's, what it waited on is beneath. */
-static void json_unknown_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+static void json_unknown_object(struct clew_json *json, const struct clew_trace *trace,
+				const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *kind = clew_wait_kind_name(segment->unknown_kind);
@@ -102,9 +112,13 @@ static void json_unknown_object(struct clew_json *json, const struct clew_trace 
 }
 
 /* A lock that was waited for on a CPU, with who had it. */
-static void json_spin_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_spin *spin)
+static void json_spin_object(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_spin *spin)
 {
-	struct clew_object object = {.kind = CLEW_OBJECT_LOCK, .number = spin->lock, .device = spin->type, .descriptor = -1};
+	struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
+				     .number = spin->lock,
+				     .device = spin->type,
+				     .descriptor = -1};
 
 	clew_json_object_of(json, "object", trace, &object, NULL);
 	clew_json_object(json, "holder");
@@ -112,14 +126,16 @@ static void json_spin_object(struct clew_json *json, const struct clew_trace *tr
 	clew_json_object_end(json);
 }
 
-static void json_link_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_link *link)
+static void json_link_object(struct clew_json *json, const struct clew_trace *trace,
+			     const struct clew_link *link)
 {
 	struct clew_object object = clew_link_object(link);
 
 	clew_json_object_of(json, "object", trace, &object, NULL);
 }
 
-static void json_segment_object(struct clew_json *json, const struct clew_trace *trace, const struct clew_segment *segment)
+static void json_segment_object(struct clew_json *json, const struct clew_trace *trace,
+				const struct clew_segment *segment)
 {
 	if (segment->spin)
 		json_spin_object(json, trace, segment->spin);
@@ -135,8 +151,8 @@ static void json_segment_object(struct clew_json *json, const struct clew_trace 
 		clew_json_null(json, "object");
 }
 
-static void json_segment(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-			 const struct clew_segment *segment)
+static void json_segment(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_relations *relations, const struct clew_segment *segment)
 {
 	struct clew_beside beside;
 
@@ -155,7 +171,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	}
 	clew_json_array_end(json);
 	json_segment_object(json, trace, segment);
-	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE)
+	if (segment->sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
+	    segment->kind != CLEW_SEGMENT_RUNQUEUE)
 		clew_json_string(json, "call", clew_call_name(segment->sleep->call));
 	clew_json_via(json, trace, relations, segment);
 	if (segment->activity)
@@ -165,7 +182,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_bool(json, "cycle", segment->cycle);
 	if (segment->late) {
 		clew_json_bool(json, "late", true);
-		clew_json_string(json, "late_by", segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
+		clew_json_string(json, "late_by",
+				 segment->late == CLEW_LATE_SLACK ? "slack" : "interrupt");
 	}
 	clew_json_bool(json, "blind", segment->sleep && segment->sleep->blind);
 	if (segment->below) {
@@ -179,8 +197,8 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
-static void json_cause(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
-		       const struct clew_why_cause *cause)
+static void json_cause(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_why *why, const struct clew_why_cause *cause)
 {
 	clew_json_object(json, NULL);
 	clew_json_unsigned(json, "ns", cause->ns);
@@ -192,8 +210,8 @@ static void json_cause(struct clew_json *json, const struct clew_trace *trace, c
 	clew_json_object_end(json);
 }
 
-static void json_program_share(struct clew_json *json, const struct clew_trace *trace, const struct clew_why *why,
-			       const struct clew_program_share *share)
+static void json_program_share(struct clew_json *json, const struct clew_trace *trace,
+			       const struct clew_why *why, const struct clew_program_share *share)
 {
 	const struct clew_segment *longest = share->longest;
 	char *text = NULL;
@@ -211,7 +229,8 @@ static void json_program_share(struct clew_json *json, const struct clew_trace *
 	clew_json_string(json, "kind", clew_wait_kind_name(longest->kind));
 	clew_json_string(json, "comm", clew_trace_comm_at(trace, longest->task, longest->end - 1));
 	clew_json_unsigned(json, "tasks", share->tasks);
-	clew_json_string(json, "by", share->by ? clew_trace_comm_at(trace, longest->by, longest->start) : NULL);
+	clew_json_string(json, "by",
+			 share->by ? clew_trace_comm_at(trace, longest->by, longest->start) : NULL);
 	clew_json_unsigned(json, "by_tasks", share->by);
 	clew_json_unsigned(json, "segments", share->segments);
 	clew_json_object_end(json);
@@ -219,8 +238,9 @@ static void json_program_share(struct clew_json *json, const struct clew_trace *
 }
 
 /* The fields of one why in the object that is open. */
-static void json_why(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-		     const struct clew_why *why, const struct clew_why_cause *causes, size_t cause_count,
+static void json_why(struct clew_json *json, const struct clew_trace *trace,
+		     const struct clew_relations *relations, const struct clew_why *why,
+		     const struct clew_why_cause *causes, size_t cause_count,
 		     const struct clew_program_share *shares, size_t share_count)
 {
 	clew_json_unsigned(json, "from", why->from);
@@ -244,8 +264,9 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace, con
 }
 
 /* Explains one interval; `json` NULL: in words. */
-static int explain(const struct clew_trace *trace, const struct clew_relations *relations, const struct why_values *values, uint32_t task,
-		   uint64_t from, uint64_t to, struct clew_json *json)
+static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		   const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
+		   struct clew_json *json)
 {
 	struct clew_program_share *shares = NULL;
 	struct clew_why_cause *causes = NULL;
@@ -264,7 +285,8 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		json_why(json, trace, relations, &why, causes, cause_count, shares, share_count);
 		clew_json_object_end(json);
 	} else {
-		clew_why_print(trace, relations, &why, causes, cause_count, shares, share_count, values->all);
+		clew_why_print(trace, relations, &why, causes, cause_count, shares, share_count,
+			       values->all);
 	}
 	clew_causes_free(causes, cause_count);
 	free(shares);
@@ -272,18 +294,19 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 	return r < 0 ? CLEW_EXIT_SYSTEM : 0;
 }
 
-static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations, struct why_values *values, uint64_t from,
-			   uint64_t to)
+static int explain_slowest(const struct clew_trace *trace, const struct clew_relations *relations,
+			   struct why_values *values, uint64_t from, uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
 	struct clew_operation *operations = NULL;
 	size_t count = 0, total = 0;
 	int status = 0;
-	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from, to, values->slowest.value, &operations,
-				&count, &total);
+	int r = clew_operations(trace, clew_selection_wants, &values->selection, values->idle, from,
+				to, values->slowest.value, &operations, &count, &total);
 
 	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again", strerror(-r));
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: free some memory and try again",
+				 strerror(-r));
 	if (values->json) {
 		clew_json_object(&json, NULL);
 		clew_json_unsigned(&json, "total", total);
@@ -291,9 +314,10 @@ static int explain_slowest(const struct clew_trace *trace, const struct clew_rel
 	}
 	for (size_t i = 0; !status && i < count; i++) {
 		if (!values->json)
-			printf("%s== operation %zu of the %zu slowest, of %zu in all ==\n", i ? "\n" : "", i + 1, count, total);
-		status = explain(trace, relations, values, operations[i].task, operations[i].from, operations[i].to,
-				 values->json ? &json : NULL);
+			printf("%s== operation %zu of the %zu slowest, of %zu in all ==\n",
+			       i ? "\n" : "", i + 1, count, total);
+		status = explain(trace, relations, values, operations[i].task, operations[i].from,
+				 operations[i].to, values->json ? &json : NULL);
 	}
 	free(operations);
 	if (values->json) {
@@ -305,9 +329,11 @@ static int explain_slowest(const struct clew_trace *trace, const struct clew_rel
 		clew_print_cost(stdout, clew_trace_info(trace));
 	}
 	if (!status && !count)
-		return clew_fail(CLEW_EXIT_NEGATIVE,
-				 "no operation lies between two idle waits of the chosen threads: choose others, other waits "
-				 "with --idle, or one thread without --slowest for all of its time");
+		return clew_fail(
+			CLEW_EXIT_NEGATIVE,
+			"no operation lies between two idle waits of the chosen threads: choose "
+			"others, other waits "
+			"with --idle, or one thread without --slowest for all of its time");
 	return status;
 }
 
@@ -317,26 +343,31 @@ static bool lives_in(const struct clew_trace_task *task, uint64_t from, uint64_t
 }
 
 /* Names them, so that one of them can be asked for. */
-static int fail_several(const struct clew_trace *trace, const struct why_values *values, uint64_t from, uint64_t to, size_t count)
+static int fail_several(const struct clew_trace *trace, const struct why_values *values,
+			uint64_t from, uint64_t to, size_t count)
 {
 	enum { MOST_NAMED = 4 };
 	char names[MOST_NAMED * (CLEW_COMM_SIZE + sizeof(", -4294967295"))];
 	size_t used = 0, named = 0;
 
-	for (size_t i = 0, tasks = clew_trace_task_count(trace); i < tasks && named < MOST_NAMED; i++) {
+	for (size_t i = 0, tasks = clew_trace_task_count(trace); i < tasks && named < MOST_NAMED;
+	     i++) {
 		const struct clew_trace_task *task = clew_trace_task_at(trace, i);
 
-		if (clew_selection_wants((void *)&values->selection, task) && lives_in(task, from, to))
-			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s-%u", named++ ? ", " : "", CLEW_COMM_SIZE,
-						 task->comm, task->tid);
+		if (clew_selection_wants((void *)&values->selection, task) &&
+		    lives_in(task, from, to))
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s-%u",
+						 named++ ? ", " : "", CLEW_COMM_SIZE, task->comm,
+						 task->tid);
 	}
-	return clew_fail(CLEW_EXIT_INPUT, "%zu threads are chosen, %s%s: choose one by --tid, or ask for --slowest", count, names,
-			 count > named ? ", .." : "");
+	return clew_fail(CLEW_EXIT_INPUT,
+			 "%zu threads are chosen, %s%s: choose one by --tid, or ask for --slowest",
+			 count, names, count > named ? ", .." : "");
 }
 
 /* The one thread that is chosen and lives in the interval. */
-static int choose_thread(const struct clew_trace *trace, struct why_values *values, uint64_t from, uint64_t to,
-			 const struct clew_trace_task **ret_task)
+static int choose_thread(const struct clew_trace *trace, struct why_values *values, uint64_t from,
+			 uint64_t to, const struct clew_trace_task **ret_task)
 {
 	const struct clew_trace_task *chosen = NULL, *dead = NULL;
 	size_t count = 0;
@@ -353,20 +384,26 @@ static int choose_thread(const struct clew_trace *trace, struct why_values *valu
 		count++;
 	}
 	if (!values->selection.tid.given && !values->selection.pid.given && !values->selection.comm)
-		return clew_fail(CLEW_EXIT_INPUT, "no thread is chosen: give --tid N, --comm GLOB or --slowest");
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "no thread is chosen: give --tid N, --comm GLOB or --slowest");
 	if (!count && dead)
-		return clew_fail(CLEW_EXIT_INPUT, "thread %u did not live between --from and --to: choose another time", dead->tid);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"thread %u did not live between --from and --to: choose another time",
+			dead->tid);
 	if (count > 1 && values->selection.tid.given)
-		return clew_fail(CLEW_EXIT_INPUT, "%zu threads had the tid %u one after the other: choose one by --from and --to", count,
-				 values->selection.tid.value);
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%zu threads had the tid %u one after the other: choose one by "
+				 "--from and --to",
+				 count, values->selection.tid.value);
 	if (count > 1)
 		return fail_several(trace, values, from, to, count);
 	*ret_task = chosen;
 	return 0;
 }
 
-static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations, struct why_values *values, uint64_t from,
-		       uint64_t to)
+static int explain_one(const struct clew_trace *trace, const struct clew_relations *relations,
+		       struct why_values *values, uint64_t from, uint64_t to)
 {
 	struct clew_json json = {.out = stdout};
 	const struct clew_trace_task *task = NULL;
@@ -379,7 +416,8 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 		from = task->birth;
 	if (to > task->death)
 		to = task->death;
-	status = explain(trace, relations, values, task->serial, from, to, values->json ? &json : NULL);
+	status = explain(trace, relations, values, task->serial, from, to,
+			 values->json ? &json : NULL);
 	if (!status && values->json)
 		clew_json_end(&json);
 	else if (!status)
@@ -388,7 +426,8 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 }
 
 /* Turns --from or --to into a moment of the capture. */
-static int take_moment(const struct clew_trace *trace, const char *option, const char *text, uint64_t *moment)
+static int take_moment(const struct clew_trace *trace, const char *option, const char *text,
+		       uint64_t *moment)
 {
 	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace);
 	int r;
@@ -398,11 +437,15 @@ static int take_moment(const struct clew_trace *trace, const char *option, const
 	r = clew_parse_moment(text, start, moment);
 	if (r == -EINVAL)
 		return clew_fail(CLEW_EXIT_INPUT,
-				 "--%s: '%s' is no moment: write ns of CLOCK_MONOTONIC, or a duration since the start like 1.25s", option,
-				 text);
+				 "--%s: '%s' is no moment: write ns of CLOCK_MONOTONIC, or a "
+				 "duration since the start like 1.25s",
+				 option, text);
 	if (r < 0 || *moment < start || *moment > end)
-		return clew_fail(CLEW_EXIT_INPUT, "--%s: '%s' is outside the capture: it is %s long, from %llu to %llu", option, text,
-				 CLEW_DURATION(end - start), (unsigned long long)start, (unsigned long long)end);
+		return clew_fail(
+			CLEW_EXIT_INPUT,
+			"--%s: '%s' is outside the capture: it is %s long, from %llu to %llu",
+			option, text, CLEW_DURATION(end - start), (unsigned long long)start,
+			(unsigned long long)end);
 	return 0;
 }
 
@@ -415,7 +458,8 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 	if (!status)
 		status = take_moment(trace, "to", values->to, &to);
 	if (!status && from >= to)
-		status = clew_fail(CLEW_EXIT_INPUT, "--from is not before --to: give an interval that has a length");
+		status = clew_fail(CLEW_EXIT_INPUT,
+				   "--from is not before --to: give an interval that has a length");
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);
 	if (status)

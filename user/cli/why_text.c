@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A why as an explanation that a colleague would give.
  *
@@ -37,7 +37,8 @@ static void print_header(const struct clew_trace *trace, const struct clew_why *
 	uint64_t start = clew_trace_start(trace);
 
 	clew_print_task(stdout, trace, why->task, why->to);
-	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n", CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
+	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n",
+	       CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
 	       (why->to - start) / 1e9);
 	if (task && (program || task->executable[0])) {
 		fputs("It runs ", stdout);
@@ -52,7 +53,8 @@ static uint64_t length_of(const struct clew_segment *segment)
 }
 
 /* Adds the lengths of segments, from `i` on, to those of their kinds. */
-static void add_kinds(const struct clew_why *why, size_t i, size_t n, uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT])
+static void add_kinds(const struct clew_why *why, size_t i, size_t n,
+		      uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT])
 {
 	for (size_t k = i; k < i + n; k++)
 		if (why->segments[k].kind < CLEW_SEGMENT_KIND_COUNT)
@@ -75,7 +77,8 @@ static void print_kinds(const struct clew_why *why)
 		/* Down to a tenth of a percent. */
 		if (by_kind[largest] * 2000 < why->to - why->from || !by_kind[largest])
 			break;
-		printf("%s%s %.1f %%", separator, clew_wait_kind_name(largest), percent(by_kind[largest], why->to - why->from));
+		printf("%s%s %.1f %%", separator, clew_wait_kind_name(largest),
+		       percent(by_kind[largest], why->to - why->from));
 		separator = ", ";
 		by_kind[largest] = 0;
 	}
@@ -88,8 +91,8 @@ static void print_part(const struct clew_why *why, uint64_t ns)
 }
 
 /* Where many causes are small: what they come to, program by program. */
-static void print_programs(const struct clew_trace *trace, const struct clew_why *why, const struct clew_program_share *shares,
-			   size_t count)
+static void print_programs(const struct clew_trace *trace, const struct clew_why *why,
+			   const struct clew_program_share *shares, size_t count)
 {
 	size_t shown = count <= MOST_SHARES ? count : MOST_SHARES;
 	uint64_t rest = 0;
@@ -108,7 +111,8 @@ static void print_programs(const struct clew_trace *trace, const struct clew_why
 	}
 }
 
-static void print_causes(const struct clew_trace *trace, const struct clew_why *why, const struct clew_why_cause *causes, size_t count,
+static void print_causes(const struct clew_trace *trace, const struct clew_why *why,
+			 const struct clew_why_cause *causes, size_t count,
 			 const struct clew_program_share *shares, size_t share_count, bool all)
 {
 	size_t shown = all || count <= MOST_CAUSES ? count : MOST_CAUSES;
@@ -132,7 +136,8 @@ static void print_causes(const struct clew_trace *trace, const struct clew_why *
 		print_kinds(why);
 	}
 	if (why->unknown_ns)
-		printf("%s of it (%.1f %%) cannot be followed in this capture.\n", CLEW_DURATION(why->unknown_ns),
+		printf("%s of it (%.1f %%) cannot be followed in this capture.\n",
+		       CLEW_DURATION(why->unknown_ns),
 		       percent(why->unknown_ns, why->to - why->from));
 }
 
@@ -140,8 +145,10 @@ static void print_causes(const struct clew_trace *trace, const struct clew_why *
 
 static bool goes_on_in_queue(const struct clew_segment *first, const struct clew_segment *segment)
 {
-	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task && segment->chain_length == first->chain_length &&
-	       (!first->chain_length || !memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain)));
+	return segment->kind == CLEW_SEGMENT_RUNQUEUE && segment->task == first->task &&
+	       segment->chain_length == first->chain_length &&
+	       (!first->chain_length ||
+		!memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain)));
 }
 
 /* How many segments from `i` on are one step. `abbreviate`: else each is. */
@@ -162,7 +169,8 @@ static uint64_t length_of_step(const struct clew_why *why, size_t i, size_t n)
 	return why->segments[i + n - 1].end - why->segments[i].start;
 }
 
-/* How many segments from `i` on are in steps shorter than the threshold, 0: nothing is abbreviated. */
+/* How many segments from `i` on are in steps shorter than the threshold, 0: nothing is abbreviated.
+ */
 static size_t short_ones(const struct clew_why *why, size_t i, uint64_t threshold)
 {
 	size_t n = 0;
@@ -218,16 +226,18 @@ static void print_via(const struct clew_trace *trace, const struct clew_segment 
 	printf("  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
 	if (segment->born != CLEW_NO_TASK) {
 		fputs(" -> ", stdout);
-		clew_print_task(stdout, trace, segment->born, clew_segment_awaited_until(trace, segment));
+		clew_print_task(stdout, trace, segment->born,
+				clew_segment_awaited_until(trace, segment));
 	}
 	printf(", %s]", clew_evidence_name(segment->via_evidence));
 }
 
 /* When, how long, and who waits for whose time it is. */
-static void print_waiters(const struct clew_trace *trace, const struct clew_why *why, const struct clew_segment *first,
-			  const struct clew_segment *last)
+static void print_waiters(const struct clew_trace *trace, const struct clew_why *why,
+			  const struct clew_segment *first, const struct clew_segment *last)
 {
-	printf("  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from), CLEW_DURATION(last->end - first->start));
+	printf("  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
+	       CLEW_DURATION(last->end - first->start));
 	for (uint32_t i = 0; i < first->chain_length && first->chain[i] != first->task; i++) {
 		clew_print_task(stdout, trace, first->chain[i], first->start);
 		fputs(" <- ", stdout);
@@ -236,8 +246,8 @@ static void print_waiters(const struct clew_trace *trace, const struct clew_why 
 	putchar(' ');
 }
 
-static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
-			  const struct clew_segment *segment)
+static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations,
+			  const struct clew_why *why, const struct clew_segment *segment)
 {
 	print_waiters(trace, why, segment, segment);
 	clew_print_activity(stdout, trace, segment);
@@ -282,7 +292,8 @@ static size_t add_up(struct share *shares, size_t count)
 	for (size_t i = 1; i < count; i++)
 		if (shares[i].by == shares[kept].by) {
 			shares[kept].ns += shares[i].ns;
-			shares[kept].at = shares[i].at > shares[kept].at ? shares[i].at : shares[kept].at;
+			shares[kept].at =
+				shares[i].at > shares[kept].at ? shares[i].at : shares[kept].at;
 		} else {
 			shares[++kept] = shares[i];
 		}
@@ -304,7 +315,8 @@ static void print_share(const struct clew_trace *trace, uint32_t task, const str
 }
 
 /* All that a task was ready without a pause. */
-static void print_queue(const struct clew_trace *trace, const struct clew_why *why, size_t i, size_t n)
+static void print_queue(const struct clew_trace *trace, const struct clew_why *why, size_t i,
+			size_t n)
 {
 	const struct clew_segment *first = &why->segments[i];
 	struct share *shares = malloc(n * sizeof(*shares));
@@ -313,7 +325,8 @@ static void print_queue(const struct clew_trace *trace, const struct clew_why *w
 	print_waiters(trace, why, first, &why->segments[i + n - 1]);
 	fputs("was ready", stdout);
 	for (size_t k = 0; shares && k < n; k++)
-		shares[k] = (struct share){.by = first[k].by, .ns = length_of(&first[k]), .at = first[k].start};
+		shares[k] = (struct share){
+			.by = first[k].by, .ns = length_of(&first[k]), .at = first[k].start};
 	count = shares ? add_up(shares, n) : 0;
 	for (size_t k = 0; k < count && k < MOST_BUSY; k++) {
 		fputs(k ? ", " : "; on its CPU were ", stdout);
@@ -334,22 +347,26 @@ static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
 	const char *separator = "";
 
 	add_kinds(why, i, n, by_kind);
-	printf("  +%-12s %9s  ... %zu shorter segments: ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
+	printf("  +%-12s %9s  ... %zu shorter segments: ",
+	       CLEW_OFFSET(first->start - why->from, why->to - why->from),
 	       CLEW_DURATION(last->end - first->start), n);
 	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
 		if (!by_kind[kind])
 			continue;
-		printf("%s%s %s", separator, clew_wait_kind_name(kind), CLEW_DURATION(by_kind[kind]));
+		printf("%s%s %s", separator, clew_wait_kind_name(kind),
+		       CLEW_DURATION(by_kind[kind]));
 		separator = ", ";
 	}
 	putchar('\n');
 }
 
-static void print_timeline(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why, bool all)
+static void print_timeline(const struct clew_trace *trace, const struct clew_relations *relations,
+			   const struct clew_why *why, bool all)
 {
 	uint64_t threshold = all || why->segment_count <= MOST_LINES ? 0 : choose_threshold(why);
 
-	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its evidence]):");
+	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its "
+	     "evidence]):");
 	for (size_t i = 0; i < why->segment_count;) {
 		size_t n = short_ones(why, i, threshold), step = step_at(why, i, threshold > 0);
 
@@ -362,13 +379,15 @@ static void print_timeline(const struct clew_trace *trace, const struct clew_rel
 		i += n ? n : step;
 	}
 	if (threshold)
-		printf("Neighbours shorter than %s, and all that somebody was ready at a stretch, are put together: --all shows all %zu "
+		printf("Neighbours shorter than %s, and all that somebody was ready at a stretch, "
+		       "are put together: --all shows all %zu "
 		       "segments.\n",
 		       CLEW_DURATION(threshold), why->segment_count);
 }
 
-void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
-		    const struct clew_why_cause *causes, size_t cause_count, const struct clew_program_share *shares, size_t share_count,
+void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations,
+		    const struct clew_why *why, const struct clew_why_cause *causes,
+		    size_t cause_count, const struct clew_program_share *shares, size_t share_count,
 		    bool all)
 {
 	print_header(trace, why);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A causal trace to a file. The file is written beside its place and comes to it
  * whole, so that writing it over what it was made of is safe.
@@ -21,15 +21,19 @@ int clew_check_output(const char *input, const char *output)
 	struct stat from, to;
 
 	if (!output || !strcmp(output, "-") || stat(output, &to) < 0 || !S_ISREG(to.st_mode) ||
-	    (strcmp(input, "-") ? stat(input, &from) : fstat(STDIN_FILENO, &from)) < 0 || from.st_dev != to.st_dev ||
-	    from.st_ino != to.st_ino || clew_capture_probe(output) <= 0)
+	    (strcmp(input, "-") ? stat(input, &from) : fstat(STDIN_FILENO, &from)) < 0 ||
+	    from.st_dev != to.st_dev || from.st_ino != to.st_ino || clew_capture_probe(output) <= 0)
 		return 0;
-	return clew_fail(CLEW_EXIT_INPUT, "%s: is the capture itself, which would be lost: name another file to write", output);
+	return clew_fail(
+		CLEW_EXIT_INPUT,
+		"%s: is the capture itself, which would be lost: name another file to write",
+		output);
 }
 
 static int fail_to_write(const char *name, int error)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a place that can be written", name, strerror(error));
+	return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a place that can be written", name,
+			 strerror(error));
 }
 
 /* `name`: of the trace. */
@@ -41,11 +45,13 @@ static int write_stream(const char *name, const struct clew_model *model, FILE *
 	if (r == -EINVAL)
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: see `clew check`", name, message);
 	if (r < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again", name);
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
+				 name);
 	return 0;
 }
 
-static int write_open_file(const char *name, const struct clew_model *model, const char *output, int fd)
+static int write_open_file(const char *name, const struct clew_model *model, const char *output,
+			   int fd)
 {
 	FILE *out = fdopen(fd, "w");
 	int status, failed;
@@ -81,10 +87,12 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 			return fail_to_write(output, S_ISDIR(there.st_mode) ? EISDIR : errno);
 		fd = dup(fileno(out));
 		fclose(out);
-		return fd < 0 ? fail_to_write(output, errno) : write_open_file(name, model, output, fd);
+		return fd < 0 ? fail_to_write(output, errno)
+			      : write_open_file(name, model, output, fd);
 	}
 	if (asprintf(&beside, "%s.XXXXXX", output) < 0)
-		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again", output);
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: out of memory: free some and try again",
+				 output);
 	fd = mkstemp(beside);
 	if (fd < 0) {
 		status = fail_to_write(output, errno);
@@ -105,5 +113,6 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 
 int clew_write_model(const char *name, const struct clew_model *model, const char *output)
 {
-	return strcmp(output, "-") ? write_file(name, model, output) : write_stream(name, model, stdout);
+	return strcmp(output, "-") ? write_file(name, model, output)
+				   : write_stream(name, model, stdout);
 }

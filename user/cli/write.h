@@ -8,8 +8,8 @@
 #include <clew/model.h>
 
 /*
- * Whether a trace made of `input` may go to the file `output`, NULL none: not over the capture that it is made of, which
- * says more. Returns 0 or, after clew_fail(), an exit status.
+ * Whether a trace made of `input` may go to the file `output`, NULL none: not over the capture that
+ * it is made of, which says more. Returns 0 or, after clew_fail(), an exit status.
  */
 int clew_check_output(const char *input, const char *output);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What threads announced, and of processes the environment variables that were
  * listed, as values of attributes of their spans, and back.
@@ -11,7 +11,8 @@
 
 /* ---- from a trace to a model ---- */
 
-static int order_announcements(struct conversion *conversion, const struct clew_announce *const *announcements, size_t count)
+static int order_announcements(struct conversion *conversion,
+			       const struct clew_announce *const *announcements, size_t count)
 {
 	struct sort_key *keys = conversion->announcements;
 
@@ -32,8 +33,10 @@ static void add_number(struct pairs *pairs, uint64_t number)
 	pairs_byte(pairs, ' ');
 }
 
-/* Its place among all, as times may be the same; then what it is, and its words, each behind a point: one may be empty. */
-static void describe_announcement(struct pairs *pairs, const struct clew_announce *announce, uint32_t place)
+/* Its place among all, as times may be the same; then what it is, and its words, each behind a
+ * point: one may be empty. */
+static void describe_announcement(struct pairs *pairs, const struct clew_announce *announce,
+				  uint32_t place)
 {
 	const char *at = (const char *)(announce + 1), *end = at + announce->size;
 
@@ -51,7 +54,8 @@ int capture_describe_announcements(struct conversion *conversion, uint32_t seria
 {
 	struct pairs *pairs = &conversion->pairs;
 	size_t count, low = 0, high;
-	const struct clew_announce *const *announcements = clew_trace_announcements(conversion->trace, &count);
+	const struct clew_announce *const *announcements =
+		clew_trace_announcements(conversion->trace, &count);
 	int r = order_announcements(conversion, announcements, count);
 	bool first = true;
 
@@ -88,7 +92,8 @@ void capture_describe_environment(struct conversion *conversion, uint32_t serial
 	bool first = true;
 
 	for (uint64_t number = 0; number < CLEW_ENVIRONMENT_NAMES; number++) {
-		const char *value = clew_trace_text(conversion->trace, CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
+		const char *value = clew_trace_text(conversion->trace,
+						    CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
 
 		if (!value)
 			continue;
@@ -115,9 +120,13 @@ static int take_announcement(struct back *back, uint32_t serial, const char **ro
 	char word[CLEW_ANNOUNCE_TEXT + 2];
 	size_t size = 0;
 
-	if (!scan_value_number(rows, &place) || !scan_value_number(rows, &time) || !scan_value_number(rows, &token) ||
-	    !scan_value_number(rows, &event) || place > UINT32_MAX || event > 1)
-		return back_fail(back, "announced=%.40s: a row is a place, a time, a token, 0 or 1, and words", *rows);
+	if (!scan_value_number(rows, &place) || !scan_value_number(rows, &time) ||
+	    !scan_value_number(rows, &token) || !scan_value_number(rows, &event) ||
+	    place > UINT32_MAX || event > 1)
+		return back_fail(
+			back,
+			"announced=%.40s: a row is a place, a time, a token, 0 or 1, and words",
+			*rows);
 	while (scan_value_word(rows, word, sizeof(word))) {
 		size_t length = strlen(word);
 
@@ -161,8 +170,10 @@ int back_environment(struct back *back, uint32_t serial, const char *rows)
 		uint64_t number;
 
 		if (!scan_value_number(&rows, &number) || number >= CLEW_ENVIRONMENT_NAMES ||
-		    !scan_value_word(&rows, record.value, sizeof(record.value)) || record.value[0] != '.')
-			return back_fail(back, "environment=%.40s: a row is a number and a value", rows);
+		    !scan_value_word(&rows, record.value, sizeof(record.value)) ||
+		    record.value[0] != '.')
+			return back_fail(back, "environment=%.40s: a row is a number and a value",
+					 rows);
 		record.text.hash = CLEW_TEXT_ENVIRONMENT | number << 32 | serial;
 		record.text.text_size = (uint16_t)(strlen(record.value) - 1);
 		memmove(record.value, record.value + 1, record.text.text_size + 1u);
@@ -173,7 +184,8 @@ int back_environment(struct back *back, uint32_t serial, const char *rows)
 
 static int compare_places(const void *left, const void *right)
 {
-	const struct clew_announce *a = *(const struct clew_announce *const *)left, *b = *(const struct clew_announce *const *)right;
+	const struct clew_announce *a = *(const struct clew_announce *const *)left,
+				   *b = *(const struct clew_announce *const *)right;
 
 	return a->header.lost < b->header.lost ? -1 : a->header.lost > b->header.lost;
 }
@@ -183,5 +195,6 @@ void back_order_announcements(struct back *back)
 	struct vector *announcements = &back->trace->announcements;
 
 	if (announcements->count)
-		qsort(announcements->data, announcements->count, announcements->item, compare_places);
+		qsort(announcements->data, announcements->count, announcements->item,
+		      compare_places);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a causal trace to a trace that answers as a capture's does.
  */
@@ -30,7 +30,8 @@ const struct values *back_values(struct back *back, uint32_t attributes)
 	*values = (struct values){.list = attributes};
 	if (attributes == CLEW_NONE)
 		return values;
-	for (uint32_t i = model->attribute_lists[attributes]; i < model->attribute_lists[attributes + 1]; i++) {
+	for (uint32_t i = model->attribute_lists[attributes];
+	     i < model->attribute_lists[attributes + 1]; i++) {
 		unsigned key = back->keys[model->attributes[i].key];
 
 		if (key)
@@ -84,14 +85,16 @@ static uint32_t find_hierarchy(const struct clew_model *model, const char *name)
 
 static bool is_in(const struct clew_model *model, uint32_t span, uint32_t hierarchy)
 {
-	return hierarchy != CLEW_NONE && clew_model_category_of(model, span, hierarchy) != CLEW_NONE;
+	return hierarchy != CLEW_NONE &&
+	       clew_model_category_of(model, span, hierarchy) != CLEW_NONE;
 }
 
 /* Who is a thread: every root span that is no CPU and no device. Serials in order of the spans. */
 static int index_spans(struct back *back)
 {
 	const struct clew_model *model = back->model;
-	uint32_t cpus = find_hierarchy(model, "cpus"), devices = find_hierarchy(model, "devices"), serial = 0;
+	uint32_t cpus = find_hierarchy(model, "cpus"), devices = find_hierarchy(model, "devices"),
+		 serial = 0;
 
 	back->serials = calloc(model->span_count + 1ul, sizeof(*back->serials));
 	back->is_device = calloc(model->span_count + 1ul, 1);
@@ -121,7 +124,8 @@ static int index_spans(struct back *back)
 	return 0;
 }
 
-/* Types are bits of a mask where they are left out: of one's own there is room for a few, others are plain wakes. */
+/* Types are bits of a mask where they are left out: of one's own there is room for a few, others
+ * are plain wakes. */
 #define MOST_OWN_TYPES (32 - CLEW_EDGE_TYPE_COUNT)
 
 static int add_type(struct back *back, const char *name, uint8_t *ret_type)
@@ -174,7 +178,8 @@ static int find_extent(struct back *back, uint64_t *ret_start, uint64_t *ret_end
 	if (model->first_root == CLEW_NONE)
 		start = 0;
 	if (start < 0)
-		return back_fail(back, "it begins before 0, where threads cannot run: shift its times");
+		return back_fail(back,
+				 "it begins before 0, where threads cannot run: shift its times");
 	*ret_start = (uint64_t)start;
 	*ret_end = (uint64_t)end;
 	return 0;
@@ -213,8 +218,8 @@ int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trac
 	return r == -EINVAL ? 0 : r;
 }
 
-int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options, struct clew_trace **ret_trace,
-			  char *message, size_t message_size)
+int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options,
+			  struct clew_trace **ret_trace, char *message, size_t message_size)
 {
 	struct back back = {
 		.model = model,

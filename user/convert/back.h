@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a causal trace back to a trace: shared by user/convert/back*.c alone.
+ * From a causal trace back to a trace: shared by the back files of user/convert alone.
  */
 #ifndef CLEW_CONVERT_BACK_H
 #define CLEW_CONVERT_BACK_H
@@ -26,7 +26,8 @@ struct back {
 	uint32_t *serials;	/* by span: of its root's task, CLEW_NO_TASK none */
 	uint32_t *serial_of;	/* by string: of the first thread of that name */
 	uint8_t *is_device;	/* by span: it is a device or a request */
-	uint8_t *edge_types;	/* by dependency type: enum clew_edge_type, or UINT8_MAX call and return */
+	uint8_t *edge_types;	/* by dependency type: enum clew_edge_type, or UINT8_MAX call and
+				   return */
 	uint32_t first_request; /* span, CLEW_NONE none; requests follow each other */
 	uint32_t *request_of;	/* by span from that on: its number, CLEW_NONE it is none */
 	bool from_capture;	/* an attribute says so: what is not said is not known */
@@ -71,8 +72,8 @@ int back_object(struct back *back, const struct values *values, struct clew_obje
  * A sleep over a gap, or of no length where start == end. `dependency`: of the ES
  * behind it, CLEW_NONE none.
  */
-int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values, uint64_t start, uint64_t end,
-	       uint32_t dependency, uint32_t *call_id);
+int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values,
+	       uint64_t start, uint64_t end, uint32_t dependency, uint32_t *call_id);
 /* capture_back_edges.c */
 int back_edges(struct back *back);
 

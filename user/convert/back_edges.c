@@ -1,18 +1,20 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Dependencies that end no sleep: their edges are told by themselves.
  */
 #include "convert/back.h"
 #include <string.h>
 
-static void take_comm(struct back *back, const char *value, uint32_t serial, uint64_t at, char comm[static CLEW_COMM_SIZE])
+static void take_comm(struct back *back, const char *value, uint32_t serial, uint64_t at,
+		      char comm[static CLEW_COMM_SIZE])
 {
 	const char *name = value ?: clew_trace_comm_at(back->trace, serial, at);
 
 	memcpy(comm, name, strnlen(name, value ? CLEW_COMM_SIZE : CLEW_COMM_SIZE - 1));
 }
 
-static int word_of(const char *word, const char *(*name)(unsigned), unsigned count, unsigned otherwise)
+static int word_of(const char *word, const char *(*name)(unsigned), unsigned count,
+		   unsigned otherwise)
 {
 	for (unsigned i = 0; word && i < count; i++)
 		if (!strcmp(name(i), word))
@@ -35,7 +37,8 @@ static bool ends_sleep(struct back *back, uint32_t number)
 	return !back_values(back, model->waits[es->wait].attributes)->of[CAPTURE_KNOWN];
 }
 
-static int take_edge(struct back *back, const struct clew_dependency *dependency, uint32_t trigger, uint32_t to)
+static int take_edge(struct back *back, const struct clew_dependency *dependency, uint32_t trigger,
+		     uint32_t to)
 {
 	const struct clew_model *model = back->model;
 	const struct values *values = back_values(back, dependency->attributes);
@@ -45,8 +48,10 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 		.from = back->serials[model->es[trigger].span],
 		.to = back->serials[model->es[to].span],
 		.type = back->edge_types[dependency->type],
-		.evidence = (uint8_t)word_of(values->of[CAPTURE_EVIDENCE], clew_evidence_name, CLEW_EVIDENCE_COUNT, CLEW_EVIDENCE_EXACT),
-		.context = (uint8_t)word_of(values->of[CAPTURE_CONTEXT], clew_context_name, CLEW_WAKE_WORK + 1, CLEW_WAKE_TASK),
+		.evidence = (uint8_t)word_of(values->of[CAPTURE_EVIDENCE], clew_evidence_name,
+					     CLEW_EVIDENCE_COUNT, CLEW_EVIDENCE_EXACT),
+		.context = (uint8_t)word_of(values->of[CAPTURE_CONTEXT], clew_context_name,
+					    CLEW_WAKE_WORK + 1, CLEW_WAKE_TASK),
 	};
 	uint64_t operation = 0, choice = 0;
 	int r = back_object(back, values, &edge.object);
@@ -82,7 +87,8 @@ int back_edges(struct back *back)
 		uint32_t trigger = clew_model_trigger(model, i);
 		uint8_t type = back->edge_types[dependency->type];
 
-		if (trigger == CLEW_NONE || type == UINT8_MAX || back->drop_types >> type & 1 || !back->serials[model->es[trigger].span])
+		if (trigger == CLEW_NONE || type == UINT8_MAX || back->drop_types >> type & 1 ||
+		    !back->serials[model->es[trigger].span])
 			continue;
 		if (back_values(back, dependency->attributes)->of[CAPTURE_LONE])
 			continue;

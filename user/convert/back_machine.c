@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a CPU's span says: who ran when, and of the capture as a whole its file, its
  * losses, and the identities of files, sockets, groups and texts.
@@ -19,7 +19,8 @@ static bool take_numbers(const char **at, uint64_t *numbers, size_t count)
 
 static int fail_row(struct back *back, const char *key, const char *value)
 {
-	return back_fail(back, "%s=%.60s: a row is not as it is written by `clew convert`", key, value);
+	return back_fail(back, "%s=%.60s: a row is not as it is written by `clew convert`", key,
+			 value);
 }
 
 /* All rows of a value; `take` gets one each. */
@@ -120,7 +121,8 @@ static int take_counts(struct back *back, const char *key, const char *value)
 static int take_ledger(struct back *back, const uint64_t *numbers)
 {
 	struct clew_capture_info *info = info_of(back);
-	struct clew_ledger_row *rows = info ? grow(back, info->ledger, info->ledger_count, sizeof(*rows)) : NULL;
+	struct clew_ledger_row *rows =
+		info ? grow(back, info->ledger, info->ledger_count, sizeof(*rows)) : NULL;
 
 	if (!rows)
 		return -ENOMEM;
@@ -142,26 +144,30 @@ static int take_ledger(struct back *back, const uint64_t *numbers)
 static int take_clock(struct back *back, const uint64_t *numbers)
 {
 	struct clew_capture_info *info = info_of(back);
-	struct clew_clock *clocks = info ? grow(back, info->clocks, info->clock_count, sizeof(*clocks)) : NULL;
+	struct clew_clock *clocks =
+		info ? grow(back, info->clocks, info->clock_count, sizeof(*clocks)) : NULL;
 
 	if (!clocks)
 		return -ENOMEM;
-	clocks[info->clock_count++] = (struct clew_clock){.monotonic = numbers[0], .boot = numbers[1], .wall = numbers[2]};
+	clocks[info->clock_count++] = (struct clew_clock){
+		.monotonic = numbers[0], .boot = numbers[1], .wall = numbers[2]};
 	info->clocks = clocks;
 	return 0;
 }
 
 static struct clew_gap gap_of(const uint64_t *numbers)
 {
-	return (struct clew_gap){.header = {.time = numbers[2], .cpu = (uint16_t)numbers[0], .kind = CLEW_KIND_GAP},
-				 .from = numbers[1],
-				 .count = numbers[3]};
+	return (struct clew_gap){
+		.header = {.time = numbers[2], .cpu = (uint16_t)numbers[0], .kind = CLEW_KIND_GAP},
+		.from = numbers[1],
+		.count = numbers[3]};
 }
 
 static int take_file_gap(struct back *back, const uint64_t *numbers)
 {
 	struct clew_capture_info *info = info_of(back);
-	struct clew_gap *gaps = info ? grow(back, info->gaps, info->gap_count, sizeof(*gaps)) : NULL;
+	struct clew_gap *gaps =
+		info ? grow(back, info->gaps, info->gap_count, sizeof(*gaps)) : NULL;
 
 	if (!gaps)
 		return -ENOMEM;
@@ -178,7 +184,8 @@ static int take_missing(struct back *back, const uint64_t *numbers)
 	if (!info)
 		return -ENOMEM;
 	if (numbers[0] < info->gap_count - back->first_gap)
-		((struct clew_gap *)(uintptr_t)info->gaps)[back->first_gap + numbers[0]].header.flags = CLEW_GAP_IN_FILE;
+		((struct clew_gap *)(uintptr_t)info->gaps)[back->first_gap + numbers[0]]
+			.header.flags = CLEW_GAP_IN_FILE;
 	return 0;
 }
 
@@ -216,7 +223,8 @@ static int take_meta(struct back *back, const char *key, const char *value)
 /* ---- identities ---- */
 
 /* A record with a text behind it, to the trace. */
-static int send_with_text(struct back *back, const void *record, size_t size, const char *text, size_t length)
+static int send_with_text(struct back *back, const void *record, size_t size, const char *text,
+			  size_t length)
 {
 	char *bytes = malloc(size + length + 1);
 	int r;
@@ -238,8 +246,8 @@ static int take_known_file(struct back *back, const char *key, const char *value
 	char path[CLEW_PATH_SIZE + 1] = "";
 	uint64_t inode, numbers[4];
 
-	if (!scan_value_device(&name, &record.device) || *name++ != '.' || !scan_value_number(&name, &inode) ||
-	    !take_numbers(&at, numbers, 4))
+	if (!scan_value_device(&name, &record.device) || *name++ != '.' ||
+	    !scan_value_number(&name, &inode) || !take_numbers(&at, numbers, 4))
 		return fail_row(back, key, value);
 	scan_value_word(&at, path, sizeof(path));
 	record.inode = inode;
@@ -282,7 +290,8 @@ static int take_known_socket(struct back *back, const char *key, const char *val
 	struct clew_socket_record record = {.header.kind = CLEW_KIND_SOCKET};
 	uint64_t inode, numbers[5];
 
-	if (!scan_value_number(&name, &inode) || !take_numbers(&at, numbers, 5) || !take_hex(&at, record.local, sizeof(record.local)) ||
+	if (!scan_value_number(&name, &inode) || !take_numbers(&at, numbers, 5) ||
+	    !take_hex(&at, record.local, sizeof(record.local)) ||
 	    !take_hex(&at, record.remote, sizeof(record.remote)))
 		return fail_row(back, key, value);
 	record.inode = inode;
@@ -362,7 +371,11 @@ static int take_attribute(struct back *back, const char *key, const char *value)
 
 static int keep_run(struct back *back, uint16_t cpu, uint32_t task, clew_time start, clew_time end)
 {
-	struct clew_run run = {.start = (uint64_t)start, .end = (uint64_t)end, .task = task, .cpu = cpu, .ended = CLEW_RUN_YIELDED};
+	struct clew_run run = {.start = (uint64_t)start,
+			       .end = (uint64_t)end,
+			       .task = task,
+			       .cpu = cpu,
+			       .ended = CLEW_RUN_YIELDED};
 	size_t index;
 
 	return trace_keep_run(back->trace, &run, &index);
@@ -379,14 +392,16 @@ static int take_runs(struct back *back, uint32_t span, uint16_t cpu)
 		const struct clew_es *es = &model->es[i];
 		struct clew_range marks = clew_model_marks(model, i);
 
-		if (i > range.first && es->start > es[-1].end && es->wait != CLEW_NONE && model->waits[es->wait].kind == CLEW_WAIT_IDLE)
+		if (i > range.first && es->start > es[-1].end && es->wait != CLEW_NONE &&
+		    model->waits[es->wait].kind == CLEW_WAIT_IDLE)
 			r = keep_run(back, cpu, CLEW_NO_TASK, es[-1].end, es->start);
 		for (uint32_t k = 0; k < marks.count && r == 0; k++) {
 			const struct clew_mark *mark = &model->marks[marks.first + k];
 			clew_time end = k + 1 < marks.count ? mark[1].at : es->end;
 
 			if (back->serial_of[mark->label])
-				r = keep_run(back, cpu, back->serial_of[mark->label], mark->at, end);
+				r = keep_run(back, cpu, back->serial_of[mark->label], mark->at,
+					     end);
 		}
 	}
 	return r;
@@ -396,10 +411,13 @@ static int take_runs(struct back *back, uint32_t span, uint16_t cpu)
 static uint16_t cpu_of(const struct clew_model *model, uint32_t span)
 {
 	const char *value =
-		model->spans[span].parent == CLEW_NONE ? clew_model_attribute(model, model->spans[span].attributes, "cpu") : NULL;
+		model->spans[span].parent == CLEW_NONE
+			? clew_model_attribute(model, model->spans[span].attributes, "cpu")
+			: NULL;
 	uint64_t number;
 
-	return value && scan_value_number(&value, &number) && number < UINT16_MAX ? (uint16_t)number : UINT16_MAX;
+	return value && scan_value_number(&value, &number) && number < UINT16_MAX ? (uint16_t)number
+										  : UINT16_MAX;
 }
 
 int back_truth(struct back *back)
@@ -407,16 +425,20 @@ int back_truth(struct back *back)
 	const struct clew_model *model = back->model;
 	int r = 0;
 
-	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0; span = model->spans[span].next_sibling) {
+	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0;
+	     span = model->spans[span].next_sibling) {
 		uint32_t list = model->spans[span].attributes;
 
 		if (cpu_of(model, span) == UINT16_MAX)
 			continue;
-		for (uint32_t i = model->attribute_lists[list]; i < model->attribute_lists[list + 1] && r == 0; i++) {
+		for (uint32_t i = model->attribute_lists[list];
+		     i < model->attribute_lists[list + 1] && r == 0; i++) {
 			const char *key = clew_model_string(model, model->attributes[i].key);
 
 			if (begins(key, "capture") || !strcmp(key, "lost"))
-				r = take_attribute(back, key, clew_model_string(model, model->attributes[i].value));
+				r = take_attribute(
+					back, key,
+					clew_model_string(model, model->attributes[i].value));
 		}
 	}
 	return r;
@@ -427,13 +449,15 @@ int back_machine(struct back *back)
 	const struct clew_model *model = back->model;
 	int r = 0;
 
-	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0; span = model->spans[span].next_sibling) {
+	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0;
+	     span = model->spans[span].next_sibling) {
 		uint16_t cpu = back->serials[span] ? UINT16_MAX : cpu_of(model, span);
 		uint32_t list = model->spans[span].attributes;
 
 		if (cpu == UINT16_MAX)
 			continue;
-		for (uint32_t i = model->attribute_lists[list]; i < model->attribute_lists[list + 1] && r == 0; i++)
+		for (uint32_t i = model->attribute_lists[list];
+		     i < model->attribute_lists[list + 1] && r == 0; i++)
 			r = take_attribute(back, clew_model_string(model, model->attributes[i].key),
 					   clew_model_string(model, model->attributes[i].value));
 		back->has_runs = true;

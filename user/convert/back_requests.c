@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Requests from the children of devices.
  */
@@ -38,14 +38,16 @@ static void take_times(const struct back *back, uint32_t span, struct clew_block
 	block->queued = (uint64_t)model->spans[span].start;
 	block->completed = (uint64_t)model->spans[span].end;
 	/* One that waits until its end was never issued. */
-	if (!back->from_capture || es == range->first || model->es[es].start < model->spans[span].end)
+	if (!back->from_capture || es == range->first ||
+	    model->es[es].start < model->spans[span].end)
 		block->issued = (uint64_t)model->es[es].start;
 }
 
 static int take_request(struct back *back, uint32_t span, uint32_t number)
 {
 	const struct clew_model *model = back->model;
-	const char *device = clew_model_attribute(model, model->spans[model->spans[span].parent].attributes, "dev");
+	const char *device = clew_model_attribute(
+		model, model->spans[model->spans[span].parent].attributes, "dev");
 	const struct values *values = back_values(back, model->spans[span].attributes);
 	const char *file = values->of[CAPTURE_FILE];
 	struct clew_block_request block = {.number = number, .sector = UINT64_MAX};
@@ -60,7 +62,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	if (r == 0 && values->of[CAPTURE_BYTES])
 		r = back_number(back, "bytes", values->of[CAPTURE_BYTES], &bytes);
 	if (r == 0 && values->of[CAPTURE_OPERATION_CODE])
-		r = back_number(back, "operation_code", values->of[CAPTURE_OPERATION_CODE], &operation);
+		r = back_number(back, "operation_code", values->of[CAPTURE_OPERATION_CODE],
+				&operation);
 	if (r < 0)
 		return r;
 	count = take_numbers(values->of[CAPTURE_SINCE], times, 4);
@@ -74,8 +77,10 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		take_times(back, span, &block);
 	}
 	if (file) {
-		if (!scan_value_device(&file, &block.file_device) || take_numbers(file, times, 2) < 2)
-			return back_fail(back, "file=%.40s: this is no device, inode and page", values->of[CAPTURE_FILE]);
+		if (!scan_value_device(&file, &block.file_device) ||
+		    take_numbers(file, times, 2) < 2)
+			return back_fail(back, "file=%.40s: this is no device, inode and page",
+					 values->of[CAPTURE_FILE]);
 		block.inode = times[0];
 		block.index = times[1];
 	}
@@ -90,7 +95,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 		int reason = clew_request_reason_from_name(values->of[CAPTURE_REASON]);
 
 		if (reason < 0)
-			return back_fail(back, "reason=%.40s: this is no reason of a request", values->of[CAPTURE_REASON]);
+			return back_fail(back, "reason=%.40s: this is no reason of a request",
+					 values->of[CAPTURE_REASON]);
 		block.reason = (uint8_t)reason;
 	}
 	r = back->sink.request(back->sink.context, &block);
@@ -107,7 +113,8 @@ int back_requests(struct back *back)
 
 	if (back->first_request == CLEW_NONE)
 		return 0;
-	back->request_of = malloc((model->span_count - back->first_request) * sizeof(*back->request_of));
+	back->request_of =
+		malloc((model->span_count - back->first_request) * sizeof(*back->request_of));
 	if (!back->request_of)
 		return -ENOMEM;
 	for (uint32_t span = back->first_request; span < model->span_count && r == 0; span++) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A sleep from its gap, its attributes, and the dependency that ends it. What is not
  * said is what capture_waits.c leaves out.
@@ -45,9 +45,12 @@ static int object_by_name(struct back *back, const char *name, struct clew_objec
 int back_object(struct back *back, const struct values *values, struct clew_object *ret_object)
 {
 	struct clew_object object = {.descriptor = -1};
-	const char *text = values->of[CAPTURE_OBJECT], *colon = text ? strchr(text, ':') : NULL, *device = values->of[CAPTURE_DEV];
+	const char *text = values->of[CAPTURE_OBJECT], *colon = text ? strchr(text, ':') : NULL,
+		   *device = values->of[CAPTURE_DEV];
 	uint64_t number = 0;
-	int kind = text ? capture_object_kind(text, colon ? (size_t)(colon - text) : strlen(text)) : CLEW_OBJECT_NONE, r = 0;
+	int kind = text ? capture_object_kind(text, colon ? (size_t)(colon - text) : strlen(text))
+			: CLEW_OBJECT_NONE,
+	    r = 0;
 
 	/* A kind of one's own says nothing that an answer could show. */
 	object.kind = kind < 0 ? CLEW_OBJECT_NONE : (uint8_t)kind;
@@ -56,7 +59,8 @@ int back_object(struct back *back, const struct values *values, struct clew_obje
 	else if (!back->from_capture && colon)
 		r = object_by_name(back, colon + 1, &object);
 	if (r == 0 && device && !scan_value_device(&device, &object.device))
-		return back_fail(back, "dev=%.40s: this is no MAJOR:MINOR", values->of[CAPTURE_DEV]);
+		return back_fail(back, "dev=%.40s: this is no MAJOR:MINOR",
+				 values->of[CAPTURE_DEV]);
 	if (r == 0 && values->of[CAPTURE_FD]) {
 		r = back_number(back, "fd", values->of[CAPTURE_FD], &number);
 		object.descriptor = (int32_t)(uint32_t)number;
@@ -94,7 +98,9 @@ static int take_holder(struct back *back, const struct clew_sleep *sleep, const 
 	if (!scan_value_number(rows, &holder->from))
 		return 0;
 	if (!scan_value_number(rows, &holder->to) || !scan_value_word(rows, word, sizeof(word)))
-		return back_fail(back, "holder: behind a name and a start there must be an end and the evidence");
+		return back_fail(
+			back,
+			"holder: behind a name and a start there must be an end and the evidence");
 	evidence = evidence_of(word);
 	if (evidence < 0)
 		return back_fail(back, "holder: '%s' is no evidence", word);
@@ -112,16 +118,21 @@ static int take_link(struct back *back, struct clew_sleep *sleep, const char **r
 	int value;
 
 	*rows += further;
-	if (!scan_value_number(rows, &kind) || !scan_value_number(rows, &link.at) || !scan_value_number(rows, &link.begin) ||
-	    !scan_value_number(rows, &link.end) || !scan_value_number(rows, &link.number) || !scan_value_number(rows, &flags) ||
-	    !scan_value_word(rows, evidence, sizeof(evidence)) || !scan_value_word(rows, task, sizeof(task)) ||
+	if (!scan_value_number(rows, &kind) || !scan_value_number(rows, &link.at) ||
+	    !scan_value_number(rows, &link.begin) || !scan_value_number(rows, &link.end) ||
+	    !scan_value_number(rows, &link.number) || !scan_value_number(rows, &flags) ||
+	    !scan_value_word(rows, evidence, sizeof(evidence)) ||
+	    !scan_value_word(rows, task, sizeof(task)) ||
 	    !scan_value_word(rows, worker, sizeof(worker)))
-		return back_fail(back, "links=%.40s: a row is six numbers, the evidence and two names", *rows);
+		return back_fail(back,
+				 "links=%.40s: a row is six numbers, the evidence and two names",
+				 *rows);
 	value = evidence_of(evidence);
 	if (value < 0)
 		return back_fail(back, "links: '%s' is no evidence", evidence);
 	if (kind > CLEW_LINK_PACKET && kind != CLEW_LINK_WORK)
-		return back_fail(back, "links: there is no step of kind %llu", (unsigned long long)kind);
+		return back_fail(back, "links: there is no step of kind %llu",
+				 (unsigned long long)kind);
 	link.kind = (uint8_t)kind;
 	link.flags = (uint8_t)flags;
 	link.evidence = (uint8_t)value;
@@ -154,7 +165,8 @@ static int take_rows(struct back *back, const struct values *values, struct clew
 }
 
 /* The requests that a dependency comes from, where nothing else is said of the steps. */
-static int take_requests(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
+static int take_requests(struct back *back, const struct values *values, uint32_t dependency,
+			 struct clew_sleep *sleep)
 {
 	const struct clew_model *model = back->model;
 	const struct clew_range *origins = &model->dependencies[dependency].origins;
@@ -167,8 +179,10 @@ static int take_requests(struct back *back, const struct values *values, uint32_
 	for (uint32_t i = 0; i < origins->count && count < UINT16_MAX; i++) {
 		uint32_t span = model->es[model->origins[origins->first + i]].span;
 
-		if (span >= back->first_request && back->request_of[span - back->first_request] != CLEW_NONE)
-			links[count++] = (struct clew_link){.number = back->request_of[span - back->first_request]};
+		if (span >= back->first_request &&
+		    back->request_of[span - back->first_request] != CLEW_NONE)
+			links[count++] = (struct clew_link){
+				.number = back->request_of[span - back->first_request]};
 	}
 	if (count == 0)
 		return 0;
@@ -185,13 +199,15 @@ static int take_requests(struct back *back, const struct values *values, uint32_
 	return 0;
 }
 
-static int take_links(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
+static int take_links(struct back *back, const struct values *values, uint32_t dependency,
+		      struct clew_sleep *sleep)
 {
 	const char *rows = values->of[CAPTURE_LINKS];
 	int r = 0;
 
 	back->links.count = 0;
-	if (!rows && back->from_capture && dependency != CLEW_NONE && sleep->edge_type == CLEW_EDGE_REQUEST) {
+	if (!rows && back->from_capture && dependency != CLEW_NONE &&
+	    sleep->edge_type == CLEW_EDGE_REQUEST) {
 		r = take_requests(back, values, dependency, sleep);
 	} else if (rows && strcmp(rows, "-") != 0) {
 		do
@@ -214,10 +230,12 @@ static int type_of(const struct back *back, const char *name)
 }
 
 /* From whom and when the wake came, by the dependency and by what the wait says besides. */
-static int take_edge(struct back *back, const struct values *values, uint32_t dependency, struct clew_sleep *sleep)
+static int take_edge(struct back *back, const struct values *values, uint32_t dependency,
+		     struct clew_sleep *sleep)
 {
 	const struct clew_model *model = back->model;
-	uint32_t trigger = dependency == CLEW_NONE ? CLEW_NONE : clew_model_trigger(model, dependency);
+	uint32_t trigger =
+		dependency == CLEW_NONE ? CLEW_NONE : clew_model_trigger(model, dependency);
 	uint32_t span = trigger == CLEW_NONE ? CLEW_NONE : model->es[trigger].span;
 	const char *evidence = values->of[CAPTURE_EVIDENCE];
 	int type = -1, r = 0;
@@ -230,7 +248,8 @@ static int take_edge(struct back *back, const struct values *values, uint32_t de
 		sleep->from_at = back->is_device[span] ? 0 : (uint64_t)model->es[trigger].end;
 	}
 	if (type >= 0 && !evidence)
-		evidence = clew_model_attribute(model, model->dependencies[dependency].attributes, "evidence");
+		evidence = clew_model_attribute(model, model->dependencies[dependency].attributes,
+						"evidence");
 	if (values->of[CAPTURE_EDGE])
 		type = type_of(back, values->of[CAPTURE_EDGE]);
 	sleep->edge_type = (int8_t)type;
@@ -250,7 +269,8 @@ static int take_edge(struct back *back, const struct values *values, uint32_t de
 	return r;
 }
 
-static int context_of(struct back *back, const struct values *values, unsigned kind, bool by_edge, uint8_t *ret_context)
+static int context_of(struct back *back, const struct values *values, unsigned kind, bool by_edge,
+		      uint8_t *ret_context)
 {
 	const char *word = values->of[CAPTURE_CONTEXT];
 
@@ -269,7 +289,8 @@ static int context_of(struct back *back, const struct values *values, unsigned k
 	return 0;
 }
 
-static int take_times(struct back *back, const struct values *values, uint64_t start, uint64_t end, bool by_edge, struct clew_sleep *sleep)
+static int take_times(struct back *back, const struct values *values, uint64_t start, uint64_t end,
+		      bool by_edge, struct clew_sleep *sleep)
 {
 	uint64_t implied_end = end, implied_raw = 0, number;
 	const char *until = values->of[CAPTURE_UNTIL];
@@ -297,7 +318,8 @@ static int take_times(struct back *back, const struct values *values, uint64_t s
 		r = back_number(back, "ended", values->of[CAPTURE_ENDED], &sleep->end);
 	if (sleep->open & CLEW_OPEN_END)
 		sleep->end = sleep->switch_in = CLEW_TIME_OPEN;
-	else if (!implied_raw && !(by_edge && sleep->link_count == 0) && sleep->context != CLEW_WAKE_UNKNOWN)
+	else if (!implied_raw && !(by_edge && sleep->link_count == 0) &&
+		 sleep->context != CLEW_WAKE_UNKNOWN)
 		implied_raw = sleep->end;
 	sleep->raw_end = implied_raw;
 	if (r == 0 && values->of[CAPTURE_RAW_AT])
@@ -305,7 +327,8 @@ static int take_times(struct back *back, const struct values *values, uint64_t s
 	return r;
 }
 
-static int take_rest(struct back *back, const struct values *values, struct clew_sleep *sleep, uint32_t *call_id)
+static int take_rest(struct back *back, const struct values *values, struct clew_sleep *sleep,
+		     uint32_t *call_id)
 {
 	uint64_t number = 0;
 	int r = 0;
@@ -351,16 +374,21 @@ static void drop(const struct back *back, struct clew_sleep *sleep)
 	sleep->link_count = sleep->and_count = 0;
 }
 
-int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values, uint64_t start, uint64_t end,
-	       uint32_t dependency, uint32_t *call_id)
+int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values,
+	       uint64_t start, uint64_t end, uint32_t dependency, uint32_t *call_id)
 {
-	struct clew_sleep sleep = {.start = start, .task = serial, .kind = (uint8_t)kind, .number = back->sleep_number++};
+	struct clew_sleep sleep = {.start = start,
+				   .task = serial,
+				   .kind = (uint8_t)kind,
+				   .number = back->sleep_number++};
 	const char *open = values->of[CAPTURE_OPEN], *ended_by = values->of[CAPTURE_ENDED_BY];
 	bool by_edge;
 	int r = back_object(back, values, &sleep.object);
 
 	if (open)
-		sleep.open = !strcmp(open, "both") ? CLEW_OPEN_BOTH : !strcmp(open, "end") ? CLEW_OPEN_END : CLEW_OPEN_START;
+		sleep.open = !strcmp(open, "both")  ? CLEW_OPEN_BOTH
+			     : !strcmp(open, "end") ? CLEW_OPEN_END
+						    : CLEW_OPEN_START;
 	if (r == 0 && values->of[CAPTURE_SINCE])
 		r = back_number(back, "since", values->of[CAPTURE_SINCE], &sleep.start);
 	if (r == 0)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Threads, from their spans' names and attributes.
  */
@@ -29,7 +29,8 @@ static size_t suffix_of(const char *name, uint64_t *ret_tid)
 	return at - 1;
 }
 
-static int add_name(struct back *back, struct trace_task *task, uint64_t since, const char *name, size_t length)
+static int add_name(struct back *back, struct trace_task *task, uint64_t since, const char *name,
+		    size_t length)
 {
 	struct trace_name *names = realloc(task->names, (task->name_count + 1) * sizeof(*names));
 	char *copy;
@@ -71,15 +72,18 @@ static int take_text(struct back *back, const char *value, const char **ret_text
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-static int take_number(struct back *back, const struct values *values, enum capture_key key, uint64_t *number)
+static int take_number(struct back *back, const struct values *values, enum capture_key key,
+		       uint64_t *number)
 {
-	return values->of[key] ? back_number(back, capture_key_words[key], values->of[key], number) : 0;
+	return values->of[key] ? back_number(back, capture_key_words[key], values->of[key], number)
+			       : 0;
 }
 
 static int take_numbers(struct back *back, const struct values *values, struct trace_task *task)
 {
 	struct clew_trace_task *to = &task->task;
-	uint64_t tid = to->tid, pid = to->pid, user = 0, flags = 0, cgroup = 0, pids = 0, mounts = 0, birth = to->birth, death = to->death;
+	uint64_t tid = to->tid, pid = to->pid, user = 0, flags = 0, cgroup = 0, pids = 0,
+		 mounts = 0, birth = to->birth, death = to->death;
 	const char *list = values->of[CAPTURE_NAMESPACES];
 	int r = take_number(back, values, CAPTURE_TID, &tid);
 
@@ -99,7 +103,8 @@ static int take_numbers(struct back *back, const struct values *values, struct t
 	if (r < 0)
 		return r;
 	if (list && (!scan_value_number(&list, &pids) || !scan_value_number(&list, &mounts)))
-		return back_fail(back, "namespaces=%.40s: these are not two numbers", values->of[CAPTURE_NAMESPACES]);
+		return back_fail(back, "namespaces=%.40s: these are not two numbers",
+				 values->of[CAPTURE_NAMESPACES]);
 	to->tid = (uint32_t)tid;
 	to->pid = (uint32_t)pid;
 	to->user = (uint32_t)user;
@@ -117,7 +122,8 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 {
 	const struct clew_span *from = &back->model->spans[span];
 	const struct values *values = back_values(back, from->attributes);
-	const char *name = clew_model_string(back->model, from->name), *file = values->of[CAPTURE_EXECUTABLE_FILE];
+	const char *name = clew_model_string(back->model, from->name),
+		   *file = values->of[CAPTURE_EXECUTABLE_FILE];
 	uint32_t serial = back->serials[span];
 	struct trace_task *task;
 	uint64_t tid = 0;
@@ -151,7 +157,8 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 		uint64_t inode;
 
 		if (!scan_value_device(&file, &device) || !scan_value_number(&file, &inode))
-			return back_fail(back, "executable_file=%.40s: this is no device and inode", values->of[CAPTURE_EXECUTABLE_FILE]);
+			return back_fail(back, "executable_file=%.40s: this is no device and inode",
+					 values->of[CAPTURE_EXECUTABLE_FILE]);
 		task->executable_device = device;
 		task->executable_inode = inode;
 	}
@@ -171,9 +178,13 @@ static int take_spin(struct back *back, uint32_t serial, const char **rows)
 	char holder[CLEW_COMM_SIZE + 64];
 	uint64_t type;
 
-	if (!scan_value_number(rows, &spin.start) || !scan_value_number(rows, &spin.end) || !scan_value_number(rows, &spin.lock) ||
-	    !scan_value_number(rows, &type) || !scan_value_word(rows, holder, sizeof(holder)))
-		return back_fail(back, "spins=%.40s: a row is a start, an end, a lock, its type and a holder", *rows);
+	if (!scan_value_number(rows, &spin.start) || !scan_value_number(rows, &spin.end) ||
+	    !scan_value_number(rows, &spin.lock) || !scan_value_number(rows, &type) ||
+	    !scan_value_word(rows, holder, sizeof(holder)))
+		return back_fail(
+			back,
+			"spins=%.40s: a row is a start, an end, a lock, its type and a holder",
+			*rows);
 	spin.type = (uint32_t)type;
 	spin.holder = back_serial(back, holder);
 	return back->sink.spin(back->sink.context, &spin);
@@ -198,20 +209,27 @@ int back_tasks(struct back *back)
 	uint32_t free_tid = 0;
 	int r = 0;
 
-	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0; span = model->spans[span].next_sibling) {
+	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0;
+	     span = model->spans[span].next_sibling) {
 		if (!back->serials[span])
 			continue;
 		r = take_task(back, span, &tids);
 		if (r == 0)
-			r = take_spins(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_SPINS]);
+			r = take_spins(back, back->serials[span],
+				       back_values(back, model->spans[span].attributes)
+					       ->of[CAPTURE_SPINS]);
 		if (r == 0)
-			r = back_touches(back, back->serials[span], back_values(back, model->spans[span].attributes)->of[CAPTURE_TOUCHES]);
+			r = back_touches(back, back->serials[span],
+					 back_values(back, model->spans[span].attributes)
+						 ->of[CAPTURE_TOUCHES]);
 		if (r == 0)
 			r = back_announcements(back, back->serials[span],
-					       back_values(back, model->spans[span].attributes)->of[CAPTURE_ANNOUNCED]);
+					       back_values(back, model->spans[span].attributes)
+						       ->of[CAPTURE_ANNOUNCED]);
 		if (r == 0)
 			r = back_environment(back, back->serials[span],
-					     back_values(back, model->spans[span].attributes)->of[CAPTURE_ENVIRONMENT]);
+					     back_values(back, model->spans[span].attributes)
+						     ->of[CAPTURE_ENVIRONMENT]);
 	}
 	back_order_announcements(back);
 	/* Threads of no number get one, so that they can be asked for. */

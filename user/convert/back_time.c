@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The time of each thread, in order: its runs, by the CPUs where there are any and
  * else by its ESs; its sleeps and ready stretches by its gaps. The gap that a call
@@ -43,7 +43,8 @@ static int order_runs(struct back *back)
 	for (unsigned with_length = 0; with_length < 2; with_length++)
 		for (size_t i = 0; i < count; i++)
 			if ((runs[i].end > runs[i].start) == with_length)
-				keys[used++] = (struct sort_key){.key = runs[i].start, .index = (uint32_t)i};
+				keys[used++] = (struct sort_key){.key = runs[i].start,
+								 .index = (uint32_t)i};
 	sort_keys(keys, keys + count + 1, count);
 	for (size_t i = 0; i < count; i++)
 		back->run_begin[runs[i].task + 2]++;
@@ -72,7 +73,8 @@ static int pass_runs(struct walk *walk, uint64_t until)
 
 		if (run->start > until || (run->start == until && run->end > run->start))
 			break;
-		r = trace_add_piece(walk->back->trace, walk->serial, PIECE_RUN, run->task, run->start);
+		r = trace_add_piece(walk->back->trace, walk->serial, PIECE_RUN, run->task,
+				    run->start);
 	}
 	return r;
 }
@@ -80,8 +82,11 @@ static int pass_runs(struct walk *walk, uint64_t until)
 /* It ran until a gap begins. */
 static int end_running(struct walk *walk, uint64_t until)
 {
-	struct clew_run run = {
-		.start = walk->running_since, .end = until, .task = walk->serial, .cpu = UINT16_MAX, .ended = CLEW_RUN_YIELDED};
+	struct clew_run run = {.start = walk->running_since,
+			       .end = until,
+			       .task = walk->serial,
+			       .cpu = UINT16_MAX,
+			       .ended = CLEW_RUN_YIELDED};
 
 	if (walk->back->has_runs)
 		return pass_runs(walk, until);
@@ -95,8 +100,10 @@ static int take_gap(struct walk *walk, uint32_t number)
 	struct back *back = walk->back;
 	const struct clew_es *es = &back->model->es[number];
 	uint64_t start = (uint64_t)es[-1].end, end = (uint64_t)es->start;
-	unsigned kind = es->wait == CLEW_NONE ? CLEW_WAIT_UNKNOWN : back->model->waits[es->wait].kind;
-	const struct values *values = back_values(back, es->wait == CLEW_NONE ? CLEW_NONE : back->model->waits[es->wait].attributes);
+	unsigned kind =
+		es->wait == CLEW_NONE ? CLEW_WAIT_UNKNOWN : back->model->waits[es->wait].kind;
+	const struct values *values = back_values(
+		back, es->wait == CLEW_NONE ? CLEW_NONE : back->model->waits[es->wait].attributes);
 	struct clew_ready ready = {.start = start, .end = end, .task = walk->serial};
 	int r = end_running(walk, start);
 
@@ -136,7 +143,8 @@ static int take_mark(struct walk *walk, const struct clew_mark *mark)
 		return -ENOMEM;
 	scan_value_word(&label, word, size);
 	kind = clew_wait_kind_from_name(word);
-	while (kind >= 0 && (word = arena_take(&arena, size)) && scan_value_word(&label, word, size)) {
+	while (kind >= 0 && (word = arena_take(&arena, size)) &&
+	       scan_value_word(&label, word, size)) {
 		char *value = strchr(word, '=');
 
 		for (unsigned key = 0; value && key < CAPTURE_KEY_COUNT; key++)
@@ -147,8 +155,8 @@ static int take_mark(struct walk *walk, const struct clew_mark *mark)
 	r = end_running(walk, (uint64_t)mark->at);
 	walk->running_since = (uint64_t)mark->at;
 	if (r == 0 && kind >= 0 && kind < CLEW_WAIT_KIND_COUNT)
-		r = back_sleep(back, walk->serial, (unsigned)kind, &values, (uint64_t)mark->at, (uint64_t)mark->at, CLEW_NONE,
-			       &walk->call_id);
+		r = back_sleep(back, walk->serial, (unsigned)kind, &values, (uint64_t)mark->at,
+			       (uint64_t)mark->at, CLEW_NONE, &walk->call_id);
 	arena_done(&arena);
 	return r;
 }
@@ -169,7 +177,8 @@ static uint32_t called_before(const struct clew_model *model, uint32_t number)
 	const struct clew_es *es = &model->es[number];
 	uint32_t trigger, child;
 
-	if (es->in == CLEW_NONE || es->wait != CLEW_NONE || model->dependencies[es->in].type != CLEW_DEPENDENCY_RETURN)
+	if (es->in == CLEW_NONE || es->wait != CLEW_NONE ||
+	    model->dependencies[es->in].type != CLEW_DEPENDENCY_RETURN)
 		return CLEW_NONE;
 	trigger = clew_model_trigger(model, es->in);
 	child = trigger == CLEW_NONE ? CLEW_NONE : model->es[trigger].span;
@@ -235,7 +244,8 @@ int back_times(struct back *back)
 	struct walk walk = {.back = back, .levels.item = sizeof(struct level)};
 	int r = back->has_runs ? order_runs(back) : 0;
 
-	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0; span = model->spans[span].next_sibling)
+	for (uint32_t span = model->first_root; span != CLEW_NONE && r == 0;
+	     span = model->spans[span].next_sibling)
 		if (back->serials[span] && trace_task_find(back->trace, back->serials[span]))
 			r = walk_thread(&walk, span);
 	vector_done(&walk.levels);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Announced calls as dependencies of types call and return, behind all others. They are
  * not read back: the trace finds them anew in what was announced.
@@ -20,7 +20,9 @@ int capture_find_calls(struct conversion *conversion)
 	/* A description of layers that cannot be read: calls cannot be told. */
 	if (r == -EINVAL)
 		return 0;
-	return r < 0 ? r : clew_relations_dependencies(conversion->relations, &conversion->calls, &conversion->call_count);
+	return r < 0 ? r
+		     : clew_relations_dependencies(conversion->relations, &conversion->calls,
+						   &conversion->call_count);
 }
 
 void capture_calls_done(struct conversion *conversion)
@@ -29,7 +31,8 @@ void capture_calls_done(struct conversion *conversion)
 	clew_relations_free(conversion->relations);
 }
 
-static void add_call_name(struct pairs *pairs, enum capture_key key, const struct clew_activity *activity)
+static void add_call_name(struct pairs *pairs, enum capture_key key,
+			  const struct clew_activity *activity)
 {
 	pairs_begin(pairs, capture_key_words[key]);
 	pairs_word(pairs, activity->interface);
@@ -59,17 +62,22 @@ static void add_descriptors(struct conversion *conversion, const struct clew_act
 	}
 }
 
-int capture_describe_call(struct conversion *conversion, const struct clew_call_dependency *call, uint32_t *ret_attributes)
+int capture_describe_call(struct conversion *conversion, const struct clew_call_dependency *call,
+			  uint32_t *ret_attributes)
 {
-	const struct clew_activity *lower = clew_relations_lower(conversion->relations, call->relation);
+	const struct clew_activity *lower =
+		clew_relations_lower(conversion->relations, call->relation);
 	struct pairs *pairs = &conversion->pairs;
 
 	/* Nothing proves that who ran after it waited for it. */
-	pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED : call->relation->evidence));
+	pairs_add(pairs, CAPTURE_EVIDENCE,
+		  clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED
+						     : call->relation->evidence));
 	if (call->relation->bridged)
 		pairs_add(pairs, CAPTURE_BRIDGED, "yes");
 	add_call_name(pairs, CAPTURE_CALLED, lower);
-	add_call_name(pairs, CAPTURE_CALLER, clew_relations_upper(conversion->relations, call->relation, 0));
+	add_call_name(pairs, CAPTURE_CALLER,
+		      clew_relations_upper(conversion->relations, call->relation, 0));
 	add_descriptors(conversion, lower);
 	return pairs_make(pairs, conversion->maker, ret_attributes);
 }

@@ -23,13 +23,13 @@ int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **re
  * not end in -TID get free numbers as tids, from 1. `options` may be NULL.
  * -EINVAL with `message`: a value that cannot be, a time before 0. -ENOMEM.
  */
-int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options, struct clew_trace **ret_trace,
-			  char *message, size_t message_size);
+int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options,
+			  struct clew_trace **ret_trace, char *message, size_t message_size);
 
 /*
  * Of a model that came from a capture, by whatever way, what that says of itself: clew_trace_info,
- * clew_trace_gaps, start and end; it has no threads. *ret_trace is NULL where the model came from none, or
- * where it is not told as it was written. -ENOMEM.
+ * clew_trace_gaps, start and end; it has no threads. *ret_trace is NULL where the model came from
+ * none, or where it is not told as it was written. -ENOMEM.
  */
 int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trace **ret_trace);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ESs of a span, one after the other, from its gaps and endpoints in order of
  * time. Between two gaps there is always an ES, of no length if they abut. An
@@ -24,14 +24,19 @@ static struct stretch stretch_of(const struct clew_trace *trace, uint32_t piece)
 	switch (piece >> PIECE_SHIFT) {
 	case PIECE_RUN:
 		run = (const struct clew_run *)trace->runs.data + index;
-		return (struct stretch){.start = run->start, .end = run->end, .index = index, .kind = STRETCH_RUN};
+		return (struct stretch){
+			.start = run->start, .end = run->end, .index = index, .kind = STRETCH_RUN};
 	case PIECE_READY:
 		ready = (const struct clew_ready *)trace->readies.data + index;
-		return (struct stretch){.start = ready->start, .end = ready->end, .index = index, .kind = STRETCH_READY};
+		return (struct stretch){.start = ready->start,
+					.end = ready->end,
+					.index = index,
+					.kind = STRETCH_READY};
 	default:
 		sleep = (const struct clew_sleep *)trace->sleeps.data + index;
 		return (struct stretch){.start = sleep->start,
-					.end = sleep->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : sleep->switch_in,
+					.end = sleep->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
+									    : sleep->switch_in,
 					.index = index,
 					.kind = STRETCH_SLEEP};
 	}
@@ -49,7 +54,8 @@ bool capture_stretch(struct stretches *stretches, struct stretch *ret_stretch)
 		if (stretch.start < stretches->cursor)
 			stretch.start = stretches->cursor;
 		if (stretch.start > stretch.end)
-			stretch.start = stretch.end < stretches->cursor ? stretches->cursor : stretch.end;
+			stretch.start =
+				stretch.end < stretches->cursor ? stretches->cursor : stretch.end;
 		if (stretch.end < stretch.start)
 			stretch.end = stretch.start;
 		stretches->then = stretch;
@@ -63,8 +69,10 @@ bool capture_stretch(struct stretches *stretches, struct stretch *ret_stretch)
 	}
 	if (!stretches->pending && stretches->cursor >= task->end)
 		return false;
-	*ret_stretch = (struct stretch){
-		.start = stretches->cursor, .end = stretches->pending ? stretches->then.start : task->end, .kind = STRETCH_UNKNOWN};
+	*ret_stretch =
+		(struct stretch){.start = stretches->cursor,
+				 .end = stretches->pending ? stretches->then.start : task->end,
+				 .kind = STRETCH_UNKNOWN};
 	stretches->cursor = ret_stretch->end;
 	return true;
 }
@@ -119,11 +127,13 @@ static int apply(struct conversion *conversion, const struct endpoint *endpoint)
 	if (endpoint->rank == EVENT_RANK_OUT) {
 		open->out = endpoint->dependency;
 		r = push(conversion, endpoint->at);
-		((uint32_t *)conversion->origins.data)[endpoint->slot] = (uint32_t)conversion->es.count - 1;
+		((uint32_t *)conversion->origins.data)[endpoint->slot] =
+			(uint32_t)conversion->es.count - 1;
 		open_es(conversion, endpoint->at, CLEW_NONE, true);
 		return r;
 	}
-	if (open->start != (clew_time)endpoint->at || open->in != CLEW_NONE || (conversion->open.after_sleep && !endpoint->ends_sleep)) {
+	if (open->start != (clew_time)endpoint->at || open->in != CLEW_NONE ||
+	    (conversion->open.after_sleep && !endpoint->ends_sleep)) {
 		r = push(conversion, endpoint->at);
 		open_es(conversion, endpoint->at, CLEW_NONE, false);
 	}
@@ -138,7 +148,8 @@ static int apply_until(struct conversion *conversion, uint64_t limit)
 	uint32_t end = conversion->endpoint_begin[conversion->span + 1];
 	int r = 0;
 
-	while (r == 0 && conversion->next_endpoint < end && conversion->endpoints[conversion->next_endpoint].at <= limit)
+	while (r == 0 && conversion->next_endpoint < end &&
+	       conversion->endpoints[conversion->next_endpoint].at <= limit)
 		r = apply(conversion, &conversion->endpoints[conversion->next_endpoint++]);
 	return r;
 }
@@ -148,7 +159,8 @@ static int close_es(struct conversion *conversion, uint64_t at)
 {
 	const struct open_es *open = &conversion->open;
 
-	if (open->fresh && open->es.start == (clew_time)at && conversion->marks.count == open->es.mark)
+	if (open->fresh && open->es.start == (clew_time)at &&
+	    conversion->marks.count == open->es.mark)
 		return 0;
 	return push(conversion, at);
 }
@@ -161,7 +173,8 @@ int capture_gap(struct conversion *conversion, uint64_t start, uint64_t end, uin
 	if (r == 0)
 		r = close_es(conversion, start);
 	/* What falls into a gap of which nothing is known has an ES of its own. */
-	while (r == 0 && conversion->next_endpoint < last && conversion->endpoints[conversion->next_endpoint].at < end) {
+	while (r == 0 && conversion->next_endpoint < last &&
+	       conversion->endpoints[conversion->next_endpoint].at < end) {
 		uint64_t at = conversion->endpoints[conversion->next_endpoint].at;
 
 		open_es(conversion, at, wait, false);
@@ -170,8 +183,10 @@ int capture_gap(struct conversion *conversion, uint64_t start, uint64_t end, uin
 			r = close_es(conversion, at);
 	}
 	open_es(conversion, end, wait, false);
-	conversion->open.after_sleep = wait != conversion->unknown_wait &&
-				       ((const struct clew_model_wait *)conversion->waits.data)[wait].kind < CLEW_WAIT_KIND_COUNT;
+	conversion->open.after_sleep =
+		wait != conversion->unknown_wait &&
+		((const struct clew_model_wait *)conversion->waits.data)[wait].kind <
+			CLEW_WAIT_KIND_COUNT;
 	return r;
 }
 
@@ -194,7 +209,8 @@ int capture_mark(struct conversion *conversion, uint64_t at, uint32_t label)
 		return r < 0 ? r : -E2BIG;
 	if (vector_reserve(&conversion->marks, conversion->marks.count + 1) < 0)
 		return -ENOMEM;
-	((struct clew_mark *)conversion->marks.data)[conversion->marks.count++] = (struct clew_mark){.at = (clew_time)at, .label = label};
+	((struct clew_mark *)conversion->marks.data)[conversion->marks.count++] =
+		(struct clew_mark){.at = (clew_time)at, .label = label};
 	return 0;
 }
 
@@ -222,7 +238,8 @@ static int emit_stretch(struct conversion *conversion, const struct stretch *str
 	case STRETCH_RUN:
 		return 0;
 	case STRETCH_UNKNOWN:
-		return capture_gap(conversion, stretch->start, stretch->end, conversion->unknown_wait);
+		return capture_gap(conversion, stretch->start, stretch->end,
+				   conversion->unknown_wait);
 	case STRETCH_READY:
 		ready = (const struct clew_ready *)trace->readies.data + stretch->index;
 		if (ready->end == CLEW_TIME_OPEN)
@@ -241,11 +258,14 @@ static int emit_stretch(struct conversion *conversion, const struct stretch *str
 		break;
 	}
 	if (stretch->start == stretch->end) {
-		r = capture_sleep_label(conversion, (const struct clew_sleep *)trace->sleeps.data + stretch->index, stretch->start, &wait);
+		r = capture_sleep_label(
+			conversion, (const struct clew_sleep *)trace->sleeps.data + stretch->index,
+			stretch->start, &wait);
 		return r < 0 ? r : capture_mark(conversion, stretch->start, wait | LABEL_OF_LIST);
 	}
-	r = capture_sleep_wait(conversion, (const struct clew_sleep *)trace->sleeps.data + stretch->index, stretch->start, stretch->end,
-			       &wait);
+	r = capture_sleep_wait(conversion,
+			       (const struct clew_sleep *)trace->sleeps.data + stretch->index,
+			       stretch->start, stretch->end, &wait);
 	return r < 0 ? r : capture_gap(conversion, stretch->start, stretch->end, wait);
 }
 
@@ -255,7 +275,8 @@ int capture_emit_threads(struct conversion *conversion)
 	int r = 0;
 
 	for (uint32_t span = 0; span < conversion->actor_count && r == 0; span++) {
-		const struct trace_task *task = span < conversion->task_count ? trace_task_at(trace, span) : NULL;
+		const struct trace_task *task =
+			span < conversion->task_count ? trace_task_at(trace, span) : NULL;
 		uint64_t start = task ? task->begin : trace->start;
 		struct stretches stretches;
 		struct stretch stretch;
@@ -263,7 +284,8 @@ int capture_emit_threads(struct conversion *conversion)
 		capture_span_begin(conversion, span, start);
 		if (!task) {
 			if (conversion->end > start)
-				r = capture_gap(conversion, start, conversion->end, conversion->unknown_wait);
+				r = capture_gap(conversion, start, conversion->end,
+						conversion->unknown_wait);
 			if (r == 0)
 				r = capture_span_end(conversion, conversion->end);
 			continue;

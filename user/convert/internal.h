@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture's trace as a causal trace and back: shared by user/convert/*.c
+ * A capture's trace as a causal trace and back: shared by the files of user/convert
  * alone. docs/causal-trace.md lists what the attributes mean.
  *
  * Lists within a value are words parted by a blank, their rows by a comma; blank,
@@ -17,74 +17,74 @@
 #include <clew/model_make.h>
 
 /* Attributes that both directions know. */
-#define CAPTURE_KEYS(KEY)                                                                                                                  \
-	KEY(TID, "tid")                                                                                                                    \
-	KEY(PID, "pid")                                                                                                                    \
-	KEY(PROCESS, "process")                                                                                                            \
-	KEY(PARENT, "parent")                                                                                                              \
-	KEY(COMM, "comm")                                                                                                                  \
-	KEY(NAMES, "names")                                                                                                                \
-	KEY(COMMAND, "command")                                                                                                            \
-	KEY(EXECUTABLE, "executable")                                                                                                      \
-	KEY(EXECUTABLE_FILE, "executable_file")                                                                                            \
-	KEY(USER, "user")                                                                                                                  \
-	KEY(TASK_FLAGS, "task_flags")                                                                                                      \
-	KEY(NAMESPACES, "namespaces")                                                                                                      \
-	KEY(CGROUP, "cgroup")                                                                                                              \
-	KEY(BORN, "born")                                                                                                                  \
-	KEY(DIED, "died")                                                                                                                  \
-	KEY(UNSEEN, "unseen")                                                                                                              \
-	KEY(OBJECT, "object")                                                                                                              \
-	KEY(CALL, "call")                                                                                                                  \
-	KEY(CALL_ID, "call_id")                                                                                                            \
-	KEY(CONTEXT, "context")                                                                                                            \
-	KEY(ENDED_BY, "ended_by")                                                                                                          \
-	KEY(HOLDER, "holder")                                                                                                              \
-	KEY(RUNQUEUE, "runqueue")                                                                                                          \
-	KEY(ENDED, "ended")                                                                                                                \
-	KEY(OPEN, "open")                                                                                                                  \
-	KEY(BLIND, "blind")                                                                                                                \
-	KEY(ID, "id")                                                                                                                      \
-	KEY(DEV, "dev")                                                                                                                    \
-	KEY(FD, "fd")                                                                                                                      \
-	KEY(OP, "op")                                                                                                                      \
-	KEY(SHARED, "shared")                                                                                                              \
-	KEY(RAW_AT, "raw_at")                                                                                                              \
-	KEY(EDGE, "edge")                                                                                                                  \
-	KEY(OPERATION, "operation")                                                                                                        \
-	KEY(EPOLL, "epoll")                                                                                                                \
-	KEY(FLAGS, "flags")                                                                                                                \
-	KEY(SINCE, "since")                                                                                                                \
-	KEY(UNTIL, "until")                                                                                                                \
-	KEY(KNOWN, "known")                                                                                                                \
-	KEY(LINKS, "links")                                                                                                                \
-	KEY(EVIDENCE, "evidence")                                                                                                          \
-	KEY(FROM, "from")                                                                                                                  \
-	KEY(FROM_TASK, "from_task")                                                                                                        \
-	KEY(TO, "to")                                                                                                                      \
-	KEY(FROM_COMM, "from_comm")                                                                                                        \
-	KEY(TO_COMM, "to_comm")                                                                                                            \
-	KEY(LONE, "lone")                                                                                                                  \
-	KEY(OPERATION_CODE, "operation_code")                                                                                              \
-	KEY(BELOW, "below")                                                                                                                \
-	KEY(SUBMITTER, "submitter")                                                                                                        \
-	KEY(SECTOR, "sector")                                                                                                              \
-	KEY(BYTES, "bytes")                                                                                                                \
-	KEY(FILE, "file")                                                                                                                  \
-	KEY(REASON, "reason")                                                                                                              \
-	KEY(SWAP, "swap")                                                                                                                  \
-	KEY(REASON_BY, "reason_by")                                                                                                        \
-	KEY(PAGES, "pages")                                                                                                                \
-	KEY(ANNOUNCED, "announced")                                                                                                        \
-	KEY(ENVIRONMENT, "environment")                                                                                                    \
-	KEY(TOUCHES, "touches")                                                                                                            \
-	KEY(CHOICE, "choice")                                                                                                              \
-	KEY(WEIGHT, "weight")                                                                                                              \
-	KEY(OWN, "own")                                                                                                                    \
-	KEY(SPINS, "spins")                                                                                                                \
-	KEY(BRIDGED, "bridged")                                                                                                            \
-	KEY(CALLED, "called")                                                                                                              \
-	KEY(CALLER, "caller")                                                                                                              \
+#define CAPTURE_KEYS(KEY)                                                                          \
+	KEY(TID, "tid")                                                                            \
+	KEY(PID, "pid")                                                                            \
+	KEY(PROCESS, "process")                                                                    \
+	KEY(PARENT, "parent")                                                                      \
+	KEY(COMM, "comm")                                                                          \
+	KEY(NAMES, "names")                                                                        \
+	KEY(COMMAND, "command")                                                                    \
+	KEY(EXECUTABLE, "executable")                                                              \
+	KEY(EXECUTABLE_FILE, "executable_file")                                                    \
+	KEY(USER, "user")                                                                          \
+	KEY(TASK_FLAGS, "task_flags")                                                              \
+	KEY(NAMESPACES, "namespaces")                                                              \
+	KEY(CGROUP, "cgroup")                                                                      \
+	KEY(BORN, "born")                                                                          \
+	KEY(DIED, "died")                                                                          \
+	KEY(UNSEEN, "unseen")                                                                      \
+	KEY(OBJECT, "object")                                                                      \
+	KEY(CALL, "call")                                                                          \
+	KEY(CALL_ID, "call_id")                                                                    \
+	KEY(CONTEXT, "context")                                                                    \
+	KEY(ENDED_BY, "ended_by")                                                                  \
+	KEY(HOLDER, "holder")                                                                      \
+	KEY(RUNQUEUE, "runqueue")                                                                  \
+	KEY(ENDED, "ended")                                                                        \
+	KEY(OPEN, "open")                                                                          \
+	KEY(BLIND, "blind")                                                                        \
+	KEY(ID, "id")                                                                              \
+	KEY(DEV, "dev")                                                                            \
+	KEY(FD, "fd")                                                                              \
+	KEY(OP, "op")                                                                              \
+	KEY(SHARED, "shared")                                                                      \
+	KEY(RAW_AT, "raw_at")                                                                      \
+	KEY(EDGE, "edge")                                                                          \
+	KEY(OPERATION, "operation")                                                                \
+	KEY(EPOLL, "epoll")                                                                        \
+	KEY(FLAGS, "flags")                                                                        \
+	KEY(SINCE, "since")                                                                        \
+	KEY(UNTIL, "until")                                                                        \
+	KEY(KNOWN, "known")                                                                        \
+	KEY(LINKS, "links")                                                                        \
+	KEY(EVIDENCE, "evidence")                                                                  \
+	KEY(FROM, "from")                                                                          \
+	KEY(FROM_TASK, "from_task")                                                                \
+	KEY(TO, "to")                                                                              \
+	KEY(FROM_COMM, "from_comm")                                                                \
+	KEY(TO_COMM, "to_comm")                                                                    \
+	KEY(LONE, "lone")                                                                          \
+	KEY(OPERATION_CODE, "operation_code")                                                      \
+	KEY(BELOW, "below")                                                                        \
+	KEY(SUBMITTER, "submitter")                                                                \
+	KEY(SECTOR, "sector")                                                                      \
+	KEY(BYTES, "bytes")                                                                        \
+	KEY(FILE, "file")                                                                          \
+	KEY(REASON, "reason")                                                                      \
+	KEY(SWAP, "swap")                                                                          \
+	KEY(REASON_BY, "reason_by")                                                                \
+	KEY(PAGES, "pages")                                                                        \
+	KEY(ANNOUNCED, "announced")                                                                \
+	KEY(ENVIRONMENT, "environment")                                                            \
+	KEY(TOUCHES, "touches")                                                                    \
+	KEY(CHOICE, "choice")                                                                      \
+	KEY(WEIGHT, "weight")                                                                      \
+	KEY(OWN, "own")                                                                            \
+	KEY(SPINS, "spins")                                                                        \
+	KEY(BRIDGED, "bridged")                                                                    \
+	KEY(CALLED, "called")                                                                      \
+	KEY(CALLER, "caller")                                                                      \
 	KEY(DESCRIPTORS, "descriptors")
 
 enum capture_key {
@@ -133,7 +133,8 @@ int pairs_make(struct pairs *pairs, struct clew_maker *maker, uint32_t *ret_attr
 
 /* A number at *at, behind which *at stands then; false: there is none. */
 bool scan_value_number(const char **at, uint64_t *ret_number);
-/* A word, without its backslashes; the bytes behind it up to the next word are skipped. False: the row or the value ends. */
+/* A word, without its backslashes; the bytes behind it up to the next word are skipped. False: the
+ * row or the value ends. */
 bool scan_value_word(const char **at, char *word, size_t size);
 /* Goes behind the comma that ends a row; false: it was the last one. */
 bool scan_value_row(const char **at);
@@ -153,10 +154,12 @@ struct endpoint {
 	bool stays;	 /* a destination at the very start of something */
 };
 
-/* A mark before the strings are there: its label is a span's name, or the value of an attribute list. */
+/* A mark before the strings are there: its label is a span's name, or the value of an attribute
+ * list. */
 #define LABEL_OF_LIST 0x80000000u
 
-/* The origin that a dependency is triggered by: where it went in the end, and the task, CLEW_NO_TASK if a request. */
+/* The origin that a dependency is triggered by: where it went in the end, and the task,
+ * CLEW_NO_TASK if a request. */
 struct trigger {
 	uint64_t at;
 	uint32_t task;
@@ -173,7 +176,8 @@ struct shape_cache {
 	struct map index; /* hash -> number in `shapes` */
 };
 
-/* The shape of these bytes, found or added with `made` CLEW_NONE; NULL: no memory, or too many of one hash. */
+/* The shape of these bytes, found or added with `made` CLEW_NONE; NULL: no memory, or too many of
+ * one hash. */
 struct shape *capture_shape(struct shape_cache *cache, const char bytes[static SHAPE_SIZE]);
 
 /* An ES that is being made. */
@@ -192,7 +196,8 @@ struct conversion {
 	struct pairs pairs;
 	struct arena arena;
 
-	/* Root spans: tasks in order of serial, strangers, then CPUs and devices; children behind them. */
+	/* Root spans: tasks in order of serial, strangers, then CPUs and devices; children behind
+	 * them. */
 	struct vector names;  /* const char *, by span: of tasks and strangers */
 	struct map strangers; /* serial -> span */
 	uint32_t task_count, actor_count, cpu_count, first_device, root_count, span_count;
@@ -226,7 +231,8 @@ struct conversion {
 	uint32_t unknown_wait;
 };
 
-/* The root span of a task; of one without identity and time, that of a stranger; CLEW_NONE: no memory. */
+/* The root span of a task; of one without identity and time, that of a stranger; CLEW_NONE: no
+ * memory. */
 uint32_t capture_span_of(struct conversion *conversion, uint32_t serial);
 const char *capture_name_of(struct conversion *conversion, uint32_t serial);
 
@@ -239,11 +245,14 @@ int capture_emit_cpus(struct conversion *conversion);
 /* capture_requests.c */
 int capture_make_device_spans(struct conversion *conversion);
 int capture_emit_devices(struct conversion *conversion);
-/* What most steps of wakes that were a request's end are, by the requests alone: those of `links`, by number, ended it together. */
-struct clew_link capture_request_link(const struct clew_trace_request *requests, const struct clew_link *links, unsigned count,
+/* What most steps of wakes that were a request's end are, by the requests alone: those of `links`,
+ * by number, ended it together. */
+struct clew_link capture_request_link(const struct clew_trace_request *requests,
+				      const struct clew_link *links, unsigned count,
 				      unsigned number);
 /* capture_pages.c: into `pairs` */
-void capture_describe_pages(struct conversion *conversion, const struct clew_trace_request *request);
+void capture_describe_pages(struct conversion *conversion,
+			    const struct clew_trace_request *request);
 int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 /* capture_announce.c: into `pairs` */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
@@ -253,14 +262,17 @@ bool capture_is_environment(uint64_t hash);
 /* capture_calls.c */
 int capture_find_calls(struct conversion *conversion);
 void capture_calls_done(struct conversion *conversion);
-int capture_describe_call(struct conversion *conversion, const struct clew_call_dependency *call, uint32_t *ret_attributes);
+int capture_describe_call(struct conversion *conversion, const struct clew_call_dependency *call,
+			  uint32_t *ret_attributes);
 /* capture_edges.c */
 int capture_make_edges(struct conversion *conversion);
 int capture_finish_edges(struct conversion *conversion);
 /* Whether the first origin of a dependency of sleeps is a request. */
 bool capture_by_request(const struct conversion *conversion, uint32_t dependency);
-/* Whether its origins are those requests that the sleep's links are, in their order, and they say all that the links do. */
-bool capture_says_links(struct conversion *conversion, uint32_t dependency, const struct clew_sleep *sleep);
+/* Whether its origins are those requests that the sleep's links are, in their order, and they say
+ * all that the links do. */
+bool capture_says_links(struct conversion *conversion, uint32_t dependency,
+			const struct clew_sleep *sleep);
 /* capture_emit.c */
 int capture_emit_threads(struct conversion *conversion);
 void capture_span_begin(struct conversion *conversion, uint32_t span, uint64_t start);
@@ -270,15 +282,20 @@ int capture_cut(struct conversion *conversion, uint64_t at);
 int capture_mark(struct conversion *conversion, uint64_t at, uint32_t label);
 int capture_span_end(struct conversion *conversion, uint64_t end);
 /* capture_waits.c */
-int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes, uint32_t *ret_wait);
+int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes,
+		     uint32_t *ret_wait);
 /* The wait of a gap from `start` to `end` that shows a sleep. */
-int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end, uint32_t *ret_wait);
+int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep,
+		       uint64_t start, uint64_t end, uint32_t *ret_wait);
 /* An attribute list with one value that says all of a sleep that has no length. */
-int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at, uint32_t *ret_attributes);
+int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at,
+			uint32_t *ret_attributes);
 /* The path that a file had then, in the trace's memory; NULL: it is none, or was not known. */
-const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object, uint64_t at);
+const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object,
+			    uint64_t at);
 /* What an object is, for people (a file's `path`, or NULL), then for reading back (`whole`). */
-void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, const char *path, bool whole);
+void capture_object_pairs(struct conversion *conversion, const struct clew_object *object,
+			  const char *path, bool whole);
 
 /* A stretch of a task's time; they follow on each other without a hole. */
 enum stretch_kind { STRETCH_RUN, STRETCH_SLEEP, STRETCH_READY, STRETCH_UNKNOWN };

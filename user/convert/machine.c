@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Hardware threads, each with its runs, in their core, socket and NUMA node. A run is
  * an ES with a mark at its start, labelled as the span of who ran. What belongs to
@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which category a CPU is in, by a line "cpu node socket core" of what the recorder wrote; -1 where it did not know. */
+/* Which category a CPU is in, by a line "cpu node socket core" of what the recorder wrote; -1 where
+ * it did not know. */
 static int category_of_cpu(struct conversion *conversion, unsigned cpu, uint32_t *ret_category)
 {
 	static const char *const levels[] = {"node", "socket", "core"};
@@ -22,7 +23,9 @@ static int category_of_cpu(struct conversion *conversion, unsigned cpu, uint32_t
 	unsigned told;
 
 	for (; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
-		if (sscanf(line, "%u %d %d %d", &told, &numbers[0], &numbers[1], &numbers[2]) == 4 && told == cpu)
+		if (sscanf(line, "%u %d %d %d", &told, &numbers[0], &numbers[1], &numbers[2]) ==
+			    4 &&
+		    told == cpu)
 			break;
 		numbers[0] = numbers[1] = numbers[2] = -1;
 	}
@@ -32,11 +35,13 @@ static int category_of_cpu(struct conversion *conversion, unsigned cpu, uint32_t
 			continue;
 		any = true;
 		snprintf(name, sizeof(name), "%s%d", levels[i], numbers[i]);
-		r = clew_maker_category(conversion->maker, conversion->cpus, *ret_category, name, ret_category);
+		r = clew_maker_category(conversion->maker, conversion->cpus, *ret_category, name,
+					ret_category);
 	}
 	if (r < 0 || any)
 		return r;
-	return clew_maker_category(conversion->maker, conversion->cpus, CLEW_NONE, "machine", ret_category);
+	return clew_maker_category(conversion->maker, conversion->cpus, CLEW_NONE, "machine",
+				   ret_category);
 }
 
 static const struct clew_run *run_at(const struct clew_trace *trace, unsigned cpu, uint32_t i)
@@ -48,7 +53,8 @@ static uint64_t start_of_cpu(const struct clew_trace *trace, unsigned cpu)
 {
 	uint64_t start = trace->start;
 
-	if (cpu < trace->cpu_count && trace->cpus[cpu].count && run_at(trace, cpu, 0)->start < start)
+	if (cpu < trace->cpu_count && trace->cpus[cpu].count &&
+	    run_at(trace, cpu, 0)->start < start)
 		start = run_at(trace, cpu, 0)->start;
 	return start;
 }
@@ -64,8 +70,9 @@ int capture_make_cpu_spans(struct conversion *conversion)
 		snprintf(name, sizeof(name), "cpu%u", cpu);
 		r = category_of_cpu(conversion, cpu, &category);
 		if (r == 0)
-			r = clew_maker_root(conversion->maker, name, (clew_time)start_of_cpu(trace, cpu), (clew_time)conversion->end,
-					    &span);
+			r = clew_maker_root(conversion->maker, name,
+					    (clew_time)start_of_cpu(trace, cpu),
+					    (clew_time)conversion->end, &span);
 		if (r == 0)
 			r = clew_maker_place(conversion->maker, span, category);
 		if (r < 0)
@@ -81,7 +88,8 @@ int capture_make_cpu_spans(struct conversion *conversion)
 	return r;
 }
 
-static int emit_run(struct conversion *conversion, const struct clew_run *run, uint64_t *cursor, uint32_t idle)
+static int emit_run(struct conversion *conversion, const struct clew_run *run, uint64_t *cursor,
+		    uint32_t idle)
 {
 	uint64_t start = run->start > *cursor ? run->start : *cursor;
 	uint64_t end = run->end > start ? run->end : start;
@@ -112,7 +120,8 @@ int capture_emit_cpus(struct conversion *conversion)
 		for (uint32_t i = 0; i < count && r == 0; i++)
 			r = emit_run(conversion, run_at(trace, cpu, i), &cursor, idle);
 		if (r == 0 && cursor < conversion->end)
-			r = capture_gap(conversion, cursor, conversion->end, conversion->unknown_wait);
+			r = capture_gap(conversion, cursor, conversion->end,
+					conversion->unknown_wait);
 		if (r == 0)
 			r = capture_span_end(conversion, conversion->end);
 	}
@@ -130,22 +139,26 @@ static void add_row(struct pairs *pairs, bool first, const uint64_t *numbers, si
 	}
 }
 
-#define ROW(pairs, first, ...)                                                                                                             \
-	add_row(pairs, first, (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+#define ROW(pairs, first, ...)                                                                     \
+	add_row(pairs, first, (const uint64_t[]){__VA_ARGS__},                                     \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
-static void add_gaps(struct pairs *pairs, const char *key, const struct clew_gap *gaps, size_t count)
+static void add_gaps(struct pairs *pairs, const char *key, const struct clew_gap *gaps,
+		     size_t count)
 {
 	if (count == 0)
 		return;
 	pairs_begin(pairs, key);
 	for (size_t i = 0; i < count; i++)
-		ROW(pairs, i == 0, gaps[i].header.cpu, gaps[i].from, gaps[i].header.time, gaps[i].count);
+		ROW(pairs, i == 0, gaps[i].header.cpu, gaps[i].from, gaps[i].header.time,
+		    gaps[i].count);
 }
 
 static void describe_info(struct pairs *pairs, const struct clew_capture_info *info)
 {
 	pairs_begin(pairs, "capture.file");
-	ROW(pairs, true, info->bytes, info->complete, info->damaged_chunks, info->start, info->end, info->cpus);
+	ROW(pairs, true, info->bytes, info->complete, info->damaged_chunks, info->start, info->end,
+	    info->cpus);
 	pairs_begin(pairs, "capture.cost");
 	ROW(pairs, true, info->cost.user_ns, info->cost.bpf_ns, info->cost.bpf_sampled);
 	pairs_begin(pairs, "capture.counts");
@@ -156,13 +169,14 @@ static void describe_info(struct pairs *pairs, const struct clew_capture_info *i
 	for (size_t i = 0; i < info->ledger_count; i++) {
 		const struct clew_ledger_row *row = &info->ledger[i];
 
-		ROW(pairs, i == 0, row->cpu, row->kind, row->seen, row->filtered, row->reserved, row->read, row->stored, row->lost,
-		    row->missed);
+		ROW(pairs, i == 0, row->cpu, row->kind, row->seen, row->filtered, row->reserved,
+		    row->read, row->stored, row->lost, row->missed);
 	}
 	if (info->clock_count)
 		pairs_begin(pairs, "capture.clocks");
 	for (size_t i = 0; i < info->clock_count; i++)
-		ROW(pairs, i == 0, info->clocks[i].monotonic, info->clocks[i].boot, info->clocks[i].wall);
+		ROW(pairs, i == 0, info->clocks[i].monotonic, info->clocks[i].boot,
+		    info->clocks[i].wall);
 	add_gaps(pairs, "capture.gaps", info->gaps, info->gap_count);
 	for (size_t i = 0, missing = 0; i < info->gap_count; i++) {
 		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
@@ -175,7 +189,8 @@ static void describe_info(struct pairs *pairs, const struct clew_capture_info *i
 
 static int compare_slots(const void *left, const void *right)
 {
-	const struct map_slot *a = *(const struct map_slot *const *)left, *b = *(const struct map_slot *const *)right;
+	const struct map_slot *a = *(const struct map_slot *const *)left,
+			      *b = *(const struct map_slot *const *)right;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
@@ -183,17 +198,20 @@ static int compare_slots(const void *left, const void *right)
 }
 
 /* `number`: of those that had its number, from 0. */
-static void describe_version(struct pairs *pairs, const struct map_slot *slot, const struct trace_file *file, unsigned number)
+static void describe_version(struct pairs *pairs, const struct map_slot *slot,
+			     const struct trace_file *file, unsigned number)
 {
 	const struct clew_file_record *record = &file->record;
 	char key[80];
 	int used;
 
-	used = snprintf(key, sizeof(key), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part), CLEW_DEVICE_MINOR(slot->part), slot->key);
+	used = snprintf(key, sizeof(key), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part),
+			CLEW_DEVICE_MINOR(slot->part), slot->key);
 	if (number)
 		snprintf(key + used, sizeof(key) - (size_t)used, ".%u", number);
 	pairs_begin(pairs, key);
-	ROW(pairs, true, record->header.flags, record->mount_namespace, record->generation, number ? file->since : 0);
+	ROW(pairs, true, record->header.flags, record->mount_namespace, record->generation,
+	    number ? file->since : 0);
 	pairs_byte(pairs, ' ');
 	pairs_word(pairs, (const char *)(record + 1));
 }
@@ -241,7 +259,8 @@ static void describe_socket(struct pairs *pairs, const struct map_slot *slot)
 
 	snprintf(key, sizeof(key), "socket.%" PRIu64, slot->key);
 	pairs_begin(pairs, key);
-	ROW(pairs, true, socket->peer, socket->family, socket->type, socket->local_port, socket->peer_port);
+	ROW(pairs, true, socket->peer, socket->family, socket->type, socket->local_port,
+	    socket->peer_port);
 	add_hex(pairs, socket->local, sizeof(socket->local));
 	add_hex(pairs, socket->remote, sizeof(socket->remote));
 	add_path(pairs, socket->local_path);
@@ -274,7 +293,8 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 }
 
 /* In order of their keys, so that the same trace gives the same bytes. */
-static void describe_map(struct pairs *pairs, const struct map *map, void (*describe)(struct pairs *, const struct map_slot *))
+static void describe_map(struct pairs *pairs, const struct map *map,
+			 void (*describe)(struct pairs *, const struct map_slot *))
 {
 	const struct map_slot **slots = malloc((map->count + 1) * sizeof(*slots));
 	size_t count = 0;
@@ -295,7 +315,8 @@ static void describe_map(struct pairs *pairs, const struct map *map, void (*desc
 
 void capture_describe(struct conversion *conversion)
 {
-	static const char *const told[] = {"kernel", "machine", "host", "command", "topology", "environment", "layers"};
+	static const char *const told[] = {"kernel",   "machine",     "host",  "command",
+					   "topology", "environment", "layers"};
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A capture's trace as a causal trace: names and categories by a maker, ESs laid out
  * here, as all boundaries are known.
@@ -38,7 +38,10 @@ static int begin(struct conversion *conversion, const struct clew_trace *trace)
 	conversion->end = trace->end;
 	for (size_t cpu = 0; cpu < trace->cpu_count; cpu++) {
 		const struct numbers *runs = &trace->cpus[cpu];
-		const struct clew_run *last = runs->count ? (const struct clew_run *)trace->runs.data + runs->data[runs->count - 1] : NULL;
+		const struct clew_run *last = runs->count
+						      ? (const struct clew_run *)trace->runs.data +
+								runs->data[runs->count - 1]
+						      : NULL;
 
 		if (last && last->end > conversion->end)
 			conversion->end = last->end;
@@ -104,7 +107,9 @@ static int make_unknown_wait(struct conversion *conversion)
 
 	pairs_add(&conversion->pairs, CAPTURE_KNOWN, "nothing");
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
-	return r < 0 ? r : capture_wait_row(conversion, CLEW_WAIT_UNKNOWN, attributes, &conversion->unknown_wait);
+	return r < 0 ? r
+		     : capture_wait_row(conversion, CLEW_WAIT_UNKNOWN, attributes,
+					&conversion->unknown_wait);
 }
 
 /* Labels were spans and attribute lists until the strings were there. */
@@ -114,13 +119,16 @@ static void resolve_labels(struct conversion *conversion, const struct clew_mode
 
 	for (size_t i = 0; i < conversion->marks.count; i++) {
 		if (marks[i].label & LABEL_OF_LIST)
-			marks[i].label = like->attributes[like->attribute_lists[marks[i].label & ~LABEL_OF_LIST]].value;
+			marks[i].label = like->attributes[like->attribute_lists[marks[i].label &
+										~LABEL_OF_LIST]]
+						 .value;
 		else
 			marks[i].label = like->spans[marks[i].label].name;
 	}
 }
 
-static int put_together(struct conversion *conversion, const struct clew_model *like, struct clew_model **ret_model)
+static int put_together(struct conversion *conversion, const struct clew_model *like,
+			struct clew_model **ret_model)
 {
 	struct clew_span *spans = malloc((conversion->span_count + 1ul) * sizeof(*spans));
 	struct clew_model arrays = {

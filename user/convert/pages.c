@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What requests carry of files and what threads did with files, as values of
  * attributes, and back.
@@ -19,11 +19,13 @@ void capture_describe_pages(struct conversion *conversion, const struct clew_tra
 	if (request->block.swap)
 		pairs_add_number(pairs, CAPTURE_SWAP, 1);
 	if (request->block.reason_task)
-		pairs_add(pairs, CAPTURE_REASON_BY, capture_name_of(conversion, request->block.reason_task));
+		pairs_add(pairs, CAPTURE_REASON_BY,
+			  capture_name_of(conversion, request->block.reason_task));
 	for (uint32_t i = 0; i < request->page_count; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
-		const uint64_t numbers[] = {extent->inode,   extent->offset,	  extent->bytes, extent->sector,
-					    extent->dirtied, extent->later_count, extent->known};
+		const uint64_t numbers[] = {extent->inode,  extent->offset,  extent->bytes,
+					    extent->sector, extent->dirtied, extent->later_count,
+					    extent->known};
 
 		if (i)
 			pairs_byte(pairs, ',');
@@ -44,7 +46,8 @@ void capture_describe_pages(struct conversion *conversion, const struct clew_tra
 }
 
 /* The trace's touches by task, and by time within it. */
-static int order_touches(struct conversion *conversion, const struct clew_touch *touches, size_t count)
+static int order_touches(struct conversion *conversion, const struct clew_touch *touches,
+			 size_t count)
 {
 	struct sort_key *keys = conversion->touches;
 
@@ -79,7 +82,8 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial)
 	}
 	for (; low < count && conversion->touches[low].key == serial; low++, first = false) {
 		const struct clew_touch *touch = &touches[conversion->touches[low].index];
-		const uint64_t numbers[] = {touch->inode, touch->event, touch->begin, touch->end, touch->offset, touch->bytes};
+		const uint64_t numbers[] = {touch->inode, touch->event,	 touch->begin,
+					    touch->end,	  touch->offset, touch->bytes};
 
 		if (first)
 			pairs_begin(pairs, capture_key_words[CAPTURE_TOUCHES]);
@@ -104,14 +108,18 @@ static bool take_numbers(const char **at, uint64_t *numbers, size_t count)
 	return true;
 }
 
-static int take_extent(struct back *back, uint32_t request, const char **rows, struct vector *writers)
+static int take_extent(struct back *back, uint32_t request, const char **rows,
+		       struct vector *writers)
 {
 	struct clew_page_extent extent = {.request = request};
 	char word[CLEW_COMM_SIZE + 64];
 	uint64_t numbers[7];
 
-	if (!scan_value_device(rows, &extent.device) || !take_numbers(rows, numbers, 7) || !scan_value_word(rows, word, sizeof(word)))
-		return back_fail(back, "pages=%.40s: a row is a device, an inode, place, bytes, sector, time, two numbers and an evidence",
+	if (!scan_value_device(rows, &extent.device) || !take_numbers(rows, numbers, 7) ||
+	    !scan_value_word(rows, word, sizeof(word)))
+		return back_fail(back,
+				 "pages=%.40s: a row is a device, an inode, place, bytes, sector, "
+				 "time, two numbers and an evidence",
 				 *rows);
 	extent.inode = numbers[0];
 	extent.offset = numbers[1];
@@ -131,7 +139,8 @@ static int take_extent(struct back *back, uint32_t request, const char **rows, s
 	extent.writers = writers->data;
 	extent.writer_count = (uint32_t)writers->count;
 	if (numbers[5] > extent.writer_count)
-		return back_fail(back, "pages: %llu of %u writers were late", (unsigned long long)numbers[5], extent.writer_count);
+		return back_fail(back, "pages: %llu of %u writers were late",
+				 (unsigned long long)numbers[5], extent.writer_count);
 	extent.later_count = (uint32_t)numbers[5];
 	return back->sink.pages(back->sink.context, &extent);
 }
@@ -160,9 +169,11 @@ int back_touches(struct back *back, uint32_t serial, const char *rows)
 		struct clew_touch touch = {.task = serial};
 		uint64_t numbers[6];
 
-		if (!scan_value_device(&rows, &touch.device) || !take_numbers(&rows, numbers, 6) || numbers[1] >= CLEW_TOUCH_COUNT ||
-		    numbers[3] < numbers[2])
-			return back_fail(back, "touches=%.40s: a row is a device, an inode, what was done, begin, end, place and bytes",
+		if (!scan_value_device(&rows, &touch.device) || !take_numbers(&rows, numbers, 6) ||
+		    numbers[1] >= CLEW_TOUCH_COUNT || numbers[3] < numbers[2])
+			return back_fail(back,
+					 "touches=%.40s: a row is a device, an inode, what was "
+					 "done, begin, end, place and bytes",
 					 rows);
 		touch.inode = numbers[0];
 		touch.event = (uint8_t)numbers[1];

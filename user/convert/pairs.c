@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Keys and values on their way into a maker. Memory that runs short is found out
  * about when the list is made.
@@ -15,7 +15,9 @@ const char *const capture_key_words[CAPTURE_KEY_COUNT] = {
 
 void pairs_init(struct pairs *pairs)
 {
-	*pairs = (struct pairs){.text.item = 1, .offsets.item = sizeof(uint32_t), .texts.item = sizeof(const char *)};
+	*pairs = (struct pairs){.text.item = 1,
+				.offsets.item = sizeof(uint32_t),
+				.texts.item = sizeof(const char *)};
 }
 
 void pairs_done(struct pairs *pairs)
@@ -45,7 +47,8 @@ static void begin_text(struct pairs *pairs)
 {
 	if (pairs->offsets.count)
 		put(pairs, "", 1);
-	if (pairs->failed || pairs->text.count > UINT32_MAX || vector_reserve(&pairs->offsets, pairs->offsets.count + 1) < 0) {
+	if (pairs->failed || pairs->text.count > UINT32_MAX ||
+	    vector_reserve(&pairs->offsets, pairs->offsets.count + 1) < 0) {
 		pairs->failed = true;
 		return;
 	}
@@ -114,7 +117,8 @@ const char *pairs_value(const struct pairs *pairs)
 	if (pairs->failed || pairs->offsets.count == 0)
 		return "";
 	((char *)pairs->text.data)[pairs->text.count] = 0;
-	return (const char *)pairs->text.data + ((const uint32_t *)pairs->offsets.data)[pairs->offsets.count - 1];
+	return (const char *)pairs->text.data +
+	       ((const uint32_t *)pairs->offsets.data)[pairs->offsets.count - 1];
 }
 
 int pairs_make(struct pairs *pairs, struct clew_maker *maker, uint32_t *ret_attributes)
@@ -131,8 +135,10 @@ int pairs_make(struct pairs *pairs, struct clew_maker *maker, uint32_t *ret_attr
 	put(pairs, "", 1);
 	texts = pairs->texts.data;
 	for (size_t i = 0; i < count; i++)
-		texts[i] = (const char *)pairs->text.data + ((const uint32_t *)pairs->offsets.data)[i];
-	r = pairs->failed ? -ENOMEM : clew_maker_attributes(maker, texts, count / 2, ret_attributes);
+		texts[i] =
+			(const char *)pairs->text.data + ((const uint32_t *)pairs->offsets.data)[i];
+	r = pairs->failed ? -ENOMEM
+			  : clew_maker_attributes(maker, texts, count / 2, ret_attributes);
 	pairs_clear(pairs);
 	return r;
 }

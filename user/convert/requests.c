@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Requests: children of their device, without call and return as they overlap. A
  * request waits in kind `queued` until it is issued; then it runs.
@@ -13,13 +13,15 @@ struct extent {
 	uint64_t start, end;
 };
 
-static struct extent extent_of(const struct conversion *conversion, const struct clew_trace_request *request)
+static struct extent extent_of(const struct conversion *conversion,
+			       const struct clew_trace_request *request)
 {
 	const struct clew_block_request *block = &request->block;
 	struct extent extent = {.start = block->queued	 ? block->queued
 					 : block->issued ? block->issued
 							 : block->completed,
-				.end = request->until == CLEW_TIME_OPEN ? conversion->end : request->until};
+				.end = request->until == CLEW_TIME_OPEN ? conversion->end
+									: request->until};
 
 	if (extent.start == 0)
 		extent.start = conversion->trace->start;
@@ -28,7 +30,8 @@ static struct extent extent_of(const struct conversion *conversion, const struct
 	return extent;
 }
 
-static int make_device(struct conversion *conversion, uint32_t device, struct extent extent, uint32_t *ret_span)
+static int make_device(struct conversion *conversion, uint32_t device, struct extent extent,
+		       uint32_t *ret_span)
 {
 	uint32_t category, attributes;
 	char name[32];
@@ -37,7 +40,8 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 	snprintf(name, sizeof(name), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
 	r = clew_maker_category(conversion->maker, conversion->devices, CLEW_NONE, name, &category);
 	if (r == 0)
-		r = clew_maker_root(conversion->maker, name, (clew_time)extent.start, (clew_time)extent.end, ret_span);
+		r = clew_maker_root(conversion->maker, name, (clew_time)extent.start,
+				    (clew_time)extent.end, ret_span);
 	if (r == 0)
 		r = clew_maker_place(conversion->maker, *ret_span, category);
 	if (r < 0)
@@ -60,13 +64,15 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 		const uint64_t *known = map_get(devices, block->device, 0);
 
 		if (!known) {
-			if (vector_reserve(extents, extents->count + 1) < 0 || vector_reserve(&order, order.count + 1) < 0 ||
+			if (vector_reserve(extents, extents->count + 1) < 0 ||
+			    vector_reserve(&order, order.count + 1) < 0 ||
 			    map_set(devices, block->device, 0, extents->count) < 0) {
 				r = -ENOMEM;
 				break;
 			}
 			((uint32_t *)order.data)[order.count++] = block->device;
-			((struct extent *)extents->data)[extents->count++] = (struct extent){conversion->trace->start, conversion->end};
+			((struct extent *)extents->data)[extents->count++] =
+				(struct extent){conversion->trace->start, conversion->end};
 			known = map_get(devices, block->device, 0);
 		}
 		whole = (struct extent *)extents->data + *known;
@@ -76,7 +82,8 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	for (size_t i = 0; i < order.count && r == 0; i++) {
 		uint32_t span;
 
-		r = make_device(conversion, ((uint32_t *)order.data)[i], ((struct extent *)extents->data)[i], &span);
+		r = make_device(conversion, ((uint32_t *)order.data)[i],
+				((struct extent *)extents->data)[i], &span);
 		if (r == 0 && map_set(devices, ((uint32_t *)order.data)[i], 0, span) < 0)
 			r = -ENOMEM;
 	}
@@ -84,13 +91,16 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	return r;
 }
 
-/* Whether the span says when it was queued, issued and completed: most do, and are alike without it. */
+/* Whether the span says when it was queued, issued and completed: most do, and are alike without
+ * it. */
 static bool says_times(const struct clew_block_request *block, struct extent extent)
 {
-	bool issued = block->issued >= extent.start && (block->issued < extent.end || extent.start == extent.end);
+	bool issued = block->issued >= extent.start &&
+		      (block->issued < extent.end || extent.start == extent.end);
 	bool never = block->issued == 0 && extent.start < extent.end;
 
-	return block->queued && block->queued == extent.start && (issued || never) && block->completed == extent.end && !block->reused;
+	return block->queued && block->queued == extent.start && (issued || never) &&
+	       block->completed == extent.end && !block->reused;
 }
 
 static void describe_times(struct pairs *pairs, const struct clew_block_request *block)
@@ -107,7 +117,8 @@ static void describe_times(struct pairs *pairs, const struct clew_block_request 
 	}
 }
 
-static void describe_request(struct conversion *conversion, const struct clew_trace_request *request, struct extent extent)
+static void describe_request(struct conversion *conversion,
+			     const struct clew_trace_request *request, struct extent extent)
 {
 	const struct clew_block_request *block = &request->block;
 	struct pairs *pairs = &conversion->pairs;
@@ -122,9 +133,12 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	if (block->inode || block->index || block->file_device) {
 		const char *path;
 
-		clew_trace_file_at(conversion->trace, block->file_device, block->inode, block->queued, &path);
+		clew_trace_file_at(conversion->trace, block->file_device, block->inode,
+				   block->queued, &path);
 		capture_object_pairs(conversion,
-				     &(struct clew_object){.kind = CLEW_OBJECT_FILE, .number = block->inode, .device = block->file_device},
+				     &(struct clew_object){.kind = CLEW_OBJECT_FILE,
+							   .number = block->inode,
+							   .device = block->file_device},
 				     path, false);
 		pairs_begin(pairs, capture_key_words[CAPTURE_FILE]);
 		pairs_device(pairs, block->file_device);
@@ -145,7 +159,8 @@ static void describe_request(struct conversion *conversion, const struct clew_tr
 	}
 }
 
-struct clew_link capture_request_link(const struct clew_trace_request *requests, const struct clew_link *links, unsigned count,
+struct clew_link capture_request_link(const struct clew_trace_request *requests,
+				      const struct clew_link *links, unsigned count,
 				      unsigned number)
 {
 	const struct clew_block_request *block = &requests[links[number].number].block;
@@ -181,9 +196,11 @@ int capture_make_device_spans(struct conversion *conversion)
 		if (block->sector == UINT64_MAX || block->bytes == 0)
 			snprintf(name, sizeof(name), "%s", operation);
 		else
-			snprintf(name, sizeof(name), "%s %llu+%u", operation, (unsigned long long)block->sector, block->bytes / 512);
-		r = clew_maker_child_alone(conversion->maker, (uint32_t)*map_get(&devices, block->device, 0), name, (clew_time)extent.start,
-					   (clew_time)extent.end, &span);
+			snprintf(name, sizeof(name), "%s %llu+%u", operation,
+				 (unsigned long long)block->sector, block->bytes / 512);
+		r = clew_maker_child_alone(conversion->maker,
+					   (uint32_t)*map_get(&devices, block->device, 0), name,
+					   (clew_time)extent.start, (clew_time)extent.end, &span);
 		if (r < 0)
 			break;
 		describe_request(conversion, &conversion->requests[i], extent);
@@ -200,8 +217,11 @@ int capture_emit_devices(struct conversion *conversion)
 	uint32_t queued;
 	int r = capture_wait_row(conversion, CLEW_SEGMENT_QUEUED, CLEW_NONE, &queued);
 
-	for (uint32_t span = conversion->first_device; span < conversion->root_count && r == 0; span++) {
-		const struct extent *extent = (const struct extent *)conversion->device_extents.data + (span - conversion->first_device);
+	for (uint32_t span = conversion->first_device; span < conversion->root_count && r == 0;
+	     span++) {
+		const struct extent *extent =
+			(const struct extent *)conversion->device_extents.data +
+			(span - conversion->first_device);
 
 		capture_span_begin(conversion, span, extent->start);
 		r = capture_span_end(conversion, extent->end);
@@ -209,7 +229,8 @@ int capture_emit_devices(struct conversion *conversion)
 	for (uint32_t i = 0; i < conversion->request_count && r == 0; i++) {
 		const struct clew_block_request *block = &conversion->requests[i].block;
 		struct extent extent = extent_of(conversion, &conversion->requests[i]);
-		uint64_t issued = block->issued == 0 || block->issued > extent.end ? extent.end : block->issued;
+		uint64_t issued = block->issued == 0 || block->issued > extent.end ? extent.end
+										   : block->issued;
 
 		capture_span_begin(conversion, conversion->root_count + i, extent.start);
 		if (issued > extent.start)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reading values that are lists, and the words of an object's kind.
  */
@@ -6,14 +6,18 @@
 #include <string.h>
 
 static const char *const object_words[CLEW_OBJECT_KIND_COUNT] = {
-	[CLEW_OBJECT_NONE] = "none",	     [CLEW_OBJECT_FILE] = "file",	    [CLEW_OBJECT_PIPE] = "pipe",
-	[CLEW_OBJECT_SOCKET] = "socket",     [CLEW_OBJECT_EVENTFD] = "eventfd",	    [CLEW_OBJECT_TIMERFD] = "timerfd",
-	[CLEW_OBJECT_SIGNALFD] = "signalfd", [CLEW_OBJECT_INOTIFY] = "inotify",	    [CLEW_OBJECT_EPOLL] = "epoll",
-	[CLEW_OBJECT_PIDFD] = "pidfd",	     [CLEW_OBJECT_IO_URING] = "io_uring",   [CLEW_OBJECT_TTY] = "tty",
-	[CLEW_OBJECT_DEVICE] = "device",     [CLEW_OBJECT_ANONYMOUS] = "anonymous", [CLEW_OBJECT_FUTEX] = "futex",
-	[CLEW_OBJECT_PATH] = "path",	     [CLEW_OBJECT_CHILD] = "child",	    [CLEW_OBJECT_FUNCTION] = "function",
-	[CLEW_OBJECT_IPC] = "ipc",	     [CLEW_OBJECT_LOCK] = "lock",	    [CLEW_OBJECT_CGROUP] = "cgroup",
-	[CLEW_OBJECT_REQUEST] = "request",   [CLEW_OBJECT_TIMER] = "timer",	    [CLEW_OBJECT_WORK] = "work",
+	[CLEW_OBJECT_NONE] = "none",	     [CLEW_OBJECT_FILE] = "file",
+	[CLEW_OBJECT_PIPE] = "pipe",	     [CLEW_OBJECT_SOCKET] = "socket",
+	[CLEW_OBJECT_EVENTFD] = "eventfd",   [CLEW_OBJECT_TIMERFD] = "timerfd",
+	[CLEW_OBJECT_SIGNALFD] = "signalfd", [CLEW_OBJECT_INOTIFY] = "inotify",
+	[CLEW_OBJECT_EPOLL] = "epoll",	     [CLEW_OBJECT_PIDFD] = "pidfd",
+	[CLEW_OBJECT_IO_URING] = "io_uring", [CLEW_OBJECT_TTY] = "tty",
+	[CLEW_OBJECT_DEVICE] = "device",     [CLEW_OBJECT_ANONYMOUS] = "anonymous",
+	[CLEW_OBJECT_FUTEX] = "futex",	     [CLEW_OBJECT_PATH] = "path",
+	[CLEW_OBJECT_CHILD] = "child",	     [CLEW_OBJECT_FUNCTION] = "function",
+	[CLEW_OBJECT_IPC] = "ipc",	     [CLEW_OBJECT_LOCK] = "lock",
+	[CLEW_OBJECT_CGROUP] = "cgroup",     [CLEW_OBJECT_REQUEST] = "request",
+	[CLEW_OBJECT_TIMER] = "timer",	     [CLEW_OBJECT_WORK] = "work",
 	[CLEW_OBJECT_MEMORY] = "memory",
 };
 
@@ -25,7 +29,8 @@ const char *capture_object_word(unsigned kind)
 int capture_object_kind(const char *word, size_t length)
 {
 	for (int i = 0; i < CLEW_OBJECT_KIND_COUNT; i++)
-		if (object_words[i] && strlen(object_words[i]) == length && !memcmp(object_words[i], word, length))
+		if (object_words[i] && strlen(object_words[i]) == length &&
+		    !memcmp(object_words[i], word, length))
 			return i;
 	return -1;
 }
@@ -38,7 +43,8 @@ bool scan_value_number(const char **at, uint64_t *ret_number)
 	if (*text < '0' || *text > '9')
 		return false;
 	for (; *text >= '0' && *text <= '9'; text++)
-		if (__builtin_mul_overflow(number, 10, &number) || __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
+		if (__builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(*text - '0'), &number))
 			return false;
 	while (*text == ' ')
 		text++;

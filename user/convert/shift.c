@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Attributes of a capture's trace under another clock. docs/causal-trace.md says what
  * they mean; a value that is not of its form stays as it is.

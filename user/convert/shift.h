@@ -22,7 +22,8 @@ struct capture_shift {
 
 void capture_shift_begin(struct capture_shift *shift);
 void capture_shift_done(struct capture_shift *shift);
-/* A value as it is to be, until the next one; `value` itself where nothing changes. NULL: no memory. */
+/* A value as it is to be, until the next one; `value` itself where nothing changes. NULL: no
+ * memory. */
 const char *capture_shift_value(struct capture_shift *shift, const char *key, const char *value);
 /* The same of a mark's label; on a CPU it is the name of who runs from there on. */
 const char *capture_shift_label(struct capture_shift *shift, const char *label, bool on_cpu);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who has a span: each task, and whoever is named without a task to it being known
  * (a stranger: its time is unknown all over). Threads are in their process, a process
@@ -55,7 +55,8 @@ static int meet_if_any(struct conversion *conversion, uint32_t serial)
 	return serial == CLEW_NO_TASK ? 0 : meet(conversion, serial);
 }
 
-static int meet_those_of_links(struct conversion *conversion, const struct clew_link *links, unsigned count)
+static int meet_those_of_links(struct conversion *conversion, const struct clew_link *links,
+			       unsigned count)
 {
 	int r = 0;
 
@@ -75,7 +76,9 @@ static int meet_those_of_sleep(struct conversion *conversion, const struct clew_
 		r = meet(conversion, sleep->from);
 	for (uint32_t i = 0; i < sleep->holder_count && r == 0; i++)
 		r = meet(conversion, sleep->holders[i].task);
-	return r < 0 ? r : meet_those_of_links(conversion, sleep->links, (unsigned)sleep->link_count + sleep->and_count);
+	return r < 0 ? r
+		     : meet_those_of_links(conversion, sleep->links,
+					   (unsigned)sleep->link_count + sleep->and_count);
 }
 
 static int meet_all(struct conversion *conversion)
@@ -126,7 +129,8 @@ static int name_tasks(struct conversion *conversion)
 		if (task->tid == 0)
 			snprintf(name, sizeof(name), "%s-0#%u", task->comm, task->serial);
 		else if (task->instance > 1)
-			snprintf(name, sizeof(name), "%s-%u#%u", task->comm, task->tid, task->instance);
+			snprintf(name, sizeof(name), "%s-%u#%u", task->comm, task->tid,
+				 task->instance);
 		else
 			snprintf(name, sizeof(name), "%s-%u", task->comm, task->tid);
 		r = add_name(conversion, name);
@@ -147,8 +151,10 @@ static uint32_t parent_of(const struct conversion *conversion, uint32_t process)
 	return maker && maker->task.process != process ? maker->task.process : CLEW_NO_TASK;
 }
 
-/* A process's category, and those that it lies in; `categories`: process -> category + 1, 0 while it is being found. */
-static int category_of(struct conversion *conversion, struct map *categories, uint32_t process, uint32_t *ret_category)
+/* A process's category, and those that it lies in; `categories`: process -> category + 1, 0 while
+ * it is being found. */
+static int category_of(struct conversion *conversion, struct map *categories, uint32_t process,
+		       uint32_t *ret_category)
 {
 	struct vector chain = {.item = sizeof(uint32_t)};
 	uint32_t category = CLEW_NONE, *steps;
@@ -161,7 +167,8 @@ static int category_of(struct conversion *conversion, struct map *categories, ui
 			category = *known ? (uint32_t)*known - 1 : CLEW_NONE;
 			break;
 		}
-		if (vector_reserve(&chain, chain.count + 1) < 0 || map_set(categories, process, 0, 0) < 0) {
+		if (vector_reserve(&chain, chain.count + 1) < 0 ||
+		    map_set(categories, process, 0, 0) < 0) {
 			r = -ENOMEM;
 			break;
 		}
@@ -169,8 +176,8 @@ static int category_of(struct conversion *conversion, struct map *categories, ui
 	}
 	steps = chain.data;
 	for (size_t i = chain.count; i-- > 0 && r == 0;) {
-		r = clew_maker_category(conversion->maker, conversion->processes, category, capture_name_of(conversion, steps[i]),
-					&category);
+		r = clew_maker_category(conversion->maker, conversion->processes, category,
+					capture_name_of(conversion, steps[i]), &category);
 		if (r == 0 && map_set(categories, steps[i], 0, (uint64_t)category + 1) < 0)
 			r = -ENOMEM;
 	}
@@ -197,12 +204,14 @@ static void describe_names(struct pairs *pairs, const struct trace_task *task)
 
 static void describe_spins(struct conversion *conversion, uint32_t serial)
 {
-	const struct clew_spin *spins = conversion->trace->spins.data, *first_spin = clew_trace_spin(conversion->trace, serial, 0);
+	const struct clew_spin *spins = conversion->trace->spins.data,
+			       *first_spin = clew_trace_spin(conversion->trace, serial, 0);
 	size_t count = conversion->trace->spins.count;
 	struct pairs *pairs = &conversion->pairs;
 	bool first = true;
 
-	for (size_t i = first_spin ? (size_t)(first_spin - spins) : count; i < count && spins[i].task == serial; i++, first = false) {
+	for (size_t i = first_spin ? (size_t)(first_spin - spins) : count;
+	     i < count && spins[i].task == serial; i++, first = false) {
 		const struct clew_spin *spin = &spins[i];
 
 		if (first)
@@ -264,7 +273,8 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 static int make_actor(struct conversion *conversion, uint32_t number, uint32_t category)
 {
 	const struct clew_trace *trace = conversion->trace;
-	const struct trace_task *task = number < conversion->task_count ? trace_task_at(trace, number) : NULL;
+	const struct trace_task *task =
+		number < conversion->task_count ? trace_task_at(trace, number) : NULL;
 	const char *name = ((const char **)conversion->names.data)[number];
 	uint32_t span, attributes;
 	int r;
@@ -305,9 +315,11 @@ int capture_make_spans(struct conversion *conversion)
 	conversion->actor_count = (uint32_t)conversion->names.count;
 	for (uint32_t i = 0; i < conversion->actor_count && r == 0; i++) {
 		if (i < conversion->task_count)
-			r = category_of(conversion, &categories, trace_task_at(trace, i)->task.process, &category);
+			r = category_of(conversion, &categories,
+					trace_task_at(trace, i)->task.process, &category);
 		else
-			r = clew_maker_category(conversion->maker, conversion->processes, CLEW_NONE, "unknown", &category);
+			r = clew_maker_category(conversion->maker, conversion->processes, CLEW_NONE,
+						"unknown", &category);
 		if (r == 0)
 			r = make_actor(conversion, i, category);
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sleeps as typed waits. What follows from the gap and from the dependency that ends
  * it is not said again, so that most waits share their attributes with many others;
@@ -26,7 +26,8 @@ struct shape *capture_shape(struct shape_cache *cache, const char bytes[static S
 		return memcmp(shape->bytes, bytes, SHAPE_SIZE) ? NULL : shape;
 	}
 	cache->shapes.item = sizeof(struct shape);
-	if (vector_reserve(&cache->shapes, cache->shapes.count + 1) < 0 || map_set(&cache->index, hash, 0, cache->shapes.count) < 0)
+	if (vector_reserve(&cache->shapes, cache->shapes.count + 1) < 0 ||
+	    map_set(&cache->index, hash, 0, cache->shapes.count) < 0)
 		return NULL;
 	shape = (struct shape *)cache->shapes.data + cache->shapes.count++;
 	memcpy(shape->bytes, bytes, SHAPE_SIZE);
@@ -34,7 +35,8 @@ struct shape *capture_shape(struct shape_cache *cache, const char bytes[static S
 	return shape;
 }
 
-int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes, uint32_t *ret_wait)
+int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes,
+		     uint32_t *ret_wait)
 {
 	const uint64_t *known = map_get(&conversion->wait_index, attributes, kind);
 	struct vector *waits = &conversion->waits;
@@ -45,24 +47,29 @@ int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attr
 	}
 	if (waits->count >= CLEW_NONE - 1)
 		return -E2BIG;
-	if (vector_reserve(waits, waits->count + 1) < 0 || map_set(&conversion->wait_index, attributes, kind, waits->count) < 0)
+	if (vector_reserve(waits, waits->count + 1) < 0 ||
+	    map_set(&conversion->wait_index, attributes, kind, waits->count) < 0)
 		return -ENOMEM;
-	((struct clew_model_wait *)waits->data)[waits->count] = (struct clew_model_wait){.kind = kind, .attributes = attributes};
+	((struct clew_model_wait *)waits->data)[waits->count] =
+		(struct clew_model_wait){.kind = kind, .attributes = attributes};
 	*ret_wait = (uint32_t)waits->count++;
 	return 0;
 }
 
-const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object, uint64_t at)
+const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object,
+			    uint64_t at)
 {
 	const char *path = NULL;
 
-	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY || object->kind == CLEW_OBJECT_DEVICE)
+	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY ||
+	    object->kind == CLEW_OBJECT_DEVICE)
 		clew_trace_file_then(conversion->trace, object->device, object->number, at, &path);
 	return path;
 }
 
 /* What people call it: a path, a text, else its number. */
-static void name_object(struct conversion *conversion, const struct clew_object *object, const char *path)
+static void name_object(struct conversion *conversion, const struct clew_object *object,
+			const char *path)
 {
 	const struct clew_trace *trace = conversion->trace;
 	struct pairs *pairs = &conversion->pairs;
@@ -96,7 +103,8 @@ static void name_object(struct conversion *conversion, const struct clew_object 
 		pairs_number(pairs, object->number);
 }
 
-void capture_object_pairs(struct conversion *conversion, const struct clew_object *object, const char *path, bool whole)
+void capture_object_pairs(struct conversion *conversion, const struct clew_object *object,
+			  const char *path, bool whole)
 {
 	struct pairs *pairs = &conversion->pairs;
 
@@ -136,7 +144,8 @@ static void add_holders(struct conversion *conversion, const struct clew_sleep *
 		if (i)
 			pairs_byte(pairs, ',');
 		pairs_word(pairs, capture_name_of(conversion, holder->task));
-		if (sleep->holder_count == 1 && holder->from == sleep->start && holder->to == sleep->end && !holder->barged &&
+		if (sleep->holder_count == 1 && holder->from == sleep->start &&
+		    holder->to == sleep->end && !holder->barged &&
 		    holder->evidence == CLEW_EVIDENCE_EXACT)
 			return;
 		pairs_byte(pairs, ' ');
@@ -157,7 +166,8 @@ struct implied {
 	bool by_edge, by_request, links;
 };
 
-static struct implied implied_by(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end)
+static struct implied implied_by(struct conversion *conversion, const struct clew_sleep *sleep,
+				 uint64_t start, uint64_t end)
 {
 	uint32_t dependency = conversion->sleep_dependency[sleep - conversion->sleeps];
 	struct implied implied = {.end = end, .switch_in = end};
@@ -166,7 +176,8 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 	size_t count;
 
 	if (dependency != CLEW_NONE && start < end) {
-		edge = clew_trace_edges(conversion->trace, &count) + conversion->dependency_edge[dependency];
+		edge = clew_trace_edges(conversion->trace, &count) +
+		       conversion->dependency_edge[dependency];
 		trigger = (const struct trigger *)conversion->triggers.data + dependency;
 		implied.by_edge = true;
 		implied.evidence = edge->evidence;
@@ -214,7 +225,8 @@ static void add_link(struct conversion *conversion, const struct clew_link *link
 }
 
 /* The steps of the wake, and behind a "+" the further requests. */
-static void add_links(struct conversion *conversion, const struct clew_link *links, unsigned count, unsigned and_count)
+static void add_links(struct conversion *conversion, const struct clew_link *links, unsigned count,
+		      unsigned and_count)
 {
 	if (count == 0)
 		return;
@@ -228,15 +240,17 @@ static void add_links(struct conversion *conversion, const struct clew_link *lin
 	}
 }
 
-static const char *const open_words[] = {[CLEW_OPEN_START] = "start", [CLEW_OPEN_END] = "end", [CLEW_OPEN_BOTH] = "both"};
+static const char *const open_words[] = {
+	[CLEW_OPEN_START] = "start", [CLEW_OPEN_END] = "end", [CLEW_OPEN_BOTH] = "both"};
 
 /* `call_id`: the last one of the thread. */
-static void describe_sleep(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, const struct implied *implied,
-			   uint32_t call_id)
+static void describe_sleep(struct conversion *conversion, const struct clew_sleep *sleep,
+			   uint64_t start, const struct implied *implied, uint32_t call_id)
 {
 	struct pairs *pairs = &conversion->pairs;
 
-	capture_object_pairs(conversion, &sleep->object, capture_path_of(conversion, &sleep->object, sleep->start), true);
+	capture_object_pairs(conversion, &sleep->object,
+			     capture_path_of(conversion, &sleep->object, sleep->start), true);
 	if (sleep->call != CLEW_NO_CALL)
 		pairs_add(pairs, CAPTURE_CALL, clew_call_name(sleep->call));
 	if (sleep->call_id == call_id && call_id)
@@ -246,13 +260,16 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	if (sleep->context != (implied->by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN))
 		pairs_add(pairs, CAPTURE_CONTEXT, clew_context_name(sleep->context));
 	if (sleep->ended_by != implied->ended_by)
-		pairs_add(pairs, CAPTURE_ENDED_BY, sleep->ended_by ? capture_name_of(conversion, sleep->ended_by) : "-");
+		pairs_add(pairs, CAPTURE_ENDED_BY,
+			  sleep->ended_by ? capture_name_of(conversion, sleep->ended_by) : "-");
 	if (sleep->edge_type >= 0 && !implied->by_edge)
-		pairs_add(pairs, CAPTURE_EDGE, clew_trace_type_name(conversion->trace, (unsigned)sleep->edge_type));
+		pairs_add(pairs, CAPTURE_EDGE,
+			  clew_trace_type_name(conversion->trace, (unsigned)sleep->edge_type));
 	if (sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence)
 		pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(sleep->edge_evidence));
 	if (sleep->edge_type >= 0 && sleep->from != implied->from)
-		pairs_add(pairs, CAPTURE_FROM_TASK, sleep->from ? capture_name_of(conversion, sleep->from) : "-");
+		pairs_add(pairs, CAPTURE_FROM_TASK,
+			  sleep->from ? capture_name_of(conversion, sleep->from) : "-");
 	if (sleep->edge_type >= 0 && sleep->from_at != implied->from_at)
 		pairs_add_number(pairs, CAPTURE_FROM, sleep->from_at);
 	if (implied->by_request && sleep->link_count == 0)
@@ -262,9 +279,11 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	add_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
-	/* A request or timer ended before it woke anybody, and an origin may have had to move: that there was no delay has to be said. */
+	/* A request or timer ended before it woke anybody, and an origin may have had to move: that
+	 * there was no delay has to be said. */
 	if (sleep->end != CLEW_TIME_OPEN &&
-	    (sleep->end != implied->end || (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
+	    (sleep->end != implied->end ||
+	     (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
 		if (sleep->end <= implied->switch_in)
 			pairs_add_number(pairs, CAPTURE_RUNQUEUE, implied->switch_in - sleep->end);
 		else
@@ -289,23 +308,28 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 }
 
 /* Whether the sleep says something that hardly another one does. */
-static bool is_special(const struct clew_sleep *sleep, uint64_t start, const struct implied *implied, uint32_t call_id)
+static bool is_special(const struct clew_sleep *sleep, uint64_t start,
+		       const struct implied *implied, uint32_t call_id)
 {
-	return (sleep->call_id != call_id && sleep->call_id != call_id + 1) || sleep->holder_count || sleep->link_count ||
-	       (sleep->edge_type >= 0 && (sleep->from != implied->from || sleep->from_at != implied->from_at)) ||
-	       (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) || sleep->raw_end != implied->raw_end ||
-	       sleep->start != start || sleep->switch_in == CLEW_TIME_OPEN || sleep->switch_in != implied->switch_in;
+	return (sleep->call_id != call_id && sleep->call_id != call_id + 1) ||
+	       sleep->holder_count || sleep->link_count ||
+	       (sleep->edge_type >= 0 &&
+		(sleep->from != implied->from || sleep->from_at != implied->from_at)) ||
+	       (sleep->end != CLEW_TIME_OPEN && sleep->end != implied->end) ||
+	       sleep->raw_end != implied->raw_end || sleep->start != start ||
+	       sleep->switch_in == CLEW_TIME_OPEN || sleep->switch_in != implied->switch_in;
 }
 
-static struct shape *shape_of(struct conversion *conversion, const struct clew_sleep *sleep, const struct implied *implied,
-			      uint32_t call_id)
+static struct shape *shape_of(struct conversion *conversion, const struct clew_sleep *sleep,
+			      const struct implied *implied, uint32_t call_id)
 {
 	struct {
 		uint64_t number, path;
 		uint32_t device, ended_by;
 		int32_t descriptor;
 		uint16_t call, poller;
-		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags, evidence, by_edge, blind, operation;
+		uint8_t object_kind, futex_operation, shared, kind, same_call, context, open, flags,
+			evidence, by_edge, blind, operation;
 		int8_t edge_type;
 	} fields;
 	char bytes[SHAPE_SIZE] = {0};
@@ -329,7 +353,9 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	fields.context = sleep->context;
 	fields.open = sleep->open;
 	fields.flags = sleep->flags;
-	fields.evidence = sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence ? 1 + sleep->edge_evidence : 0;
+	fields.evidence = sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence
+				  ? 1 + sleep->edge_evidence
+				  : 0;
 	fields.by_edge = implied->by_edge;
 	fields.blind = sleep->blind;
 	fields.operation = sleep->operation;
@@ -338,7 +364,8 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	return capture_shape(&conversion->wait_shapes, bytes);
 }
 
-int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t start, uint64_t end, uint32_t *ret_wait)
+int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *sleep,
+		       uint64_t start, uint64_t end, uint32_t *ret_wait)
 {
 	struct implied implied = implied_by(conversion, sleep, start, end);
 	uint32_t call_id = conversion->last_call_id, attributes;
@@ -363,7 +390,8 @@ int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *s
 }
 
 /* The label of a mark has no attributes: they are its words. */
-int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at, uint32_t *ret_attributes)
+int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at,
+			uint32_t *ret_attributes)
 {
 	struct implied implied = implied_by(conversion, sleep, at, at);
 	struct pairs *pairs = &conversion->pairs;
@@ -381,7 +409,8 @@ int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *
 	pairs_text(pairs, clew_wait_kind_name(sleep->kind));
 	for (size_t i = 0; i < words.offsets.count && !words.failed; i++) {
 		pairs_byte(pairs, i % 2 ? '=' : ' ');
-		pairs_word(pairs, (const char *)words.text.data + ((const uint32_t *)words.offsets.data)[i]);
+		pairs_word(pairs, (const char *)words.text.data +
+					  ((const uint32_t *)words.offsets.data)[i]);
 	}
 	pairs->failed |= words.failed;
 	pairs_done(&words);

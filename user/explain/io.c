@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sums over touches of files, requests and waits. See clew/io.h.
  *
@@ -22,9 +22,10 @@ struct sums {
 	struct vector shares;  /* struct clew_io_share */
 	struct vector devices; /* struct clew_io_device */
 	struct map file_places, share_places, device_places;
-	struct map counted;		  /* file -> the last request that was counted for it */
-	struct map last_touched;	  /* task -> file */
-	const struct clew_edge **origins; /* edges of journals and throttles, by destination, then time */
+	struct map counted;	 /* file -> the last request that was counted for it */
+	struct map last_touched; /* task -> file */
+	const struct clew_edge *
+		*origins; /* edges of journals and throttles, by destination, then time */
 	size_t origin_count;
 	uint32_t *sleep_files;
 };
@@ -32,7 +33,8 @@ struct sums {
 #define NO_FILE UINT32_MAX
 
 /* The file that had an inode's number then. */
-static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at, uint32_t *ret_file)
+static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at,
+		   uint32_t *ret_file)
 {
 	struct clew_file_key key = clew_trace_file_key(sums->trace, device, inode, at);
 	const uint64_t *known = map_get(&sums->file_places, key.number, key.device);
@@ -42,9 +44,11 @@ static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t 
 		*ret_file = (uint32_t)*known;
 		return 0;
 	}
-	if (vector_reserve(&sums->files, count + 1) < 0 || map_set(&sums->file_places, key.number, key.device, count) < 0)
+	if (vector_reserve(&sums->files, count + 1) < 0 ||
+	    map_set(&sums->file_places, key.number, key.device, count) < 0)
 		return -ENOMEM;
-	((struct clew_io_file *)sums->files.data)[count] = (struct clew_io_file){.inode = inode, .device = device, .at = at};
+	((struct clew_io_file *)sums->files.data)[count] =
+		(struct clew_io_file){.inode = inode, .device = device, .at = at};
 	sums->files.count++;
 	*ret_file = (uint32_t)count;
 	return 0;
@@ -63,10 +67,12 @@ static struct clew_io_share *share_of(struct sums *sums, uint32_t file, uint32_t
 
 	if (known)
 		return (struct clew_io_share *)sums->shares.data + *known;
-	if (vector_reserve(&sums->shares, count + 1) < 0 || map_set(&sums->share_places, file, task, count) < 0)
+	if (vector_reserve(&sums->shares, count + 1) < 0 ||
+	    map_set(&sums->share_places, file, task, count) < 0)
 		return NULL;
 	sums->shares.count++;
-	((struct clew_io_share *)sums->shares.data)[count] = (struct clew_io_share){.file = file, .task = task};
+	((struct clew_io_share *)sums->shares.data)[count] =
+		(struct clew_io_share){.file = file, .task = task};
 	return (struct clew_io_share *)sums->shares.data + count;
 }
 
@@ -77,10 +83,12 @@ static struct clew_io_device *device_of(struct sums *sums, uint32_t device)
 
 	if (known)
 		return (struct clew_io_device *)sums->devices.data + *known;
-	if (vector_reserve(&sums->devices, count + 1) < 0 || map_set(&sums->device_places, device, 0, count) < 0)
+	if (vector_reserve(&sums->devices, count + 1) < 0 ||
+	    map_set(&sums->device_places, device, 0, count) < 0)
 		return NULL;
 	sums->devices.count++;
-	((struct clew_io_device *)sums->devices.data)[count] = (struct clew_io_device){.device = device};
+	((struct clew_io_device *)sums->devices.data)[count] =
+		(struct clew_io_device){.device = device};
 	return (struct clew_io_device *)sums->devices.data + count;
 }
 
@@ -108,7 +116,8 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 		file->stored_bytes += touch->bytes;
 		break;
 	case CLEW_TOUCH_DIRTY:
-		/* A disk's own pages become dirty when a journal is through with them: that says nothing of who wrote. */
+		/* A disk's own pages become dirty when a journal is through with them: that says
+		 * nothing of who wrote. */
 		if (!clew_is_disk_inode(touch->device, touch->inode))
 			share->dirtied_bytes += touch->bytes;
 		file->dirtied_bytes += touch->bytes;
@@ -134,7 +143,8 @@ static bool is_direct(const struct clew_block_request *block)
 	return block->reason == CLEW_REQUEST_REASON_DIRECT;
 }
 
-static void count_moved(struct clew_io_file *file, const struct clew_block_request *block, uint64_t bytes)
+static void count_moved(struct clew_io_file *file, const struct clew_block_request *block,
+			uint64_t bytes)
 {
 	if (does(block, CLEW_REQUEST_READ))
 		file->read_bytes += bytes;
@@ -143,7 +153,8 @@ static void count_moved(struct clew_io_file *file, const struct clew_block_reque
 }
 
 /* `bytes`: what the extent takes on the disk. */
-static int add_extent(struct sums *sums, const struct clew_trace_request *request, const struct clew_page_extent *extent, uint64_t bytes)
+static int add_extent(struct sums *sums, const struct clew_trace_request *request,
+		      const struct clew_page_extent *extent, uint64_t bytes)
 {
 	uint32_t number;
 
@@ -179,16 +190,19 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		return -ENOMEM;
 	device->requests++;
 	device->bytes[clew_request_operation(block->operation, block->bytes)] += block->bytes;
-	if (block->reason < CLEW_REQUEST_REASON_COUNT && (does(block, CLEW_REQUEST_READ) || does(block, CLEW_REQUEST_WRITE)))
+	if (block->reason < CLEW_REQUEST_REASON_COUNT &&
+	    (does(block, CLEW_REQUEST_READ) || does(block, CLEW_REQUEST_WRITE)))
 		device->reason_bytes[block->reason] += block->bytes;
 	for (uint32_t i = 0; i < request->page_count && r >= 0; i++) {
 		const struct clew_page_extent *extent = &request->pages[i];
-		uint64_t bytes = all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
+		uint64_t bytes =
+			all > block->bytes ? extent->bytes * block->bytes / all : extent->bytes;
 		const uint64_t *counted;
 
 		of_files += bytes;
 		r = add_extent(sums, request, extent, bytes);
-		if (r < 0 || file_of(sums, extent->inode, extent->device, request->block.queued, &number) < 0)
+		if (r < 0 || file_of(sums, extent->inode, extent->device, request->block.queued,
+				     &number) < 0)
 			return -ENOMEM;
 		counted = map_get(&sums->counted, number, 0);
 		if (counted && *counted == (uint64_t)(request - sums->requests))
@@ -240,11 +254,15 @@ static bool may_be_for_file(const struct clew_sleep *sleep)
 	}
 }
 
-static const struct clew_trace_request *request_of(const struct sums *sums, const struct clew_sleep *sleep)
+static const struct clew_trace_request *request_of(const struct sums *sums,
+						   const struct clew_sleep *sleep)
 {
-	const struct clew_link *last = sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
+	const struct clew_link *last =
+		sleep->link_count ? &sleep->links[sleep->link_count - 1] : NULL;
 
-	return last && last->kind == CLEW_LINK_REQUEST && last->number < sums->request_count ? &sums->requests[last->number] : NULL;
+	return last && last->kind == CLEW_LINK_REQUEST && last->number < sums->request_count
+		       ? &sums->requests[last->number]
+		       : NULL;
 }
 
 static int file_of_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t *ret_file)
@@ -256,14 +274,18 @@ static int file_of_sleep(struct sums *sums, const struct clew_sleep *sleep, uint
 	if (!may_be_for_file(sleep))
 		return 0;
 	if (sleep->object.kind == CLEW_OBJECT_FILE)
-		return file_of(sums, sleep->object.number, sleep->object.device, sleep->start, ret_file);
+		return file_of(sums, sleep->object.number, sleep->object.device, sleep->start,
+			       ret_file);
 	if (sleep->kind == CLEW_WAIT_THROTTLE && sleep->object.kind == CLEW_OBJECT_CGROUP)
 		return 0;
 	if (request && request->page_count)
-		return file_of(sums, request->pages[0].inode, request->pages[0].device, request->block.queued, ret_file);
+		return file_of(sums, request->pages[0].inode, request->pages[0].device,
+			       request->block.queued, ret_file);
 	if (request && request->block.inode)
-		return file_of(sums, request->block.inode, request->block.file_device, request->block.queued, ret_file);
-	if (last && (sleep->kind == CLEW_WAIT_JOURNAL || sleep->kind == CLEW_WAIT_THROTTLE || sleep->kind == CLEW_WAIT_FSYNC))
+		return file_of(sums, request->block.inode, request->block.file_device,
+			       request->block.queued, ret_file);
+	if (last && (sleep->kind == CLEW_WAIT_JOURNAL || sleep->kind == CLEW_WAIT_THROTTLE ||
+		     sleep->kind == CLEW_WAIT_FSYNC))
 		*ret_file = (uint32_t)*last;
 	return 0;
 }
@@ -282,8 +304,8 @@ static int blame(struct sums *sums, uint32_t file, uint32_t waiter, uint32_t tas
 }
 
 /* By what each wrote of what the request carries. */
-static int blame_writers(struct sums *sums, uint32_t file, const struct clew_sleep *sleep, const struct clew_trace_request *request,
-			 double ns)
+static int blame_writers(struct sums *sums, uint32_t file, const struct clew_sleep *sleep,
+			 const struct clew_trace_request *request, double ns)
 {
 	uint64_t all = 0;
 	int r = 0;
@@ -302,7 +324,8 @@ static int blame_writers(struct sums *sums, uint32_t file, const struct clew_sle
 
 static int compare_origins(const void *left, const void *right)
 {
-	const struct clew_edge *a = *(const struct clew_edge *const *)left, *b = *(const struct clew_edge *const *)right;
+	const struct clew_edge *a = *(const struct clew_edge *const *)left,
+			       *b = *(const struct clew_edge *const *)right;
 
 	if (a->to != b->to)
 		return a->to < b->to ? -1 : 1;
@@ -317,21 +340,24 @@ static int find_origins(struct sums *sums)
 	if (!edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		used += !edges[i].ends_sleep && (edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE);
+		used += !edges[i].ends_sleep &&
+			(edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE);
 	sums->origins = malloc((used + 1) * sizeof(*sums->origins));
 	if (!sums->origins)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		if (!edges[i].ends_sleep && (edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE))
+		if (!edges[i].ends_sleep &&
+		    (edges[i].type == CLEW_EDGE_JOURNAL || edges[i].type == CLEW_EDGE_THROTTLE))
 			sums->origins[sums->origin_count++] = &edges[i];
 	if (used)
 		qsort(sums->origins, used, sizeof(*sums->origins), compare_origins);
 	return 0;
 }
 
-/* Those behind edges to a task in a stretch of time, by their weights; what it brought upon itself is nobody else's. */
-static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sleep *sleep, uint32_t to, uint64_t from, uint64_t until,
-			 double ns)
+/* Those behind edges to a task in a stretch of time, by their weights; what it brought upon itself
+ * is nobody else's. */
+static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sleep *sleep,
+			 uint32_t to, uint64_t from, uint64_t until, double ns)
 {
 	size_t low = 0, high = sums->origin_count, end;
 	double all = 0;
@@ -346,13 +372,17 @@ static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sle
 		else
 			high = middle;
 	}
-	for (end = low; end < sums->origin_count && sums->origins[end]->to == to && sums->origins[end]->to_at <= until; end++)
+	for (end = low; end < sums->origin_count && sums->origins[end]->to == to &&
+			sums->origins[end]->to_at <= until;
+	     end++)
 		all += sums->origins[end]->weight ? (double)sums->origins[end]->weight : 1;
 	if (low < end)
 		all += (double)sums->origins[low]->own;
 	for (; low < end && r >= 0; low++)
-		r = blame(sums, file, sleep->task, sums->origins[low]->from,
-			  ns * (sums->origins[low]->weight ? (double)sums->origins[low]->weight : 1) / all);
+		r = blame(
+			sums, file, sleep->task, sums->origins[low]->from,
+			ns * (sums->origins[low]->weight ? (double)sums->origins[low]->weight : 1) /
+				all);
 	return r;
 }
 
@@ -373,10 +403,14 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 	share->waited_ns += ns;
 	file_at(sums, file)->waited_ns += ns;
 	if (sleep->kind == CLEW_WAIT_THROTTLE)
-		return blame_origins(sums, file, sleep, sleep->task, sleep->start, sleep->start, (double)ns);
+		return blame_origins(sums, file, sleep, sleep->task, sleep->start, sleep->start,
+				     (double)ns);
 	if (sleep->kind == CLEW_WAIT_JOURNAL && sleep->ended_by != CLEW_NO_TASK)
-		return blame_origins(sums, file, sleep, sleep->ended_by, sleep->start, end, (double)ns);
-	return request && does(&request->block, CLEW_REQUEST_WRITE) ? blame_writers(sums, file, sleep, request, (double)ns) : 0;
+		return blame_origins(sums, file, sleep, sleep->ended_by, sleep->start, end,
+				     (double)ns);
+	return request && does(&request->block, CLEW_REQUEST_WRITE)
+		       ? blame_writers(sums, file, sleep, request, (double)ns)
+		       : 0;
 }
 
 static int add_sleeps(struct sums *sums)
@@ -393,9 +427,11 @@ static int add_sleeps(struct sums *sums)
 		uint32_t file;
 
 		for (; next < touch_count && touches[next].begin <= sleeps[i].start; next++) {
-			if (touches[next].event == CLEW_TOUCH_UNUSED || touches[next].event == CLEW_TOUCH_DROP)
+			if (touches[next].event == CLEW_TOUCH_UNUSED ||
+			    touches[next].event == CLEW_TOUCH_DROP)
 				continue;
-			if (file_of(sums, touches[next].inode, touches[next].device, touches[next].begin, &file) < 0 ||
+			if (file_of(sums, touches[next].inode, touches[next].device,
+				    touches[next].begin, &file) < 0 ||
 			    map_set(&sums->last_touched, touches[next].task, 0, file) < 0)
 				return -ENOMEM;
 		}
@@ -411,8 +447,8 @@ static int add_sleeps(struct sums *sums)
 
 static bool is_anything(const struct clew_io_file *file)
 {
-	return file->asked_bytes || file->stored_bytes || file->dirtied_bytes || file->written_bytes || file->read_bytes ||
-	       file->unused_bytes || file->waited_ns;
+	return file->asked_bytes || file->stored_bytes || file->dirtied_bytes ||
+	       file->written_bytes || file->read_bytes || file->unused_bytes || file->waited_ns;
 }
 
 /* What has most to do with the disk first; equal ones stay in the order they were met in. */
@@ -434,7 +470,8 @@ static int order_files(struct sums *sums, struct clew_io *io)
 		place_of[i] = NO_FILE;
 		if (is_anything(file))
 			keys[kept++] = (struct sort_key){
-				.key = UINT64_MAX - (file->written_bytes + file->read_bytes + file->asked_bytes + file->dirtied_bytes),
+				.key = UINT64_MAX - (file->written_bytes + file->read_bytes +
+						     file->asked_bytes + file->dirtied_bytes),
 				.index = (uint32_t)i};
 	}
 	sort_keys(keys, keys + count, kept);
@@ -477,7 +514,8 @@ static void *keep(const struct vector *vector)
 {
 	void *copy = malloc(vector->count * vector->item + 1);
 
-	return copy && vector->count ? memcpy(copy, vector->data, vector->count * vector->item) : copy;
+	return copy && vector->count ? memcpy(copy, vector->data, vector->count * vector->item)
+				     : copy;
 }
 
 static int finish(struct sums *sums, struct clew_io *io)

@@ -16,14 +16,16 @@ struct clew_io_share {
 	uint64_t asked_bytes;	/* written by calls */
 	uint64_t stored_bytes;	/* pages stored to through mappings, at least once each pass */
 	uint64_t dirtied_bytes; /* folios that it made dirty, whole */
-	uint64_t written_bytes; /* its part of what requests carried: of what several wrote, each has an equal part */
+	uint64_t written_bytes; /* its part of what requests carried: of what several wrote, each
+				   has an equal part */
 	uint64_t waited_ns;	/* slept for the file */
 	uint64_t caused_ns;	/* that others slept for what it wrote */
 };
 
 struct clew_io_file {
 	uint64_t inode;
-	uint64_t at;	 /* a moment at which it had that number: others may have had it before and after */
+	uint64_t at;	 /* a moment at which it had that number: others may have had it before and
+			    after */
 	uint32_t device; /* of the file system */
 	uint32_t requests;
 	uint64_t asked_bytes, stored_bytes, dirtied_bytes;
@@ -38,8 +40,9 @@ struct clew_io_file {
 struct clew_io_device {
 	uint32_t device;
 	uint32_t requests;
-	uint64_t bytes[CLEW_REQUEST_OPERATION_COUNT];	  /* of requests that do this; only reads and writes move data */
-	uint64_t file_bytes;				  /* written, of files */
+	uint64_t bytes[CLEW_REQUEST_OPERATION_COUNT]; /* of requests that do this; only reads and
+							 writes move data */
+	uint64_t file_bytes;			      /* written, of files */
 	uint64_t reason_bytes[CLEW_REQUEST_REASON_COUNT]; /* read or written for each reason */
 };
 
@@ -66,8 +69,9 @@ struct clew_io {
 int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io);
 void clew_io_done(struct clew_io *io);
 
-/* The story of the files for which `wanted` is true, by index. The array is the caller's to free. */
-int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted, struct clew_io_event **ret_events,
-		  size_t *ret_count);
+/* The story of the files for which `wanted` is true, by index. The array is the caller's to free.
+ */
+int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted,
+		  struct clew_io_event **ret_events, size_t *ret_count);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The story of a file, from what programs did with it to the disk: touches, requests
  * and waits in order of time.
@@ -39,14 +39,16 @@ static int add(struct vector *events, struct clew_io_event event)
 	return r;
 }
 
-static bool is_of(const struct clew_trace *trace, const struct map *files, uint64_t inode, uint32_t device, uint64_t at)
+static bool is_of(const struct clew_trace *trace, const struct map *files, uint64_t inode,
+		  uint32_t device, uint64_t at)
 {
 	struct clew_file_key key = clew_trace_file_key(trace, device, inode, at);
 
 	return map_get(files, key.number, key.device);
 }
 
-static int add_requests(const struct clew_trace *trace, const struct map *files, struct vector *events)
+static int add_requests(const struct clew_trace *trace, const struct map *files,
+			struct vector *events)
 {
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
@@ -56,15 +58,18 @@ static int add_requests(const struct clew_trace *trace, const struct map *files,
 		for (uint32_t k = 0; k < requests[i].page_count && r >= 0; k++) {
 			const struct clew_page_extent *extent = &requests[i].pages[k];
 
-			if (is_of(trace, files, extent->inode, extent->device, requests[i].block.queued))
+			if (is_of(trace, files, extent->inode, extent->device,
+				  requests[i].block.queued))
 				r = add(events,
-					(struct clew_io_event){.at = requests[i].block.queued, .kind = CLEW_IO_REQUEST, .extent = extent});
+					(struct clew_io_event){.at = requests[i].block.queued,
+							       .kind = CLEW_IO_REQUEST,
+							       .extent = extent});
 		}
 	return r;
 }
 
-int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted, struct clew_io_event **ret_events,
-		  size_t *ret_count)
+int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted,
+		  struct clew_io_event **ret_events, size_t *ret_count)
 {
 	struct vector events = {.item = sizeof(struct clew_io_event)};
 	struct map files = {0};
@@ -74,19 +79,24 @@ int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, cons
 	int r = 0;
 
 	for (size_t i = 0; i < io->file_count && r >= 0; i++) {
-		struct clew_file_key key = clew_trace_file_key(trace, io->files[i].device, io->files[i].inode, io->files[i].at);
+		struct clew_file_key key = clew_trace_file_key(trace, io->files[i].device,
+							       io->files[i].inode, io->files[i].at);
 
 		if (wanted[i])
 			r = map_set(&files, key.number, key.device, i);
 	}
 	for (size_t i = 0; i < touch_count && r >= 0; i++)
 		if (is_of(trace, &files, touches[i].inode, touches[i].device, touches[i].begin))
-			r = add(&events, (struct clew_io_event){.at = touches[i].begin, .kind = CLEW_IO_TOUCH, .touch = &touches[i]});
+			r = add(&events, (struct clew_io_event){.at = touches[i].begin,
+								.kind = CLEW_IO_TOUCH,
+								.touch = &touches[i]});
 	if (r >= 0)
 		r = add_requests(trace, &files, &events);
 	for (size_t i = 0; i < sleep_count && r >= 0; i++)
 		if (io->sleep_files[i] != UINT32_MAX && wanted[io->sleep_files[i]])
-			r = add(&events, (struct clew_io_event){.at = sleeps[i].start, .kind = CLEW_IO_WAIT, .sleep = &sleeps[i]});
+			r = add(&events, (struct clew_io_event){.at = sleeps[i].start,
+								.kind = CLEW_IO_WAIT,
+								.sleep = &sleeps[i]});
 	map_done(&files);
 	if (r < 0) {
 		vector_done(&events);

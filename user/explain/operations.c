@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Operations: what a thread did between two idle waits. Both waits must be in the
  * capture; one that is continued in the same call is one idle wait.
@@ -32,11 +32,13 @@ static int longest_first(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Puts an operation in the place of one, from which only those below it may come later in the order. */
+/* Puts an operation in the place of one, from which only those below it may come later in the
+ * order. */
 static void sink(struct list *list, size_t place, struct clew_operation operation)
 {
 	for (size_t child; (child = 2 * place + 1) < list->count; place = child) {
-		if (child + 1 < list->count && longest_first(&list->operations[child], &list->operations[child + 1]) < 0)
+		if (child + 1 < list->count &&
+		    longest_first(&list->operations[child], &list->operations[child + 1]) < 0)
 			child++;
 		if (longest_first(&operation, &list->operations[child]) >= 0)
 			break;
@@ -57,7 +59,8 @@ static int add(struct list *list, uint32_t task, uint64_t from, uint64_t to)
 	}
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 256;
-		struct clew_operation *operations = realloc(list->operations, capacity * sizeof(*operations));
+		struct clew_operation *operations =
+			realloc(list->operations, capacity * sizeof(*operations));
 
 		if (!operations)
 			return -ENOMEM;
@@ -103,8 +106,8 @@ bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds)
 	}
 }
 
-static int operations_of(const struct clew_trace *trace, const struct trace_task *task, uint64_t idle_kinds, uint64_t from, uint64_t to,
-			 struct list *list)
+static int operations_of(const struct clew_trace *trace, const struct trace_task *task,
+			 uint64_t idle_kinds, uint64_t from, uint64_t to, struct list *list)
 {
 	const struct clew_sleep *last = NULL;
 	int r = 0;
@@ -118,7 +121,8 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 		sleep = (const struct clew_sleep *)trace->sleeps.data + (piece & PIECE_INDEX);
 		if (!operation_is_idle(sleep->kind, sleep->call, idle_kinds))
 			continue;
-		if (last && last->call_id != sleep->call_id && last->end >= from && sleep->start <= to && last->end < sleep->start &&
+		if (last && last->call_id != sleep->call_id && last->end >= from &&
+		    sleep->start <= to && last->end < sleep->start &&
 		    !(sleep->open & CLEW_OPEN_START))
 			r = add(list, task->task.serial, last->end, sleep->start);
 		last = sleep;
@@ -126,16 +130,18 @@ static int operations_of(const struct clew_trace *trace, const struct trace_task
 	return r;
 }
 
-int clew_operations(const struct clew_trace *trace, bool (*wanted)(void *context, const struct clew_trace_task *task), void *context,
-		    uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit, struct clew_operation **ret_operations,
-		    size_t *ret_count, size_t *ret_total)
+int clew_operations(const struct clew_trace *trace,
+		    bool (*wanted)(void *context, const struct clew_trace_task *task),
+		    void *context, uint64_t idle_kinds, uint64_t from, uint64_t to, size_t limit,
+		    struct clew_operation **ret_operations, size_t *ret_count, size_t *ret_total)
 {
 	struct list list = {.limit = limit};
 	int r = 0;
 
 	for (size_t i = 0; i < trace->tasks.count && r >= 0; i++)
 		if (!wanted || wanted(context, &trace_task_at(trace, i)->task))
-			r = operations_of(trace, trace_task_at(trace, i), idle_kinds, from, to, &list);
+			r = operations_of(trace, trace_task_at(trace, i), idle_kinds, from, to,
+					  &list);
 	if (r < 0) {
 		free(list.operations);
 		return r;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * why: goes through a task's timeline and, for each wait, through the timeline of
  * who is to blame for it meanwhile, to any depth.
@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task, struct chain *ret_chain)
+static int extend_chain(struct why_search *search, const struct chain *chain, uint32_t task,
+			struct chain *ret_chain)
 {
 	struct chain_block *block = chain->block;
 
@@ -30,7 +31,8 @@ static int extend_chain(struct why_search *search, const struct chain *chain, ui
 	}
 	if (!block || block->used != chain->length || block->used == block->capacity) {
 		uint32_t capacity = chain->length < 6 ? 8 : chain->length + chain->length / 2;
-		struct chain_block *copy = arena_take(search->arena, sizeof(*copy) + capacity * sizeof(copy->tasks[0]));
+		struct chain_block *copy = arena_take(
+			search->arena, sizeof(*copy) + capacity * sizeof(copy->tasks[0]));
 
 		if (!copy)
 			return -ENOMEM;
@@ -54,12 +56,15 @@ static bool in_chain(const struct chain *chain, uint32_t task)
 
 static bool same_segment(const struct clew_segment *a, const struct clew_segment *b)
 {
-	return a->end == b->start && a->task == b->task && a->kind == b->kind && a->unknown_kind == b->unknown_kind &&
-	       a->cycle == b->cycle && a->via_type == b->via_type && a->via_evidence == b->via_evidence && a->born == b->born &&
-	       a->by == b->by && a->sleep == b->sleep && a->link == b->link && a->below == b->below && a->spin == b->spin &&
-	       a->late == b->late && a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
+	return a->end == b->start && a->task == b->task && a->kind == b->kind &&
+	       a->unknown_kind == b->unknown_kind && a->cycle == b->cycle &&
+	       a->via_type == b->via_type && a->via_evidence == b->via_evidence &&
+	       a->born == b->born && a->by == b->by && a->sleep == b->sleep && a->link == b->link &&
+	       a->below == b->below && a->spin == b->spin && a->late == b->late &&
+	       a->called == b->called && a->perhaps == b->perhaps && a->activity == b->activity &&
 	       a->chain_length == b->chain_length &&
-	       (a->chain == b->chain || !memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
+	       (a->chain == b->chain ||
+		!memcmp(a->chain, b->chain, a->chain_length * sizeof(*a->chain)));
 }
 
 static int put_segment(struct why_search *search, struct clew_segment segment)
@@ -70,13 +75,15 @@ static int put_segment(struct why_search *search, struct clew_segment segment)
 		return 0;
 	if (segment.kind == CLEW_WAIT_UNKNOWN)
 		why->unknown_ns += segment.end - segment.start;
-	if (why->segment_count > 0 && same_segment(&why->segments[why->segment_count - 1], &segment)) {
+	if (why->segment_count > 0 &&
+	    same_segment(&why->segments[why->segment_count - 1], &segment)) {
 		why->segments[why->segment_count - 1].end = segment.end;
 		return 0;
 	}
 	if (why->segment_count == search->segment_capacity) {
 		size_t capacity = search->segment_capacity ? search->segment_capacity * 2 : 64;
-		struct clew_segment *segments = realloc(why->segments, capacity * sizeof(*segments));
+		struct clew_segment *segments =
+			realloc(why->segments, capacity * sizeof(*segments));
 
 		if (!segments)
 			return -ENOMEM;
@@ -96,18 +103,21 @@ static int add_segment(struct why_search *search, struct clew_segment segment)
 	if (!search->relations)
 		return put_segment(search, segment);
 	if (segment.link && segment.link->kind == CLEW_LINK_REQUEST) {
-		segment.activity = clew_relations_from(search->relations, segment.task, segment.link->at ?: segment.start, &until);
+		segment.activity = clew_relations_from(search->relations, segment.task,
+						       segment.link->at ?: segment.start, &until);
 		return put_segment(search, segment);
 	}
 	for (; segment.start < end && r >= 0; segment.start = segment.end) {
-		segment.activity = clew_relations_from(search->relations, segment.task, segment.start, &until);
+		segment.activity =
+			clew_relations_from(search->relations, segment.task, segment.start, &until);
 		segment.end = until < end ? until : end;
 		r = put_segment(search, segment);
 	}
 	return r;
 }
 
-static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end, unsigned kind)
+static struct clew_segment segment_of(const struct frame *frame, uint64_t start, uint64_t end,
+				      unsigned kind)
 {
 	return (struct clew_segment){
 		.start = start,
@@ -124,8 +134,9 @@ static struct clew_segment segment_of(const struct frame *frame, uint64_t start,
 	};
 }
 
-static int push(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to, struct chain chain, int type,
-		unsigned evidence, const struct clew_sleep *waited)
+static int push(struct why_search *search, const struct trace_task *task, uint64_t from,
+		uint64_t to, struct chain chain, int type, unsigned evidence,
+		const struct clew_sleep *waited)
 {
 	if (search->depth == search->frame_capacity) {
 		size_t capacity = search->frame_capacity ? search->frame_capacity * 2 : 32;
@@ -151,7 +162,8 @@ static int push(struct why_search *search, const struct trace_task *task, uint64
 /* On a CPU; what was spun away for a lock is waiting all the same. One piece at a time. */
 static int explain_running(struct why_search *search, struct frame *frame, uint64_t end)
 {
-	const struct clew_spin *spin = clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
+	const struct clew_spin *spin =
+		clew_trace_spin(search->trace, frame->task->task.serial, frame->cursor);
 	struct clew_segment segment = segment_of(frame, frame->cursor, end, CLEW_SEGMENT_RUNNING);
 
 	if (spin && spin->start <= frame->cursor) {
@@ -165,8 +177,10 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 	return add_segment(search, segment);
 }
 
-/* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed to have one. */
-static int explain_run_queue(struct why_search *search, const struct frame *frame, const struct clew_piece *piece, uint64_t end)
+/* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed
+ * to have one. */
+static int explain_run_queue(struct why_search *search, const struct frame *frame,
+			     const struct clew_piece *piece, uint64_t end)
 {
 	uint64_t at = frame->cursor, until;
 	int r = 0;
@@ -174,7 +188,8 @@ static int explain_run_queue(struct why_search *search, const struct frame *fram
 	for (; at < end && r >= 0; at = until) {
 		struct clew_segment segment = segment_of(frame, at, end, CLEW_SEGMENT_RUNQUEUE);
 
-		if (why_throttled(search->trace, frame->task, piece->cpu, at, end, &segment.sleep, &until))
+		if (why_throttled(search->trace, frame->task, piece->cpu, at, end, &segment.sleep,
+				  &until))
 			segment.kind = CLEW_WAIT_THROTTLE;
 		else if (!trace_ran_at(search->trace, piece->cpu, at, until, &segment.by, &until))
 			segment.by = UINT32_MAX;
@@ -219,7 +234,8 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 	const struct frame *waiter = &search->frames[search->depth - 2];
 	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
 
-	/* The request it was to do, or its item, was queued, and no worker was there to begin it. */
+	/* The request it was to do, or its item, was queued, and no worker was there to begin it.
+	 */
 	if (frame->link && frame->link->kind == CLEW_LINK_REQUEST) {
 		segment.kind = CLEW_SEGMENT_DEVICE;
 		segment.link = frame->link;
@@ -258,7 +274,8 @@ static bool is_message(int type)
  * a task without an open call, whose message is waited for, is what lies between who waits
  * and that call, which then was over before the wait was. *until: as long as that holds.
  */
-static const struct clew_relation *find_call(const struct why_search *search, uint64_t at, bool perhaps, uint64_t *until)
+static const struct clew_relation *find_call(const struct why_search *search, uint64_t at,
+					     bool perhaps, uint64_t *until)
 {
 	const struct frame *top = &search->frames[search->depth - 1];
 	uint64_t over = CLEW_TIME_OPEN;
@@ -267,12 +284,15 @@ static const struct clew_relation *find_call(const struct why_search *search, ui
 		const struct frame *frame = &search->frames[i];
 		uint32_t task = frame->task->task.serial;
 		uint64_t changes = *until;
-		const struct clew_relation *found = clew_relations_called(search->relations, task, at, *until, over, perhaps, &changes);
+		const struct clew_relation *found = clew_relations_called(
+			search->relations, task, at, *until, over, perhaps, &changes);
 
 		*until = changes;
-		if (found && !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
+		if (found &&
+		    !in_chain(&top->sleeping, clew_relations_lower(search->relations, found)->task))
 			return found;
-		if (found || clew_relations_at(search->relations, task, at) || !is_message(frame->via_type) || !frame->waited)
+		if (found || clew_relations_at(search->relations, task, at) ||
+		    !is_message(frame->via_type) || !frame->waited)
 			return NULL;
 		over = frame->waited->end < over ? frame->waited->end : over;
 	}
@@ -280,7 +300,8 @@ static const struct clew_relation *find_call(const struct why_search *search, ui
 }
 
 /* A wait that leads to nobody, by the records. *ret_found: followed, by a call. */
-static int follow_call(struct why_search *search, const struct clew_sleep *sleep, struct why_cause *cause, uint64_t from,
+static int follow_call(struct why_search *search, const struct clew_sleep *sleep,
+		       struct why_cause *cause, uint64_t from,
 		       const struct clew_relation **ret_perhaps, bool *ret_found)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
@@ -294,27 +315,33 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 		return 0;
 	called = find_call(search, from, false, &cause->until);
 	frame->cursor = cause->until;
-	task = called ? trace_task_find(search->trace, clew_relations_lower(search->relations, called)->task) : NULL;
+	task = called ? trace_task_find(search->trace,
+					clew_relations_lower(search->relations, called)->task)
+		      : NULL;
 	if (!task) {
 		*ret_perhaps = find_call(search, from, true, &cause->until);
 		frame->cursor = cause->until;
 		return 0;
 	}
 	/* However certain it is who called whom: that the wait was for the call is not. */
-	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL, CLEW_EVIDENCE_OBSERVED, sleep);
+	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL,
+		 CLEW_EVIDENCE_OBSERVED, sleep);
 	if (r >= 0)
 		search->frames[search->depth - 1].called = called;
 	*ret_found = r >= 0;
 	return r;
 }
 
-static int explain_sleep(struct why_search *search, struct frame *frame, const struct clew_sleep *sleep, uint64_t end)
+static int explain_sleep(struct why_search *search, struct frame *frame,
+			 const struct clew_sleep *sleep, uint64_t end)
 {
 	struct why_cause cause = why_cause_of(sleep, frame->cursor, end);
 	struct clew_segment segment;
 	const struct trace_task *task;
 	bool followed;
-	int r = cause.kind == CLEW_SEGMENT_DEVICE ? why_below(search->trace, search->arena, frame->cursor, &cause) : 0;
+	int r = cause.kind == CLEW_SEGMENT_DEVICE
+			? why_below(search->trace, search->arena, frame->cursor, &cause)
+			: 0;
 
 	if (r < 0)
 		return r;
@@ -329,14 +356,16 @@ static int explain_sleep(struct why_search *search, struct frame *frame, const s
 	}
 	frame->cursor = cause.until;
 	if (task && !in_chain(&frame->sleeping, cause.task)) {
-		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type, cause.evidence, sleep);
+		r = push(search, task, segment.start, cause.until, frame->sleeping, cause.edge_type,
+			 cause.evidence, sleep);
 		if (r >= 0)
 			search->frames[search->depth - 1].link = cause.link;
 		return r;
 	}
 	if (cause.task && cause.kind != CLEW_SEGMENT_DEVICE)
 		segment.kind = CLEW_WAIT_UNKNOWN;
-	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK || sleep->holder_count > 0)) {
+	if (task && (sleep->kind == CLEW_WAIT_FUTEX || sleep->kind == CLEW_WAIT_LOCK ||
+		     sleep->holder_count > 0)) {
 		segment.kind = sleep->kind;
 		segment.cycle = true;
 	}
@@ -393,7 +422,8 @@ static int step(struct why_search *search)
 	}
 }
 
-int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to)
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
+		   uint64_t to)
 {
 	int r = push(search, task, from, to, (struct chain){0}, -1, 0, NULL);
 
@@ -408,12 +438,15 @@ int why_search_all(struct why_search *search, const struct trace_task *task, uin
 	return r;
 }
 
-int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations, uint32_t task, uint64_t from, uint64_t to,
-		     struct clew_why *ret_why)
+int clew_why_explain(const struct clew_trace *trace, const struct clew_relations *relations,
+		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why)
 {
 	const struct trace_task *asked = trace_task_find(trace, task);
 	struct clew_why why = {.from = from, .to = to, .task = task};
-	struct why_search search = {.trace = trace, .relations = relations, .why = &why, .hints = {.item = sizeof(uint32_t)}};
+	struct why_search search = {.trace = trace,
+				    .relations = relations,
+				    .why = &why,
+				    .hints = {.item = sizeof(uint32_t)}};
 	int r;
 
 	if (!asked)

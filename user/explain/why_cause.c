@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What a wait leads to: who held what it waited for, else the steps that led to its
  * end, each for the time since it was set off, else who ended it, else a leaf.
@@ -39,15 +39,18 @@ bool why_waits_for_disk(unsigned kind)
 	}
 }
 
-/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or throttled; of what was lost nothing is
- * known. */
+/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or
+ * throttled; of what was lost nothing is known. */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause)
 {
-	/* A timer that is late, and what is on its way in the kernel, is not what the call is about. */
-	if (sleep->blind || cause->late || (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
+	/* A timer that is late, and what is on its way in the kernel, is not what the call is
+	 * about. */
+	if (sleep->blind || cause->late ||
+	    (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return false;
-	if (sleep->link_count && (sleep->links[0].kind == CLEW_LINK_PACKET || sleep->links[0].kind == CLEW_LINK_REQUEST ||
-				  sleep->links[0].kind == CLEW_LINK_WORK))
+	if (sleep->link_count &&
+	    (sleep->links[0].kind == CLEW_LINK_PACKET ||
+	     sleep->links[0].kind == CLEW_LINK_REQUEST || sleep->links[0].kind == CLEW_LINK_WORK))
 		return false;
 	/* A device's interrupt ended it: what came in is from outside. */
 	for (uint32_t i = 0; i < sleep->link_count; i++)
@@ -111,7 +114,8 @@ static void cause_in_request(const struct clew_link *link, uint64_t from, struct
 	}
 }
 
-static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_link *link,
+			   uint64_t from, struct why_cause *cause)
 {
 	cause->kind = link == sleep->links ? sleep->kind : CLEW_WAIT_WORK;
 	if (!link->begin)
@@ -125,7 +129,8 @@ static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_lin
 }
 
 /* The part of a wait that begins after a step was set off, and before the next one. */
-static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link *link, uint64_t from, struct why_cause *cause)
+static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link *link,
+			  uint64_t from, struct why_cause *cause)
 {
 	switch (link->kind) {
 	case CLEW_LINK_REQUEST:
@@ -158,7 +163,8 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 
 	for (const struct clew_link *link = sleep->links; link <= last; link++) {
 		/* A sleeper does not queue its own request: the clocks of two CPUs differ. */
-		if (from >= link->at || (link->kind == CLEW_LINK_REQUEST && link->task == sleep->task)) {
+		if (from >= link->at ||
+		    (link->kind == CLEW_LINK_REQUEST && link->task == sleep->task)) {
 			cause_in_link(sleep, link, from, cause);
 			return;
 		}
@@ -166,7 +172,8 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 			cause->until = link->at;
 	}
 	/* Before the request whose place was awaited there were others. */
-	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT && last->task != sleep->task) {
+	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT &&
+	    last->task != sleep->task) {
 		cause->kind = sleep->kind;
 	} else if (last->task != CLEW_NO_TASK && sleep->edge_type >= 0) {
 		cause->task = last->task;
@@ -177,15 +184,18 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 	}
 }
 
-/* Of what was asked for below a request: what is not over at a moment, and for longest, else what is asked for next. */
-static const struct clew_block_request *lower_at(const struct clew_trace_request *upper, const struct clew_trace_request *requests,
+/* Of what was asked for below a request: what is not over at a moment, and for longest, else what
+ * is asked for next. */
+static const struct clew_block_request *lower_at(const struct clew_trace_request *upper,
+						 const struct clew_trace_request *requests,
 						 size_t count, uint64_t at, uint32_t *ret_place)
 {
 	const struct clew_block_request *last = NULL, *next = NULL;
 	uint32_t last_place = 0, next_place = 0;
 
 	for (uint32_t i = 0; i < upper->lower_count; i++) {
-		const struct clew_block_request *lower = upper->lower[i] < count ? &requests[upper->lower[i]].block : NULL;
+		const struct clew_block_request *lower =
+			upper->lower[i] < count ? &requests[upper->lower[i]].block : NULL;
 
 		if (!lower || !lower->queued || !lower->issued || lower->completed <= at)
 			continue;
@@ -204,12 +214,15 @@ static const struct clew_block_request *lower_at(const struct clew_trace_request
 /* Devices made of devices are a few layers high; deeper is only what nobody recorded. */
 enum { MOST_LEVELS = 16 };
 
-int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from, struct why_cause *cause)
+int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from,
+	      struct why_cause *cause)
 {
 	size_t count;
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 
-	for (unsigned level = 0; level < MOST_LEVELS && cause->kind == CLEW_SEGMENT_DEVICE && cause->link->number < count; level++) {
+	for (unsigned level = 0; level < MOST_LEVELS && cause->kind == CLEW_SEGMENT_DEVICE &&
+				 cause->link->number < count;
+	     level++) {
 		const struct clew_block_request *lower;
 		const struct clew_trace_task *worker;
 		struct clew_link *link;
@@ -256,11 +269,13 @@ static bool same_or_below(const char *path, const char *group)
 {
 	size_t length = group ? strlen(group) : 0;
 
-	return path && length && !strncmp(path, group, length) && (path[length] == '\0' || path[length] == '/');
+	return path && length && !strncmp(path, group, length) &&
+	       (path[length] == '\0' || path[length] == '/');
 }
 
-bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
-		   const struct clew_sleep **ret_sleep, uint64_t *ret_until)
+bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu,
+		   uint64_t at, uint64_t to, const struct clew_sleep **ret_sleep,
+		   uint64_t *ret_until)
 {
 	const uint64_t longest = 1000000000; /* ns: a quota is refilled at least so often */
 	uint32_t low = 0, high = trace->throttles.count;
@@ -269,20 +284,25 @@ bool why_throttled(const struct clew_trace *trace, const struct trace_task *task
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (((const struct clew_sleep *)trace->sleeps.data)[trace->throttles.data[middle]].start < to)
+		if (((const struct clew_sleep *)trace->sleeps.data)[trace->throttles.data[middle]]
+			    .start < to)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	while (low-- > 0) {
-		const struct clew_sleep *sleep = (const struct clew_sleep *)trace->sleeps.data + trace->throttles.data[low];
+		const struct clew_sleep *sleep =
+			(const struct clew_sleep *)trace->sleeps.data + trace->throttles.data[low];
 		struct clew_piece before;
 
 		if (sleep->start + longest < at)
 			break;
-		if (sleep->end <= at || !clew_trace_piece(trace, sleep->task, sleep->start, true, &before) || before.cpu != cpu ||
+		if (sleep->end <= at ||
+		    !clew_trace_piece(trace, sleep->task, sleep->start, true, &before) ||
+		    before.cpu != cpu ||
 		    (sleep->object.number != task->task.cgroup &&
-		     !same_or_below(clew_trace_cgroup(trace, task->task.cgroup), clew_trace_cgroup(trace, sleep->object.number))))
+		     !same_or_below(clew_trace_cgroup(trace, task->task.cgroup),
+				    clew_trace_cgroup(trace, sleep->object.number))))
 			continue;
 		if (sleep->start > at) {
 			*ret_until = sleep->start;
@@ -322,7 +342,8 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 	if (low < sleep->holder_count && holders[low].from < to)
 		cause.until = holders[low].from;
 	/* Who is kept waiting on purpose waits for nobody, whatever ended it. */
-	if (sleep->end == CLEW_TIME_OPEN || (sleep->kind == CLEW_WAIT_THROTTLE && sleep->context != CLEW_WAKE_TASK))
+	if (sleep->end == CLEW_TIME_OPEN ||
+	    (sleep->kind == CLEW_WAIT_THROTTLE && sleep->context != CLEW_WAKE_TASK))
 		return cause;
 	if (sleep->link_count > 0) {
 		cause_by_links(sleep, from, &cause);

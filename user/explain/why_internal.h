@@ -26,16 +26,19 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
  * Of a part that is a request's in its device from `from` on: if that device asks others
  * below, what is behind that moment there. A link made for it is of the arena. 0 or -ENOMEM.
  */
-int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from, struct why_cause *cause);
+int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from,
+	      struct why_cause *cause);
 
 /*
  * Whether `task`, ready at `at` for a CPU, was kept off it as its group's quota was
  * used up there: until when, `to` at most; false: until when it was not.
  */
-bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu, uint64_t at, uint64_t to,
-		   const struct clew_sleep **ret_sleep, uint64_t *ret_until);
+bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu,
+		   uint64_t at, uint64_t to, const struct clew_sleep **ret_sleep,
+		   uint64_t *ret_until);
 
-/* Whether a wait of which no record says what it was for may have been for what a call in another task did. */
+/* Whether a wait of which no record says what it was for may have been for what a call in another
+ * task did. */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause);
 
 /* Whether a wait of this kind is one that a disk's interrupt ends. */
@@ -65,9 +68,10 @@ struct frame {
 	struct chain sleeping; /* with it; block NULL: not made yet */
 	int8_t via_type;
 	uint8_t via_evidence;
-	uint32_t born;			    /* via FORK, EXEC: the task that began with it, else CLEW_NO_TASK */
-	const struct clew_sleep *waited;    /* the wait that led here, of the frame below; NULL: none */
-	const struct clew_link *link;	    /* the work item that the task is followed for, or NULL */
+	uint32_t born; /* via FORK, EXEC: the task that began with it, else CLEW_NO_TASK */
+	const struct clew_sleep
+		*waited;	      /* the wait that led here, of the frame below; NULL: none */
+	const struct clew_link *link; /* the work item that the task is followed for, or NULL */
 	const struct clew_relation *called; /* via CALL */
 };
 
@@ -82,16 +86,20 @@ struct why_search {
 	struct vector hints; /* by task: where the task's last piece was found */
 };
 
-/* Explains from..to of a task's time into search->why, with memory of search->arena. 0 or -ENOMEM. */
-int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from, uint64_t to);
+/* Explains from..to of a task's time into search->why, with memory of search->arena. 0 or -ENOMEM.
+ */
+int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
+		   uint64_t to);
 
 /* For many questions of one trace. */
-int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search);
+int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct why_search **ret_search);
 void why_search_free(struct why_search *search);
 /*
  * The sleep that is followed to the lower one of a relation until that ends, if its upper
  * one's task waits for that then; NULL: it does not. 0 or -ENOMEM.
  */
-int why_search_waiter(struct why_search *search, const struct clew_relation *relation, const struct clew_sleep **ret_sleep);
+int why_search_waiter(struct why_search *search, const struct clew_relation *relation,
+		      const struct clew_sleep **ret_sleep);
 
 #endif

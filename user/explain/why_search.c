@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whose wait ends with an announced call: who is asleep because of it just before its
  * end, by the same search that explains any other time.
@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations, struct why_search **ret_search)
+int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations,
+		   struct why_search **ret_search)
 {
 	struct why_search *search = calloc(1, sizeof(*search));
 
@@ -37,28 +38,34 @@ void why_search_free(struct why_search *search)
  * The sleep that is followed to `relation`, where a segment tells of it. Else *ret_before:
  * when the segment's task became ready, or its timer was due; 0 neither.
  */
-static const struct clew_sleep *sleep_for(const struct why_search *search, const struct clew_segment *segment,
-					  const struct clew_relation *relation, uint64_t *ret_before)
+static const struct clew_sleep *sleep_for(const struct why_search *search,
+					  const struct clew_segment *segment,
+					  const struct clew_relation *relation,
+					  uint64_t *ret_before)
 {
 	struct clew_piece piece;
 
 	*ret_before = 0;
 	if (segment->called == relation) {
-		if (!clew_trace_piece(search->trace, segment->chain[segment->chain_length - 1], segment->start, false, &piece))
+		if (!clew_trace_piece(search->trace, segment->chain[segment->chain_length - 1],
+				      segment->start, false, &piece))
 			return NULL;
 		return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 	}
 	if (segment->late && segment->sleep)
 		*ret_before = segment->sleep->links[0].begin;
-	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE && clew_trace_piece(search->trace, segment->task, segment->start, false, &piece))
+	else if (segment->kind == CLEW_SEGMENT_RUNQUEUE &&
+		 clew_trace_piece(search->trace, segment->task, segment->start, false, &piece))
 		*ret_before = piece.start;
 	return NULL;
 }
 
-int why_search_waiter(struct why_search *search, const struct clew_relation *relation, const struct clew_sleep **ret_sleep)
+int why_search_waiter(struct why_search *search, const struct clew_relation *relation,
+		      const struct clew_sleep **ret_sleep)
 {
 	const struct clew_activity *lower = clew_relations_lower(search->relations, relation);
-	const struct trace_task *asked = trace_task_find(search->trace, clew_relations_upper(search->relations, relation, 0)->task);
+	const struct trace_task *asked = trace_task_find(
+		search->trace, clew_relations_upper(search->relations, relation, 0)->task);
 	uint64_t at = lower->end, before;
 	int r = 0;
 

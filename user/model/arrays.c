@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A model of arrays that a producer fills itself. Only that every index lies in its
  * array is seen to, so that reading and checking such a model is safe.
@@ -19,7 +19,8 @@ static bool range_fits(struct clew_range range, uint32_t count)
 }
 
 /* What a new model's columns are copied from. */
-static void choose(const struct clew_model *like, const struct clew_model *arrays, struct clew_model *ret_chosen)
+static void choose(const struct clew_model *like, const struct clew_model *arrays,
+		   struct clew_model *ret_chosen)
 {
 	*ret_chosen = *arrays;
 	if (!arrays->waits) {
@@ -70,7 +71,8 @@ static bool do_times_fit(const struct clew_model *model)
 		const struct clew_dependency *dependency = &model->dependencies[i];
 
 		if (dependency->type >= model->type_count || dependency->mode > CLEW_MODE_OR ||
-		    !fits(dependency->attributes, model->attribute_list_count) || !range_fits(dependency->origins, model->origin_count) ||
+		    !fits(dependency->attributes, model->attribute_list_count) ||
+		    !range_fits(dependency->origins, model->origin_count) ||
 		    !range_fits(dependency->destinations, model->destination_count))
 			return false;
 	}
@@ -88,15 +90,18 @@ static bool do_names_fit(const struct clew_model *model, uint32_t string_count)
 	for (uint32_t i = 0; i < model->span_count; i++) {
 		const struct clew_span *span = &model->spans[i];
 
-		if (span->name >= string_count || (span->parent != CLEW_NONE && span->parent >= i) || span->elementary.count == 0 ||
-		    !range_fits(span->elementary, model->es_count) || !fits(span->attributes, model->attribute_list_count))
+		if (span->name >= string_count ||
+		    (span->parent != CLEW_NONE && span->parent >= i) ||
+		    span->elementary.count == 0 || !range_fits(span->elementary, model->es_count) ||
+		    !fits(span->attributes, model->attribute_list_count))
 			return false;
 	}
 	for (uint32_t i = 0; i < model->mark_count; i++)
 		if (model->marks[i].label >= string_count)
 			return false;
 	for (uint32_t i = 0; i < model->wait_count; i++)
-		if (model->waits[i].kind >= CLEW_SEGMENT_KIND_COUNT || !fits(model->waits[i].attributes, model->attribute_list_count))
+		if (model->waits[i].kind >= CLEW_SEGMENT_KIND_COUNT ||
+		    !fits(model->waits[i].attributes, model->attribute_list_count))
 			return false;
 	for (uint32_t i = 0; i < model->type_count; i++)
 		if (model->types[i] >= string_count)
@@ -107,9 +112,11 @@ static bool do_names_fit(const struct clew_model *model, uint32_t string_count)
 	for (uint32_t i = 0; i < model->category_count; i++) {
 		const struct clew_category *category = &model->categories[i];
 
-		if (category->name >= string_count || category->hierarchy >= model->hierarchy_count ||
+		if (category->name >= string_count ||
+		    category->hierarchy >= model->hierarchy_count ||
 		    (category->parent != CLEW_NONE &&
-		     (category->parent >= i || model->categories[category->parent].hierarchy != category->hierarchy)))
+		     (category->parent >= i ||
+		      model->categories[category->parent].hierarchy != category->hierarchy)))
 			return false;
 	}
 	return true;
@@ -123,7 +130,8 @@ static bool do_attributes_fit(const struct clew_model *model, uint32_t string_co
 	if (model->attribute_lists[model->attribute_list_count] > model->attribute_count)
 		return false;
 	for (uint32_t i = 0; i < model->attribute_count; i++)
-		if (model->attributes[i].key >= string_count || model->attributes[i].value >= string_count)
+		if (model->attributes[i].key >= string_count ||
+		    model->attributes[i].value >= string_count)
 			return false;
 	return true;
 }
@@ -161,7 +169,8 @@ static int copy_names(struct clew_model *model, const struct clew_model *from)
 	if (r == 0)
 		r = copy(model, COLUMN_ATTRIBUTE, from->attributes, from->attribute_count);
 	if (r == 0)
-		r = copy(model, COLUMN_ATTRIBUTE_LIST, from->attribute_lists, (size_t)from->attribute_list_count + 1);
+		r = copy(model, COLUMN_ATTRIBUTE_LIST, from->attribute_lists,
+			 (size_t)from->attribute_list_count + 1);
 	if (r == 0)
 		r = copy(model, COLUMN_CATEGORY, from->categories, from->category_count);
 	return r < 0 ? r : copy(model, COLUMN_HIERARCHY, from->hierarchies, from->hierarchy_count);
@@ -193,7 +202,9 @@ static void join_spans(struct clew_model *model)
 	for (uint32_t i = 0; i < count; i++)
 		spans[i].first_child = CLEW_NONE;
 	for (uint32_t i = count; i-- > 0;) {
-		uint32_t *first = spans[i].parent == CLEW_NONE ? &model->first_root : &spans[spans[i].parent].first_child;
+		uint32_t *first = spans[i].parent == CLEW_NONE
+					  ? &model->first_root
+					  : &spans[spans[i].parent].first_child;
 
 		spans[i].next_sibling = *first;
 		*first = i;
@@ -203,7 +214,8 @@ static void join_spans(struct clew_model *model)
 static int join_categories(struct clew_model *model)
 {
 	struct clew_category *categories = model_column(model, COLUMN_CATEGORY)->data;
-	uint32_t count = (uint32_t)model_column(model, COLUMN_CATEGORY)->count, *roots, none = CLEW_NONE;
+	uint32_t count = (uint32_t)model_column(model, COLUMN_CATEGORY)->count, *roots,
+		 none = CLEW_NONE;
 	struct vector *root_column = model_column(model, COLUMN_ROOT_CATEGORY);
 
 	for (size_t i = 0; i < model_column(model, COLUMN_HIERARCHY)->count; i++)
@@ -214,7 +226,8 @@ static int join_categories(struct clew_model *model)
 		categories[i].first_child = CLEW_NONE;
 	for (uint32_t i = count; i-- > 0;) {
 		uint32_t parent = categories[i].parent;
-		uint32_t *first = parent == CLEW_NONE ? &roots[categories[i].hierarchy] : &categories[parent].first_child;
+		uint32_t *first = parent == CLEW_NONE ? &roots[categories[i].hierarchy]
+						      : &categories[parent].first_child;
 
 		categories[i].next_sibling = *first;
 		*first = i;
@@ -233,7 +246,9 @@ static int copy_placements(struct clew_model *model, const struct clew_model *li
 
 		for (uint32_t i = 0; i < count; i++) {
 			const struct model_placement placement = {
-				.span = spans[i], .hierarchy = like->categories[category].hierarchy, .category = category};
+				.span = spans[i],
+				.hierarchy = like->categories[category].hierarchy,
+				.category = category};
 
 			if (spans[i] >= model_column(model, COLUMN_SPAN)->count)
 				return -EINVAL;
@@ -271,14 +286,16 @@ int model_copy_names(const struct clew_model *like, struct clew_model **ret_mode
 	return r;
 }
 
-int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model)
+int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays,
+		      struct vector *es, struct clew_model **ret_model)
 {
 	uint32_t string_count = (uint32_t)model_strings(like)->offsets.count;
 	struct clew_model chosen, *model;
 	int r;
 
 	choose(like, arrays, &chosen);
-	if (!do_attributes_fit(&chosen, string_count) || !do_names_fit(&chosen, string_count) || !do_times_fit(&chosen))
+	if (!do_attributes_fit(&chosen, string_count) || !do_names_fit(&chosen, string_count) ||
+	    !do_times_fit(&chosen))
 		return -EINVAL;
 	model = model_new();
 	if (!model)
@@ -298,7 +315,8 @@ int model_from_arrays(const struct clew_model *like, const struct clew_model *ar
 	return 0;
 }
 
-int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct clew_model **ret_model)
+int clew_model_from_arrays(const struct clew_model *like, const struct clew_model *arrays,
+			   struct clew_model **ret_model)
 {
 	return model_from_arrays(like, arrays, NULL, ret_model);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The consistency check: every problem of a model, one check after the other, of
  * those that can find any (check_quick.c). What follows what is read off the spans'
@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void check_add(struct check *check, const char *kind, bool warning, uint32_t es, const char *format, ...)
+void check_add(struct check *check, const char *kind, bool warning, uint32_t es, const char *format,
+	       ...)
 {
 	struct clew_problem *problem;
 	va_list arguments;
@@ -64,16 +65,24 @@ static void check_order(struct check *check)
 		uint32_t first = span->elementary.first, last = first + span->elementary.count - 1;
 
 		if (model->es[first].start != span->start)
-			check_add(check, "order", false, first, "the first elementary span of '%.60s' begins at %s, the span at %s",
-				  clew_model_string(model, span->name), moment(check, model->es[first].start), moment(check, span->start));
+			check_add(
+				check, "order", false, first,
+				"the first elementary span of '%.60s' begins at %s, the span at %s",
+				clew_model_string(model, span->name),
+				moment(check, model->es[first].start), moment(check, span->start));
 		for (uint32_t es = first + 1; es <= last; es++)
 			if (model->es[es].start < model->es[es - 1].start)
-				check_add(check, "order", false, es, "an elementary span of '%.60s' begins at %s, the one before it at %s",
-					  clew_model_string(model, span->name), moment(check, model->es[es].start),
+				check_add(check, "order", false, es,
+					  "an elementary span of '%.60s' begins at %s, the one "
+					  "before it at %s",
+					  clew_model_string(model, span->name),
+					  moment(check, model->es[es].start),
 					  moment(check, model->es[es - 1].start));
 		if (model->es[last].end != span->end)
-			check_add(check, "order", false, last, "the last elementary span of '%.60s' ends at %s, the span at %s",
-				  clew_model_string(model, span->name), moment(check, model->es[last].end), moment(check, span->end));
+			check_add(check, "order", false, last,
+				  "the last elementary span of '%.60s' ends at %s, the span at %s",
+				  clew_model_string(model, span->name),
+				  moment(check, model->es[last].end), moment(check, span->end));
 	}
 }
 
@@ -85,10 +94,13 @@ static void check_overlap(struct check *check)
 		const struct clew_range *range = &model->spans[i].elementary;
 
 		for (uint32_t es = range->first + 1; es < range->first + range->count; es++)
-			if (model->es[es].start >= model->es[es - 1].start && model->es[es].start < model->es[es - 1].end)
+			if (model->es[es].start >= model->es[es - 1].start &&
+			    model->es[es].start < model->es[es - 1].end)
 				check_add(check, "overlap", false, es,
-					  "an elementary span of '%.60s' begins at %s, before the one before it ends at %s",
-					  clew_model_string(model, model->spans[i].name), moment(check, model->es[es].start),
+					  "an elementary span of '%.60s' begins at %s, before the "
+					  "one before it ends at %s",
+					  clew_model_string(model, model->spans[i].name),
+					  moment(check, model->es[es].start),
 					  moment(check, model->es[es - 1].end));
 	}
 }
@@ -99,8 +111,10 @@ static void check_length(struct check *check)
 
 	for (uint32_t es = 0; es < model->es_count && check->r == 0; es++)
 		if (model->es[es].end < model->es[es].start)
-			check_add(check, "negative-length", false, es, "an elementary span of '%.60s' begins at %s and ends at %s",
-				  check_name(check, es), moment(check, model->es[es].start), moment(check, model->es[es].end));
+			check_add(check, "negative-length", false, es,
+				  "an elementary span of '%.60s' begins at %s and ends at %s",
+				  check_name(check, es), moment(check, model->es[es].start),
+				  moment(check, model->es[es].end));
 }
 
 /* An ES in the range of a span that it does not name, or in none. */
@@ -112,8 +126,11 @@ static void check_owner(struct check *check)
 		const struct clew_range *range = &model->spans[model->es[es].span].elementary;
 
 		if (es < range->first || es - range->first >= range->count)
-			check_add(check, "owner", false, es, "an elementary span [%s,%s] is not among those of its span '%.60s'",
-				  moment(check, model->es[es].start), moment(check, model->es[es].end), check_name(check, es));
+			check_add(
+				check, "owner", false, es,
+				"an elementary span [%s,%s] is not among those of its span '%.60s'",
+				moment(check, model->es[es].start),
+				moment(check, model->es[es].end), check_name(check, es));
 	}
 }
 
@@ -129,10 +146,12 @@ static void check_ends(struct check *check)
 			const char *type = clew_model_string(model, model->types[d->type]);
 
 			if (!destinations && d->origins.count == 0 && d->destinations.count > 0)
-				check_add(check, "no-origin", false, model->destinations[d->destinations.first],
+				check_add(check, "no-origin", false,
+					  model->destinations[d->destinations.first],
 					  "dependency %u (%.40s) has no origin", i + 1, type);
 			if (destinations && d->destinations.count == 0 && d->origins.count > 0)
-				check_add(check, "no-destination", false, model->origins[d->origins.first],
+				check_add(check, "no-destination", false,
+					  model->origins[d->origins.first],
 					  "dependency %u (%.40s) has no destination", i + 1, type);
 		}
 }
@@ -156,8 +175,10 @@ static void check_symmetry(struct check *check)
 
 			if (model->es[es].out != i || (known[es] & ORIGIN))
 				check_add(check, "symmetry", false, es,
-					  "dependency %u has an origin in '%.60s' that does not have it as outgoing%s", i + 1,
-					  check_name(check, es), model->es[es].out == i ? " twice" : "");
+					  "dependency %u has an origin in '%.60s' that does not "
+					  "have it as outgoing%s",
+					  i + 1, check_name(check, es),
+					  model->es[es].out == i ? " twice" : "");
 			else
 				known[es] |= ORIGIN;
 		}
@@ -166,20 +187,25 @@ static void check_symmetry(struct check *check)
 
 			if (model->es[es].in != i || (known[es] & DESTINATION))
 				check_add(check, "symmetry", false, es,
-					  "dependency %u has a destination in '%.60s' that does not have it as incoming%s", i + 1,
-					  check_name(check, es), model->es[es].in == i ? " twice" : "");
+					  "dependency %u has a destination in '%.60s' that does "
+					  "not have it as incoming%s",
+					  i + 1, check_name(check, es),
+					  model->es[es].in == i ? " twice" : "");
 			else
 				known[es] |= DESTINATION;
 		}
 	}
 	for (uint32_t es = 0; es < model->es_count && check->r == 0; es++) {
 		if (model->es[es].out != CLEW_NONE && !(known[es] & ORIGIN))
-			check_add(check, "symmetry", false, es, "an elementary span of '%.60s' is no origin of its outgoing dependency %u",
+			check_add(check, "symmetry", false, es,
+				  "an elementary span of '%.60s' is no origin of its outgoing "
+				  "dependency %u",
 				  check_name(check, es), model->es[es].out + 1);
 		if (model->es[es].in != CLEW_NONE && !(known[es] & DESTINATION))
 			check_add(check, "symmetry", false, es,
-				  "an elementary span of '%.60s' is no destination of its incoming dependency %u", check_name(check, es),
-				  model->es[es].in + 1);
+				  "an elementary span of '%.60s' is no destination of its incoming "
+				  "dependency %u",
+				  check_name(check, es), model->es[es].in + 1);
 	}
 	free(known);
 }
@@ -193,20 +219,26 @@ static void check_trigger(struct check *check)
 		uint32_t trigger = clew_model_trigger(model, i), better = CLEW_NONE;
 
 		for (uint32_t j = 1; j < d->origins.count && better == CLEW_NONE; j++) {
-			clew_time end = model->es[model->origins[d->origins.first + j]].end, first = model->es[trigger].end;
+			clew_time end = model->es[model->origins[d->origins.first + j]].end,
+				  first = model->es[trigger].end;
 
-			if (d->mode == CLEW_MODE_SINGLE || (d->mode == CLEW_MODE_AND ? end > first : end < first))
+			if (d->mode == CLEW_MODE_SINGLE ||
+			    (d->mode == CLEW_MODE_AND ? end > first : end < first))
 				better = model->origins[d->origins.first + j];
 		}
 		if (better == CLEW_NONE)
 			continue;
 		if (d->mode == CLEW_MODE_SINGLE)
-			check_add(check, "trigger", false, better, "dependency %u has several origins, and is neither 'and' nor 'or'",
-				  i + 1);
+			check_add(
+				check, "trigger", false, better,
+				"dependency %u has several origins, and is neither 'and' nor 'or'",
+				i + 1);
 		else
 			check_add(check, "trigger", false, trigger,
-				  "dependency %u is triggered at %s, though another origin ends %s, at %s", i + 1,
-				  moment(check, model->es[trigger].end), d->mode == CLEW_MODE_AND ? "later" : "earlier",
+				  "dependency %u is triggered at %s, though another origin ends "
+				  "%s, at %s",
+				  i + 1, moment(check, model->es[trigger].end),
+				  d->mode == CLEW_MODE_AND ? "later" : "earlier",
 				  moment(check, model->es[better].end));
 	}
 }
@@ -223,13 +255,16 @@ static void check_negative_edges(struct check *check, bool warn)
 			uint32_t es = model->destinations[d->destinations.first + j];
 
 			if (model->es[es].start < model->es[trigger].end)
-				check_add(check, "negative-edge", warn, es, "dependency %u ends at %s, before its origin at %s", i + 1,
-					  moment(check, model->es[es].start), moment(check, model->es[trigger].end));
+				check_add(check, "negative-edge", warn, es,
+					  "dependency %u ends at %s, before its origin at %s",
+					  i + 1, moment(check, model->es[es].start),
+					  moment(check, model->es[trigger].end));
 		}
 	}
 }
 
-int clew_model_check(const struct clew_model *model, bool negative_edges_warn, struct clew_problem **ret_problems, size_t *ret_count)
+int clew_model_check(const struct clew_model *model, bool negative_edges_warn,
+		     struct clew_problem **ret_problems, size_t *ret_count)
 {
 	struct check check = {.model = model};
 	unsigned suspects;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Cycles: ESs that wait for each other. An ES waits for its predecessor and for every
  * origin of its incoming dependency that does not end after it begins (a negative edge
@@ -26,7 +26,8 @@ static bool is_edge(const struct clew_model *model, uint32_t from, uint32_t to)
 	return from != to && model->es[from].end <= model->es[to].start;
 }
 
-/* Follower number `n` of an ES: its successor, then the destinations that wait for it. *ret_more: whether there may be further ones. */
+/* Follower number `n` of an ES: its successor, then the destinations that wait for it. *ret_more:
+ * whether there may be further ones. */
 static uint32_t follower(const struct search *search, uint32_t es, uint32_t n, bool *ret_more)
 {
 	const struct clew_model *model = search->model;
@@ -57,7 +58,8 @@ static uint32_t waits_for(const struct search *search, uint32_t es)
 	return count;
 }
 
-/* How many ESs are left over. The last to become free is done next: mostly the successor, which lies beside. */
+/* How many ESs are left over. The last to become free is done next: mostly the successor, which
+ * lies beside. */
 static uint32_t drain(struct search *search)
 {
 	uint32_t count = search->model->es_count, waiting = 0, done = 0;
@@ -74,7 +76,8 @@ static uint32_t drain(struct search *search)
 		for (uint32_t n = 0; more; n++) {
 			uint32_t to = follower(search, es, n, &more);
 
-			if (to != CLEW_NONE && search->pending[to] > 0 && --search->pending[to] == 0)
+			if (to != CLEW_NONE && search->pending[to] > 0 &&
+			    --search->pending[to] == 0)
 				search->free[waiting++] = to;
 		}
 	}
@@ -147,7 +150,8 @@ static int find_parts(const struct search *search, struct parts *parts, uint32_t
 		if (parts->deep > 0 && parts->low[es] != CLEW_NONE) {
 			uint32_t from = parts->path[parts->deep - 1];
 
-			parts->low[from] = parts->low[es] < parts->low[from] ? parts->low[es] : parts->low[from];
+			parts->low[from] = parts->low[es] < parts->low[from] ? parts->low[es]
+									     : parts->low[from];
 		}
 	}
 	return 0;
@@ -181,9 +185,11 @@ static int find_cycles(struct check *check, const struct search *search)
 		qsort(parts.cycles.data, parts.cycles.count, sizeof(struct cycle), compare_cycles);
 	cycles = parts.cycles.data;
 	for (size_t i = 0; r == 0 && i < parts.cycles.count; i++)
-		check_add(check, cycles[i].reached ? "cycle" : "unreachable", false, cycles[i].first,
-			  "%u elementary spans wait for each other%s, one of them in '%.60s'", cycles[i].size,
-			  cycles[i].reached ? "" : ", and nothing leads to them", check_name(check, cycles[i].first));
+		check_add(check, cycles[i].reached ? "cycle" : "unreachable", false,
+			  cycles[i].first,
+			  "%u elementary spans wait for each other%s, one of them in '%.60s'",
+			  cycles[i].size, cycles[i].reached ? "" : ", and nothing leads to them",
+			  check_name(check, cycles[i].first));
 	free(parts.number);
 	free(parts.low);
 	free(parts.stack);

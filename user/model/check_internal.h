@@ -15,8 +15,8 @@ struct check {
 	int r; /* -ENOMEM: nothing more is found */
 };
 
-void check_add(struct check *check, const char *kind, bool warning, uint32_t es, const char *format, ...)
-	__attribute__((format(printf, 5, 6)));
+void check_add(struct check *check, const char *kind, bool warning, uint32_t es, const char *format,
+	       ...) __attribute__((format(printf, 5, 6)));
 /* Of the span that an ES names. */
 const char *check_name(const struct check *check, uint32_t es);
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which checks can find anything at all, in one pass over the ESs and one over the
  * dependencies: most traces have no problem, and then nothing else is to be done. What
@@ -16,11 +16,13 @@ struct quick {
 	const struct clew_model *model;
 	uint64_t leading, led;		/* ESs with a dependency that goes out, that comes in */
 	uint64_t origins, destinations; /* of all dependencies */
-	uint8_t *known;			/* of each ES, of dependencies with several ends; NULL: there were none yet */
+	uint8_t *known; /* of each ES, of dependencies with several ends; NULL: there were none yet
+			 */
 	unsigned suspects;
 };
 
-/* Where this suspects nothing, the spans have all ESs, each its own, in order and one after the other. */
+/* Where this suspects nothing, the spans have all ESs, each its own, in order and one after the
+ * other. */
 static void look_at_spans(struct quick *quick)
 {
 	const struct clew_model *model = quick->model;
@@ -29,7 +31,8 @@ static void look_at_spans(struct quick *quick)
 
 	for (uint32_t i = 0; i < model->span_count && !wrong; i++) {
 		const struct clew_span *span = &model->spans[i];
-		const struct clew_es *es = &model->es[span->elementary.first], *end = es + span->elementary.count;
+		const struct clew_es *es = &model->es[span->elementary.first],
+				     *end = es + span->elementary.count;
 		clew_time at = span->start;
 
 		wrong = es == end || es->start != span->start || end[-1].end != span->end;
@@ -72,10 +75,12 @@ static bool has_no_length(const struct clew_es *es, clew_time moment)
  * Where spans are in order, along an edge time never goes back: ESs that wait for each
  * other have no length and lie at one moment. So does what the last of the edge leads to.
  */
-static bool may_close_cycle(const struct clew_model *model, const struct clew_es *from, const struct clew_es *to)
+static bool may_close_cycle(const struct clew_model *model, const struct clew_es *from,
+			    const struct clew_es *to)
 {
 	return from->start == from->end && has_no_length(to, from->end) &&
-	       (to->out != CLEW_NONE || (to + 1 < model->es + model->es_count && to[1].span == to->span && has_no_length(&to[1], to->end)));
+	       (to->out != CLEW_NONE || (to + 1 < model->es + model->es_count &&
+					 to[1].span == to->span && has_no_length(&to[1], to->end)));
 }
 
 static bool is_known(struct quick *quick, uint32_t es, uint8_t what)
@@ -91,7 +96,8 @@ static int look_at_several(struct quick *quick, uint32_t dependency)
 {
 	const struct clew_model *model = quick->model;
 	const struct clew_dependency *d = &model->dependencies[dependency];
-	const uint32_t *origins = model->origins + d->origins.first, *destinations = model->destinations + d->destinations.first;
+	const uint32_t *origins = model->origins + d->origins.first,
+		       *destinations = model->destinations + d->destinations.first;
 
 	if (!quick->known)
 		quick->known = calloc(model->es_count ? model->es_count : 1, 1);
@@ -102,7 +108,8 @@ static int look_at_several(struct quick *quick, uint32_t dependency)
 	if (d->origins.count > 1 && d->mode == CLEW_MODE_SINGLE)
 		quick->suspects |= SUSPECT_TRIGGER;
 	for (uint32_t i = 0; i < d->origins.count; i++) {
-		const struct clew_es *from = &model->es[origins[i]], *first = &model->es[origins[0]];
+		const struct clew_es *from = &model->es[origins[i]],
+				     *first = &model->es[origins[0]];
 
 		if (from->out != dependency || is_known(quick, origins[i], KNOWN_ORIGIN))
 			quick->suspects |= SUSPECT_SYMMETRY;
@@ -165,7 +172,8 @@ int check_quick(const struct clew_model *model, unsigned *ret_suspects)
 	/* All ends of dependencies know them, none twice: that is all that may know one. */
 	if (quick.leading != quick.origins || quick.led != quick.destinations)
 		quick.suspects |= SUSPECT_SYMMETRY;
-	/* From an ES that is not among its dependency's origins, edges lead that were not looked at. */
+	/* From an ES that is not among its dependency's origins, edges lead that were not looked
+	 * at. */
 	if (quick.suspects & SUSPECT_SYMMETRY)
 		quick.suspects |= SUSPECT_CYCLES;
 	free(quick.known);

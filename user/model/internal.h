@@ -28,9 +28,10 @@ enum model_column {
 	COLUMN_TYPE,
 	COLUMN_ATTRIBUTE_LIST,
 	COLUMN_ATTRIBUTE,
-	COLUMN_ROOT_CATEGORY,  /* of each hierarchy, uint32_t */
-	COLUMN_PLACEMENT,      /* in order of placement while it is made, then by span and hierarchy */
-	COLUMN_CATEGORY_BEGIN, /* category c's spans are numbers begin[c] .. begin[c + 1] of the next column */
+	COLUMN_ROOT_CATEGORY, /* of each hierarchy, uint32_t */
+	COLUMN_PLACEMENT, /* in order of placement while it is made, then by span and hierarchy */
+	COLUMN_CATEGORY_BEGIN, /* category c's spans are numbers begin[c] .. begin[c + 1] of the
+				  next column */
 	COLUMN_CATEGORY_SPAN,
 	COLUMN_COUNT,
 };
@@ -68,8 +69,10 @@ int model_seal(struct clew_model *model);
  * clew_model_from_arrays(). `es` NULL, or the vector whose data arrays->es are: the
  * model takes its memory over, and it is empty then.
  */
-int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays, struct vector *es, struct clew_model **ret_model);
-/* A model, not sealed, of all of another one but what is in time: ESs, dependencies, marks. 0 or -ENOMEM. */
+int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays,
+		      struct vector *es, struct clew_model **ret_model);
+/* A model, not sealed, of all of another one but what is in time: ESs, dependencies, marks. 0 or
+ * -ENOMEM. */
 int model_copy_names(const struct clew_model *like, struct clew_model **ret_model);
 
 #endif

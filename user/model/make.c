@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A maker: its beginning and end, names, categories, attributes, waits. Operations
  * on time are in make_operations.c.
@@ -30,9 +30,11 @@ int make_begin(struct clew_maker *maker, bool structural)
 {
 	maker->error[0] = 0;
 	if (maker->dead)
-		return make_fail(maker, maker->dead, "what was made is not whole: it can only be freed");
+		return make_fail(maker, maker->dead,
+				 "what was made is not whole: it can only be freed");
 	if (structural && maker->bulk)
-		return make_fail(maker, -EINVAL, "the trace was made at once: nothing can be added to it");
+		return make_fail(maker, -EINVAL,
+				 "the trace was made at once: nothing can be added to it");
 	return 0;
 }
 
@@ -79,8 +81,10 @@ int clew_maker_new(struct clew_maker **ret_maker)
 	for (int i = 0; i < CLEW_SEGMENT_KIND_COUNT; i++)
 		maker->kind_waits[i] = CLEW_NONE;
 	maker->model = model_new();
-	if (!maker->model || model_add(model_column(maker->model, COLUMN_ATTRIBUTE_LIST), &none) < 0 ||
-	    clew_maker_type(maker, "call", &type) < 0 || clew_maker_type(maker, "return", &type) < 0) {
+	if (!maker->model ||
+	    model_add(model_column(maker->model, COLUMN_ATTRIBUTE_LIST), &none) < 0 ||
+	    clew_maker_type(maker, "call", &type) < 0 ||
+	    clew_maker_type(maker, "return", &type) < 0) {
 		clew_maker_free(maker);
 		return -ENOMEM;
 	}
@@ -117,8 +121,9 @@ void clew_maker_set_unit(struct clew_maker *maker, uint32_t unit)
 
 /* ---- names ---- */
 
-static int find_or_add_name(struct clew_maker *maker, const char *name, uint32_t kind, struct vector *column, const char *what,
-			    uint32_t limit, uint32_t *ret_number, bool *ret_is_new)
+static int find_or_add_name(struct clew_maker *maker, const char *name, uint32_t kind,
+			    struct vector *column, const char *what, uint32_t limit,
+			    uint32_t *ret_number, bool *ret_is_new)
 {
 	const uint64_t *found;
 	uint32_t string;
@@ -134,7 +139,8 @@ static int find_or_add_name(struct clew_maker *maker, const char *name, uint32_t
 	}
 	if (column->count > limit)
 		return make_fail(maker, -E2BIG, "more than %u %s", limit, what);
-	if (map_set(&maker->name_index, string, kind, column->count) < 0 || model_add(column, &string) < 0)
+	if (map_set(&maker->name_index, string, kind, column->count) < 0 ||
+	    model_add(column, &string) < 0)
 		return make_dead(maker);
 	*ret_number = (uint32_t)column->count - 1;
 	return 0;
@@ -147,7 +153,9 @@ int clew_maker_type(struct clew_maker *maker, const char *name, uint32_t *ret_ty
 	int r = make_begin(maker, false);
 
 	/* A dependency has 24 bits for it. */
-	return r < 0 ? r : find_or_add_name(maker, name, MAKE_TYPE, types, "dependency types", (1u << 24) - 1, ret_type, &is_new);
+	return r < 0 ? r
+		     : find_or_add_name(maker, name, MAKE_TYPE, types, "dependency types",
+					(1u << 24) - 1, ret_type, &is_new);
 }
 
 int clew_maker_hierarchy(struct clew_maker *maker, const char *name, uint32_t *ret_hierarchy)
@@ -158,20 +166,26 @@ int clew_maker_hierarchy(struct clew_maker *maker, const char *name, uint32_t *r
 	int r = make_begin(maker, false);
 
 	if (r == 0)
-		r = find_or_add_name(maker, name, MAKE_HIERARCHY, hierarchies, "hierarchies", maker->limit, ret_hierarchy, &is_new);
+		r = find_or_add_name(maker, name, MAKE_HIERARCHY, hierarchies, "hierarchies",
+				     maker->limit, ret_hierarchy, &is_new);
 	if (r < 0)
 		return r;
 	if (!is_new)
 		return make_fail(maker, -EEXIST, "there is a hierarchy '%.80s' already", name);
-	if (model_add(model_column(maker->model, COLUMN_ROOT_CATEGORY), &none) < 0 || model_add(&maker->last_roots, &none) < 0)
+	if (model_add(model_column(maker->model, COLUMN_ROOT_CATEGORY), &none) < 0 ||
+	    model_add(&maker->last_roots, &none) < 0)
 		return make_dead(maker);
 	return 0;
 }
 
-int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t parent, const char *name, uint32_t *ret_category)
+int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t parent,
+			const char *name, uint32_t *ret_category)
 {
 	struct vector *categories = model_column(maker->model, COLUMN_CATEGORY);
-	struct clew_category category = {.hierarchy = hierarchy, .parent = parent, .first_child = CLEW_NONE, .next_sibling = CLEW_NONE};
+	struct clew_category category = {.hierarchy = hierarchy,
+					 .parent = parent,
+					 .first_child = CLEW_NONE,
+					 .next_sibling = CLEW_NONE};
 	uint32_t number = (uint32_t)categories->count, none = CLEW_NONE, *first, *last;
 	struct clew_category *all;
 	const uint64_t *found;
@@ -182,8 +196,10 @@ int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t p
 	all = categories->data;
 	if (hierarchy >= model_column(maker->model, COLUMN_HIERARCHY)->count)
 		return make_fail(maker, -ENOENT, "there is no such hierarchy");
-	if (parent != CLEW_NONE && (parent >= categories->count || all[parent].hierarchy != hierarchy))
-		return make_fail(maker, -ENOENT, "there is no such parent category in the hierarchy");
+	if (parent != CLEW_NONE &&
+	    (parent >= categories->count || all[parent].hierarchy != hierarchy))
+		return make_fail(maker, -ENOENT,
+				 "there is no such parent category in the hierarchy");
 	r = add_string(maker, name, &category.name);
 	if (r < 0)
 		return r;
@@ -195,13 +211,17 @@ int clew_maker_category(struct clew_maker *maker, uint32_t hierarchy, uint32_t p
 	r = make_room(maker, categories->count, 1, "categories");
 	if (r < 0)
 		return r;
-	if (map_set(&maker->category_index, (uint64_t)parent << 32 | category.name, hierarchy, number) < 0 ||
+	if (map_set(&maker->category_index, (uint64_t)parent << 32 | category.name, hierarchy,
+		    number) < 0 ||
 	    model_add(categories, &category) < 0 || model_add(&maker->last_children, &none) < 0)
 		return make_dead(maker);
 	all = categories->data;
-	first = parent == CLEW_NONE ? (uint32_t *)model_column(maker->model, COLUMN_ROOT_CATEGORY)->data + hierarchy
-				    : &all[parent].first_child;
-	last = parent == CLEW_NONE ? (uint32_t *)maker->last_roots.data + hierarchy : (uint32_t *)maker->last_children.data + parent;
+	first = parent == CLEW_NONE
+			? (uint32_t *)model_column(maker->model, COLUMN_ROOT_CATEGORY)->data +
+				  hierarchy
+			: &all[parent].first_child;
+	last = parent == CLEW_NONE ? (uint32_t *)maker->last_roots.data + hierarchy
+				   : (uint32_t *)maker->last_children.data + parent;
 	if (*last == CLEW_NONE)
 		*first = number;
 	else
@@ -225,14 +245,17 @@ int clew_maker_place(struct clew_maker *maker, uint32_t root_span, uint32_t cate
 	if (category >= model_column(maker->model, COLUMN_CATEGORY)->count)
 		return make_fail(maker, -ENOENT, "there is no such category");
 	if (make_model_span(maker, root_span)->parent != CLEW_NONE)
-		return make_fail(maker, -EINVAL, "only a root span is in a category: its children are with it");
+		return make_fail(maker, -EINVAL,
+				 "only a root span is in a category: its children are with it");
 	placement.hierarchy = categories[category].hierarchy;
 	if (map_get(&maker->placement_index, root_span, placement.hierarchy))
-		return make_fail(maker, -EEXIST, "the span is in a category of that hierarchy already");
+		return make_fail(maker, -EEXIST,
+				 "the span is in a category of that hierarchy already");
 	r = make_room(maker, placements->count, 1, "placements");
 	if (r < 0)
 		return r;
-	if (map_set(&maker->placement_index, root_span, placement.hierarchy, category) < 0 || model_add(placements, &placement) < 0)
+	if (map_set(&maker->placement_index, root_span, placement.hierarchy, category) < 0 ||
+	    model_add(placements, &placement) < 0)
 		return make_dead(maker);
 	return 0;
 }
@@ -244,7 +267,8 @@ uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t co
 	uint64_t hash = count;
 
 	for (size_t i = 0; i < count; i++) {
-		hash = (hash ^ ((uint64_t)attributes[i].key << 32 | attributes[i].value)) * 0x9e3779b97f4a7c15ull;
+		hash = (hash ^ ((uint64_t)attributes[i].key << 32 | attributes[i].value)) *
+		       0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
 	}
 	return hash;
@@ -257,7 +281,8 @@ static int drop_attributes(struct clew_maker *maker, size_t count, int r)
 	return r;
 }
 
-int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count, uint32_t *ret_attributes)
+int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, size_t pair_count,
+			  uint32_t *ret_attributes)
 {
 	struct vector *attributes = model_column(maker->model, COLUMN_ATTRIBUTE);
 	struct vector *lists = model_column(maker->model, COLUMN_ATTRIBUTE_LIST);
@@ -296,7 +321,8 @@ int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, si
 			*ret_attributes = (uint32_t)*found;
 			return drop_attributes(maker, first, 0);
 		}
-	} else if (map_set(&maker->attribute_index, hash, (uint32_t)pair_count, lists->count - 1) < 0) {
+	} else if (map_set(&maker->attribute_index, hash, (uint32_t)pair_count, lists->count - 1) <
+		   0) {
 		return make_dead(maker);
 	}
 	end = (uint32_t)attributes->count;
@@ -308,7 +334,8 @@ int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, si
 
 static int check_attributes(struct clew_maker *maker, uint32_t attributes)
 {
-	if (attributes != CLEW_NONE && attributes >= model_column(maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1)
+	if (attributes != CLEW_NONE &&
+	    attributes >= model_column(maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1)
 		return make_fail(maker, -ENOENT, "there is no such attribute list");
 	return 0;
 }
@@ -321,7 +348,9 @@ int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint
 
 	*ret_wait = CLEW_NONE;
 	if (kind == CLEW_NONE)
-		return attributes == CLEW_NONE ? 0 : make_fail(maker, -EINVAL, "a wait with attributes has a kind");
+		return attributes == CLEW_NONE
+			       ? 0
+			       : make_fail(maker, -EINVAL, "a wait with attributes has a kind");
 	if (kind >= CLEW_SEGMENT_KIND_COUNT)
 		return make_fail(maker, -EINVAL, "there is no such kind of wait");
 	r = check_attributes(maker, attributes);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a finished model back to a maker: names are copied, what finds them is made
  * anew, and each span's ESs and marks become its sequences again. Endpoints are
@@ -26,7 +26,8 @@ static bool is_span_right(const struct clew_model *model, uint32_t number)
 		if (es->span != number || es->start < at || es->end < es->start)
 			return false;
 		at = es->end;
-		for (uint32_t j = marks.first; j < marks.first + marks.count; moment = model->marks[j++].at)
+		for (uint32_t j = marks.first; j < marks.first + marks.count;
+		     moment = model->marks[j++].at)
 			if (model->marks[j].at < moment || model->marks[j].at > at)
 				return false;
 	}
@@ -101,7 +102,8 @@ static int index_categories(struct clew_maker *maker)
 	const struct clew_category *categories = column->data;
 	uint32_t *last_children, *last_roots;
 
-	if (vector_reserve(&maker->last_children, column->count) < 0 || vector_reserve(&maker->last_roots, hierarchies) < 0)
+	if (vector_reserve(&maker->last_children, column->count) < 0 ||
+	    vector_reserve(&maker->last_roots, hierarchies) < 0)
 		return -ENOMEM;
 	maker->last_children.count = column->count;
 	maker->last_roots.count = hierarchies;
@@ -114,7 +116,8 @@ static int index_categories(struct clew_maker *maker)
 		uint64_t key = (uint64_t)parent << 32 | categories[i].name;
 
 		last_children[i] = CLEW_NONE;
-		*(parent == CLEW_NONE ? &last_roots[categories[i].hierarchy] : &last_children[parent]) = i;
+		*(parent == CLEW_NONE ? &last_roots[categories[i].hierarchy]
+				      : &last_children[parent]) = i;
 		if (index_first(&maker->category_index, key, categories[i].hierarchy, i, 0) < 0)
 			return -ENOMEM;
 	}
@@ -128,7 +131,8 @@ static int index_placements(struct clew_maker *maker)
 	int r = 0;
 
 	for (size_t i = 0; i < column->count && r == 0; i++)
-		r = map_set(&maker->placement_index, placements[i].span, placements[i].hierarchy, placements[i].category);
+		r = map_set(&maker->placement_index, placements[i].span, placements[i].hierarchy,
+			    placements[i].category);
 	return r;
 }
 
@@ -136,19 +140,23 @@ static int index_attributes(struct clew_maker *maker)
 {
 	size_t count = model_column(maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1;
 	const uint32_t *lists = model_column(maker->model, COLUMN_ATTRIBUTE_LIST)->data;
-	const struct clew_attribute *attributes = model_column(maker->model, COLUMN_ATTRIBUTE)->data;
+	const struct clew_attribute *attributes =
+		model_column(maker->model, COLUMN_ATTRIBUTE)->data;
 	const struct vector *waits = model_column(maker->model, COLUMN_WAIT);
 	int r = 0;
 
-	/* Of a model of arrays some may be in no list; a new list begins where the last one ends. */
+	/* Of a model of arrays some may be in no list; a new list begins where the last one ends.
+	 */
 	model_column(maker->model, COLUMN_ATTRIBUTE)->count = lists[count];
 	for (size_t i = 0; i < count && r == 0; i++) {
 		uint32_t pairs = lists[i + 1] - lists[i];
 
-		r = index_first(&maker->attribute_index, make_hash_attributes(attributes + lists[i], pairs), pairs, i, 0);
+		r = index_first(&maker->attribute_index,
+				make_hash_attributes(attributes + lists[i], pairs), pairs, i, 0);
 	}
 	for (uint32_t i = 0; i < waits->count; i++) {
-		const struct clew_model_wait *wait = (const struct clew_model_wait *)waits->data + i;
+		const struct clew_model_wait *wait =
+			(const struct clew_model_wait *)waits->data + i;
 
 		if (wait->attributes == CLEW_NONE && maker->kind_waits[wait->kind] == CLEW_NONE)
 			maker->kind_waits[wait->kind] = i;
@@ -161,7 +169,8 @@ static int index_all(struct clew_maker *maker)
 	int r = index_names(maker, model_column(maker->model, COLUMN_TYPE), MAKE_TYPE);
 
 	if (r == 0)
-		r = index_names(maker, model_column(maker->model, COLUMN_HIERARCHY), MAKE_HIERARCHY);
+		r = index_names(maker, model_column(maker->model, COLUMN_HIERARCHY),
+				MAKE_HIERARCHY);
 	if (r == 0)
 		r = index_categories(maker);
 	if (r == 0)
@@ -172,8 +181,8 @@ static int index_all(struct clew_maker *maker)
 /* ---- what is in time ---- */
 
 /* The endpoints of one side of a dependency; which ES has which goes to `of`. */
-static void take_endpoints(struct clew_maker *maker, uint32_t dependency, const uint32_t *es, uint32_t count, uint32_t *of,
-			   uint32_t *ret_first, uint32_t *ret_last)
+static void take_endpoints(struct clew_maker *maker, uint32_t dependency, const uint32_t *es,
+			   uint32_t count, uint32_t *of, uint32_t *ret_first, uint32_t *ret_last)
 {
 	uint32_t first = (uint32_t)maker->endpoints.count;
 
@@ -182,17 +191,20 @@ static void take_endpoints(struct clew_maker *maker, uint32_t dependency, const 
 	maker->endpoints.count += count;
 	for (uint32_t i = 0; i < count; i++) {
 		*make_endpoint(maker, first + i) =
-			(struct make_endpoint){.next = i + 1 < count ? first + i + 1 : CLEW_NONE, .dependency = dependency};
+			(struct make_endpoint){.next = i + 1 < count ? first + i + 1 : CLEW_NONE,
+					       .dependency = dependency};
 		of[es[i]] = first + i;
 	}
 }
 
 /* `in`, `out`: of each ES, to be its endpoints. */
-static int take_dependencies(struct clew_maker *maker, const struct clew_model *model, uint32_t *in, uint32_t *out)
+static int take_dependencies(struct clew_maker *maker, const struct clew_model *model, uint32_t *in,
+			     uint32_t *out)
 {
 	size_t ends = (size_t)model->origin_count + model->destination_count;
 
-	if (vector_reserve(&maker->dependencies, model->dependency_count) < 0 || vector_reserve(&maker->endpoints, ends) < 0)
+	if (vector_reserve(&maker->dependencies, model->dependency_count) < 0 ||
+	    vector_reserve(&maker->endpoints, ends) < 0)
 		return -ENOMEM;
 	maker->dependencies.count = model->dependency_count;
 	for (uint32_t i = 0; i < model->dependency_count; i++) {
@@ -204,27 +216,29 @@ static int take_dependencies(struct clew_maker *maker, const struct clew_model *
 					       .attributes = from->attributes,
 					       .origin_count = from->origins.count,
 					       .destination_count = from->destinations.count};
-		take_endpoints(maker, i, model->origins + from->origins.first, from->origins.count, out, &to->first_origin,
-			       &to->last_origin);
-		take_endpoints(maker, i, model->destinations + from->destinations.first, from->destinations.count, in,
-			       &to->first_destination, &to->last_destination);
+		take_endpoints(maker, i, model->origins + from->origins.first, from->origins.count,
+			       out, &to->first_origin, &to->last_origin);
+		take_endpoints(maker, i, model->destinations + from->destinations.first,
+			       from->destinations.count, in, &to->first_destination,
+			       &to->last_destination);
 		if (from->origins.count)
 			to->trigger_at = model->es[model->origins[from->origins.first]].end;
 	}
 	return 0;
 }
 
-static int take_span(struct clew_maker *maker, const struct clew_model *model, uint32_t number, const uint32_t *in, const uint32_t *out,
-		     struct vector *scratch)
+static int take_span(struct clew_maker *maker, const struct clew_model *model, uint32_t number,
+		     const uint32_t *in, const uint32_t *out, struct vector *scratch)
 {
 	struct clew_range range = model->spans[number].elementary;
 	const struct clew_es *from = model->es + range.first;
 	struct clew_range marks = clew_model_marks(model, range.first + range.count - 1);
 	uint32_t mark_end = marks.first + marks.count;
-	const struct make_span made = {.last_child = CLEW_NONE,
-				       .last_mark = mark_end > from->mark ? model->marks[mark_end - 1].at : INT64_MIN,
-				       .es.item = sizeof(struct make_es),
-				       .marks.item = sizeof(struct make_mark)};
+	const struct make_span made = {
+		.last_child = CLEW_NONE,
+		.last_mark = mark_end > from->mark ? model->marks[mark_end - 1].at : INT64_MIN,
+		.es.item = sizeof(struct make_es),
+		.marks.item = sizeof(struct make_mark)};
 	uint32_t parent = model->spans[number].parent;
 	struct clew_es *es;
 
@@ -237,7 +251,8 @@ static int take_span(struct clew_maker *maker, const struct clew_model *model, u
 		es[i].out = es[i].out == CLEW_NONE ? CLEW_NONE : out[range.first + i];
 	}
 	*(parent == CLEW_NONE ? &maker->last_root : &make_span(maker, parent)->last_child) = number;
-	if (index_first(&maker->span_index, (uint64_t)parent << 32 | model->spans[number].name, 0, number, MAKE_AMBIGUOUS) < 0)
+	if (index_first(&maker->span_index, (uint64_t)parent << 32 | model->spans[number].name, 0,
+			number, MAKE_AMBIGUOUS) < 0)
 		return -ENOMEM;
 	return make_take_back(make_span(maker, number), es, range.count, model->marks, mark_end);
 }
@@ -245,7 +260,8 @@ static int take_span(struct clew_maker *maker, const struct clew_model *model, u
 static int take_all(struct clew_maker *maker, const struct clew_model *model)
 {
 	struct vector scratch = {.item = sizeof(struct clew_es)};
-	uint32_t *in = malloc(((size_t)model->es_count + 1) * sizeof(*in)), *out = malloc(((size_t)model->es_count + 1) * sizeof(*out));
+	uint32_t *in = malloc(((size_t)model->es_count + 1) * sizeof(*in)),
+		 *out = malloc(((size_t)model->es_count + 1) * sizeof(*out));
 	int r = in && out ? take_dependencies(maker, model, in, out) : -ENOMEM;
 
 	if (r == 0 && vector_reserve(&maker->spans, model->span_count) < 0)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A whole trace at once. Events of all tables are dealt out to their spans, each
  * span's are sorted by time and walked once, and then the dependencies get their ends.
@@ -15,7 +15,8 @@ int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row, const c
 static int add_spans(struct bulk *bulk)
 {
 	const struct clew_bulk *rows = bulk->rows;
-	uint32_t list_count = (uint32_t)model_column(bulk->maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1;
+	uint32_t list_count =
+		(uint32_t)model_column(bulk->maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1;
 
 	for (size_t i = 0; i < rows->span_count; i++) {
 		const struct clew_bulk_span *row = &rows->spans[i];
@@ -25,11 +26,14 @@ static int add_spans(struct bulk *bulk)
 		if (row->start > row->end)
 			return bulk_refuse(bulk, -EINVAL, "spans", i, "it ends before it begins");
 		if (row->parent != CLEW_NONE && row->parent >= i)
-			return bulk_refuse(bulk, -EINVAL, "spans", i, "its parent is not an earlier one");
-		if (row->parent != CLEW_NONE && (row->start < rows->spans[row->parent].start || row->end > rows->spans[row->parent].end))
+			return bulk_refuse(bulk, -EINVAL, "spans", i,
+					   "its parent is not an earlier one");
+		if (row->parent != CLEW_NONE && (row->start < rows->spans[row->parent].start ||
+						 row->end > rows->spans[row->parent].end))
 			return bulk_refuse(bulk, -EINVAL, "spans", i, "it goes beyond its parent");
 		if (row->attributes != CLEW_NONE && row->attributes >= list_count)
-			return bulk_refuse(bulk, -ENOENT, "spans", i, "there is no such attribute list");
+			return bulk_refuse(bulk, -ENOENT, "spans", i,
+					   "there is no such attribute list");
 		r = make_new_span(bulk->maker, row->parent, row->name, row->start, row->end, &span);
 		if (r < 0)
 			return r;
@@ -49,7 +53,8 @@ static int add_suspends(struct bulk *bulk)
 	out = bulk->suspends.data;
 	for (size_t i = 0; i < rows->span_count; i++)
 		if (rows->spans[i].parent != CLEW_NONE)
-			*out++ = (struct make_suspend_row){.end = rows->spans[i].end, .wait = CLEW_NONE};
+			*out++ = (struct make_suspend_row){.end = rows->spans[i].end,
+							   .wait = CLEW_NONE};
 	for (size_t i = 0; i < rows->suspend_count; i++, out++) {
 		const struct clew_bulk_suspend *row = &rows->suspends[i];
 		const struct clew_bulk_span *span;
@@ -57,7 +62,8 @@ static int add_suspends(struct bulk *bulk)
 		if (row->span >= rows->span_count)
 			return bulk_refuse(bulk, -ENOENT, "suspends", i, "there is no such span");
 		if (row->start > row->end)
-			return bulk_refuse(bulk, -EINVAL, "suspends", i, "it ends before it begins");
+			return bulk_refuse(bulk, -EINVAL, "suspends", i,
+					   "it ends before it begins");
 		out->end = row->end;
 		span = &rows->spans[row->span];
 		if (row->start < row->end) {
@@ -66,7 +72,8 @@ static int add_suspends(struct bulk *bulk)
 			if (r < 0)
 				return r;
 			if (row->start < span->start || row->end > span->end)
-				return bulk_refuse(bulk, -EINVAL, "suspends", i, "it goes beyond its span");
+				return bulk_refuse(bulk, -EINVAL, "suspends", i,
+						   "it goes beyond its span");
 		}
 	}
 	return 0;
@@ -78,7 +85,8 @@ static int add_dependencies(struct bulk *bulk)
 	const struct clew_bulk *rows = bulk->rows;
 	struct vector *column = model_column(bulk->maker->model, COLUMN_DEPENDENCY);
 	uint32_t type_count = (uint32_t)model_column(bulk->maker->model, COLUMN_TYPE)->count;
-	uint32_t list_count = (uint32_t)model_column(bulk->maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1;
+	uint32_t list_count =
+		(uint32_t)model_column(bulk->maker->model, COLUMN_ATTRIBUTE_LIST)->count - 1;
 	struct clew_dependency *out;
 
 	if (vector_reserve(column, first_dependency(bulk) + rows->dependency_count) < 0)
@@ -86,7 +94,8 @@ static int add_dependencies(struct bulk *bulk)
 	column->count = first_dependency(bulk) + rows->dependency_count;
 	out = column->data;
 	for (uint32_t i = 0; i < first_dependency(bulk); i++)
-		*out++ = (struct clew_dependency){.type = i % 2 ? CLEW_DEPENDENCY_RETURN : CLEW_DEPENDENCY_CALL,
+		*out++ = (struct clew_dependency){.type = i % 2 ? CLEW_DEPENDENCY_RETURN
+								: CLEW_DEPENDENCY_CALL,
 						  .mode = CLEW_MODE_SINGLE,
 						  .attributes = CLEW_NONE,
 						  .origins = {i, 1},
@@ -95,12 +104,16 @@ static int add_dependencies(struct bulk *bulk)
 		const struct clew_bulk_dependency *row = &rows->dependencies[i];
 
 		if (row->type >= type_count)
-			return bulk_refuse(bulk, -ENOENT, "dependencies", i, "there is no such type");
+			return bulk_refuse(bulk, -ENOENT, "dependencies", i,
+					   "there is no such type");
 		if (row->mode > CLEW_MODE_OR)
-			return bulk_refuse(bulk, -EINVAL, "dependencies", i, "there is no such mode");
+			return bulk_refuse(bulk, -EINVAL, "dependencies", i,
+					   "there is no such mode");
 		if (row->attributes != CLEW_NONE && row->attributes >= list_count)
-			return bulk_refuse(bulk, -ENOENT, "dependencies", i, "there is no such attribute list");
-		*out++ = (struct clew_dependency){.type = row->type, .mode = row->mode, .attributes = row->attributes};
+			return bulk_refuse(bulk, -ENOENT, "dependencies", i,
+					   "there is no such attribute list");
+		*out++ = (struct clew_dependency){
+			.type = row->type, .mode = row->mode, .attributes = row->attributes};
 	}
 	return 0;
 }
@@ -122,7 +135,9 @@ static int add_labels(struct bulk *bulk)
 		}
 		r = strings_add(model_strings(bulk->maker->model), marks[i].label, &labels[i]);
 		if (r < 0)
-			return r == -E2BIG ? bulk_refuse(bulk, r, "marks", i, "more than 4 GB of names") : make_dead(bulk->maker);
+			return r == -E2BIG
+				       ? bulk_refuse(bulk, r, "marks", i, "more than 4 GB of names")
+				       : make_dead(bulk->maker);
 	}
 	return 0;
 }
@@ -153,19 +168,26 @@ static size_t most_events(const struct bulk *bulk)
 {
 	const struct clew_bulk *rows = bulk->rows;
 
-	return 6 * (size_t)bulk->child_count + 2 * rows->suspend_count + rows->endpoint_count + rows->mark_count;
+	return 6 * (size_t)bulk->child_count + 2 * rows->suspend_count + rows->endpoint_count +
+	       rows->mark_count;
 }
 
 static int walk_all(struct bulk *bulk)
 {
 	struct clew_maker *maker = bulk->maker;
-	struct vector *es = model_column(maker->model, COLUMN_ES), *marks = model_column(maker->model, COLUMN_MARK);
+	struct vector *es = model_column(maker->model, COLUMN_ES),
+		      *marks = model_column(maker->model, COLUMN_MARK);
 	struct vector spare = {.item = sizeof(struct sort_key)};
-	struct make_walk walk = {.maker = maker, .suspends = bulk->suspends.data, .labels = bulk->labels.data, .es = es, .marks = marks};
+	struct make_walk walk = {.maker = maker,
+				 .suspends = bulk->suspends.data,
+				 .labels = bulk->labels.data,
+				 .es = es,
+				 .marks = marks};
 	int r = 0;
 
 	/* An event makes one ES at most, beside the one that each span has. */
-	if (vector_reserve(es, bulk->rows->span_count + most_events(bulk)) < 0 || vector_reserve(marks, bulk->rows->mark_count) < 0 ||
+	if (vector_reserve(es, bulk->rows->span_count + most_events(bulk)) < 0 ||
+	    vector_reserve(marks, bulk->rows->mark_count) < 0 ||
 	    vector_reserve(&bulk->es_of, first_endpoint(bulk) + bulk->rows->endpoint_count) < 0)
 		return make_dead(maker);
 	for (uint32_t i = 0; r == 0 && i < bulk->rows->span_count; i++) {
@@ -173,8 +195,9 @@ static int walk_all(struct bulk *bulk)
 		uint32_t first = (uint32_t)es->count;
 
 		r = make_room(maker, es->count, count + 1, "elementary spans");
-		if (r == 0 && (vector_reserve(&bulk->events, count) < 0 || vector_reserve(&bulk->ours, count) < 0 ||
-			       vector_reserve(&spare, count) < 0))
+		if (r == 0 &&
+		    (vector_reserve(&bulk->events, count) < 0 ||
+		     vector_reserve(&bulk->ours, count) < 0 || vector_reserve(&spare, count) < 0))
 			r = make_dead(maker);
 		if (r < 0)
 			break;
@@ -187,9 +210,11 @@ static int walk_all(struct bulk *bulk)
 		if (r < 0)
 			break;
 		if (bulk->rows->simplify)
-			es->count = first + make_simplify_span((struct clew_es *)es->data + first, (uint32_t)es->count - first);
+			es->count = first + make_simplify_span((struct clew_es *)es->data + first,
+							       (uint32_t)es->count - first);
 		resolve(bulk, es->data, first, (uint32_t)es->count);
-		make_model_span(maker, i)->elementary = (struct clew_range){first, (uint32_t)es->count - first};
+		make_model_span(maker, i)->elementary =
+			(struct clew_range){first, (uint32_t)es->count - first};
 	}
 	make_walk_done(&walk);
 	vector_done(&spare);
@@ -198,8 +223,10 @@ static int walk_all(struct bulk *bulk)
 
 /* ---- dependencies' endpoints ---- */
 
-/* A new triggering origin takes the first place, and the one that had it goes to the end, as in a maker. */
-static void put_origin(const struct bulk *bulk, struct clew_dependency *dependency, uint32_t *origins, uint32_t origin)
+/* A new triggering origin takes the first place, and the one that had it goes to the end, as in a
+ * maker. */
+static void put_origin(const struct bulk *bulk, struct clew_dependency *dependency,
+		       uint32_t *origins, uint32_t origin)
 {
 	const struct clew_es *es = model_column(bulk->maker->model, COLUMN_ES)->data;
 	uint32_t *first = origins + dependency->origins.first, count = dependency->origins.count++;
@@ -220,9 +247,11 @@ static int put_endpoints(struct bulk *bulk)
 {
 	const struct clew_bulk *rows = bulk->rows;
 	struct clew_model *model = bulk->maker->model;
-	struct vector *origin_column = model_column(model, COLUMN_ORIGIN), *destination_column = model_column(model, COLUMN_DESTINATION);
+	struct vector *origin_column = model_column(model, COLUMN_ORIGIN),
+		      *destination_column = model_column(model, COLUMN_DESTINATION);
 	struct vector *column = model_column(model, COLUMN_DEPENDENCY);
-	struct clew_dependency *dependencies = column->data, *own = dependencies + first_dependency(bulk);
+	struct clew_dependency *dependencies = column->data,
+			       *own = dependencies + first_dependency(bulk);
 	const uint32_t *es_of = bulk->es_of.data;
 	uint32_t *origins, *destinations, origin_count = 0, destination_count = 0;
 
@@ -233,22 +262,26 @@ static int put_endpoints(struct bulk *bulk)
 		destination_count += dependencies[i].destinations.count;
 		dependencies[i].origins.count = dependencies[i].destinations.count = 0;
 	}
-	if (vector_reserve(origin_column, origin_count) < 0 || vector_reserve(destination_column, destination_count) < 0)
+	if (vector_reserve(origin_column, origin_count) < 0 ||
+	    vector_reserve(destination_column, destination_count) < 0)
 		return make_dead(bulk->maker);
 	origin_column->count = origin_count;
 	destination_column->count = destination_count;
 	origins = origin_column->data;
 	destinations = destination_column->data;
 	for (uint32_t i = 0; i < first_dependency(bulk); i++) {
-		origins[dependencies[i].origins.first + dependencies[i].origins.count++] = es_of[2 * i];
-		destinations[dependencies[i].destinations.first + dependencies[i].destinations.count++] = es_of[2 * i + 1];
+		origins[dependencies[i].origins.first + dependencies[i].origins.count++] =
+			es_of[2 * i];
+		destinations[dependencies[i].destinations.first +
+			     dependencies[i].destinations.count++] = es_of[2 * i + 1];
 	}
 	es_of += first_endpoint(bulk);
 	for (size_t i = 0; i < rows->endpoint_count; i++) {
 		struct clew_dependency *dependency = &own[rows->endpoints[i].dependency];
 
 		if (rows->endpoints[i].destination)
-			destinations[dependency->destinations.first + dependency->destinations.count++] = es_of[i];
+			destinations[dependency->destinations.first +
+				     dependency->destinations.count++] = es_of[i];
 		else
 			put_origin(bulk, dependency, origins, es_of[i]);
 	}
@@ -265,7 +298,8 @@ static int check_sizes(struct bulk *bulk)
 	int r = make_room(maker, 2 * children, rows->dependency_count, "dependencies");
 
 	if (r == 0)
-		r = make_room(maker, 4 * children, rows->endpoint_count, "endpoints of dependencies");
+		r = make_room(maker, 4 * children, rows->endpoint_count,
+			      "endpoints of dependencies");
 	if (r == 0)
 		r = make_room(maker, children, rows->suspend_count, "suspends");
 	return r < 0 ? r : make_room(maker, 0, rows->mark_count, "marks");
@@ -296,15 +330,16 @@ static int run(struct bulk *bulk)
 
 int clew_maker_bulk(struct clew_maker *maker, const struct clew_bulk *rows)
 {
-	struct bulk bulk = {.maker = maker,
-			    .rows = rows,
-			    .others = {.ends.item = sizeof(size_t), .items.item = sizeof(struct sort_key)},
-			    .ends = {.ends.item = sizeof(size_t), .items.item = sizeof(uint32_t)},
-			    .events.item = sizeof(struct sort_key),
-			    .ours.item = sizeof(struct our_end),
-			    .suspends.item = sizeof(struct make_suspend_row),
-			    .labels.item = sizeof(uint32_t),
-			    .es_of.item = sizeof(uint32_t)};
+	struct bulk bulk = {
+		.maker = maker,
+		.rows = rows,
+		.others = {.ends.item = sizeof(size_t), .items.item = sizeof(struct sort_key)},
+		.ends = {.ends.item = sizeof(size_t), .items.item = sizeof(uint32_t)},
+		.events.item = sizeof(struct sort_key),
+		.ours.item = sizeof(struct our_end),
+		.suspends.item = sizeof(struct make_suspend_row),
+		.labels.item = sizeof(uint32_t),
+		.es_of.item = sizeof(uint32_t)};
 	int r = make_begin(maker, true);
 
 	if (r == 0 && (maker->spans.count > 0 || maker->dependencies.count > 0))

@@ -11,7 +11,8 @@
 
 #include "model/make_internal.h"
 
-/* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's from 0. */
+/* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's
+ * from 0. */
 struct lot {
 	struct vector ends; /* size_t */
 	struct vector items;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Deals the rows of a bulk's tables out to their spans, in the order in which a maker
  * would take them: children, suspends, endpoints, marks. Endpoints, the most of them,
@@ -12,7 +12,9 @@ static int count_endpoints(struct bulk *bulk, size_t *counts)
 {
 	const struct clew_bulk *rows = bulk->rows;
 	struct clew_dependency *dependencies =
-		(struct clew_dependency *)model_column(bulk->maker->model, COLUMN_DEPENDENCY)->data + first_dependency(bulk);
+		(struct clew_dependency *)model_column(bulk->maker->model, COLUMN_DEPENDENCY)
+			->data +
+		first_dependency(bulk);
 
 	for (size_t i = 0; i < rows->endpoint_count; i++) {
 		const struct clew_bulk_endpoint *row = &rows->endpoints[i];
@@ -21,7 +23,8 @@ static int count_endpoints(struct bulk *bulk, size_t *counts)
 		if (row->span >= rows->span_count)
 			return bulk_refuse(bulk, -ENOENT, "endpoints", i, "there is no such span");
 		if (row->dependency >= rows->dependency_count)
-			return bulk_refuse(bulk, -ENOENT, "endpoints", i, "there is no such dependency");
+			return bulk_refuse(bulk, -ENOENT, "endpoints", i,
+					   "there is no such dependency");
 		if (row->at < rows->spans[row->span].start || row->at > rows->spans[row->span].end)
 			return bulk_refuse(bulk, -EINVAL, "endpoints", i, "it is outside its span");
 		counts[row->span]++;
@@ -29,7 +32,8 @@ static int count_endpoints(struct bulk *bulk, size_t *counts)
 			dependency->destinations.count++;
 		} else {
 			if (dependency->origins.count > 0 && dependency->mode == CLEW_MODE_SINGLE)
-				return bulk_refuse(bulk, -EEXIST, "endpoints", i, "its dependency has an origin already");
+				return bulk_refuse(bulk, -EEXIST, "endpoints", i,
+						   "its dependency has an origin already");
 			dependency->origins.count++;
 		}
 	}
@@ -65,17 +69,21 @@ static int count_others(struct bulk *bulk, size_t *counts)
 
 static struct sort_key make_event(clew_time at, uint32_t index, unsigned kind, unsigned place)
 {
-	return (struct sort_key){.key = event_key(at), .index = index, .tag = kind | place << EVENT_BITS};
+	return (struct sort_key){
+		.key = event_key(at), .index = index, .tag = kind | place << EVENT_BITS};
 }
 
-static void deal(const struct bulk *bulk, uint32_t span, clew_time at, uint32_t index, unsigned kind, unsigned place)
+static void deal(const struct bulk *bulk, uint32_t span, clew_time at, uint32_t index,
+		 unsigned kind, unsigned place)
 {
 	size_t *ends = (size_t *)bulk->others.ends.data + span;
 
-	((struct sort_key *)bulk->others.items.data)[(*ends)++] = make_event(at, index, kind, place);
+	((struct sort_key *)bulk->others.items.data)[(*ends)++] =
+		make_event(at, index, kind, place);
 }
 
-static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start, clew_time end, uint32_t suspend)
+static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start, clew_time end,
+			 uint32_t suspend)
 {
 	if (start == end)
 		return;
@@ -102,7 +110,8 @@ static void deal_others(const struct bulk *bulk)
 		child++;
 	}
 	for (uint32_t i = 0; i < rows->suspend_count; i++)
-		deal_suspend(bulk, rows->suspends[i].span, rows->suspends[i].start, rows->suspends[i].end, child + i);
+		deal_suspend(bulk, rows->suspends[i].span, rows->suspends[i].start,
+			     rows->suspends[i].end, child + i);
 	for (uint32_t i = 0; i < rows->mark_count; i++)
 		deal(bulk, rows->marks[i].span, rows->marks[i].at, i, EVENT_MARK, 0);
 }
@@ -136,7 +145,8 @@ int bulk_deal(struct bulk *bulk)
 	size_t span_count = bulk->rows->span_count;
 	int r;
 
-	if (vector_reserve(&bulk->others.ends, span_count) < 0 || vector_reserve(&bulk->ends.ends, span_count) < 0)
+	if (vector_reserve(&bulk->others.ends, span_count) < 0 ||
+	    vector_reserve(&bulk->ends.ends, span_count) < 0)
 		return make_dead(bulk->maker);
 	r = count_others(bulk, bulk->others.ends.data);
 	if (r == 0)
@@ -154,7 +164,8 @@ int bulk_deal(struct bulk *bulk)
 
 size_t bulk_event_count(const struct bulk *bulk, uint32_t span)
 {
-	return lot_end(&bulk->others, span) - lot_begin(&bulk->others, span) + lot_end(&bulk->ends, span) - lot_begin(&bulk->ends, span);
+	return lot_end(&bulk->others, span) - lot_begin(&bulk->others, span) +
+	       lot_end(&bulk->ends, span) - lot_begin(&bulk->ends, span);
 }
 
 /* Rows of endpoints lie anywhere: they are fetched while others are worked on. */
@@ -163,7 +174,8 @@ void bulk_gather(const struct bulk *bulk, uint32_t span)
 	const struct sort_key *others = bulk->others.items.data;
 	const struct clew_bulk_endpoint *rows = bulk->rows->endpoints;
 	const uint32_t *ends = bulk->ends.items.data;
-	size_t other = lot_begin(&bulk->others, span), other_end = lot_end(&bulk->others, span), end = lot_end(&bulk->ends, span);
+	size_t other = lot_begin(&bulk->others, span), other_end = lot_end(&bulk->others, span),
+	       end = lot_end(&bulk->ends, span);
 	struct sort_key *out = bulk->events.data;
 	struct our_end *ours = bulk->ours.data;
 	uint32_t our_count = 0;
@@ -181,8 +193,10 @@ void bulk_gather(const struct bulk *bulk, uint32_t span)
 
 		if (end - i > FETCH_AHEAD)
 			__builtin_prefetch(&rows[ends[i + FETCH_AHEAD]]);
-		ours[our_count] = (struct our_end){first_endpoint(bulk) + ends[i], first_dependency(bulk) + row->dependency};
-		*out++ = make_event(row->at, our_count++, row->destination ? EVENT_IN : EVENT_OUT, row->place);
+		ours[our_count] = (struct our_end){first_endpoint(bulk) + ends[i],
+						   first_dependency(bulk) + row->dependency};
+		*out++ = make_event(row->at, our_count++, row->destination ? EVENT_IN : EVENT_OUT,
+				    row->place);
 	}
 	while (other < other_end)
 		*out++ = others[other++];

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a maker's sequences to the arrays of a model, and simplification, which is
  * done on arrays. No mark is lost: those of an ES that goes are the neighbour's that
@@ -55,7 +55,8 @@ struct ordinals {
 };
 
 /* The numbers of an ES among those at its start and at its end; the next in order. */
-static void next_ordinals(struct ordinals *ordinals, bool is_first, clew_time start, clew_time end, uint32_t *ret_start, uint32_t *ret_end)
+static void next_ordinals(struct ordinals *ordinals, bool is_first, clew_time start, clew_time end,
+			  uint32_t *ret_start, uint32_t *ret_end)
 {
 	*ret_start = !is_first && ordinals->at == start ? ordinals->number : 0;
 	*ret_end = start == end ? *ret_start : 0;
@@ -63,14 +64,16 @@ static void next_ordinals(struct ordinals *ordinals, bool is_first, clew_time st
 }
 
 /* Adds a span's ESs and marks to two columns that have room. */
-static void lay_out(const struct make_span *made, uint32_t span, struct vector *all, struct vector *marks)
+static void lay_out(const struct make_span *made, uint32_t span, struct vector *all,
+		    struct vector *marks)
 {
 	struct place mark_place = {0, 0};
 	struct clew_mark *mark_out = marks->data;
 	struct clew_es *out = all->data;
 	struct ordinals ordinals = {0};
 
-	for (struct place place = {0, 0}; !sequence_is_end(&made->es, place); place = sequence_next(&made->es, place)) {
+	for (struct place place = {0, 0}; !sequence_is_end(&made->es, place);
+	     place = sequence_next(&made->es, place)) {
 		const struct make_es *es = sequence_item(&made->es, place);
 		uint32_t at_start, at_end;
 
@@ -81,13 +84,16 @@ static void lay_out(const struct make_span *made, uint32_t span, struct vector *
 						     .out = es->out,
 						     .wait = es->wait,
 						     .mark = (uint32_t)marks->count};
-		next_ordinals(&ordinals, sequence_is_first(place), es->start, es->end, &at_start, &at_end);
-		for (; !sequence_is_end(&made->marks, mark_place); mark_place = sequence_next(&made->marks, mark_place)) {
+		next_ordinals(&ordinals, sequence_is_first(place), es->start, es->end, &at_start,
+			      &at_end);
+		for (; !sequence_is_end(&made->marks, mark_place);
+		     mark_place = sequence_next(&made->marks, mark_place)) {
 			const struct make_mark *mark = sequence_item(&made->marks, mark_place);
 
 			if (mark->at > es->end || (mark->at == es->end && mark->ordinal > at_end))
 				break;
-			mark_out[marks->count++] = (struct clew_mark){.at = mark->at, .label = mark->label};
+			mark_out[marks->count++] =
+				(struct clew_mark){.at = mark->at, .label = mark->label};
 		}
 	}
 }
@@ -103,21 +109,27 @@ static size_t es_count(const struct make_span *made)
 
 /* ---- and back ---- */
 
-int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct clew_mark *marks, uint32_t mark_end)
+int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count,
+		   const struct clew_mark *marks, uint32_t mark_end)
 {
 	struct ordinals ordinals = {0};
 
 	sequence_done(&made->es);
 	sequence_done(&made->marks);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct make_es item = {.start = es[i].start, .end = es[i].end, .in = es[i].in, .out = es[i].out, .wait = es[i].wait};
+		const struct make_es item = {.start = es[i].start,
+					     .end = es[i].end,
+					     .in = es[i].in,
+					     .out = es[i].out,
+					     .wait = es[i].wait};
 		uint32_t end = i + 1 < count ? es[i + 1].mark : mark_end, at_start, at_end;
 
 		if (sequence_append(&made->es, &item) < 0)
 			return -ENOMEM;
 		next_ordinals(&ordinals, i == 0, es[i].start, es[i].end, &at_start, &at_end);
 		for (uint32_t j = es[i].mark; j < end; j++) {
-			bool is_start = marks[j].at == es[i].start, is_end = marks[j].at == es[i].end;
+			bool is_start = marks[j].at == es[i].start,
+			     is_end = marks[j].at == es[i].end;
 			const struct make_mark mark = {.at = marks[j].at,
 						       .label = marks[j].label,
 						       .ordinal = is_end     ? at_end
@@ -135,7 +147,8 @@ int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t co
 
 int clew_maker_simplify(struct clew_maker *maker)
 {
-	struct vector es = {.item = sizeof(struct clew_es)}, marks = {.item = sizeof(struct clew_mark)};
+	struct vector es = {.item = sizeof(struct clew_es)},
+		      marks = {.item = sizeof(struct clew_mark)};
 	int r = make_begin(maker, true);
 
 	for (uint32_t i = 0; r == 0 && i < maker->spans.count; i++) {
@@ -143,13 +156,15 @@ int clew_maker_simplify(struct clew_maker *maker)
 		uint32_t left;
 
 		es.count = marks.count = 0;
-		if (vector_reserve(&es, es_count(made)) < 0 || vector_reserve(&marks, maker->mark_count) < 0) {
+		if (vector_reserve(&es, es_count(made)) < 0 ||
+		    vector_reserve(&marks, maker->mark_count) < 0) {
 			r = make_dead(maker);
 			break;
 		}
 		lay_out(made, i, &es, &marks);
 		left = make_simplify_span(es.data, (uint32_t)es.count);
-		if (left < es.count && make_take_back(made, es.data, left, marks.data, (uint32_t)marks.count) < 0)
+		if (left < es.count &&
+		    make_take_back(made, es.data, left, marks.data, (uint32_t)marks.count) < 0)
 			r = make_dead(maker);
 	}
 	vector_done(&es);
@@ -159,7 +174,8 @@ int clew_maker_simplify(struct clew_maker *maker)
 
 /* ---- the finish ---- */
 
-/* Replaces the endpoints of ESs by dependencies, and tells each endpoint its ES in `next`'s stead. */
+/* Replaces the endpoints of ESs by dependencies, and tells each endpoint its ES in `next`'s stead.
+ */
 static void resolve_es(struct clew_maker *maker, struct vector *all, uint32_t *es_of)
 {
 	struct clew_es *es = all->data;
@@ -176,8 +192,8 @@ static void resolve_es(struct clew_maker *maker, struct vector *all, uint32_t *e
 	}
 }
 
-static struct clew_range lay_out_endpoints(struct clew_maker *maker, uint32_t first, uint32_t count, const uint32_t *es_of,
-					   struct vector *column)
+static struct clew_range lay_out_endpoints(struct clew_maker *maker, uint32_t first, uint32_t count,
+					   const uint32_t *es_of, struct vector *column)
 {
 	struct clew_range range = {(uint32_t)column->count, count};
 	uint32_t *out = column->data;
@@ -189,9 +205,11 @@ static struct clew_range lay_out_endpoints(struct clew_maker *maker, uint32_t fi
 
 static int lay_out_all(struct clew_maker *maker)
 {
-	struct vector *es = model_column(maker->model, COLUMN_ES), *marks = model_column(maker->model, COLUMN_MARK);
+	struct vector *es = model_column(maker->model, COLUMN_ES),
+		      *marks = model_column(maker->model, COLUMN_MARK);
 	struct vector *dependencies = model_column(maker->model, COLUMN_DEPENDENCY);
-	struct vector *origins = model_column(maker->model, COLUMN_ORIGIN), *destinations = model_column(maker->model, COLUMN_DESTINATION);
+	struct vector *origins = model_column(maker->model, COLUMN_ORIGIN),
+		      *destinations = model_column(maker->model, COLUMN_DESTINATION);
 	struct vector es_of = {.item = sizeof(uint32_t)};
 	struct clew_dependency *out;
 	size_t count = 0;
@@ -203,8 +221,10 @@ static int lay_out_all(struct clew_maker *maker)
 	if (r < 0)
 		return r;
 	if (vector_reserve(es, count) < 0 || vector_reserve(marks, maker->mark_count) < 0 ||
-	    vector_reserve(dependencies, maker->dependencies.count) < 0 || vector_reserve(origins, maker->endpoints.count) < 0 ||
-	    vector_reserve(destinations, maker->endpoints.count) < 0 || vector_reserve(&es_of, maker->endpoints.count) < 0) {
+	    vector_reserve(dependencies, maker->dependencies.count) < 0 ||
+	    vector_reserve(origins, maker->endpoints.count) < 0 ||
+	    vector_reserve(destinations, maker->endpoints.count) < 0 ||
+	    vector_reserve(&es_of, maker->endpoints.count) < 0) {
 		vector_done(&es_of);
 		return make_dead(maker);
 	}
@@ -215,20 +235,24 @@ static int lay_out_all(struct clew_maker *maker)
 		lay_out(made, i, es, marks);
 		sequence_done(&made->es);
 		sequence_done(&made->marks);
-		make_model_span(maker, i)->elementary = (struct clew_range){first, (uint32_t)es->count - first};
+		make_model_span(maker, i)->elementary =
+			(struct clew_range){first, (uint32_t)es->count - first};
 	}
 	resolve_es(maker, es, es_of.data);
 	out = dependencies->data;
 	for (size_t i = 0; i < maker->dependencies.count; i++) {
-		const struct make_dependency *made = (struct make_dependency *)maker->dependencies.data + i;
+		const struct make_dependency *made =
+			(struct make_dependency *)maker->dependencies.data + i;
 
 		out[dependencies->count++] = (struct clew_dependency){
 			.type = made->type,
 			.mode = made->mode,
 			.attributes = made->attributes,
-			.origins = lay_out_endpoints(maker, made->first_origin, made->origin_count, es_of.data, origins),
-			.destinations =
-				lay_out_endpoints(maker, made->first_destination, made->destination_count, es_of.data, destinations)};
+			.origins = lay_out_endpoints(maker, made->first_origin, made->origin_count,
+						     es_of.data, origins),
+			.destinations = lay_out_endpoints(maker, made->first_destination,
+							  made->destination_count, es_of.data,
+							  destinations)};
 	}
 	vector_done(&es_of);
 	return 0;

@@ -55,16 +55,17 @@ struct make_endpoint {
 
 struct clew_maker {
 	struct clew_model *model;
-	struct vector spans;			      /* make_span, beside the model's */
-	struct vector dependencies;		      /* make_dependency */
-	struct vector endpoints;		      /* make_endpoint */
-	struct vector last_children;		      /* of categories, uint32_t */
-	struct vector last_roots;		      /* last root category of hierarchies, uint32_t */
-	struct map span_index;			      /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
-	struct map category_index;		      /* (parent, name), hierarchy -> category */
-	struct map name_index;			      /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
-	struct map placement_index;		      /* span, hierarchy -> category */
-	struct map attribute_index;		      /* hash -> attribute list */
+	struct vector spans;	     /* make_span, beside the model's */
+	struct vector dependencies;  /* make_dependency */
+	struct vector endpoints;     /* make_endpoint */
+	struct vector last_children; /* of categories, uint32_t */
+	struct vector last_roots;    /* last root category of hierarchies, uint32_t */
+	struct map
+		span_index; /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
+	struct map category_index;  /* (parent, name), hierarchy -> category */
+	struct map name_index;	    /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
+	struct map placement_index; /* span, hierarchy -> category */
+	struct map attribute_index; /* hash -> attribute list */
 	uint32_t kind_waits[CLEW_SEGMENT_KIND_COUNT]; /* the wait of a kind without attributes */
 	uint32_t last_root;
 	uint32_t mark_count;
@@ -93,7 +94,8 @@ static inline struct make_endpoint *make_endpoint(const struct clew_maker *maker
 }
 
 /* Says what is wrong and returns `r`. */
-int make_fail(struct clew_maker *maker, int r, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int make_fail(struct clew_maker *maker, int r, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Begins an operation: 0, or -errno where the maker can take none. `structural`: it makes ESs. */
 int make_begin(struct clew_maker *maker, bool structural);
 /* Memory was short in the midst of something. Returns -ENOMEM. */
@@ -104,7 +106,8 @@ int make_room(struct clew_maker *maker, size_t count, size_t more, const char *w
 const char *make_moment(const struct clew_maker *maker, clew_time at, char text[static 32]);
 
 /* A span with its names and relatives, without ESs. */
-int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start, clew_time end, uint32_t *ret_span);
+int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, clew_time start,
+		  clew_time end, uint32_t *ret_span);
 /* CLEW_NONE: untyped. */
 int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint32_t *ret_wait);
 
@@ -114,13 +117,18 @@ uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t co
 /* ---- make_span.c: the ESs of one span. What a check has passed fails of memory alone. ---- */
 
 int make_check_endpoint(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place);
-int make_check_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, unsigned place);
+int make_check_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end,
+		       unsigned place);
 /* Whether the ES that CLEW_PLACE_NUMBER names, if it does, can take a destination or an origin. */
-int make_check_free(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, bool destination);
+int make_check_free(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place,
+		    bool destination);
 int make_split(struct clew_maker *maker, uint32_t span, clew_time at);
-int make_out(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
-int make_in(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place, uint32_t endpoint);
-int make_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end, uint32_t wait);
+int make_out(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place,
+	     uint32_t endpoint);
+int make_in(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place,
+	    uint32_t endpoint);
+int make_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end,
+		 uint32_t wait);
 /* Whether there is an ES of the number that CLEW_PLACE_NUMBER names, if it names one. */
 bool make_find_number(struct make_span *span, clew_time at, unsigned place);
 /* Into the first ES there, or number `ordinal`, before others of that moment. 0 or -ENOMEM. */
@@ -130,7 +138,8 @@ int make_mark(struct make_span *span, const struct make_mark *mark);
 
 enum make_event { EVENT_OUT, EVENT_IN, EVENT_SUSPEND, EVENT_RESUME, EVENT_MARK };
 
-/* An event's tag is kind | place << EVENT_BITS; its index what goes into an ES's `in` or `out`, a suspend or a mark. */
+/* An event's tag is kind | place << EVENT_BITS; its index what goes into an ES's `in` or `out`, a
+ * suspend or a mark. */
 #define EVENT_BITS	 3
 #define EVENT_KIND(tag)	 ((tag) & ((1u << EVENT_BITS) - 1))
 #define EVENT_PLACE(tag) ((tag) >> EVENT_BITS)
@@ -150,7 +159,8 @@ struct make_suspend_row {
 	uint32_t wait;
 };
 
-/* What is there at one instant: the ESs that touch it, in order; of the first and the last perhaps only a half. */
+/* What is there at one instant: the ESs that touch it, in order; of the first and the last perhaps
+ * only a half. */
 struct make_instant {
 	struct make_touching {
 		uint32_t in, out;
@@ -187,7 +197,8 @@ uint32_t make_simplify_span(struct clew_es *es, uint32_t count);
  * The opposite of laying out: a span's ESs, whose `in` and `out` are endpoints, and their
  * marks, whose last one is before number `mark_end`, become its sequences. 0 or -ENOMEM.
  */
-int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count, const struct clew_mark *marks, uint32_t mark_end);
+int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count,
+		   const struct clew_mark *marks, uint32_t mark_end);
 
 /* ---- make_again.c ---- */
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sequence of make_sequence.h. A full run is split in half, but at its end, where
  * the next item begins a new run: what comes in order fills its runs.
@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static clew_time key_at(const struct sequence *sequence, const struct sequence_run *run, uint32_t index)
+static clew_time key_at(const struct sequence *sequence, const struct sequence_run *run,
+			uint32_t index)
 {
 	clew_time key;
 
@@ -15,7 +16,8 @@ static clew_time key_at(const struct sequence *sequence, const struct sequence_r
 	return key;
 }
 
-static bool is_before(const struct sequence *sequence, const struct sequence_run *run, uint32_t index, clew_time key, bool more)
+static bool is_before(const struct sequence *sequence, const struct sequence_run *run,
+		      uint32_t index, clew_time key, bool more)
 {
 	clew_time here = key_at(sequence, run, index);
 
@@ -58,7 +60,8 @@ static uint32_t find_run(const struct sequence *sequence, clew_time key, bool mo
 	return low;
 }
 
-/* Whether the place of this look-up is that of the last one or the next. Work in order of time touches no more memory than that. */
+/* Whether the place of this look-up is that of the last one or the next. Work in order of time
+ * touches no more memory than that. */
 static bool find_near(struct sequence *sequence, clew_time key, bool more, struct place *ret_place)
 {
 	const struct sequence_run *run = sequence->near;
@@ -119,7 +122,8 @@ static int grow_directory(struct sequence *sequence)
 
 	if (sequence->run_count < sequence->directory_capacity)
 		return 0;
-	runs = realloc(sequence->directory_capacity ? sequence->runs : NULL, capacity * sizeof(*runs));
+	runs = realloc(sequence->directory_capacity ? sequence->runs : NULL,
+		       capacity * sizeof(*runs));
 	if (!runs)
 		return -ENOMEM;
 	if (sequence->directory_capacity == 0)
@@ -142,8 +146,10 @@ static int split(struct sequence *sequence, uint32_t before, uint32_t from)
 	old = sequence->runs[before];
 	run->count = old->count - from;
 	old->count = from;
-	memcpy(run->items, (char *)old->items + (size_t)from * sequence->item, (size_t)run->count * sequence->item);
-	memmove(sequence->runs + before + 2, sequence->runs + before + 1, (sequence->run_count - before - 1) * sizeof(*sequence->runs));
+	memcpy(run->items, (char *)old->items + (size_t)from * sequence->item,
+	       (size_t)run->count * sequence->item);
+	memmove(sequence->runs + before + 2, sequence->runs + before + 1,
+		(sequence->run_count - before - 1) * sizeof(*sequence->runs));
 	sequence->runs[before + 1] = run;
 	sequence->run_count++;
 	return 0;
@@ -167,7 +173,8 @@ static int grow_run(struct sequence *sequence, uint32_t index)
 	return 0;
 }
 
-int sequence_insert(struct sequence *sequence, struct place place, const void *item, struct place *ret_place)
+int sequence_insert(struct sequence *sequence, struct place place, const void *item,
+		    struct place *ret_place)
 {
 	struct sequence_run *run;
 	char *at;

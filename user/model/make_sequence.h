@@ -42,7 +42,8 @@ static inline struct sequence_run *sequence_run(const struct sequence *sequence,
 
 static inline void *sequence_item(const struct sequence *sequence, struct place place)
 {
-	return (char *)sequence_run(sequence, place.run)->items + (size_t)place.index * sequence->item;
+	return (char *)sequence_run(sequence, place.run)->items +
+	       (size_t)place.index * sequence->item;
 }
 
 static inline bool sequence_is_end(const struct sequence *sequence, struct place place)
@@ -73,7 +74,8 @@ static inline struct place sequence_previous(const struct sequence *sequence, st
 /* The first item with a key of at least `key`; with `more`, of more than that. */
 struct place sequence_find(struct sequence *sequence, clew_time key, bool more);
 /* Puts an item before `place`; *ret_place is where it is. 0 or -ENOMEM. */
-int sequence_insert(struct sequence *sequence, struct place place, const void *item, struct place *ret_place);
+int sequence_insert(struct sequence *sequence, struct place place, const void *item,
+		    struct place *ret_place);
 /* An item at the end. */
 int sequence_append(struct sequence *sequence, const void *item);
 /* Empties it; its memory goes. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The rules of construction within one span. ESs are in order of time, the first
  * begins and the last ends with the span, each begins at or after the end of the one
@@ -35,7 +35,8 @@ static struct place last_at(struct make_span *span, clew_time at)
 
 /* ---- marks ---- */
 
-static struct make_mark *first_mark(struct make_span *span, clew_time at, bool more, struct place *ret_place)
+static struct make_mark *first_mark(struct make_span *span, clew_time at, bool more,
+				    struct place *ret_place)
 {
 	struct place place = sequence_find(&span->marks, at, more);
 
@@ -43,7 +44,8 @@ static struct make_mark *first_mark(struct make_span *span, clew_time at, bool m
 	return sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);
 }
 
-/* What is number `from` or later among the ESs at a moment becomes one more: so do the marks of these. */
+/* What is number `from` or later among the ESs at a moment becomes one more: so do the marks of
+ * these. */
 static void renumber_marks(struct make_span *span, clew_time at, uint32_t from)
 {
 	struct place place;
@@ -53,14 +55,16 @@ static void renumber_marks(struct make_span *span, clew_time at, uint32_t from)
 		if (mark->ordinal >= from)
 			mark->ordinal++;
 		place = sequence_next(&span->marks, place);
-		mark = sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);
+		mark = sequence_is_end(&span->marks, place) ? NULL
+							    : sequence_item(&span->marks, place);
 	}
 }
 
 static bool has_mark_at(struct make_span *span, clew_time at)
 {
 	struct place place;
-	const struct make_mark *mark = at > span->last_mark ? NULL : first_mark(span, at, false, &place);
+	const struct make_mark *mark =
+		at > span->last_mark ? NULL : first_mark(span, at, false, &place);
 
 	return mark && mark->at == at;
 }
@@ -68,7 +72,8 @@ static bool has_mark_at(struct make_span *span, clew_time at)
 static bool has_mark_inside(struct make_span *span, clew_time start, clew_time end)
 {
 	struct place place;
-	const struct make_mark *mark = start >= span->last_mark ? NULL : first_mark(span, start, true, &place);
+	const struct make_mark *mark =
+		start >= span->last_mark ? NULL : first_mark(span, start, true, &place);
 
 	return mark && mark->at < end;
 }
@@ -81,7 +86,8 @@ static bool has_number(unsigned place)
 }
 
 /* The ES that CLEW_PLACE_NUMBER names; false: so many do not touch the moment. */
-static bool find_number(struct make_span *span, clew_time at, unsigned where, struct place *ret_place)
+static bool find_number(struct make_span *span, clew_time at, unsigned where,
+			struct place *ret_place)
 {
 	struct place place;
 	bool contains;
@@ -111,16 +117,19 @@ int make_check_endpoint(struct clew_maker *maker, uint32_t number, clew_time at,
 	if (has_number(place) && (place & 0xff))
 		return make_fail(maker, -EINVAL, "a numbered place and another at once");
 	if (at < span->start || at > span->end)
-		return make_fail(maker, -EINVAL, "%s is outside span '%.60s' [%s,%s]", make_moment(maker, at, moment),
-				 span_name(maker, number), make_moment(maker, span->start, start), make_moment(maker, span->end, end));
+		return make_fail(maker, -EINVAL, "%s is outside span '%.60s' [%s,%s]",
+				 make_moment(maker, at, moment), span_name(maker, number),
+				 make_moment(maker, span->start, start),
+				 make_moment(maker, span->end, end));
 	first_at(make_span(maker, number), at, &contains);
 	if (!contains && !(place & CLEW_PLACE_SPLIT_GAP))
-		return make_fail(maker, -EINVAL, "span '%.60s' is suspended at %s", span_name(maker, number),
-				 make_moment(maker, at, moment));
+		return make_fail(maker, -EINVAL, "span '%.60s' is suspended at %s",
+				 span_name(maker, number), make_moment(maker, at, moment));
 	return 0;
 }
 
-int make_check_free(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where, bool destination)
+int make_check_free(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where,
+		    bool destination)
 {
 	struct make_span *span = make_span(maker, number);
 	const struct make_es *es;
@@ -129,25 +138,36 @@ int make_check_free(struct clew_maker *maker, uint32_t number, clew_time at, uns
 	if (!has_number(where))
 		return 0;
 	if (!find_number(span, at, where, &place))
-		return make_fail(maker, -EINVAL, "not so many elementary spans of span '%.60s' touch %s", span_name(maker, number),
-				 make_moment(maker, at, (char[32]){0}));
+		return make_fail(maker, -EINVAL,
+				 "not so many elementary spans of span '%.60s' touch %s",
+				 span_name(maker, number), make_moment(maker, at, (char[32]){0}));
 	es = es_at(span, place);
-	if (destination ? es->start == at && es->in == CLEW_NONE : es->end == at && es->out == CLEW_NONE)
+	if (destination ? es->start == at && es->in == CLEW_NONE
+			: es->end == at && es->out == CLEW_NONE)
 		return 0;
-	return make_fail(maker, -EINVAL, "that elementary span of span '%.60s' does not %s at %s, or has a dependency there",
-			 span_name(maker, number), destination ? "begin" : "end", make_moment(maker, at, (char[32]){0}));
+	return make_fail(
+		maker, -EINVAL,
+		"that elementary span of span '%.60s' does not %s at %s, or has a dependency there",
+		span_name(maker, number), destination ? "begin" : "end",
+		make_moment(maker, at, (char[32]){0}));
 }
 
 /* A zero-length ES before the one at `next`, which follows a gap. */
-static int split_gap(struct make_span *span, struct place next, clew_time at, struct place *ret_place)
+static int split_gap(struct make_span *span, struct place next, clew_time at,
+		     struct place *ret_place)
 {
-	struct make_es es = {.start = at, .end = at, .in = CLEW_NONE, .out = CLEW_NONE, .wait = es_at(span, next)->wait};
+	struct make_es es = {.start = at,
+			     .end = at,
+			     .in = CLEW_NONE,
+			     .out = CLEW_NONE,
+			     .wait = es_at(span, next)->wait};
 
 	return sequence_insert(&span->es, next, &es, ret_place);
 }
 
 /* Fission of an ES: `out` goes from the first part, `in` into the second. */
-static int fission(struct make_span *span, struct place place, clew_time at, bool is_last, uint32_t out, uint32_t in)
+static int fission(struct make_span *span, struct place place, clew_time at, bool is_last,
+		   uint32_t out, uint32_t in)
 {
 	struct make_es *before = es_at(span, place), after = *before;
 	uint32_t ordinal = 0;
@@ -176,7 +196,8 @@ static int find_or_split_gap(struct make_span *span, clew_time at, struct place 
 	return contains ? 0 : split_gap(span, *ret_place, at, ret_place);
 }
 
-int make_out(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where, uint32_t endpoint)
+int make_out(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where,
+	     uint32_t endpoint)
 {
 	struct make_span *span = make_span(maker, number);
 	bool is_last = !(where & CLEW_PLACE_EARLY);
@@ -200,7 +221,8 @@ int make_out(struct clew_maker *maker, uint32_t number, clew_time at, unsigned w
 	return fission(span, place, at, is_last, endpoint, CLEW_NONE) < 0 ? make_dead(maker) : 0;
 }
 
-int make_in(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where, uint32_t endpoint)
+int make_in(struct clew_maker *maker, uint32_t number, clew_time at, unsigned where,
+	    uint32_t endpoint)
 {
 	struct make_span *span = make_span(maker, number);
 	bool is_last = where & CLEW_PLACE_LATE;
@@ -240,9 +262,11 @@ int make_mark(struct make_span *span, const struct make_mark *mark)
 		return -ENOMEM;
 	if (mark->at > span->last_mark)
 		span->last_mark = mark->at;
-	for (other = first_mark(span, mark->at, false, &place); other && other->at == mark->at && other->ordinal < mark->ordinal;) {
+	for (other = first_mark(span, mark->at, false, &place);
+	     other && other->at == mark->at && other->ordinal < mark->ordinal;) {
 		place = sequence_next(&span->marks, place);
-		other = sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);
+		other = sequence_is_end(&span->marks, place) ? NULL
+							     : sequence_item(&span->marks, place);
 	}
 	return sequence_insert(&span->marks, place, mark, &place);
 }
@@ -257,8 +281,10 @@ int make_split(struct clew_maker *maker, uint32_t number, clew_time at)
 
 /* ---- suspends ---- */
 
-/* How far back from `end` one suspend goes, within the first ES there. *ret_before: where to go on, before `end`. */
-static clew_time suspend_from(struct make_span *span, clew_time start, clew_time end, bool *ret_more, clew_time *ret_before)
+/* How far back from `end` one suspend goes, within the first ES there. *ret_before: where to go on,
+ * before `end`. */
+static clew_time suspend_from(struct make_span *span, clew_time start, clew_time end,
+			      bool *ret_more, clew_time *ret_before)
 {
 	bool contains;
 	struct place place = first_at(span, end, &contains);
@@ -270,7 +296,8 @@ static clew_time suspend_from(struct make_span *span, clew_time start, clew_time
 	return begin > start ? begin : start;
 }
 
-static const char *suspend_text(const struct clew_maker *maker, clew_time start, clew_time end, char text[static 96])
+static const char *suspend_text(const struct clew_maker *maker, clew_time start, clew_time end,
+				char text[static 96])
 {
 	char from[32], to[32];
 
@@ -278,7 +305,8 @@ static const char *suspend_text(const struct clew_maker *maker, clew_time start,
 	return text;
 }
 
-int make_check_suspend(struct clew_maker *maker, uint32_t number, clew_time start, clew_time end, unsigned where)
+int make_check_suspend(struct clew_maker *maker, uint32_t number, clew_time start, clew_time end,
+		       unsigned where)
 {
 	const struct clew_span *limits = make_model_span(maker, number);
 	struct make_span *span = make_span(maker, number);
@@ -287,30 +315,36 @@ int make_check_suspend(struct clew_maker *maker, uint32_t number, clew_time star
 	struct place place;
 
 	if (start > end)
-		return make_fail(maker, -EINVAL, "the suspend %s ends before it begins", suspend_text(maker, start, end, text));
+		return make_fail(maker, -EINVAL, "the suspend %s ends before it begins",
+				 suspend_text(maker, start, end, text));
 	if (start == end)
 		return 0;
 	if (start < limits->start || end > limits->end)
-		return make_fail(maker, -EINVAL, "the suspend %s goes beyond span '%.60s'", suspend_text(maker, start, end, text),
-				 span_name(maker, number));
+		return make_fail(maker, -EINVAL, "the suspend %s goes beyond span '%.60s'",
+				 suspend_text(maker, start, end, text), span_name(maker, number));
 	place = first_at(span, end, &contains);
 	if (!contains)
-		return make_fail(maker, -EINVAL, "the suspend %s ends where span '%.60s' is suspended already",
+		return make_fail(maker, -EINVAL,
+				 "the suspend %s ends where span '%.60s' is suspended already",
 				 suspend_text(maker, start, end, text), span_name(maker, number));
 	if (!(where & CLEW_PLACE_SPLIT_ENDS) && es_at(span, place)->start > start)
-		return make_fail(maker, -EINVAL, "the suspend %s crosses the boundary of an elementary span at %s",
-				 suspend_text(maker, start, end, text), make_moment(maker, es_at(span, place)->start, (char[32]){0}));
+		return make_fail(maker, -EINVAL,
+				 "the suspend %s crosses the boundary of an elementary span at %s",
+				 suspend_text(maker, start, end, text),
+				 make_moment(maker, es_at(span, place)->start, (char[32]){0}));
 	for (clew_time to = end; !(where & CLEW_PLACE_SPLIT_MARKS) && more && to > start;) {
 		clew_time before = start, begin = suspend_from(span, start, to, &more, &before);
 
 		if (has_mark_inside(span, begin, to))
-			return make_fail(maker, -EINVAL, "there is a mark within the suspend %s", suspend_text(maker, start, end, text));
+			return make_fail(maker, -EINVAL, "there is a mark within the suspend %s",
+					 suspend_text(maker, start, end, text));
 		to = before;
 	}
 	return 0;
 }
 
-/* Within the first ES at `end`, which contains `start`. Each mark strictly inside gets an ES of its own. */
+/* Within the first ES at `end`, which contains `start`. Each mark strictly inside gets an ES of its
+ * own. */
 static int suspend_one(struct make_span *span, clew_time start, clew_time end, uint32_t wait)
 {
 	bool contains;
@@ -336,12 +370,15 @@ static int suspend_one(struct make_span *span, clew_time start, clew_time end, u
 			return -ENOMEM;
 		place = sequence_next(&span->es, place);
 		mark_place = sequence_next(&span->marks, mark_place);
-		mark = sequence_is_end(&span->marks, mark_place) ? NULL : sequence_item(&span->marks, mark_place);
+		mark = sequence_is_end(&span->marks, mark_place)
+			       ? NULL
+			       : sequence_item(&span->marks, mark_place);
 	}
 	return sequence_insert(&span->es, place, &after, &place);
 }
 
-int make_suspend(struct clew_maker *maker, uint32_t number, clew_time start, clew_time end, uint32_t wait)
+int make_suspend(struct clew_maker *maker, uint32_t number, clew_time start, clew_time end,
+		 uint32_t wait)
 {
 	struct make_span *span = make_span(maker, number);
 	bool more = true;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ESs of one span from all its events, in order of time, at one instant in order
  * of making. Rests on this: what the rules of construction do at an instant depends
@@ -34,7 +34,8 @@ static int reserve_items(struct make_instant *instant, size_t events)
 
 static void push_item(struct make_instant *instant)
 {
-	instant->items[instant->front + instant->count++] = (struct make_touching){CLEW_NONE, CLEW_NONE};
+	instant->items[instant->front + instant->count++] =
+		(struct make_touching){CLEW_NONE, CLEW_NONE};
 }
 
 /* The first ES becomes two; both ends at this instant are free. */
@@ -67,7 +68,8 @@ static int refuse(struct make_walk *walk, clew_time at, const char *what)
 	const struct clew_span *span = make_model_span(walk->maker, walk->span);
 	char moment[32];
 
-	return make_fail(walk->maker, -EINVAL, "span '%.60s' at %s: %s", strings_get(model_strings(walk->maker->model), span->name),
+	return make_fail(walk->maker, -EINVAL, "span '%.60s' at %s: %s",
+			 strings_get(model_strings(walk->maker->model), span->name),
 			 make_moment(walk->maker, at, moment), what);
 }
 
@@ -99,7 +101,8 @@ static int play_endpoint(struct make_walk *walk, const struct sort_key *event)
 	unsigned place = EVENT_PLACE(event->tag);
 
 	if ((place & CLEW_PLACE_EARLY) && (place & CLEW_PLACE_LATE))
-		return refuse(walk, event_time(event->key), "as early and as late as possible at once");
+		return refuse(walk, event_time(event->key),
+			      "as early and as late as possible at once");
 	if (instant->count == 0) {
 		if (!(place & CLEW_PLACE_SPLIT_GAP))
 			return refuse(walk, event_time(event->key), "it is suspended there");
@@ -113,7 +116,8 @@ static int play_endpoint(struct make_walk *walk, const struct sort_key *event)
 }
 
 /* `suspend`: of what came before; *ret_suspend: of what comes now. Marks come after all else. */
-static int play_instant(struct make_walk *walk, const struct sort_key *events, size_t count, uint32_t suspend, uint32_t *ret_suspend)
+static int play_instant(struct make_walk *walk, const struct sort_key *events, size_t count,
+			uint32_t suspend, uint32_t *ret_suspend)
 {
 	struct make_instant *instant = &walk->instant;
 	clew_time at = event_time(events->key);
@@ -123,13 +127,16 @@ static int play_instant(struct make_walk *walk, const struct sort_key *events, s
 		switch (EVENT_KIND(events[i].tag)) {
 		case EVENT_SUSPEND:
 			if (instant->count == 0 || !instant->opens_right)
-				return refuse(walk, at, "what begins there overlaps another suspend");
+				return refuse(walk, at,
+					      "what begins there overlaps another suspend");
 			instant->opens_right = false;
 			*ret_suspend = events[i].index;
 			break;
 		case EVENT_RESUME:
-			if (instant->count == 0 || !instant->opens_left || suspend != events[i].index)
-				return refuse(walk, at, "the suspend that ends there crosses a boundary");
+			if (instant->count == 0 || !instant->opens_left ||
+			    suspend != events[i].index)
+				return refuse(walk, at,
+					      "the suspend that ends there crosses a boundary");
 			instant->opens_left = false;
 			front_of(instant)->in = CLEW_NONE;
 			break;
@@ -150,8 +157,12 @@ static struct clew_es *open_es(struct make_walk *walk, clew_time start, uint32_t
 {
 	struct clew_es *es = (struct clew_es *)walk->es->data + walk->es->count++;
 
-	*es = (struct clew_es){
-		.start = start, .span = walk->span, .in = in, .out = CLEW_NONE, .wait = wait, .mark = (uint32_t)walk->marks->count};
+	*es = (struct clew_es){.start = start,
+			       .span = walk->span,
+			       .in = in,
+			       .out = CLEW_NONE,
+			       .wait = wait,
+			       .mark = (uint32_t)walk->marks->count};
 	return es;
 }
 
@@ -162,10 +173,12 @@ static void leave_marks(struct make_walk *walk, const struct sort_key *events, s
 
 	for (; count > 0 && EVENT_KIND(events[count - 1].tag) == EVENT_MARK; count--)
 		marks[walk->marks->count++] =
-			(struct clew_mark){.at = event_time(events[count - 1].key), .label = walk->labels[events[count - 1].index]};
+			(struct clew_mark){.at = event_time(events[count - 1].key),
+					   .label = walk->labels[events[count - 1].index]};
 }
 
-static void leave_instant(struct make_walk *walk, const struct sort_key *events, size_t count, uint32_t wait)
+static void leave_instant(struct make_walk *walk, const struct sort_key *events, size_t count,
+			  uint32_t wait)
 {
 	const struct make_instant *instant = &walk->instant;
 	clew_time at = event_time(events->key);
@@ -188,7 +201,8 @@ static void leave_instant(struct make_walk *walk, const struct sort_key *events,
 	}
 }
 
-static int walk_instant(struct make_walk *walk, const struct sort_key *events, size_t count, bool is_start)
+static int walk_instant(struct make_walk *walk, const struct sort_key *events, size_t count,
+			bool is_start)
 {
 	struct make_instant *instant = &walk->instant;
 	clew_time at = event_time(events->key);
@@ -206,7 +220,8 @@ static int walk_instant(struct make_walk *walk, const struct sort_key *events, s
 	r = play_instant(walk, events, count, suspend, &next);
 	if (r < 0)
 		return r;
-	leave_instant(walk, events, count, suspend == CLEW_NONE ? CLEW_NONE : walk->suspends[suspend].wait);
+	leave_instant(walk, events, count,
+		      suspend == CLEW_NONE ? CLEW_NONE : walk->suspends[suspend].wait);
 	walk->running = instant->opens_right;
 	walk->suspend = next;
 	return 0;
@@ -215,7 +230,8 @@ static int walk_instant(struct make_walk *walk, const struct sort_key *events, s
 int make_walk_span(struct make_walk *walk, const struct sort_key *events, size_t count)
 {
 	uint64_t start = event_key(walk->start), end = event_key(walk->end);
-	bool has_start = count > 0 && events[0].key == start, has_end = count > 0 && events[count - 1].key == end;
+	bool has_start = count > 0 && events[0].key == start,
+	     has_end = count > 0 && events[count - 1].key == end;
 	size_t group;
 
 	walk->running = true;
@@ -227,15 +243,18 @@ int make_walk_span(struct make_walk *walk, const struct sort_key *events, size_t
 		unsigned kind = EVENT_KIND(events[i].tag);
 		int r;
 
-		if (alone && walk->running && kind <= EVENT_IN && events[i].key > start && events[i].key < end) {
+		if (alone && walk->running && kind <= EVENT_IN && events[i].key > start &&
+		    events[i].key < end) {
 			struct clew_es *es = (struct clew_es *)walk->es->data + walk->es->count - 1;
 			clew_time at = event_time(events[i].key);
 
-			if ((EVENT_PLACE(events[i].tag) & (CLEW_PLACE_EARLY | CLEW_PLACE_LATE)) == (CLEW_PLACE_EARLY | CLEW_PLACE_LATE))
+			if ((EVENT_PLACE(events[i].tag) & (CLEW_PLACE_EARLY | CLEW_PLACE_LATE)) ==
+			    (CLEW_PLACE_EARLY | CLEW_PLACE_LATE))
 				return refuse(walk, at, "as early and as late as possible at once");
 			es->end = at;
 			es->out = kind == EVENT_OUT ? events[i].index : CLEW_NONE;
-			open_es(walk, at, kind == EVENT_IN ? events[i].index : CLEW_NONE, CLEW_NONE);
+			open_es(walk, at, kind == EVENT_IN ? events[i].index : CLEW_NONE,
+				CLEW_NONE);
 			group = 1;
 			continue;
 		}

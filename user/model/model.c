@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A finished model: its columns, strings, categories and paths. Nothing here changes
  * a sealed model, so any number of threads may read it.
@@ -62,7 +62,8 @@ void clew_model_free(struct clew_model *model)
 
 size_t clew_model_memory(const struct clew_model *model)
 {
-	size_t bytes = sizeof(*model) + sizeof(struct model_inside) + strings_memory(model_strings(model));
+	size_t bytes =
+		sizeof(*model) + sizeof(struct model_inside) + strings_memory(model_strings(model));
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		bytes += model_column(model, i)->count * item_size[i];
@@ -78,16 +79,19 @@ static int compare_placements(const void *one, const void *other)
 	return a->hierarchy < b->hierarchy ? -1 : a->hierarchy > b->hierarchy;
 }
 
-/* The spans of each category in order of placement, then placements in the order that look-ups want. */
+/* The spans of each category in order of placement, then placements in the order that look-ups
+ * want. */
 static int index_placements(struct clew_model *model)
 {
-	struct vector *placements = model_column(model, COLUMN_PLACEMENT), *begins = model_column(model, COLUMN_CATEGORY_BEGIN);
+	struct vector *placements = model_column(model, COLUMN_PLACEMENT),
+		      *begins = model_column(model, COLUMN_CATEGORY_BEGIN);
 	struct vector *spans = model_column(model, COLUMN_CATEGORY_SPAN);
 	size_t categories = model_column(model, COLUMN_CATEGORY)->count;
 	const struct model_placement *placement = placements->data;
 	uint32_t *begin, *span;
 
-	if (vector_reserve(begins, categories + 2) < 0 || vector_reserve(spans, placements->count) < 0)
+	if (vector_reserve(begins, categories + 2) < 0 ||
+	    vector_reserve(spans, placements->count) < 0)
 		return -ENOMEM;
 	begin = begins->data;
 	span = spans->data;
@@ -101,7 +105,8 @@ static int index_placements(struct clew_model *model)
 	begins->count = categories + 1;
 	spans->count = placements->count;
 	if (placements->count)
-		qsort(placements->data, placements->count, sizeof(struct model_placement), compare_placements);
+		qsort(placements->data, placements->count, sizeof(struct model_placement),
+		      compare_placements);
 	return 0;
 }
 
@@ -156,7 +161,8 @@ const char *clew_model_moment(const struct clew_model *model, clew_time at, char
 	uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at, unit = model->unit;
 	/* Of a unit that is a power of ten up to a second. */
 	unsigned fraction = (unsigned)(magnitude % unit * (1000000000 / unit));
-	int length = snprintf(text, 32, "%s%llu.%09u", at < 0 ? "-" : "", (unsigned long long)(magnitude / unit), fraction);
+	int length = snprintf(text, 32, "%s%llu.%09u", at < 0 ? "-" : "",
+			      (unsigned long long)(magnitude / unit), fraction);
 
 	while (text[length - 1] == '0')
 		length--;
@@ -164,17 +170,21 @@ const char *clew_model_moment(const struct clew_model *model, clew_time at, char
 	return text;
 }
 
-uint32_t clew_model_category_of(const struct clew_model *model, uint32_t root_span, uint32_t hierarchy)
+uint32_t clew_model_category_of(const struct clew_model *model, uint32_t root_span,
+				uint32_t hierarchy)
 {
 	const struct vector *placements = model_column(model, COLUMN_PLACEMENT);
-	const struct model_placement wanted = {.span = root_span, .hierarchy = hierarchy}, *found = NULL;
+	const struct model_placement wanted = {.span = root_span, .hierarchy = hierarchy},
+				     *found = NULL;
 
 	if (placements->count)
-		found = bsearch(&wanted, placements->data, placements->count, sizeof(wanted), compare_placements);
+		found = bsearch(&wanted, placements->data, placements->count, sizeof(wanted),
+				compare_placements);
 	return found ? found->category : CLEW_NONE;
 }
 
-const uint32_t *clew_model_category_spans(const struct clew_model *model, uint32_t category, uint32_t *ret_count)
+const uint32_t *clew_model_category_spans(const struct clew_model *model, uint32_t category,
+					  uint32_t *ret_count)
 {
 	const uint32_t *begin = model_column(model, COLUMN_CATEGORY_BEGIN)->data;
 	const uint32_t *spans = model_column(model, COLUMN_CATEGORY_SPAN)->data;
@@ -190,7 +200,8 @@ uint32_t clew_model_root_category(const struct clew_model *model, uint32_t hiera
 	return roots[hierarchy];
 }
 
-const char *clew_model_attribute(const struct clew_model *model, uint32_t attribute_list, const char *key)
+const char *clew_model_attribute(const struct clew_model *model, uint32_t attribute_list,
+				 const char *key)
 {
 	uint32_t string;
 
@@ -199,7 +210,8 @@ const char *clew_model_attribute(const struct clew_model *model, uint32_t attrib
 	string = clew_model_find_string(model, key);
 	if (string == CLEW_NONE)
 		return NULL;
-	for (uint32_t i = model->attribute_lists[attribute_list]; i < model->attribute_lists[attribute_list + 1]; i++)
+	for (uint32_t i = model->attribute_lists[attribute_list];
+	     i < model->attribute_lists[attribute_list + 1]; i++)
 		if (model->attributes[i].key == string)
 			return clew_model_string(model, model->attributes[i].value);
 	return NULL;
@@ -229,11 +241,13 @@ static struct lineage span_lineage(const struct clew_model *model, uint32_t span
 
 static struct lineage category_lineage(const struct clew_model *model, uint32_t category)
 {
-	return (struct lineage){model->categories[category].parent, model->categories[category].name};
+	return (struct lineage){model->categories[category].parent,
+				model->categories[category].name};
 }
 
 /* From the end to the front: first how much room, then the names. */
-static char *path_of(const struct clew_model *model, uint32_t element, struct lineage (*lineage)(const struct clew_model *, uint32_t))
+static char *path_of(const struct clew_model *model, uint32_t element,
+		     struct lineage (*lineage)(const struct clew_model *, uint32_t))
 {
 	size_t room = 1, end, longest = 0;
 	char *path, *name;
@@ -251,7 +265,8 @@ static char *path_of(const struct clew_model *model, uint32_t element, struct li
 	end = room - 1;
 	path[end] = 0;
 	for (uint32_t i = element; i != CLEW_NONE; i = lineage(model, i).parent) {
-		size_t length = clew_model_escape(clew_model_string(model, lineage(model, i).name), name);
+		size_t length =
+			clew_model_escape(clew_model_string(model, lineage(model, i).name), name);
 
 		if (i != element)
 			path[--end] = '/';
@@ -274,7 +289,8 @@ char *clew_model_category_path(const struct clew_model *model, uint32_t category
 
 uint32_t clew_model_es_at(const struct clew_model *model, uint32_t span, clew_time at)
 {
-	uint32_t low = model->spans[span].elementary.first, end = low + model->spans[span].elementary.count, high = end;
+	uint32_t low = model->spans[span].elementary.first,
+		 end = low + model->spans[span].elementary.count, high = end;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

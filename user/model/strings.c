@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The strings of model_strings.h. Invariant: from a text's home slot to the slot
  * that holds it no slot is free.
@@ -13,7 +13,8 @@
 
 void strings_begin(struct strings *strings)
 {
-	*strings = (struct strings){.text.item = 1, .offsets.item = sizeof(uint32_t), .hashes.item = sizeof(uint32_t)};
+	*strings = (struct strings){
+		.text.item = 1, .offsets.item = sizeof(uint32_t), .hashes.item = sizeof(uint32_t)};
 }
 
 void strings_done(struct strings *strings)
@@ -98,7 +99,8 @@ int strings_add(struct strings *strings, const char *text, uint32_t *ret_string)
 	}
 	if (length >= UINT32_MAX - strings->text.count)
 		return -E2BIG;
-	if (vector_reserve(&strings->text, strings->text.count + length + 1) < 0 || vector_reserve(&strings->offsets, count + 1) < 0 ||
+	if (vector_reserve(&strings->text, strings->text.count + length + 1) < 0 ||
+	    vector_reserve(&strings->offsets, count + 1) < 0 ||
 	    vector_reserve(&strings->hashes, count + 1) < 0)
 		return -ENOMEM;
 	memcpy((char *)strings->text.data + strings->text.count, text, length + 1);
@@ -134,7 +136,8 @@ static int copy_vector(struct vector *to, const struct vector *from)
 int strings_copy(struct strings *to, const struct strings *from)
 {
 	strings_begin(to);
-	if (copy_vector(&to->text, &from->text) < 0 || copy_vector(&to->offsets, &from->offsets) < 0 ||
+	if (copy_vector(&to->text, &from->text) < 0 ||
+	    copy_vector(&to->offsets, &from->offsets) < 0 ||
 	    copy_vector(&to->hashes, &from->hashes) < 0)
 		goto no_memory;
 	if (from->slot_count) {
@@ -152,5 +155,7 @@ no_memory:
 
 size_t strings_memory(const struct strings *strings)
 {
-	return strings->text.count + (strings->offsets.count + strings->hashes.count + (size_t)strings->slot_count) * sizeof(uint32_t);
+	return strings->text.count +
+	       (strings->offsets.count + strings->hashes.count + (size_t)strings->slot_count) *
+		       sizeof(uint32_t);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Loading a trace: what the file is, by its first bytes, and who reads that.
  */
@@ -15,7 +15,8 @@
 
 #define READ_AT_ONCE (1u << 20)
 
-/* Notation is read in pieces of whole lines; `rest` begins with what is left of the piece before. */
+/* Notation is read in pieces of whole lines; `rest` begins with what is left of the piece before.
+ */
 struct source {
 	int fd;
 	struct vector rest; /* char */
@@ -31,7 +32,8 @@ static int read_more(struct source *source)
 	if (vector_reserve(&source->rest, source->rest.count + READ_AT_ONCE) < 0)
 		return -ENOMEM;
 	do
-		got = read(source->fd, (char *)source->rest.data + source->rest.count, READ_AT_ONCE);
+		got = read(source->fd, (char *)source->rest.data + source->rest.count,
+			   READ_AT_ONCE);
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
@@ -64,7 +66,8 @@ static size_t whole_lines(const struct source *source)
 	return 0;
 }
 
-static int read_notation(struct source *source, const struct clew_load_options *options, struct reader *reader)
+static int read_notation(struct source *source, const struct clew_load_options *options,
+			 struct reader *reader)
 {
 	for (;;) {
 		size_t length = whole_lines(source);
@@ -77,15 +80,16 @@ static int read_notation(struct source *source, const struct clew_load_options *
 		if (source->is_over)
 			return 0;
 		if (options->progress && source->size)
-			options->progress(options->progress_context, (double)source->done / (double)source->size);
+			options->progress(options->progress_context,
+					  (double)source->done / (double)source->size);
 		r = read_more(source);
 		if (r < 0)
 			return r;
 	}
 }
 
-static int load_notation(struct source *source, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
-			 size_t message_size)
+static int load_notation(struct source *source, const struct clew_load_options *options,
+			 struct clew_model **ret_model, char *message, size_t message_size)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	int r;
@@ -102,8 +106,8 @@ static int load_notation(struct source *source, const struct clew_load_options *
 	return r;
 }
 
-static int load_capture(const char *path, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
-			size_t message_size)
+static int load_capture(const char *path, const struct clew_load_options *options,
+			struct clew_model **ret_model, char *message, size_t message_size)
 {
 	const struct clew_trace_options trace_options = {
 		.size = sizeof(trace_options),
@@ -124,11 +128,12 @@ static int load_capture(const char *path, const struct clew_load_options *option
 	return r;
 }
 
-static int load(const char *path, struct source *source, const struct clew_load_options *options, struct clew_model **ret_model,
-		char *message, size_t message_size)
+static int load(const char *path, struct source *source, const struct clew_load_options *options,
+		struct clew_model **ret_model, char *message, size_t message_size)
 {
 	const struct vector *text = &source->rest;
-	bool is_capture = text->count >= STORE_MAGIC_SIZE && !memcmp(text->data, STORE_MAGIC, STORE_MAGIC_SIZE);
+	bool is_capture = text->count >= STORE_MAGIC_SIZE &&
+			  !memcmp(text->data, STORE_MAGIC, STORE_MAGIC_SIZE);
 
 	if (options->ret_capture)
 		*options->ret_capture = is_capture;
@@ -146,8 +151,8 @@ static int load(const char *path, struct source *source, const struct clew_load_
 	return load_notation(source, options, ret_model, message, message_size);
 }
 
-int clew_model_load(const char *path, const struct clew_load_options *options, struct clew_model **ret_model, char *message,
-		    size_t message_size)
+int clew_model_load(const char *path, const struct clew_load_options *options,
+		    struct clew_model **ret_model, char *message, size_t message_size)
 {
 	struct clew_load_options own = {.size = sizeof(own)};
 	struct source source = {.rest = {.item = 1}};
@@ -163,7 +168,9 @@ int clew_model_load(const char *path, const struct clew_load_options *options, s
 	source.fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (source.fd < 0)
 		return -errno;
-	source.size = fstat(source.fd, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+	source.size = fstat(source.fd, &status) == 0 && S_ISREG(status.st_mode)
+			      ? (uint64_t)status.st_size
+			      : 0;
 	r = read_beginning(&source);
 	if (r == 0)
 		r = load(path, &source, &own, ret_model, message, message_size);
@@ -172,8 +179,8 @@ int clew_model_load(const char *path, const struct clew_load_options *options, s
 	return r;
 }
 
-int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options, struct clew_model **ret_model,
-		       char *message, size_t message_size)
+int clew_notation_read(const char *text, size_t length, const struct clew_load_options *options,
+		       struct clew_model **ret_model, char *message, size_t message_size)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 	int r;
@@ -182,7 +189,8 @@ int clew_notation_read(const char *text, size_t length, const struct clew_load_o
 		message[0] = '\0';
 	if (!reader)
 		return -ENOMEM;
-	r = reader_begin(reader, options && options->name ? options->name : "notation", message, message_size);
+	r = reader_begin(reader, options && options->name ? options->name : "notation", message,
+			 message_size);
 	if (r == 0)
 		r = reader_take(reader, text, length);
 	if (r == 0)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Spans by parent and name: a hash table, at most half full. See names.h.
  */
@@ -56,7 +56,8 @@ void names_done(struct names *names)
 }
 
 /* The slot of an entry, or the free one where it would be. There are slots. */
-static uint32_t *find_slot(const struct names *names, uint32_t hash, uint32_t parent, const char *name, size_t length)
+static uint32_t *find_slot(const struct names *names, uint32_t hash, uint32_t parent,
+			   const char *name, size_t length)
 {
 	const struct name_entry *entries = names->entries.data;
 	size_t slot = hash & (names->slot_count - 1);
@@ -64,7 +65,8 @@ static uint32_t *find_slot(const struct names *names, uint32_t hash, uint32_t pa
 	for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1)) {
 		const struct name_entry *entry = &entries[names->slots[slot] - 1];
 
-		if (entry->hash == hash && entry->parent == parent && entry->length == length && !memcmp(entry_name(entry), name, length))
+		if (entry->hash == hash && entry->parent == parent && entry->length == length &&
+		    !memcmp(entry_name(entry), name, length))
 			break;
 	}
 	return &names->slots[slot];
@@ -91,7 +93,8 @@ static int grow(struct names *names)
 	return 0;
 }
 
-int names_add(struct names *names, uint32_t parent, const char *name, size_t length, uint32_t span, uint32_t *ret_number)
+int names_add(struct names *names, uint32_t parent, const char *name, size_t length, uint32_t span,
+	      uint32_t *ret_number)
 {
 	uint32_t hash = hash_of(parent, name, length), *slot;
 	struct name_entry *entry;
@@ -130,10 +133,13 @@ int names_add(struct names *names, uint32_t parent, const char *name, size_t len
 	return 0;
 }
 
-uint32_t names_find(const struct names *names, uint32_t parent, const char *name, size_t length, uint32_t number, uint32_t *ret_count)
+uint32_t names_find(const struct names *names, uint32_t parent, const char *name, size_t length,
+		    uint32_t number, uint32_t *ret_count)
 {
 	const struct name_entry *entry;
-	uint32_t slot = names->slot_count ? *find_slot(names, hash_of(parent, name, length), parent, name, length) : 0;
+	uint32_t slot = names->slot_count ? *find_slot(names, hash_of(parent, name, length), parent,
+						       name, length)
+					  : 0;
 	const uint64_t *span;
 
 	*ret_count = 0;

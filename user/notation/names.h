@@ -22,8 +22,10 @@ void names_begin(struct names *names);
 void names_done(struct names *names);
 
 /* Adds a span; *ret_number is its number among those of its parent and name. 0, -ENOMEM. */
-int names_add(struct names *names, uint32_t parent, const char *name, size_t length, uint32_t span, uint32_t *ret_number);
+int names_add(struct names *names, uint32_t parent, const char *name, size_t length, uint32_t span,
+	      uint32_t *ret_number);
 /* CLEW_NONE: none. *ret_count: how many there are of that parent and name. */
-uint32_t names_find(const struct names *names, uint32_t parent, const char *name, size_t length, uint32_t number, uint32_t *ret_count);
+uint32_t names_find(const struct names *names, uint32_t parent, const char *name, size_t length,
+		    uint32_t number, uint32_t *ret_count);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The plan of plan.h: whether a trace can be said at all, which children's lines make
  * their own call and return, and which spans must be written exactly.
@@ -16,7 +16,8 @@ struct check {
 	size_t message_size;
 };
 
-static int fail(const struct check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(const struct check *check, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 static int fail(const struct check *check, const char *format, ...)
 {
 	va_list arguments;
@@ -43,12 +44,14 @@ static int check_span(const struct check *check, uint32_t number)
 		const struct clew_es *es = &model->es[i];
 
 		if (es->start < at || es->end < es->start || (i == begin && es->start != at))
-			return fail(check, "elementary span %u of span '%.80s' is not where it can be", i - begin,
-				    span_name(check, number));
+			return fail(check,
+				    "elementary span %u of span '%.80s' is not where it can be",
+				    i - begin, span_name(check, number));
 		at = es->end;
 	}
 	if (begin == end || at != span->end)
-		return fail(check, "the elementary spans of span '%.80s' do not end with it", span_name(check, number));
+		return fail(check, "the elementary spans of span '%.80s' do not end with it",
+			    span_name(check, number));
 	return 0;
 }
 
@@ -60,18 +63,25 @@ static int check_dependency(const struct check *check, uint32_t number)
 	const uint32_t *destinations = model->destinations + dependency->destinations.first;
 
 	if (dependency->origins.count > 1 && dependency->mode == CLEW_MODE_SINGLE)
-		return fail(check, "dependency %u has several origins but is neither `and` nor `or`", number + 1);
+		return fail(check,
+			    "dependency %u has several origins but is neither `and` nor `or`",
+			    number + 1);
 	for (uint32_t i = 0; i < dependency->origins.count; i++) {
 		clew_time first = model->es[origins[0]].end, at = model->es[origins[i]].end;
 
 		if (model->es[origins[i]].out != number)
-			return fail(check, "dependency %u and its origin do not know each other", number + 1);
+			return fail(check, "dependency %u and its origin do not know each other",
+				    number + 1);
 		if (dependency->mode == CLEW_MODE_OR ? at < first : at > first)
-			return fail(check, "the first origin of dependency %u is not the triggering one", number + 1);
+			return fail(check,
+				    "the first origin of dependency %u is not the triggering one",
+				    number + 1);
 	}
 	for (uint32_t i = 0; i < dependency->destinations.count; i++)
 		if (model->es[destinations[i]].in != number)
-			return fail(check, "dependency %u and its destination do not know each other", number + 1);
+			return fail(check,
+				    "dependency %u and its destination do not know each other",
+				    number + 1);
 	return 0;
 }
 
@@ -136,11 +146,13 @@ static bool is_simple(const struct clew_model *model, const struct clew_span *sp
 
 		if (abuts && es[i - 1].out == CLEW_NONE && es[i].in == CLEW_NONE)
 			return false;
-		if (i + 1 == count || es[i].start != es[i].end || es[i].in != CLEW_NONE || es[i].out != CLEW_NONE)
+		if (i + 1 == count || es[i].start != es[i].end || es[i].in != CLEW_NONE ||
+		    es[i].out != CLEW_NONE)
 			continue;
 		if (abuts || es[i + 1].start == es[i].end)
 			return false;
-		if (es[i].wait == CLEW_NONE && es[i + 1].wait == CLEW_NONE && !clew_model_marks(model, span->elementary.first + i).count)
+		if (es[i].wait == CLEW_NONE && es[i + 1].wait == CLEW_NONE &&
+		    !clew_model_marks(model, span->elementary.first + i).count)
 			return false;
 	}
 	return true;
@@ -150,19 +162,21 @@ static bool is_simple(const struct clew_model *model, const struct clew_span *sp
 
 static bool is_pair(const struct clew_dependency *dependency, uint32_t type)
 {
-	return dependency->type == type && dependency->mode == CLEW_MODE_SINGLE && dependency->attributes == CLEW_NONE &&
-	       dependency->origins.count == 1 && dependency->destinations.count == 1;
+	return dependency->type == type && dependency->mode == CLEW_MODE_SINGLE &&
+	       dependency->attributes == CLEW_NONE && dependency->origins.count == 1 &&
+	       dependency->destinations.count == 1;
 }
 
 /* The parent's ES behind the whole gap of a child; CLEW_NONE: there is none such. */
-static uint32_t find_gap(const struct clew_model *model, uint32_t return_es, const struct clew_span *child)
+static uint32_t find_gap(const struct clew_model *model, uint32_t return_es,
+			 const struct clew_span *child)
 {
 	uint32_t behind = return_es, first = model->spans[child->parent].elementary.first;
 
 	while (behind > first && model->es[behind - 1].end == child->end)
 		behind--;
-	if (behind == first || model->es[behind].start != child->end || model->es[behind - 1].end != child->start ||
-	    model->es[behind].wait != CLEW_NONE)
+	if (behind == first || model->es[behind].start != child->end ||
+	    model->es[behind - 1].end != child->start || model->es[behind].wait != CLEW_NONE)
 		return CLEW_NONE;
 	return behind;
 }
@@ -175,7 +189,8 @@ static uint32_t find_called(struct plan *plan, uint32_t call)
 	uint32_t from, to, back_from, back_to, child, gap;
 	const struct clew_span *span;
 
-	if (call + 1 >= model->dependency_count || !is_pair(&pair[0], CLEW_DEPENDENCY_CALL) || !is_pair(&pair[1], CLEW_DEPENDENCY_RETURN))
+	if (call + 1 >= model->dependency_count || !is_pair(&pair[0], CLEW_DEPENDENCY_CALL) ||
+	    !is_pair(&pair[1], CLEW_DEPENDENCY_RETURN))
 		return CLEW_NONE;
 	from = model->origins[pair[0].origins.first];
 	to = model->destinations[pair[0].destinations.first];
@@ -183,11 +198,12 @@ static uint32_t find_called(struct plan *plan, uint32_t call)
 	back_to = model->destinations[pair[1].destinations.first];
 	child = model->es[to].span;
 	span = &model->spans[child];
-	if (span->parent == CLEW_NONE || model->es[from].span != span->parent || model->es[back_from].span != child ||
-	    model->es[back_to].span != span->parent || plan->calls[child] != CLEW_NONE)
+	if (span->parent == CLEW_NONE || model->es[from].span != span->parent ||
+	    model->es[back_from].span != child || model->es[back_to].span != span->parent ||
+	    plan->calls[child] != CLEW_NONE)
 		return CLEW_NONE;
-	if (model->es[from].end != span->start || model->es[to].start != span->start || model->es[back_from].end != span->end ||
-	    model->es[back_to].start != span->end)
+	if (model->es[from].end != span->start || model->es[to].start != span->start ||
+	    model->es[back_from].end != span->end || model->es[back_to].start != span->end)
 		return CLEW_NONE;
 	if (span->start == span->end)
 		return child;
@@ -199,7 +215,8 @@ static uint32_t find_called(struct plan *plan, uint32_t call)
 }
 
 /* The highest span that a dependency has to do with, or what it was before. */
-static uint32_t highest_span(const struct clew_model *model, const struct clew_dependency *dependency, uint32_t highest)
+static uint32_t highest_span(const struct clew_model *model,
+			     const struct clew_dependency *dependency, uint32_t highest)
 {
 	for (uint32_t i = 0; i < dependency->origins.count; i++) {
 		uint32_t span = model->es[model->origins[dependency->origins.first + i]].span;
@@ -207,14 +224,16 @@ static uint32_t highest_span(const struct clew_model *model, const struct clew_d
 		highest = span + 1 > highest ? span + 1 : highest;
 	}
 	for (uint32_t i = 0; i < dependency->destinations.count; i++) {
-		uint32_t span = model->es[model->destinations[dependency->destinations.first + i]].span;
+		uint32_t span =
+			model->es[model->destinations[dependency->destinations.first + i]].span;
 
 		highest = span + 1 > highest ? span + 1 : highest;
 	}
 	return highest;
 }
 
-/* A span's line stands behind all dependencies of lower numbers, so these may not need that span or a later one. */
+/* A span's line stands behind all dependencies of lower numbers, so these may not need that span or
+ * a later one. */
 static void find_calls(struct plan *plan)
 {
 	const struct clew_model *model = plan->model;
@@ -249,11 +268,13 @@ static void part_call(struct plan *plan, uint32_t child)
 	plan->is_made[call] = plan->is_made[call + 1] = false;
 	if (model->spans[child].start == model->spans[child].end)
 		return;
-	gap = find_gap(model, model->destinations[model->dependencies[call + 1].destinations.first], &model->spans[child]);
+	gap = find_gap(model, model->destinations[model->dependencies[call + 1].destinations.first],
+		       &model->spans[child]);
 	plan->es[gap] &= (uint8_t)~PLAN_ES_GAP_IMPLIED;
 }
 
-/* Children come after their parents: going backwards, what becomes of a span is known before its parent is planned. */
+/* Children come after their parents: going backwards, what becomes of a span is known before its
+ * parent is planned. */
 static void plan_spans(struct plan *plan)
 {
 	const struct clew_model *model = plan->model;
@@ -263,14 +284,16 @@ static void plan_spans(struct plan *plan)
 		if (!plan->is_exact[i])
 			continue;
 		part_call(plan, i);
-		for (uint32_t child = model->spans[i].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling)
+		for (uint32_t child = model->spans[i].first_child; child != CLEW_NONE;
+		     child = model->spans[child].next_sibling)
 			part_call(plan, child);
 	}
 }
 
 int plan_make(struct plan *plan, const struct clew_model *model, char *message, size_t message_size)
 {
-	const struct check check = {.model = model, .message = message, .message_size = message_size};
+	const struct check check = {
+		.model = model, .message = message, .message_size = message_size};
 	int r = check_model(&check);
 
 	*plan = (struct plan){.model = model, .simplify = true};

@@ -23,14 +23,16 @@ enum {
 struct plan {
 	const struct clew_model *model;
 	uint8_t *es;	 /* PLAN_ES_* */
-	uint32_t *calls; /* of each span: the call that its line makes, the return being the next; CLEW_NONE: none */
+	uint32_t *calls; /* of each span: the call that its line makes, the return being the next;
+			    CLEW_NONE: none */
 	bool *is_exact;	 /* of each span */
 	bool *is_made;	 /* of each dependency: by a span's line */
 	bool simplify;
 };
 
 /* 0, -ENOMEM, or -EINVAL with a message: no operations can make this. */
-int plan_make(struct plan *plan, const struct clew_model *model, char *message, size_t message_size);
+int plan_make(struct plan *plan, const struct clew_model *model, char *message,
+	      size_t message_size);
 void plan_done(struct plan *plan);
 
 /* ---- plan_instant.c ---- */

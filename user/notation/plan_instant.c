@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the rules of construction make of one instant of a span, and whether that is
  * what the trace has there. Instants do not touch each other: explicit suspends come
@@ -99,9 +99,11 @@ static void simplify(struct instant *instant)
 
 	for (uint32_t i = 0; i < instant->item_count; i++) {
 		bool is_span_first = i == 0 && instant->is_first && items[i].starts;
-		bool is_span_last = i + 1 == instant->item_count && instant->is_last && items[i].ends;
+		bool is_span_last =
+			i + 1 == instant->item_count && instant->is_last && items[i].ends;
 
-		if (is_idle(&items[i]) && !is_span_first && !is_span_last && (left > 0 || i + 1 < instant->item_count))
+		if (is_idle(&items[i]) && !is_span_first && !is_span_last &&
+		    (left > 0 || i + 1 < instant->item_count))
 			continue;
 		if (left > 0 && items[left - 1].out == NOTHING && items[i].in == NOTHING) {
 			items[left - 1].ends = items[i].ends;
@@ -124,19 +126,24 @@ static bool is_made_by_line(const struct plan *plan, uint32_t dependency)
 static bool call_takes_time(const struct plan *plan, uint32_t call)
 {
 	const struct clew_model *model = plan->model;
-	const struct clew_span *child = &model->spans[model->es[model->destinations[model->dependencies[call].destinations.first]].span];
+	const struct clew_span *child =
+		&model->spans[model->es[model->destinations[model->dependencies[call]
+								    .destinations.first]]
+				      .span];
 
 	return child->start < child->end;
 }
 
-/* An origin that comes of a child's line: the parent's call, with the suspend's beginning, or the child's return. */
+/* An origin that comes of a child's line: the parent's call, with the suspend's beginning, or the
+ * child's return. */
 static bool take_made_origin(struct instant *instant, const struct step *step)
 {
 	const struct plan *plan = instant->plan;
 	const struct clew_model *model = plan->model;
 
 	make_origin(instant, step->endpoint, false);
-	if (model->dependencies[step->dependency].type == CLEW_DEPENDENCY_CALL && call_takes_time(plan, step->dependency)) {
+	if (model->dependencies[step->dependency].type == CLEW_DEPENDENCY_CALL &&
+	    call_takes_time(plan, step->dependency)) {
 		struct item *last = &instant->items[instant->item_count - 1];
 
 		if (last->ends)
@@ -167,7 +174,8 @@ static bool take_step(struct instant *instant, const struct step *step)
 	uint32_t es = (uint32_t)(step->endpoint >> 1);
 
 	if (is_made_by_line(instant->plan, step->dependency))
-		return is_origin ? take_made_origin(instant, step) : take_made_destination(instant, step);
+		return is_origin ? take_made_origin(instant, step)
+				 : take_made_destination(instant, step);
 	for (int other_place = 0; other_place < 2; other_place++) {
 		if (other_place)
 			*instant = before;
@@ -220,11 +228,14 @@ static bool collect_steps(const struct instant *instant, struct step *steps, uin
 		if (count + 2 > MOST_ENDPOINTS)
 			return false;
 		if (es->start == instant->at && es->in != CLEW_NONE)
-			steps[count++] = (struct step){2 * (uint64_t)i, es->in,
-						       order_of(model->destinations, model->dependencies[es->in].destinations, i)};
+			steps[count++] = (struct step){
+				2 * (uint64_t)i, es->in,
+				order_of(model->destinations,
+					 model->dependencies[es->in].destinations, i)};
 		if (es->end == instant->at && es->out != CLEW_NONE)
-			steps[count++] = (struct step){2 * (uint64_t)i + 1, es->out,
-						       order_of(model->origins, model->dependencies[es->out].origins, i)};
+			steps[count++] = (struct step){
+				2 * (uint64_t)i + 1, es->out,
+				order_of(model->origins, model->dependencies[es->out].origins, i)};
 	}
 	qsort(steps, count, sizeof(*steps), compare_steps);
 	*ret_count = count;
@@ -258,16 +269,20 @@ static bool plan_instant(struct instant *instant)
 	const struct clew_model *model = plan->model;
 	uint32_t end = instant->first + instant->count, count;
 	struct step steps[MOST_ENDPOINTS];
-	bool gap_made_before = instant->is_begin && (plan->es[instant->first] & PLAN_ES_GAP_IMPLIED);
-	bool gap_made_behind = instant->is_end && !instant->is_last && (plan->es[end] & PLAN_ES_GAP_IMPLIED);
+	bool gap_made_before =
+		instant->is_begin && (plan->es[instant->first] & PLAN_ES_GAP_IMPLIED);
+	bool gap_made_behind =
+		instant->is_end && !instant->is_last && (plan->es[end] & PLAN_ES_GAP_IMPLIED);
 
-	/* Nearly all: one endpoint that makes the boundary, or edges that suspends make and what stands at them. */
+	/* Nearly all: one endpoint that makes the boundary, or edges that suspends make and what
+	 * stands at them. */
 	if (!gap_made_before && !gap_made_behind) {
 		const struct clew_es *es = &model->es[instant->first];
 
 		if (instant->count == 1 && (instant->is_begin || instant->is_end))
 			return true;
-		if (instant->count == 2 && !instant->is_begin && !instant->is_end && (es[0].out == CLEW_NONE) != (es[1].in == CLEW_NONE))
+		if (instant->count == 2 && !instant->is_begin && !instant->is_end &&
+		    (es[0].out == CLEW_NONE) != (es[1].in == CLEW_NONE))
 			return true;
 	}
 	instant->items[0] = (struct item){.in = NOTHING,
@@ -293,13 +308,15 @@ bool plan_span(struct plan *plan, uint32_t number)
 	struct instant instant;
 
 	instant.plan = plan;
-	/* Each ES begins an instant, unless the one before it ends there, and ends one, unless it is all in that. */
+	/* Each ES begins an instant, unless the one before it ends there, and ends one, unless it
+	 * is all in that. */
 	for (uint32_t i = begin; i < end; i++) {
 		for (int side = 0; side < 2; side++) {
 			uint32_t last = i;
 
 			instant.at = side ? model->es[i].end : model->es[i].start;
-			if (side ? model->es[i].start == instant.at : i > begin && model->es[i - 1].end == instant.at)
+			if (side ? model->es[i].start == instant.at
+				 : i > begin && model->es[i - 1].end == instant.at)
 				continue;
 			while (last + 1 < end && model->es[last + 1].start == instant.at)
 				last++;

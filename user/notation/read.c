@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reading notation: one operation a line, done as it is read. The first line that
  * cannot be taken ends it, and nothing comes of what was read before.
@@ -27,14 +27,18 @@ static int resolve(struct reader *reader, uint32_t parent, const char *where, ui
 			scanner->at = at + 1;
 		}
 	}
-	*ret_span = number > UINT32_MAX ? CLEW_NONE
-					: names_find(&reader->names, parent, scanner->word, scanner->word_length, (uint32_t)number, &count);
+	*ret_span = number > UINT32_MAX
+			    ? CLEW_NONE
+			    : names_find(&reader->names, parent, scanner->word,
+					 scanner->word_length, (uint32_t)number, &count);
 	if (*ret_span != CLEW_NONE)
 		return 0;
 	if (number > 1)
-		return scan_fail(scanner, where, "there are not so many spans '%s' here", scanner->word);
+		return scan_fail(scanner, where, "there are not so many spans '%s' here",
+				 scanner->word);
 	if (parent == CLEW_NONE)
-		return scan_fail(scanner, where, "there is no root span '%s' so far", scanner->word);
+		return scan_fail(scanner, where, "there is no root span '%s' so far",
+				 scanner->word);
 	return scan_fail(scanner, where, "its parent has no span '%s' so far", scanner->word);
 }
 
@@ -96,7 +100,8 @@ static uint32_t count_meant(struct reader *reader, const char *where)
 		uint32_t count;
 
 		if (scanner->at == scanner->end || *scanner->at != '[') {
-			parent = names_find(&reader->names, parent, scanner->word, scanner->word_length, 1, &count);
+			parent = names_find(&reader->names, parent, scanner->word,
+					    scanner->word_length, 1, &count);
 			most = count > most ? count : most;
 		} else if (resolve(reader, parent, where, &parent) < 0) {
 			break;
@@ -116,8 +121,10 @@ int read_result(struct reader *reader, const char *where, int r)
 		return r < 0 ? r : 0;
 	meant = count_meant(reader, where);
 	if (meant > 1)
-		return scan_fail(scanner, where, "%s (%u spans have that name: this means the first, NAME[2] the second)",
-				 clew_maker_error(reader->maker), meant);
+		return scan_fail(
+			scanner, where,
+			"%s (%u spans have that name: this means the first, NAME[2] the second)",
+			clew_maker_error(reader->maker), meant);
 	return scan_fail(scanner, where, "%s", clew_maker_error(reader->maker));
 }
 
@@ -198,7 +205,9 @@ static int read_span_line(struct reader *reader)
 	where = scanner->at;
 	if (scan_word_if(scanner, "in", "")) {
 		if (parent != CLEW_NONE)
-			return scan_fail(scanner, where, "only a root span is in categories: its children are where it is");
+			return scan_fail(
+				scanner, where,
+				"only a root span is in categories: its children are where it is");
 		r = read_placements(reader, span);
 		if (r < 0)
 			return r;
@@ -206,7 +215,8 @@ static int read_span_line(struct reader *reader)
 	r = read_tail(reader, no_words, &flags, true, &attributes);
 	if (r < 0 || attributes == CLEW_NONE)
 		return r;
-	return read_result(reader, where, clew_maker_set_span_attributes(reader->maker, span, attributes));
+	return read_result(reader, where,
+			   clew_maker_set_span_attributes(reader->maker, span, attributes));
 }
 
 static int read_wait_kind(struct reader *reader, uint32_t *ret_kind)
@@ -222,14 +232,19 @@ static int read_wait_kind(struct reader *reader, uint32_t *ret_kind)
 		return r;
 	kind = clew_wait_kind_from_name(scanner->word);
 	if (kind < 0 || kind == CLEW_SEGMENT_RUNNING)
-		return scan_fail(scanner, where, "there is no kind of wait '%s': see section Words of docs/answers.md", scanner->word);
+		return scan_fail(
+			scanner, where,
+			"there is no kind of wait '%s': see section Words of docs/answers.md",
+			scanner->word);
 	*ret_kind = (uint32_t)kind;
 	return 0;
 }
 
 static int read_suspend(struct reader *reader, bool typed)
 {
-	static const struct read_word words[] = {{"split-ends", CLEW_PLACE_SPLIT_ENDS}, {"split-marks", CLEW_PLACE_SPLIT_MARKS}, {NULL, 0}};
+	static const struct read_word words[] = {{"split-ends", CLEW_PLACE_SPLIT_ENDS},
+						 {"split-marks", CLEW_PLACE_SPLIT_MARKS},
+						 {NULL, 0}};
 	struct scanner *scanner = &reader->scanner;
 	uint32_t span, kind = CLEW_NONE, attributes;
 	const char *where, *moment;
@@ -249,7 +264,8 @@ static int read_suspend(struct reader *reader, bool typed)
 	if (r < 0)
 		return r;
 	if (scanner->end - scanner->at < 2 || scanner->at[0] != '.' || scanner->at[1] != '.')
-		return scan_fail(scanner, scanner->at, "the end of the interval is missing here, as ..END");
+		return scan_fail(scanner, scanner->at,
+				 "the end of the interval is missing here, as ..END");
 	scanner->at += 2;
 	r = scan_moment(scanner, &end);
 	if (r < 0)
@@ -264,7 +280,9 @@ static int read_suspend(struct reader *reader, bool typed)
 	r = read_tail(reader, words, &place, typed, &attributes);
 	if (r < 0)
 		return r;
-	return read_result(reader, where, clew_maker_suspend(reader->maker, span, start, end, place, kind, attributes));
+	return read_result(
+		reader, where,
+		clew_maker_suspend(reader->maker, span, start, end, place, kind, attributes));
 }
 
 /* Boundaries that no endpoint makes. */
@@ -296,10 +314,12 @@ int read_number(struct reader *reader, unsigned *place)
 	const char *where = scanner->at;
 	unsigned number = 0;
 
-	while (scanner->at < scanner->end && scan_is(*scanner->at, SCAN_DIGIT) && number <= CLEW_PLACE_NUMBER_MOST)
+	while (scanner->at < scanner->end && scan_is(*scanner->at, SCAN_DIGIT) &&
+	       number <= CLEW_PLACE_NUMBER_MOST)
 		number = number * 10 + (unsigned)(*scanner->at++ - '0');
 	if (scanner->at == where || number > CLEW_PLACE_NUMBER_MOST)
-		return scan_fail(scanner, where, "no such place: the number of an elementary span, from 0");
+		return scan_fail(scanner, where,
+				 "no such place: the number of an elementary span, from 0");
 	*place |= CLEW_PLACE_NUMBER(number);
 	return 0;
 }
@@ -337,7 +357,9 @@ static int read_mark(struct reader *reader)
 	if (r < 0)
 		return r;
 	place |= number;
-	return read_result(reader, where, clew_maker_mark(reader->maker, span, (const char *)scanner->words.data + label, at, place));
+	return read_result(reader, where,
+			   clew_maker_mark(reader->maker, span,
+					   (const char *)scanner->words.data + label, at, place));
 }
 
 /* A root span's categories, where they are in another order than the spans. */
@@ -391,7 +413,8 @@ static int read_line(struct reader *reader)
 		return r < 0 ? r : read_result(reader, where, clew_maker_simplify(reader->maker));
 	}
 	return scan_fail(scanner, where,
-			 "no line begins so: unit, hierarchy, category, type, span, place, suspend, wait, split, dep, mark or simplify");
+			 "no line begins so: unit, hierarchy, category, type, span, place, "
+			 "suspend, wait, split, dep, mark or simplify");
 }
 
 static int read_lines(struct reader *reader)
@@ -441,7 +464,8 @@ int reader_finish(struct reader *reader, struct clew_model **ret_model)
 
 	if (r >= 0 || r == -ENOMEM)
 		return r;
-	snprintf(reader->scanner.message, reader->scanner.message_size, "%s: %s", reader->scanner.name, clew_maker_error(reader->maker));
+	snprintf(reader->scanner.message, reader->scanner.message_size, "%s: %s",
+		 reader->scanner.name, clew_maker_error(reader->maker));
 	return -EINVAL;
 }
 

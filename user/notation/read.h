@@ -71,8 +71,10 @@ int read_result(struct reader *reader, const char *where, int r);
 int read_span(struct reader *reader, uint32_t *ret_span);
 /* "PATH" of a span to be made: *ret_parent, and the scanner's word is its name. */
 int read_new_span(struct reader *reader, uint32_t *ret_parent);
-/* Option words in any order and key=value pairs, to the end of the line. `with_attributes` false: there are none. */
-int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes);
+/* Option words in any order and key=value pairs, to the end of the line. `with_attributes` false:
+ * there are none. */
+int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags,
+	      bool with_attributes, uint32_t *ret_attributes);
 
 /* The line ends here. */
 int read_end(struct reader *reader);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Lines that declare: units, hierarchies, types, categories; and where a root span is.
  */
@@ -8,7 +8,8 @@
 
 int read_unit(struct reader *reader)
 {
-	static const struct read_word units[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0}};
+	static const struct read_word units[] = {
+		{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}, {NULL, 0}};
 	struct scanner *scanner = &reader->scanner;
 	const struct read_word *unit = units;
 	const char *where;
@@ -41,7 +42,9 @@ int read_hierarchies(struct reader *reader)
 		where = scanner->at;
 		r = scan_name(scanner, 0, "the name of a hierarchy");
 		if (r == 0)
-			r = read_result(reader, where, clew_maker_hierarchy(reader->maker, scanner->word, &hierarchy));
+			r = read_result(
+				reader, where,
+				clew_maker_hierarchy(reader->maker, scanner->word, &hierarchy));
 		if (r < 0)
 			return r;
 		text = arena_copy(&reader->texts, scanner->word, scanner->word_length);
@@ -60,7 +63,8 @@ int read_type(struct reader *reader, const char *where, uint32_t *ret_type)
 	int r;
 
 	for (uint32_t i = 0; i < reader->type_count; i++, known++)
-		if (known->length == scanner->word_length && !memcmp(known->name, scanner->word, known->length)) {
+		if (known->length == scanner->word_length &&
+		    !memcmp(known->name, scanner->word, known->length)) {
 			*ret_type = known->type;
 			return 0;
 		}
@@ -104,7 +108,9 @@ static int find_hierarchy(struct reader *reader, const char *where, uint32_t *re
 			*ret_hierarchy = i;
 			return 0;
 		}
-	return scan_fail(scanner, where, "there is no hierarchy '%s' so far: a line `hierarchy NAME` declares one", scanner->word);
+	return scan_fail(scanner, where,
+			 "there is no hierarchy '%s' so far: a line `hierarchy NAME` declares one",
+			 scanner->word);
 }
 
 static int read_category_path(struct reader *reader, uint32_t hierarchy, uint32_t *ret_category)
@@ -117,7 +123,9 @@ static int read_category_path(struct reader *reader, uint32_t hierarchy, uint32_
 		int r = scan_name(scanner, 0, "the name of a category");
 
 		if (r == 0)
-			r = read_result(reader, where, clew_maker_category(reader->maker, hierarchy, category, scanner->word, &category));
+			r = read_result(reader, where,
+					clew_maker_category(reader->maker, hierarchy, category,
+							    scanner->word, &category));
 		if (r < 0)
 			return r;
 	} while (scan_if(scanner, '/'));
@@ -147,7 +155,8 @@ int read_category(struct reader *reader)
 /* Whether HIERARCHY:PATH comes, not key=value. */
 static bool is_placement(const struct scanner *scanner)
 {
-	for (const char *at = scanner->at; at < scanner->end && !scan_is(*at, SCAN_BLANK | SCAN_END); at++) {
+	for (const char *at = scanner->at;
+	     at < scanner->end && !scan_is(*at, SCAN_BLANK | SCAN_END); at++) {
 		if (*at == ':' || *at == '=')
 			return *at == ':';
 		if (*at == '\\' && ++at == scanner->end)
@@ -167,7 +176,8 @@ int read_placements(struct reader *reader, uint32_t span)
 		int r;
 
 		if (!is_placement(scanner))
-			return scan_fail(scanner, where, "a category is missing here, as HIERARCHY:PATH");
+			return scan_fail(scanner, where,
+					 "a category is missing here, as HIERARCHY:PATH");
 		r = scan_name(scanner, ':', "the name of a hierarchy");
 		if (r == 0)
 			r = find_hierarchy(reader, where, &hierarchy);
@@ -176,7 +186,8 @@ int read_placements(struct reader *reader, uint32_t span)
 		if (r == 0)
 			r = read_category_path(reader, hierarchy, &category);
 		if (r == 0)
-			r = read_result(reader, where, clew_maker_place(reader->maker, span, category));
+			r = read_result(reader, where,
+					clew_maker_place(reader->maker, span, category));
 		if (r < 0)
 			return r;
 	} while (!scan_line_is_over(scanner) && is_placement(scanner));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A dependency's line: dep TYPE [and|or] ORIGINS -> DESTINATIONS WORDS ATTRIBUTES.
  * Endpoints are made when the whole line is known, in the order written.
@@ -53,7 +53,8 @@ static int read_own_words(struct reader *reader, struct read_endpoint *endpoint)
 		while (word->word && !scan_word_if(scanner, word->word, ":,}"))
 			word++;
 		if (!word->word)
-			return scan_fail(scanner, scanner->at, "no such place: early, late, split-gap or a number");
+			return scan_fail(scanner, scanner->at,
+					 "no such place: early, late, split-gap or a number");
 		endpoint->place |= word->bit;
 	}
 	return 0;
@@ -77,7 +78,8 @@ static int read_endpoint(struct reader *reader, bool destination)
 		return r;
 	if (scanner->at < scanner->end && *scanner->at == '(') {
 		if (!destination)
-			return scan_fail(scanner, scanner->at, "an origin has no wait: write its moment alone");
+			return scan_fail(scanner, scanner->at,
+					 "an origin has no wait: write its moment alone");
 		scanner->at++;
 		r = read_waited_moment(reader, endpoint);
 	} else {
@@ -122,16 +124,20 @@ static int read_arrow(struct reader *reader)
 	return 0;
 }
 
-static int make_endpoint_at(struct reader *reader, uint32_t dependency, size_t index, bool destination, unsigned place)
+static int make_endpoint_at(struct reader *reader, uint32_t dependency, size_t index,
+			    bool destination, unsigned place)
 {
-	const struct read_endpoint *endpoint = (const struct read_endpoint *)reader->endpoints.data + index;
+	const struct read_endpoint *endpoint =
+		(const struct read_endpoint *)reader->endpoints.data + index;
 	int r;
 
 	place |= endpoint->place;
 	if (destination)
-		r = clew_maker_destination(reader->maker, dependency, endpoint->span, endpoint->from, endpoint->at, place);
+		r = clew_maker_destination(reader->maker, dependency, endpoint->span,
+					   endpoint->from, endpoint->at, place);
 	else
-		r = clew_maker_origin(reader->maker, dependency, endpoint->span, endpoint->at, place);
+		r = clew_maker_origin(reader->maker, dependency, endpoint->span, endpoint->at,
+				      place);
 	return read_result(reader, endpoint->where, r);
 }
 
@@ -166,7 +172,8 @@ int read_dependency(struct reader *reader)
 		return r;
 	origins = reader->endpoints.count;
 	if (origins > 1 && mode == CLEW_MODE_SINGLE)
-		return scan_fail(scanner, where, "several origins: write `and` or `or` before them");
+		return scan_fail(scanner, where,
+				 "several origins: write `and` or `or` before them");
 	r = read_arrow(reader);
 	if (r < 0)
 		return r;
@@ -176,7 +183,8 @@ int read_dependency(struct reader *reader)
 	r = read_tail(reader, words, &place, true, &attributes);
 	if (r < 0)
 		return r;
-	r = read_result(reader, where, clew_maker_dependency(reader->maker, type, mode, attributes, &dependency));
+	r = read_result(reader, where,
+			clew_maker_dependency(reader->maker, type, mode, attributes, &dependency));
 	for (size_t i = 0; i < reader->endpoints.count && r == 0; i++)
 		r = make_endpoint_at(reader, dependency, i, i >= origins, place);
 	return r;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How lines end: option words and attributes. Attributes that ended a line before are
  * known by their text.
@@ -37,17 +37,21 @@ static bool is_double(const struct reader *reader, const char *key)
 	return false;
 }
 
-static int fail_word(struct reader *reader, const char *where, const struct read_word *words, bool with_attributes)
+static int fail_word(struct reader *reader, const char *where, const struct read_word *words,
+		     bool with_attributes)
 {
 	char list[120] = "";
 	size_t used = 0;
 
 	for (; words->word; words++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", words->word);
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+					 words->word);
 	if (with_attributes)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%skey=value", used ? ", " : "");
-	return scan_fail(&reader->scanner, where, "'%s' cannot stand here: %s%s", reader->scanner.word,
-			 used ? "there may be " : "the line ends before it", list);
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%skey=value",
+					 used ? ", " : "");
+	return scan_fail(&reader->scanner, where, "'%s' cannot stand here: %s%s",
+			 reader->scanner.word, used ? "there may be " : "the line ends before it",
+			 list);
 }
 
 /* The rest of the line, if it is short and plain: its slot. NULL: it is not. */
@@ -67,13 +71,16 @@ static struct read_known_tail *find_tail(struct reader *reader, size_t *ret_leng
 	return &reader->tails[(hash ^ hash >> 15) % READ_TAILS];
 }
 
-static bool is_tail(const struct reader *reader, const struct read_known_tail *tail, const char *text, size_t length)
+static bool is_tail(const struct reader *reader, const struct read_known_tail *tail,
+		    const char *text, size_t length)
 {
-	return tail && tail->length == length && tail->of_wait == reader->is_wait && !memcmp(tail->text, text, length);
+	return tail && tail->length == length && tail->of_wait == reader->is_wait &&
+	       !memcmp(tail->text, text, length);
 }
 
 /* Words and pairs one after the other. */
-static int read_words(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes)
+static int read_words(struct reader *reader, const struct read_word *words, unsigned *flags,
+		      bool with_attributes)
 {
 	struct scanner *scanner = &reader->scanner;
 
@@ -85,8 +92,10 @@ static int read_words(struct reader *reader, const struct read_word *words, unsi
 		if (r < 0)
 			return r;
 		if (with_attributes && scan_if(scanner, '=')) {
-			if (is_double(reader, scanner->word) || (reader->is_wait && !strcmp(scanner->word, "kind")))
-				return scan_fail(scanner, where, "'%s' has a value already", scanner->word);
+			if (is_double(reader, scanner->word) ||
+			    (reader->is_wait && !strcmp(scanner->word, "kind")))
+				return scan_fail(scanner, where, "'%s' has a value already",
+						 scanner->word);
 			r = read_pair(reader);
 			if (r < 0)
 				return r;
@@ -112,12 +121,15 @@ static int make_attributes(struct reader *reader, uint32_t *ret_attributes)
 		return -ENOMEM;
 	texts = reader->texts_of_pairs.data;
 	for (size_t i = 0; i < reader->pairs.count; i++)
-		texts[i] = (const char *)reader->scanner.words.data + ((const size_t *)reader->pairs.data)[i];
+		texts[i] = (const char *)reader->scanner.words.data +
+			   ((const size_t *)reader->pairs.data)[i];
 	return read_result(reader, reader->scanner.at,
-			   clew_maker_attributes(reader->maker, texts, reader->pairs.count / 2, ret_attributes));
+			   clew_maker_attributes(reader->maker, texts, reader->pairs.count / 2,
+						 ret_attributes));
 }
 
-int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags, bool with_attributes, uint32_t *ret_attributes)
+int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags,
+	      bool with_attributes, uint32_t *ret_attributes)
 {
 	struct scanner *scanner = &reader->scanner;
 	struct read_known_tail *tail = NULL;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writing a trace as notation, as its plan says (plan.h).
  */
@@ -14,9 +14,10 @@
 struct writer {
 	const struct clew_model *model;
 	struct plan plan;
-	uint32_t *numbers;	 /* of each span among those of its parent and name, from 1; NULL: all are 1 */
+	uint32_t *numbers; /* of each span among those of its parent and name, from 1; NULL: all are
+			      1 */
 	struct vector ancestors; /* uint32_t, while a path is written */
-	bool places_apart;	 /* root spans are in categories in another order than they were made */
+	bool places_apart; /* root spans are in categories in another order than they were made */
 	struct text text;
 };
 
@@ -167,7 +168,10 @@ static void write_placement(struct writer *writer, uint32_t category)
 	const struct clew_model *model = writer->model;
 
 	/* A colon before any equals sign tells it from an attribute. */
-	text_name(&writer->text, clew_model_string(model, model->hierarchies[model->categories[category].hierarchy]), ":=");
+	text_name(
+		&writer->text,
+		clew_model_string(model, model->hierarchies[model->categories[category].hierarchy]),
+		":=");
 	text_byte(&writer->text, ':');
 	write_category_path(writer, category);
 }
@@ -198,7 +202,9 @@ static int write_span_line(struct writer *writer, uint32_t number)
 	write_interval(writer, span->start, span->end);
 	if (span->parent != CLEW_NONE && writer->plan.calls[number] == CLEW_NONE)
 		text_words(&writer->text, " no-call");
-	for (uint32_t i = 0; span->parent == CLEW_NONE && !writer->places_apart && i < model->hierarchy_count; i++) {
+	for (uint32_t i = 0;
+	     span->parent == CLEW_NONE && !writer->places_apart && i < model->hierarchy_count;
+	     i++) {
 		uint32_t category = clew_model_category_of(model, number, i);
 
 		if (category == CLEW_NONE)
@@ -271,7 +277,8 @@ static int write_span(struct writer *writer, uint32_t number)
 	int r = write_span_line(writer, number);
 
 	for (uint32_t i = range.first + 1; i < range.first + range.count && r == 0; i++)
-		if (model->es[i - 1].end < model->es[i].start && !(writer->plan.es[i] & PLAN_ES_GAP_IMPLIED))
+		if (model->es[i - 1].end < model->es[i].start &&
+		    !(writer->plan.es[i] & PLAN_ES_GAP_IMPLIED))
 			r = write_gap(writer, i - 1, i);
 	return r == 0 && writer->plan.is_exact[number] ? write_splits(writer, number) : r;
 }
@@ -307,7 +314,8 @@ static int write_endpoint(struct writer *writer, uint32_t number, bool is_origin
 	return r;
 }
 
-static int write_side(struct writer *writer, const uint32_t *endpoints, uint32_t count, bool is_origin, bool in_braces)
+static int write_side(struct writer *writer, const uint32_t *endpoints, uint32_t count,
+		      bool is_origin, bool in_braces)
 {
 	int r = 0;
 
@@ -331,7 +339,8 @@ static int write_dependency(struct writer *writer, uint32_t number)
 {
 	const struct clew_model *model = writer->model;
 	const struct clew_dependency *dependency = &model->dependencies[number];
-	bool in_braces = dependency->origins.count > 1 || (dependency->mode != CLEW_MODE_SINGLE && dependency->origins.count == 1);
+	bool in_braces = dependency->origins.count > 1 ||
+			 (dependency->mode != CLEW_MODE_SINGLE && dependency->origins.count == 1);
 	int r;
 
 	text_words(&writer->text, "dep ");
@@ -342,12 +351,13 @@ static int write_dependency(struct writer *writer, uint32_t number)
 		text_words(&writer->text, " or ");
 	else
 		text_byte(&writer->text, ' ');
-	r = write_side(writer, model->origins + dependency->origins.first, dependency->origins.count, true, in_braces);
+	r = write_side(writer, model->origins + dependency->origins.first,
+		       dependency->origins.count, true, in_braces);
 	if (r < 0)
 		return r;
 	text_words(&writer->text, " -> ");
-	r = write_side(writer, model->destinations + dependency->destinations.first, dependency->destinations.count, false,
-		       dependency->destinations.count > 1);
+	r = write_side(writer, model->destinations + dependency->destinations.first,
+		       dependency->destinations.count, false, dependency->destinations.count > 1);
 	write_attributes(writer, dependency->attributes);
 	text_byte(&writer->text, '\n');
 	return r;
@@ -358,7 +368,9 @@ static int write_mark(struct writer *writer, uint32_t number, const struct clew_
 {
 	const struct clew_model *model = writer->model;
 	const struct clew_es *es = &model->es[number];
-	uint32_t place = mark->at == es->start || mark->at == es->end ? number_at(model, number, mark->at) : 0;
+	uint32_t place = mark->at == es->start || mark->at == es->end
+				 ? number_at(model, number, mark->at)
+				 : 0;
 	int r;
 
 	text_words(&writer->text, "mark ");
@@ -414,7 +426,8 @@ static int number_spans(struct writer *writer)
 	for (uint32_t i = 0; i < model->span_count && r == 0; i++) {
 		const char *name = (const char *)&model->spans[i].name;
 
-		r = names_add(&names, model->spans[i].parent, name, sizeof(model->spans[i].name), i, &writer->numbers[i]);
+		r = names_add(&names, model->spans[i].parent, name, sizeof(model->spans[i].name), i,
+			      &writer->numbers[i]);
 		all_first = all_first && r == 0 && writer->numbers[i] == 1;
 	}
 	names_done(&names);
@@ -494,7 +507,8 @@ static int write_all(struct writer *writer)
 	return r < 0 ? r : write_marks(writer);
 }
 
-int clew_notation_write(const struct clew_model *model, FILE *out, char *message, size_t message_size)
+int clew_notation_write(const struct clew_model *model, FILE *out, char *message,
+			size_t message_size)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
 	int r;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Conditions on spans. Sums stop at the greatest time instead of running over it.
  */
@@ -79,7 +79,8 @@ static __int128 measure(const struct evaluation *evaluation, enum metric metric,
 	return 0;
 }
 
-static bool compare(const struct evaluation *evaluation, const struct condition *condition, uint32_t span)
+static bool compare(const struct evaluation *evaluation, const struct condition *condition,
+		    uint32_t span)
 {
 	__int128 value = measure(evaluation, condition->metric, span), limit = condition->duration;
 
@@ -100,7 +101,8 @@ static bool compare(const struct evaluation *evaluation, const struct condition 
 	return false;
 }
 
-static bool holds(const struct evaluation *evaluation, const struct condition *condition, uint32_t span)
+static bool holds(const struct evaluation *evaluation, const struct condition *condition,
+		  uint32_t span)
 {
 	bool wanted = condition->kind == CONDITION_OR;
 
@@ -112,7 +114,8 @@ static bool holds(const struct evaluation *evaluation, const struct condition *c
 	return !wanted;
 }
 
-int query_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans)
+int query_filter(struct evaluation *evaluation, const struct condition *condition,
+		 struct list *spans)
 {
 	size_t kept = 0;
 

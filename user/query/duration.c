@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Durations with a sign, in one or more parts. Each part's fraction of a ns is cut
  * off exactly: digits are taken from the last one to the first.
@@ -57,7 +57,9 @@ static int parse_part(const char *text, size_t size, size_t *at, unsigned __int1
 		return -EINVAL;
 	}
 	for (size_t digit = end; digit > whole_end + 1; digit--)
-		fraction = (fraction + (unsigned __int128)unit->ns * (unsigned)(text[digit - 1] - '0')) / 10;
+		fraction = (fraction +
+			    (unsigned __int128)unit->ns * (unsigned)(text[digit - 1] - '0')) /
+			   10;
 	*sum += whole * (unsigned __int128)unit->ns + fraction;
 	if (whole > INT64_MAX || *sum > (unsigned __int128)INT64_MAX) {
 		*at = begin;

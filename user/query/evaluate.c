@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A query's spans and positions in one trace.
  *
@@ -11,7 +11,8 @@
 
 /* ---- root spans to begin at ---- */
 
-static int add_spawned(const struct evaluation *evaluation, uint32_t span, uint8_t *spawned, struct list *found)
+static int add_spawned(const struct evaluation *evaluation, uint32_t span, uint8_t *spawned,
+		       struct list *found)
 {
 	uint32_t count;
 	const uint32_t *roots = clew_forest_spawned(evaluation->forest, span, &count);
@@ -26,7 +27,8 @@ static int add_spawned(const struct evaluation *evaluation, uint32_t span, uint8
 	return 0;
 }
 
-/* The span after another in its root span's tree, parents before children; CLEW_NONE: there is none. */
+/* The span after another in its root span's tree, parents before children; CLEW_NONE: there is
+ * none. */
 static uint32_t next_in_tree(const struct clew_model *model, uint32_t root, uint32_t span)
 {
 	if (model->spans[span].first_child != CLEW_NONE)
@@ -37,7 +39,8 @@ static uint32_t next_in_tree(const struct clew_model *model, uint32_t root, uint
 }
 
 /* Marks the root spans that `from` spawned, with `any_depth` what those spawned in turn, too. */
-static int mark_spawned(struct evaluation *evaluation, const struct list *from, bool any_depth, uint8_t *spawned)
+static int mark_spawned(struct evaluation *evaluation, const struct list *from, bool any_depth,
+			uint8_t *spawned)
 {
 	struct list found = {};
 	int r = 0;
@@ -47,22 +50,26 @@ static int mark_spawned(struct evaluation *evaluation, const struct list *from, 
 	for (size_t i = 0; r == 0 && any_depth && i < found.count; i++) {
 		uint32_t root = found.items[i];
 
-		for (uint32_t span = root; r == 0 && span != CLEW_NONE; span = next_in_tree(evaluation->model, root, span))
+		for (uint32_t span = root; r == 0 && span != CLEW_NONE;
+		     span = next_in_tree(evaluation->model, root, span))
 			r = add_spawned(evaluation, span, spawned, &found);
 	}
 	free(found.items);
 	return r;
 }
 
-/* The root spans in the categories that a path selects; those marked only, where `spawned` is not NULL. */
-static int roots_in_categories(struct evaluation *evaluation, const struct path *path, const uint8_t *spawned, struct list *roots)
+/* The root spans in the categories that a path selects; those marked only, where `spawned` is not
+ * NULL. */
+static int roots_in_categories(struct evaluation *evaluation, const struct path *path,
+			       const uint8_t *spawned, struct list *roots)
 {
 	struct list categories = {};
 	int r = query_match_categories(evaluation, path, &categories);
 
 	for (size_t i = 0; r == 0 && i < categories.count; i++) {
 		uint32_t count;
-		const uint32_t *spans = clew_model_category_spans(evaluation->model, categories.items[i], &count);
+		const uint32_t *spans =
+			clew_model_category_spans(evaluation->model, categories.items[i], &count);
 
 		for (uint32_t span = 0; r == 0 && span < count; span++)
 			if (!spawned || spawned[spans[span]])
@@ -72,12 +79,14 @@ static int roots_in_categories(struct evaluation *evaluation, const struct path 
 	return r;
 }
 
-static int roots_spawned(const struct evaluation *evaluation, const uint8_t *spawned, struct list *roots)
+static int roots_spawned(const struct evaluation *evaluation, const uint8_t *spawned,
+			 struct list *roots)
 {
 	const struct clew_model *model = evaluation->model;
 	int r = 0;
 
-	for (uint32_t root = model->first_root; r == 0 && root != CLEW_NONE; root = model->spans[root].next_sibling)
+	for (uint32_t root = model->first_root; r == 0 && root != CLEW_NONE;
+	     root = model->spans[root].next_sibling)
 		if (spawned[root])
 			r = query_list_append(roots, root);
 	return r;
@@ -85,7 +94,8 @@ static int roots_spawned(const struct evaluation *evaluation, const uint8_t *spa
 
 /* ---- stages ---- */
 
-static int run_spec(struct evaluation *evaluation, const struct spec *spec, const uint8_t *spawned, struct list *spans)
+static int run_spec(struct evaluation *evaluation, const struct spec *spec, const uint8_t *spawned,
+		    struct list *spans)
 {
 	bool in_categories = spec->category.count > 0 && evaluation->hierarchy != CLEW_NONE;
 	struct list roots = {};
@@ -96,7 +106,8 @@ static int run_spec(struct evaluation *evaluation, const struct spec *spec, cons
 	else if (spawned)
 		r = roots_spawned(evaluation, spawned, &roots);
 	if (r == 0)
-		r = query_match_spans(evaluation, &spec->spans, in_categories || spawned ? &roots : NULL, spans);
+		r = query_match_spans(evaluation, &spec->spans,
+				      in_categories || spawned ? &roots : NULL, spans);
 	free(roots.items);
 	return r;
 }
@@ -136,8 +147,8 @@ static int run_stage(struct evaluation *evaluation, const struct stage *stage, s
 	return r;
 }
 
-static int begin(struct evaluation *evaluation, const struct clew_query *query, const struct clew_model *model,
-		 const struct clew_query_options *options)
+static int begin(struct evaluation *evaluation, const struct clew_query *query,
+		 const struct clew_model *model, const struct clew_query_options *options)
 {
 	*evaluation = (struct evaluation){.query = query, .model = model};
 	evaluation->hierarchy = options ? options->hierarchy : 0;
@@ -158,15 +169,17 @@ static int run(struct evaluation *evaluation, struct list *spans)
 {
 	int r = 0;
 
-	for (const struct stage *stage = evaluation->query->stages; r == 0 && stage; stage = stage->next)
+	for (const struct stage *stage = evaluation->query->stages; r == 0 && stage;
+	     stage = stage->next)
 		r = run_stage(evaluation, stage, spans);
 	if (r == 0 && evaluation->query->condition)
 		r = query_filter(evaluation, evaluation->query->condition, spans);
 	return r;
 }
 
-int clew_query_spans(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
-		     uint32_t **ret_spans, size_t *ret_count)
+int clew_query_spans(const struct clew_query *query, const struct clew_model *model,
+		     const struct clew_query_options *options, uint32_t **ret_spans,
+		     size_t *ret_count)
 {
 	struct evaluation evaluation;
 	struct list spans = {};
@@ -184,15 +197,17 @@ int clew_query_spans(const struct clew_query *query, const struct clew_model *mo
 	return 0;
 }
 
-int clew_query_categories(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
-			  bool span_paths, uint32_t **ret_categories, size_t *ret_count)
+int clew_query_categories(const struct clew_query *query, const struct clew_model *model,
+			  const struct clew_query_options *options, bool span_paths,
+			  uint32_t **ret_categories, size_t *ret_count)
 {
 	struct evaluation evaluation;
 	struct list categories = {};
 	int r = begin(&evaluation, query, model, options);
 	bool possible = evaluation.hierarchy != CLEW_NONE && !query->stages->next;
 
-	for (const struct spec *spec = query->stages->specs; r == 0 && possible && spec; spec = spec->next) {
+	for (const struct spec *spec = query->stages->specs; r == 0 && possible && spec;
+	     spec = spec->next) {
 		if (spec->category.count > 0)
 			r = query_match_categories(&evaluation, &spec->category, &categories);
 		else if (span_paths)
@@ -240,9 +255,11 @@ static clew_time part_of(const struct clew_query *query, clew_time total, bool *
 	unsigned __int128 fraction = 0, sum;
 	bool rounded = false;
 
-	/* From the last digit to the first: cutting off at each of them is cutting off at the end. */
+	/* From the last digit to the first: cutting off at each of them is cutting off at the end.
+	 */
 	for (size_t i = strlen(query->decimals); i > 0; i--) {
-		fraction += (unsigned __int128)(unsigned)(query->decimals[i - 1] - '0') * (uint64_t)total;
+		fraction += (unsigned __int128)(unsigned)(query->decimals[i - 1] - '0') *
+			    (uint64_t)total;
 		rounded |= fraction % 10 != 0;
 		fraction /= 10;
 	}
@@ -273,7 +290,8 @@ static int find_percent(struct finder *finder, uint32_t span)
 		__int128 sum = before + model->es[es].end - model->es[es].start;
 
 		if (sum > target || (sum == target && !rounded))
-			return add_position(finder, es, (clew_time)(model->es[es].start + (target - before)));
+			return add_position(finder, es,
+					    (clew_time)(model->es[es].start + (target - before)));
 		before = sum;
 	}
 	return 0;
@@ -289,7 +307,8 @@ static int find_marks(struct finder *finder, uint32_t span)
 		struct clew_range marks = clew_model_marks(model, es);
 
 		for (uint32_t mark = marks.first; mark < marks.first + marks.count; mark++) {
-			r = regex_matches(finder->evaluation.query->mark, finder->evaluation.scratch,
+			r = regex_matches(finder->evaluation.query->mark,
+					  finder->evaluation.scratch,
 					  clew_model_string(model, model->marks[mark].label));
 			if (r > 0)
 				r = add_position(finder, es, model->marks[mark].at);
@@ -352,7 +371,8 @@ static void keep_one(struct clew_positions *positions, enum policy policy)
 	if (policy == POLICY_ALL || positions->count == 0)
 		return;
 	for (size_t i = 1; i < positions->count; i++) {
-		const struct clew_position *one = &positions->items[i], *kept = &positions->items[0];
+		const struct clew_position *one = &positions->items[i],
+					   *kept = &positions->items[0];
 
 		if (policy == POLICY_EARLIEST ? one->at < kept->at : one->at > kept->at)
 			positions->items[0] = *one;
@@ -360,7 +380,8 @@ static void keep_one(struct clew_positions *positions, enum policy policy)
 	positions->count = 1;
 }
 
-int clew_query_positions(const struct clew_query *query, const struct clew_model *model, const struct clew_query_options *options,
+int clew_query_positions(const struct clew_query *query, const struct clew_model *model,
+			 const struct clew_query_options *options,
 			 struct clew_positions *ret_positions)
 {
 	struct finder finder = {.positions = ret_positions};

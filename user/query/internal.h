@@ -48,7 +48,14 @@ struct stage {
 
 enum condition_kind { CONDITION_COMPARE, CONDITION_AND, CONDITION_OR };
 enum metric { METRIC_TOTAL, METRIC_SUSPENDED, METRIC_SELF, METRIC_TOTAL_UNSUSPENDED };
-enum comparison { COMPARE_EQUAL, COMPARE_UNEQUAL, COMPARE_GREATER, COMPARE_AT_LEAST, COMPARE_LESS, COMPARE_AT_MOST };
+enum comparison {
+	COMPARE_EQUAL,
+	COMPARE_UNEQUAL,
+	COMPARE_GREATER,
+	COMPARE_AT_LEAST,
+	COMPARE_LESS,
+	COMPARE_AT_MOST
+};
 
 struct condition {
 	struct condition *next;	 /* in the and, or that it is of */
@@ -113,15 +120,19 @@ static inline int query_list_append(struct list *list, uint32_t item)
 
 /* ---- match.c ---- */
 
-/* Appends the spans that a path selects below `roots`, below all root spans where that is NULL; each once. */
-int query_match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans);
+/* Appends the spans that a path selects below `roots`, below all root spans where that is NULL;
+ * each once. */
+int query_match_spans(struct evaluation *evaluation, const struct path *path,
+		      const struct list *roots, struct list *spans);
 /* The same of the hierarchy's categories. */
-int query_match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories);
+int query_match_categories(struct evaluation *evaluation, const struct path *path,
+			   struct list *categories);
 
 /* ---- condition.c ---- */
 
 /* Keeps the spans for which a condition holds, in order. */
-int query_filter(struct evaluation *evaluation, const struct condition *condition, struct list *spans);
+int query_filter(struct evaluation *evaluation, const struct condition *condition,
+		 struct list *spans);
 
 /* Lengths of a span's ESs added up. */
 clew_time query_span_running(const struct clew_model *model, uint32_t span);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which nodes of a tree a path selects: spans or categories, by their names.
  *
@@ -20,8 +20,10 @@ struct step {
 	uint32_t string; /* of a name; CLEW_NONE: the trace has no such one */
 	const struct regex *regex;
 	struct known *known;
-	uint64_t *visited; /* nodes whose children this step was tried on; NULL: it comes by only once */
-	bool rest_is_any;  /* what follows is nothing but any number of levels, so that the node itself is selected too */
+	uint64_t *visited; /* nodes whose children this step was tried on; NULL: it comes by only
+			      once */
+	bool rest_is_any;  /* what follows is nothing but any number of levels, so that the node
+			      itself is selected too */
 };
 
 /* What a regular expression said of each string: 0 not asked yet, 1 no, 2 yes. */
@@ -106,7 +108,8 @@ static inline uint32_t node_of(const struct search *search, const struct work *w
 
 static inline void go_on(const struct search *search, struct work *work)
 {
-	work->at = work->listed ? work->at + 1 : field(&search->tree, work->at, search->tree.next_sibling);
+	work->at = work->listed ? work->at + 1
+				: field(&search->tree, work->at, search->tree.next_sibling);
 }
 
 static int push(struct search *search, struct work work)
@@ -145,7 +148,8 @@ static int ask(struct search *search, const struct step *step, uint32_t string)
 	}
 	if (known->answers[string])
 		return known->answers[string] - 1;
-	r = regex_matches(step->regex, search->evaluation->scratch, clew_model_string(search->evaluation->model, string));
+	r = regex_matches(step->regex, search->evaluation->scratch,
+			  clew_model_string(search->evaluation->model, string));
 	if (r >= 0)
 		known->answers[string] = (uint8_t)(r + 1);
 	return r;
@@ -215,7 +219,8 @@ static int descend(struct search *search, struct work work)
 	const struct step *step = &search->steps[work.step];
 
 	for (; !at_end(search, &work); go_on(search, &work)) {
-		uint32_t node = node_of(search, &work), child = field(&search->tree, node, search->tree.first_child);
+		uint32_t node = node_of(search, &work),
+			 child = field(&search->tree, node, search->tree.first_child);
 		int r = 1;
 
 		if (child == CLEW_NONE)
@@ -273,9 +278,11 @@ static int prepare(struct search *search, const struct path *path)
 		step->kind = fragment->kind;
 		step->regex = fragment->regex;
 		step->known = &search->known[i];
-		step->rest_is_any = fragment->next && fragment->next->kind == FRAGMENT_LEVELS && !fragment->next->next;
+		step->rest_is_any = fragment->next && fragment->next->kind == FRAGMENT_LEVELS &&
+				    !fragment->next->next;
 		if (fragment->kind == FRAGMENT_NAME)
-			step->string = clew_model_find_string(search->evaluation->model, fragment->name);
+			step->string =
+				clew_model_find_string(search->evaluation->model, fragment->name);
 		if (fragment->kind == FRAGMENT_LEVELS && levels++ > 0) {
 			step->visited = new_set(search->tree.count);
 			if (!step->visited)
@@ -309,28 +316,33 @@ static int search_tree(struct search *search, const struct path *path, uint32_t 
 	return r;
 }
 
-int query_match_spans(struct evaluation *evaluation, const struct path *path, const struct list *roots, struct list *spans)
+int query_match_spans(struct evaluation *evaluation, const struct path *path,
+		      const struct list *roots, struct list *spans)
 {
 	const struct clew_model *model = evaluation->model;
 	struct search search = {
 		.evaluation = evaluation,
 		.roots = roots,
 		.result = spans,
-		.tree = {(const char *)model->spans, sizeof(*model->spans), offsetof(struct clew_span, name),
-			 offsetof(struct clew_span, first_child), offsetof(struct clew_span, next_sibling), model->span_count},
+		.tree = {(const char *)model->spans, sizeof(*model->spans),
+			 offsetof(struct clew_span, name), offsetof(struct clew_span, first_child),
+			 offsetof(struct clew_span, next_sibling), model->span_count},
 	};
 
 	return search_tree(&search, path, roots ? 0 : model->first_root);
 }
 
-int query_match_categories(struct evaluation *evaluation, const struct path *path, struct list *categories)
+int query_match_categories(struct evaluation *evaluation, const struct path *path,
+			   struct list *categories)
 {
 	const struct clew_model *model = evaluation->model;
 	struct search search = {
 		.evaluation = evaluation,
 		.result = categories,
-		.tree = {(const char *)model->categories, sizeof(*model->categories), offsetof(struct clew_category, name),
-			 offsetof(struct clew_category, first_child), offsetof(struct clew_category, next_sibling), model->category_count},
+		.tree = {(const char *)model->categories, sizeof(*model->categories),
+			 offsetof(struct clew_category, name),
+			 offsetof(struct clew_category, first_child),
+			 offsetof(struct clew_category, next_sibling), model->category_count},
 	};
 
 	return search_tree(&search, path, clew_model_root_category(model, evaluation->hierarchy));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The grammar of patterns and positions (docs/patterns.md), by recursive descent.
  * Each function leaves the reader behind what it took. Lists are built in the order
@@ -30,11 +30,13 @@ static void *take_zeroed(struct parser *parser, size_t size)
 static int deeper(struct parser *parser)
 {
 	if (++parser->depth > MOST_DEPTH)
-		return pattern_fail(&parser->reader, parser->reader.at, "parentheses within parentheses, too many: leave some out");
+		return pattern_fail(&parser->reader, parser->reader.at,
+				    "parentheses within parentheses, too many: leave some out");
 	return 0;
 }
 
-static int compile_regex(struct parser *parser, const struct literal *literal, struct regex **ret_regex)
+static int compile_regex(struct parser *parser, const struct literal *literal,
+			 struct regex **ret_regex)
 {
 	struct owned_regex *owned = take_zeroed(parser, sizeof(*owned));
 	struct clew_query_error *error = parser->reader.error;
@@ -43,7 +45,8 @@ static int compile_regex(struct parser *parser, const struct literal *literal, s
 
 	if (!owned)
 		return -ENOMEM;
-	r = regex_compile(literal->text, literal->size, &owned->regex, &offset, error->message, sizeof(error->message));
+	r = regex_compile(literal->text, literal->size, &owned->regex, &offset, error->message,
+			  sizeof(error->message));
 	if (r < 0) {
 		if (r == -EINVAL)
 			error->offset = literal->origins[offset];
@@ -62,8 +65,12 @@ static int no_regex_end(struct parser *parser, size_t stop)
 	struct pattern_reader *reader = &parser->reader;
 
 	if (stop < reader->size && reader->text[stop] == ')')
-		return pattern_fail(reader, stop, "an empty regular expression: write * for any name, ('') for any mark");
-	return pattern_fail(reader, stop, "a regular expression ends here: close the parenthesis, or put it in quotes");
+		return pattern_fail(
+			reader, stop,
+			"an empty regular expression: write * for any name, ('') for any mark");
+	return pattern_fail(
+		reader, stop,
+		"a regular expression ends here: close the parenthesis, or put it in quotes");
 }
 
 static int parse_regex_fragment(struct parser *parser, struct fragment *fragment)
@@ -77,7 +84,8 @@ static int parse_regex_fragment(struct parser *parser, struct fragment *fragment
 	if (r == 0)
 		return no_regex_end(parser, stop);
 	if (literal.size == 0)
-		return pattern_fail(&parser->reader, literal.offset, "an empty regular expression: write * for any name");
+		return pattern_fail(&parser->reader, literal.offset,
+				    "an empty regular expression: write * for any name");
 	fragment->kind = FRAGMENT_REGEX;
 	return compile_regex(parser, &literal, &fragment->regex);
 }
@@ -92,8 +100,10 @@ static int parse_fragment(struct parser *parser, struct fragment *fragment, bool
 	*ret_wildcard = false;
 	if (pattern_sees(reader, "("))
 		return parse_regex_fragment(parser, fragment);
-	if (pattern_sees(reader, "->") || pattern_sees(reader, "=>") || pattern_sees(reader, "&&") || pattern_sees(reader, "||"))
-		return pattern_expected(reader, "a name (in quotes, if it begins like an operator)");
+	if (pattern_sees(reader, "->") || pattern_sees(reader, "=>") ||
+	    pattern_sees(reader, "&&") || pattern_sees(reader, "||"))
+		return pattern_expected(reader,
+					"a name (in quotes, if it begins like an operator)");
 	if (pattern_take(reader, "**")) {
 		fragment->kind = FRAGMENT_LEVELS;
 		return 0;
@@ -103,8 +113,8 @@ static int parse_fragment(struct parser *parser, struct fragment *fragment, bool
 		return 0;
 	}
 	/* Without a blank the operator would be read as a part of the name. */
-	if (pattern_sees(reader, "all->") || pattern_sees(reader, "any->") || pattern_sees(reader, "all=>") ||
-	    pattern_sees(reader, "any=>")) {
+	if (pattern_sees(reader, "all->") || pattern_sees(reader, "any->") ||
+	    pattern_sees(reader, "all=>") || pattern_sees(reader, "any=>")) {
 		pattern_skip_blanks(reader);
 		reader->at += strlen("all");
 		*ret_wildcard = true;
@@ -118,7 +128,8 @@ static int parse_fragment(struct parser *parser, struct fragment *fragment, bool
 		return pattern_fail(reader, literal.offset, "an empty name: write * for any name");
 	fragment->kind = FRAGMENT_NAME;
 	fragment->name = literal.text;
-	*ret_wildcard = literal.plain && (strcasecmp(literal.text, "all") == 0 || strcasecmp(literal.text, "any") == 0);
+	*ret_wildcard = literal.plain && (strcasecmp(literal.text, "all") == 0 ||
+					  strcasecmp(literal.text, "any") == 0);
 	return 0;
 }
 
@@ -204,10 +215,12 @@ static int parse_duration(struct parser *parser, clew_time *ret_duration)
 		return r;
 	r = clew_duration_parse(literal.text, literal.size, ret_duration, &offset);
 	if (r == -ERANGE)
-		return pattern_fail(reader, literal.origins[offset], "a duration beyond 292 years: give a shorter one");
-	if (r < 0)
 		return pattern_fail(reader, literal.origins[offset],
-				    "this is no duration: give a number with a unit, as in 1.5ms or 1m30s");
+				    "a duration beyond 292 years: give a shorter one");
+	if (r < 0)
+		return pattern_fail(
+			reader, literal.origins[offset],
+			"this is no duration: give a number with a unit, as in 1.5ms or 1m30s");
 	if (!pattern_take(reader, ")"))
 		return pattern_expected(reader, "a closing parenthesis");
 	return 0;
@@ -238,7 +251,8 @@ static int parse_comparison(struct parser *parser, struct condition *condition)
 		metric++;
 	if (metric == 4)
 		return pattern_expected(reader,
-					"total_duration, suspended_duration, self_unsuspended_duration or total_unsuspended_duration");
+					"total_duration, suspended_duration, "
+					"self_unsuspended_duration or total_unsuspended_duration");
 	while (comparison < 6 && !pattern_take(reader, comparisons[comparison].operator))
 		comparison++;
 	if (comparison == 6)
@@ -250,7 +264,8 @@ static int parse_comparison(struct parser *parser, struct condition *condition)
 	return parse_duration(parser, &condition->duration);
 }
 
-static int parse_condition(struct parser *parser, enum condition_kind kind, struct condition **ret_condition);
+static int parse_condition(struct parser *parser, enum condition_kind kind,
+			   struct condition **ret_condition);
 
 static int parse_operand(struct parser *parser, struct condition **ret_condition)
 {
@@ -267,18 +282,23 @@ static int parse_operand(struct parser *parser, struct condition **ret_condition
 	if (r < 0)
 		return r;
 	parser->depth--;
-	return pattern_take(&parser->reader, ")") ? 0 : pattern_expected(&parser->reader, "and, or, or a closing parenthesis");
+	return pattern_take(&parser->reader, ")")
+		       ? 0
+		       : pattern_expected(&parser->reader, "and, or, or a closing parenthesis");
 }
 
 /* An or of ands, or an and of comparisons and parentheses; one alone is itself. */
-static int parse_condition(struct parser *parser, enum condition_kind kind, struct condition **ret_condition)
+static int parse_condition(struct parser *parser, enum condition_kind kind,
+			   struct condition **ret_condition)
 {
-	const char *word = kind == CONDITION_OR ? "or" : "and", *sign = kind == CONDITION_OR ? "||" : "&&";
+	const char *word = kind == CONDITION_OR ? "or" : "and",
+		   *sign = kind == CONDITION_OR ? "||" : "&&";
 	struct condition *first = NULL, **tail = &first, *whole;
 
 	do {
 		struct condition *one;
-		int r = kind == CONDITION_OR ? parse_condition(parser, CONDITION_AND, &one) : parse_operand(parser, &one);
+		int r = kind == CONDITION_OR ? parse_condition(parser, CONDITION_AND, &one)
+					     : parse_operand(parser, &one);
 
 		if (r < 0)
 			return r;
@@ -315,9 +335,11 @@ static int parse_percent(struct parser *parser)
 	if (literal.text[end] == '.')
 		end += 1 + strspn(literal.text + end + 1, "0123456789");
 	if (literal.text[0] == '-')
-		return pattern_fail(reader, literal.offset, "a moment before the span: give 0%% to 100%%");
+		return pattern_fail(reader, literal.offset,
+				    "a moment before the span: give 0%% to 100%%");
 	if (literal.text[end] || end <= (digits < end))
-		return pattern_fail(reader, literal.origins[end], "this is no percentage: give a number like 50%% or 99.9%%");
+		return pattern_fail(reader, literal.origins[end],
+				    "this is no percentage: give a number like 50%% or 99.9%%");
 	if (!pattern_take(reader, "%"))
 		return pattern_expected(reader, "a % (or a mark in parentheses, or duration(..))");
 	for (size_t i = 0; i < digits && query->percent <= 100; i++)
@@ -413,7 +435,9 @@ static int parse_start(struct parser *parser)
 			r = parse_start(parser);
 			if (r < 0)
 				return r;
-			return pattern_take(reader, ")") ? 0 : pattern_expected(reader, "a closing parenthesis");
+			return pattern_take(reader, ")")
+				       ? 0
+				       : pattern_expected(reader, "a closing parenthesis");
 		}
 	}
 	r = parse_stages(parser);
@@ -431,26 +455,31 @@ static int parse(struct parser *parser)
 	int r;
 
 	if (nul)
-		return pattern_fail(reader, (size_t)(nul - reader->text), "a NUL byte: no name has one, leave it out");
+		return pattern_fail(reader, (size_t)(nul - reader->text),
+				    "a NUL byte: no name has one, leave it out");
 	r = parse_start(parser);
 	if (r < 0)
 		return r;
 	pattern_skip_blanks(reader);
 	if (reader->at < reader->size)
-		return pattern_expected(reader, parser->query->place	   ? "nothing behind the position"
-						: parser->query->condition ? "and, or, or @ with a position"
-									   : "one of / > , -> => where @ (or the name in quotes)");
+		return pattern_expected(
+			reader, parser->query->place ? "nothing behind the position"
+				: parser->query->condition
+					? "and, or, or @ with a position"
+					: "one of / > , -> => where @ (or the name in quotes)");
 	return 0;
 }
 
-int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query, struct clew_query_error *ret_error)
+int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query,
+		       struct clew_query_error *ret_error)
 {
 	struct parser parser = {};
 	int r;
 
 	*ret_error = (struct clew_query_error){};
 	if (size > MOST_BYTES) {
-		*ret_error = (struct clew_query_error){MOST_BYTES, "the pattern is too long: say it in a MiB"};
+		*ret_error = (struct clew_query_error){MOST_BYTES,
+						       "the pattern is too long: say it in a MiB"};
 		return -EINVAL;
 	}
 	parser.query = calloc(1, sizeof(*parser.query));

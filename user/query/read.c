@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names, quotes, escapes and keywords of patterns.
  */
@@ -37,13 +37,15 @@ static bool is_blank(char byte)
 /* Of a keyword's end: bytes of other alphabets count as letters. */
 static bool is_letter(char byte)
 {
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (unsigned char)byte >= 0x80;
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (unsigned char)byte >= 0x80;
 }
 
 /* Ends what is written without quotes. */
 static bool is_stop(char byte)
 {
-	return is_blank(byte) || byte == '/' || byte == ')' || byte == '>' || byte == ',' || byte == '%' || byte == '@';
+	return is_blank(byte) || byte == '/' || byte == ')' || byte == '>' || byte == ',' ||
+	       byte == '%' || byte == '@';
 }
 
 void pattern_skip_blanks(struct pattern_reader *reader)
@@ -82,7 +84,8 @@ bool pattern_take_word(struct pattern_reader *reader, const char *word)
 
 	pattern_skip_blanks(reader);
 	end = reader->at + length;
-	if (reader->size - reader->at < length || strncasecmp(reader->text + reader->at, word, length) != 0)
+	if (reader->size - reader->at < length ||
+	    strncasecmp(reader->text + reader->at, word, length) != 0)
 		return false;
 	if (end < reader->size && (is_letter(reader->text[end]) || reader->text[end] == '_'))
 		return false;
@@ -90,9 +93,11 @@ bool pattern_take_word(struct pattern_reader *reader, const char *word)
 	return true;
 }
 
-int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error)
+int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena,
+		  struct clew_query_error *error)
 {
-	*reader = (struct pattern_reader){.text = text, .size = size, .arena = arena, .error = error};
+	*reader =
+		(struct pattern_reader){.text = text, .size = size, .arena = arena, .error = error};
 	reader->literal = arena_take(arena, size + 1);
 	reader->origins = arena_take(arena, (size + 1) * sizeof(*reader->origins));
 	return reader->literal && reader->origins ? 0 : -ENOMEM;
@@ -104,14 +109,19 @@ static void add(struct pattern_reader *reader, size_t *count)
 	reader->literal[(*count)++] = reader->text[reader->at++];
 }
 
-static int end(struct pattern_reader *reader, size_t count, size_t offset, bool plain, struct literal *ret_literal)
+static int end(struct pattern_reader *reader, size_t count, size_t offset, bool plain,
+	       struct literal *ret_literal)
 {
 	const char *text = arena_copy(reader->arena, reader->literal, count);
 
 	if (!text)
 		return -ENOMEM;
 	reader->origins[count] = (uint32_t)reader->at;
-	*ret_literal = (struct literal){.text = text, .size = count, .origins = reader->origins, .offset = offset, .plain = plain};
+	*ret_literal = (struct literal){.text = text,
+					.size = count,
+					.origins = reader->origins,
+					.offset = offset,
+					.plain = plain};
 	return 0;
 }
 
@@ -128,7 +138,8 @@ static int read_quoted(struct pattern_reader *reader, struct literal *ret_litera
 		add(reader, &count);
 	}
 	if (reader->at == reader->size)
-		return pattern_fail(reader, offset, "this quote has no end: put the same one behind the text");
+		return pattern_fail(reader, offset,
+				    "this quote has no end: put the same one behind the text");
 	r = end(reader, count, offset, false, ret_literal);
 	reader->at++;
 	return r;
@@ -148,11 +159,14 @@ static int read_free(struct pattern_reader *reader, bool groups, struct literal 
 			break;
 		if (byte == '\\') {
 			if (reader->at + 1 == reader->size)
-				return pattern_fail(reader, reader->at, "a backslash ends the pattern: put two for one");
+				return pattern_fail(
+					reader, reader->at,
+					"a backslash ends the pattern: put two for one");
 			plain = false;
 			byte = reader->text[++reader->at];
 		}
-		/* What the expression itself escapes, and what stands in brackets, opens and closes nothing. */
+		/* What the expression itself escapes, and what stands in brackets, opens and closes
+		 * nothing. */
 		if (!escaped && !in_class && byte == '(')
 			open++;
 		else if (!escaped && !in_class && byte == ')' && open > 0)
@@ -191,11 +205,13 @@ int pattern_literal(struct pattern_reader *reader, struct literal *ret_literal)
 	int r = read_literal(reader, false, ret_literal);
 
 	if (r == 0 && ret_literal->size == 0 && ret_literal->plain)
-		return pattern_expected(reader, "a name (in quotes, if it begins like an operator)");
+		return pattern_expected(reader,
+					"a name (in quotes, if it begins like an operator)");
 	return r;
 }
 
-int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal, size_t *ret_stop)
+int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal,
+			  size_t *ret_stop)
 {
 	struct pattern_reader ahead = *reader;
 	int r;

@@ -23,16 +23,19 @@ struct pattern_reader {
 struct literal {
 	const char *text; /* with a NUL behind it */
 	size_t size;
-	const uint32_t *origins; /* the byte of the pattern each one comes from, and one for the end; until the next one is read */
+	const uint32_t *origins; /* the byte of the pattern each one comes from, and one for the
+				    end; until the next one is read */
 	size_t offset;		 /* where it begins */
 	bool plain;		 /* neither quoted nor with an escape */
 };
 
 /* 0 or -ENOMEM. */
-int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena, struct clew_query_error *error);
+int pattern_begin(struct pattern_reader *reader, const char *text, size_t size, struct arena *arena,
+		  struct clew_query_error *error);
 
 /* Says what is wrong at a byte; returns -EINVAL. */
-int pattern_fail(struct pattern_reader *reader, size_t offset, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int pattern_fail(struct pattern_reader *reader, size_t offset, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* That something else was to stand here. */
 int pattern_expected(struct pattern_reader *reader, const char *what);
 
@@ -49,6 +52,7 @@ int pattern_literal(struct pattern_reader *reader, struct literal *ret_literal);
  * Reads `(LITERAL)`, where a parenthesis may hold a group of parentheses. 1: it was
  * there; 0: it is not of that form, and *ret_stop is where that showed.
  */
-int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal, size_t *ret_stop);
+int pattern_parenthesised(struct pattern_reader *reader, struct literal *ret_literal,
+			  size_t *ret_stop);
 
 #endif

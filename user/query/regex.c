@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Regular expressions, by PCRE2. What only a backtracking matcher can do is refused
  * at compilation, so that whatever takes PCRE2's fast matcher too many steps can be
@@ -64,7 +64,8 @@ static char ahead(const struct translation *t, size_t distance)
 
 static bool is_alphanumeric(char byte)
 {
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9');
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= '0' && byte <= '9');
 }
 
 static bool is_digit(char byte)
@@ -81,8 +82,9 @@ static bool translate_escape(struct translation *t)
 		return false;
 	}
 	if (is_alphanumeric(escaped) && !memchr("0abtfnrvdDsSwWpPBAzxQ", escaped, 21)) {
-		t->problem = is_digit(escaped) ? "back-references are not understood: write out what is meant"
-					       : "no such escape: see clew-select(1)";
+		t->problem = is_digit(escaped)
+				     ? "back-references are not understood: write out what is meant"
+				     : "no such escape: see clew-select(1)";
 		return false;
 	}
 	if (escaped == 'v') {
@@ -149,7 +151,8 @@ static bool translate_group(struct translation *t)
 	while (ahead(t, flags) && strchr("imsU-", ahead(t, flags)))
 		flags++;
 	if (ahead(t, flags) != ':' && ahead(t, flags) != ')') {
-		t->problem = "no such group: there are (..), (?:..), (?P<name>..) and (?i) with the flags i m s U";
+		t->problem = "no such group: there are (..), (?:..), (?P<name>..) and (?i) with "
+			     "the flags i m s U";
 		return false;
 	}
 	copy(t, flags + 1);
@@ -193,7 +196,8 @@ static bool translate(struct translation *t)
 {
 	while (t->at < t->size) {
 		char byte = t->text[t->at];
-		size_t length = byte == '{' ? repetition_length(t) : byte == '*' || byte == '+' || byte == '?';
+		size_t length = byte == '{' ? repetition_length(t)
+					    : byte == '*' || byte == '+' || byte == '?';
 		bool good = true;
 
 		if (byte == '\\')
@@ -212,7 +216,8 @@ static bool translate(struct translation *t)
 	return true;
 }
 
-static int compile(struct translation *t, struct regex *regex, uint32_t groups, size_t *ret_offset, char *message, size_t message_size)
+static int compile(struct translation *t, struct regex *regex, uint32_t groups, size_t *ret_offset,
+		   char *message, size_t message_size)
 {
 	pcre2_compile_context *context = pcre2_compile_context_create(NULL);
 	unsigned char text[100] = "";
@@ -223,7 +228,9 @@ static int compile(struct translation *t, struct regex *regex, uint32_t groups, 
 		return -ENOMEM;
 	pcre2_set_newline(context, PCRE2_NEWLINE_LF);
 	pcre2_set_parens_nest_limit(context, 100);
-	regex->code = pcre2_compile((PCRE2_SPTR)t->out, t->out_size, PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | groups, &error, &offset, context);
+	regex->code =
+		pcre2_compile((PCRE2_SPTR)t->out, t->out_size,
+			      PCRE2_UTF | PCRE2_DOLLAR_ENDONLY | groups, &error, &offset, context);
 	pcre2_compile_context_free(context);
 	if (regex->code) {
 		/* Where there is no memory to run code in, the interpreter does it. */
@@ -238,12 +245,15 @@ static int compile(struct translation *t, struct regex *regex, uint32_t groups, 
 	return -EINVAL;
 }
 
-static int translate_and_compile(const char *text, size_t size, uint32_t groups, struct regex **ret_regex, size_t *ret_offset,
-				 char *message, size_t message_size)
+static int translate_and_compile(const char *text, size_t size, uint32_t groups,
+				 struct regex **ret_regex, size_t *ret_offset, char *message,
+				 size_t message_size)
 {
 	/* The longest translation is that of "\v", to twice its length. */
-	struct translation t = {
-		.text = text, .size = size, .out = malloc(2 * size + 1), .origins = calloc(2 * size + 1, sizeof(*t.origins))};
+	struct translation t = {.text = text,
+				.size = size,
+				.out = malloc(2 * size + 1),
+				.origins = calloc(2 * size + 1, sizeof(*t.origins))};
 	struct regex *regex = calloc(1, sizeof(*regex));
 	int r = -ENOMEM;
 
@@ -266,12 +276,15 @@ static int translate_and_compile(const char *text, size_t size, uint32_t groups,
 	return 0;
 }
 
-int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size)
+int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset,
+		  char *message, size_t message_size)
 {
-	return translate_and_compile(text, size, PCRE2_NO_AUTO_CAPTURE, ret_regex, ret_offset, message, message_size);
+	return translate_and_compile(text, size, PCRE2_NO_AUTO_CAPTURE, ret_regex, ret_offset,
+				     message, message_size);
 }
 
-int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size)
+int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex,
+			 size_t *ret_offset, char *message, size_t message_size)
 {
 	return translate_and_compile(text, size, 0, ret_regex, ret_offset, message, message_size);
 }
@@ -328,7 +341,8 @@ void regex_scratch_free(struct regex_scratch *scratch)
 }
 
 /* A state is entered once a character: no expression makes it go round and round. */
-static int match_by_states(const struct regex *regex, struct regex_scratch *scratch, const char *text, size_t size)
+static int match_by_states(const struct regex *regex, struct regex_scratch *scratch,
+			   const char *text, size_t size)
 {
 	for (size_t wanted = FIRST_STATES; wanted <= MOST_STATES; wanted *= 4) {
 		int r;
@@ -341,19 +355,22 @@ static int match_by_states(const struct regex *regex, struct regex_scratch *scra
 			scratch->states = states;
 			scratch->state_count = wanted;
 		}
-		r = pcre2_dfa_match(regex->code, (PCRE2_SPTR)text, size, 0, PCRE2_DFA_SHORTEST, scratch->match, NULL, scratch->states,
-				    scratch->state_count);
+		r = pcre2_dfa_match(regex->code, (PCRE2_SPTR)text, size, 0, PCRE2_DFA_SHORTEST,
+				    scratch->match, NULL, scratch->states, scratch->state_count);
 		if (r != PCRE2_ERROR_DFA_WSSIZE)
 			return r;
 	}
 	return PCRE2_ERROR_DFA_WSSIZE;
 }
 
-static int match(const struct regex *regex, struct regex_scratch *scratch, const char *text, size_t size)
+static int match(const struct regex *regex, struct regex_scratch *scratch, const char *text,
+		 size_t size)
 {
-	int r = pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, scratch->match, scratch->limits);
+	int r = pcre2_match(regex->code, (PCRE2_SPTR)text, size, 0, 0, scratch->match,
+			    scratch->limits);
 
-	if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_DEPTHLIMIT || r == PCRE2_ERROR_HEAPLIMIT || r == PCRE2_ERROR_JIT_STACKLIMIT)
+	if (r == PCRE2_ERROR_MATCHLIMIT || r == PCRE2_ERROR_DEPTHLIMIT ||
+	    r == PCRE2_ERROR_HEAPLIMIT || r == PCRE2_ERROR_JIT_STACKLIMIT)
 		r = match_by_states(regex, scratch, text, size);
 	return r;
 }
@@ -436,7 +453,8 @@ static const char *unmend(const char *text, size_t offset)
 	return text;
 }
 
-int regex_find(const struct regex *regex, struct regex_scratch *scratch, const char *text, const struct regex_piece **ret_pieces)
+int regex_find(const struct regex *regex, struct regex_scratch *scratch, const char *text,
+	       const struct regex_piece **ret_pieces)
 {
 	unsigned count = regex_group_count(regex);
 	size_t size = strlen(text);
@@ -452,7 +470,8 @@ int regex_find(const struct regex *regex, struct regex_scratch *scratch, const c
 		is_mended = true;
 		r = mend(scratch, text, &size);
 		if (r == 0)
-			r = pcre2_match(regex->code, (PCRE2_SPTR)scratch->mended, size, 0, 0, scratch->match, scratch->limits);
+			r = pcre2_match(regex->code, (PCRE2_SPTR)scratch->mended, size, 0, 0,
+					scratch->match, scratch->limits);
 	}
 	if (r <= 0)
 		return result_of(r);
@@ -465,7 +484,8 @@ int regex_find(const struct regex *regex, struct regex_scratch *scratch, const c
 			continue;
 		begin = is_mended ? unmend(text, ends[0]) : text + ends[0];
 		end = is_mended ? unmend(text, ends[1]) : text + ends[1];
-		scratch->pieces[i] = (struct regex_piece){.begin = begin, .size = (size_t)(end - begin)};
+		scratch->pieces[i] =
+			(struct regex_piece){.begin = begin, .size = (size_t)(end - begin)};
 	}
 	*ret_pieces = scratch->pieces;
 	return 1;

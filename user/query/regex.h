@@ -16,9 +16,11 @@ struct regex;
 struct regex_scratch;
 
 /* -EINVAL: at *ret_offset of the text it is what `message` says; -ENOMEM. */
-int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size);
+int regex_compile(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset,
+		  char *message, size_t message_size);
 /* The same, but parentheses keep what they match, for regex_find(). */
-int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex, size_t *ret_offset, char *message, size_t message_size);
+int regex_compile_groups(const char *text, size_t size, struct regex **ret_regex,
+			 size_t *ret_offset, char *message, size_t message_size);
 void regex_free(struct regex *regex);
 
 /* The number of a group of that name, (?<NAME>..), 0: there is none. How many there are in all. */
@@ -28,7 +30,8 @@ unsigned regex_group_count(const struct regex *regex);
 int regex_scratch_new(struct regex_scratch **ret_scratch);
 void regex_scratch_free(struct regex_scratch *scratch);
 
-/* 1: the text (with a NUL behind it) holds a match, 0: none; -ENOMEM; -E2BIG: too much work to tell. */
+/* 1: the text (with a NUL behind it) holds a match, 0: none; -ENOMEM; -E2BIG: too much work to
+ * tell. */
 int regex_matches(const struct regex *regex, struct regex_scratch *scratch, const char *text);
 
 struct regex_piece {
@@ -40,6 +43,7 @@ struct regex_piece {
  * As regex_matches(), for an expression with groups; *ret_pieces, until the next search, are
  * what group 1 .. of the first match hold, as many as there are groups.
  */
-int regex_find(const struct regex *regex, struct regex_scratch *scratch, const char *text, const struct regex_piece **ret_pieces);
+int regex_find(const struct regex *regex, struct regex_scratch *scratch, const char *text,
+	       const struct regex_piece **ret_pieces);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Finds probes in what processes map and attaches to them. See announce.h.
  *
@@ -77,18 +77,21 @@ size_t clew_announce_sites(const struct clew_announcer *announcer)
 	return announcer ? announcer->sites : 0;
 }
 
-/* Whether a layer's probes are looked for in a file of that path: all of it, or its last name, fits a pattern. */
+/* Whether a layer's probes are looked for in a file of that path: all of it, or its last name, fits
+ * a pattern. */
 static bool layer_wants(const struct clew_layer *layer, const char *path)
 {
 	const char *last = strrchr(path, '/');
 
 	for (size_t i = 0; i < layer->glob_count; i++)
-		if (!fnmatch(layer->globs[i], path, 0) || !fnmatch(layer->globs[i], last ? last + 1 : path, 0))
+		if (!fnmatch(layer->globs[i], path, 0) ||
+		    !fnmatch(layer->globs[i], last ? last + 1 : path, 0))
 			return true;
 	return layer->glob_count == 0;
 }
 
-static int add_site(struct clew_announcer *announcer, const struct clew_probe *probe, uint32_t point)
+static int add_site(struct clew_announcer *announcer, const struct clew_probe *probe,
+		    uint32_t point)
 {
 	struct clew_site site = {.point = point};
 	uint32_t number = announcer->sites;
@@ -100,7 +103,8 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 	if (bpf_map_update_elem(announcer->sites_map, &number, &site, BPF_ANY))
 		return -errno;
 	((struct clew_probe_place *)announcer->places.data)[announcer->places.count++] =
-		(struct clew_probe_place){.offset = probe->offset, .semaphore = probe->semaphore, .cookie = number};
+		(struct clew_probe_place){
+			.offset = probe->offset, .semaphore = probe->semaphore, .cookie = number};
 	announcer->sites++;
 	return 0;
 }
@@ -123,7 +127,8 @@ static int take_probe(void *context, const struct clew_probe *probe)
 		return add_site(announcer, probe, CLEW_POINT_END);
 	for (size_t i = 0; announcer->layers && r >= 0 && i < announcer->layers->point_count; i++) {
 		point = clew_layers_point(announcer->layers, i, &layer, NULL);
-		if (is_probe(probe, point->provider, point->probe) && layer_wants(layer, announcer->path))
+		if (is_probe(probe, point->provider, point->probe) &&
+		    layer_wants(layer, announcer->path))
 			r = add_site(announcer, probe, CLEW_POINT_FIRST + (uint32_t)i);
 	}
 	return r;
@@ -150,35 +155,41 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 		announcer->path = path;
 		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
 		clew_probes_read(descriptor, take_probe, announcer);
-		if (announcer->places.count && vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
-		    !clew_probe_attach(announcer->program, announcer->multi, descriptor, announcer->places.data, announcer->places.count,
-				       &links))
-			((struct clew_probe_links *)announcer->links.data)[announcer->links.count++] = links;
+		if (announcer->places.count &&
+		    vector_reserve(&announcer->links, announcer->links.count + 1) >= 0 &&
+		    !clew_probe_attach(announcer->program, announcer->multi, descriptor,
+				       announcer->places.data, announcer->places.count, &links))
+			((struct clew_probe_links *)
+				 announcer->links.data)[announcer->links.count++] = links;
 	}
 	close(descriptor);
 	return fresh;
 }
 
-/* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is asked, unless it was a moment ago. */
+/* The kernel's device number of a mapping is not always the one that stat(2) gives: the file is
+ * asked, unless it was a moment ago. */
 static bool take_mapping(void *context, const struct clew_mapping *mapping)
 {
 	struct clew_announcer *announcer = context;
-	struct asked *asked = &announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
+	struct asked *asked =
+		&announcer->asked[mapping->inode * 0x9e3779b97f4a7c15ull >> (64 - ASKED_BITS)];
 	uint64_t now = clew_now();
 	int descriptor;
 
 	if (mapping->pid == getpid() || mapping->pid == announcer->gone)
 		return false;
 	/* What was scanned has no generation: another file may have the number by now. */
-	if (mapping->generation && asked->inode == mapping->inode && asked->generation == mapping->generation &&
-	    asked->major == mapping->major && asked->minor == mapping->minor && now - asked->time < ASKED_NS)
+	if (mapping->generation && asked->inode == mapping->inode &&
+	    asked->generation == mapping->generation && asked->major == mapping->major &&
+	    asked->minor == mapping->minor && now - asked->time < ASKED_NS)
 		return false;
 	descriptor = clew_mapping_file(mapping);
 	if (descriptor < 0) {
 		announcer->gone = kill(mapping->pid, 0) ? mapping->pid : 0;
 		return false;
 	}
-	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor, now};
+	*asked = (struct asked){mapping->inode, mapping->generation, mapping->major, mapping->minor,
+				now};
 	return take_file(announcer, descriptor, mapping->path);
 }
 
@@ -200,7 +211,8 @@ static void take_program(struct clew_announcer *announcer, const char *program)
 		take_path(announcer, program);
 		return;
 	}
-	for (size_t length; directories && *directories; directories += length + (directories[length] == ':')) {
+	for (size_t length; directories && *directories;
+	     directories += length + (directories[length] == ':')) {
 		length = strcspn(directories, ":");
 		snprintf(path, sizeof(path), "%.*s/%s", (int)length, directories, program);
 		if (!access(path, X_OK)) {
@@ -230,7 +242,8 @@ static void take_objects(struct clew_announcer *announcer)
 static int fill_points(struct clew_announcer *announcer, const struct clew_bpf *bpf)
 {
 	for (uint32_t i = 0; announcer->layers && i < announcer->layers->point_count; i++)
-		if (bpf_map_update_elem(bpf_map__fd(bpf->maps.clew_points), &i, &clew_layers_point(announcer->layers, i, NULL, NULL)->point,
+		if (bpf_map_update_elem(bpf_map__fd(bpf->maps.clew_points), &i,
+					&clew_layers_point(announcer->layers, i, NULL, NULL)->point,
 					BPF_ANY))
 			return -errno;
 	return 0;
@@ -246,7 +259,8 @@ static void *announcer_main(void *argument)
 	return NULL;
 }
 
-int clew_announce_open(struct clew_recorder *recorder, const char *program, struct clew_announcer **ret, struct clew_message *message)
+int clew_announce_open(struct clew_recorder *recorder, const char *program,
+		       struct clew_announcer **ret, struct clew_message *message)
 {
 	struct clew_announcer *announcer;
 	int error;
@@ -277,7 +291,9 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program, stru
 	}
 	if (error) {
 		clew_announce_close(announcer);
-		return clew_say(message, error, "programs' announcements cannot be followed: %s: free some memory and descriptors",
+		return clew_say(message, error,
+				"programs' announcements cannot be followed: %s: free some memory "
+				"and descriptors",
 				strerror(-error));
 	}
 	*ret = announcer;

@@ -21,7 +21,8 @@ void clew_announce_prepare(struct clew_bpf *bpf);
  * to be run (NULL none), and follows new mappings from here on, in a thread. A kernel
  * without user-space probes gives nothing, and that is no error; *ret is NULL then.
  */
-int clew_announce_open(struct clew_recorder *recorder, const char *program, struct clew_announcer **ret, struct clew_message *message);
+int clew_announce_open(struct clew_recorder *recorder, const char *program,
+		       struct clew_announcer **ret, struct clew_message *message);
 void clew_announce_close(struct clew_announcer *announcer);
 
 /* Sites attached to so far. */

@@ -14,22 +14,27 @@ static const struct {
 	enum clew_call_class class;
 	const char *names;
 } classes[] = {
-	{CLEW_CALL_DESCRIPTOR,
-	 "read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 fsync fdatasync sync_file_range syncfs ftruncate "
-	 "fallocate "
-	 "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek close fadvise64 readahead sendfile copy_file_range vmsplice "
-	 "accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg shutdown fsetxattr fgetxattr futimesat fchdir "
-	 "mq_timedsend "
-	 "mq_timedreceive"},
+	{CLEW_CALL_DESCRIPTOR, "read write pread64 pwrite64 readv writev preadv pwritev preadv2 "
+			       "pwritev2 fsync fdatasync sync_file_range syncfs ftruncate "
+			       "fallocate "
+			       "getdents getdents64 fstat fchmod fchown flock fcntl ioctl lseek "
+			       "close fadvise64 readahead sendfile copy_file_range vmsplice "
+			       "accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg "
+			       "sendmmsg shutdown fsetxattr fgetxattr futimesat fchdir "
+			       "mq_timedsend "
+			       "mq_timedreceive"},
 	{CLEW_CALL_SPLICE, "splice tee"},
 	{CLEW_CALL_FUTEX, "futex"},
 	{CLEW_CALL_FUTEX_VECTOR, "futex_waitv"},
 	{CLEW_CALL_EPOLL, "epoll_wait epoll_pwait epoll_pwait2"},
 	{CLEW_CALL_POLL, "poll ppoll select pselect6"},
-	{CLEW_CALL_PATH, "open creat stat lstat access truncate rename mkdir rmdir link unlink symlink readlink chmod chown lchown mknod "
-			 "statfs chdir chroot execve "
-			 "umount2 swapon swapoff setxattr lsetxattr getxattr lgetxattr utime utimes"},
-	{CLEW_CALL_PATH_AT, "openat openat2 mkdirat mknodat fchownat newfstatat unlinkat renameat renameat2 linkat readlinkat fchmodat "
+	{CLEW_CALL_PATH,
+	 "open creat stat lstat access truncate rename mkdir rmdir link unlink symlink readlink "
+	 "chmod chown lchown mknod "
+	 "statfs chdir chroot execve "
+	 "umount2 swapon swapoff setxattr lsetxattr getxattr lgetxattr utime utimes"},
+	{CLEW_CALL_PATH_AT, "openat openat2 mkdirat mknodat fchownat newfstatat unlinkat renameat "
+			    "renameat2 linkat readlinkat fchmodat "
 			    "faccessat faccessat2 utimensat "
 			    "execveat statx name_to_handle_at mount"},
 	{CLEW_CALL_CHILD, "wait4"},
@@ -90,7 +95,8 @@ int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT])
 		if (strlen(classes[i].names) >= sizeof(names))
 			return -ENAMETOOLONG;
 		strcpy(names, classes[i].names);
-		for (char *name = strtok_r(names, " ", &save); name; name = strtok_r(NULL, " ", &save)) {
+		for (char *name = strtok_r(names, " ", &save); name;
+		     name = strtok_r(NULL, " ", &save)) {
 			int number = native_number(name);
 
 			if (number >= 0 && number < CLEW_CALL_COUNT)
@@ -120,6 +126,7 @@ void clew_compat_calls(uint16_t ret_numbers[CLEW_CALL_COUNT])
 			}
 		}
 		free(name);
-		ret_numbers[number] = native >= 0 && native < CLEW_CALL_COUNT ? native : CLEW_NO_CALL;
+		ret_numbers[number] =
+			native >= 0 && native < CLEW_CALL_COUNT ? native : CLEW_NO_CALL;
 	}
 }

@@ -51,11 +51,11 @@ void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *obje
 	struct cost_sampler *cost = &recorder->cost;
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object)
-	{
+	bpf_object__for_each_program (program, object) {
 		const struct program_kind *kind = clew_program_kind(bpf_program__name(program));
 
-		if (bpf_program__fd(program) < 0 || cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
+		if (bpf_program__fd(program) < 0 ||
+		    cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
 			continue;
 		cost->programs[cost->program_count++] = (struct program_cost){
 			.descriptor = bpf_program__fd(program),
@@ -91,7 +91,8 @@ void clew_cost_tick(struct clew_recorder *recorder, uint64_t now)
 	if (statistics < 0)
 		return;
 	for (unsigned i = 0; i < cost->program_count; i++)
-		read_program(cost->programs[i].descriptor, &cost->programs[i].start_time, &cost->programs[i].start_count);
+		read_program(cost->programs[i].descriptor, &cost->programs[i].start_time,
+			     &cost->programs[i].start_count);
 	cost->begun = clew_now();
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL);
 	end_sample(cost, clew_now());

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names of the machine's disks and their parts, as user space has them: the kernel
  * side tells numbers only. Read at the start and, for those made meanwhile, at the
@@ -41,7 +41,8 @@ int clew_disks_read(struct clew_recorder *recorder, uint64_t time)
 		i++;
 		read_mapping(disk, mapping, sizeof(mapping));
 		snprintf(name, sizeof(name), mapping[0] ? "%s (%s)" : "%s", disk, mapping);
-		error = clew_put_text(recorder, CLEW_TEXT_DISK | (uint64_t)major << 20 | minor, name, time);
+		error = clew_put_text(recorder, CLEW_TEXT_DISK | (uint64_t)major << 20 | minor,
+				      name, time);
 	}
 	if (file)
 		fclose(file);

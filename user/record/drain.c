@@ -24,7 +24,8 @@
 #include "symbol/kernel.h"
 
 #define CPUS_A_THREAD 8
-#define CHUNK_AGE     300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
+#define CHUNK_AGE                                                                                  \
+	300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
 static size_t turn_path(const char *components, size_t size, char *ret_path)
@@ -85,7 +86,8 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
-/* Of a layer's point the ring holds what was read there, and the point's number; the file holds words. */
+/* Of a layer's point the ring holds what was read there, and the point's number; the file holds
+ * words. */
 static void put_announce(struct stream *stream, const void *data)
 {
 	struct {
@@ -100,10 +102,12 @@ static void put_announce(struct stream *stream, const void *data)
 	if (record.announce.reserved && stream->recorder->layers) {
 		const struct clew_layers *layers = stream->recorder->layers;
 		const struct clew_layer_call *call = NULL;
-		const struct clew_layer_point *point = clew_layers_point(layers, record.announce.reserved - 1u, NULL, &call);
+		const struct clew_layer_point *point =
+			clew_layers_point(layers, record.announce.reserved - 1u, NULL, &call);
 
 		record.announce.event = point && point == &call->end;
-		size = clew_layers_words(layers, record.announce.reserved - 1u, text, size, record.announce.header.flags, record.text,
+		size = clew_layers_words(layers, record.announce.reserved - 1u, text, size,
+					 record.announce.header.flags, record.text,
 					 sizeof(record.text));
 	} else {
 		memcpy(record.text, text, size);
@@ -120,9 +124,16 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	struct {
 		struct clew_text_record text;
 		char bytes[CLEW_TEXT_SIZE];
-	} record = {.text = {.header = {.time = time, .cpu = stream->cpu, .kind = CLEW_KIND_TEXT, .lost = stream->lost}, .hash = address}};
-	uint64_t *named = &stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
-	const char *name = stream->recorder->symbols ? clew_kernel_symbol_at(stream->recorder->symbols, address) : NULL;
+	} record = {.text = {.header = {.time = time,
+					.cpu = stream->cpu,
+					.kind = CLEW_KIND_TEXT,
+					.lost = stream->lost},
+			     .hash = address}};
+	uint64_t *named =
+		&stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
+	const char *name = stream->recorder->symbols
+				   ? clew_kernel_symbol_at(stream->recorder->symbols, address)
+				   : NULL;
 
 	if (!name || *named == address)
 		return;
@@ -154,16 +165,22 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		stream->read[header->kind]++;
 	switch (header->kind) {
 	case CLEW_KIND_FILE:
-		put_path(stream, data, sizeof(struct clew_file_record), offsetof(struct clew_file_record, path_size));
+		put_path(stream, data, sizeof(struct clew_file_record),
+			 offsetof(struct clew_file_record, path_size));
 		break;
 	case CLEW_KIND_CGROUP:
-		put_path(stream, data, sizeof(struct clew_cgroup_record), offsetof(struct clew_cgroup_record, path_size));
+		put_path(stream, data, sizeof(struct clew_cgroup_record),
+			 offsetof(struct clew_cgroup_record, path_size));
 		break;
 	case CLEW_KIND_TEXT:
-		put(stream, data, sizeof(struct clew_text_record) + ((const struct clew_text_record *)data)->text_size);
+		put(stream, data,
+		    sizeof(struct clew_text_record) +
+			    ((const struct clew_text_record *)data)->text_size);
 		break;
 	case CLEW_KIND_TASK:
-		put(stream, data, sizeof(struct clew_task_record) + ((const struct clew_task_record *)data)->command_line_size);
+		put(stream, data,
+		    sizeof(struct clew_task_record) +
+			    ((const struct clew_task_record *)data)->command_line_size);
 		break;
 	case CLEW_KIND_ANNOUNCE:
 		put_announce(stream, data);
@@ -192,7 +209,8 @@ static size_t parcel_size(size_t size)
 	return sizeof(uint64_t) + (size + 7) / 8 * 8;
 }
 
-/* libbpf's callback: keeps the record. Out of memory, it passes it on at once: out of order beats lost. */
+/* libbpf's callback: keeps the record. Out of memory, it passes it on at once: out of order beats
+ * lost. */
 static int take(void *context, void *data, size_t size)
 {
 	struct stream *stream = context;
@@ -203,7 +221,8 @@ static int take(void *context, void *data, size_t size)
 	stream->fill += size + BPF_RINGBUF_HDR_SZ;
 	if (pending->size + needed > pending->room) {
 		size_t room = pending->room ? pending->room * 2 : 65536;
-		char *larger = realloc(pending->data, room < pending->size + needed ? room + needed : room);
+		char *larger = realloc(pending->data,
+				       room < pending->size + needed ? room + needed : room);
 
 		if (!larger) {
 			pass_on(stream, data, size);
@@ -232,7 +251,8 @@ static void pass_whole(struct stream *stream, const struct clew_whole *whole)
 		.device = whole->device,
 		.operation = whole->operation,
 		.task = whole->task,
-		.context = whole->header.flags & CLEW_WHOLE_SOFT ? CLEW_WAKE_SOFTIRQ : CLEW_WAKE_IRQ,
+		.context =
+			whole->header.flags & CLEW_WHOLE_SOFT ? CLEW_WAKE_SOFTIRQ : CLEW_WAKE_IRQ,
 		.queued = whole->queued,
 		.issued = whole->issued,
 		.inode = whole->inode,
@@ -245,7 +265,8 @@ static void pass_whole(struct stream *stream, const struct clew_whole *whole)
 }
 
 /* A slot, and the one after it where that holds its cause; returns how many. */
-static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *slot, const struct clew_switch_slot *next)
+static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *slot,
+			  const struct clew_switch_slot *next)
 {
 	struct {
 		struct clew_switch change;
@@ -260,7 +281,8 @@ static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *
 	}
 	if (flags & CLEW_SWITCH_WAIT) {
 		size = sizeof(*slot);
-		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION || slot->wait.object_kind == CLEW_OBJECT_TIMER)
+		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION ||
+		    slot->wait.object_kind == CLEW_OBJECT_TIMER)
 			put_name(stream, slot->wait.object, slot->change.header.time);
 		if (slot->wait.reason == CLEW_REASON_FUNCTION)
 			put_name(stream, slot->wait.argument, slot->change.header.time);
@@ -284,12 +306,14 @@ static size_t pass_parcel(struct stream *stream, size_t at)
 	return at + parcel_size(parcel->size);
 }
 
-/* Merges the switches up to `head` with what is pending; keeps the youngest of that unless this is the `last` round. */
+/* Merges the switches up to `head` with what is pending; keeps the youngest of that unless this is
+ * the `last` round. */
 static void merge(struct stream *stream, uint64_t head, bool last)
 {
 	struct clew_recorder *recorder = stream->recorder;
 	struct clew_cpu_state *cpu = &recorder->cpus[stream->cpu];
-	const struct clew_switch_slot *slots = recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
+	const struct clew_switch_slot *slots =
+		recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
 	struct pending *pending = &stream->pending;
 	uint64_t tail = cpu->tail;
 	uint32_t count = recorder->switch_slots, place = tail % count;
@@ -300,7 +324,9 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 		const struct clew_switch_slot *slot = &slots[place];
 		unsigned used;
 
-		while (at < pending->size && ((const struct parcel *)(pending->data + at))->header.time <= slot->change.header.time)
+		while (at < pending->size &&
+		       ((const struct parcel *)(pending->data + at))->header.time <=
+			       slot->change.header.time)
 			at = pass_parcel(stream, at);
 		used = pass_slot(stream, slot, &slots[place + 1 == count ? 0 : place + 1]);
 		place = place + used >= count ? place + used - count : place + used;
@@ -325,22 +351,26 @@ void clew_drain_round(struct drain *drain, bool last)
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		drain->streams[i].fill = 0;
-		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head, __ATOMIC_ACQUIRE);
+		heads[i] = __atomic_load_n(&drain->recorder->cpus[drain->streams[i].cpu].head,
+					   __ATOMIC_ACQUIRE);
 	}
 	ring_buffer__consume(drain->rings);
 	now = clew_now();
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		merge(&drain->streams[i], heads[i], last);
-		clew_writer_flush(drain->recorder->writer, drain->streams[i].cpu, now, last ? 0 : CHUNK_AGE);
+		clew_writer_flush(drain->recorder->writer, drain->streams[i].cpu, now,
+				  last ? 0 : CHUNK_AGE);
 	}
 }
 
-/* A CPU's share: one half for switches, one for all else, which comes in bursts: a sync of many small files makes 2 MiB in 10 ms. */
+/* A CPU's share: one half for switches, one for all else, which comes in bursts: a sync of many
+ * small files makes 2 MiB in 10 ms. */
 void clew_drain_sizes(struct clew_recorder *recorder)
 {
 	recorder->records_size = recorder->ring_size / 2;
 	recorder->switch_slots = recorder->ring_size / 2 / sizeof(struct clew_switch_slot);
-	recorder->slots_size = sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
+	recorder->slots_size =
+		sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
 }
 
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
@@ -357,7 +387,9 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 		store_lock_init(&recorder->drains[i].lock);
 		recorder->drains[i].urgent = epoll_create1(EPOLL_CLOEXEC);
 		if (recorder->drains[i].urgent < 0)
-			return clew_say(message, -errno, "the rings cannot be waited for: %s: raise the limit of open files (ulimit -Hn)",
+			return clew_say(message, -errno,
+					"the rings cannot be waited for: %s: raise the limit of "
+					"open files (ulimit -Hn)",
 					strerror(errno));
 	}
 	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
@@ -371,29 +403,40 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
-		/* Here, and not while records come: see store/buffers.h. Without it take() tries again. */
+		/* Here, and not while records come: see store/buffers.h. Without it take() tries
+		 * again. */
 		stream->pending.data = malloc(2 * size);
 		stream->pending.room = stream->pending.data ? 2 * size : 0;
 		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
 		if (stream->ring < 0)
-			return clew_say(message, -errno, "no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size", size, cpu,
-					strerror(errno));
+			return clew_say(
+				message, -errno,
+				"no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size",
+				size, cpu, strerror(errno));
 		if (bpf_map_update_elem(rings, &cpu, &stream->ring, BPF_ANY))
-			return clew_say(message, -errno, "the ring of CPU %u was refused: %s: try a smaller --ring-size", cpu,
-					strerror(errno));
+			return clew_say(
+				message, -errno,
+				"the ring of CPU %u was refused: %s: try a smaller --ring-size",
+				cpu, strerror(errno));
 		if (!drain->rings) {
 			drain->recorder = recorder;
 			drain->streams = stream;
 			drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
 			if (!drain->rings)
-				return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu,
-						strerror(errno));
+				return clew_say(
+					message, -errno,
+					"the ring of CPU %u cannot be mapped: %s: free some memory",
+					cpu, strerror(errno));
 		} else if (ring_buffer__add(drain->rings, stream->ring, take, stream)) {
-			return clew_say(message, -errno, "the ring of CPU %u cannot be mapped: %s: free some memory", cpu, strerror(errno));
+			return clew_say(message, -errno,
+					"the ring of CPU %u cannot be mapped: %s: free some memory",
+					cpu, strerror(errno));
 		}
 		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, stream->ring, &event))
-			return clew_say(message, -errno, "the ring of CPU %u cannot be waited for: %s: free some memory", cpu,
-					strerror(errno));
+			return clew_say(
+				message, -errno,
+				"the ring of CPU %u cannot be waited for: %s: free some memory",
+				cpu, strerror(errno));
 		drain->stream_count++;
 	}
 	return 0;
@@ -424,8 +467,10 @@ static void put_open(struct stream *stream)
 		pass_on(stream, &record, sizeof(record));
 	}
 	if (cpu->handle.device) {
-		struct clew_journal record = {
-			.header = header, .transaction = cpu->handle.transaction, .device = cpu->handle.device, .task = cpu->handle.task};
+		struct clew_journal record = {.header = header,
+					      .transaction = cpu->handle.transaction,
+					      .device = cpu->handle.device,
+					      .task = cpu->handle.task};
 
 		record.header.kind = CLEW_KIND_JOURNAL;
 		record.header.flags = CLEW_JOURNAL_HANDLE;

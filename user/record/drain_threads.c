@@ -51,7 +51,8 @@ static void look(struct drain *drain, bool last)
 	for (unsigned i = 0; i < drain->stream_count; i++)
 		most = fullest(&drain->streams[i], most);
 	if (most > 1024 / 8)
-		drain->pause = drain->pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : drain->pause / 2;
+		drain->pause =
+			drain->pause / 2 < SHORTEST_SLEEP ? SHORTEST_SLEEP : drain->pause / 2;
 	else if (most < 1024 / 32)
 		drain->pause = drain->pause * 2 > LONGEST_SLEEP ? LONGEST_SLEEP : drain->pause * 2;
 }
@@ -116,7 +117,9 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 
 	recorder->stop_event = eventfd(0, EFD_CLOEXEC);
 	if (recorder->stop_event < 0)
-		return clew_say(message, -errno, "no event for the drain's end: %s: raise the limit of open files (ulimit -Hn)",
+		return clew_say(message, -errno,
+				"no event for the drain's end: %s: raise the limit of open files "
+				"(ulimit -Hn)",
 				strerror(errno));
 	for (unsigned i = 0; i < recorder->drain_count; i++) {
 		struct drain *drain = &recorder->drains[i];
@@ -124,14 +127,19 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 
 		drain->pause = SHORTEST_SLEEP;
 		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, recorder->stop_event, &event))
-			return clew_say(message, -errno, "the drain's end cannot be waited for: %s: free some memory", strerror(errno));
+			return clew_say(
+				message, -errno,
+				"the drain's end cannot be waited for: %s: free some memory",
+				strerror(errno));
 		error = store_thread_start(&drain->threads[0], poll_main, drain);
 		drain->thread_count += !error;
 		if (!error)
 			error = store_thread_start(&drain->threads[1], urgent_main, drain);
 		drain->thread_count += !error;
 		if (error)
-			return clew_say(message, error, "no thread for the drain: %s: raise the limit of processes", strerror(-error));
+			return clew_say(message, error,
+					"no thread for the drain: %s: raise the limit of processes",
+					strerror(-error));
 	}
 	return 0;
 }
@@ -143,7 +151,9 @@ void clew_drain_stop(struct clew_recorder *recorder)
 		eventfd_write(recorder->stop_event, 1);
 	for (unsigned i = 0; recorder->drains && i < recorder->drain_count; i++)
 		while (recorder->drains[i].thread_count > 0)
-			pthread_join(recorder->drains[i].threads[--recorder->drains[i].thread_count], NULL);
+			pthread_join(
+				recorder->drains[i].threads[--recorder->drains[i].thread_count],
+				NULL);
 	if (recorder->stop_event > 0)
 		close(recorder->stop_event);
 	recorder->stop_event = -1;

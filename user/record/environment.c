@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Environment variables on the user's list. The kernel side tells them at each exec;
  * of processes that run already they are read here, as they were at their exec. Those
@@ -27,9 +27,14 @@ int clew_environment_prepare(struct clew_bpf *bpf, const char *names, struct cle
 		unsigned char *mask = (unsigned char *)bpf->rodata->environment_masks[count];
 
 		if (count == CLEW_ENVIRONMENT_NAMES)
-			return clew_say(message, -EINVAL, "more than %d environment variables: leave some out", CLEW_ENVIRONMENT_NAMES);
+			return clew_say(message, -EINVAL,
+					"more than %d environment variables: leave some out",
+					CLEW_ENVIRONMENT_NAMES);
 		if (length == 0 || length >= CLEW_ENVIRONMENT_NAME - 1 || memchr(at, '=', length))
-			return clew_say(message, -EINVAL, "'%.*s' is no name of an environment variable: write NAME,NAME", (int)length, at);
+			return clew_say(
+				message, -EINVAL,
+				"'%.*s' is no name of an environment variable: write NAME,NAME",
+				(int)length, at);
 		memcpy(name, at, length);
 		name[length] = '=';
 		memset(mask, 0xff, length + 1);
@@ -39,7 +44,8 @@ int clew_environment_prepare(struct clew_bpf *bpf, const char *names, struct cle
 	return 0;
 }
 
-int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t serial, uint64_t time)
+int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t serial,
+			  uint64_t time)
 {
 	const uint32_t count = recorder->bpf->rodata->environment_count;
 	char path[64], *variable = NULL;
@@ -57,9 +63,13 @@ int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t
 		for (uint32_t i = 0; i < count && !error; i++) {
 			uint32_t length = recorder->bpf->rodata->environment_lengths[i];
 
-			if (!strncmp(variable, (const char *)recorder->bpf->rodata->environment_names[i], length))
-				error = clew_put_text(recorder, CLEW_TEXT_ENVIRONMENT | (uint64_t)i << 32 | serial, variable + length,
-						      time);
+			if (!strncmp(variable,
+				     (const char *)recorder->bpf->rodata->environment_names[i],
+				     length))
+				error = clew_put_text(recorder,
+						      CLEW_TEXT_ENVIRONMENT | (uint64_t)i << 32 |
+							      serial,
+						      variable + length, time);
 		}
 	free(variable);
 	fclose(file);
@@ -74,7 +84,8 @@ int clew_environment_users(struct clew_recorder *recorder, uint64_t time)
 	int error = 0;
 
 	for (unsigned i = 0; file && !error && i < USERS_MOST && (user = fgetpwent(file)); i++)
-		error = clew_put_text(recorder, CLEW_TEXT_USER | (uint32_t)user->pw_uid, user->pw_name, time);
+		error = clew_put_text(recorder, CLEW_TEXT_USER | (uint32_t)user->pw_uid,
+				      user->pw_name, time);
 	if (file)
 		fclose(file);
 	return error;

@@ -17,8 +17,10 @@
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270
 
-/* The mount point that `path` is under, and the controllers it is for: "" for the unified hierarchy. */
-static int find_mount(const char *path, char *ret_root, size_t root_size, char *ret_controllers, size_t controllers_size)
+/* The mount point that `path` is under, and the controllers it is for: "" for the unified
+ * hierarchy. */
+static int find_mount(const char *path, char *ret_root, size_t root_size, char *ret_controllers,
+		      size_t controllers_size)
 {
 	FILE *mounts = fopen("/proc/self/mounts", "re");
 	char line[4096];
@@ -27,22 +29,26 @@ static int find_mount(const char *path, char *ret_root, size_t root_size, char *
 	if (!mounts)
 		return -errno;
 	while (fgets(line, sizeof(line), mounts)) {
-		char *save = NULL, *device = strtok_r(line, " ", &save), *where = strtok_r(NULL, " ", &save),
-		     *type = strtok_r(NULL, " ", &save), *options = strtok_r(NULL, " ", &save);
+		char *save = NULL, *device = strtok_r(line, " ", &save),
+		     *where = strtok_r(NULL, " ", &save), *type = strtok_r(NULL, " ", &save),
+		     *options = strtok_r(NULL, " ", &save);
 		size_t length = where ? strlen(where) : 0;
 
-		if (!device || !options || strncmp(type, "cgroup", 6) || strncmp(path, where, length) ||
-		    (path[length] && path[length] != '/') || length <= best)
+		if (!device || !options || strncmp(type, "cgroup", 6) ||
+		    strncmp(path, where, length) || (path[length] && path[length] != '/') ||
+		    length <= best)
 			continue;
 		best = length;
 		snprintf(ret_root, root_size, "%s", where);
-		snprintf(ret_controllers, controllers_size, "%s", strcmp(type, "cgroup2") ? options : "");
+		snprintf(ret_controllers, controllers_size, "%s",
+			 strcmp(type, "cgroup2") ? options : "");
 	}
 	fclose(mounts);
 	return best ? 0 : -ENOENT;
 }
 
-/* Index in css_set.subsys of the first controller among a mount's options; the kernel's enum gives it. */
+/* Index in css_set.subsys of the first controller among a mount's options; the kernel's enum gives
+ * it. */
 static int subsystem_index(const char *options, uint32_t *ret_index)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -65,7 +71,8 @@ static int subsystem_index(const char *options, uint32_t *ret_index)
 			strcpy(controller, "blkio");
 		length = strlen(controller);
 		for (at = options; (at = strstr(at, controller)); at += length)
-			if ((at == options || at[-1] == ',') && (!at[length] || at[length] == ',' || at[length] == '\n')) {
+			if ((at == options || at[-1] == ',') &&
+			    (!at[length] || at[length] == ',' || at[length] == '\n')) {
 				*ret_index = value->val;
 				result = 0;
 			}
@@ -82,12 +89,21 @@ static int prepare_cgroup(struct clew_bpf *bpf, const char *given, struct clew_m
 	struct stat status;
 
 	if (!realpath(given, path) || stat(path, &status) || statfs(path, &file_system))
-		return clew_say(message, -EINVAL, "no cgroup %s: give the path of its directory under /sys/fs/cgroup", given);
-	if (!S_ISDIR(status.st_mode) || (file_system.f_type != CGROUP1_MAGIC && file_system.f_type != CGROUP2_MAGIC) ||
+		return clew_say(message, -EINVAL,
+				"no cgroup %s: give the path of its directory under /sys/fs/cgroup",
+				given);
+	if (!S_ISDIR(status.st_mode) ||
+	    (file_system.f_type != CGROUP1_MAGIC && file_system.f_type != CGROUP2_MAGIC) ||
 	    find_mount(path, root, sizeof(root), controllers, sizeof(controllers)))
-		return clew_say(message, -EINVAL, "%s is not a cgroup: give the path of its directory under /sys/fs/cgroup", given);
+		return clew_say(
+			message, -EINVAL,
+			"%s is not a cgroup: give the path of its directory under /sys/fs/cgroup",
+			given);
 	if (*controllers && subsystem_index(controllers, &subsystem))
-		return clew_say(message, -EINVAL, "the hierarchy of %s has no controller: give a path of a hierarchy that has one", given);
+		return clew_say(message, -EINVAL,
+				"the hierarchy of %s has no controller: give a path of a hierarchy "
+				"that has one",
+				given);
 	for (const char *at = path + strlen(root); *at; at++)
 		level += *at == '/';
 	bpf->rodata->filter_cgroup = true;
@@ -113,7 +129,8 @@ static bool leads(pid_t tid)
 	return pid == tid;
 }
 
-int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message)
+int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+			struct clew_message *message)
 {
 	char path[64];
 
@@ -123,29 +140,37 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 
 		snprintf(path, sizeof(path), "/proc/%d", pid);
 		if (access(path, F_OK))
-			return clew_say(message, -EINVAL, "no %s %d: give the %s of one that runs", thread ? "thread" : "process", pid,
-					thread ? "tid" : "pid");
+			return clew_say(message, -EINVAL, "no %s %d: give the %s of one that runs",
+					thread ? "thread" : "process", pid, thread ? "tid" : "pid");
 		if (!thread && !leads(pid))
-			return clew_say(message, -EINVAL, "%d is a thread of a process: choose it by -t, or the process by its pid", pid);
+			return clew_say(message, -EINVAL,
+					"%d is a thread of a process: choose it by -t, or the "
+					"process by its pid",
+					pid);
 	}
 	bpf->rodata->filter_pids = options->pid_count || options->tid_count;
 	if (options->comm) {
 		if (strlen(options->comm) >= sizeof(bpf->rodata->filter_glob))
-			return clew_say(message, -EINVAL, "the pattern '%s' is too long: a name has at most 15 characters", options->comm);
+			return clew_say(
+				message, -EINVAL,
+				"the pattern '%s' is too long: a name has at most 15 characters",
+				options->comm);
 		bpf->rodata->filter_comm = true;
 		strcpy((char *)bpf->rodata->filter_glob, options->comm);
 	}
 	return options->cgroup ? prepare_cgroup(bpf, options->cgroup, message) : 0;
 }
 
-int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message)
+int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+		     struct clew_message *message)
 {
 	int map = bpf_map__fd(bpf->maps.clew_filter);
 	uint32_t one = 1;
 
 	for (size_t i = 0; i < options->pid_count + options->tid_count; i++) {
-		uint32_t key =
-			i < options->pid_count ? (uint32_t)options->pids[i] | 0x80000000u : (uint32_t)options->tids[i - options->pid_count];
+		uint32_t key = i < options->pid_count
+				       ? (uint32_t)options->pids[i] | 0x80000000u
+				       : (uint32_t)options->tids[i - options->pid_count];
 
 		if (bpf_map_update_elem(map, &key, &one, BPF_ANY))
 			return clew_say(message, -EINVAL, "too many pids: give at most 4096");

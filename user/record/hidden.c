@@ -34,7 +34,8 @@ static int by_number(const void *a, const void *b)
 /* The serial given, 0 if the task cannot be had or has one already. */
 static uint32_t make_storage(struct clew_recorder *recorder, uint32_t pid, uint32_t tid)
 {
-	struct clew_task_state state = {.flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL, .slept = 1};
+	struct clew_task_state state = {.flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL,
+					.slept = 1};
 	int descriptor = syscall(SYS_pidfd_open, tid, pid == tid ? 0 : PIDFD_THREAD), error;
 
 	if (descriptor < 0)
@@ -42,7 +43,8 @@ static uint32_t make_storage(struct clew_recorder *recorder, uint32_t pid, uint3
 	if (recorder->bpf->rodata->filter_pids || recorder->bpf->rodata->filter_comm)
 		state.flags = 0;
 	state.serial = __atomic_add_fetch(&recorder->bpf->bss->last_serial, 1, __ATOMIC_RELAXED);
-	error = bpf_map_update_elem(bpf_map__fd(recorder->bpf->maps.clew_tasks), &descriptor, &state, BPF_NOEXIST);
+	error = bpf_map_update_elem(bpf_map__fd(recorder->bpf->maps.clew_tasks), &descriptor,
+				    &state, BPF_NOEXIST);
 	close(descriptor);
 	return error ? 0 : state.serial;
 }

@@ -90,20 +90,23 @@ struct clew_recorder {
 	struct cost_sampler cost;
 	const struct clew_layers *layers; /* NULL none */
 	struct clew_announcer *announcer; /* NULL: nothing is announced here */
-	const char *page_cache;		  /* what of it is recorded: "on", "off", "refused" by the kernel */
-	unsigned modules;		  /* that were there when programs were loaded last, by clew_programs_modules; ~0 never look */
-	struct clew_bpf *more[4];	  /* programs for modules that came later */
+	const char *page_cache;	  /* what of it is recorded: "on", "off", "refused" by the kernel */
+	unsigned modules;	  /* that were there when programs were loaded last, by
+				     clew_programs_modules; ~0 never look */
+	struct clew_bpf *more[4]; /* programs for modules that came later */
 	unsigned more_count;
 	struct bpf_link *stores[2]; /* see stores.c; NULL not attached */
 	bool verify;
-	uint64_t user_reads[CLEW_KIND_COUNT];	 /* records the iterator gave */
-	uint64_t missed_before[CLEW_KIND_COUNT]; /* runs that were left out before it was recorded */
+	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
+	uint64_t
+		missed_before[CLEW_KIND_COUNT]; /* runs that were left out before it was recorded */
 };
 
 uint64_t clew_now(void); /* in steps, as the programs read the clock */
 uint64_t clew_cpu_time(void);
 
-#define CLEW_URGENT_SHARE 4 /* of a ring of everything else: when so much of it is full a thread is woken */
+#define CLEW_URGENT_SHARE                                                                          \
+	4 /* of a ring of everything else: when so much of it is full a thread is woken */
 
 /* drain.c */
 void clew_drain_sizes(struct clew_recorder *recorder); /* before load */
@@ -121,10 +124,11 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 void clew_drain_stop(struct clew_recorder *recorder);
 
 /* iterate.c */
-int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message);
+int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
+		       struct clew_message *message);
 
-/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it did, in order. Returns 0 or the file's
- * error. */
+/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it
+ * did, in order. Returns 0 or the file's error. */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
 
 /* iterate.c: a record for the user stream */
@@ -136,8 +140,10 @@ int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *tex
 int clew_disks_read(struct clew_recorder *recorder, uint64_t time);
 
 /* filter.c: before load, then after it */
-int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
-int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options, struct clew_message *message);
+int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+			struct clew_message *message);
+int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options,
+		     struct clew_message *message);
 
 /* cost.c. Add: the programs of an object that is loaded, between two ticks. */
 void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *object);
@@ -150,7 +156,8 @@ void clew_stores_open(struct clew_recorder *recorder);
 void clew_stores_tick(struct clew_recorder *recorder);
 void clew_stores_close(struct clew_recorder *recorder);
 
-/* modules.c: programs for file systems that are loaded while it is recorded. Close: before the rings are closed. */
+/* modules.c: programs for file systems that are loaded while it is recorded. Close: before the
+ * rings are closed. */
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
 void clew_modules_tick(struct clew_recorder *recorder);
 void clew_modules_close(struct clew_recorder *recorder);
@@ -163,10 +170,12 @@ struct program_kind {
 };
 const struct program_kind *clew_program_kind(const char *name);
 
-/* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of them) */
+/* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of
+ * them) */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);
 
 /* ledger.c */
-int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary);
+int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost,
+		      struct clew_recorder_summary *ret_summary);
 
 #endif

@@ -75,7 +75,8 @@ static int read_all(struct clew_recorder *recorder, char **ret_data, size_t *ret
 
 static int by_tid(const void *a, const void *b)
 {
-	uint32_t left = (*(struct identified *const *)a)->task.tid, right = (*(struct identified *const *)b)->task.tid;
+	uint32_t left = (*(struct identified *const *)a)->task.tid,
+		 right = (*(struct identified *const *)b)->task.tid;
 
 	return left < right ? -1 : left > right;
 }
@@ -99,7 +100,9 @@ int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *val
 	struct {
 		struct clew_text_record text;
 		char bytes[CLEW_TEXT_SIZE];
-	} record = {.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT}, .hash = hash}};
+	} record = {
+		.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT},
+			 .hash = hash}};
 
 	record.text.text_size = (uint16_t)strnlen(value, CLEW_TEXT_SIZE - 1);
 	memcpy(record.bytes, value, record.text.text_size);
@@ -127,7 +130,8 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 		task->parent = serial_of(sorted, count, task->parent);
 		error = clew_put_user(recorder, &tasks[i], sizeof(*task) + task->command_line_size);
 		if (!error && task->tid == task->pid && !(task->task_flags & CLEW_TASK_KTHREAD))
-			error = clew_environment_read(recorder, task->pid, task->task, task->header.time);
+			error = clew_environment_read(recorder, task->pid, task->task,
+						      task->header.time);
 	}
 	if (!error) {
 		uint32_t *known = malloc((count + 1) * sizeof(*known));
@@ -141,16 +145,19 @@ static int put_identities(struct clew_recorder *recorder, struct identified *tas
 	return error;
 }
 
-int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, struct clew_message *message)
+int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
+		       struct clew_message *message)
 {
-	size_t size = 0, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified) : sizeof(struct found);
+	size_t size = 0, each = which == CLEW_PASS_IDENTIFY ? sizeof(struct identified)
+							    : sizeof(struct found);
 	char *data = NULL;
 	int error;
 
 	recorder->bpf->bss->pass = which;
 	error = read_all(recorder, &data, &size);
 	if (error)
-		return clew_say(message, error, "the list of tasks cannot be read: %s: try again", strerror(-error));
+		return clew_say(message, error, "the list of tasks cannot be read: %s: try again",
+				strerror(-error));
 	if (which == CLEW_PASS_IDENTIFY) {
 		error = put_identities(recorder, (struct identified *)data, size / each);
 	} else {
@@ -158,11 +165,15 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which, str
 			struct found *found = (struct found *)(data + at);
 
 			error = clew_put_user(recorder, found,
-					      found->change.header.flags & CLEW_SWITCH_WAIT ? sizeof(*found) : sizeof(found->change));
+					      found->change.header.flags & CLEW_SWITCH_WAIT
+						      ? sizeof(*found)
+						      : sizeof(found->change));
 		}
 	}
 	free(data);
 	if (error)
-		return clew_say(message, error, "the capture cannot be written: %s: give another -o", strerror(-error));
+		return clew_say(message, error,
+				"the capture cannot be written: %s: give another -o",
+				strerror(-error));
 	return 0;
 }

@@ -24,7 +24,8 @@ bool clew_kernel_privileged(void)
 
 	if (syscall(SYS_capget, &header, data))
 		return false;
-	return CAPABILITY(data, CAP_SYS_ADMIN) || (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
+	return CAPABILITY(data, CAP_SYS_ADMIN) ||
+	       (CAPABILITY(data, CAP_BPF) && CAPABILITY(data, CAP_PERFMON));
 }
 
 bool clew_kernel_jit_off(void)
@@ -64,7 +65,9 @@ struct btf *clew_kernel_btf(struct clew_message *message)
 		return NULL;
 	}
 	uname(&name);
-	clew_say(message, 0, "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or newer, is needed",
+	clew_say(message, 0,
+		 "the kernel (%s) has no BTF: a kernel built with CONFIG_DEBUG_INFO_BTF, 6.1 or "
+		 "newer, is needed",
 		 name.release);
 	return NULL;
 }
@@ -112,7 +115,8 @@ static int64_t member_offset(const struct btf *btf, const struct btf_type *type,
 
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 {
-	int64_t queue = variable_offset(btf, "runqueues"), count = variable_offset(btf, "__preempt_count");
+	int64_t queue = variable_offset(btf, "runqueues"),
+		count = variable_offset(btf, "__preempt_count");
 
 	if (queue < 0)
 		return 0;
@@ -120,7 +124,9 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 		/* 6.2 to 6.14 kept it in a structure of hot variables. */
 		int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
 		int64_t hot = variable_offset(btf, "pcpu_hot"),
-			member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id), "preempt_count") : -1;
+			member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id),
+							"preempt_count")
+					: -1;
 
 		if (hot < 0 || member < 0)
 			return 0;
@@ -131,12 +137,14 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 
 int64_t clew_kernel_softnet_offset(const struct btf *btf)
 {
-	int64_t queue = variable_offset(btf, "runqueues"), softnet = variable_offset(btf, "softnet_data");
+	int64_t queue = variable_offset(btf, "runqueues"),
+		softnet = variable_offset(btf, "softnet_data");
 
 	return queue < 0 || softnet < 0 ? 0 : softnet - queue;
 }
 
-bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument, const char *structure)
+bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument,
+				  const char *structure)
 {
 	const struct btf_type *type;
 	char typedef_name[128];
@@ -153,10 +161,12 @@ bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsig
 	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
 	while (type && btf_is_mod(type))
 		type = btf__type_by_id(btf, type->type);
-	return type && btf_is_struct(type) && !strcmp(btf__name_by_offset(btf, type->name_off), structure);
+	return type && btf_is_struct(type) &&
+	       !strcmp(btf__name_by_offset(btf, type->name_off), structure);
 }
 
-bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure, const char *member)
+bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure,
+			    const char *member)
 {
 	struct btf *own = btf__load_module_btf(module, btf);
 	const struct btf *all = own ? own : btf;

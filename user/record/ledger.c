@@ -14,12 +14,15 @@
 
 static bool is_zero(const struct clew_ledger_row *row)
 {
-	return !row->seen && !row->filtered && !row->reserved && !row->read && !row->stored && !row->lost && !row->missed;
+	return !row->seen && !row->filtered && !row->reserved && !row->read && !row->stored &&
+	       !row->lost && !row->missed;
 }
 
-int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost, struct clew_recorder_summary *ret_summary)
+int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost,
+		      struct clew_recorder_summary *ret_summary)
 {
-	struct clew_ledger_row *rows = calloc((size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT, sizeof(*rows));
+	struct clew_ledger_row *rows =
+		calloc((size_t)(recorder->cpu_count + 1) * CLEW_KIND_COUNT, sizeof(*rows));
 	uint64_t missed[CLEW_KIND_COUNT];
 	size_t count = 0;
 	int error;
@@ -41,7 +44,8 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 				row->seen = row->reserved = row->read = recorder->user_reads[kind];
 				row->missed = missed[kind] - recorder->missed_before[kind];
 				row->seen += row->missed;
-				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER, kind);
+				row->stored = clew_writer_stored(recorder->writer, CLEW_STREAM_USER,
+								 kind);
 			} else {
 				const struct clew_cpu_state *state = &recorder->cpus[cpu];
 
@@ -51,14 +55,19 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 				row->reserved = state->counts[kind].reserved;
 				row->lost = state->counts[kind].lost;
 				row->missed = state->counts[kind].missed;
-				row->read = kind == CLEW_KIND_WAKE ? row->reserved : recorder->streams[cpu].read[kind];
-				row->stored = kind == CLEW_KIND_WAKE ? row->reserved : clew_writer_stored(recorder->writer, cpu, kind);
+				row->read = kind == CLEW_KIND_WAKE
+						    ? row->reserved
+						    : recorder->streams[cpu].read[kind];
+				row->stored =
+					kind == CLEW_KIND_WAKE
+						? row->reserved
+						: clew_writer_stored(recorder->writer, cpu, kind);
 				row->stored -= recorder->streams[cpu].made[kind];
 			}
 			if (is_zero(row))
 				continue;
-			if (row->seen != row->filtered + row->reserved + row->lost + row->missed || row->reserved != row->read ||
-			    row->read != row->stored)
+			if (row->seen != row->filtered + row->reserved + row->lost + row->missed ||
+			    row->reserved != row->read || row->read != row->stored)
 				ret_summary->balanced = false;
 			ret_summary->records += kind == CLEW_KIND_WAKE ? 0 : row->stored;
 			ret_summary->lost += row->lost;

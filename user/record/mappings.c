@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * New mappings come as records of the kernel's perf events, a ring a CPU: no program
  * has to run on any mmap, and a record wakes who waits for it at once. A record that
@@ -34,7 +34,8 @@
 /* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
 #define STORM_NS      5000000ull
 #define STORM_NS_MOST 40000000ull
-/* So many records at one look are a storm, which is over when fewer than one each STORM_NS came in STORM_OVER_NS. */
+/* So many records at one look are a storm, which is over when fewer than one each STORM_NS came in
+ * STORM_OVER_NS. */
 #define STORM_RECORDS 16
 #define STORM_OVER_NS 1000000000ull
 
@@ -86,12 +87,15 @@ static int open_ring(struct clew_mappings *mappings, unsigned cpu)
 		.watermark = 1,
 		.wakeup_watermark = mappings->storm ? ring_size() / 2 : 1,
 	};
-	int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC), error;
+	int descriptor = (int)syscall(SYS_perf_event_open, &attributes, -1, cpu, -1,
+				      PERF_FLAG_FD_CLOEXEC),
+	    error;
 	void *ring;
 
 	if (descriptor < 0)
 		return -errno;
-	ring = mmap(NULL, ring_size() + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+	ring = mmap(NULL, ring_size() + (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+		    MAP_SHARED, descriptor, 0);
 	if (ring == MAP_FAILED) {
 		error = -errno;
 		close(descriptor);
@@ -165,8 +169,8 @@ static void scan_process(pid_t pid, clew_mapping_found *found, void *context)
 		char protection[8];
 		int used = 0;
 
-		if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, protection, &mapping.major, &mapping.minor, &inode,
-			   &used) < 6 ||
+		if (sscanf(line, "%llx-%llx %7s %*x %x:%x %llu %n", &start, &end, protection,
+			   &mapping.major, &mapping.minor, &inode, &used) < 6 ||
 		    strlen(protection) < 3 || protection[2] != 'x' || !inode || line[used] != '/')
 			continue;
 		line[strcspn(line, "\n")] = '\0';
@@ -193,13 +197,14 @@ void clew_mappings_scan(clew_mapping_found *found, void *context)
 }
 
 /* Returns whether it is of a file that is new. */
-static bool take_record(const struct perf_event_header *header, clew_mapping_found *found, void *context)
+static bool take_record(const struct perf_event_header *header, clew_mapping_found *found,
+			void *context)
 {
 	const struct mapped *mapped = (const struct mapped *)header;
 	struct clew_mapping mapping;
 
-	if (header->type != PERF_RECORD_MMAP2 || header->size <= offsetof(struct mapped, path) || mapped->path[0] != '/' ||
-	    !mapped->inode || !(mapped->protection & PROT_EXEC))
+	if (header->type != PERF_RECORD_MMAP2 || header->size <= offsetof(struct mapped, path) ||
+	    mapped->path[0] != '/' || !mapped->inode || !(mapped->protection & PROT_EXEC))
 		return false;
 	mapping = (struct clew_mapping){
 		.pid = (pid_t)mapped->pid,
@@ -221,7 +226,8 @@ struct drained {
 	bool fresh; /* files that are new */
 };
 
-static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *found, void *context, struct drained *drained)
+static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *found, void *context,
+		       struct drained *drained)
 {
 	union {
 		struct perf_event_header header;
@@ -255,13 +261,15 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 static void await_more(const struct clew_mappings *mappings)
 {
 	uint64_t until = mappings->looked + STORM_NS;
-	struct timespec time = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+	struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
+				.tv_nsec = (long)(until % 1000000000)};
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
 /* New rings, which wake otherwise. The old ones take the same records until the new ones do. */
-static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found, void *context, struct drained *drained)
+static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found, void *context,
+		       struct drained *drained)
 {
 	mappings->storm = !mappings->storm;
 	mappings->interval = STORM_NS;
@@ -299,12 +307,14 @@ static bool storm_turns(struct clew_mappings *mappings, const struct drained *dr
 	return turns;
 }
 
-int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_found *found, void *context)
+int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_found *found,
+		       void *context)
 {
 	struct drained drained = {};
 
 	mappings->polls[mappings->cpus] = (struct pollfd){.fd = stop, .events = POLLIN};
-	if (poll(mappings->polls, mappings->cpus + 1, mappings->storm ? (int)(mappings->interval / 1000000) : -1) < 0)
+	if (poll(mappings->polls, mappings->cpus + 1,
+		 mappings->storm ? (int)(mappings->interval / 1000000) : -1) < 0)
 		return errno == EINTR ? 0 : -errno;
 	if (mappings->polls[mappings->cpus].revents)
 		return -ECANCELED;
@@ -314,7 +324,8 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		if (mappings->rings[cpu])
 			drain_ring(mappings->rings[cpu], found, context, &drained);
-		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own input. */
+		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own
+		 * input. */
 		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
 			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
 	}
@@ -330,8 +341,8 @@ int clew_mapping_file(const struct clew_mapping *mapping)
 	char path[4200];
 	int descriptor;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", mapping->pid, (unsigned long long)mapping->start,
-		 (unsigned long long)mapping->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", mapping->pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor >= 0)
 		return descriptor;

@@ -29,8 +29,10 @@ typedef bool clew_mapping_found(void *context, const struct clew_mapping *mappin
 int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings);
 /* Those that are there now. */
 void clew_mappings_scan(clew_mapping_found *found, void *context);
-/* Waits until there is a new one, or `stop` can be read: -ECANCELED then. Calls `found` for each. */
-int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_found *found, void *context);
+/* Waits until there is a new one, or `stop` can be read: -ECANCELED then. Calls `found` for each.
+ */
+int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_found *found,
+		       void *context);
 void clew_mappings_close(struct clew_mappings *mappings);
 
 /* The file of a mapping, open for reading, or -errno: it may be gone. */

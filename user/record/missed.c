@@ -16,14 +16,15 @@ static void add_object(const struct bpf_object *object, uint64_t *counts)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, object)
-	{
+	bpf_object__for_each_program (program, object) {
 		struct bpf_prog_info info = {};
 		uint32_t size = sizeof(info);
 
-		if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		if (bpf_program__fd(program) < 0 ||
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 			continue;
-		counts[clew_program_kind(bpf_program__name(program))->kind] += info.recursion_misses;
+		counts[clew_program_kind(bpf_program__name(program))->kind] +=
+			info.recursion_misses;
 	}
 }
 

@@ -19,8 +19,7 @@ static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 {
 	struct bpf_map *map, *of;
 
-	bpf_object__for_each_map(map, bpf->obj)
-	{
+	bpf_object__for_each_map (map, bpf->obj) {
 		of = bpf_object__find_map_by_name(first->obj, bpf_map__name(map));
 		if (map == bpf->maps.rodata || !of)
 			continue;
@@ -53,14 +52,15 @@ static struct clew_bpf *load_more(struct clew_recorder *recorder)
 	btf__free(btf);
 	if (error)
 		goto fail;
-	bpf_object__for_each_program(program, bpf->obj)
-	{
-		first = bpf_object__find_program_by_name(recorder->bpf->obj, bpf_program__name(program));
+	bpf_object__for_each_program (program, bpf->obj) {
+		first = bpf_object__find_program_by_name(recorder->bpf->obj,
+							 bpf_program__name(program));
 		if (first && bpf_program__fd(first) >= 0)
 			bpf_program__set_autoload(program, false);
 		more += bpf_program__autoload(program);
 	}
-	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) && !clew_bpf__attach(bpf)) {
+	if (more && share_maps(bpf, recorder->bpf) && !clew_bpf__load(bpf) &&
+	    !clew_bpf__attach(bpf)) {
 		if (bpf_program__fd(bpf->progs.clew_cache_store_user) >= 0)
 			recorder->bpf->bss->stores_noted = 1;
 		return bpf;
@@ -80,7 +80,8 @@ void clew_modules_tick(struct clew_recorder *recorder)
 	struct clew_bpf *bpf;
 	unsigned now;
 
-	if (recorder->modules == ~0u || recorder->more_count == sizeof(recorder->more) / sizeof(recorder->more[0]))
+	if (recorder->modules == ~0u ||
+	    recorder->more_count == sizeof(recorder->more) / sizeof(recorder->more[0]))
 		return;
 	now = clew_programs_modules() | recorder->modules;
 	if (now == recorder->modules)

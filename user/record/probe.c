@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Probes at instructions of user space. One link with all of a file's probes where
  * the kernel has that: attaching one by one takes a grace period each, which comes
@@ -33,8 +33,8 @@ struct link_create {
 	uint32_t reserved;
 };
 
-static int create_multi(int program, const char *path, const uint64_t *offsets, const uint64_t *semaphores, const uint64_t *cookies,
-			size_t count)
+static int create_multi(int program, const char *path, const uint64_t *offsets,
+			const uint64_t *semaphores, const uint64_t *cookies, size_t count)
 {
 	struct link_create attributes = {
 		.program = (uint32_t)program,
@@ -57,8 +57,10 @@ bool clew_probe_multi(void)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = (enum bpf_attach_type)ATTACH_MULTI);
-	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options), result;
+	LIBBPF_OPTS(bpf_prog_load_opts, options,
+		    .expected_attach_type = (enum bpf_attach_type)ATTACH_MULTI);
+	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options),
+	    result;
 	uint64_t offset = 0;
 
 	if (program < 0)
@@ -75,7 +77,8 @@ void clew_probe_prepare_multi(struct bpf_program *program)
 	bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)ATTACH_MULTI);
 }
 
-static int attach_multi(int program, const char *path, const struct clew_probe_place *places, size_t count, struct clew_probe_links *ret)
+static int attach_multi(int program, const char *path, const struct clew_probe_place *places,
+			size_t count, struct clew_probe_links *ret)
 {
 	uint64_t *numbers = calloc(3 * count, sizeof(*numbers));
 	bool semaphores = false;
@@ -88,21 +91,25 @@ static int attach_multi(int program, const char *path, const struct clew_probe_p
 		numbers[2 * count + i] = places[i].cookie;
 		semaphores |= places[i].semaphore != 0;
 	}
-	ret->multi = create_multi(program, path, numbers, semaphores ? numbers + count : NULL, numbers + 2 * count, count);
+	ret->multi = create_multi(program, path, numbers, semaphores ? numbers + count : NULL,
+				  numbers + 2 * count, count);
 	free(numbers);
 	return ret->multi < 0 ? ret->multi : 0;
 }
 
-static int attach_singly(struct bpf_program *program, const char *path, const struct clew_probe_place *places, size_t count,
+static int attach_singly(struct bpf_program *program, const char *path,
+			 const struct clew_probe_place *places, size_t count,
 			 struct clew_probe_links *ret)
 {
 	ret->links = calloc(count, sizeof(*ret->links));
 	if (!ret->links)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = places[i].semaphore, .bpf_cookie = places[i].cookie);
+		LIBBPF_OPTS(bpf_uprobe_opts, options, .ref_ctr_offset = places[i].semaphore,
+			    .bpf_cookie = places[i].cookie);
 
-		ret->links[i] = bpf_program__attach_uprobe_opts(program, -1, path, places[i].offset, &options);
+		ret->links[i] = bpf_program__attach_uprobe_opts(program, -1, path, places[i].offset,
+								&options);
 		if (!ret->links[i])
 			return -errno;
 		ret->count++;
@@ -110,7 +117,8 @@ static int attach_singly(struct bpf_program *program, const char *path, const st
 	return 0;
 }
 
-int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor, const struct clew_probe_place *places, size_t count,
+int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
+		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret)
 {
 	char path[64];

@@ -28,7 +28,8 @@ bool clew_probe_multi(void);
 /* Before the load, if it does: a program is for one way or the other. */
 void clew_probe_prepare_multi(struct bpf_program *program);
 /* 0 or -errno; then *ret holds nothing. `descriptor`: of the file. */
-int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor, const struct clew_probe_place *places, size_t count,
+int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
+		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret);
 void clew_probe_detach(struct clew_probe_links *links);
 

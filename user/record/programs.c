@@ -72,7 +72,8 @@ static int list_tracepoints(struct types *types)
 		const struct btf *btf = i == MODULES ? types->kernel : types->modules[i];
 
 		/* A module's types go on where the kernel's end. */
-		for (uint32_t id = btf && i < MODULES ? btf__type_cnt(types->kernel) : 1; btf && id < btf__type_cnt(btf); id++) {
+		for (uint32_t id = btf && i < MODULES ? btf__type_cnt(types->kernel) : 1;
+		     btf && id < btf__type_cnt(btf); id++) {
 			const struct btf_type *type = btf__type_by_id(btf, id);
 			const char *name, **larger;
 
@@ -82,7 +83,9 @@ static int list_tracepoints(struct types *types)
 			if (strncmp(name, prefix, sizeof(prefix) - 1))
 				continue;
 			if (types->tracepoint_count == room) {
-				larger = reallocarray(types->tracepoints, room = room ? room * 2 : 4096, sizeof(*larger));
+				larger = reallocarray(types->tracepoints,
+						      room = room ? room * 2 : 4096,
+						      sizeof(*larger));
 				if (!larger)
 					return -ENOMEM;
 				types->tracepoints = larger;
@@ -91,7 +94,8 @@ static int list_tracepoints(struct types *types)
 		}
 	}
 	if (types->tracepoint_count)
-		qsort(types->tracepoints, types->tracepoint_count, sizeof(*types->tracepoints), by_name);
+		qsort(types->tracepoints, types->tracepoint_count, sizeof(*types->tracepoints),
+		      by_name);
 	return 0;
 }
 
@@ -115,11 +119,13 @@ static void types_close(struct types *types)
 
 static bool has_tracepoint(const struct types *types, const char *name)
 {
-	return types->tracepoint_count && bsearch(&name, types->tracepoints, types->tracepoint_count, sizeof(name), by_name);
+	return types->tracepoint_count &&
+	       bsearch(&name, types->tracepoints, types->tracepoint_count, sizeof(name), by_name);
 }
 
 /* A member of an enumeration that has no name, among a file's types from `first` on. */
-static bool find_member(const struct btf *btf, uint32_t first, const char *name, uint32_t *ret_value)
+static bool find_member(const struct btf *btf, uint32_t first, const char *name,
+			uint32_t *ret_value)
 {
 	for (uint32_t id = first; btf && id < btf__type_cnt(btf); id++) {
 		const struct btf_type *type = btf__type_by_id(btf, id);
@@ -158,17 +164,20 @@ static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
 		bpf->rodata->btrfs_written = 1 << 4;
 }
 
-static bool is_wanted(const struct types *types, const struct clew_bpf *bpf, const struct bpf_program *program,
-		      const struct clew_program_choice *choice)
+static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
+		      const struct bpf_program *program, const struct clew_program_choice *choice)
 {
-	const char *name = bpf_program__name(program), *tracepoint = strchr(bpf_program__section_name(program), '/');
+	const char *name = bpf_program__name(program),
+		   *tracepoint = strchr(bpf_program__section_name(program), '/');
 
 	if (!strcmp(name, "clew_verify_switch"))
 		return choice->verify;
 	if (!strncmp(name, "clew_cache_", 11) && !choice->page_cache)
 		return false;
-	/* It hangs on a tracepoint of all work items, and needs the types of a file system that may not be there. */
-	if (!strcmp(name, "clew_cache_xfs_push") && (!bpf->rodata->work_xfs_push || !has_tracepoint(types, "xfs_file_fsync")))
+	/* It hangs on a tracepoint of all work items, and needs the types of a file system that may
+	 * not be there. */
+	if (!strcmp(name, "clew_cache_xfs_push") &&
+	    (!bpf->rodata->work_xfs_push || !has_tracepoint(types, "xfs_file_fsync")))
 		return false;
 	/* Where stores fault matters to one file system only. */
 	if (!strncmp(name, "clew_cache_store_", 17) && !has_tracepoint(types, "xfs_file_fsync"))
@@ -180,11 +189,14 @@ static bool is_wanted(const struct types *types, const struct clew_bpf *bpf, con
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
 		if (!strcmp(name, variants[i].program))
 			return variants[i].is ==
-			       clew_kernel_tracepoint_takes(types->kernel, tracepoint + 1, variants[i].argument, variants[i].structure);
+			       clew_kernel_tracepoint_takes(types->kernel, tracepoint + 1,
+							    variants[i].argument,
+							    variants[i].structure);
 	return true;
 }
 
-int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct clew_program_choice *choice)
+int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
+			 const struct clew_program_choice *choice)
 {
 	struct bpf_program *program;
 	struct timespec tick = {};
@@ -195,7 +207,8 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct cle
 		types_close(&types);
 		return r;
 	}
-	bpf_object__for_each_program(program, bpf->obj) bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
+	bpf_object__for_each_program (program, bpf->obj)
+		bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
 	find_btrfs(&types, bpf);
 	types_close(&types);
 	bpf->rodata->can_look = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
@@ -206,7 +219,8 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct cle
 	return 0;
 }
 
-/* Without symbols the kernel side does without: faults in calls, functions, armers and quotas are not told. */
+/* Without symbols the kernel side does without: faults in calls, functions, armers and quotas are
+ * not told. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols)
 {
 	const struct {

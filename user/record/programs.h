@@ -19,7 +19,8 @@ struct clew_program_choice {
 };
 
 /* Before load, after the addresses: what is loaded. 0, or -ENOMEM: nothing was chosen. */
-int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf, const struct clew_program_choice *choice);
+int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
+			 const struct clew_program_choice *choice);
 
 /* Before load: addresses of the kernel's functions. `symbols` may be NULL. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols);

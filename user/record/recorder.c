@@ -64,19 +64,21 @@ static void *map_memory(struct bpf_map *map, size_t size)
 }
 
 /*
- * What is forgotten when there is no room is found by CPU; before 6.16 each takes 128 entries for itself, and where that is more
- * than there are it reuses its newest ones.
+ * What is forgotten when there is no room is found by CPU; before 6.16 each takes 128 entries for
+ * itself, and where that is more than there are it reuses its newest ones.
  */
 static void size_for_cpus(struct bpf_object *object, unsigned cpus)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map,
-				 object) if (bpf_map__type(map) == BPF_MAP_TYPE_LRU_HASH && bpf_map__max_entries(map) < cpus * LRU_A_CPU)
-		bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
+	bpf_object__for_each_map (map, object)
+		if (bpf_map__type(map) == BPF_MAP_TYPE_LRU_HASH &&
+		    bpf_map__max_entries(map) < cpus * LRU_A_CPU)
+			bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
 }
 
-/* Four slots for each thread that there is, so that one in eight finds its own taken; but not without end, as they are memory. */
+/* Four slots for each thread that there is, so that one in eight finds its own taken; but not
+ * without end, as they are memory. */
 static uint32_t choose_task_slot_bits(void)
 {
 	uint32_t bits = CLEW_TASK_SLOT_BITS;
@@ -95,14 +97,22 @@ static uint32_t choose_task_slot_bits(void)
 /* `what` failed in the kernel. */
 static int say_refused(struct clew_message *message, const char *what, int error)
 {
-	int number = error == -EMFILE || error == -ENOMEM ? error : -ENOTSUP; /* -EINVAL is for arguments alone */
+	int number = error == -EMFILE || error == -ENOMEM
+			     ? error
+			     : -ENOTSUP; /* -EINVAL is for arguments alone */
 
 	if (error == -EMFILE)
-		return clew_say(message, number, "%s: too many open files: raise their limit (ulimit -Hn)", what);
+		return clew_say(message, number,
+				"%s: too many open files: raise their limit (ulimit -Hn)", what);
 	if (error == -ENOMEM)
-		return clew_say(message, number, "%s: out of memory: free some, or give a smaller --ring-size", what);
+		return clew_say(message, number,
+				"%s: out of memory: free some, or give a smaller --ring-size",
+				what);
 	if (clew_kernel_jit_off())
-		return clew_say(message, number, "%s: BPF's JIT is off: turn it on (sysctl net.core.bpf_jit_enable=1)", what);
+		return clew_say(
+			message, number,
+			"%s: BPF's JIT is off: turn it on (sysctl net.core.bpf_jit_enable=1)",
+			what);
 	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
 }
 
@@ -112,37 +122,49 @@ static int say_unwritable(struct clew_message *message, const char *what, int er
 	switch (error) {
 	case -ENOMEM:
 	case -EAGAIN:
-		return clew_say(message, error, "no memory or threads to write %s with: free some", what);
+		return clew_say(message, error, "no memory or threads to write %s with: free some",
+				what);
 	case -EBUSY:
-		return clew_say(message, error, "%s is being written by another recording: give another -o", what);
+		return clew_say(message, error,
+				"%s is being written by another recording: give another -o", what);
 	case -EFBIG:
 		return clew_say(message, error,
-				"%s cannot be written: no file may become larger: raise that limit (ulimit -f), or give another -o", what);
+				"%s cannot be written: no file may become larger: raise that limit "
+				"(ulimit -f), or give another -o",
+				what);
 	case -ENOSPC:
 	case -EDQUOT:
-		return clew_say(message, error, "%s cannot be written: %s: make room, or give another -o", what, strerror(-error));
+		return clew_say(message, error,
+				"%s cannot be written: %s: make room, or give another -o", what,
+				strerror(-error));
 	default:
-		return clew_say(message, error, "%s cannot be written: %s: give another -o", what, strerror(-error));
+		return clew_say(message, error, "%s cannot be written: %s: give another -o", what,
+				strerror(-error));
 	}
 }
 
-static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options, bool page_cache,
-		     struct clew_message *message)
+static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		     bool page_cache, struct clew_message *message)
 {
-	const struct clew_program_choice choice = {.verify = options->verify, .page_cache = page_cache};
+	const struct clew_program_choice choice = {.verify = options->verify,
+						   .page_cache = page_cache};
 	struct clew_bpf *bpf;
 	struct btf *btf;
 	int error;
 
 	if (!clew_kernel_privileged())
-		return clew_say(message, -EPERM, "recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
+		return clew_say(
+			message, -EPERM,
+			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
 	btf = clew_kernel_btf(message);
 	if (!btf)
 		return -ENOTSUP;
 	bpf = recorder->bpf = clew_bpf__open();
 	if (!bpf) {
 		btf__free(btf);
-		return clew_say(message, -errno, "the kernel side cannot be opened: %s: build clew again", strerror(errno));
+		return clew_say(message, -errno,
+				"the kernel side cannot be opened: %s: build clew again",
+				strerror(errno));
 	}
 	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
 	bpf->rodata->softnet_offset = clew_kernel_softnet_offset(btf);
@@ -152,12 +174,15 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	error = clew_programs_choose(bpf, btf, &choice);
 	btf__free(btf);
 	if (error)
-		return clew_say(message, error, "the kernel's tracepoints cannot be listed: %s: free some memory", strerror(-error));
+		return clew_say(message, error,
+				"the kernel's tracepoints cannot be listed: %s: free some memory",
+				strerror(-error));
 
 	bpf->rodata->self_pid = getpid();
 	error = clew_call_classes(bpf->rodata->call_class);
 	if (error)
-		return clew_say(message, error, "the table of system calls is wrong: build clew again");
+		return clew_say(message, error,
+				"the table of system calls is wrong: build clew again");
 	clew_compat_calls(bpf->rodata->compat_call);
 	error = clew_filter_prepare(bpf, options, message);
 	if (!error)
@@ -168,7 +193,8 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	clew_drain_sizes(recorder);
 	bpf->rodata->switch_slots = recorder->switch_slots;
 	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
-	bpf_map__set_max_entries(bpf->maps.clew_switches, recorder->switch_slots * recorder->cpu_count);
+	bpf_map__set_max_entries(bpf->maps.clew_switches,
+				 recorder->switch_slots * recorder->cpu_count);
 	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
 	bpf_map__set_max_entries(bpf->maps.clew_task_slots, 1u << bpf->rodata->task_slot_bits);
 	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
@@ -186,13 +212,16 @@ static int load_with(struct clew_recorder *recorder, const struct clew_recorder_
 	recorder->cpus = map_memory(bpf->maps.clew_cpus, recorder->cpus_size);
 	recorder->slots = map_memory(bpf->maps.clew_switches, recorder->slots_size);
 	if (!recorder->cpus || !recorder->slots)
-		return clew_say(message, -errno, "the rings cannot be mapped: %s: free some memory, or give a smaller --ring-size",
+		return clew_say(message, -errno,
+				"the rings cannot be mapped: %s: free some memory, or give a "
+				"smaller --ring-size",
 				strerror(errno));
 	return 0;
 }
 
 /* A kernel that takes all but the page cache's programs still tells the rest. */
-static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options, struct clew_message *message)
+static int load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		struct clew_message *message)
 {
 	int error = load_with(recorder, options, !options->no_page_cache, message);
 
@@ -223,13 +252,18 @@ static int write_meta(struct clew_recorder *recorder, const struct clew_recorder
 		error = clew_writer_meta(recorder->writer, "topology", topology);
 		free(topology);
 	}
-	error = error ? error : clew_writer_meta(recorder->writer, "page_cache", recorder->page_cache);
+	error = error ? error
+		      : clew_writer_meta(recorder->writer, "page_cache", recorder->page_cache);
 	if (options->command)
-		error = error ? error : clew_writer_meta(recorder->writer, "command", options->command);
+		error = error ? error
+			      : clew_writer_meta(recorder->writer, "command", options->command);
 	if (options->environment)
-		error = error ? error : clew_writer_meta(recorder->writer, "environment", options->environment);
+		error = error ? error
+			      : clew_writer_meta(recorder->writer, "environment",
+						 options->environment);
 	if (options->layers_text)
-		error = error ? error : clew_writer_meta(recorder->writer, "layers", options->layers_text);
+		error = error ? error
+			      : clew_writer_meta(recorder->writer, "layers", options->layers_text);
 	return error;
 }
 
@@ -256,21 +290,25 @@ static int write_clock(struct clew_recorder *recorder)
 	return clew_writer_clock(recorder->writer, &clock);
 }
 
-int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message)
+int clew_recorder_open(const struct clew_recorder_options *options,
+		       struct clew_recorder **ret_recorder, struct clew_message *message)
 {
 	struct clew_recorder *recorder;
-	struct clew_writer_options writer_options = {.size = sizeof(writer_options), .sync = options->sync, .waits = true};
+	struct clew_writer_options writer_options = {
+		.size = sizeof(writer_options), .sync = options->sync, .waits = true};
 	struct clew_recorder_summary summary;
 	struct clew_message ignored;
 	int error, cpus = clew_kernel_cpus();
 
 	if (cpus <= 0)
-		return clew_say(message, -ENOTSUP, "the number of CPUs is not told: %s: mount /sys", strerror(-cpus));
+		return clew_say(message, -ENOTSUP, "the number of CPUs is not told: %s: mount /sys",
+				strerror(-cpus));
 	recorder = calloc(1, sizeof(*recorder));
 	if (!recorder)
 		return clew_say(message, -ENOMEM, "no memory for the recorder: free some");
 	recorder->cpu_count = cpus;
-	recorder->ring_size = ring_size_of(options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
+	recorder->ring_size = ring_size_of(
+		options->ring_size ? options->ring_size : default_ring_size(recorder->cpu_count));
 	recorder->pause_drain = options->pause_drain;
 	recorder->verify = options->verify;
 	recorder->layers = options->layers;
@@ -369,7 +407,8 @@ static void wait_for_programs(void)
 	}
 }
 
-static int finish(struct clew_recorder *recorder, uint64_t end, struct clew_recorder_summary *ret_summary, struct clew_message *message)
+static int finish(struct clew_recorder *recorder, uint64_t end,
+		  struct clew_recorder_summary *ret_summary, struct clew_message *message)
 {
 	int error = clew_iterate_tasks(recorder, CLEW_PASS_STOP, message), result;
 
@@ -388,7 +427,8 @@ static int finish(struct clew_recorder *recorder, uint64_t end, struct clew_reco
 	return error;
 }
 
-int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary, struct clew_message *message)
+int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary,
+		       struct clew_message *message)
 {
 	uint64_t end = 0;
 	int error = 0, result;

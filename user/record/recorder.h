@@ -4,8 +4,8 @@
  * a capture file, stop without losing what was reserved.
  *
  * Order of a recording: open (load, attach), start (iterate, open the gate,
- * iterate), keep (begin the file), any time of drain, stop (shut the gate, wait for programs under way,
- * last drain, iterate, ledger, close).
+ * iterate), keep (begin the file), any time of drain, stop (shut the gate, wait for programs under
+ * way, last drain, iterate, ledger, close).
  */
 #ifndef CLEW_RECORD_RECORDER_H
 #define CLEW_RECORD_RECORDER_H
@@ -24,7 +24,8 @@ struct clew_message {
 };
 
 /* Writes the line; returns `error` (a -errno). */
-int clew_say(struct clew_message *message, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int clew_say(struct clew_message *message, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 struct clew_recorder;
 
@@ -43,19 +44,22 @@ struct clew_recorder_options {
 	const struct clew_layers *layers; /* the same read: the caller's */
 	size_t ring_size;		  /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
 	uint64_t pause_drain;		  /* ns that draining waits after the start: to test loss */
-	bool no_page_cache;		  /* leave out what goes on in the page cache and the journals */
+	bool no_page_cache; /* leave out what goes on in the page cache and the journals */
 	bool sync;
 	bool few_task_slots; /* most tasks find no slot, to test what then keeps their state */
 	bool verify;	     /* count switches a second time, to check the ledger */
 };
 
-int clew_recorder_open(const struct clew_recorder_options *options, struct clew_recorder **ret_recorder, struct clew_message *message);
+int clew_recorder_open(const struct clew_recorder_options *options,
+		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
 
-/* What was recorded since the start, and all that follows, goes to the file. Until then one that is there stays as it is. */
+/* What was recorded since the start, and all that follows, goes to the file. Until then one that is
+ * there stays as it is. */
 int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *message);
 
-/* To be called some ten times a second while recording: samples the cost, writes clocks. The first error of the file, or 0. */
+/* To be called some ten times a second while recording: samples the cost, writes clocks. The first
+ * error of the file, or 0. */
 int clew_recorder_tick(struct clew_recorder *recorder);
 
 struct clew_recorder_summary {
@@ -70,7 +74,9 @@ struct clew_recorder_summary {
 	struct clew_cost cost;
 };
 
-/* Stops and closes the file. Also after a failed start. The recorder is gone whatever it returns. */
-int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary, struct clew_message *message);
+/* Stops and closes the file. Also after a failed start. The recorder is gone whatever it returns.
+ */
+int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary,
+		       struct clew_message *message);
 
 #endif

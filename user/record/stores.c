@@ -30,7 +30,8 @@ static bool is_mounted(const char *table, const char *kind)
 
 static void attach(struct clew_recorder *recorder)
 {
-	struct bpf_program *const programs[] = {recorder->bpf->progs.clew_cache_store_user, recorder->bpf->progs.clew_cache_store_kernel};
+	struct bpf_program *const programs[] = {recorder->bpf->progs.clew_cache_store_user,
+						recorder->bpf->progs.clew_cache_store_kernel};
 	bool all = true;
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {

@@ -52,7 +52,8 @@ int clew_topology_read(unsigned cpus, char **ret_text)
 	if (!stream)
 		return -ENOMEM;
 	for (unsigned cpu = 0; cpu < cpus; cpu++)
-		fprintf(stream, "%u %d %d %d\n", cpu, read_node(cpu), read_number(cpu, "physical_package_id"), read_number(cpu, "core_id"));
+		fprintf(stream, "%u %d %d %d\n", cpu, read_node(cpu),
+			read_number(cpu, "physical_package_id"), read_number(cpu, "core_id"));
 	if (fclose(stream)) {
 		free(*ret_text);
 		return -ENOMEM;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From announcements to activities. Calls of a thread nest: an end, which names its
  * begin by the token or else by interface and operation, ends with that one all that
@@ -57,11 +57,13 @@ static struct clew_activity *innermost(const struct clew_relations *relations, u
 
 static int set_innermost(struct clew_relations *relations, uint32_t serial, uint32_t place)
 {
-	return map_set(&relations->last, serial, 0, place == CLEW_NO_NUMBER ? 0 : (uint64_t)place + 1);
+	return map_set(&relations->last, serial, 0,
+		       place == CLEW_NO_NUMBER ? 0 : (uint64_t)place + 1);
 }
 
 /* One word as a descriptor: TYPE=VALUE of this interface, or of the one that is written with it. */
-static int take_descriptor(struct clew_relations *relations, const char *interface, const char *name, size_t length, const char *value,
+static int take_descriptor(struct clew_relations *relations, const char *interface,
+			   const char *name, size_t length, const char *value,
 			   struct clew_descriptor *ret_descriptor)
 {
 	bool whole = memchr(name, '/', length);
@@ -83,7 +85,8 @@ static int take_descriptor(struct clew_relations *relations, const char *interfa
 }
 
 /* Whether the first `length` bytes of a word are the name of a kind of handle; that name. */
-static bool names_handle(const struct clew_layer *layer, const char *word, size_t length, char ret_name[NAME_MOST])
+static bool names_handle(const struct clew_layer *layer, const char *word, size_t length,
+			 char ret_name[NAME_MOST])
 {
 	if (length >= NAME_MOST)
 		return false;
@@ -93,8 +96,8 @@ static bool names_handle(const struct clew_layer *layer, const char *word, size_
 }
 
 /* Descriptors and then attributes of what begins. */
-static int take_words(struct clew_relations *relations, struct clew_activity *activity, const struct words *words,
-		      const struct clew_layer *layer, uint32_t process)
+static int take_words(struct clew_relations *relations, struct clew_activity *activity,
+		      const struct words *words, const struct clew_layer *layer, uint32_t process)
 {
 	struct clew_descriptor descriptors[RELATE_WORDS_MOST], attributes[RELATE_WORDS_MOST], *all;
 	uint32_t count = 0, attribute_count = 0;
@@ -110,18 +113,22 @@ static int take_words(struct clew_relations *relations, struct clew_activity *ac
 			continue;
 		}
 		if (*word == '@') {
-			attributes[attribute_count++] =
-				(struct clew_descriptor){.type = arena_copy(&relations->arena, word + 1, length - 1), .value = value};
+			attributes[attribute_count++] = (struct clew_descriptor){
+				.type = arena_copy(&relations->arena, word + 1, length - 1),
+				.value = value};
 			r = attributes[attribute_count - 1].type ? 0 : -ENOMEM;
 		} else if (length == strlen("calls") && !memcmp(word, "calls", length)) {
 			activity->calls = value;
 		} else if (layer && names_handle(layer, word, length, name)) {
-			const struct handle *handle = relate_find_handle(relations, process, layer->name, name, value);
+			const struct handle *handle =
+				relate_find_handle(relations, process, layer->name, name, value);
 
-			for (uint32_t k = 0; handle && k < handle->count && count < RELATE_WORDS_MOST; k++)
+			for (uint32_t k = 0;
+			     handle && k < handle->count && count < RELATE_WORDS_MOST; k++)
 				descriptors[count++] = handle->descriptors[k];
 		} else if (count < RELATE_WORDS_MOST) {
-			r = take_descriptor(relations, activity->interface, word, length, value, &descriptors[count++]);
+			r = take_descriptor(relations, activity->interface, word, length, value,
+					    &descriptors[count++]);
 		}
 		if (r < 0)
 			return r;
@@ -139,14 +146,17 @@ static int take_words(struct clew_relations *relations, struct clew_activity *ac
 	return 0;
 }
 
-static size_t name_values(struct clew_relations *relations, const struct words *words, struct relate_value *ret_values)
+static size_t name_values(struct clew_relations *relations, const struct words *words,
+			  struct relate_value *ret_values)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < words->count; i++) {
 		const char *value = strchr(words->rest[i], '=');
 
-		ret_values[count].name = value ? arena_copy(&relations->arena, words->rest[i], (size_t)(value - words->rest[i])) : NULL;
+		ret_values[count].name = value ? arena_copy(&relations->arena, words->rest[i],
+							    (size_t)(value - words->rest[i]))
+					       : NULL;
 		if (!ret_values[count].name)
 			continue;
 		ret_values[count++].value = value + 1;
@@ -154,9 +164,11 @@ static size_t name_values(struct clew_relations *relations, const struct words *
 	return count;
 }
 
-/* The values of a layer's call that has ended, or that is a moment: those of its begin, then those of its end. */
-static int apply_call(struct clew_relations *relations, uint32_t process, const struct clew_layer *layer,
-		      const struct clew_layer_call *call, const struct clew_announce *begin, const struct words *end)
+/* The values of a layer's call that has ended, or that is a moment: those of its begin, then those
+ * of its end. */
+static int apply_call(struct clew_relations *relations, uint32_t process,
+		      const struct clew_layer *layer, const struct clew_layer_call *call,
+		      const struct clew_announce *begin, const struct words *end)
 {
 	struct relate_value values[2 * RELATE_WORDS_MOST];
 	struct words words;
@@ -174,36 +186,47 @@ static int apply_call(struct clew_relations *relations, uint32_t process, const 
 /* An activity is over, and what was left open in it. */
 static int close_activity(struct clew_relations *relations, uint32_t place, uint64_t at)
 {
-	struct clew_activity *activity = relate_activity(relations, place), *inner = innermost(relations, activity->task);
+	struct clew_activity *activity = relate_activity(relations, place),
+			     *inner = innermost(relations, activity->task);
 
 	activity->end = at;
 	if (activity->token)
-		map_remove(&relations->open, activity->token, process_of(relations, activity->task));
+		map_remove(&relations->open, activity->token,
+			   process_of(relations, activity->task));
 	if (activity->is_async)
 		return 0;
-	for (; inner && inner != activity; inner = inner->parent == CLEW_NO_NUMBER ? NULL : relate_activity(relations, inner->parent))
+	for (; inner && inner != activity;
+	     inner = inner->parent == CLEW_NO_NUMBER ? NULL
+						     : relate_activity(relations, inner->parent))
 		if (inner->end == CLEW_TIME_OPEN)
 			inner->end = at;
 	return inner ? set_innermost(relations, activity->task, activity->parent) : 0;
 }
 
-static bool is_end_of(const struct clew_activity *activity, const struct clew_announce *announce, const struct words *words)
+static bool is_end_of(const struct clew_activity *activity, const struct clew_announce *announce,
+		      const struct words *words)
 {
 	if (announce->token)
 		return activity->token == announce->token;
-	return !words->operation || (!strcmp(activity->interface, words->interface) && !strcmp(activity->operation, words->operation));
+	return !words->operation || (!strcmp(activity->interface, words->interface) &&
+				     !strcmp(activity->operation, words->operation));
 }
 
 /* The open activity that an announcement ends, CLEW_NO_NUMBER: it began before the capture. */
-static uint32_t find_begin(struct clew_relations *relations, const struct clew_announce *announce, const struct words *words)
+static uint32_t find_begin(struct clew_relations *relations, const struct clew_announce *announce,
+			   const struct words *words)
 {
 	const uint64_t *place = map_get(&relations->last, announce->task, 0);
 	uint32_t at = place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
 
-	for (unsigned depth = 0; at != CLEW_NO_NUMBER && depth < RELATE_DEPTH; at = relate_activity(relations, at)->parent, depth++)
-		if (relate_activity(relations, at)->end == CLEW_TIME_OPEN && is_end_of(relate_activity(relations, at), announce, words))
+	for (unsigned depth = 0; at != CLEW_NO_NUMBER && depth < RELATE_DEPTH;
+	     at = relate_activity(relations, at)->parent, depth++)
+		if (relate_activity(relations, at)->end == CLEW_TIME_OPEN &&
+		    is_end_of(relate_activity(relations, at), announce, words))
 			return at;
-	place = announce->token ? map_get(&relations->open, announce->token, process_of(relations, announce->task)) : NULL;
+	place = announce->token ? map_get(&relations->open, announce->token,
+					  process_of(relations, announce->task))
+				: NULL;
 	return place && *place ? (uint32_t)(*place - 1) : CLEW_NO_NUMBER;
 }
 
@@ -211,21 +234,26 @@ static uint32_t find_begin(struct clew_relations *relations, const struct clew_a
  * What the begin of a call says to have ended before it: the call that had its token; a
  * layer's call of the same operation, whose end an error took away.
  */
-static int close_before(struct clew_relations *relations, const struct clew_announce *announce, const struct words *words)
+static int close_before(struct clew_relations *relations, const struct clew_announce *announce,
+			const struct words *words)
 {
-	const uint64_t *place = announce->token ? map_get(&relations->open, announce->token, process_of(relations, announce->task)) : NULL;
+	const uint64_t *place = announce->token ? map_get(&relations->open, announce->token,
+							  process_of(relations, announce->task))
+						: NULL;
 	const struct clew_layer *layer = NULL;
 	uint32_t at;
 
 	if (place)
 		return close_activity(relations, (uint32_t)(*place - 1), announce->header.time);
-	if (announce->token || !words->operation || !relate_layer_call(relations, words->interface, words->operation, &layer))
+	if (announce->token || !words->operation ||
+	    !relate_layer_call(relations, words->interface, words->operation, &layer))
 		return 0;
 	at = find_begin(relations, announce, words);
 	return at == CLEW_NO_NUMBER ? 0 : close_activity(relations, at, announce->header.time);
 }
 
-static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce, uint32_t number)
+static int begin_activity(struct clew_relations *relations, const struct clew_announce *announce,
+			  uint32_t number)
 {
 	const uint32_t process = process_of(relations, announce->task);
 	const struct clew_layer *layer = NULL;
@@ -255,7 +283,8 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 		.interface = words.operation ? words.interface : "",
 		.operation = words.operation ? words.operation : "",
 	};
-	activity->name = relate_hash(relate_hash(RELATE_SEED, activity->interface), activity->operation);
+	activity->name =
+		relate_hash(relate_hash(RELATE_SEED, activity->interface), activity->operation);
 	relations->activities.count++;
 	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
 	r = take_words(relations, activity, &words, layer, process);
@@ -270,7 +299,8 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 	return r < 0 || activity->is_async ? r : set_innermost(relations, announce->task, place);
 }
 
-static int end_activity(struct clew_relations *relations, const struct clew_announce *const *announcements,
+static int end_activity(struct clew_relations *relations,
+			const struct clew_announce *const *announcements,
 			const struct clew_announce *announce)
 {
 	const uint32_t process = process_of(relations, announce->task);
@@ -288,14 +318,16 @@ static int end_activity(struct clew_relations *relations, const struct clew_anno
 	activity = relate_activity(relations, place);
 	call = relate_layer_call(relations, activity->interface, activity->operation, &layer);
 	if (call)
-		r = apply_call(relations, process, layer, call, announcements[activity->relation], &words);
+		r = apply_call(relations, process, layer, call, announcements[activity->relation],
+			       &words);
 	return r < 0 ? r : close_activity(relations, place, announce->header.time);
 }
 
 int relate_make_activities(struct clew_relations *relations)
 {
 	size_t count;
-	const struct clew_announce *const *announcements = clew_trace_announcements(relations->trace, &count);
+	const struct clew_announce *const *announcements =
+		clew_trace_announcements(relations->trace, &count);
 	int r = 0;
 
 	if (count >= CLEW_NO_NUMBER)
@@ -303,16 +335,20 @@ int relate_make_activities(struct clew_relations *relations)
 	for (size_t i = 0; r >= 0 && i < count; i++) {
 		if (announcements[i]->task == CLEW_NO_TASK)
 			continue;
-		r = announcements[i]->event ? end_activity(relations, announcements, announcements[i])
-					    : begin_activity(relations, announcements[i], (uint32_t)i);
+		r = announcements[i]->event
+			    ? end_activity(relations, announcements, announcements[i])
+			    : begin_activity(relations, announcements[i], (uint32_t)i);
 	}
 	for (size_t i = 0; i < relations->activities.count; i++) {
 		struct clew_activity *activity = relate_activity(relations, i);
 		const struct clew_trace_task *task;
 
 		activity->relation = CLEW_NO_NUMBER;
-		task = clew_trace_task(relations->trace, activity->token ? process_of(relations, activity->task) : activity->task);
-		/* A thread that ended took its open calls with it; one with a token may end in another. */
+		task = clew_trace_task(relations->trace,
+				       activity->token ? process_of(relations, activity->task)
+						       : activity->task);
+		/* A thread that ended took its open calls with it; one with a token may end in
+		 * another. */
 		if (activity->end == CLEW_TIME_OPEN && task && task->death != CLEW_TIME_OPEN)
 			activity->end = task->death;
 	}

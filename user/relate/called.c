@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From who is above to the calls in other tasks that are for it. Those of one activity
  * are in order of begin, each with the nearest one before it that ends later: a search
@@ -8,17 +8,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static const struct clew_relation *relation_at(const struct clew_relations *relations, const struct call *call)
+static const struct clew_relation *relation_at(const struct clew_relations *relations,
+					       const struct call *call)
 {
 	return (const struct clew_relation *)relations->list.data + call->relation;
 }
 
-const struct clew_activity *clew_relations_lower(const struct clew_relations *relations, const struct clew_relation *relation)
+const struct clew_activity *clew_relations_lower(const struct clew_relations *relations,
+						 const struct clew_relation *relation)
 {
 	return relate_activity(relations, relation->lower);
 }
 
-const struct clew_activity *clew_relations_upper(const struct clew_relations *relations, const struct clew_relation *relation,
+const struct clew_activity *clew_relations_upper(const struct clew_relations *relations,
+						 const struct clew_relation *relation,
 						 uint32_t number)
 {
 	return relate_activity(relations, relation->uppers[number]);
@@ -26,10 +29,12 @@ const struct clew_activity *clew_relations_upper(const struct clew_relations *re
 
 static uint64_t end_of(const struct clew_relations *relations, uint32_t place)
 {
-	return clew_relations_lower(relations, relation_at(relations, &relations->calls[place]))->end;
+	return clew_relations_lower(relations, relation_at(relations, &relations->calls[place]))
+		->end;
 }
 
-/* The calls before one that end later, each the nearest to the next, are linked with each other already. */
+/* The calls before one that end later, each the nearest to the next, are linked with each other
+ * already. */
 static void link_calls(struct clew_relations *relations, uint32_t first, uint32_t behind)
 {
 	for (uint32_t place = first; place < behind; place++) {
@@ -71,32 +76,40 @@ int relate_order_calls(struct clew_relations *relations)
 }
 
 /* Whether a is the better one to follow. */
-static bool is_better(const struct clew_relations *relations, const struct clew_relation *a, const struct clew_relation *b)
+static bool is_better(const struct clew_relations *relations, const struct clew_relation *a,
+		      const struct clew_relation *b)
 {
 	if (a->evidence != b->evidence)
 		return a->evidence < b->evidence;
 	return clew_relations_lower(relations, a)->end > clew_relations_lower(relations, b)->end;
 }
 
-/* The best of one activity's calls that are open at a moment and over by `over`; what begins after it bounds *until. */
-static const struct clew_relation *open_call(const struct clew_relations *relations, uint32_t upper, uint64_t at, uint64_t over,
-					     bool perhaps, uint64_t *until)
+/* The best of one activity's calls that are open at a moment and over by `over`; what begins after
+ * it bounds *until. */
+static const struct clew_relation *open_call(const struct clew_relations *relations, uint32_t upper,
+					     uint64_t at, uint64_t over, bool perhaps,
+					     uint64_t *until)
 {
 	const uint32_t task = relate_activity(relations, upper)->task;
-	uint32_t first = relations->calls_of[upper], low = first, high = relations->calls_of[upper + 1], place;
+	uint32_t first = relations->calls_of[upper], low = first,
+		 high = relations->calls_of[upper + 1], place;
 	const uint32_t end = high;
 	const struct clew_relation *best = NULL;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (clew_relations_lower(relations, relation_at(relations, &relations->calls[middle]))->begin <= at)
+		if (clew_relations_lower(relations,
+					 relation_at(relations, &relations->calls[middle]))
+			    ->begin <= at)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	if (low < end) {
-		uint64_t begin = clew_relations_lower(relations, relation_at(relations, &relations->calls[low]))->begin;
+		uint64_t begin = clew_relations_lower(
+					 relations, relation_at(relations, &relations->calls[low]))
+					 ->begin;
 
 		*until = begin < *until ? begin : *until;
 	}
@@ -110,7 +123,8 @@ static const struct clew_relation *open_call(const struct clew_relations *relati
 			place = call->longer;
 			continue;
 		}
-		if (lower->end <= over && lower->task != task && !lower->is_async && (relation->upper_count > 1) == perhaps &&
+		if (lower->end <= over && lower->task != task && !lower->is_async &&
+		    (relation->upper_count > 1) == perhaps &&
 		    (!best || is_better(relations, relation, best)))
 			best = relation;
 		place = place > first ? place - 1 : CLEW_NO_NUMBER;
@@ -118,7 +132,8 @@ static const struct clew_relation *open_call(const struct clew_relations *relati
 	return best;
 }
 
-const struct clew_relation *clew_relations_called(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t to,
+const struct clew_relation *clew_relations_called(const struct clew_relations *relations,
+						  uint32_t serial, uint64_t at, uint64_t to,
 						  uint64_t over, bool perhaps, uint64_t *ret_until)
 {
 	const struct clew_activity *activity = clew_relations_at(relations, serial, at);
@@ -126,7 +141,10 @@ const struct clew_relation *clew_relations_called(const struct clew_relations *r
 	*ret_until = to;
 	for (unsigned depth = 0; activity && depth < RELATE_DEPTH; depth++) {
 		uint32_t number = (uint32_t)(activity - relate_activity(relations, 0));
-		const struct clew_relation *found = activity->end > at ? open_call(relations, number, at, over, perhaps, ret_until) : NULL;
+		const struct clew_relation *found =
+			activity->end > at
+				? open_call(relations, number, at, over, perhaps, ret_until)
+				: NULL;
 
 		if (activity->end > at && activity->end < *ret_until)
 			*ret_until = activity->end;
@@ -136,7 +154,9 @@ const struct clew_relation *clew_relations_called(const struct clew_relations *r
 			*ret_until = end < *ret_until ? end : *ret_until;
 			return found;
 		}
-		activity = activity->parent == CLEW_NO_NUMBER ? NULL : relate_activity(relations, activity->parent);
+		activity = activity->parent == CLEW_NO_NUMBER
+				   ? NULL
+				   : relate_activity(relations, activity->parent);
 	}
 	return NULL;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What people call what a task did. Announced words come first, from the innermost
  * call outwards and then from those it was for; where several callers may have been
@@ -16,7 +16,8 @@ static size_t find_behind(const struct clew_relations *relations, uint32_t seria
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct clew_activity *activity = relate_activity(relations, relations->by_task[middle]);
+		const struct clew_activity *activity =
+			relate_activity(relations, relations->by_task[middle]);
 
 		if (activity->task < serial || (activity->task == serial && activity->begin <= at))
 			low = middle + 1;
@@ -26,10 +27,13 @@ static size_t find_behind(const struct clew_relations *relations, uint32_t seria
 	return low;
 }
 
-/* The innermost activity of those that began before a place in by_task, and end at `least` at the earliest. */
-static const struct clew_activity *find_open(const struct clew_relations *relations, uint32_t serial, size_t behind, uint64_t least)
+/* The innermost activity of those that began before a place in by_task, and end at `least` at the
+ * earliest. */
+static const struct clew_activity *find_open(const struct clew_relations *relations,
+					     uint32_t serial, size_t behind, uint64_t least)
 {
-	const struct clew_activity *activity = behind ? relate_activity(relations, relations->by_task[behind - 1]) : NULL;
+	const struct clew_activity *activity =
+		behind ? relate_activity(relations, relations->by_task[behind - 1]) : NULL;
 
 	if (!activity || activity->task != serial)
 		return NULL;
@@ -41,17 +45,21 @@ static const struct clew_activity *find_open(const struct clew_relations *relati
 	return activity->end >= least ? activity : NULL;
 }
 
-const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at)
+const struct clew_activity *clew_relations_at(const struct clew_relations *relations,
+					      uint32_t serial, uint64_t at)
 {
 	return find_open(relations, serial, find_behind(relations, serial, at), at);
 }
 
-const struct clew_activity *clew_relations_from(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t *ret_until)
+const struct clew_activity *clew_relations_from(const struct clew_relations *relations,
+						uint32_t serial, uint64_t at, uint64_t *ret_until)
 {
 	size_t behind = find_behind(relations, serial, at);
 	const struct clew_activity *open = find_open(relations, serial, behind, at + 1);
 	const struct clew_activity *next =
-		behind < relations->by_task_count ? relate_activity(relations, relations->by_task[behind]) : NULL;
+		behind < relations->by_task_count
+			? relate_activity(relations, relations->by_task[behind])
+			: NULL;
 
 	*ret_until = open ? open->end : CLEW_TIME_OPEN;
 	if (next && next->task == serial && next->begin < *ret_until)
@@ -69,27 +77,32 @@ static bool has_name(const struct clew_description *description, const char *nam
 
 void clew_description_add(struct clew_description *description, const char *name, const char *value)
 {
-	if (!value || !*value || description->count == CLEW_DESCRIPTORS_MOST || has_name(description, name))
+	if (!value || !*value || description->count == CLEW_DESCRIPTORS_MOST ||
+	    has_name(description, name))
 		return;
 	description->words[description->count].name = name;
 	description->words[description->count++].value = value;
 }
 
-static void describe_activity(const struct clew_relations *relations, const struct clew_activity *activity,
+static void describe_activity(const struct clew_relations *relations,
+			      const struct clew_activity *activity,
 			      struct clew_description *description, unsigned *budget);
 
 /* What all of several callers say alike. */
-static void describe_common(const struct clew_relations *relations, const struct clew_relation *relation,
+static void describe_common(const struct clew_relations *relations,
+			    const struct clew_relation *relation,
 			    struct clew_description *description, unsigned *budget)
 {
 	struct clew_description first = {}, other;
 
-	describe_activity(relations, relate_activity(relations, relation->uppers[0]), &first, budget);
+	describe_activity(relations, relate_activity(relations, relation->uppers[0]), &first,
+			  budget);
 	for (uint32_t i = 1; i < relation->upper_count && first.count; i++) {
 		size_t kept = 0;
 
 		other = (struct clew_description){};
-		describe_activity(relations, relate_activity(relations, relation->uppers[i]), &other, budget);
+		describe_activity(relations, relate_activity(relations, relation->uppers[i]),
+				  &other, budget);
 		for (size_t k = 0; k < first.count; k++) {
 			bool alike = false;
 
@@ -105,19 +118,25 @@ static void describe_common(const struct clew_relations *relations, const struct
 		clew_description_add(description, first.words[i].name, first.words[i].value);
 }
 
-static void describe_activity(const struct clew_relations *relations, const struct clew_activity *activity,
+static void describe_activity(const struct clew_relations *relations,
+			      const struct clew_activity *activity,
 			      struct clew_description *description, unsigned *budget)
 {
 	const struct clew_relation *relation;
 
 	for (; *budget; (*budget)--) {
-		for (size_t i = 0; i < (size_t)activity->descriptor_count + activity->attribute_count; i++)
-			clew_description_add(description, activity->descriptors[i].type, activity->descriptors[i].value);
+		for (size_t i = 0;
+		     i < (size_t)activity->descriptor_count + activity->attribute_count; i++)
+			clew_description_add(description, activity->descriptors[i].type,
+					     activity->descriptors[i].value);
 		if (activity->relation != CLEW_NO_NUMBER) {
-			relation = (const struct clew_relation *)relations->list.data + activity->relation;
+			relation = (const struct clew_relation *)relations->list.data +
+				   activity->relation;
 			(*budget)--;
 			if (relation->upper_count == 1)
-				describe_activity(relations, relate_activity(relations, relation->uppers[0]), description, budget);
+				describe_activity(relations,
+						  relate_activity(relations, relation->uppers[0]),
+						  description, budget);
 			else
 				describe_common(relations, relation, description, budget);
 		}
@@ -128,13 +147,15 @@ static void describe_activity(const struct clew_relations *relations, const stru
 }
 
 /* The caller at the far end, if there is but one: whose program it was that wanted it. */
-static const struct clew_activity *first_caller(const struct clew_relations *relations, const struct clew_activity *activity)
+static const struct clew_activity *first_caller(const struct clew_relations *relations,
+						const struct clew_activity *activity)
 {
 	for (unsigned depth = 0; depth < RELATE_DEPTH; depth++) {
 		const struct clew_relation *relation;
 
 		if (activity->relation != CLEW_NO_NUMBER) {
-			relation = (const struct clew_relation *)relations->list.data + activity->relation;
+			relation = (const struct clew_relation *)relations->list.data +
+				   activity->relation;
 			if (relation->upper_count > 1)
 				return NULL;
 			activity = relate_activity(relations, relation->uppers[0]);
@@ -160,26 +181,32 @@ static const char *keep_text(struct clew_description *description, const char *t
 	return to;
 }
 
-static void describe_group(const struct clew_relations *relations, const struct clew_trace_task *task, struct clew_description *description)
+static void describe_group(const struct clew_relations *relations,
+			   const struct clew_trace_task *task, struct clew_description *description)
 {
-	const char *path = clew_trace_cgroup(relations->trace, task->cgroup), *last = path ? strrchr(path, '/') : NULL;
+	const char *path = clew_trace_cgroup(relations->trace, task->cgroup),
+		   *last = path ? strrchr(path, '/') : NULL;
 	size_t length;
 
 	if (!path || !strcmp(path, "/"))
 		return;
 	clew_description_add(description, "cgroup", path);
 	/* The innermost part of the path that is a service's. */
-	for (const char *end = path + strlen(path); last; last = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL) {
+	for (const char *end = path + strlen(path); last;
+	     last = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL) {
 		length = (size_t)(end - last - 1);
-		if (length > strlen(".service") && !memcmp(end - strlen(".service"), ".service", strlen(".service"))) {
-			clew_description_add(description, "service", keep_text(description, last + 1, length));
+		if (length > strlen(".service") &&
+		    !memcmp(end - strlen(".service"), ".service", strlen(".service"))) {
+			clew_description_add(description, "service",
+					     keep_text(description, last + 1, length));
 			return;
 		}
 		end = last;
 	}
 }
 
-static void describe_user(const struct clew_relations *relations, const struct clew_trace_task *task, struct clew_description *description)
+static void describe_user(const struct clew_relations *relations,
+			  const struct clew_trace_task *task, struct clew_description *description)
 {
 	const char *name = clew_trace_text(relations->trace, CLEW_TEXT_USER | task->user);
 	char number[24];
@@ -194,7 +221,8 @@ static void describe_user(const struct clew_relations *relations, const struct c
 }
 
 /* Of a process that did not exec, what the one that forked it had. */
-static void describe_environment(const struct clew_relations *relations, uint32_t process, struct clew_description *description)
+static void describe_environment(const struct clew_relations *relations, uint32_t process,
+				 struct clew_description *description)
 {
 	const char *names = clew_trace_meta(relations->trace, "environment");
 	uint64_t number = 0;
@@ -210,24 +238,32 @@ static void describe_environment(const struct clew_relations *relations, uint32_
 		memcpy(name, names, length);
 		name[length] = '\0';
 		for (unsigned depth = 0; !value && serial && depth < RELATE_DEPTH; depth++) {
-			const struct clew_trace_task *task = clew_trace_task(relations->trace, serial);
-			const struct clew_trace_task *parent = task ? clew_trace_task(relations->trace, task->parent) : NULL;
+			const struct clew_trace_task *task =
+				clew_trace_task(relations->trace, serial);
+			const struct clew_trace_task *parent =
+				task ? clew_trace_task(relations->trace, task->parent) : NULL;
 
-			value = clew_trace_text(relations->trace, CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
+			value = clew_trace_text(relations->trace,
+						CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
 			/* One from before the capture was asked itself. */
 			if (!task || !clew_trace_fork_of(relations->trace, serial))
 				break;
 			serial = parent ? parent->process : 0;
 		}
 		if (value && *value && !has_name(description, name))
-			clew_description_add(description, keep_text(description, name, length), value);
+			clew_description_add(description, keep_text(description, name, length),
+					     value);
 	}
 }
 
-void clew_relations_describe(const struct clew_relations *relations, uint32_t serial, uint64_t at, struct clew_description *description)
+void clew_relations_describe(const struct clew_relations *relations, uint32_t serial, uint64_t at,
+			     struct clew_description *description)
 {
-	const struct clew_trace_task *task = clew_trace_task(relations->trace, serial), *caller = NULL;
-	const struct clew_activity *activity = task ? clew_relations_at(relations, serial, at) : NULL, *first;
+	const struct clew_trace_task *task = clew_trace_task(relations->trace, serial),
+				     *caller = NULL;
+	const struct clew_activity *activity =
+					   task ? clew_relations_at(relations, serial, at) : NULL,
+				   *first;
 	unsigned budget = RELATE_BUDGET;
 
 	if (!task)
@@ -241,10 +277,12 @@ void clew_relations_describe(const struct clew_relations *relations, uint32_t se
 	if (task->flags & CLEW_TASK_KTHREAD)
 		return;
 	clew_description_add(description, "program",
-			     clew_trace_program(relations->trace, task) ?: clew_trace_comm_at(relations->trace, serial, at));
+			     clew_trace_program(relations->trace, task)
+				     ?: clew_trace_comm_at(relations->trace, serial, at));
 	clew_description_add(description, "executable", task->executable);
 	if (caller && caller->process != task->process)
-		clew_description_add(description, "caller", clew_trace_program(relations->trace, caller) ?: caller->comm);
+		clew_description_add(description, "caller",
+				     clew_trace_program(relations->trace, caller) ?: caller->comm);
 	describe_user(relations, task, description);
 	describe_group(relations, task, description);
 	describe_environment(relations, task->process, description);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Descriptions of layers: reading them, and the words of what their points gave.
  *
@@ -21,7 +21,8 @@
 
 static bool is_word(char byte)
 {
-	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
+	return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+	       (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
 }
 
 /* The length of a name that stands here; "->" is none. */
@@ -29,7 +30,8 @@ static size_t word_length(const struct scanner *scanner)
 {
 	const char *at = scanner->at;
 
-	while (at < scanner->end && is_word(*at) && !(*at == '-' && at + 1 < scanner->end && at[1] == '>'))
+	while (at < scanner->end && is_word(*at) &&
+	       !(*at == '-' && at + 1 < scanner->end && at[1] == '>'))
 		at++;
 	return (size_t)(at - scanner->at);
 }
@@ -72,7 +74,8 @@ static int take_number(struct scanner *scanner, uint64_t most, uint64_t *ret_num
 		}
 		*ret_number = *ret_number * base + digit;
 		if (*ret_number > most)
-			return scan_fail(scanner, begin, "the number is too large: at most %llu", (unsigned long long)most);
+			return scan_fail(scanner, begin, "the number is too large: at most %llu",
+					 (unsigned long long)most);
 	}
 }
 
@@ -83,13 +86,15 @@ struct chain {
 	bool ended; /* it is a text: nothing is to be done with that */
 };
 
-static int add_read(struct reading *reading, const char *where, struct chain *chain, unsigned size, bool is_signed)
+static int add_read(struct reading *reading, const char *where, struct chain *chain, unsigned size,
+		    bool is_signed)
 {
 	struct clew_step *step = &chain->value->steps[chain->steps];
 
 	/* The last step is for what is added behind the last read. */
 	if (chain->steps + 1 >= CLEW_POINT_STEPS)
-		return scan_fail(&reading->scanner, where, "more than %d reads in one value", CLEW_POINT_STEPS - 1);
+		return scan_fail(&reading->scanner, where, "more than %d reads in one value",
+				 CLEW_POINT_STEPS - 1);
 	step->size = (uint8_t)size;
 	step->is_signed = is_signed;
 	chain->steps++;
@@ -109,7 +114,8 @@ static int take_term(struct reading *reading, struct chain *chain, unsigned dept
 	int r;
 
 	if (depth > DEPTH_MOST)
-		return scan_fail(scanner, begin, "more than %d parentheses in each other", DEPTH_MOST);
+		return scan_fail(scanner, begin, "more than %d parentheses in each other",
+				 DEPTH_MOST);
 	if (length > 3 && length < 6 && !memcmp(begin, "arg", 3)) {
 		scanner->at += 3;
 		r = take_number(scanner, CLEW_SITE_ARGUMENTS - 1, &number);
@@ -125,7 +131,9 @@ static int take_term(struct reading *reading, struct chain *chain, unsigned dept
 			bits = 0;
 	}
 	if (!bits)
-		return scan_fail(scanner, begin, "none of arg0..arg%d, u8 u16 u32 u64 s8 s16 s32 s64 (ADDRESS), str(ADDRESS)",
+		return scan_fail(scanner, begin,
+				 "none of arg0..arg%d, u8 u16 u32 u64 s8 s16 s32 s64 (ADDRESS), "
+				 "str(ADDRESS)",
 				 CLEW_SITE_ARGUMENTS - 1);
 	scanner->at += length;
 	r = scan_byte(scanner, '(');
@@ -154,7 +162,8 @@ static int take_sum(struct reading *reading, struct chain *chain, unsigned depth
 	struct scanner *scanner = &reading->scanner;
 	int r = take_term(reading, chain, depth);
 
-	while (r >= 0 && scanner->at < scanner->end && (*scanner->at == '+' || *scanner->at == '-')) {
+	while (r >= 0 && scanner->at < scanner->end &&
+	       (*scanner->at == '+' || *scanner->at == '-')) {
 		const char *begin = scanner->at++;
 		struct clew_step *step = &chain->value->steps[chain->steps];
 		uint64_t number;
@@ -162,7 +171,9 @@ static int take_sum(struct reading *reading, struct chain *chain, unsigned depth
 		if (chain->ended)
 			return scan_fail(scanner, begin, "a text is no number");
 		r = take_number(scanner, 0x3fffffff, &number);
-		if (r >= 0 && __builtin_add_overflow(step->add, *begin == '-' ? -(int32_t)number : (int32_t)number, &step->add))
+		if (r >= 0 && __builtin_add_overflow(
+				      step->add, *begin == '-' ? -(int32_t)number : (int32_t)number,
+				      &step->add))
 			return scan_fail(scanner, begin, "the sum is too large");
 	}
 	return r;
@@ -178,7 +189,8 @@ static int take_value(struct reading *reading, struct clew_layer_point *point)
 	int r;
 
 	if (point->point.count == CLEW_POINT_VALUES)
-		return scan_fail(scanner, begin, "more than %d values at one point", CLEW_POINT_VALUES);
+		return scan_fail(scanner, begin, "more than %d values at one point",
+				 CLEW_POINT_VALUES);
 	chain = (struct chain){.value = &point->point.values[point->point.count]};
 	chain.value->text_max = CLEW_LAYER_TEXT_MOST;
 	r = take_word(reading, "NAME=EXPRESSION", &point->names[point->point.count]);
@@ -186,7 +198,8 @@ static int take_value(struct reading *reading, struct clew_layer_point *point)
 		return r;
 	for (uint32_t i = 0; i < point->point.count; i++)
 		if (!strcmp(point->names[i], point->names[point->point.count]))
-			return scan_fail(scanner, begin, "the value '%s' is there already", point->names[i]);
+			return scan_fail(scanner, begin, "the value '%s' is there already",
+					 point->names[i]);
 	if (scan_if(scanner, ':')) {
 		if (!scan_word_if(scanner, "str", "="))
 			return scan_fail(scanner, scanner->at, "the only type is str");
@@ -216,15 +229,19 @@ static int take_point(struct reading *reading, struct clew_layer_point *point)
 	int r;
 
 	if (!scan_word_if(scanner, "usdt", ""))
-		return scan_fail(scanner, scanner->at, "'usdt PROVIDER:PROBE' is missing here: other points are not recorded");
+		return scan_fail(
+			scanner, scanner->at,
+			"'usdt PROVIDER:PROBE' is missing here: other points are not recorded");
 	scan_blanks(scanner);
 	r = take_word(reading, "PROVIDER:PROBE", &point->provider);
 	r = r < 0 ? r : scan_byte(scanner, ':');
 	r = r < 0 ? r : take_word(reading, "the probe's name", &point->probe);
-	while (r >= 0 && !scan_line_is_over(scanner) && *scanner->at != '-' && *scanner->at != ';' && !at_rule(scanner))
+	while (r >= 0 && !scan_line_is_over(scanner) && *scanner->at != '-' &&
+	       *scanner->at != ';' && !at_rule(scanner))
 		r = take_value(reading, point);
 	if (r >= 0 && ++reading->result->layers.point_count > CLEW_POINTS)
-		return scan_fail(scanner, scanner->at, "more than %d points in all descriptions", CLEW_POINTS);
+		return scan_fail(scanner, scanner->at, "more than %d points in all descriptions",
+				 CLEW_POINTS);
 	return r;
 }
 
@@ -249,9 +266,11 @@ static int take_rule(struct reading *reading, struct clew_layer_call *call)
 	int r;
 
 	if (!carries && !scan_word_if(scanner, "desc", ""))
-		return scan_fail(scanner, begin, "neither 'desc NAME from NAME' nor 'carry NAME -> NAME'");
+		return scan_fail(scanner, begin,
+				 "neither 'desc NAME from NAME' nor 'carry NAME -> NAME'");
 	if (call->rule_count == CLEW_LAYER_RULES)
-		return scan_fail(scanner, begin, "more than %d rules for one call", CLEW_LAYER_RULES);
+		return scan_fail(scanner, begin, "more than %d rules for one call",
+				 CLEW_LAYER_RULES);
 	scan_blanks(scanner);
 	begin = scanner->at;
 	r = take_word(reading, "the name of a value", &first);
@@ -259,7 +278,8 @@ static int take_rule(struct reading *reading, struct clew_layer_call *call)
 		return r;
 	scan_blanks(scanner);
 	if (!scan_word_if(scanner, carries ? "->" : "from", ""))
-		return scan_fail(scanner, scanner->at, carries ? "'->' is missing here" : "'from' is missing here");
+		return scan_fail(scanner, scanner->at,
+				 carries ? "'->' is missing here" : "'from' is missing here");
 	scan_blanks(scanner);
 	second_at = scanner->at;
 	r = take_word(reading, "the name of a value", &second);
@@ -302,7 +322,8 @@ static const char *operation_of(struct reading *reading, const char *probe)
 
 		if (length <= ending || strcmp(probe + length - ending, endings[i]))
 			continue;
-		for (cut -= ending; cut > 0 && (probe[cut - 1] == '_' || probe[cut - 1] == '-'); cut--)
+		for (cut -= ending; cut > 0 && (probe[cut - 1] == '_' || probe[cut - 1] == '-');
+		     cut--)
 			;
 		if (cut > 0 && cut < length - ending)
 			return arena_copy(&reading->result->arena, probe, cut);
@@ -359,13 +380,19 @@ static int take_object(struct reading *reading)
 			return -ENOMEM;
 		any = true;
 	}
-	return r < 0 || any ? r : scan_fail(scanner, scanner->at, "the object's file name, or a pattern of it, is missing here");
+	return r < 0 || any
+		       ? r
+		       : scan_fail(scanner, scanner->at,
+				   "the object's file name, or a pattern of it, is missing here");
 }
 
 /* Moves a vector's items to memory of the result. */
-static int keep_items(struct reading *reading, struct vector *vector, void *ret_items, size_t *ret_count)
+static int keep_items(struct reading *reading, struct vector *vector, void *ret_items,
+		      size_t *ret_count)
 {
-	void *items = vector->count ? arena_copy(&reading->result->arena, vector->data, vector->count * vector->item) : NULL;
+	void *items = vector->count ? arena_copy(&reading->result->arena, vector->data,
+						 vector->count * vector->item)
+				    : NULL;
 
 	if (vector->count && !items)
 		return -ENOMEM;
@@ -407,7 +434,8 @@ static int take_layer(struct reading *reading)
 	r = take_word(reading, "the layer's name", &layer->name);
 	for (size_t i = 0; r >= 0 && i < reading->layers.count; i++)
 		if (!strcmp(((struct clew_layer *)reading->layers.data)[i].name, layer->name))
-			return scan_fail(scanner, begin, "there is a layer '%s' already", layer->name);
+			return scan_fail(scanner, begin, "there is a layer '%s' already",
+					 layer->name);
 	reading->inside = r >= 0;
 	if (r < 0 || scan_line_is_over(scanner))
 		return r;
@@ -442,14 +470,16 @@ static int take_line(struct reading *reading)
 	} else if (reading->calls.count == 0) {
 		return scan_fail(scanner, begin, "there is no call before this rule");
 	} else {
-		r = take_rules(reading, (struct clew_layer_call *)reading->calls.data + reading->calls.count - 1);
+		r = take_rules(reading, (struct clew_layer_call *)reading->calls.data +
+						reading->calls.count - 1);
 	}
 	if (r >= 0 && !scan_line_is_over(scanner))
 		return scan_fail(scanner, scanner->at, "nothing more can stand here");
 	return r;
 }
 
-int clew_layers_read(const char *text, size_t length, const char *name, struct clew_layers **ret_layers, char *message, size_t message_size)
+int clew_layers_read(const char *text, size_t length, const char *name,
+		     struct clew_layers **ret_layers, char *message, size_t message_size)
 {
 	struct reading reading = {
 		.scanner = {.name = name, .message = message, .message_size = message_size},
@@ -474,7 +504,8 @@ int clew_layers_read(const char *text, size_t length, const char *name, struct c
 	}
 	r = r < 0 ? r : end_layer(&reading);
 	if (r >= 0)
-		r = keep_items(&reading, &reading.layers, &reading.result->layers.layers, &reading.result->layers.count);
+		r = keep_items(&reading, &reading.layers, &reading.result->layers.layers,
+			       &reading.result->layers.count);
 	scan_done(&reading.scanner);
 	vector_done(&reading.layers);
 	vector_done(&reading.calls);

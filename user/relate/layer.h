@@ -21,7 +21,8 @@ struct clew_layer_point {
 	struct clew_point point;
 };
 
-/* DESC: handle `to` is known to people by what value `from` says. CARRY: by what handle `from` is. */
+/* DESC: handle `to` is known to people by what value `from` says. CARRY: by what handle `from` is.
+ */
 enum clew_layer_rule_kind { CLEW_LAYER_DESC, CLEW_LAYER_CARRY };
 struct clew_layer_rule {
 	enum clew_layer_rule_kind kind;
@@ -52,7 +53,8 @@ struct clew_layer {
 struct clew_layers {
 	struct clew_layer *layers;
 	size_t count;
-	size_t point_count; /* of all layers: points are numbered through, a call's begin before its end */
+	size_t point_count; /* of all layers: points are numbered through, a call's begin before its
+			       end */
 };
 
 /*
@@ -60,12 +62,14 @@ struct clew_layers {
  * is NAME:LINE:COLUMN: what is wrong. The caller frees the result; texts in it are
  * its own.
  */
-int clew_layers_read(const char *text, size_t length, const char *name, struct clew_layers **ret_layers, char *message,
-		     size_t message_size);
+int clew_layers_read(const char *text, size_t length, const char *name,
+		     struct clew_layers **ret_layers, char *message, size_t message_size);
 void clew_layers_free(struct clew_layers *layers);
 
-/* Point `number` of all; NULL: there is none. What it belongs to goes to ret_*, which may be NULL. */
-const struct clew_layer_point *clew_layers_point(const struct clew_layers *layers, size_t number, const struct clew_layer **ret_layer,
+/* Point `number` of all; NULL: there is none. What it belongs to goes to ret_*, which may be NULL.
+ */
+const struct clew_layer_point *clew_layers_point(const struct clew_layers *layers, size_t number,
+						 const struct clew_layer **ret_layer,
 						 const struct clew_layer_call **ret_call);
 
 /*
@@ -73,7 +77,7 @@ const struct clew_layer_point *clew_layers_point(const struct clew_layers *layer
  * NUL) from what the kernel side sent for that point: values one after the other,
  * those whose bit is in `unknown` left out. Returns the size, at most `room`.
  */
-size_t clew_layers_words(const struct clew_layers *layers, size_t number, const void *values, size_t size, unsigned unknown, char *ret_text,
-			 size_t room);
+size_t clew_layers_words(const struct clew_layers *layers, size_t number, const void *values,
+			 size_t size, unsigned unknown, char *ret_text, size_t room);
 
 #endif

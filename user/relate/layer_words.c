@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From what a layer's point gave to the words that a capture keeps. A word that
  * does not fit is left out; one cut short would name something else.
@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct clew_layer_point *clew_layers_point(const struct clew_layers *layers, size_t number, const struct clew_layer **ret_layer,
+const struct clew_layer_point *clew_layers_point(const struct clew_layers *layers, size_t number,
+						 const struct clew_layer **ret_layer,
 						 const struct clew_layer_call **ret_call)
 {
 	for (size_t i = 0; i < layers->count; i++) {
@@ -33,13 +34,14 @@ const struct clew_layer_point *clew_layers_point(const struct clew_layers *layer
 
 static size_t put_word(char *text, size_t used, size_t room, const char *name, const char *value)
 {
-	int length = snprintf(text + used, room - used, "%s%s%s", name, value ? "=" : "", value ? value : "");
+	int length = snprintf(text + used, room - used, "%s%s%s", name, value ? "=" : "",
+			      value ? value : "");
 
 	return length >= 0 && (size_t)length < room - used ? used + (size_t)length + 1 : used;
 }
 
-size_t clew_layers_words(const struct clew_layers *layers, size_t number, const void *values, size_t size, unsigned unknown, char *ret_text,
-			 size_t room)
+size_t clew_layers_words(const struct clew_layers *layers, size_t number, const void *values,
+			 size_t size, unsigned unknown, char *ret_text, size_t room)
 {
 	const struct clew_layer *layer;
 	const struct clew_layer_call *call;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which activity is for which. Activities are gone through in order of begin; those
  * that may still be the upper end of one are in lists by their first descriptor, and
@@ -24,10 +24,12 @@
 
 struct matching {
 	struct clew_relations *relations;
-	bool ranking;	    /* what fits is counted for the interfaces' order, and not joined */
-	struct map ranks;   /* of two interfaces: RANK_EVEN + how often the first was above the second, less how often below */
-	struct map first;   /* hash of a descriptor -> place of the last activity that has it first, + 1 */
-	uint32_t *next;	    /* of each activity, the one before it in that list */
+	bool ranking;	  /* what fits is counted for the interfaces' order, and not joined */
+	struct map ranks; /* of two interfaces: RANK_EVEN + how often the first was above the
+			     second, less how often below */
+	struct map first; /* hash of a descriptor -> place of the last activity that has it first, +
+			     1 */
+	uint32_t *next;	  /* of each activity, the one before it in that list */
 	struct vector fits; /* uint32_t */
 };
 
@@ -37,7 +39,8 @@ static bool expired(const struct matching *matching, const struct clew_activity 
 
 	if (end == CLEW_TIME_OPEN)
 		return false;
-	return __builtin_add_overflow(end, matching->relations->match_window, &end) ? false : end < at;
+	return __builtin_add_overflow(end, matching->relations->match_window, &end) ? false
+										    : end < at;
 }
 
 static const struct clew_descriptor *attribute(const struct clew_activity *activity, size_t i)
@@ -69,7 +72,8 @@ static int compare_attributes(const struct clew_activity *upper, const struct cl
 /* Whose a descriptor is: INTERFACE of INTERFACE/TYPE, as a hash. */
 static uint64_t owner_of(const struct clew_descriptor *descriptor)
 {
-	return relate_hash_part(RELATE_SEED, descriptor->type, (size_t)(strrchr(descriptor->type, '/') - descriptor->type));
+	return relate_hash_part(RELATE_SEED, descriptor->type,
+				(size_t)(strrchr(descriptor->type, '/') - descriptor->type));
 }
 
 static bool owns(const struct clew_activity *activity, const struct clew_descriptor *descriptor)
@@ -86,33 +90,41 @@ static int count_rank(struct matching *matching, const char *interface, uint64_t
 {
 	const uint64_t *rank = map_get(&matching->ranks, rank_key(interface, owner), 0);
 
-	return map_set(&matching->ranks, rank_key(interface, owner), 0, (rank ? *rank : RANK_EVEN) + (uint64_t)(int64_t)above);
+	return map_set(&matching->ranks, rank_key(interface, owner), 0,
+		       (rank ? *rank : RANK_EVEN) + (uint64_t)(int64_t)above);
 }
 
 /* More than 0: the interface calls the one that the descriptor is of. */
-static int64_t rank_of(const struct matching *matching, const char *interface, const struct clew_descriptor *descriptor)
+static int64_t rank_of(const struct matching *matching, const char *interface,
+		       const struct clew_descriptor *descriptor)
 {
-	const uint64_t *rank = map_get(&matching->ranks, rank_key(interface, owner_of(descriptor)), 0);
+	const uint64_t *rank =
+		map_get(&matching->ranks, rank_key(interface, owner_of(descriptor)), 0);
 
 	return rank ? (int64_t)(*rank - RANK_EVEN) : 0;
 }
 
 /* What a pair that fits says of the order of its interfaces. */
-static int count_ranks(struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
+static int count_ranks(struct matching *matching, const struct clew_activity *upper,
+		       const struct clew_activity *lower)
 {
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < upper->descriptor_count; i++) {
 		if (owns(lower, &upper->descriptors[i]))
-			r = count_rank(matching, upper->interface, owner_of(&upper->descriptors[i]), 1);
+			r = count_rank(matching, upper->interface, owner_of(&upper->descriptors[i]),
+				       1);
 		else if (owns(upper, &upper->descriptors[i]))
-			r = count_rank(matching, lower->interface, owner_of(&upper->descriptors[i]), -1);
+			r = count_rank(matching, lower->interface, owner_of(&upper->descriptors[i]),
+				       -1);
 	}
 	return r;
 }
 
-/* Whether the order of the interfaces forbids it: the lower one's calls what the upper one serves, or is as high as it. */
-static bool is_out_of_order(const struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
+/* Whether the order of the interfaces forbids it: the lower one's calls what the upper one serves,
+ * or is as high as it. */
+static bool is_out_of_order(const struct matching *matching, const struct clew_activity *upper,
+			    const struct clew_activity *lower)
 {
 	for (size_t i = 0; i < upper->descriptor_count; i++) {
 		const struct clew_descriptor *descriptor = &upper->descriptors[i];
@@ -125,9 +137,11 @@ static bool is_out_of_order(const struct matching *matching, const struct clew_a
 }
 
 /* Whether `lower` carries all that `upper` does, and is no peer of it. */
-static bool fits(const struct matching *matching, const struct clew_activity *upper, const struct clew_activity *lower)
+static bool fits(const struct matching *matching, const struct clew_activity *upper,
+		 const struct clew_activity *lower)
 {
-	if (!strcmp(upper->interface, lower->interface) || (upper->calls && lower->calls && !strcmp(upper->calls, lower->calls)))
+	if (!strcmp(upper->interface, lower->interface) ||
+	    (upper->calls && lower->calls && !strcmp(upper->calls, lower->calls)))
 		return false;
 	if (!matching->ranking && is_out_of_order(matching, upper, lower))
 		return false;
@@ -142,8 +156,10 @@ static bool fits(const struct matching *matching, const struct clew_activity *up
 	return compare_attributes(upper, lower) >= 0;
 }
 
-/* Looks above `lower`, as far as `budget` activities: two ways may lead to the same ones again and again. */
-static bool look_above(const struct clew_relations *relations, uint32_t upper, uint32_t lower, unsigned *budget)
+/* Looks above `lower`, as far as `budget` activities: two ways may lead to the same ones again and
+ * again. */
+static bool look_above(const struct clew_relations *relations, uint32_t upper, uint32_t lower,
+		       unsigned *budget)
 {
 	const struct clew_activity *activity;
 	const struct clew_relation *relation;
@@ -153,7 +169,8 @@ static bool look_above(const struct clew_relations *relations, uint32_t upper, u
 		return lower == upper;
 	(*budget)--;
 	activity = relate_activity(relations, lower);
-	if (activity->parent != CLEW_NO_NUMBER && look_above(relations, upper, activity->parent, budget))
+	if (activity->parent != CLEW_NO_NUMBER &&
+	    look_above(relations, upper, activity->parent, budget))
 		return true;
 	if (activity->relation == CLEW_NO_NUMBER)
 		return false;
@@ -194,10 +211,12 @@ static int find_fits(struct matching *matching, uint32_t lower)
 	matching->fits.count = 0;
 	for (size_t i = 0; r >= 0 && i < activity->descriptor_count; i++) {
 		uint64_t *head = map_get(&matching->first, activity->descriptors[i].hash, 0);
-		uint32_t before = CLEW_NO_NUMBER, at = head && *head ? (uint32_t)(*head - 1) : CLEW_NO_NUMBER;
+		uint32_t before = CLEW_NO_NUMBER,
+			 at = head && *head ? (uint32_t)(*head - 1) : CLEW_NO_NUMBER;
 
 		for (uint32_t next; r >= 0 && at != CLEW_NO_NUMBER; at = next) {
-			const struct clew_activity *upper = relate_activity(matching->relations, at);
+			const struct clew_activity *upper =
+				relate_activity(matching->relations, at);
 
 			next = matching->next[at];
 			if (expired(matching, upper, activity->begin)) {
@@ -209,7 +228,8 @@ static int find_fits(struct matching *matching, uint32_t lower)
 			}
 			before = at;
 			if (fits(matching, upper, activity))
-				r = matching->ranking ? count_ranks(matching, upper, activity) : add_fit(matching, at);
+				r = matching->ranking ? count_ranks(matching, upper, activity)
+						      : add_fit(matching, at);
 		}
 	}
 	return r;
@@ -226,7 +246,8 @@ static void keep_fits(struct matching *matching, const bool *keep)
 	matching->fits.count = count;
 }
 
-/* Leaves out what a recorded layer joins already: what is above another one that fits, or above the lower one itself. */
+/* Leaves out what a recorded layer joins already: what is above another one that fits, or above the
+ * lower one itself. */
 static void drop_joined(struct matching *matching, uint32_t lower, bool *keep)
 {
 	const uint32_t *fit = matching->fits.data;
@@ -244,7 +265,8 @@ static bool announced(const struct clew_activity *upper, const struct clew_activ
 	return upper->calls && !strcmp(upper->calls, lower->interface);
 }
 
-/* Leaves those that announced the interface if any did, then those with attributes alike if any have. Returns whether either decided. */
+/* Leaves those that announced the interface if any did, then those with attributes alike if any
+ * have. Returns whether either decided. */
 static bool decide(struct matching *matching, const struct clew_activity *lower, bool *keep)
 {
 	const uint32_t *fit = matching->fits.data;
@@ -257,7 +279,8 @@ static bool decide(struct matching *matching, const struct clew_activity *lower,
 	decided = any;
 	any = false;
 	for (size_t i = 0; i < matching->fits.count; i++)
-		any |= keep[i] = compare_attributes(relate_activity(matching->relations, fit[i]), lower) > 0;
+		any |= keep[i] =
+			compare_attributes(relate_activity(matching->relations, fit[i]), lower) > 0;
 	if (any)
 		keep_fits(matching, keep);
 	return decided || any;
@@ -282,14 +305,16 @@ static int join(struct matching *matching, uint32_t lower)
 {
 	struct clew_relations *relations = matching->relations;
 	struct clew_activity *activity = relate_activity(relations, lower);
-	struct clew_relation relation = {.lower = lower, .upper_count = 1, .evidence = CLEW_EVIDENCE_EXACT, .nested = true};
+	struct clew_relation relation = {
+		.lower = lower, .upper_count = 1, .evidence = CLEW_EVIDENCE_EXACT, .nested = true};
 	bool decided, *keep;
 	int r = 0;
 
 	if (!*activity->interface)
 		return 0;
 	if (activity->parent != CLEW_NO_NUMBER) {
-		relation.uppers = arena_copy(&relations->arena, &activity->parent, sizeof(activity->parent));
+		relation.uppers =
+			arena_copy(&relations->arena, &activity->parent, sizeof(activity->parent));
 		r = relation.uppers ? add_relation(relations, &relation) : -ENOMEM;
 	}
 	r = r < 0 ? r : find_fits(matching, lower);
@@ -306,10 +331,13 @@ static int join(struct matching *matching, uint32_t lower)
 	relation.nested = false;
 	relation.upper_count = (uint32_t)matching->fits.count;
 	qsort(matching->fits.data, matching->fits.count, sizeof(uint32_t), compare_places);
-	relation.uppers = arena_copy(&relations->arena, matching->fits.data, matching->fits.count * sizeof(uint32_t));
+	relation.uppers = arena_copy(&relations->arena, matching->fits.data,
+				     matching->fits.count * sizeof(uint32_t));
 	if (!relation.uppers)
 		return -ENOMEM;
-	relation.evidence = relation.upper_count > 1 ? CLEW_EVIDENCE_CANDIDATE : decided ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED;
+	relation.evidence = relation.upper_count > 1 ? CLEW_EVIDENCE_CANDIDATE
+			    : decided		     ? CLEW_EVIDENCE_EXACT
+						     : CLEW_EVIDENCE_OBSERVED;
 	relation.bridged = !announced(relate_activity(relations, relation.uppers[0]), activity);
 	activity->relation = (uint32_t)relations->list.count;
 	return add_relation(relations, &relation);
@@ -344,7 +372,8 @@ static int join_all(struct clew_relations *relations)
 		const struct clew_activity *activity = relate_activity(relations, i);
 
 		if (activity->calls)
-			r = count_rank(&matching, activity->interface, relate_hash(RELATE_SEED, activity->calls), RANK_SAID);
+			r = count_rank(&matching, activity->interface,
+				       relate_hash(RELATE_SEED, activity->calls), RANK_SAID);
 		r = r < 0 ? r : find_fits(&matching, (uint32_t)i);
 		r = r < 0 ? r : enter(&matching, (uint32_t)i);
 	}
@@ -374,8 +403,8 @@ static int order_by_task(struct clew_relations *relations)
 	}
 	for (size_t i = 0; i < count; i++)
 		if (!relate_activity(relations, i)->is_async)
-			keys[relations->by_task_count++] =
-				(struct sort_key){.key = relate_activity(relations, i)->task, .index = (uint32_t)i};
+			keys[relations->by_task_count++] = (struct sort_key){
+				.key = relate_activity(relations, i)->task, .index = (uint32_t)i};
 	sort_keys(keys, keys + relations->by_task_count, relations->by_task_count);
 	for (size_t i = 0; i < relations->by_task_count; i++)
 		relations->by_task[i] = keys[i].index;
@@ -388,10 +417,13 @@ static int read_layers(struct clew_relations *relations)
 	const char *text = clew_trace_meta(relations->trace, "layers");
 	char message[300];
 
-	return text ? clew_layers_read(text, strlen(text), "layers", &relations->layers, message, sizeof(message)) : 0;
+	return text ? clew_layers_read(text, strlen(text), "layers", &relations->layers, message,
+				       sizeof(message))
+		    : 0;
 }
 
-int clew_relations_new(const struct clew_trace *trace, const struct clew_relations_options *options, struct clew_relations **ret_relations)
+int clew_relations_new(const struct clew_trace *trace, const struct clew_relations_options *options,
+		       struct clew_relations **ret_relations)
 {
 	struct clew_relations *relations = calloc(1, sizeof(*relations));
 	int r;
@@ -436,13 +468,15 @@ void clew_relations_free(struct clew_relations *relations)
 	free(relations);
 }
 
-const struct clew_activity *clew_relations_activities(const struct clew_relations *relations, size_t *ret_count)
+const struct clew_activity *clew_relations_activities(const struct clew_relations *relations,
+						      size_t *ret_count)
 {
 	*ret_count = relations->activities.count;
 	return relations->activities.data;
 }
 
-const struct clew_relation *clew_relations_list(const struct clew_relations *relations, size_t *ret_count)
+const struct clew_relation *clew_relations_list(const struct clew_relations *relations,
+						size_t *ret_count)
 {
 	*ret_count = relations->list.count;
 	return relations->list.data;

@@ -31,11 +31,12 @@ struct clew_activity {
 	uint64_t name; /* hash of the next two */
 	const char *interface;
 	const char *operation;
-	const char *calls;			   /* interface that it said it would call, NULL none */
+	const char *calls; /* interface that it said it would call, NULL none */
 	const struct clew_descriptor *descriptors; /* attributes follow them */
 };
 
-/* `lower` is for one of `uppers`, which are several only where nothing decides between them: each may be it. */
+/* `lower` is for one of `uppers`, which are several only where nothing decides between them: each
+ * may be it. */
 struct clew_relation {
 	const uint32_t *uppers;
 	uint32_t upper_count;
@@ -53,24 +54,31 @@ struct clew_relations_options {
 struct clew_relations;
 
 /* -EINVAL: the capture's own description of layers cannot be read. `options` may be NULL. */
-int clew_relations_new(const struct clew_trace *trace, const struct clew_relations_options *options, struct clew_relations **ret_relations);
+int clew_relations_new(const struct clew_trace *trace, const struct clew_relations_options *options,
+		       struct clew_relations **ret_relations);
 void clew_relations_free(struct clew_relations *relations);
 
 /* In order of begin. */
-const struct clew_activity *clew_relations_activities(const struct clew_relations *relations, size_t *ret_count);
+const struct clew_activity *clew_relations_activities(const struct clew_relations *relations,
+						      size_t *ret_count);
 /* In order of the lower one's begin. */
-const struct clew_relation *clew_relations_list(const struct clew_relations *relations, size_t *ret_count);
+const struct clew_relation *clew_relations_list(const struct clew_relations *relations,
+						size_t *ret_count);
 
 /* The ends of a relation. */
-const struct clew_activity *clew_relations_lower(const struct clew_relations *relations, const struct clew_relation *relation);
-const struct clew_activity *clew_relations_upper(const struct clew_relations *relations, const struct clew_relation *relation,
+const struct clew_activity *clew_relations_lower(const struct clew_relations *relations,
+						 const struct clew_relation *relation);
+const struct clew_activity *clew_relations_upper(const struct clew_relations *relations,
+						 const struct clew_relation *relation,
 						 uint32_t number);
 
 /* The innermost activity of a task at a moment, or NULL. */
-const struct clew_activity *clew_relations_at(const struct clew_relations *relations, uint32_t serial, uint64_t at);
+const struct clew_activity *clew_relations_at(const struct clew_relations *relations,
+					      uint32_t serial, uint64_t at);
 
 /* The innermost activity of a task from a moment on, or NULL; until *ret_until that stays so. */
-const struct clew_activity *clew_relations_from(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t *ret_until);
+const struct clew_activity *clew_relations_from(const struct clew_relations *relations,
+						uint32_t serial, uint64_t at, uint64_t *ret_until);
 
 /*
  * Whose call in another task is open while `serial` is in the call that it is for: the
@@ -80,7 +88,8 @@ const struct clew_activity *clew_relations_from(const struct clew_relations *rel
  * before. `perhaps`: of those that several may have called, none of which is anybody's
  * for certain; else of all others. NULL: none.
  */
-const struct clew_relation *clew_relations_called(const struct clew_relations *relations, uint32_t serial, uint64_t at, uint64_t to,
+const struct clew_relation *clew_relations_called(const struct clew_relations *relations,
+						  uint32_t serial, uint64_t at, uint64_t to,
 						  uint64_t over, bool perhaps, uint64_t *ret_until);
 
 /*
@@ -100,7 +109,8 @@ struct clew_call_dependency {
  * In order of the lower one's begin, a call before its return; of relations with one
  * upper end alone, as else none is known. The array is the caller's to free. 0 or -ENOMEM.
  */
-int clew_relations_dependencies(const struct clew_relations *relations, struct clew_call_dependency **ret_dependencies, size_t *ret_count);
+int clew_relations_dependencies(const struct clew_relations *relations,
+				struct clew_call_dependency **ret_dependencies, size_t *ret_count);
 
 #define CLEW_DESCRIPTORS_MOST 64
 
@@ -120,8 +130,10 @@ struct clew_description {
  * at first) does not say it yet: what it announced, for whom that was, its program,
  * user, cgroup, service, environment. Texts are the trace's and the relations'.
  */
-void clew_relations_describe(const struct clew_relations *relations, uint32_t serial, uint64_t at, struct clew_description *description);
+void clew_relations_describe(const struct clew_relations *relations, uint32_t serial, uint64_t at,
+			     struct clew_description *description);
 /* Adds one word, unless there is one of that name. `value` NULL or "": nothing to say. */
-void clew_description_add(struct clew_description *description, const char *name, const char *value);
+void clew_description_add(struct clew_description *description, const char *name,
+			  const char *value);
 
 #endif

@@ -16,8 +16,9 @@
 
 #include "base/thread.h"
 
-#define SLOTS	 4
-#define ROWS_MAX STORE_PACKED_ROWS_MAX /* larger chunks, which clew does not write, are the reader's */
+#define SLOTS 4
+#define ROWS_MAX                                                                                   \
+	STORE_PACKED_ROWS_MAX /* larger chunks, which clew does not write, are the reader's */
 
 /* When a chunk will be needed. */
 struct turn {
@@ -89,7 +90,8 @@ static struct slot *find_slot(struct store_ahead *ahead, const struct store_inde
 	return NULL;
 }
 
-/* Decodes the chunk whose turn is next, for which there must be a slot; false: there is none left. The lock is held but for the work. */
+/* Decodes the chunk whose turn is next, for which there must be a slot; false: there is none left.
+ * The lock is held but for the work. */
 static bool do_turn(struct store_ahead *ahead, struct worker *worker, struct slot *slot)
 {
 	const struct store_index_entry *entries = ahead->file->entries + ahead->file->records;
@@ -104,11 +106,13 @@ static bool do_turn(struct store_ahead *ahead, struct worker *worker, struct slo
 	ahead->begun[turn] = true;
 	slot->entry = &entries[turn];
 	pthread_mutex_unlock(&ahead->lock);
-	if (slot->rows.memory_size + slot->rows.tails_capacity > entries[turn].rows * sizeof(struct clew_socket_record))
+	if (slot->rows.memory_size + slot->rows.tails_capacity >
+	    entries[turn].rows * sizeof(struct clew_socket_record))
 		store_rows_done(&slot->rows);
 	slot->result = store_file_read(ahead->file, slot->entry, &worker->payload, &header);
 	if (slot->result == 0)
-		slot->result = store_decode(worker->decoder, &header, worker->payload.bytes, &slot->rows);
+		slot->result =
+			store_decode(worker->decoder, &header, worker->payload.bytes, &slot->rows);
 	pthread_mutex_lock(&ahead->lock);
 	slot->ready = true;
 	pthread_cond_signal(&ahead->decoded);
@@ -144,7 +148,8 @@ static void wait_for(struct store_ahead *ahead, const struct slot *wanted)
 	}
 }
 
-bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry *entry, struct store_rows *rows, int *ret_result)
+bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry *entry,
+		      struct store_rows *rows, int *ret_result)
 {
 	bool *begun = &ahead->begun[entry - ahead->file->entries - ahead->file->records];
 	struct slot *slot = NULL;
@@ -186,7 +191,8 @@ static void discard(struct store_ahead *ahead)
 	free(ahead);
 }
 
-int store_ahead_new(const struct store_file *file, const struct store_schema *schema, struct store_ahead **ret_ahead)
+int store_ahead_new(const struct store_file *file, const struct store_schema *schema,
+		    struct store_ahead **ret_ahead)
 {
 	size_t count = file->count - file->records;
 	struct store_ahead *ahead = calloc(1, sizeof(*ahead) + count * sizeof(*ahead->turns));

@@ -11,7 +11,8 @@
 
 struct store_buffers {
 	pthread_mutex_t lock;
-	uint8_t *mapped; /* NULL: all are malloc'ed, as where no memory may be promised that is not there */
+	uint8_t *mapped; /* NULL: all are malloc'ed, as where no memory may be promised that is not
+			    there */
 	size_t size;
 	unsigned count;
 	unsigned free_count;
@@ -20,14 +21,16 @@ struct store_buffers {
 
 int store_buffers_new(unsigned count, size_t size, struct store_buffers **ret_buffers)
 {
-	struct store_buffers *buffers = calloc(1, sizeof(*buffers) + count * sizeof(buffers->free[0]));
+	struct store_buffers *buffers =
+		calloc(1, sizeof(*buffers) + count * sizeof(buffers->free[0]));
 	size_t page = sysconf(_SC_PAGESIZE);
 
 	if (!buffers)
 		return -ENOMEM;
 	store_lock_init(&buffers->lock);
 	buffers->size = (size + STORE_BUFFERS_NOTE + page - 1) & ~(page - 1);
-	buffers->mapped = mmap(NULL, count * buffers->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	buffers->mapped = mmap(NULL, count * buffers->size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (buffers->mapped == MAP_FAILED)
 		buffers->mapped = NULL;
 	buffers->count = buffers->free_count = buffers->mapped ? count : 0;
@@ -57,7 +60,8 @@ void store_buffers_give(struct store_buffers *buffers, uint8_t *buffer)
 {
 	if (!buffer)
 		return;
-	if (!buffers->mapped || buffer < buffers->mapped || buffer >= buffers->mapped + buffers->count * buffers->size) {
+	if (!buffers->mapped || buffer < buffers->mapped ||
+	    buffer >= buffers->mapped + buffers->count * buffers->size) {
 		free(buffer);
 		return;
 	}

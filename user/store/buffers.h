@@ -15,7 +15,8 @@
 
 struct store_buffers;
 
-/* Behind each buffer there are so many bytes that are its holder's too, to keep a note of what it holds. */
+/* Behind each buffer there are so many bytes that are its holder's too, to keep a note of what it
+ * holds. */
 #define STORE_BUFFERS_NOTE 128
 
 /* `count` buffers of `size` bytes. Memory is used once it is written to. 0 or -ENOMEM. */

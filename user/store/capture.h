@@ -49,21 +49,23 @@ struct clew_cost {
 struct clew_writer;
 
 struct clew_writer_options {
-	size_t size;   /* sizeof(struct clew_writer_options) */
-	bool sync;     /* each chunk reaches the medium before the next is begun */
-	bool waits;    /* for clew_writer_begin: until then what is put is kept in memory, and a file that is there as it is */
+	size_t size; /* sizeof(struct clew_writer_options) */
+	bool sync;   /* each chunk reaches the medium before the next is begun */
+	bool waits;  /* for clew_writer_begin: until then what is put is kept in memory, and a file
+			that is there as it is */
 	unsigned cpus; /* how many CPU streams there may be */
 };
 
 /*
- * Makes the file (truncating one that is there; -EBUSY: another writer is at it) and writes its first chunks.
- * Writing goes around the page cache (O_DIRECT, or else write-and-drop). The
- * writer has a thread of its own for I/O and compresses in the thread that
- * calls clew_writer_put.
+ * Makes the file (truncating one that is there; -EBUSY: another writer is at it) and writes its
+ * first chunks. Writing goes around the page cache (O_DIRECT, or else write-and-drop). The writer
+ * has a thread of its own for I/O and compresses in the thread that calls clew_writer_put.
  */
-int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer);
+int clew_writer_open(const char *path, const struct clew_writer_options *options,
+		     struct clew_writer **ret_writer);
 
-/* Empties the file and lets all that was put go there. Once, and only if the writer waits for it. */
+/* Empties the file and lets all that was put go there. Once, and only if the writer waits for it.
+ */
 int clew_writer_begin(struct clew_writer *writer);
 
 /* Adds "key" = "value" to what the file says of itself (kernel, host, cpus, start, end, ...). */
@@ -82,7 +84,8 @@ int clew_writer_put(struct clew_writer *writer, unsigned stream, const void *rec
 int clew_writer_flush(struct clew_writer *writer, unsigned stream, uint64_t now, uint64_t age);
 
 /* Replaces the ledger; the last one written holds. Gaps are GAP records, put like any other. */
-int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count, const struct clew_cost *cost);
+int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count,
+		       const struct clew_cost *cost);
 
 /* Records of this kind encoded so far on a stream: the ledger's "stored". */
 uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned stream, unsigned kind);
@@ -93,7 +96,8 @@ uint64_t clew_writer_bytes(const struct clew_writer *writer);
 /* The first error met by the file, or 0. */
 int clew_writer_error(const struct clew_writer *writer);
 
-/* Flushes all streams, writes the index, trims and closes the file, frees the writer. A file that was not begun is left as it was. */
+/* Flushes all streams, writes the index, trims and closes the file, frees the writer. A file that
+ * was not begun is left as it was. */
 int clew_writer_close(struct clew_writer *writer);
 
 /* ---- reading ---- */
@@ -103,20 +107,23 @@ struct clew_reader;
 struct clew_capture_info {
 	uint64_t bytes;
 	bool complete;		 /* ended by an index: the recording was not killed */
-	uint64_t damaged_chunks; /* skipped: bad checksum or contents; all of them once all was read or checked */
+	uint64_t damaged_chunks; /* skipped: bad checksum or contents; all of them once all was read
+				    or checked */
 	uint64_t start;		 /* ns, monotonic: when recording was enabled */
 	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
 	unsigned cpus;
 	const struct clew_ledger_row *ledger;
 	size_t ledger_count;
-	const struct clew_gap *gaps; /* in order of time; those of CLEW_GAP_IN_FILE once all was read or checked */
+	const struct clew_gap *
+		gaps; /* in order of time; those of CLEW_GAP_IN_FILE once all was read or checked */
 	size_t gap_count;
 	const struct clew_clock *clocks;
 	size_t clock_count;
 	struct clew_cost cost;
-	uint64_t counts[CLEW_KIND_COUNT];	/* records in the file, by kind */
-	uint64_t column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file, compressed (share of the frame by encoded
-						   size) */
+	uint64_t counts[CLEW_KIND_COUNT]; /* records in the file, by kind */
+	uint64_t
+		column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file,
+						  compressed (share of the frame by encoded size) */
 };
 
 /*
@@ -124,7 +131,8 @@ struct clew_capture_info {
  * line of words when the result is not 0: -EINVAL foreign or malformed, -ENODATA
  * not one whole chunk of records, or what open(2) or read(2) said.
  */
-int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message, size_t message_size);
+int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message,
+		     size_t message_size);
 
 /* Whether the file's first bytes are a capture's: 1, 0 or -errno. */
 int clew_capture_probe(const char *path);

@@ -23,7 +23,8 @@ struct store_chunk {
 };
 
 /* A chunk around a payload; with `compress` the payload is put into a zstd frame. */
-int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk);
+int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress,
+		    struct store_chunk **ret_chunk);
 
 /* Frees a list of them. */
 void store_chunks_free(struct store_chunk *chunks);
@@ -36,7 +37,8 @@ void store_chunk_seal(struct store_chunk *chunk);
 uint32_t store_checksum(const struct store_chunk_header *header, const void *payload);
 
 /* A SCHEMA, LEDGER or INDEX payload back into its bytes. The buffer is the caller's to free. */
-int store_unframe(const struct store_chunk_header *header, const uint8_t *payload, uint8_t **ret_bytes);
+int store_unframe(const struct store_chunk_header *header, const uint8_t *payload,
+		  uint8_t **ret_bytes);
 
 #define STORE_FRONT_PACKED 0x80 /* in its first byte: numbers are in a packed stream */
 
@@ -44,7 +46,8 @@ int store_unframe(const struct store_chunk_header *header, const uint8_t *payloa
 struct store_front {
 	unsigned count;
 	bool packed;
-	uint32_t stream_size; /* packed: of the stream that follows the front; the frame comes after it */
+	uint32_t stream_size; /* packed: of the stream that follows the front; the frame comes after
+				 it */
 	struct {
 		uint8_t kind;
 		uint32_t rows;
@@ -66,8 +69,8 @@ void store_encoder_rest(struct store_encoder *encoder, void (*rest)(void *contex
  * were checked by store_record_size. `row` is the number of the first. With
  * `dense` the chunk is made small, which takes a microsecond a record more.
  */
-int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
-		 bool dense, struct store_chunk **ret_chunk);
+int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows,
+		 unsigned stream, uint64_t row, bool dense, struct store_chunk **ret_chunk);
 
 struct store_decoder;
 int store_decoder_new(const struct store_schema *schema, struct store_decoder **ret_decoder);
@@ -94,7 +97,8 @@ struct store_rows {
 };
 
 /* -EBADMSG: the contents contradict the schema. */
-int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header, const uint8_t *payload, struct store_rows *rows);
+int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
+		 const uint8_t *payload, struct store_rows *rows);
 /* The next record of a kind known here, or NULL at the end. It lives until the next call. */
 const struct clew_header *store_rows_next(struct store_rows *rows);
 void store_rows_done(struct store_rows *rows);

@@ -112,8 +112,8 @@ int store_work_reserve(struct store_work *work, size_t rows)
 		if (r == 0)
 			r = grow(&work->sources[i].of, capacity, sizeof(uint32_t));
 	}
-	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys || !work->last || !work->pairs || !work->present ||
-	    !work->hash || !work->left) {
+	if (r < 0 || !work->residuals || !work->identity || !work->values || !work->keys ||
+	    !work->last || !work->pairs || !work->present || !work->hash || !work->left) {
 		store_work_done(work);
 		return -ENOMEM;
 	}
@@ -197,8 +197,8 @@ int store_keep(struct store_work *work, const struct store_job *job)
 	return 0;
 }
 
-int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at, const uint64_t *other, const uint32_t *other_at,
-		 size_t other_rows)
+int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at,
+		 const uint64_t *other, const uint32_t *other_at, size_t other_rows)
 {
 	uint64_t *full, value = 0;
 	size_t next = 0;
@@ -234,7 +234,8 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size)
 
 bool store_has_unit(const struct store_column *column)
 {
-	return column->type != STORE_I32 && column->type != STORE_BYTES && column->coding != STORE_RECENT && column->coding != STORE_STREAM;
+	return column->type != STORE_I32 && column->type != STORE_BYTES &&
+	       column->coding != STORE_RECENT && column->coding != STORE_STREAM;
 }
 
 void store_find_unit(const struct store_work *work, struct store_job *job)
@@ -286,8 +287,10 @@ static inline uint64_t retreat(uint64_t residual, uint64_t other)
  */
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
-	const uint64_t *given = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
-	const uint32_t *sources = store_sources(work, job, job->column->reference, job->column->second);
+	const uint64_t *given =
+		job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
+	const uint32_t *sources =
+		store_sources(work, job, job->column->reference, job->column->second);
 	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
 	bool next = job->column->coding == STORE_NEXT;
 	unsigned unit = job->unit;
@@ -304,7 +307,8 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 	}
 	for (size_t i = 0; i < job->count && given; i++) {
 		uint32_t source = sources[i] & ~STORE_SOURCE_NEW;
-		uint64_t prediction = i ? values[source] : 0, third = given[job->present[i]] >> unit, other = 0;
+		uint64_t prediction = i ? values[source] : 0,
+			 third = given[job->present[i]] >> unit, other = 0;
 
 		if (next)
 			prediction += i ? given[job->present[source]] >> unit : 0;
@@ -321,14 +325,15 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 }
 
 /*
- * NEAR: close to the reference's value, unless it is what the key had last, or the row before where there is no key, in the
- * third column or, without one, in this. With neither it is 0.
+ * NEAR: close to the reference's value, unless it is what the key had last, or the row before where
+ * there is no key, in the third column or, without one, in this. With neither it is 0.
  */
 static int near(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
 	uint64_t *values = work->values, *residuals = work->residuals, mask = UINT64_MAX >> shift;
 	const uint64_t *reference = reference_of(work, job);
-	const uint64_t *third = job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
+	const uint64_t *third =
+		job->column->third == STORE_NONE ? NULL : store_column_of(work, job->column->third);
 	const uint32_t *sources = NULL;
 	unsigned unit = job->unit;
 
@@ -344,7 +349,8 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 		if (!sources)
 			guess = third && row ? third[row - 1] >> unit : 0;
 		else if (!(sources[i] & STORE_SOURCE_NEW))
-			guess = third ? third[job->present[sources[i]]] >> unit : values[sources[i]];
+			guess = third ? third[job->present[sources[i]]] >> unit
+				      : values[sources[i]];
 		other = fold(guess - near, shift);
 		if (forward)
 			residuals[i] = advance(fold(values[i] - near, shift), other);
@@ -356,7 +362,8 @@ static int near(struct store_work *work, const struct store_job *job, unsigned s
 
 static size_t recent_forward(struct store_work *work, const struct store_job *job, unsigned shift)
 {
-	const uint64_t *other = job->column->reference == job->number ? NULL : reference_of(work, job);
+	const uint64_t *other =
+		job->column->reference == job->number ? NULL : reference_of(work, job);
 	uint64_t *extra = work->residuals + job->count, previous = 0;
 	struct recent recent = {0};
 	size_t row = 0, count = 0;
@@ -377,9 +384,11 @@ static size_t recent_forward(struct store_work *work, const struct store_job *jo
 	return count;
 }
 
-static int recent_backward(struct store_work *work, const struct store_job *job, unsigned shift, size_t extra_count)
+static int recent_backward(struct store_work *work, const struct store_job *job, unsigned shift,
+			   size_t extra_count)
 {
-	const uint64_t *other = job->column->reference == job->number ? NULL : reference_of(work, job);
+	const uint64_t *other =
+		job->column->reference == job->number ? NULL : reference_of(work, job);
 	const uint64_t *extra = work->residuals + job->count;
 	uint64_t mask = UINT64_MAX >> shift, previous = 0;
 	struct recent recent = {0};
@@ -437,14 +446,16 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 	case STORE_OFFSET:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
-			residuals[i] = fold(values[i] - (reference[present[i]] >> unit) - previous, shift);
+			residuals[i] =
+				fold(values[i] - (reference[present[i]] >> unit) - previous, shift);
 			previous = values[i] - (reference[present[i]] >> unit);
 		}
 		return 0;
 	case STORE_BEFORE:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++)
-			residuals[i] = ((reference[present[i]] >> unit) - values[i]) & mask_of(column->type);
+			residuals[i] = ((reference[present[i]] >> unit) - values[i]) &
+				       mask_of(column->type);
 		return 0;
 	case STORE_TIME:
 		previous = job->first_time >> unit;
@@ -477,7 +488,8 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 int store_values(struct store_work *work, const struct store_job *job, size_t extra)
 {
 	const struct store_column *column = job->column;
-	uint64_t *values = work->values, *residuals = work->residuals, previous = 0, mask = mask_of(column->type);
+	uint64_t *values = work->values, *residuals = work->residuals, previous = 0,
+		 mask = mask_of(column->type);
 	unsigned shift = 64 - 8 * store_type_size(column->type), unit = job->unit;
 	const uint32_t *present = job->present;
 	const uint64_t *reference;
@@ -485,7 +497,9 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 	switch (column->coding) {
 	case STORE_PLAIN:
 		for (size_t i = 0; i < job->count; i++)
-			values[i] = (column->type == STORE_I32 ? unfold(residuals[i]) : residuals[i]) & mask;
+			values[i] =
+				(column->type == STORE_I32 ? unfold(residuals[i]) : residuals[i]) &
+				mask;
 		return 0;
 	case STORE_PREVIOUS:
 		reference = reference_of(work, job);
@@ -503,7 +517,9 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 	case STORE_OFFSET:
 		reference = reference_of(work, job);
 		for (size_t i = 0; i < job->count; i++) {
-			values[i] = ((reference[present[i]] >> unit) + previous + unfold(residuals[i])) & mask;
+			values[i] = ((reference[present[i]] >> unit) + previous +
+				     unfold(residuals[i])) &
+				    mask;
 			previous = values[i] - (reference[present[i]] >> unit);
 		}
 		return 0;
@@ -544,7 +560,8 @@ unsigned store_planes_width(const uint64_t *residuals, size_t count)
 	return all ? (64 - __builtin_clzll(all) + 7) / 8 : 0;
 }
 
-static inline void put_sixteen(uint8_t *restrict to, const uint64_t *restrict residuals, unsigned shift)
+static inline void put_sixteen(uint8_t *restrict to, const uint64_t *restrict residuals,
+			       unsigned shift)
 {
 	for (unsigned i = 0; i < 16; i++)
 		to[i] = residuals[i] >> shift;

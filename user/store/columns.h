@@ -29,9 +29,9 @@ struct store_work {
 	size_t capacity;
 	uint64_t *values; /* of the column at hand, by present row */
 	uint64_t *residuals;
-	uint64_t *keys;	    /* to be numbered */
-	uint32_t *last;	    /* by slot, of the key or pair, then of the second key: the last place */
-	uint32_t *pairs;    /* slots of two keys together */
+	uint64_t *keys;	 /* to be numbered */
+	uint32_t *last;	 /* by slot, of the key or pair, then of the second key: the last place */
+	uint32_t *pairs; /* slots of two keys together */
 	uint32_t *identity; /* 0, 1, 2, ... */
 	uint32_t *present;  /* rows that have the column at hand */
 	size_t present_count;
@@ -40,8 +40,10 @@ struct store_work {
 	uint64_t *left; /* packed: residuals of the last column in the stream, by row */
 	uint32_t *hash;
 	size_t hash_size;
-	uint64_t *full[STORE_COLUMNS_MAX];     /* referenced columns of the kind at hand, by row; 0 where absent */
-	uint64_t *common[STORE_COLUMNS_MAX];   /* referenced common columns, by row of the kind at hand */
+	uint64_t *full[STORE_COLUMNS_MAX];     /* referenced columns of the kind at hand, by row; 0
+						  where absent */
+	uint64_t *common[STORE_COLUMNS_MAX];   /* referenced common columns, by row of the kind at
+						  hand */
 	struct store_keys slots[STORE_KEYS];   /* dense numbers of a column's values */
 	struct store_keys sources[STORE_KEYS]; /* see store_sources() */
 	unsigned next_slots, next_sources;
@@ -69,7 +71,8 @@ struct store_job {
 	size_t rows;	 /* of its kind */
 	const uint32_t *present;
 	size_t count;  /* of present */
-	unsigned unit; /* packed: the column's values are multiples of 1 << unit, and numbers are counted in that; else 0 */
+	unsigned unit; /* packed: the column's values are multiples of 1 << unit, and numbers are
+			  counted in that; else 0 */
 	uint64_t first_time;
 	uint64_t stream;
 };
@@ -84,7 +87,8 @@ void store_work_done(struct store_work *work);
 /* By row; there if the column is marked as referenced and came before. */
 static inline const uint64_t *store_column_of(const struct store_work *work, uint8_t reference)
 {
-	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON] : work->full[reference];
+	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON]
+					: work->full[reference];
 }
 
 /* The bits that any of the numbers has. */
@@ -109,15 +113,17 @@ void store_present(struct store_work *work, struct store_job *job);
  * A LATEST column's values: for each row the value of the other kind's last row
  * before it. `at` and `other_at` rise and are places on one scale.
  */
-int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at, const uint64_t *other, const uint32_t *other_at,
-		 size_t other_rows);
+int store_latest(struct store_work *work, const struct store_job *job, const uint32_t *at,
+		 const uint64_t *other, const uint32_t *other_at, size_t other_rows);
 
 /*
- * For each of job->present the place there of the last one before with the same key, or pair of keys, else with
- * the same second key; or, with STORE_SOURCE_NEW, of the one just before, for the first 0. NULL: no memory.
+ * For each of job->present the place there of the last one before with the same key, or pair of
+ * keys, else with the same second key; or, with STORE_SOURCE_NEW, of the one just before, for the
+ * first 0. NULL: no memory.
  */
 #define STORE_SOURCE_NEW 0x80000000u
-const uint32_t *store_sources(struct store_work *work, const struct store_job *job, uint8_t reference, uint8_t second);
+const uint32_t *store_sources(struct store_work *work, const struct store_job *job,
+			      uint8_t reference, uint8_t second);
 
 /* What a TAIL column is as a number, for columns that refer to it: a hash of its bytes. */
 uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
@@ -125,7 +131,8 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 /* Keeps work->values by row for the columns that refer to this one, if any do. */
 int store_keep(struct store_work *work, const struct store_job *job);
 
-/* Whether a packed column may be in units; what the directory has for it is then the unit, plus one. */
+/* Whether a packed column may be in units; what the directory has for it is then the unit, plus
+ * one. */
 bool store_has_unit(const struct store_column *column);
 /* Sets job->unit to the largest that work->values have. */
 void store_find_unit(const struct store_work *work, struct store_job *job);
@@ -145,8 +152,10 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
  * work->residuals, with a RECENT column's extra ones, into a packed stream and
  * back; work->left is zeroed where a kind begins.
  */
-int store_pack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack);
-int store_unpack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack, size_t *ret_extra);
+int store_pack_residuals(struct store_work *work, const struct store_job *job,
+			 struct store_pack *pack);
+int store_unpack_residuals(struct store_work *work, const struct store_job *job,
+			   struct store_pack *pack, size_t *ret_extra);
 
 /* Residuals to planes and back. */
 unsigned store_planes_width(const uint64_t *residuals, size_t count);

@@ -42,7 +42,8 @@ struct place {
 	struct store_pack *pack; /* a packed chunk's numbers, or NULL */
 };
 
-int store_unframe(const struct store_chunk_header *header, const uint8_t *payload, uint8_t **ret_bytes)
+int store_unframe(const struct store_chunk_header *header, const uint8_t *payload,
+		  uint8_t **ret_bytes)
 {
 	uint8_t *bytes;
 	size_t size;
@@ -169,11 +170,14 @@ static int decoder_reserve(struct store_decoder *decoder, size_t rows, size_t ra
 /* Whether a packed chunk has the column in its stream. */
 static bool in_stream(const struct store_column *column)
 {
-	return column->type && column->type <= STORE_BYTES && column->coding < STORE_CODING_COUNT && column->coding != STORE_LATEST;
+	return column->type && column->type <= STORE_BYTES && column->coding < STORE_CODING_COUNT &&
+	       column->coding != STORE_LATEST;
 }
 
-/* Takes the next column's bytes; for one that is in the stream, none, but *ret_size 1 if it is there. */
-static int next_column(struct place *place, const struct store_column *column, const uint8_t **ret_bytes, size_t *ret_size)
+/* Takes the next column's bytes; for one that is in the stream, none, but *ret_size 1 if it is
+ * there. */
+static int next_column(struct place *place, const struct store_column *column,
+		       const uint8_t **ret_bytes, size_t *ret_size)
 {
 	uint64_t size = 0;
 
@@ -190,7 +194,9 @@ static int next_column(struct place *place, const struct store_column *column, c
 	*ret_bytes = place->body;
 	*ret_size = size;
 	if (place->pack && in_stream(column))
-		return size <= (store_has_unit(column) ? 8 * store_type_size(column->type) : 1) ? 0 : -EBADMSG;
+		return size <= (store_has_unit(column) ? 8 * store_type_size(column->type) : 1)
+			       ? 0
+			       : -EBADMSG;
 	if (size > (size_t)(place->end - place->body))
 		return -EBADMSG;
 	place->body += size;
@@ -208,13 +214,15 @@ static int get_planes(uint64_t *residuals, size_t count, const uint8_t *bytes, s
 }
 
 /* `pack`: where the numbers are if not in the bytes, or NULL. */
-static int get_numbers(struct store_work *work, struct store_job *job, const uint8_t *bytes, size_t size, struct store_pack *pack)
+static int get_numbers(struct store_work *work, struct store_job *job, const uint8_t *bytes,
+		       size_t size, struct store_pack *pack)
 {
 	size_t extra = 0;
 	int r;
 
 	/* The commonest column of all is one of zeros. */
-	if (!size && (job->column->coding == STORE_PLAIN || (job->column->coding == STORE_KEYED && job->column->third == STORE_NONE))) {
+	if (!size && (job->column->coding == STORE_PLAIN ||
+		      (job->column->coding == STORE_KEYED && job->column->third == STORE_NONE))) {
 		memset(work->values, 0, job->count * sizeof(*work->values));
 		return store_keep(work, job);
 	}
@@ -231,7 +239,8 @@ static int get_numbers(struct store_work *work, struct store_job *job, const uin
 			work->residuals[i] = bytes[i];
 			extra += !bytes[i];
 		}
-		r = get_planes(work->residuals + job->count, extra, bytes + job->count, size - job->count);
+		r = get_planes(work->residuals + job->count, extra, bytes + job->count,
+			       size - job->count);
 	} else {
 		r = get_planes(work->residuals, job->count, bytes, size);
 	}
@@ -243,7 +252,8 @@ static int get_numbers(struct store_work *work, struct store_job *job, const uin
 }
 
 /* Stores values in records that were all zero. */
-static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const uint64_t *values, size_t count, unsigned size)
+static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const uint64_t *values,
+		    size_t count, unsigned size)
 {
 	if (!store_planes_width(values, count))
 		return;
@@ -268,25 +278,32 @@ static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const u
 }
 
 /* For members that come earlier in some records; the flags of those are there already. */
-static void scatter_pulled(uint8_t *records, size_t stride, const struct store_job *job, const uint64_t *values)
+static void scatter_pulled(uint8_t *records, size_t stride, const struct store_job *job,
+			   const uint64_t *values)
 {
 	const struct store_column *column = job->column;
 
 	for (size_t i = 0; i < job->count; i++) {
 		uint8_t *record = records + job->present[i] * stride;
-		unsigned pull = ((const struct clew_header *)record)->flags & column->pull_mask ? 0 : column->pull;
+		unsigned pull = ((const struct clew_header *)record)->flags & column->pull_mask
+					? 0
+					: column->pull;
 
 		memcpy(record + column->offset - pull, &values[i], column->member_size);
 	}
 }
 
 /* A packed column's text goes to the decoder's memory; the lengths are in work->residuals. */
-static int unpack_texts(struct store_decoder *decoder, const struct store_job *job, const uint8_t **ret_bytes, size_t *ret_size)
+static int unpack_texts(struct store_decoder *decoder, const struct store_job *job,
+			const uint8_t **ret_bytes, size_t *ret_size)
 {
 	const struct store_column *column = job->column;
 	const uint64_t *lengths = decoder->work.residuals;
-	const uint64_t *contexts = column->context == STORE_NONE ? NULL : store_column_of(&decoder->work, column->context);
-	size_t limit = column->coding == STORE_TAIL ? STORE_TAIL_MAX : column->size, size = 0, at = 0;
+	const uint64_t *contexts = column->context == STORE_NONE
+					   ? NULL
+					   : store_column_of(&decoder->work, column->context);
+	size_t limit = column->coding == STORE_TAIL ? STORE_TAIL_MAX : column->size, size = 0,
+	       at = 0;
 	uint8_t *bigger;
 	int r = 0;
 
@@ -303,7 +320,8 @@ static int unpack_texts(struct store_decoder *decoder, const struct store_job *j
 		return -ENOMEM;
 	decoder->texts = bigger;
 	for (size_t i = 0; i < job->count && r == 0; i++) {
-		r = store_unpack_text(decoder->pack, contexts ? contexts[job->present[i]] : 0, bigger + at, lengths[i]);
+		r = store_unpack_text(decoder->pack, contexts ? contexts[job->present[i]] : 0,
+				      bigger + at, lengths[i]);
 		at += lengths[i];
 	}
 	*ret_bytes = bigger;
@@ -312,8 +330,8 @@ static int unpack_texts(struct store_decoder *decoder, const struct store_job *j
 }
 
 /* Puts bytes into the records, by the lengths in work->residuals. */
-static int place_trimmed(const struct store_work *work, const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes,
-			 const uint8_t *end)
+static int place_trimmed(const struct store_work *work, const struct store_job *job,
+			 uint8_t *records, size_t stride, const uint8_t *bytes, const uint8_t *end)
 {
 	for (size_t i = 0; i < job->count; i++) {
 		size_t length = work->residuals[i];
@@ -321,14 +339,15 @@ static int place_trimmed(const struct store_work *work, const struct store_job *
 		if (length > job->column->size || length > (size_t)(end - bytes))
 			return -EBADMSG;
 		if (records)
-			memcpy(records + job->present[i] * stride + job->column->offset, bytes, length);
+			memcpy(records + job->present[i] * stride + job->column->offset, bytes,
+			       length);
 		bytes += length;
 	}
 	return bytes == end ? 0 : -EBADMSG;
 }
 
-static int get_trimmed(struct store_decoder *decoder, const struct store_job *job, uint8_t *records, size_t stride, const uint8_t *bytes,
-		       size_t size, bool packed)
+static int get_trimmed(struct store_decoder *decoder, const struct store_job *job, uint8_t *records,
+		       size_t stride, const uint8_t *bytes, size_t size, bool packed)
 {
 	struct store_work *work = &decoder->work;
 	size_t extra;
@@ -350,7 +369,8 @@ static int get_trimmed(struct store_decoder *decoder, const struct store_job *jo
 }
 
 /* The bytes stay together and are handed out one record after the other. */
-static int get_tail(struct store_decoder *decoder, const struct store_job *job, const uint8_t **bytes, size_t *size, bool packed)
+static int get_tail(struct store_decoder *decoder, const struct store_job *job,
+		    const uint8_t **bytes, size_t *size, bool packed)
 {
 	struct store_work *work = &decoder->work;
 	const uint64_t *lengths = work->full[job->column->reference];
@@ -405,8 +425,8 @@ static int keep_tails(struct store_rows *rows, unsigned kind, const uint8_t *byt
 	return 0;
 }
 
-static int decode_common(struct store_decoder *decoder, const struct store_chunk_header *header, struct place *place,
-			 struct store_rows *rows)
+static int decode_common(struct store_decoder *decoder, const struct store_chunk_header *header,
+			 struct place *place, struct store_rows *rows)
 {
 	const struct store_kind *common = &decoder->schema->kinds[0];
 	struct store_work *work = &decoder->work;
@@ -416,13 +436,17 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 	memset(work->left, 0, header->rows * sizeof(*work->left));
 	for (unsigned i = 0; i < common->count && r == 0; i++) {
 		const struct store_column *column = &common->columns[i];
-		struct store_job job = {
-			.column = column, .number = i, .rows = header->rows, .first_time = header->first_time, .stream = header->stream};
+		struct store_job job = {.column = column,
+					.number = i,
+					.rows = header->rows,
+					.first_time = header->first_time,
+					.stream = header->stream};
 		const uint8_t *bytes;
 		size_t size;
 
 		r = next_column(place, column, &bytes, &size);
-		if (r < 0 || column->type == STORE_BYTES || !(column->known || column->referenced || (place->pack && in_stream(column))))
+		if (r < 0 || column->type == STORE_BYTES ||
+		    !(column->known || column->referenced || (place->pack && in_stream(column))))
 			continue;
 		store_present(work, &job);
 		r = get_numbers(work, &job, bytes, size, place->pack);
@@ -434,8 +458,10 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 	return r;
 }
 
-/* What all kinds have, of this kind's rows: into its records, and where its columns refer to it. NULL: no records. */
-static int share_common(struct store_decoder *decoder, uint8_t *records, size_t stride, size_t count)
+/* What all kinds have, of this kind's rows: into its records, and where its columns refer to it.
+ * NULL: no records. */
+static int share_common(struct store_decoder *decoder, uint8_t *records, size_t stride,
+			size_t count)
 {
 	const struct store_kind *common = &decoder->schema->kinds[0];
 	struct store_work *work = &decoder->work;
@@ -453,7 +479,8 @@ static int share_common(struct store_decoder *decoder, uint8_t *records, size_t 
 		if (column->referenced)
 			memcpy(work->common[i], work->values, count * sizeof(uint64_t));
 		if (records && column->known)
-			scatter(records + column->offset, stride, work->identity, work->values, count, column->member_size);
+			scatter(records + column->offset, stride, work->identity, work->values,
+				count, column->member_size);
 	}
 	return r;
 }
@@ -468,8 +495,9 @@ static void follow(struct store_decoder *decoder, const struct store_column *col
 	followed->rows = count;
 }
 
-static int decode_kind(struct store_decoder *decoder, const struct store_chunk_header *header, const struct store_kind *kind, size_t count,
-		       struct place *place, struct store_rows *rows)
+static int decode_kind(struct store_decoder *decoder, const struct store_chunk_header *header,
+		       const struct store_kind *kind, size_t count, struct place *place,
+		       struct store_rows *rows)
 {
 	struct store_work *work = &decoder->work;
 	uint8_t *records = kind->known ? rows->of[kind->id].records : NULL;
@@ -492,24 +520,32 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 	r = share_common(decoder, records, stride, count);
 	for (unsigned i = 0; i < kind->count && r == 0; i++) {
 		const struct store_column *column = &kind->columns[i];
-		struct store_job job = {
-			.column = column, .number = i, .rows = count, .first_time = header->first_time, .stream = header->stream};
+		struct store_job job = {.column = column,
+					.number = i,
+					.rows = count,
+					.first_time = header->first_time,
+					.stream = header->stream};
 		bool ours = records && column->known;
 		const uint8_t *bytes;
 		size_t size;
 
 		r = next_column(place, column, &bytes, &size);
-		if (r < 0 || !(ours || column->referenced || column->followed || (place->pack && in_stream(column))))
+		if (r < 0 || !(ours || column->referenced || column->followed ||
+			       (place->pack && in_stream(column))))
 			continue;
 		store_present(work, &job);
 		if (column->coding == STORE_LATEST) {
-			const struct store_kind *other = &decoder->schema->kinds[decoder->schema->by_id[column->second]];
-			const struct followed *followed = &decoder->followed[other->columns[column->reference].followed - 1];
+			const struct store_kind *other =
+				&decoder->schema->kinds[decoder->schema->by_id[column->second]];
+			const struct followed *followed =
+				&decoder->followed[other->columns[column->reference].followed - 1];
 
 			r = size ? -EBADMSG
-				 : store_latest(work, &job, decoder->positions, followed->values, followed->positions, followed->rows);
+				 : store_latest(work, &job, decoder->positions, followed->values,
+						followed->positions, followed->rows);
 		} else if (column->coding == STORE_TRIMMED) {
-			r = get_trimmed(decoder, &job, ours ? records : NULL, stride, bytes, size, place->pack);
+			r = get_trimmed(decoder, &job, ours ? records : NULL, stride, bytes, size,
+					place->pack);
 		} else if (column->coding == STORE_TAIL) {
 			r = get_tail(decoder, &job, &bytes, &size, place->pack);
 			if (r == 0 && ours)
@@ -520,20 +556,22 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 			if (r == 0 && ours && column->pull)
 				scatter_pulled(records, stride, &job, work->values);
 			else if (r == 0 && ours)
-				scatter(records + column->offset, stride, job.present, work->values, job.count, column->member_size);
+				scatter(records + column->offset, stride, job.present, work->values,
+					job.count, column->member_size);
 			if (r == 0 && column->followed)
 				follow(decoder, column, count);
 		}
 	}
 	/* Lengths without what they are the lengths of. */
-	for (size_t i = 0; r == 0 && records && rows->of[kind->id].tail_length && !tail && i < count; i++)
+	for (size_t i = 0;
+	     r == 0 && records && rows->of[kind->id].tail_length && !tail && i < count; i++)
 		memset(records + i * stride + rows->of[kind->id].tail_length, 0, 2);
 	return r;
 }
 
 /* Memory for the rows: kinds, then each known kind's records, all zero; tails apart. */
-static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_header *header, const struct store_front *front,
-			struct store_rows *rows)
+static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_header *header,
+			const struct store_front *front, struct store_rows *rows)
 {
 	size_t kinds = (header->rows + 7) & ~(size_t)7, need = kinds, total = 0;
 	uint8_t *at;
@@ -568,7 +606,8 @@ static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_
 	rows->next = 0;
 	at = rows->memory + kinds;
 	for (unsigned i = 0; i < front->count; i++) {
-		const struct store_kind *kind = &decoder->schema->kinds[decoder->schema->by_id[front->entries[i].kind]];
+		const struct store_kind *kind =
+			&decoder->schema->kinds[decoder->schema->by_id[front->entries[i].kind]];
 
 		if (!kind->known)
 			continue;
@@ -580,7 +619,8 @@ static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_
 	return 0;
 }
 
-int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header, const uint8_t *payload, struct store_rows *rows)
+int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
+		 const uint8_t *payload, struct store_rows *rows)
 {
 	struct store_front front;
 	struct place place;
@@ -588,7 +628,8 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	int r;
 
 	rows->rows = rows->next = 0;
-	if (!header->rows || header->rows > STORE_ROWS_MAX || !header->raw_size || header->raw_size > STORE_PAYLOAD_MAX)
+	if (!header->rows || header->rows > STORE_ROWS_MAX || !header->raw_size ||
+	    header->raw_size > STORE_PAYLOAD_MAX)
 		return -EBADMSG;
 	r = store_front_parse(payload, header->size, &front);
 	if (r == 0)
@@ -598,7 +639,8 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	if (front.packed && header->rows > STORE_PACKED_ROWS_MAX)
 		return -EBADMSG;
 	columns = front.size + front.stream_size;
-	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size, payload + columns, header->size - columns);
+	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size,
+				   payload + columns, header->size - columns);
 	if (ZSTD_isError(size) || size != header->raw_size)
 		return -EBADMSG;
 	r = rows_prepare(decoder, header, &front, rows);
@@ -608,8 +650,10 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	/* The directory's own length is known when its last entry is read: one a column. */
 	columns = decoder->schema->kinds[0].count;
 	for (unsigned i = 0; i < front.count; i++)
-		columns += decoder->schema->kinds[decoder->schema->by_id[front.entries[i].kind]].count;
-	place = (struct place){.directory = decoder->frame, .body = decoder->frame, .end = decoder->frame + size};
+		columns +=
+			decoder->schema->kinds[decoder->schema->by_id[front.entries[i].kind]].count;
+	place = (struct place){
+		.directory = decoder->frame, .body = decoder->frame, .end = decoder->frame + size};
 	for (; columns && place.body < place.end; place.body++)
 		columns -= !(*place.body & 0x80);
 	if (columns)
@@ -619,7 +663,8 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 		r = decoder->pack ? 0 : store_pack_new(&decoder->pack);
 		if (r < 0)
 			return r;
-		store_unpack_begin(decoder->pack, header->rows, payload + front.size, front.stream_size);
+		store_unpack_begin(decoder->pack, header->rows, payload + front.size,
+				   front.stream_size);
 		place.pack = decoder->pack;
 	}
 
@@ -631,7 +676,8 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	for (unsigned i = 1; i < decoder->schema->count && r == 0; i++)
 		for (unsigned j = 0; j < front.count; j++)
 			if (front.entries[j].kind == decoder->schema->kinds[i].id)
-				r = decode_kind(decoder, header, &decoder->schema->kinds[i], front.entries[j].rows, &place, rows);
+				r = decode_kind(decoder, header, &decoder->schema->kinds[i],
+						front.entries[j].rows, &place, rows);
 	if (r == 0 && place.body != place.end)
 		r = -EBADMSG;
 	if (r < 0)
@@ -656,7 +702,8 @@ const struct clew_header *store_rows_next(struct store_rows *rows)
 		if (!length)
 			return (const struct clew_header *)record;
 		memcpy(rows->joined, record, rows->of[kind].stride);
-		memcpy(rows->joined + rows->of[kind].stride, rows->tails + rows->of[kind].tail_at, length);
+		memcpy(rows->joined + rows->of[kind].stride, rows->tails + rows->of[kind].tail_at,
+		       length);
 		rows->of[kind].tail_at += length;
 		return (const struct clew_header *)rows->joined;
 	}

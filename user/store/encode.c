@@ -53,7 +53,8 @@ struct store_encoder {
 
 uint32_t store_checksum(const struct store_chunk_header *header, const void *payload)
 {
-	uLong sum = crc32(0, (const Bytef *)header + STORE_CHECKSUM_FROM, sizeof(*header) - STORE_CHECKSUM_FROM);
+	uLong sum = crc32(0, (const Bytef *)header + STORE_CHECKSUM_FROM,
+			  sizeof(*header) - STORE_CHECKSUM_FROM);
 
 	return header->size ? crc32(sum, payload, header->size) : sum;
 }
@@ -84,7 +85,8 @@ void store_chunks_free(struct store_chunk *chunks)
 	}
 }
 
-int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress, struct store_chunk **ret_chunk)
+int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compress,
+		    struct store_chunk **ret_chunk)
 {
 	struct store_chunk_header header = {.kind = kind, .stream = CLEW_STREAM_USER};
 	size_t bound = compress ? ZSTD_compressBound(size) : size;
@@ -96,7 +98,8 @@ int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compre
 	if (!chunk)
 		return -ENOMEM;
 	if (compress) {
-		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size, size < SMALL ? LEVEL_DENSE : LEVEL);
+		size_t packed = ZSTD_compress(chunk->data + sizeof(header), bound, payload, size,
+					      size < SMALL ? LEVEL_DENSE : LEVEL);
 
 		if (ZSTD_isError(packed)) {
 			free(chunk);
@@ -211,7 +214,8 @@ static void put_length(struct store_encoder *encoder, size_t length)
 	encoder->directory[encoder->directory_size++] = length;
 }
 
-static int put_planes(struct store_encoder *encoder, const uint64_t *residuals, size_t count, unsigned width)
+static int put_planes(struct store_encoder *encoder, const uint64_t *residuals, size_t count,
+		      unsigned width)
 {
 	int r;
 
@@ -230,7 +234,8 @@ static int put_planes(struct store_encoder *encoder, const uint64_t *residuals, 
 	return r < 0 ? r : cut(encoder);
 }
 
-static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, size_t count, unsigned size)
+static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, size_t count,
+		   unsigned size)
 {
 	switch (size) {
 	case 1:
@@ -252,7 +257,8 @@ static void gather(uint64_t *values, const uint8_t *from, const uint32_t *at, si
 	}
 }
 
-static int residuals_in_units(struct store_work *work, const struct store_job *job, size_t *ret_extra, unsigned *ret_width)
+static int residuals_in_units(struct store_work *work, const struct store_job *job,
+			      size_t *ret_extra, unsigned *ret_width)
 {
 	int r;
 
@@ -267,11 +273,13 @@ static bool zeros_are_nothing(const struct store_job *job)
 {
 	const struct store_column *column = job->column;
 
-	return column->coding == STORE_PLAIN || (column->coding == STORE_KEYED && column->third == STORE_NONE) ||
+	return column->coding == STORE_PLAIN ||
+	       (column->coding == STORE_KEYED && column->third == STORE_NONE) ||
 	       (column->coding == STORE_PREVIOUS && column->reference == job->number);
 }
 
-static int put_numbers(struct store_encoder *encoder, struct store_job *job, const struct store_kind *kind, const uint32_t *at)
+static int put_numbers(struct store_encoder *encoder, struct store_job *job,
+		       const struct store_kind *kind, const uint32_t *at)
 {
 	struct store_work *work = &encoder->work;
 	const struct store_column *column = job->column;
@@ -308,12 +316,14 @@ static int put_numbers(struct store_encoder *encoder, struct store_job *job, con
 	before = encoder->body_size;
 	r = put_planes(encoder, work->residuals, job->count, width);
 	if (r == 0 && extra)
-		r = put_planes(encoder, work->residuals + job->count, extra, store_planes_width(work->residuals + job->count, extra));
+		r = put_planes(encoder, work->residuals + job->count, extra,
+			       store_planes_width(work->residuals + job->count, extra));
 	put_length(encoder, encoder->body_size - before);
 	return r;
 }
 
-static size_t bytes_length(const struct store_column *column, const uint8_t *record, size_t length_at)
+static size_t bytes_length(const struct store_column *column, const uint8_t *record,
+			   size_t length_at)
 {
 	size_t length = column->size;
 
@@ -325,7 +335,8 @@ static size_t bytes_length(const struct store_column *column, const uint8_t *rec
 }
 
 /* What columns that refer to a tail take for its value. */
-static int keep_hashes(struct store_encoder *encoder, const struct store_job *job, size_t length_at, const uint32_t *at)
+static int keep_hashes(struct store_encoder *encoder, const struct store_job *job, size_t length_at,
+		       const uint32_t *at)
 {
 	const struct store_column *column = job->column;
 	uint64_t *hashes;
@@ -339,34 +350,41 @@ static int keep_hashes(struct store_encoder *encoder, const struct store_job *jo
 	for (size_t i = 0; i < job->count; i++) {
 		const uint8_t *record = encoder->records + at[job->present[i]];
 
-		hashes[job->present[i]] = store_tail_hash(record + column->offset, bytes_length(column, record, length_at));
+		hashes[job->present[i]] = store_tail_hash(record + column->offset,
+							  bytes_length(column, record, length_at));
 	}
 	return 0;
 }
 
 /* Bytes into the stream: first all lengths, if no other column has them. */
-static int pack_bytes(struct store_encoder *encoder, const struct store_job *job, size_t length_at, const uint32_t *at)
+static int pack_bytes(struct store_encoder *encoder, const struct store_job *job, size_t length_at,
+		      const uint32_t *at)
 {
 	const struct store_column *column = job->column;
-	const uint64_t *contexts = column->context == STORE_NONE ? NULL : store_column_of(&encoder->work, column->context);
+	const uint64_t *contexts = column->context == STORE_NONE
+					   ? NULL
+					   : store_column_of(&encoder->work, column->context);
 	int r = 0;
 
 	put_length(encoder, 1);
 	for (size_t i = 0; i < job->count; i++)
-		encoder->work.residuals[i] = bytes_length(column, encoder->records + at[job->present[i]], length_at);
+		encoder->work.residuals[i] =
+			bytes_length(column, encoder->records + at[job->present[i]], length_at);
 	if (column->coding == STORE_TRIMMED)
 		r = store_pack_residuals(&encoder->work, job, encoder->pack);
 	for (size_t i = 0; i < job->count && r == 0; i++) {
 		uint32_t row = job->present[i];
 
-		r = store_pack_text(encoder->pack, contexts ? contexts[row] : 0, encoder->records + at[row] + column->offset,
+		r = store_pack_text(encoder->pack, contexts ? contexts[row] : 0,
+				    encoder->records + at[row] + column->offset,
 				    encoder->work.residuals[i]);
 		store_rest(&encoder->work, STEPS_A_LETTER * encoder->work.residuals[i]);
 	}
 	return r;
 }
 
-static int put_bytes(struct store_encoder *encoder, const struct store_job *job, const struct store_kind *kind, const uint32_t *at)
+static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
+		     const struct store_kind *kind, const uint32_t *at)
 {
 	const struct store_column *column = job->column;
 	bool trimmed = column->coding == STORE_TRIMMED, any = false;
@@ -414,16 +432,18 @@ static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
 static int follow(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
 {
 	unsigned id = job->column->second;
-	const struct store_column *source = &encoder->schema->kinds[encoder->schema->by_id[id]].columns[job->column->reference];
+	const struct store_column *source =
+		&encoder->schema->kinds[encoder->schema->by_id[id]].columns[job->column->reference];
 	const uint32_t *other_at = encoder->at + encoder->starts[id];
 	size_t rows = encoder->starts[id + 1] - encoder->starts[id];
 
-	gather(encoder->work.values, encoder->records + source->offset, other_at, rows, source->member_size);
+	gather(encoder->work.values, encoder->records + source->offset, other_at, rows,
+	       source->member_size);
 	return store_latest(&encoder->work, job, at, encoder->work.values, other_at, rows);
 }
 
-static int put_kind(struct store_encoder *encoder, const struct store_kind *kind, const uint32_t *at, size_t rows, unsigned stream,
-		    uint64_t first_time)
+static int put_kind(struct store_encoder *encoder, const struct store_kind *kind,
+		    const uint32_t *at, size_t rows, unsigned stream, uint64_t first_time)
 {
 	struct store_work *work = &encoder->work;
 	const struct store_kind *common = &encoder->schema->kinds[0];
@@ -438,10 +458,15 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 			continue;
 		r = store_work_array(work, &work->common[i]);
 		if (r == 0)
-			gather(work->common[i], encoder->records + common->columns[i].offset, at, rows, common->columns[i].member_size);
+			gather(work->common[i], encoder->records + common->columns[i].offset, at,
+			       rows, common->columns[i].member_size);
 	}
 	for (unsigned i = 0; i < kind->count && r == 0; i++) {
-		struct store_job job = {.column = &kind->columns[i], .number = i, .rows = rows, .first_time = first_time, .stream = stream};
+		struct store_job job = {.column = &kind->columns[i],
+					.number = i,
+					.rows = rows,
+					.first_time = first_time,
+					.stream = stream};
 
 		store_present(work, &job);
 		if (job.column->coding == STORE_LATEST) {
@@ -457,19 +482,23 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 	return r < 0 || encoder->dense ? r : cut(encoder);
 }
 
-/* Compresses directory and body as one frame; the output position after each piece goes to `ends`. */
-static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t capacity, size_t *ends, size_t *ret_size)
+/* Compresses directory and body as one frame; the output position after each piece goes to `ends`.
+ */
+static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t capacity, size_t *ends,
+			  size_t *ret_size)
 {
 	ZSTD_outBuffer out = {to, capacity, 0};
 	size_t total = encoder->directory_size + encoder->body_size, from = 0;
 
 	ZSTD_CCtx_reset(encoder->zstd, ZSTD_reset_session_only);
-	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel, encoder->dense ? LEVEL_DENSE : LEVEL)) ||
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(encoder->zstd, ZSTD_c_compressionLevel,
+						encoder->dense ? LEVEL_DENSE : LEVEL)) ||
 	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(encoder->zstd, total)))
 		return -ENOMEM;
 	for (size_t i = 0; i <= encoder->cut_count; i++) {
 		size_t end = i ? encoder->cuts[i - 1] : 0;
-		ZSTD_inBuffer in = {i ? encoder->body + from : encoder->directory, i ? end - from : encoder->directory_size, 0};
+		ZSTD_inBuffer in = {i ? encoder->body + from : encoder->directory,
+				    i ? end - from : encoder->directory_size, 0};
 		bool whole = encoder->dense && i < encoder->cut_count;
 		size_t left;
 
@@ -504,7 +533,8 @@ static int sort_rows(struct store_encoder *encoder)
 
 	memset(starts, 0, sizeof(encoder->starts));
 	for (size_t i = 0; i < encoder->rows; i++) {
-		const struct clew_header *header = (const struct clew_header *)(encoder->records + offset);
+		const struct clew_header *header =
+			(const struct clew_header *)(encoder->records + offset);
 
 		encoder->at_all[i] = offset;
 		starts[header->kind + 1]++;
@@ -514,7 +544,8 @@ static int sort_rows(struct store_encoder *encoder)
 		starts[i + 1] += starts[i];
 	memcpy(fill, starts, sizeof(fill));
 	for (size_t i = 0; i < encoder->rows; i++) {
-		unsigned kind = encoder->records[encoder->at_all[i] + offsetof(struct clew_header, kind)];
+		unsigned kind =
+			encoder->records[encoder->at_all[i] + offsetof(struct clew_header, kind)];
 
 		encoder->at[fill[kind]++] = encoder->at_all[i];
 	}
@@ -530,20 +561,24 @@ struct mark {
 
 static struct mark mark(const struct store_encoder *encoder)
 {
-	return (struct mark){encoder->cut_count, encoder->body_size, encoder->dense ? store_pack_size(encoder->pack) : 0};
+	return (struct mark){encoder->cut_count, encoder->body_size,
+			     encoder->dense ? store_pack_size(encoder->pack) : 0};
 }
 
-/* What a kind's columns take: their pieces of the frame or, in a dense chunk, their share of it, and of the stream. */
-static size_t spent(const struct store_encoder *encoder, const size_t *ends, size_t size, struct mark from, struct mark to)
+/* What a kind's columns take: their pieces of the frame or, in a dense chunk, their share of it,
+ * and of the stream. */
+static size_t spent(const struct store_encoder *encoder, const size_t *ends, size_t size,
+		    struct mark from, struct mark to)
 {
 	if (!encoder->dense)
 		return ends[to.cut] - ends[from.cut];
-	return to.stream - from.stream + size * (to.body - from.body) / (encoder->directory_size + encoder->body_size);
+	return to.stream - from.stream +
+	       size * (to.body - from.body) / (encoder->directory_size + encoder->body_size);
 }
 
 /* Each kind's bytes: its own, and its share by rows of what is common. */
-static void account(const struct store_encoder *encoder, struct store_chunk *chunk, const size_t *ends, size_t size,
-		    const struct mark marks[STORE_KINDS_MAX])
+static void account(const struct store_encoder *encoder, struct store_chunk *chunk,
+		    const size_t *ends, size_t size, const struct mark marks[STORE_KINDS_MAX])
 {
 	uint8_t *front = chunk->data + sizeof(struct store_chunk_header);
 	size_t common = spent(encoder, ends, size, (struct mark){0}, marks[0]), n = 0;
@@ -556,7 +591,8 @@ static void account(const struct store_encoder *encoder, struct store_chunk *chu
 
 		if (!count)
 			continue;
-		bytes = spent(encoder, ends, size, marks[number - 1], marks[number]) + common * count / encoder->rows;
+		bytes = spent(encoder, ends, size, marks[number - 1], marks[number]) +
+			common * count / encoder->rows;
 		front[1 + 9 * n] = kind;
 		memcpy(front + 1 + 9 * n + 1, &count, 4);
 		memcpy(front + 1 + 9 * n + 5, &bytes, 4);
@@ -568,7 +604,8 @@ static void account(const struct store_encoder *encoder, struct store_chunk *chu
 }
 
 /* All columns; where each kind's end goes to `marks`. */
-static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t first_time, struct mark marks[STORE_KINDS_MAX])
+static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t first_time,
+		       struct mark marks[STORE_KINDS_MAX])
 {
 	const struct store_schema *schema = encoder->schema;
 	const size_t *starts = encoder->starts;
@@ -581,24 +618,26 @@ static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t 
 			return r;
 		store_pack_begin(encoder->pack, encoder->rows);
 	}
-	r = put_kind(encoder, &schema->kinds[0], encoder->at_all, encoder->rows, stream, first_time);
+	r = put_kind(encoder, &schema->kinds[0], encoder->at_all, encoder->rows, stream,
+		     first_time);
 	marks[0] = mark(encoder);
 	for (unsigned i = 1; i < schema->count && r == 0; i++) {
 		unsigned kind = schema->kinds[i].id;
 
 		if (starts[kind + 1] > starts[kind])
-			r = put_kind(encoder, &schema->kinds[i], encoder->at + starts[kind], starts[kind + 1] - starts[kind], stream,
-				     first_time);
+			r = put_kind(encoder, &schema->kinds[i], encoder->at + starts[kind],
+				     starts[kind + 1] - starts[kind], stream, first_time);
 		marks[i] = mark(encoder);
 	}
 	return r < 0 ? r : cut(encoder);
 }
 
-int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows, unsigned stream, uint64_t row,
-		 bool dense, struct store_chunk **ret_chunk)
+int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows,
+		 unsigned stream, uint64_t row, bool dense, struct store_chunk **ret_chunk)
 {
 	const struct clew_header *first = (const struct clew_header *)records, *last;
-	struct store_chunk_header header = {.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
+	struct store_chunk_header header = {
+		.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
 	size_t front = 1, size, capacity, packed_size = 0, *ends = NULL;
 	struct mark marks[STORE_KINDS_MAX];
 	const uint8_t *packed = NULL;
@@ -623,15 +662,20 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
 		front += encoder->starts[kind + 1] > encoder->starts[kind] ? 9 : 0;
 
-	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) + 16 * (encoder->cut_count + 1);
+	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) +
+		   16 * (encoder->cut_count + 1);
 	if (capacity > encoder->packed_capacity) {
 		free(encoder->packed);
 		encoder->packed = malloc(capacity);
 		encoder->packed_capacity = encoder->packed ? capacity : 0;
 	}
 	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
-	r = encoder->packed && ends ? compress_frame(encoder, encoder->packed, capacity, ends, &size) : -ENOMEM;
-	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + sizeof(uint32_t) + packed_size + size) : NULL;
+	r = encoder->packed && ends
+		    ? compress_frame(encoder, encoder->packed, capacity, ends, &size)
+		    : -ENOMEM;
+	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + sizeof(uint32_t) +
+					   packed_size + size)
+		       : NULL;
 	if (!chunk) {
 		free(ends);
 		return r < 0 ? r : -ENOMEM;

@@ -27,9 +27,10 @@
 #include "base/thread.h"
 #include "store/encoding.h"
 
-#define WAITING_MAX (64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
-#define WAITING_MIN (8u << 20)	/* but each thread may have so many */
-#define WAIT_MAX    250000000u	/* ns that a job waits, before its thread hurries until it is done */
+#define WAITING_MAX                                                                                \
+	(64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
+#define WAITING_MIN (8u << 20) /* but each thread may have so many */
+#define WAIT_MAX    250000000u /* ns that a job waits, before its thread hurries until it is done */
 #define HURRY_NICE  (-15)
 #define SLICE	    100000    /* ns; the shortest that a kernel takes */
 #define REST	    200000    /* ns */
@@ -43,8 +44,8 @@ struct encoder_thread {
 	bool started;
 	bool patient;
 	pid_t tid;
-	bool may;		      /* change its policy; under the lock but for the thread itself */
-	atomic_bool hurries;	      /* changes under the lock */
+	bool may;	     /* change its policy; under the lock but for the thread itself */
+	atomic_bool hurries; /* changes under the lock */
 	struct store_job_rows *first; /* the one at work is no more in the list */
 	struct store_job_rows **end;
 	uint64_t given; /* of the job at work, 0 none */
@@ -106,14 +107,16 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
 		set_policy(thread->tid, true);
 }
 
-/* With the lock held: whether a job, the next one or that at work, or what others gave, cannot wait for idle CPUs any more. */
+/* With the lock held: whether a job, the next one or that at work, or what others gave, cannot wait
+ * for idle CPUs any more. */
 static bool is_late(const struct encoder_thread *thread, uint64_t given)
 {
 	return thread->encoding->closing || thread->waiting > thread->encoding->waiting_max / 4 ||
 	       (!thread->patient && now() - given > WAIT_MAX);
 }
 
-static struct encoder_thread *thread_of(struct store_encoding *encoding, unsigned stream, bool patient)
+static struct encoder_thread *thread_of(struct store_encoding *encoding, unsigned stream,
+					bool patient)
 {
 	unsigned half = encoding->count / 2;
 
@@ -127,7 +130,8 @@ static void raise_priority(const struct encoder_thread *self)
 		set_policy(self->tid, true);
 }
 
-/* After it was left. Whoever asks for a hurry meanwhile says so first and raises it then: one of the two comes last. */
+/* After it was left. Whoever asks for a hurry meanwhile says so first and raises it then: one of
+ * the two comes last. */
 static void lower_priority(const struct encoder_thread *self)
 {
 	if (!self->may || atomic_load(&self->hurries))
@@ -144,7 +148,8 @@ static void encode(struct encoder_thread *self, const struct store_job_rows *job
 	int r;
 
 	lower_priority(self);
-	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row, job->dense, &chunk);
+	r = store_encode(self->encoder, job->records, job->bytes, job->rows, job->stream, job->row,
+			 job->dense, &chunk);
 	raise_priority(self);
 	if (r == 0)
 		chunk->provisional = job->provisional;
@@ -212,11 +217,13 @@ static void *encode_thread(void *context)
 	return NULL;
 }
 
-int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers, unsigned threads,
-		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
-		       struct store_encoding **ret_encoding)
+int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
+		       unsigned threads,
+		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
+		       void *context, struct store_encoding **ret_encoding)
 {
-	struct store_encoding *encoding = calloc(1, sizeof(*encoding) + 2 * threads * sizeof(encoding->threads[0]));
+	struct store_encoding *encoding =
+		calloc(1, sizeof(*encoding) + 2 * threads * sizeof(encoding->threads[0]));
 	int r = 0;
 
 	if (!encoding)
@@ -225,7 +232,8 @@ int store_encoding_new(const struct store_schema *schema, struct store_buffers *
 	encoding->context = context;
 	encoding->buffers = buffers;
 	encoding->count = 2 * threads;
-	encoding->waiting_max = WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
+	encoding->waiting_max =
+		WAITING_MAX / threads > WAITING_MIN ? WAITING_MAX / threads : WAITING_MIN;
 	store_lock_init(&encoding->lock);
 	pthread_cond_init(&encoding->given, NULL);
 	pthread_cond_init(&encoding->done, NULL);

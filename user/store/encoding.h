@@ -28,17 +28,19 @@ struct store_job_rows {
 };
 
 /*
- * Starts `threads` threads, and as many for patient jobs. Each chunk goes to `deliver`, which owns it then; an
- * error (-errno) comes as a NULL chunk. `buffers` stay the caller's. 0 or -errno.
+ * Starts `threads` threads, and as many for patient jobs. Each chunk goes to `deliver`, which owns
+ * it then; an error (-errno) comes as a NULL chunk. `buffers` stay the caller's. 0 or -errno.
  */
-int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers, unsigned threads,
-		       void (*deliver)(void *context, struct store_chunk *chunk, int error), void *context,
-		       struct store_encoding **ret_encoding);
+int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
+		       unsigned threads,
+		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
+		       void *context, struct store_encoding **ret_encoding);
 
 /* Gives a job, whose buffer is the encoding's from then on. Waits while too much is waiting. */
 void store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
 
-/* If a stream's thread has a job that waits for too long, it is given the CPU before others. To be called every few ms. */
+/* If a stream's thread has a job that waits for too long, it is given the CPU before others. To be
+ * called every few ms. */
 void store_encoding_look(struct store_encoding *encoding, unsigned stream);
 
 /* Does what is left, ends the threads and frees all. NULL is nothing. */

@@ -13,8 +13,8 @@
 #error "the capture file is little-endian, and so must the machine be"
 #endif
 
-#define STORE_MAGIC                                                                                                                        \
-	"\x89"                                                                                                                             \
+#define STORE_MAGIC                                                                                \
+	"\x89"                                                                                     \
 	"CLEW\r\n\x1a"
 #define STORE_MAGIC_SIZE    8
 #define STORE_VERSION_MAJOR 4
@@ -27,9 +27,10 @@
 #define STORE_CHUNK_ROWS  16384
 #define STORE_CHUNK_BYTES (2u << 20) /* of records as they came */
 #define STORE_CHUNK_AGE	  120000000000ull
-#define STORE_SLOW_NS	  250000 /* a record, and more: a slow stream, whose final chunks are packed .. */
-#define STORE_SLOW_ROWS	  49152	 /* .. and larger, for the model learns as it goes */
-#define STORE_SLOW_BYTES  (6u << 20)
+#define STORE_SLOW_NS                                                                              \
+	250000 /* a record, and more: a slow stream, whose final chunks are packed .. */
+#define STORE_SLOW_ROWS	 49152 /* .. and larger, for the model learns as it goes */
+#define STORE_SLOW_BYTES (6u << 20)
 
 /* What a reader believes. */
 #define STORE_PAYLOAD_MAX     (64u << 20)

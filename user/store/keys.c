@@ -10,15 +10,19 @@
 
 #include "store/columns.h"
 
-static bool is_for(const struct store_keys *keys, const struct store_job *job, uint8_t reference, uint8_t second)
+static bool is_for(const struct store_keys *keys, const struct store_job *job, uint8_t reference,
+		   uint8_t second)
 {
-	return keys->reference == reference && keys->second == second && keys->condition == job->column->condition &&
+	return keys->reference == reference && keys->second == second &&
+	       keys->condition == job->column->condition &&
 	       (keys->condition == STORE_NONE || keys->mask == job->column->mask);
 }
 
-/* The one of a few that is for these keys, or one to be made: then its count is 0. NULL: no memory. */
-static struct store_keys *find(const struct store_work *work, struct store_keys *all, unsigned *next, const struct store_job *job,
-			       uint8_t reference, uint8_t second)
+/* The one of a few that is for these keys, or one to be made: then its count is 0. NULL: no memory.
+ */
+static struct store_keys *find(const struct store_work *work, struct store_keys *all,
+			       unsigned *next, const struct store_job *job, uint8_t reference,
+			       uint8_t second)
 {
 	struct store_keys *keys;
 
@@ -38,8 +42,10 @@ static struct store_keys *find(const struct store_work *work, struct store_keys 
 	return keys;
 }
 
-/* Numbers equal keys, none larger than `most`, equally, from 0 in order of appearance. Returns how many there are. */
-static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint64_t most, size_t count, uint32_t *slots)
+/* Numbers equal keys, none larger than `most`, equally, from 0 in order of appearance. Returns how
+ * many there are. */
+static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint64_t most,
+			    size_t count, uint32_t *slots)
 {
 	uint32_t *table = work->hash, found = 0;
 	size_t size = 64;
@@ -75,9 +81,11 @@ static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint6
 	return found;
 }
 
-static const struct store_keys *column_slots(struct store_work *work, const struct store_job *job, uint8_t reference)
+static const struct store_keys *column_slots(struct store_work *work, const struct store_job *job,
+					     uint8_t reference)
 {
-	struct store_keys *slots = find(work, work->slots, &work->next_slots, job, reference, STORE_NONE);
+	struct store_keys *slots =
+		find(work, work->slots, &work->next_slots, job, reference, STORE_NONE);
 	const uint64_t *column = store_column_of(work, reference);
 
 	if (!slots || slots->count)
@@ -87,13 +95,16 @@ static const struct store_keys *column_slots(struct store_work *work, const stru
 			work->keys[i] = column[job->present[i]];
 		column = work->keys;
 	}
-	slots->count = number_keys(work, column, store_bits_of(column, job->count), job->count, slots->of);
+	slots->count =
+		number_keys(work, column, store_bits_of(column, job->count), job->count, slots->of);
 	return slots;
 }
 
-const uint32_t *store_sources(struct store_work *work, const struct store_job *job, uint8_t reference, uint8_t second)
+const uint32_t *store_sources(struct store_work *work, const struct store_job *job,
+			      uint8_t reference, uint8_t second)
 {
-	struct store_keys *sources = find(work, work->sources, &work->next_sources, job, reference, second);
+	struct store_keys *sources =
+		find(work, work->sources, &work->next_sources, job, reference, second);
 	const struct store_keys *first_slots, *second_slots;
 	uint32_t *last = work->last, *last_second, count;
 	const uint32_t *slots;
@@ -109,8 +120,11 @@ const uint32_t *store_sources(struct store_work *work, const struct store_job *j
 	count = first_slots->count;
 	if (second != STORE_NONE) {
 		for (size_t i = 0; i < job->count; i++)
-			work->keys[i] = (uint64_t)first_slots->of[i] * second_slots->count + second_slots->of[i];
-		count = number_keys(work, work->keys, (uint64_t)first_slots->count * second_slots->count - 1, job->count, work->pairs);
+			work->keys[i] = (uint64_t)first_slots->of[i] * second_slots->count +
+					second_slots->of[i];
+		count = number_keys(work, work->keys,
+				    (uint64_t)first_slots->count * second_slots->count - 1,
+				    job->count, work->pairs);
 		slots = work->pairs;
 	}
 	last_second = last + count;

@@ -100,12 +100,14 @@ static int leave_direct(struct store_output *output)
 	return flags < 0 || fcntl(output->fd, F_SETFL, flags & ~O_DIRECT) < 0 ? -errno : 0;
 }
 
-static int write_all(struct store_output *output, const uint8_t *bytes, size_t size, uint64_t offset)
+static int write_all(struct store_output *output, const uint8_t *bytes, size_t size,
+		     uint64_t offset)
 {
 	int r;
 
 	while (size) {
-		ssize_t n = output->regular ? pwrite(output->fd, bytes, size, offset) : write(output->fd, bytes, size);
+		ssize_t n = output->regular ? pwrite(output->fd, bytes, size, offset)
+					    : write(output->fd, bytes, size);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -120,7 +122,8 @@ static int write_all(struct store_output *output, const uint8_t *bytes, size_t s
 		bytes += n;
 		size -= n;
 		offset += n;
-		/* What a short write leaves may not be aligned any more: without O_DIRECT the next one says what is wrong. */
+		/* What a short write leaves may not be aligned any more: without O_DIRECT the next
+		 * one says what is wrong. */
 		if (size && output->direct && (n & BLOCK_MASK)) {
 			r = leave_direct(output);
 			if (r < 0)
@@ -144,7 +147,9 @@ static int image_write(struct store_output *output, uint64_t at)
 	}
 	r = write_all(output, output->image, size, offset);
 	if (r == 0 && output->regular && !output->direct) {
-		sync_file_range(output->fd, offset, size, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+		sync_file_range(output->fd, offset, size,
+				SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER);
 		posix_fadvise(output->fd, offset, size, POSIX_FADV_DONTNEED);
 	}
 	return r;
@@ -164,7 +169,8 @@ static int settle_first(struct store_output *output)
 	if (!chunk->dead) {
 		if (output->entry_count == output->entry_capacity) {
 			size_t capacity = output->entry_capacity ? 2 * output->entry_capacity : 64;
-			struct store_index_entry *bigger = realloc(output->entries, capacity * sizeof(*bigger));
+			struct store_index_entry *bigger =
+				realloc(output->entries, capacity * sizeof(*bigger));
 
 			if (!bigger)
 				return -ENOMEM;
@@ -191,7 +197,8 @@ static int settle(struct store_output *output, bool all)
 {
 	int r = 0;
 
-	while (output->tail && r == 0 && (all || (!output->tail->provisional && !output->tail->dead)))
+	while (output->tail && r == 0 &&
+	       (all || (!output->tail->provisional && !output->tail->dead)))
 		r = settle_first(output);
 	return r;
 }
@@ -210,7 +217,8 @@ static int image_add_live(struct store_output *output)
 /* Drops what is dead from the tail's list and puts what is provisional last. */
 static void sort_tail(struct store_output *output)
 {
-	struct store_chunk *final = NULL, **final_end = &final, *open = NULL, **open_end = &open, *next;
+	struct store_chunk *final = NULL, **final_end = &final, *open = NULL, **open_end = &open,
+			   *next;
 
 	for (struct store_chunk *chunk = output->tail; chunk; chunk = next) {
 		next = chunk->next;
@@ -271,9 +279,11 @@ static void supersede(struct store_output *output, const struct store_chunk *by)
 	for (struct store_chunk *chunk = output->tail; chunk; chunk = chunk->next) {
 		const struct store_index_entry *old = &chunk->entry;
 
-		if (!chunk->provisional || chunk->dead || old->kind != by->entry.kind || old->stream != by->entry.stream)
+		if (!chunk->provisional || chunk->dead || old->kind != by->entry.kind ||
+		    old->stream != by->entry.stream)
 			continue;
-		if (old->kind == STORE_CHUNK_RECORDS && (by->provisional || old->row + old->rows > by->entry.row + by->entry.rows))
+		if (old->kind == STORE_CHUNK_RECORDS &&
+		    (by->provisional || old->row + old->rows > by->entry.row + by->entry.rows))
 			continue;
 		chunk->dead = true;
 		output->live -= chunk->size;
@@ -317,7 +327,8 @@ static int pad(struct store_output *output, uint64_t *end)
 		return 0;
 	if (size < sizeof(struct store_chunk_header))
 		size += STORE_BLOCK;
-	r = store_chunk_new(STORE_CHUNK_PADDING, zeros, size - sizeof(struct store_chunk_header), false, &chunk);
+	r = store_chunk_new(STORE_CHUNK_PADDING, zeros, size - sizeof(struct store_chunk_header),
+			    false, &chunk);
 	if (r < 0)
 		return r;
 	r = image_add(output, chunk->data, chunk->size);
@@ -387,7 +398,8 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 		return r;
 	}
 	r = settle(output, !output->regular);
-	if (r == 0 && output->compacts && output->dead >= COMPACT_MIN && output->dead >= output->live / COMPACT_SHARE) {
+	if (r == 0 && output->compacts && output->dead >= COMPACT_MIN &&
+	    output->dead >= output->live / COMPACT_SHARE) {
 		r = compact(output);
 		if (r == 0)
 			r = settle(output, false);
@@ -397,9 +409,11 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 	return r;
 }
 
-static int write_index(struct store_output *output, const struct store_index_total *totals, unsigned total_count)
+static int write_index(struct store_output *output, const struct store_index_total *totals,
+		       unsigned total_count)
 {
-	size_t totals_size = total_count * sizeof(*totals), entries_size = output->entry_count * sizeof(*output->entries);
+	size_t totals_size = total_count * sizeof(*totals),
+	       entries_size = output->entry_count * sizeof(*output->entries);
 	size_t size = 8 + totals_size + entries_size;
 	struct store_trailer trailer = {.index = output->end};
 	uint32_t counts[2] = {total_count, output->entry_count};
@@ -425,7 +439,8 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	return r < 0 ? r : append_each(output, chunk, false);
 }
 
-int store_output_finish(struct store_output *output, const struct store_index_total *totals, unsigned total_count)
+int store_output_finish(struct store_output *output, const struct store_index_total *totals,
+			unsigned total_count)
 {
 	int r = 0;
 
@@ -443,7 +458,8 @@ int store_output_finish(struct store_output *output, const struct store_index_to
 /* The file's first bytes: they reach a regular file with its first block. */
 static int put_file_header(struct store_output *output)
 {
-	struct store_file_header header = {.major = STORE_VERSION_MAJOR, .minor = STORE_VERSION_MINOR};
+	struct store_file_header header = {.major = STORE_VERSION_MAJOR,
+					   .minor = STORE_VERSION_MINOR};
 
 	memcpy(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE);
 	memcpy(output->settled_block, &header, sizeof(header));
@@ -475,7 +491,8 @@ static int lock_file(int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
 }
 
-/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets of its bytes. */
+/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets
+ * of its bytes. */
 static int set_flags(struct store_output *output)
 {
 	int flags = fcntl(output->fd, F_GETFL);

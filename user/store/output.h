@@ -28,11 +28,13 @@ bool store_output_replaces(const struct store_output *output);
 int store_output_append(struct store_output *output, struct store_chunk *chunks);
 
 /* Settles all, writes the index with these totals and trims the file. */
-int store_output_finish(struct store_output *output, const struct store_index_total *totals, unsigned total_count);
+int store_output_finish(struct store_output *output, const struct store_index_total *totals,
+			unsigned total_count);
 
 uint64_t store_output_bytes(const struct store_output *output);
 
-/* Closes without writing anything more. A file that was not begun is as it was: one that was not there is gone. */
+/* Closes without writing anything more. A file that was not begun is as it was: one that was not
+ * there is gone. */
 int store_output_close(struct store_output *output);
 
 #endif

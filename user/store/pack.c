@@ -73,8 +73,9 @@ struct store_pack {
 
 /* 65536 / (1 + e^-x) at x = -8, -7.5, ... 8 */
 static const uint16_t logistic[33] = {
-	22,    36,    60,    98,    162,   267,	  440,	 724,	1179,  1950,  3108,  4971,  7812,  11955, 17625, 24743, 32768,
-	40793, 47911, 53581, 57724, 60565, 62428, 63586, 64357, 64812, 65096, 65269, 65374, 65438, 65476, 65500, 65514,
+	22,    36,    60,    98,    162,   267,	  440,	 724,	1179,  1950,  3108,
+	4971,  7812,  11955, 17625, 24743, 32768, 40793, 47911, 53581, 57724, 60565,
+	62428, 63586, 64357, 64812, 65096, 65269, 65374, 65438, 65476, 65500, 65514,
 };
 
 static void make_tables(struct store_pack *pack)
@@ -98,7 +99,8 @@ static void make_tables(struct store_pack *pack)
 
 int store_pack_new(struct store_pack **ret_pack)
 {
-	struct store_pack *pack = aligned_alloc(LINE_SIZE, (sizeof(*pack) + LINE_SIZE - 1) & ~(size_t)(LINE_SIZE - 1));
+	struct store_pack *pack = aligned_alloc(LINE_SIZE, (sizeof(*pack) + LINE_SIZE - 1) &
+								   ~(size_t)(LINE_SIZE - 1));
 
 	if (!pack)
 		return -ENOMEM;
@@ -124,7 +126,8 @@ static void begin_mixers(struct mixer *mixers, unsigned count)
 			mixers[i].weights[j] = WEIGHT;
 }
 
-/* Forgets what was learnt in the slots, of which there are so many that `rows` have room. Returns how far a hash is shifted to a line. */
+/* Forgets what was learnt in the slots, of which there are so many that `rows` have room. Returns
+ * how far a hash is shifted to a line. */
 static unsigned begin_slots(struct slot *slots, size_t rows, unsigned least, unsigned most)
 {
 	unsigned bits = least;
@@ -259,8 +262,10 @@ static unsigned get_plain(struct store_pack *pack, unsigned bits)
 
 /* ---- the model ---- */
 
-/* Where the decisions that come next are in the slots: 16 lie together, for each context elsewhere. */
-static inline void find_lines(struct store_pack *pack, struct slot *slots, unsigned shift, uint32_t line)
+/* Where the decisions that come next are in the slots: 16 lie together, for each context elsewhere.
+ */
+static inline void find_lines(struct store_pack *pack, struct slot *slots, unsigned shift,
+			      uint32_t line)
 {
 	for (unsigned i = 0; i < STORE_CONTEXTS; i++) {
 		uint32_t place = (pack->bases[i] + line * 0x9e3779b1u) * 0x85ebca6bu >> shift;
@@ -279,8 +284,10 @@ static inline void find_text_lines(struct store_pack *pack, uint32_t line)
 	find_lines(pack, pack->text_slots, pack->text_shift, line);
 }
 
-/* One decision, of the slot with this number in each line. `reading`: the bit comes from the stream. */
-static inline bool decide(struct store_pack *pack, bool reading, bool bit, struct mixer *mixer, unsigned number)
+/* One decision, of the slot with this number in each line. `reading`: the bit comes from the
+ * stream. */
+static inline bool decide(struct store_pack *pack, bool reading, bool bit, struct mixer *mixer,
+			  unsigned number)
 {
 	int32_t stretched[STORE_CONTEXTS], error;
 	int64_t sum = 0;
@@ -312,7 +319,8 @@ static inline bool decide(struct store_pack *pack, bool reading, bool bit, struc
 }
 
 /* At most 4 bits, the highest first: the slots' numbers are a 1 and then the bits before. */
-static inline unsigned decide_bits(struct store_pack *pack, bool reading, unsigned value, unsigned bits, struct mixer *mixer)
+static inline unsigned decide_bits(struct store_pack *pack, bool reading, unsigned value,
+				   unsigned bits, struct mixer *mixer)
 {
 	unsigned number = 1;
 
@@ -331,7 +339,9 @@ void store_pack_column(struct store_pack *pack, size_t rows)
 static void look(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS])
 {
 	for (unsigned i = 0; i < STORE_CONTEXTS; i++) {
-		uint64_t hash = (contexts[i] + (uint64_t)(pack->column * 8 + i) * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
+		uint64_t hash =
+			(contexts[i] + (uint64_t)(pack->column * 8 + i) * 0x9e3779b97f4a7c15ull) *
+			0xd6e8feb86659fd93ull;
 
 		pack->bases[i] = (uint32_t)(hash >> 32);
 	}
@@ -346,7 +356,8 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 		return 0;
 	high = decide_bits(pack, reading, (length - 1) >> 3, 3, &pack->mixers[1]);
 	find_number_lines(pack, 1 + high);
-	length = (high << 3 | decide_bits(pack, reading, (length - 1) & 7, 3, &pack->mixers[1])) + 1;
+	length =
+		(high << 3 | decide_bits(pack, reading, (length - 1) & 7, 3, &pack->mixers[1])) + 1;
 	left = length - 1;
 	shown = left < SHOWN_BITS ? left : SHOWN_BITS;
 	low = length > EXACT_BITS ? LOW_BITS : 0;
@@ -360,7 +371,9 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 		find_number_lines(pack, length << 13 | (uint32_t)(value >> left));
 		left -= bits;
 		shown -= bits;
-		value |= (uint64_t)decide_bits(pack, reading, value >> left & ((1u << bits) - 1), bits, &pack->mixers[2]) << left;
+		value |= (uint64_t)decide_bits(pack, reading, value >> left & ((1u << bits) - 1),
+					       bits, &pack->mixers[2])
+			 << left;
 	}
 	while (left > low) {
 		unsigned bits = left - low < 8 ? left - low : 8;
@@ -374,13 +387,17 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 	/* Steps of the clock and of addresses show in the lowest ones. */
 	if (low) {
 		find_number_lines(pack, LOW_LINE);
-		value |= (uint64_t)decide(pack, reading, value >> (LOW_BITS - 1) & 1, &pack->mixers[3], 0) << (LOW_BITS - 1);
-		value |= decide_bits(pack, reading, value & ((1u << (LOW_BITS - 1)) - 1), LOW_BITS - 1, &pack->mixers[3]);
+		value |= (uint64_t)decide(pack, reading, value >> (LOW_BITS - 1) & 1,
+					  &pack->mixers[3], 0)
+			 << (LOW_BITS - 1);
+		value |= decide_bits(pack, reading, value & ((1u << (LOW_BITS - 1)) - 1),
+				     LOW_BITS - 1, &pack->mixers[3]);
 	}
 	return value;
 }
 
-int store_pack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS], uint64_t value)
+int store_pack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS],
+		      uint64_t value)
 {
 	look(pack, contexts);
 	number(pack, false, value);
@@ -412,7 +429,8 @@ static int text_reserve(struct store_pack *pack, size_t more)
  * A byte is seen behind the bytes before it in its text, and as a guess: what came
  * after them where they were last. All texts of the chunk are searched.
  */
-static inline int text(struct store_pack *pack, bool reading, uint64_t context, uint8_t *bytes, size_t size)
+static inline int text(struct store_pack *pack, bool reading, uint64_t context, uint8_t *bytes,
+		       size_t size)
 {
 	unsigned column = pack->column, length = 0;
 	size_t match = 0; /* the guess's place, 0 none */
@@ -426,11 +444,13 @@ static inline int text(struct store_pack *pack, bool reading, uint64_t context, 
 	for (size_t i = 0; i < size; i++) {
 		struct mixer *mixer = &pack->text_mixers[length == 0 ? 0 : length < 16 ? 1 : 2];
 		unsigned byte = reading ? 0 : bytes[i], high;
-		uint64_t contexts[STORE_CONTEXTS] = {context << 24 ^ (last & 0xffffff), last & 0xff, last & 0xffffffff};
+		uint64_t contexts[STORE_CONTEXTS] = {context << 24 ^ (last & 0xffffff), last & 0xff,
+						     last & 0xffffffff};
 		uint32_t *seen;
 
 		if (match)
-			contexts[3] = pack->texts[match] | (length < MATCH_LONG ? length : MATCH_LONG) << 8;
+			contexts[3] = pack->texts[match] |
+				      (length < MATCH_LONG ? length : MATCH_LONG) << 8;
 		look(pack, contexts);
 		find_text_lines(pack, 0);
 		high = decide_bits(pack, reading, byte >> 4, 4, mixer);
@@ -477,7 +497,8 @@ size_t store_pack_size(const struct store_pack *pack)
 
 int store_pack_end(struct store_pack *pack, const uint8_t **ret_bytes, size_t *ret_size)
 {
-	/* Of all that mean the same, the one with most zeros at its end, which need not be there. */
+	/* Of all that mean the same, the one with most zeros at its end, which need not be there.
+	 */
 	pack->low = (pack->low + 0xffffff) & ~0xffffffull;
 	for (unsigned i = 0; i < 5; i++)
 		shift_low(pack);

@@ -31,7 +31,8 @@ void store_unpack_begin(struct store_pack *pack, size_t rows, const uint8_t *byt
 void store_pack_column(struct store_pack *pack, size_t rows);
 
 /* One number, seen in its contexts: any values, of which equal ones mean the same. */
-int store_pack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS], uint64_t number);
+int store_pack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS],
+		      uint64_t number);
 uint64_t store_unpack_number(struct store_pack *pack, const uint64_t contexts[STORE_CONTEXTS]);
 
 /* A text; `context`: any value that says something of it. */

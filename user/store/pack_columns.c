@@ -22,8 +22,8 @@ static struct view view_of(const struct store_work *work, const struct store_job
 	if (column->context != STORE_NONE)
 		view.context = store_column_of(work, column->context);
 	/* What is near to another number is alike where that is not: times. */
-	if (column->reference != STORE_NONE && column->reference != job->number && column->coding != STORE_BEFORE &&
-	    column->coding != STORE_NEAR)
+	if (column->reference != STORE_NONE && column->reference != job->number &&
+	    column->coding != STORE_BEFORE && column->coding != STORE_NEAR)
 		view.reference = store_column_of(work, column->reference);
 	return view;
 }
@@ -34,14 +34,16 @@ static inline uint64_t class_of(uint64_t residual)
 	return residual < 256 ? residual : 320u - __builtin_clzll(residual);
 }
 
-static inline void contexts_of(const struct store_work *work, const struct view *view, uint32_t row, uint64_t contexts[STORE_CONTEXTS])
+static inline void contexts_of(const struct store_work *work, const struct view *view, uint32_t row,
+			       uint64_t contexts[STORE_CONTEXTS])
 {
 	uint64_t left = class_of(work->left[row]), context = view->context ? view->context[row] : 0;
 	uint64_t context_before = view->context && row ? view->context[row - 1] : 0;
 
 	contexts[0] = 0;
 	contexts[1] = view->before << 16 | view->before_that;
-	contexts[2] = view->reference ? view->reference[row] : context_before << 48 | view->before << 32 | left << 16;
+	contexts[2] = view->reference ? view->reference[row]
+				      : context_before << 48 | view->before << 32 | left << 16;
 	contexts[3] = context << 16 | left;
 }
 
@@ -59,7 +61,8 @@ static void keep_left(struct store_work *work, const struct store_job *job)
 		work->left[job->present[i]] = work->residuals[i];
 }
 
-int store_pack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack)
+int store_pack_residuals(struct store_work *work, const struct store_job *job,
+			 struct store_pack *pack)
 {
 	bool recent = job->column->coding == STORE_RECENT;
 	const uint64_t *extra = work->residuals + job->count;
@@ -84,7 +87,8 @@ int store_pack_residuals(struct store_work *work, const struct store_job *job, s
 	return r;
 }
 
-int store_unpack_residuals(struct store_work *work, const struct store_job *job, struct store_pack *pack, size_t *ret_extra)
+int store_unpack_residuals(struct store_work *work, const struct store_job *job,
+			   struct store_pack *pack, size_t *ret_extra)
 {
 	bool recent = job->column->coding == STORE_RECENT;
 	uint64_t *extra = work->residuals + job->count;

@@ -22,7 +22,8 @@
 /* A capture of so many rows pays for a thread that decodes ahead: they take 20 ms and more. */
 #define AHEAD_ROWS 131072
 
-/* ns: a recording that was killed lacks no row older than this as of its latest one. The writer promises less than half of it. */
+/* ns: a recording that was killed lacks no row older than this as of its latest one. The writer
+ * promises less than half of it. */
 #define KILL_LACKS 2000000000ull
 
 struct cursor {
@@ -33,13 +34,13 @@ struct cursor {
 	size_t at; /* the entry to load next */
 	struct store_rows rows;
 	const struct clew_header *record;
-	bool absent;			/* stands for CPUs that have no stream */
-	uint64_t row;			/* number that its next row has if none is missing */
-	uint64_t missing;		/* rows, since the last one that was there */
-	uint64_t last_time;		/* of that one, or when recording began */
-	uint64_t lost_from;		/* of the rows in chunks that turned out damaged, 0 none .. */
-	uint64_t lost_until;		/* .. to this time */
-	struct clew_gap gap;		/* handed out where rows are missing .. */
+	bool absent;	     /* stands for CPUs that have no stream */
+	uint64_t row;	     /* number that its next row has if none is missing */
+	uint64_t missing;    /* rows, since the last one that was there */
+	uint64_t last_time;  /* of that one, or when recording began */
+	uint64_t lost_from;  /* of the rows in chunks that turned out damaged, 0 none .. */
+	uint64_t lost_until; /* .. to this time */
+	struct clew_gap gap; /* handed out where rows are missing .. */
 	const struct clew_header *held; /* .. and this record after it */
 };
 
@@ -63,9 +64,9 @@ struct clew_reader {
 	size_t cursor_count;
 	struct cursor **heap; /* the earliest record first */
 	size_t heap_count;
-	bool begun;		   /* each stream's first chunk was loaded, or all are checked */
-	bool taken;		   /* the first record of the heap was handed out */
-	bool checks;		   /* chunks are looked at whether they are whole, and not decoded */
+	bool begun;  /* each stream's first chunk was loaded, or all are checked */
+	bool taken;  /* the first record of the heap was handed out */
+	bool checks; /* chunks are looked at whether they are whole, and not decoded */
 	struct store_ahead *ahead; /* in a pass that it pays for, or NULL */
 	uint64_t ahead_rows;	   /* from so many rows on it does */
 };
@@ -80,9 +81,11 @@ static void *one_more(void *array, size_t count, size_t size)
 
 /* ---- what the file says of itself ---- */
 
-static int add_pair(struct clew_reader *reader, const uint8_t *key, uint32_t key_size, const uint8_t *value, uint32_t value_size)
+static int add_pair(struct clew_reader *reader, const uint8_t *key, uint32_t key_size,
+		    const uint8_t *value, uint32_t value_size)
 {
-	struct pair *pairs, pair = {strndup((const char *)key, key_size), strndup((const char *)value, value_size)};
+	struct pair *pairs, pair = {strndup((const char *)key, key_size),
+				    strndup((const char *)value, value_size)};
 
 	pairs = one_more(reader->pairs, reader->pair_count, sizeof(*pairs));
 	if (pairs)
@@ -132,12 +135,14 @@ static int read_clocks(struct clew_reader *reader, const uint8_t *payload, size_
 			return -ENOMEM;
 		reader->clocks = clocks;
 		memcpy(values, payload, sizeof(values));
-		clocks[reader->info.clock_count++] = (struct clew_clock){values[0], values[1], values[2]};
+		clocks[reader->info.clock_count++] =
+			(struct clew_clock){values[0], values[1], values[2]};
 	}
 	return 0;
 }
 
-static int read_ledger(struct clew_reader *reader, const struct store_chunk_header *header, const uint8_t *payload)
+static int read_ledger(struct clew_reader *reader, const struct store_chunk_header *header,
+		       const uint8_t *payload)
 {
 	struct store_ledger_head head;
 	struct clew_ledger_row *rows;
@@ -173,8 +178,8 @@ static int read_ledger(struct clew_reader *reader, const struct store_chunk_head
 	return 0;
 }
 
-static int read_schema(struct clew_reader *reader, const struct store_chunk_header *header, const uint8_t *payload, char *message,
-		       size_t message_size)
+static int read_schema(struct clew_reader *reader, const struct store_chunk_header *header,
+		       const uint8_t *payload, char *message, size_t message_size)
 {
 	char what[STORE_NAME_MAX + 1] = "";
 	uint8_t *bytes;
@@ -188,7 +193,9 @@ static int read_schema(struct clew_reader *reader, const struct store_chunk_head
 	r = store_schema_parse(bytes, header->raw_size, &reader->schema, what);
 	free(bytes);
 	if (r == -EPROTONOSUPPORT) {
-		snprintf(message, message_size, "written by a newer clew: its column %s is coded in a way not known here", what);
+		snprintf(message, message_size,
+			 "written by a newer clew: its column %s is coded in a way not known here",
+			 what);
 		return -EINVAL;
 	}
 	return r == -EINVAL ? -EBADMSG : r;
@@ -206,7 +213,8 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 		if (r == 0) {
 			switch (header.kind) {
 			case STORE_CHUNK_SCHEMA:
-				r = read_schema(reader, &header, file->payload.bytes, message, message_size);
+				r = read_schema(reader, &header, file->payload.bytes, message,
+						message_size);
 				break;
 			case STORE_CHUNK_META:
 				r = read_meta(reader, file->payload.bytes, header.size);
@@ -230,7 +238,8 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 /* ---- streams ---- */
 
 /* Reads a chunk and decodes it. -EBADMSG: damaged. */
-static int read_rows(struct clew_reader *reader, const struct store_index_entry *entry, struct store_rows *rows)
+static int read_rows(struct clew_reader *reader, const struct store_index_entry *entry,
+		     struct store_rows *rows)
 {
 	struct store_chunk_header header;
 	struct store_file *file = &reader->file;
@@ -239,7 +248,9 @@ static int read_rows(struct clew_reader *reader, const struct store_index_entry 
 	if (reader->ahead && store_ahead_take(reader->ahead, entry, rows, &r))
 		return r;
 	r = store_file_read(file, entry, &file->payload, &header);
-	return r < 0 || reader->checks ? r : store_decode(reader->decoder, &header, file->payload.bytes, rows);
+	return r < 0 || reader->checks
+		       ? r
+		       : store_decode(reader->decoder, &header, file->payload.bytes, rows);
 }
 
 static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
@@ -254,10 +265,14 @@ static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
 }
 
 /* Puts a GAP of the reader's own before the cursor's record. */
-static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t from, uint64_t to, uint64_t count)
+static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t from, uint64_t to,
+		   uint64_t count)
 {
 	cursor->gap = (struct clew_gap){
-		.header = {.time = to, .cpu = cursor->stream, .kind = CLEW_KIND_GAP, .flags = CLEW_GAP_IN_FILE},
+		.header = {.time = to,
+			   .cpu = cursor->stream,
+			   .kind = CLEW_KIND_GAP,
+			   .flags = CLEW_GAP_IN_FILE},
 		.from = from < to ? from : to,
 		.count = count,
 	};
@@ -267,11 +282,14 @@ static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t f
 	return add_gap(reader, &cursor->gap);
 }
 
-/* The user stream is silent for long: of its rows only those whose times are known from the index are missing at a known time. */
+/* The user stream is silent for long: of its rows only those whose times are known from the index
+ * are missing at a known time. */
 static int put_gap_between(struct clew_reader *reader, struct cursor *cursor, uint64_t next)
 {
 	if (cursor->stream == CLEW_STREAM_USER && cursor->lost_from)
-		return put_gap(reader, cursor, cursor->lost_from, cursor->lost_until < next ? cursor->lost_until : next, cursor->missing);
+		return put_gap(reader, cursor, cursor->lost_from,
+			       cursor->lost_until < next ? cursor->lost_until : next,
+			       cursor->missing);
 	return put_gap(reader, cursor, cursor->last_time, next, cursor->missing);
 }
 
@@ -296,13 +314,16 @@ static int put_gap_at_end(struct clew_reader *reader, struct cursor *cursor)
 	if (cursor->stream == CLEW_STREAM_USER && !cursor->absent)
 		return cursor->missing ? put_gap_between(reader, cursor, end) : 0;
 	if (reader->file.complete)
-		return cursor->missing ? put_gap(reader, cursor, from, from < end ? end : from, cursor->missing) : 0;
+		return cursor->missing ? put_gap(reader, cursor, from, from < end ? end : from,
+						 cursor->missing)
+				       : 0;
 	if (!reader->file.torn && !cursor->missing && end > KILL_LACKS && from < end - KILL_LACKS)
 		from = end - KILL_LACKS;
 	return put_gap(reader, cursor, from, from < end ? end : from, CLEW_GAP_UNCOUNTED);
 }
 
-/* The user stream's last records of all are of the time at which recording ended, and may follow later ones. */
+/* The user stream's last records of all are of the time at which recording ended, and may follow
+ * later ones. */
 static void add_lost(struct cursor *cursor, const struct store_index_entry *entry)
 {
 	uint64_t from = entry->first_time, until = entry->last_time;
@@ -317,7 +338,8 @@ static void add_lost(struct cursor *cursor, const struct store_index_entry *entr
 		cursor->lost_until = until;
 }
 
-/* Loads the cursor's next chunk that can be, and finds what is missing before it; at the stream's end the record is NULL. */
+/* Loads the cursor's next chunk that can be, and finds what is missing before it; at the stream's
+ * end the record is NULL. */
 static int load(struct clew_reader *reader, struct cursor *cursor)
 {
 	const struct store_index_entry *entry;
@@ -338,7 +360,9 @@ static int load(struct clew_reader *reader, struct cursor *cursor)
 		cursor->row = entry->row + entry->rows;
 		cursor->record = reader->checks ? NULL : store_rows_next(&cursor->rows);
 		if (cursor->missing && (cursor->record || reader->checks))
-			r = put_gap_between(reader, cursor, reader->checks ? entry->first_time : cursor->record->time);
+			r = put_gap_between(reader, cursor,
+					    reader->checks ? entry->first_time
+							   : cursor->record->time);
 		if (!cursor->missing)
 			cursor->last_time = entry->last_time;
 		if (r < 0 || (cursor->record && !reader->checks))
@@ -382,16 +406,18 @@ static int make_cursors(struct clew_reader *reader, char *message, size_t messag
 				rows = file->entries[end].rows;
 		need += rows * sizeof(struct clew_socket_record);
 		if (need > most) {
-			snprintf(message, message_size, "claims more records than a capture of its size can have");
+			snprintf(message, message_size,
+				 "claims more records than a capture of its size can have");
 			return -EINVAL;
 		}
-		if (!add_cursor(reader, &(struct cursor){
-						.stream = stream,
-						.order = stream == CLEW_STREAM_USER ? 0 : stream + 1u,
-						.first = i,
-						.end = end,
-						.at = i,
-					}))
+		if (!add_cursor(reader,
+				&(struct cursor){
+					.stream = stream,
+					.order = stream == CLEW_STREAM_USER ? 0 : stream + 1u,
+					.first = i,
+					.end = end,
+					.at = i,
+				}))
 			return -ENOMEM;
 	}
 	/* One more may be for CPUs without a stream. */
@@ -420,7 +446,9 @@ static int make_absent_cursor(struct clew_reader *reader)
 		streams += reader->cursors[i].stream != CLEW_STREAM_USER;
 	if (reader->file.complete || streams >= count_online(reader))
 		return 0;
-	return add_cursor(reader, &(struct cursor){.stream = CLEW_STREAM_USER, .absent = true}) ? 0 : -ENOMEM;
+	return add_cursor(reader, &(struct cursor){.stream = CLEW_STREAM_USER, .absent = true})
+		       ? 0
+		       : -ENOMEM;
 }
 
 static int compare_gaps(const void *a, const void *b)
@@ -488,7 +516,8 @@ static void forget_own_gaps(struct clew_reader *reader)
 
 static inline bool earlier(const struct cursor *a, const struct cursor *b)
 {
-	return a->record->time != b->record->time ? a->record->time < b->record->time : a->order < b->order;
+	return a->record->time != b->record->time ? a->record->time < b->record->time
+						  : a->order < b->order;
 }
 
 /* Lets the element at `at` sink to its place. */
@@ -653,7 +682,8 @@ static void fill_info(struct clew_reader *reader)
 			start = file->entries[i].first_time;
 		if (file->entries[i].last_time > end)
 			end = file->entries[i].last_time;
-		if (file->entries[i].stream != CLEW_STREAM_USER && file->entries[i].stream + 1u > cpus)
+		if (file->entries[i].stream != CLEW_STREAM_USER &&
+		    file->entries[i].stream + 1u > cpus)
 			cpus = file->entries[i].stream + 1u;
 	}
 	info->bytes = file->size;
@@ -671,7 +701,8 @@ static void fill_info(struct clew_reader *reader)
 	}
 }
 
-int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message, size_t message_size)
+int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message,
+		     size_t message_size)
 {
 	struct clew_reader *reader = calloc(1, sizeof(*reader));
 	char words[160] = "";

@@ -7,7 +7,8 @@
 
 #include "store/capture.h"
 
-/* From the next rewinding on, chunks are decoded ahead if the capture has so many rows; UINT64_MAX: never. */
+/* From the next rewinding on, chunks are decoded ahead if the capture has so many rows; UINT64_MAX:
+ * never. */
 void store_reader_ahead(struct clew_reader *reader, uint64_t rows);
 
 #endif

@@ -41,7 +41,8 @@ static int read_at(const struct store_file *file, void *to, size_t size, uint64_
 }
 
 /* Reads the chunk at `offset` if it is whole. */
-static int read_chunk(const struct store_file *file, uint64_t offset, struct store_payload *payload, struct store_chunk_header *header)
+static int read_chunk(const struct store_file *file, uint64_t offset, struct store_payload *payload,
+		      struct store_chunk_header *header)
 {
 	int r;
 
@@ -50,7 +51,8 @@ static int read_chunk(const struct store_file *file, uint64_t offset, struct sto
 	r = read_at(file, header, sizeof(*header), offset);
 	if (r < 0)
 		return r;
-	if (header->magic != STORE_CHUNK_MAGIC || header->size > STORE_PAYLOAD_MAX || header->size > file->size - offset - sizeof(*header))
+	if (header->magic != STORE_CHUNK_MAGIC || header->size > STORE_PAYLOAD_MAX ||
+	    header->size > file->size - offset - sizeof(*header))
 		return -EBADMSG;
 	if (header->size > payload->capacity) {
 		free(payload->bytes);
@@ -65,16 +67,16 @@ static int read_chunk(const struct store_file *file, uint64_t offset, struct sto
 	return store_checksum(header, payload->bytes) == header->checksum ? 0 : -EBADMSG;
 }
 
-int store_file_read(const struct store_file *file, const struct store_index_entry *entry, struct store_payload *payload,
-		    struct store_chunk_header *ret_header)
+int store_file_read(const struct store_file *file, const struct store_index_entry *entry,
+		    struct store_payload *payload, struct store_chunk_header *ret_header)
 {
 	int r;
 
 	r = read_chunk(file, entry->offset, payload, ret_header);
 	if (r < 0)
 		return r;
-	if (ret_header->kind != entry->kind || ret_header->stream != entry->stream || ret_header->rows != entry->rows ||
-	    ret_header->row != entry->row)
+	if (ret_header->kind != entry->kind || ret_header->stream != entry->stream ||
+	    ret_header->rows != entry->rows || ret_header->row != entry->row)
 		return -EBADMSG;
 	return 0;
 }
@@ -83,7 +85,8 @@ static int add_entry(struct store_file *file, const struct store_index_entry *en
 {
 	if (file->count == file->capacity) {
 		size_t capacity = file->capacity ? 2 * file->capacity : 64;
-		struct store_index_entry *bigger = realloc(file->entries, capacity * sizeof(*bigger));
+		struct store_index_entry *bigger =
+			realloc(file->entries, capacity * sizeof(*bigger));
 
 		if (!bigger)
 			return -ENOMEM;
@@ -105,12 +108,16 @@ static int take_index(struct store_file *file, const uint8_t *bytes, size_t size
 	if (size < sizeof(counts))
 		return -EBADMSG;
 	memcpy(counts, bytes, sizeof(counts));
-	need = 8 + (uint64_t)counts[0] * sizeof(struct store_index_total) + (uint64_t)counts[1] * sizeof(struct store_index_entry);
+	need = 8 + (uint64_t)counts[0] * sizeof(struct store_index_total) +
+	       (uint64_t)counts[1] * sizeof(struct store_index_entry);
 	if (need != size)
 		return -EBADMSG;
-	memcpy(file->totals, bytes + 8, (counts[0] < CLEW_KIND_COUNT ? counts[0] : CLEW_KIND_COUNT) * sizeof(struct store_index_total));
+	memcpy(file->totals, bytes + 8,
+	       (counts[0] < CLEW_KIND_COUNT ? counts[0] : CLEW_KIND_COUNT) *
+		       sizeof(struct store_index_total));
 	bytes += 8 + (size_t)counts[0] * sizeof(struct store_index_total);
-	for (uint32_t i = 0; i < counts[1] && r == 0; i++, bytes += sizeof(struct store_index_entry)) {
+	for (uint32_t i = 0; i < counts[1] && r == 0;
+	     i++, bytes += sizeof(struct store_index_entry)) {
 		struct store_index_entry entry;
 
 		memcpy(&entry, bytes, sizeof(entry));
@@ -137,7 +144,9 @@ static int read_index(struct store_file *file)
 	r = read_chunk(file, trailer.index, &file->payload, &header);
 	if (r < 0)
 		return r;
-	if (header.kind != STORE_CHUNK_INDEX || trailer.index + sizeof(header) + header.size != file->size || header.size < sizeof(trailer))
+	if (header.kind != STORE_CHUNK_INDEX ||
+	    trailer.index + sizeof(header) + header.size != file->size ||
+	    header.size < sizeof(trailer))
 		return -EBADMSG;
 	header.size -= sizeof(trailer);
 	r = store_unframe(&header, file->payload.bytes, &bytes);
@@ -149,7 +158,8 @@ static int read_index(struct store_file *file)
 
 /* ---- without ---- */
 
-static struct store_index_entry entry_of(const struct store_file *file, const struct store_chunk_header *header, uint64_t offset)
+static struct store_index_entry entry_of(const struct store_file *file,
+					 const struct store_chunk_header *header, uint64_t offset)
 {
 	struct store_index_entry entry = {
 		.offset = offset,
@@ -163,7 +173,8 @@ static struct store_index_entry entry_of(const struct store_file *file, const st
 	};
 	struct store_front front;
 
-	if (header->kind != STORE_CHUNK_RECORDS || store_front_parse(file->payload.bytes, header->size, &front) < 0)
+	if (header->kind != STORE_CHUNK_RECORDS ||
+	    store_front_parse(file->payload.bytes, header->size, &front) < 0)
 		return entry;
 	for (unsigned i = 0; i < front.count; i++)
 		entry.kinds |= 1u << (front.entries[i].kind < 31 ? front.entries[i].kind : 31);
@@ -211,8 +222,10 @@ static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Whether the index of an ended file, read last, is not where it was: of what is before it something is missing, or was put in. */
-static bool was_moved(const struct store_file *file, const struct store_chunk_header *header, uint64_t offset)
+/* Whether the index of an ended file, read last, is not where it was: of what is before it
+ * something is missing, or was put in. */
+static bool was_moved(const struct store_file *file, const struct store_chunk_header *header,
+		      uint64_t offset)
 {
 	struct store_trailer trailer;
 
@@ -238,7 +251,8 @@ static int rebuild_index(struct store_file *file)
 		if (r == -EBADMSG) {
 			uint64_t cost = sizeof(header);
 
-			if (file->size - offset >= sizeof(header) && header.magic == STORE_CHUNK_MAGIC &&
+			if (file->size - offset >= sizeof(header) &&
+			    header.magic == STORE_CHUNK_MAGIC &&
 			    header.size <= file->size - offset - sizeof(header))
 				cost += header.size <= STORE_PAYLOAD_MAX ? header.size : 0;
 			if (cost > budget)
@@ -253,14 +267,16 @@ static int rebuild_index(struct store_file *file)
 				return r;
 			continue;
 		}
-		if (r == 0 && header.kind != STORE_CHUNK_PADDING && header.kind != STORE_CHUNK_INDEX) {
+		if (r == 0 && header.kind != STORE_CHUNK_PADDING &&
+		    header.kind != STORE_CHUNK_INDEX) {
 			struct store_index_entry entry = entry_of(file, &header, offset);
 
 			r = add_entry(file, &entry);
 		}
 		if (r < 0)
 			return r;
-		file->damaged += header.kind == STORE_CHUNK_INDEX && was_moved(file, &header, offset);
+		file->damaged +=
+			header.kind == STORE_CHUNK_INDEX && was_moved(file, &header, offset);
 		/* What is unreadable at the very end was being written when the recording died. */
 		if (lost)
 			file->damaged += !all_zero(file, lost, offset);
@@ -308,7 +324,8 @@ static void sort_entries(struct store_file *file)
 				file->damaged++;
 				continue;
 			}
-			if (before && before->stream == entry->stream && entry->row < before->row + before->rows)
+			if (before && before->stream == entry->stream &&
+			    entry->row < before->row + before->rows)
 				continue;
 		}
 		file->entries[kept] = *entry;
@@ -341,7 +358,8 @@ static int rebuild_totals(struct store_file *file)
 			if (front.entries[j].kind >= CLEW_KIND_COUNT)
 				continue;
 			file->totals[front.entries[j].kind].count += front.entries[j].rows;
-			file->totals[front.entries[j].kind].column_bytes += front.entries[j].column_bytes;
+			file->totals[front.entries[j].kind].column_bytes +=
+				front.entries[j].column_bytes;
 		}
 	}
 	return 0;
@@ -356,12 +374,14 @@ static int check_header(struct store_file *file, char *message, size_t message_s
 	if (r < 0 && r != -EBADMSG)
 		return r;
 	if (r < 0 || memcmp(header.magic, STORE_MAGIC, STORE_MAGIC_SIZE) != 0) {
-		snprintf(message, message_size, file->size ? "not a clew capture" : "empty, not a clew capture");
+		snprintf(message, message_size,
+			 file->size ? "not a clew capture" : "empty, not a clew capture");
 		return -EINVAL;
 	}
 	if (header.major != STORE_VERSION_MAJOR) {
-		snprintf(message, message_size, "a capture of format %u.%u, and this clew reads format %u", header.major, header.minor,
-			 STORE_VERSION_MAJOR);
+		snprintf(message, message_size,
+			 "a capture of format %u.%u, and this clew reads format %u", header.major,
+			 header.minor, STORE_VERSION_MAJOR);
 		return -EINVAL;
 	}
 	return 0;

@@ -17,7 +17,8 @@ struct store_file {
 	int fd;
 	uint64_t size;
 	bool complete;
-	bool torn; /* without an index, and not as a kill leaves a file: damaged, or cut within a chunk */
+	bool torn; /* without an index, and not as a kill leaves a file: damaged, or cut within a
+		      chunk */
 	uint64_t damaged;
 	/* The records' chunks come last, by stream, then by row; no row is twice. */
 	struct store_index_entry *entries;
@@ -32,8 +33,9 @@ struct store_file {
 int store_file_open(const char *path, struct store_file *file, char *message, size_t message_size);
 void store_file_close(struct store_file *file);
 
-/* Reads a chunk and checks it. -EBADMSG: damaged. Of the file it changes nothing: threads with payloads of their own may do it at once. */
-int store_file_read(const struct store_file *file, const struct store_index_entry *entry, struct store_payload *payload,
-		    struct store_chunk_header *ret_header);
+/* Reads a chunk and checks it. -EBADMSG: damaged. Of the file it changes nothing: threads with
+ * payloads of their own may do it at once. */
+int store_file_read(const struct store_file *file, const struct store_index_entry *entry,
+		    struct store_payload *payload, struct store_chunk_header *ret_header);
 
 #endif

@@ -37,36 +37,44 @@ struct table_kind {
 	const struct table_column *columns;
 };
 
-#define TYPE_OF(type_, member_)                                                                                                            \
-	_Generic(((type_ *)NULL)->member_, __u8 : STORE_U8, __u16 : STORE_U16, __u32 : STORE_U32, __u64 : STORE_U64, __s32 : STORE_I32)
+#define TYPE_OF(type_, member_)                                                                    \
+	_Generic(((type_ *)NULL)->member_, __u8                                                    \
+		 : STORE_U8, __u16                                                                 \
+		 : STORE_U16, __u32                                                                \
+		 : STORE_U32, __u64                                                                \
+		 : STORE_U64, __s32                                                                \
+		 : STORE_I32)
 
-#define AT_CODED(name_, type_, member_, base_, coding_, reference_, mask_)                                                                 \
-	.name = (name_), .reference = (reference_), .type = TYPE_OF(type_, member_), .coding = (coding_), .mask = (mask_),                 \
-	.offset = (base_) + offsetof(type_, member_)
-#define AT(name, type, member, base, coding, reference, mask)                                                                              \
-	{                                                                                                                                  \
-		AT_CODED(name, type, member, base, coding, reference, mask)                                                                \
+#define AT_CODED(name_, type_, member_, base_, coding_, reference_, mask_)                         \
+	.name = (name_), .reference = (reference_), .type = TYPE_OF(type_, member_),               \
+	.coding = (coding_), .mask = (mask_), .offset = (base_) + offsetof(type_, member_)
+#define AT(name, type, member, base, coding, reference, mask)                                      \
+	{                                                                                          \
+		AT_CODED(name, type, member, base, coding, reference, mask)                        \
 	}
 
-/* No member: what is taken from the other kind's last row is there for other columns to refer to. */
-#define LATEST(name_, type_, kind_, column_)                                                                                               \
-	{                                                                                                                                  \
-		.name = (name_), .type = (type_), .coding = STORE_LATEST, .reference = (column_), .second = (kind_)                        \
+/* No member: what is taken from the other kind's last row is there for other columns to refer to.
+ */
+#define LATEST(name_, type_, kind_, column_)                                                       \
+	{                                                                                          \
+		.name = (name_), .type = (type_), .coding = STORE_LATEST, .reference = (column_),  \
+		.second = (kind_)                                                                  \
 	}
 /* The task that the CPU ran. */
 #define RUNNING LATEST("running", STORE_U32, "switch", "next")
 
-#define BYTES_IN(name_, type_, member_, context_)                                                                                          \
-	{                                                                                                                                  \
-		.name = (name_), .type = STORE_BYTES, .coding = STORE_TRIMMED, .offset = offsetof(type_, member_),                         \
-		.size = sizeof(((type_ *)NULL)->member_), .context = (context_)                                                            \
+#define BYTES_IN(name_, type_, member_, context_)                                                  \
+	{                                                                                          \
+		.name = (name_), .type = STORE_BYTES, .coding = STORE_TRIMMED,                     \
+		.offset = offsetof(type_, member_), .size = sizeof(((type_ *)NULL)->member_),      \
+		.context = (context_)                                                              \
 	}
 #define BYTES(name, type, member) BYTES_IN(name, type, member, NULL)
 
-#define TAIL_IN(name_, length_, stride_, context_)                                                                                         \
-	{                                                                                                                                  \
-		.name = (name_), .reference = (length_), .type = STORE_BYTES, .coding = STORE_TAIL, .offset = (stride_),                   \
-		.context = (context_)                                                                                                      \
+#define TAIL_IN(name_, length_, stride_, context_)                                                 \
+	{                                                                                          \
+		.name = (name_), .reference = (length_), .type = STORE_BYTES,                      \
+		.coding = STORE_TAIL, .offset = (stride_), .context = (context_)                   \
 	}
 #define TAIL(name, length, stride) TAIL_IN(name, length, stride, NULL)
 
@@ -78,46 +86,56 @@ static const struct table_column common_columns[] = {
 	AT("cpu", struct clew_header, cpu, 0, STORE_STREAM, NULL, 0),
 };
 
-#define WAKE					(CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)
-#define SWITCH(member, coding, reference, mask) AT(#member, struct clew_switch, member, 0, coding, reference, mask)
-#define WAIT(member, coding, reference)                                                                                                    \
-	AT("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), coding, reference, CLEW_SWITCH_WAIT)
+#define WAKE (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)
+#define SWITCH(member, coding, reference, mask)                                                    \
+	AT(#member, struct clew_switch, member, 0, coding, reference, mask)
+#define WAIT(member, coding, reference)                                                            \
+	AT("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), coding,          \
+	   reference, CLEW_SWITCH_WAIT)
 /* Two keys, of which the second decides where the pair is new. */
-#define SWITCH_BY(member, reference_, second_, mask_)                                                                                      \
-	{                                                                                                                                  \
-		AT_CODED(#member, struct clew_switch, member, 0, STORE_KEYED, reference_, mask_), .second = (second_)                      \
+#define SWITCH_BY(member, reference_, second_, mask_)                                              \
+	{                                                                                          \
+		AT_CODED(#member, struct clew_switch, member, 0, STORE_KEYED, reference_, mask_),  \
+			.second = (second_)                                                        \
 	}
-#define WAIT_BY(member, reference_, second_)                                                                                               \
-	{                                                                                                                                  \
-		AT_CODED("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), STORE_KEYED, reference_,                   \
-			 CLEW_SWITCH_WAIT),                                                                                                \
-			.second = (second_)                                                                                                \
+#define WAIT_BY(member, reference_, second_)                                                       \
+	{                                                                                          \
+		AT_CODED("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch),    \
+			 STORE_KEYED, reference_, CLEW_SWITCH_WAIT),                               \
+			.second = (second_)                                                        \
 	}
 
 /* A column of any kind: by a key, and where it is new with it by another. */
-#define BY(type_, member_, reference_, second_)                                                                                            \
-	{                                                                                                                                  \
-		AT_CODED(#member_, type_, member_, 0, STORE_KEYED, reference_, 0), .second = (second_)                                     \
+#define BY(type_, member_, reference_, second_)                                                    \
+	{                                                                                          \
+		AT_CODED(#member_, type_, member_, 0, STORE_KEYED, reference_, 0),                 \
+			.second = (second_)                                                        \
 	}
 
 /* A place in a file, after `bytes`. */
-#define STRETCH(type_, member_, reference_, second_)                                                                                       \
-	{                                                                                                                                  \
-		AT_CODED(#member_, type_, member_, 0, STORE_NEXT, reference_, 0), .second = (second_), .third = "bytes"                    \
+#define STRETCH(type_, member_, reference_, second_)                                               \
+	{                                                                                          \
+		AT_CODED(#member_, type_, member_, 0, STORE_NEXT, reference_, 0),                  \
+			.second = (second_), .third = "bytes"                                      \
 	}
 
-#define CAUSE_AT(member_, base_, coding_, reference_, second_, mask_)                                                                      \
-	{                                                                                                                                  \
-		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_, reference_, mask_), .second = (second_)            \
+#define CAUSE_AT(member_, base_, coding_, reference_, second_, mask_)                              \
+	{                                                                                          \
+		AT_CODED("cause_" #member_, struct clew_cause, member_, base_, coding_,            \
+			 reference_, mask_),                                                       \
+			.second = (second_)                                                        \
 	}
 /*
  * The same thing causes the same one's wakes; times are near those of its last one for
  * whom it woke, and a timer is due when it wakes.
  */
-#define CAUSE_COLUMNS(base, key, when, mask)                                                                                               \
-	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask), CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),              \
-		CAUSE_AT(time, base, STORE_KEYED, key, "cause_object", mask),                                                              \
-		{AT_CODED("cause_expires", struct clew_cause, expires, base, STORE_NEAR, when, mask), .context = "cause_object"},          \
+#define CAUSE_COLUMNS(base, key, when, mask)                                                       \
+	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask),                                        \
+		CAUSE_AT(object, base, STORE_RECENT, "cause_object", NULL, mask),                  \
+		CAUSE_AT(time, base, STORE_KEYED, key, "cause_object", mask),                      \
+		{AT_CODED("cause_expires", struct clew_cause, expires, base, STORE_NEAR, when,     \
+			  mask),                                                                   \
+		 .context = "cause_object"},                                                       \
 		CAUSE_AT(task, base, STORE_KEYED, key, "cause_kind", mask)
 
 /* clang-format off */
@@ -154,16 +172,19 @@ static const struct table_column common_columns[] = {
 
 static const struct table_column switch_columns[] = {
 	SWITCH_COLUMNS,
-	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", "wake_time", CLEW_SWITCH_CAUSE),
+	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", "wake_time",
+		      CLEW_SWITCH_CAUSE),
 };
 static const struct table_column state_columns[] = {SWITCH_COLUMNS};
 
-#define TASK(member, coding, reference) AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
+#define TASK(member, coding, reference)                                                            \
+	AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
 
 /* A task's later records mostly say what its first did. */
-#define TASK_AS(member, guess)                                                                                                             \
-	{                                                                                                                                  \
-		AT_CODED(#member, struct clew_task_record, member, 0, STORE_KEYED, "task", 0), .third = (guess)                            \
+#define TASK_AS(member, guess)                                                                     \
+	{                                                                                          \
+		AT_CODED(#member, struct clew_task_record, member, 0, STORE_KEYED, "task", 0),     \
+			.third = (guess)                                                           \
 	}
 
 static const struct table_column task_columns[] = {
@@ -191,11 +212,14 @@ static const struct table_column task_columns[] = {
 	TASK(nspid[6], STORE_PLAIN, NULL),
 	TASK(nspid[7], STORE_PLAIN, NULL),
 	BYTES_IN("comm", struct clew_task_record, comm, "executable"),
-	{AT_CODED("command_line_size", struct clew_task_record, command_line_size, 0, STORE_PLAIN, NULL, 0), .context = "executable"},
+	{AT_CODED("command_line_size", struct clew_task_record, command_line_size, 0, STORE_PLAIN,
+		  NULL, 0),
+	 .context = "executable"},
 	TAIL_IN("command_line", "command_line_size", sizeof(struct clew_task_record), "executable"),
 };
 
-#define LIFE(member, coding, reference) AT(#member, struct clew_life, member, 0, coding, reference, 0)
+#define LIFE(member, coding, reference)                                                            \
+	AT(#member, struct clew_life, member, 0, coding, reference, 0)
 
 static const struct table_column fork_columns[] = {
 	RUNNING,
@@ -227,13 +251,15 @@ static const struct table_column rename_columns[] = {
 static const struct table_column file_columns[] = {
 	AT("inode", struct clew_file_record, inode, 0, STORE_PREVIOUS, "inode", 0),
 	AT("device", struct clew_file_record, device, 0, STORE_PREVIOUS, "device", 0),
-	AT("mount_namespace", struct clew_file_record, mount_namespace, 0, STORE_PREVIOUS, "mount_namespace", 0),
+	AT("mount_namespace", struct clew_file_record, mount_namespace, 0, STORE_PREVIOUS,
+	   "mount_namespace", 0),
 	AT("generation", struct clew_file_record, generation, 0, STORE_KEYED, "inode", 0),
 	AT("path_size", struct clew_file_record, path_size, 0, STORE_PLAIN, NULL, 0),
 	TAIL("path", "path_size", sizeof(struct clew_file_record)),
 };
 
-#define SOCKET(member, coding, reference) AT(#member, struct clew_socket_record, member, 0, coding, reference, 0)
+#define SOCKET(member, coding, reference)                                                          \
+	AT(#member, struct clew_socket_record, member, 0, coding, reference, 0)
 
 static const struct table_column socket_columns[] = {
 	SOCKET(inode, STORE_PREVIOUS, "inode"),
@@ -266,7 +292,8 @@ static const struct table_column gap_columns[] = {
 	AT("count", struct clew_gap, count, 0, STORE_PLAIN, NULL, 0),
 };
 
-#define WORK(member, coding, reference) AT(#member, struct clew_work, member, 0, coding, reference, 0)
+#define WORK(member, coding, reference)                                                            \
+	AT(#member, struct clew_work, member, 0, coding, reference, 0)
 
 /* clang-format off */
 static const struct table_column work_columns[] = {
@@ -406,25 +433,29 @@ static const struct table_column announce_columns[] = {
 };
 /* clang-format on */
 
-#define KIND(name_, id_, type_, columns_)                                                                                                  \
-	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])
+#define KIND(name_, id_, type_, columns_)                                                          \
+	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_),                \
+	.count = sizeof(columns_) / sizeof((columns_)[0])
 #define TAILED(type_, length_, max_) .tail_length = offsetof(type_, length_), .tail_max = (max_)
 
 /* A kind that is the source of LATEST columns comes before those that have them. */
 static const struct table_kind table[] = {
 	{KIND("common", 0, struct clew_header, common_columns)},
-	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns), TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
-	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns), .extension_mask = CLEW_SWITCH_WAIT,
-	 .extension = sizeof(struct clew_wait), .second_mask = CLEW_SWITCH_CAUSE, .second = sizeof(struct clew_cause)},
-	{KIND("state", CLEW_KIND_STATE, struct clew_switch, state_columns), .extension_mask = CLEW_SWITCH_WAIT,
-	 .extension = sizeof(struct clew_wait)},
+	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns),
+	 TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
+	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns),
+	 .extension_mask = CLEW_SWITCH_WAIT, .extension = sizeof(struct clew_wait),
+	 .second_mask = CLEW_SWITCH_CAUSE, .second = sizeof(struct clew_cause)},
+	{KIND("state", CLEW_KIND_STATE, struct clew_switch, state_columns),
+	 .extension_mask = CLEW_SWITCH_WAIT, .extension = sizeof(struct clew_wait)},
 	{KIND("task", CLEW_KIND_TASK, struct clew_task_record, task_columns),
 	 TAILED(struct clew_task_record, command_line_size, STORE_TAIL_MAX)},
 	{KIND("fork", CLEW_KIND_FORK, struct clew_life, fork_columns)},
 	{KIND("exec", CLEW_KIND_EXEC, struct clew_life, exec_columns)},
 	{KIND("exit", CLEW_KIND_EXIT, struct clew_life, exit_columns)},
 	{KIND("rename", CLEW_KIND_RENAME, struct clew_rename, rename_columns)},
-	{KIND("file", CLEW_KIND_FILE, struct clew_file_record, file_columns), TAILED(struct clew_file_record, path_size, STORE_TAIL_MAX)},
+	{KIND("file", CLEW_KIND_FILE, struct clew_file_record, file_columns),
+	 TAILED(struct clew_file_record, path_size, STORE_TAIL_MAX)},
 	{KIND("socket", CLEW_KIND_SOCKET, struct clew_socket_record, socket_columns)},
 	{KIND("cgroup", CLEW_KIND_CGROUP, struct clew_cgroup_record, cgroup_columns),
 	 TAILED(struct clew_cgroup_record, path_size, STORE_TAIL_MAX)},
@@ -439,7 +470,8 @@ static const struct table_kind table[] = {
 	{KIND("pages", CLEW_KIND_PAGES, struct clew_pages, pages_columns)},
 	{KIND("writeback", CLEW_KIND_WRITEBACK, struct clew_writeback, writeback_columns)},
 	{KIND("journal", CLEW_KIND_JOURNAL, struct clew_journal, journal_columns)},
-	{KIND("announce", CLEW_KIND_ANNOUNCE, struct clew_announce, announce_columns), TAILED(struct clew_announce, size, STORE_TAIL_MAX)},
+	{KIND("announce", CLEW_KIND_ANNOUNCE, struct clew_announce, announce_columns),
+	 TAILED(struct clew_announce, size, STORE_TAIL_MAX)},
 };
 
 #define TABLE_COUNT (sizeof(table) / sizeof(table[0]))
@@ -533,7 +565,8 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 
 	for (size_t i = 0; i < TABLE_COUNT; i++)
 		columns += table[i].count;
-	bytes = p = malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 14));
+	bytes = p =
+		malloc(2 + TABLE_COUNT * (STORE_NAME_MAX + 3) + columns * (STORE_NAME_MAX + 14));
 	if (!bytes)
 		return -ENOMEM;
 
@@ -546,18 +579,26 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size)
 		p = put_number(p, kind->count, 1);
 		for (unsigned j = 0; j < kind->count; j++) {
 			const struct table_column *column = &kind->columns[j];
-			const struct table_kind *other = column->coding == STORE_LATEST ? table_named(column->second) : NULL;
+			const struct table_kind *other =
+				column->coding == STORE_LATEST ? table_named(column->second) : NULL;
 
 			p = put_name(p, column->name);
 			p = put_number(p, column->type, 1);
 			p = put_number(p, column->coding, 1);
-			p = put_number(p, table_reference(other ? other : kind, column->reference), 1);
-			p = put_number(p, other ? other->id : table_reference(kind, column->second), 1);
+			p = put_number(p, table_reference(other ? other : kind, column->reference),
+				       1);
+			p = put_number(p, other ? other->id : table_reference(kind, column->second),
+				       1);
 			p = put_number(p, table_reference(kind, column->third), 1);
+			p = put_number(p,
+				       column->context || i
+					       ? table_reference(kind, column->context
+									       ? column->context
+									       : "flags")
+					       : STORE_NONE,
+				       1);
 			p = put_number(
-				p, column->context || i ? table_reference(kind, column->context ? column->context : "flags") : STORE_NONE,
-				1);
-			p = put_number(p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
+				p, column->mask ? table_reference(kind, "flags") : STORE_NONE, 1);
 			p = put_number(p, column->mask, 4);
 			p = put_number(p, column->size, 2);
 		}
@@ -580,16 +621,19 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 	for (unsigned i = 0; ours && i < ours->count && !member; i++)
 		if (strcmp(ours->columns[i].name, column->name) == 0)
 			member = &ours->columns[i];
-	if (!member || column->coding == STORE_LATEST || (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
+	if (!member || column->coding == STORE_LATEST ||
+	    (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
 		return;
 	if (column->type == STORE_BYTES) {
 		/* What this clew needs and cannot decode is for the parser to refuse. */
 		column->known = column->coding >= STORE_CODING_COUNT;
 		if (member->coding != column->coding || column->size > member->size)
 			return;
-		/* Records are walked by the length that they hold: it has to be the one the bytes go by. */
+		/* Records are walked by the length that they hold: it has to be the one the bytes
+		 * go by. */
 		if (column->coding == STORE_TAIL &&
-		    (!kind->columns[column->reference].known || kind->columns[column->reference].offset != ours->tail_length))
+		    (!kind->columns[column->reference].known ||
+		     kind->columns[column->reference].offset != ours->tail_length))
 			return;
 	}
 	column->known = true;

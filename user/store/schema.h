@@ -30,16 +30,19 @@ enum store_coding {
 	STORE_PREVIOUS = 1, /* difference to a column's value in the row before */
 	STORE_SAME = 2,	    /* difference to another column of this row */
 	STORE_BEFORE = 3,   /* that column less this one, without sign */
-	STORE_TIME = 4,	    /* difference to the row before, without sign; first: to the chunk's first time */
-	STORE_STREAM = 5,   /* difference to the chunk's stream */
-	STORE_KEYED = 6,    /* difference to this column in the last row with the same key, or two */
-	STORE_RECENT = 7,   /* place in a list of recent values */
-	STORE_TRIMMED = 8,  /* bytes without the zeros at their end */
-	STORE_TAIL = 9,	    /* bytes whose length is another column */
-	STORE_LATEST = 10,  /* no value of its own: what a column of another kind had last */
-	STORE_OFFSET = 11,  /* difference to another column, less what that was in the row before */
-	STORE_NEAR = 12,    /* difference to another column, but for what the column had last with the same key, or 0 */
-	STORE_NEXT = 13,    /* KEYED, for stretches that go on where the last one ended: the third column is the length */
+	STORE_TIME = 4,	  /* difference to the row before, without sign; first: to the chunk's first
+			     time */
+	STORE_STREAM = 5, /* difference to the chunk's stream */
+	STORE_KEYED = 6,  /* difference to this column in the last row with the same key, or two */
+	STORE_RECENT = 7, /* place in a list of recent values */
+	STORE_TRIMMED = 8, /* bytes without the zeros at their end */
+	STORE_TAIL = 9,	   /* bytes whose length is another column */
+	STORE_LATEST = 10, /* no value of its own: what a column of another kind had last */
+	STORE_OFFSET = 11, /* difference to another column, less what that was in the row before */
+	STORE_NEAR = 12, /* difference to another column, but for what the column had last with the
+			    same key, or 0 */
+	STORE_NEXT = 13, /* KEYED, for stretches that go on where the last one ended: the third
+			    column is the length */
 	STORE_CODING_COUNT = 14,
 };
 
@@ -56,10 +59,12 @@ struct store_column {
 	uint8_t type;
 	uint8_t coding;
 	uint8_t reference; /* a column's number, maybe with STORE_COMMON, or STORE_NONE */
-	uint8_t second;	   /* KEYED, NEAR: another key, as reference; LATEST: the number of the other kind */
-	uint8_t third;	   /* KEYED: predicts what is new, as reference */
-	uint8_t context;   /* a column that says much of this one, as reference */
-	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of `mask` */
+	uint8_t second;	 /* KEYED, NEAR: another key, as reference; LATEST: the number of the other
+			    kind */
+	uint8_t third;	 /* KEYED: predicts what is new, as reference */
+	uint8_t context; /* a column that says much of this one, as reference */
+	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of
+			      `mask` */
 	uint32_t mask;
 	uint16_t size; /* of TRIMMED bytes */
 	/* not in the file: */
@@ -104,7 +109,8 @@ int store_schema_write(uint8_t **ret_bytes, size_t *ret_size);
  * Parses a SCHEMA chunk and binds its columns. -EINVAL malformed, -EPROTONOSUPPORT
  * a column needed here is coded in a way not known here; *ret_what then is its name.
  */
-int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema, char ret_what[STORE_NAME_MAX + 1]);
+int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema,
+		       char ret_what[STORE_NAME_MAX + 1]);
 
 /* Whether records of this kind are known here; 0, the common columns, counts. */
 bool store_kind_known(unsigned id);
@@ -118,7 +124,8 @@ size_t store_record_size(const void *record, size_t size);
 /* Bytes of a kind's record without its tail, all extensions included; 0 unknown. */
 size_t store_record_stride(unsigned kind);
 
-/* Where the kind keeps the length of its tail; 0: it has none. The tail follows at store_record_stride(). */
+/* Where the kind keeps the length of its tail; 0: it has none. The tail follows at
+ * store_record_stride(). */
 size_t store_tail_length_offset(unsigned kind);
 
 #endif

@@ -50,12 +50,14 @@ static bool column_decodable(const struct store_column *column)
 }
 
 /* The column that a reference or condition names: an earlier one that has numbers. */
-static struct store_column *column_named(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+static struct store_column *column_named(struct store_schema *schema, struct store_kind *kind,
+					 unsigned number, uint8_t reference)
 {
 	struct store_column *target = NULL;
 
 	if (reference & STORE_COMMON) {
-		if (kind != &schema->kinds[0] && (reference & ~STORE_COMMON) < schema->kinds[0].count)
+		if (kind != &schema->kinds[0] &&
+		    (reference & ~STORE_COMMON) < schema->kinds[0].count)
 			target = &schema->kinds[0].columns[reference & ~STORE_COMMON];
 	} else if (reference < number) {
 		target = &kind->columns[reference];
@@ -64,7 +66,8 @@ static struct store_column *column_named(struct store_schema *schema, struct sto
 }
 
 /* The same, if it has numbers. */
-static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind,
+					  unsigned number, uint8_t reference)
 {
 	struct store_column *target = column_named(schema, kind, number, reference);
 
@@ -72,15 +75,19 @@ static struct store_column *column_target(struct store_schema *schema, struct st
 }
 
 /* What a LATEST column follows: a column of an earlier kind that all its rows have. */
-static struct store_column *column_followed(struct store_schema *schema, const struct store_kind *kind, const struct store_column *column)
+static struct store_column *column_followed(struct store_schema *schema,
+					    const struct store_kind *kind,
+					    const struct store_column *column)
 {
 	struct store_column *target;
 	struct store_kind *other;
 
-	if (schema->by_id[column->second] == STORE_NONE || !column->second || column->second == kind->id)
+	if (schema->by_id[column->second] == STORE_NONE || !column->second ||
+	    column->second == kind->id)
 		return NULL;
 	other = &schema->kinds[schema->by_id[column->second]];
-	if (column->reference >= other->count || !column_decodable(&other->columns[column->reference]))
+	if (column->reference >= other->count ||
+	    !column_decodable(&other->columns[column->reference]))
 		return NULL;
 	target = &other->columns[column->reference];
 	if (!target->followed) {
@@ -92,7 +99,8 @@ static struct store_column *column_followed(struct store_schema *schema, const s
 }
 
 /* Marks a column that another one is predicted by; there may be none. */
-static bool column_hint(struct store_schema *schema, struct store_kind *kind, unsigned number, uint8_t reference)
+static bool column_hint(struct store_schema *schema, struct store_kind *kind, unsigned number,
+			uint8_t reference)
 {
 	struct store_column *target;
 
@@ -121,15 +129,18 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	/* What is not known here is skipped by its length. */
 	if (!column_decodable(column))
 		return true;
-	if ((column->type == STORE_BYTES) != (column->coding == STORE_TRIMMED || column->coding == STORE_TAIL))
+	if ((column->type == STORE_BYTES) !=
+	    (column->coding == STORE_TRIMMED || column->coding == STORE_TAIL))
 		return false;
 
-	if (!column_hint(schema, kind, number, column->context) || !column_hint(schema, kind, number, column->third))
+	if (!column_hint(schema, kind, number, column->context) ||
+	    !column_hint(schema, kind, number, column->third))
 		return false;
 	switch (column->coding) {
 	case STORE_LATEST:
 		target = column_followed(schema, kind, column);
-		return target && column->condition == STORE_NONE && target->condition == STORE_NONE && target->type != STORE_BYTES &&
+		return target && column->condition == STORE_NONE &&
+		       target->condition == STORE_NONE && target->type != STORE_BYTES &&
 		       target->coding != STORE_LATEST;
 	case STORE_PLAIN:
 	case STORE_TIME:
@@ -145,15 +156,19 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	}
 	target = column_named(schema, kind, number, column->reference);
 	/* A tail has a number too, for those rows that have it. */
-	if (!target || (target->type == STORE_BYTES && (target->coding != STORE_TAIL || column->coding != STORE_SAME)))
+	if (!target || (target->type == STORE_BYTES &&
+			(target->coding != STORE_TAIL || column->coding != STORE_SAME)))
 		return false;
 	if (column->coding == STORE_TAIL &&
-	    ((column->reference & STORE_COMMON) || target->condition != column->condition || target->mask != column->mask))
+	    ((column->reference & STORE_COMMON) || target->condition != column->condition ||
+	     target->mask != column->mask))
 		return false;
 	target->referenced = true;
 	if (column->coding == STORE_NEXT && column->third == STORE_NONE)
 		return false;
-	if ((column->coding != STORE_KEYED && column->coding != STORE_NEAR && column->coding != STORE_NEXT) || column->second == STORE_NONE)
+	if ((column->coding != STORE_KEYED && column->coding != STORE_NEAR &&
+	     column->coding != STORE_NEXT) ||
+	    column->second == STORE_NONE)
 		return true;
 	target = column_target(schema, kind, number, column->second);
 	if (target)
@@ -161,15 +176,16 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 	return target;
 }
 
-static int parse_kind(struct store_schema *schema, struct cursor *cursor, char what[STORE_NAME_MAX + 1])
+static int parse_kind(struct store_schema *schema, struct cursor *cursor,
+		      char what[STORE_NAME_MAX + 1])
 {
 	struct store_kind *kind = &schema->kinds[schema->count];
 
 	kind->id = get_number(cursor, 1);
 	get_name(cursor, kind->name);
 	kind->count = get_number(cursor, 1);
-	if (cursor->bad || kind->count > STORE_COLUMNS_MAX || schema->by_id[kind->id] != STORE_NONE ||
-	    (kind->id == 0) != (schema->count == 0))
+	if (cursor->bad || kind->count > STORE_COLUMNS_MAX ||
+	    schema->by_id[kind->id] != STORE_NONE || (kind->id == 0) != (schema->count == 0))
 		return -EINVAL;
 	kind->known = store_kind_known(kind->id);
 	kind->stride = store_record_stride(kind->id);
@@ -202,7 +218,8 @@ static int parse_kind(struct store_schema *schema, struct cursor *cursor, char w
 	return 0;
 }
 
-int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema, char ret_what[STORE_NAME_MAX + 1])
+int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema,
+		       char ret_what[STORE_NAME_MAX + 1])
 {
 	struct cursor cursor = {bytes, size, false};
 	struct store_schema *schema = calloc(1, sizeof(*schema));
@@ -218,9 +235,11 @@ int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **
 	for (unsigned i = 0; i < count && r == 0; i++)
 		r = parse_kind(schema, &cursor, ret_what);
 	/* The rest hangs on what kind a row is. */
-	if (r == 0 && (!schema->kinds[0].count || strcmp(schema->kinds[0].columns[0].name, "kind") != 0 ||
-		       schema->kinds[0].columns[0].coding != STORE_PLAIN || schema->kinds[0].columns[0].type != STORE_U8 ||
-		       schema->kinds[0].columns[0].condition != STORE_NONE))
+	if (r == 0 &&
+	    (!schema->kinds[0].count || strcmp(schema->kinds[0].columns[0].name, "kind") != 0 ||
+	     schema->kinds[0].columns[0].coding != STORE_PLAIN ||
+	     schema->kinds[0].columns[0].type != STORE_U8 ||
+	     schema->kinds[0].columns[0].condition != STORE_NONE))
 		r = -EINVAL;
 	if (r < 0) {
 		free(schema);

@@ -47,7 +47,8 @@ void store_turned_done(struct store_turned *turned)
 }
 
 /* The members of a block of rows, one after the other. Returns the bits that any of them has. */
-static uint64_t turn_block(uint8_t *to, const uint8_t *const *records, size_t offset, size_t count, unsigned size)
+static uint64_t turn_block(uint8_t *to, const uint8_t *const *records, size_t offset, size_t count,
+			   unsigned size)
 {
 	uint64_t bits = 0;
 
@@ -74,11 +75,12 @@ static uint64_t turn_block(uint8_t *to, const uint8_t *const *records, size_t of
 
 static bool is_alike(const struct store_column *a, const struct store_column *b)
 {
-	return a->condition == b->condition && a->mask == b->mask && a->pull == b->pull && a->pull_mask == b->pull_mask;
+	return a->condition == b->condition && a->mask == b->mask && a->pull == b->pull &&
+	       a->pull_mask == b->pull_mask;
 }
 
-void store_turn(struct store_turned *turned, const struct store_kind *kind, const struct store_job *job, const uint8_t *records,
-		const uint32_t *at)
+void store_turn(struct store_turned *turned, const struct store_kind *kind,
+		const struct store_job *job, const uint8_t *records, const uint32_t *at)
 {
 	const struct store_column *first = job->column, *column;
 	const uint8_t *block[BLOCK_ROWS];
@@ -91,21 +93,24 @@ void store_turn(struct store_turned *turned, const struct store_kind *kind, cons
 		for (size_t i = 0; i < count; i++) {
 			block[i] = records + at[job->present[from + i]];
 			/* Members that come earlier in some records. */
-			if (first->pull && !(((const struct clew_header *)block[i])->flags & first->pull_mask))
+			if (first->pull &&
+			    !(((const struct clew_header *)block[i])->flags & first->pull_mask))
 				block[i] -= first->pull;
 		}
 		for (unsigned i = job->number; i < kind->count; i++) {
 			column = &kind->columns[i];
 			if (column->member_size && is_alike(first, column))
-				turned->bits[i] |= turn_block(turned->columns[i] + from * column->member_size, block, column->offset, count,
-							      column->member_size);
+				turned->bits[i] |= turn_block(
+					turned->columns[i] + from * column->member_size, block,
+					column->offset, count, column->member_size);
 		}
 	}
 	for (unsigned i = job->number; i < kind->count; i++)
 		turned->done[i] |= is_alike(first, &kind->columns[i]);
 }
 
-void store_turned_values(const struct store_turned *turned, const struct store_job *job, uint64_t *values)
+void store_turned_values(const struct store_turned *turned, const struct store_job *job,
+			 uint64_t *values)
 {
 	const uint8_t *from = turned->columns[job->number];
 

@@ -21,10 +21,11 @@ int store_turned_begin(struct store_turned *turned, const struct store_kind *kin
 void store_turned_done(struct store_turned *turned);
 
 /* Turns the job's column if it is not yet. `at`: of the kind's rows, their offsets in `records`. */
-void store_turn(struct store_turned *turned, const struct store_kind *kind, const struct store_job *job, const uint8_t *records,
-		const uint32_t *at);
+void store_turn(struct store_turned *turned, const struct store_kind *kind,
+		const struct store_job *job, const uint8_t *records, const uint32_t *at);
 
 /* A column that is turned, as numbers. */
-void store_turned_values(const struct store_turned *turned, const struct store_job *job, uint64_t *values);
+void store_turned_values(const struct store_turned *turned, const struct store_job *job,
+			 uint64_t *values);
 
 #endif

@@ -27,7 +27,8 @@
 #define BUFFERS		 32	      /* for rows that wait to be encoded, and for each stream .. */
 #define BUFFERS_A_STREAM 2
 #define ENCODE_CPUS	 8 /* that share a thread which encodes */
-#define SLOW_CPUS	 8 /* from so many on slow chunks are no larger: a thread would be at them for too long */
+#define SLOW_CPUS                                                                                  \
+	8 /* from so many on slow chunks are no larger: a thread would be at them for too long */
 
 struct stream {
 	uint8_t *records;
@@ -41,7 +42,8 @@ struct stream {
 	_Atomic uint64_t stored[CLEW_KIND_COUNT];
 };
 
-/* Of the schema: the file's first chunk, behind the first rows until the last one is there, and at the end. */
+/* Of the schema: the file's first chunk, behind the first rows until the last one is there, and at
+ * the end. */
 enum { COPY_FIRST, COPY_EARLY, COPY_LAST, SCHEMA_COPIES };
 
 struct clew_writer {
@@ -276,7 +278,8 @@ static size_t between(size_t value, size_t low, size_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-int clew_writer_open(const char *path, const struct clew_writer_options *options, struct clew_writer **ret_writer)
+int clew_writer_open(const char *path, const struct clew_writer_options *options,
+		     struct clew_writer **ret_writer)
 {
 	struct clew_writer *writer;
 	pthread_condattr_t attributes;
@@ -297,9 +300,12 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->cpus = options->cpus;
 	writer->sync = options->sync;
 	/* Many CPUs share what a few may have each. */
-	writer->chunk_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
-	writer->slow_rows = between(SLOW_CPUS * STORE_CHUNK_ROWS / options->cpus, STORE_CHUNK_ROWS, STORE_SLOW_ROWS);
-	writer->slow_bytes = between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_SLOW_BYTES);
+	writer->chunk_bytes =
+		between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
+	writer->slow_rows = between(SLOW_CPUS * STORE_CHUNK_ROWS / options->cpus, STORE_CHUNK_ROWS,
+				    STORE_SLOW_ROWS);
+	writer->slow_bytes =
+		between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_SLOW_BYTES);
 	writer->buffer_size = writer->slow_bytes + LAST_RECORD;
 	writer->streams = calloc(options->cpus + 1, sizeof(*writer->streams));
 	r = writer->streams ? store_output_open(path, options->sync, &writer->output) : -ENOMEM;
@@ -311,10 +317,12 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 	r = make_schema(writer);
 	if (r == 0)
-		r = store_buffers_new(BUFFERS + BUFFERS_A_STREAM * (writer->cpus + 1), writer->buffer_size, &writer->buffers);
+		r = store_buffers_new(BUFFERS + BUFFERS_A_STREAM * (writer->cpus + 1),
+				      writer->buffer_size, &writer->buffers);
 	if (r == 0)
-		r = store_encoding_new(writer->schema, writer->buffers, (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk, writer,
-				       &writer->encoding);
+		r = store_encoding_new(writer->schema, writer->buffers,
+				       (writer->cpus + ENCODE_CPUS - 1) / ENCODE_CPUS, take_chunk,
+				       writer, &writer->encoding);
 	if (r == 0)
 		r = store_thread_start(&writer->thread, write_thread, writer);
 	if (r < 0) {
@@ -345,19 +353,25 @@ static bool is_full(const struct clew_writer *writer, const struct stream *strea
 {
 	if (stream->count < STORE_CHUNK_ROWS && stream->used < writer->chunk_bytes)
 		return false;
-	return !is_slow(stream) || stream->count >= writer->slow_rows || stream->used >= writer->slow_bytes;
+	return !is_slow(stream) || stream->count >= writer->slow_rows ||
+	       stream->used >= writer->slow_bytes;
 }
 
-/* Whether the records are many enough for a final chunk, and come too fast to have most of them encoded twice. */
+/* Whether the records are many enough for a final chunk, and come too fast to have most of them
+ * encoded twice. */
 static bool is_worth(const struct stream *stream)
 {
-	return stream->count >= STORE_CHUNK_ROWS / 4 && stream->saved_count < stream->count / 2 && !is_slow(stream);
+	return stream->count >= STORE_CHUNK_ROWS / 4 && stream->saved_count < stream->count / 2 &&
+	       !is_slow(stream);
 }
 
-/* Has a final chunk made of all of the stream's records, or a provisional one of what is in none yet. */
-static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number, bool provisional)
+/* Has a final chunk made of all of the stream's records, or a provisional one of what is in none
+ * yet. */
+static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number,
+		     bool provisional)
 {
-	size_t from = provisional ? stream->saved_used : 0, from_count = provisional ? stream->saved_count : 0;
+	size_t from = provisional ? stream->saved_used : 0,
+	       from_count = provisional ? stream->saved_count : 0;
 	struct store_job_rows job = {
 		.records = stream->records,
 		.bytes = stream->used - from,
@@ -442,8 +456,10 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 	stream->last_time = header->time;
 	stream->used += padded;
 	stream->count++;
-	atomic_store_explicit(&stream->stored[header->kind], atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	atomic_store_explicit(
+		&stream->stored[header->kind],
+		atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
+		memory_order_relaxed);
 	if (is_full(writer, stream)) {
 		/* The final one may be long in coming. */
 		if (writer->provisional && is_slow(stream))
@@ -462,10 +478,12 @@ int clew_writer_flush(struct clew_writer *writer, unsigned number, uint64_t now,
 	if (!stream)
 		return -EINVAL;
 	store_encoding_look(writer->encoding, number);
-	if (stream->count == stream->saved_count || (age && (now < age || stream->unsaved_time > now - age)))
+	if (stream->count == stream->saved_count ||
+	    (age && (now < age || stream->unsaved_time > now - age)))
 		return writer->error;
 	first = (const struct clew_header *)stream->records;
-	final = !writer->provisional || (now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE) || is_worth(stream);
+	final = !writer->provisional ||
+		(now > STORE_CHUNK_AGE && first->time < now - STORE_CHUNK_AGE) || is_worth(stream);
 	if (writer->provisional && (!final || is_slow(stream)))
 		save_rows(writer, stream, number);
 	if (final)
@@ -477,7 +495,9 @@ uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned number, u
 {
 	const struct stream *stream = find_stream(writer, number);
 
-	return stream && kind < CLEW_KIND_COUNT ? atomic_load_explicit(&stream->stored[kind], memory_order_relaxed) : 0;
+	return stream && kind < CLEW_KIND_COUNT
+		       ? atomic_load_explicit(&stream->stored[kind], memory_order_relaxed)
+		       : 0;
 }
 
 /* ---- the rest ---- */
@@ -514,9 +534,13 @@ int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock
 	return writer->error;
 }
 
-int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count, const struct clew_cost *cost)
+int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count,
+		       const struct clew_cost *cost)
 {
-	struct store_ledger_head head = {.user_ns = cost->user_ns, .bpf_ns = cost->bpf_ns, .bpf_sampled = cost->bpf_sampled, .rows = count};
+	struct store_ledger_head head = {.user_ns = cost->user_ns,
+					 .bpf_ns = cost->bpf_ns,
+					 .bpf_sampled = cost->bpf_sampled,
+					 .rows = count};
 	struct store_chunk_header header;
 	struct store_chunk *chunk;
 	uint8_t *payload;
@@ -528,7 +552,8 @@ int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row 
 	memcpy(payload, &head, sizeof(head));
 	if (count)
 		memcpy(payload + sizeof(head), rows, count * sizeof(*rows));
-	r = store_chunk_new(STORE_CHUNK_LEDGER, payload, sizeof(head) + count * sizeof(*rows), true, &chunk);
+	r = store_chunk_new(STORE_CHUNK_LEDGER, payload, sizeof(head) + count * sizeof(*rows), true,
+			    &chunk);
 	free(payload);
 	if (r < 0)
 		return r;

@@ -40,13 +40,15 @@ static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 			continue;
 		length = strlen(name) + 1;
 		if (table->count == room) {
-			struct symbol *larger = reallocarray(table->symbols, room = room ? room * 2 : 65536, sizeof(*larger));
+			struct symbol *larger = reallocarray(
+				table->symbols, room = room ? room * 2 : 65536, sizeof(*larger));
 
 			error = larger ? 0 : -ENOMEM;
 			table->symbols = larger ? larger : table->symbols;
 		}
 		if (names_size + length > names_room) {
-			char *larger = realloc(table->names, names_room = names_room ? names_room * 2 : 1 << 20);
+			char *larger = realloc(table->names,
+					       names_room = names_room ? names_room * 2 : 1 << 20);
 
 			error = larger ? error : -ENOMEM;
 			table->names = larger ? larger : table->names;
@@ -54,7 +56,8 @@ static int read_symbols(FILE *file, struct clew_kernel_symbols *table)
 		if (error)
 			break;
 		memcpy(table->names + names_size, name, length);
-		table->symbols[table->count++] = (struct symbol){.address = address, .name = names_size};
+		table->symbols[table->count++] =
+			(struct symbol){.address = address, .name = names_size};
 		names_size += length;
 	}
 	free(line);
@@ -82,7 +85,8 @@ int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols)
 	return 0;
 }
 
-int clew_kernel_symbol_find(const struct clew_kernel_symbols *table, const char *name, uint64_t *ret_start, uint64_t *ret_end)
+int clew_kernel_symbol_find(const struct clew_kernel_symbols *table, const char *name,
+			    uint64_t *ret_start, uint64_t *ret_end)
 {
 	for (size_t i = 0; i < table->count; i++) {
 		if (strcmp(table->names + table->symbols[i].name, name))

@@ -12,7 +12,8 @@ struct clew_kernel_symbols;
 int clew_kernel_symbols_load(struct clew_kernel_symbols **ret_symbols);
 
 /* Where a symbol lies: up to the next one. 0 or -ENOENT. */
-int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const char *name, uint64_t *ret_start, uint64_t *ret_end);
+int clew_kernel_symbol_find(const struct clew_kernel_symbols *symbols, const char *name,
+			    uint64_t *ret_start, uint64_t *ret_end);
 
 /* The name of the function an address lies in, or NULL. It is the table's. */
 const char *clew_kernel_symbol_at(const struct clew_kernel_symbols *symbols, uint64_t address);

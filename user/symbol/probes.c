@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Probes in an ELF file. Every number in the file is checked before it is used: any
  * process's mapping comes this way.
@@ -33,7 +33,8 @@ struct file {
 
 static int read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
 {
-	ssize_t got = offset > INT64_MAX - size ? 0 : pread(descriptor, buffer, size, (off_t)offset);
+	ssize_t got =
+		offset > INT64_MAX - size ? 0 : pread(descriptor, buffer, size, (off_t)offset);
 
 	return got < 0 ? -errno : (size_t)got == size ? 0 : -EBADMSG;
 }
@@ -57,7 +58,8 @@ static int read_part(int descriptor, uint64_t offset, size_t size, void *ret_par
 static const Elf64_Shdr *find_section(const struct file *file, const char *name)
 {
 	for (unsigned i = 0; i < file->header.e_shnum; i++)
-		if (file->sections[i].sh_name < file->names_size && !strcmp(file->names + file->sections[i].sh_name, name))
+		if (file->sections[i].sh_name < file->names_size &&
+		    !strcmp(file->names + file->sections[i].sh_name, name))
 			return &file->sections[i];
 	return NULL;
 }
@@ -68,10 +70,12 @@ static int read_sections(struct file *file)
 	const Elf64_Shdr *names;
 	int r;
 
-	if (!header->e_shnum || header->e_shnum > SECTIONS_MOST || header->e_shentsize != sizeof(Elf64_Shdr) ||
-	    header->e_shstrndx >= header->e_shnum || !header->e_phnum || header->e_phentsize != sizeof(Elf64_Phdr))
+	if (!header->e_shnum || header->e_shnum > SECTIONS_MOST ||
+	    header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shstrndx >= header->e_shnum ||
+	    !header->e_phnum || header->e_phentsize != sizeof(Elf64_Phdr))
 		return -EBADMSG;
-	r = read_part(file->descriptor, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr), &file->sections);
+	r = read_part(file->descriptor, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr),
+		      &file->sections);
 	if (r < 0)
 		return r;
 	names = &file->sections[header->e_shstrndx];
@@ -87,7 +91,8 @@ static uint64_t offset_of(const struct file *file, uint64_t address)
 	for (unsigned i = 0; i < file->header.e_phnum; i++) {
 		const Elf64_Phdr *program = &file->programs[i];
 
-		if (program->p_type == PT_LOAD && address >= program->p_vaddr && address - program->p_vaddr < program->p_memsz)
+		if (program->p_type == PT_LOAD && address >= program->p_vaddr &&
+		    address - program->p_vaddr < program->p_memsz)
 			return address - program->p_vaddr + program->p_offset;
 	}
 	return 0;
@@ -138,30 +143,35 @@ static int walk_notes(const struct file *file, const char *notes, size_t size, u
 		at = data + ((size_t)note.n_descsz + 3) / 4 * 4;
 		if (at > size || data > size)
 			return 0;
-		if (note.n_type == PROBE_NOTE && note.n_namesz == sizeof("stapsdt") && !memcmp(notes + name, "stapsdt", sizeof("stapsdt")))
+		if (note.n_type == PROBE_NOTE && note.n_namesz == sizeof("stapsdt") &&
+		    !memcmp(notes + name, "stapsdt", sizeof("stapsdt")))
 			r = take_note(file, notes + data, note.n_descsz, base, found, context);
 	}
 	return r;
 }
 
-int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe), void *context)
+int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe),
+		     void *context)
 {
 	struct file file = {.descriptor = descriptor};
 	const Elf64_Shdr *section, *base;
 	char *notes = NULL;
 	int r = read_at(descriptor, &file.header, sizeof(file.header), 0);
 
-	if (r == -EBADMSG || (r >= 0 && (memcmp(file.header.e_ident, ELFMAG, SELFMAG) || file.header.e_ident[EI_CLASS] != ELFCLASS64)))
+	if (r == -EBADMSG || (r >= 0 && (memcmp(file.header.e_ident, ELFMAG, SELFMAG) ||
+					 file.header.e_ident[EI_CLASS] != ELFCLASS64)))
 		return 0;
 	r = r < 0 ? r : read_sections(&file);
 	section = r < 0 ? NULL : find_section(&file, ".note.stapsdt");
 	if (section && section->sh_size <= NOTES_MOST) {
 		base = find_section(&file, ".stapsdt.base");
-		r = read_part(descriptor, file.header.e_phoff, file.header.e_phnum * sizeof(Elf64_Phdr), &file.programs);
+		r = read_part(descriptor, file.header.e_phoff,
+			      file.header.e_phnum * sizeof(Elf64_Phdr), &file.programs);
 		if (r >= 0)
 			r = read_part(descriptor, section->sh_offset, section->sh_size, &notes);
 		if (r >= 0)
-			r = walk_notes(&file, notes, section->sh_size, base ? base->sh_addr : 0, found, context);
+			r = walk_notes(&file, notes, section->sh_size, base ? base->sh_addr : 0,
+				       found, context);
 	}
 	free(notes);
 	free(file.sections);
@@ -177,21 +187,30 @@ static const struct {
 	const char *names[4];
 	uint16_t offset;
 } registers[] = {
-	{{"rax", "eax", "ax", "al"}, offsetof(struct pt_regs, rax)},	  {{"rbx", "ebx", "bx", "bl"}, offsetof(struct pt_regs, rbx)},
-	{{"rcx", "ecx", "cx", "cl"}, offsetof(struct pt_regs, rcx)},	  {{"rdx", "edx", "dx", "dl"}, offsetof(struct pt_regs, rdx)},
-	{{"rsi", "esi", "si", "sil"}, offsetof(struct pt_regs, rsi)},	  {{"rdi", "edi", "di", "dil"}, offsetof(struct pt_regs, rdi)},
-	{{"rbp", "ebp", "bp", "bpl"}, offsetof(struct pt_regs, rbp)},	  {{"rsp", "esp", "sp", "spl"}, offsetof(struct pt_regs, rsp)},
-	{{"r8", "r8d", "r8w", "r8b"}, offsetof(struct pt_regs, r8)},	  {{"r9", "r9d", "r9w", "r9b"}, offsetof(struct pt_regs, r9)},
-	{{"r10", "r10d", "r10w", "r10b"}, offsetof(struct pt_regs, r10)}, {{"r11", "r11d", "r11w", "r11b"}, offsetof(struct pt_regs, r11)},
-	{{"r12", "r12d", "r12w", "r12b"}, offsetof(struct pt_regs, r12)}, {{"r13", "r13d", "r13w", "r13b"}, offsetof(struct pt_regs, r13)},
-	{{"r14", "r14d", "r14w", "r14b"}, offsetof(struct pt_regs, r14)}, {{"r15", "r15d", "r15w", "r15b"}, offsetof(struct pt_regs, r15)},
+	{{"rax", "eax", "ax", "al"}, offsetof(struct pt_regs, rax)},
+	{{"rbx", "ebx", "bx", "bl"}, offsetof(struct pt_regs, rbx)},
+	{{"rcx", "ecx", "cx", "cl"}, offsetof(struct pt_regs, rcx)},
+	{{"rdx", "edx", "dx", "dl"}, offsetof(struct pt_regs, rdx)},
+	{{"rsi", "esi", "si", "sil"}, offsetof(struct pt_regs, rsi)},
+	{{"rdi", "edi", "di", "dil"}, offsetof(struct pt_regs, rdi)},
+	{{"rbp", "ebp", "bp", "bpl"}, offsetof(struct pt_regs, rbp)},
+	{{"rsp", "esp", "sp", "spl"}, offsetof(struct pt_regs, rsp)},
+	{{"r8", "r8d", "r8w", "r8b"}, offsetof(struct pt_regs, r8)},
+	{{"r9", "r9d", "r9w", "r9b"}, offsetof(struct pt_regs, r9)},
+	{{"r10", "r10d", "r10w", "r10b"}, offsetof(struct pt_regs, r10)},
+	{{"r11", "r11d", "r11w", "r11b"}, offsetof(struct pt_regs, r11)},
+	{{"r12", "r12d", "r12w", "r12b"}, offsetof(struct pt_regs, r12)},
+	{{"r13", "r13d", "r13w", "r13b"}, offsetof(struct pt_regs, r13)},
+	{{"r14", "r14d", "r14w", "r14b"}, offsetof(struct pt_regs, r14)},
+	{{"r15", "r15d", "r15w", "r15b"}, offsetof(struct pt_regs, r15)},
 };
 
 static int find_register(const char *name, size_t length)
 {
 	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
 		for (size_t k = 0; k < 4; k++)
-			if (strlen(registers[i].names[k]) == length && !memcmp(registers[i].names[k], name, length))
+			if (strlen(registers[i].names[k]) == length &&
+			    !memcmp(registers[i].names[k], name, length))
 				return registers[i].offset;
 	return -1;
 }
@@ -255,7 +274,8 @@ void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_
 		long bytes = size < 0 ? -size : size;
 
 		place->is_signed = size < 0;
-		place->shift = bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
+		place->shift =
+			bytes == 1 || bytes == 2 || bytes == 4 ? (uint8_t)(64 - 8 * bytes) : 0;
 		if (*end != '@' || (bytes != 8 && !place->shift) || !take_place(end + 1, place))
 			place->kind = CLEW_OPERAND_NONE;
 		text += strcspn(text, " ");

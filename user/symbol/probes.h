@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Probes that a program or library carries in its file: SystemTap's user-space probes (.note.stapsdt). */
+/* Probes that a program or library carries in its file: SystemTap's user-space probes
+ * (.note.stapsdt). */
 #ifndef CLEW_SYMBOL_PROBES_H
 #define CLEW_SYMBOL_PROBES_H
 
@@ -20,9 +21,11 @@ struct clew_probe {
  * during the call, and a negative return ends it. 0, also of a file without probes or
  * of another format, or -errno.
  */
-int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe), void *context);
+int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe),
+		     void *context);
 
-/* Where the arguments are, one place each; of one in a form that is not known, a place of kind NONE. */
+/* Where the arguments are, one place each; of one in a form that is not known, a place of kind
+ * NONE. */
 void clew_probe_arguments(const char *text, struct clew_operand ret_places[CLEW_SITE_ARGUMENTS]);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The edges of a trace. A sleep says all of the edge that ended it, so edges are
  * stored only where no sleep does (fork, exec, a wake whose sleep is unknown); the
@@ -46,26 +46,32 @@ static int make_edges(struct clew_trace *trace)
 	/* Indexes from sleep_count up are lone edges. */
 	count = 0;
 	for (size_t i = 0; i < trace->lone_edges.count; i++)
-		keys[count++] = (struct sort_key){.key = lone[i].to_at, .index = (uint32_t)(sleep_count + i)};
+		keys[count++] = (struct sort_key){.key = lone[i].to_at,
+						  .index = (uint32_t)(sleep_count + i)};
 	for (size_t i = 0; i < sleep_count; i++)
 		if (sleeps[i].edge_type >= 0)
-			keys[count++] = (struct sort_key){.key = sleeps[i].end, .index = (uint32_t)i};
+			keys[count++] =
+				(struct sort_key){.key = sleeps[i].end, .index = (uint32_t)i};
 	sort_keys(keys, keys + count, count);
 	for (size_t i = 0; i < count; i++) {
 		bool of_sleep = keys[i].index < sleep_count;
 
-		edges[i] = of_sleep ? edge_of(trace, &sleeps[keys[i].index]) : lone[keys[i].index - sleep_count];
+		edges[i] = of_sleep ? edge_of(trace, &sleeps[keys[i].index])
+				    : lone[keys[i].index - sleep_count];
 		/* What is found out late may be of tasks that the builder has forgotten. */
 		if (edges[i].type == CLEW_EDGE_WRITEBACK || edges[i].type == CLEW_EDGE_READAHEAD) {
 			memset(edges[i].from_comm, 0, sizeof(edges[i].from_comm));
 			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
-			copy_comm(edges[i].from_comm, clew_trace_comm_at(trace, edges[i].from, edges[i].from_at));
-			copy_comm(edges[i].to_comm, clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
+			copy_comm(edges[i].from_comm,
+				  clew_trace_comm_at(trace, edges[i].from, edges[i].from_at));
+			copy_comm(edges[i].to_comm,
+				  clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
 		}
 		/* The new name is told right after the exec. */
 		if (edges[i].type == CLEW_EDGE_EXEC) {
 			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
-			copy_comm(edges[i].to_comm, clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
+			copy_comm(edges[i].to_comm,
+				  clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
 		}
 		ended[i] = of_sleep ? keys[i].index : UINT32_MAX;
 	}
@@ -96,9 +102,11 @@ const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type)
 	return clew_edge_type_name(type);
 }
 
-const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task)
+const struct clew_edge *trace_origin_of(const struct clew_trace *trace,
+					const struct trace_task *task)
 {
-	return task->origin ? (const struct clew_edge *)trace->lone_edges.data + task->origin - 1 : NULL;
+	return task->origin ? (const struct clew_edge *)trace->lone_edges.data + task->origin - 1
+			    : NULL;
 }
 
 const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint32_t serial)
@@ -109,9 +117,11 @@ const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint3
 	return origin && origin->type == CLEW_EDGE_FORK ? origin : NULL;
 }
 
-static bool other_executable(const struct clew_trace_task *task, const struct clew_trace_task *other)
+static bool other_executable(const struct clew_trace_task *task,
+			     const struct clew_trace_task *other)
 {
-	return task->executable[0] && other->executable[0] && strcmp(task->executable, other->executable) != 0;
+	return task->executable[0] && other->executable[0] &&
+	       strcmp(task->executable, other->executable) != 0;
 }
 
 const char *clew_trace_program(const struct clew_trace *trace, const struct clew_trace_task *task)
@@ -127,12 +137,15 @@ const char *clew_trace_program(const struct clew_trace *trace, const struct clew
 			return at->command_line;
 		if (leader && leader->command_line[0])
 			return leader->command_line;
-		at = leader && clew_trace_fork_of(trace, leader->serial) ? clew_trace_task(trace, leader->parent) : NULL;
+		at = leader && clew_trace_fork_of(trace, leader->serial)
+			     ? clew_trace_task(trace, leader->parent)
+			     : NULL;
 	}
 	return NULL;
 }
 
-/* ns: two CPUs' clocks, as programs in the kernel read them, may differ by some us until the next tick. */
+/* ns: two CPUs' clocks, as programs in the kernel read them, may differ by some us until the next
+ * tick. */
 #define CLOCK_SLACK 10000
 
 /* A group that may still grow: the latest release of one waker. */
@@ -167,15 +180,18 @@ static bool is_one_of_many(const struct clew_edge *edge, const struct clew_sleep
 		return false;
 	if (sleep->kind == CLEW_WAIT_FUTEX)
 		return edge->operation == CLEW_FUTEX_WAKE_MANY;
-	/* All pollers, and all readers of an eventfd, are woken at once; of others that wait for one object only the next. */
-	return edge->object.kind != CLEW_OBJECT_NONE && (sleep->kind == CLEW_WAIT_POLL || sleep->kind == CLEW_WAIT_EVENTFD) &&
+	/* All pollers, and all readers of an eventfd, are woken at once; of others that wait for
+	 * one object only the next. */
+	return edge->object.kind != CLEW_OBJECT_NONE &&
+	       (sleep->kind == CLEW_WAIT_POLL || sleep->kind == CLEW_WAIT_EVENTFD) &&
 	       edge->type != CLEW_EDGE_WAKE && edge->type != CLEW_EDGE_SIGNAL;
 }
 
 static bool same_object(const struct clew_object *a, const struct clew_object *b)
 {
 	/* A shared futex has another address in each process. */
-	return a->kind == b->kind && a->shared == b->shared && (a->shared || a->number == b->number) && a->device == b->device;
+	return a->kind == b->kind && a->shared == b->shared &&
+	       (a->shared || a->number == b->number) && a->device == b->device;
 }
 
 /* Nobody is woken twice by one call, and of those in one epoll instance one is woken. */
@@ -185,13 +201,16 @@ static bool fits(const struct grouping *grouping, const struct open_group *open,
 	const struct clew_edge *edges = grouping->edges;
 
 	/* The waker was not off the CPU in between, and who is woken was already waiting then. */
-	if (edges[edge].from_at >= open->run_end || !same_object(&edges[open->first].object, &edges[edge].object) ||
-	    (sleep->start > edges[open->first].from_at + CLOCK_SLACK && sleep->raw_end > sleep->start))
+	if (edges[edge].from_at >= open->run_end ||
+	    !same_object(&edges[open->first].object, &edges[edge].object) ||
+	    (sleep->start > edges[open->first].from_at + CLOCK_SLACK &&
+	     sleep->raw_end > sleep->start))
 		return false;
 	for (uint32_t i = open->first; i < edge; i++) {
 		if (grouping->group_of[i] != open->group)
 			continue;
-		if (edges[i].to == edges[edge].to || (sleep->poller && sleep_of(grouping, i)->poller == sleep->poller))
+		if (edges[i].to == edges[edge].to ||
+		    (sleep->poller && sleep_of(grouping, i)->poller == sleep->poller))
 			return false;
 	}
 	return true;
@@ -208,7 +227,8 @@ static int open_new(struct grouping *grouping, uint32_t edge, uint64_t *known)
 	if (!known) {
 		if (place == grouping->open_capacity) {
 			uint32_t capacity = grouping->open_capacity * 2 + 16;
-			struct open_group *larger = realloc(grouping->open, capacity * sizeof(*larger));
+			struct open_group *larger =
+				realloc(grouping->open, capacity * sizeof(*larger));
 
 			if (!larger)
 				return -ENOMEM;
@@ -220,9 +240,12 @@ static int open_new(struct grouping *grouping, uint32_t edge, uint64_t *known)
 			return r;
 		grouping->open_count++;
 	}
-	ran = clew_trace_piece(grouping->trace, first->from, first->from_at, true, &piece) && piece.kind == CLEW_PIECE_RUNNING;
+	ran = clew_trace_piece(grouping->trace, first->from, first->from_at, true, &piece) &&
+	      piece.kind == CLEW_PIECE_RUNNING;
 	grouping->open[place] =
-		(struct open_group){.group = grouping->groups, .first = edge, .run_end = ran ? piece.end : first->from_at + CLOCK_SLACK};
+		(struct open_group){.group = grouping->groups,
+				    .first = edge,
+				    .run_end = ran ? piece.end : first->from_at + CLOCK_SLACK};
 	return 0;
 }
 
@@ -251,7 +274,8 @@ static int group_edges(struct grouping *grouping, size_t count)
 	return r;
 }
 
-int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order, uint32_t **ret_begin, size_t *ret_count)
+int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order,
+			   uint32_t **ret_begin, size_t *ret_count)
 {
 	struct grouping grouping = {.trace = trace};
 	uint32_t *group_of, *order, *begin, groups;
@@ -272,7 +296,8 @@ int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order,
 		free(order);
 		return -ENOMEM;
 	}
-	/* Counting sort: begin[g + 1] is where the next edge of g goes, and in the end where g ends. */
+	/* Counting sort: begin[g + 1] is where the next edge of g goes, and in the end where g
+	 * ends. */
 	for (size_t i = 0; i < count; i++)
 		begin[group_of[i] + 2]++;
 	for (uint32_t g = 2; g <= groups + 1; g++)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who is who in a trace: tasks with their names over time, files, sockets, cgroups,
  * texts. Of what is told twice the last holds; names are kept all, with their times.
@@ -16,7 +16,8 @@ struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial)
 
 	if (task || trace_nobody(serial))
 		return task;
-	if (vector_reserve(&trace->pages, number + 1) < 0 || vector_reserve(&trace->tasks, trace->tasks.count + 1) < 0)
+	if (vector_reserve(&trace->pages, number + 1) < 0 ||
+	    vector_reserve(&trace->tasks, trace->tasks.count + 1) < 0)
 		return NULL;
 	page = (struct trace_page **)trace->pages.data + number;
 	if (!*page) {
@@ -44,7 +45,8 @@ struct trace_task *trace_task_get(struct clew_trace *trace, uint32_t serial)
 	return task;
 }
 
-static int add_name(struct clew_trace *trace, struct trace_task *task, uint64_t since, const char *comm)
+static int add_name(struct clew_trace *trace, struct trace_task *task, uint64_t since,
+		    const char *comm)
 {
 	const char *last = task->name_count ? task->names[task->name_count - 1].name : "";
 	char *name;
@@ -70,7 +72,8 @@ static int add_name(struct clew_trace *trace, struct trace_task *task, uint64_t 
 }
 
 /* Arguments end in NUL: blanks between them, and no more than one NUL, at the end. */
-static int set_command_line(struct clew_trace *trace, struct trace_task *task, const char *bytes, size_t size)
+static int set_command_line(struct clew_trace *trace, struct trace_task *task, const char *bytes,
+			    size_t size)
 {
 	char line[CLEW_COMMAND_LINE_SIZE + 1];
 
@@ -110,15 +113,19 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 	task->executable_inode = record->executable;
 	task->executable_device = record->executable_device;
 	r = add_name(trace, task, record->header.time, record->comm);
-	return r < 0 ? r : set_command_line(trace, task, (const char *)(record + 1), record->command_line_size);
+	return r < 0 ? r
+		     : set_command_line(trace, task, (const char *)(record + 1),
+					record->command_line_size);
 }
 
 /* Stores a copy of a record that ends in a text, unless the same is there. */
-static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, uint32_t part, const void *record, size_t size)
+static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, uint32_t part,
+		       const void *record, size_t size)
 {
 	const size_t head = sizeof(struct clew_header);
 	const uint64_t *place = map_get(map, key, part);
-	const struct clew_header *known = place ? (const struct clew_header *)(uintptr_t)*place : NULL;
+	const struct clew_header *known =
+		place ? (const struct clew_header *)(uintptr_t)*place : NULL;
 	void *copy;
 
 	if (known && known->flags == ((const struct clew_header *)record)->flags &&
@@ -134,31 +141,38 @@ static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, 
 static bool same_last_component(const struct clew_file_record *a, const struct clew_file_record *b)
 {
 	const char *one = (const char *)(a + 1), *other = (const char *)(b + 1);
-	const char *one_slash = memrchr(one, '/', a->path_size), *other_slash = memrchr(other, '/', b->path_size);
+	const char *one_slash = memrchr(one, '/', a->path_size),
+		   *other_slash = memrchr(other, '/', b->path_size);
 	size_t one_size = a->path_size - (one_slash ? (size_t)(one_slash - one) : 0);
 	size_t other_size = b->path_size - (other_slash ? (size_t)(other_slash - other) : 0);
 
 	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
 }
 
-/* Whether a record is of the file that is known by its inode's number. Where there are no generations, one that was deleted stays so. */
+/* Whether a record is of the file that is known by its inode's number. Where there are no
+ * generations, one that was deleted stays so. */
 static bool same_file(const struct clew_file_record *known, const struct clew_file_record *record)
 {
 	return known->generation == record->generation &&
-	       (known->generation || !(known->header.flags & CLEW_FILE_DELETED) || record->header.flags & CLEW_FILE_DELETED);
+	       (known->generation || !(known->header.flags & CLEW_FILE_DELETED) ||
+		record->header.flags & CLEW_FILE_DELETED);
 }
 
-/* A file's path as its opener sees it is no other name than the one that is known of its inode alone. */
+/* A file's path as its opener sees it is no other name than the one that is known of its inode
+ * alone. */
 static bool renamed(const struct clew_file_record *known, const struct clew_file_record *record)
 {
-	if (known->path_size == record->path_size && !memcmp(known + 1, record + 1, known->path_size))
+	if (known->path_size == record->path_size &&
+	    !memcmp(known + 1, record + 1, known->path_size))
 		return false;
-	return known->mount_namespace || !record->mount_namespace || !same_last_component(known, record);
+	return known->mount_namespace || !record->mount_namespace ||
+	       !same_last_component(known, record);
 }
 
 /*
- * Stores a file. What its opener sees stays, until it has another name; what is known of the inode alone says if it was
- * deleted. Its number may be another's later: each is kept, and each name that it had.
+ * Stores a file. What its opener sees stays, until it has another name; what is known of the inode
+ * alone says if it was deleted. Its number may be another's later: each is kept, and each name that
+ * it had.
  */
 static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
 {
@@ -171,12 +185,16 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 	char *bytes;
 
 	if (same) {
-		if (known->record.mount_namespace && !record->mount_namespace && same_last_component(&known->record, record)) {
-			flags = (known->record.header.flags & ~CLEW_FILE_DELETED) | (flags & CLEW_FILE_DELETED);
+		if (known->record.mount_namespace && !record->mount_namespace &&
+		    same_last_component(&known->record, record)) {
+			flags = (known->record.header.flags & ~CLEW_FILE_DELETED) |
+				(flags & CLEW_FILE_DELETED);
 			kept = &known->record;
 		}
-		if (flags == known->record.header.flags && kept->path_size == known->record.path_size &&
-		    kept->mount_namespace == known->record.mount_namespace && !memcmp(kept + 1, &known->record + 1, kept->path_size))
+		if (flags == known->record.header.flags &&
+		    kept->path_size == known->record.path_size &&
+		    kept->mount_namespace == known->record.mount_namespace &&
+		    !memcmp(kept + 1, &known->record + 1, kept->path_size))
 			return 0;
 	}
 	size = sizeof(*kept) + kept->path_size;
@@ -184,7 +202,9 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 	if (!newest)
 		return -ENOMEM;
 	replaces = same && !renamed(&known->record, kept);
-	newest->since = replaces ? known->since : known && known->since > record->header.time ? known->since : record->header.time;
+	newest->since = replaces				      ? known->since
+			: known && known->since > record->header.time ? known->since
+								      : record->header.time;
 	newest->number = same ? known->number : ++trace->file_count;
 	newest->older = replaces ? known->older : known;
 	newest->last = same ? known->last : arena_take(&trace->arena, sizeof(struct trace_file *));
@@ -197,7 +217,9 @@ static int take_file(struct clew_trace *trace, const struct clew_file_record *re
 		struct trace_file *older = newest->older, *far = older->jump;
 
 		newest->depth = older->depth + 1;
-		newest->jump = older->depth - far->depth == far->depth - far->jump->depth ? far->jump : older;
+		newest->jump = older->depth - far->depth == far->depth - far->jump->depth
+				       ? far->jump
+				       : older;
 	}
 	bytes = (char *)newest + offsetof(struct trace_file, record);
 	memcpy(bytes, kept, size);
@@ -224,7 +246,8 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0 ||
 	    (!trace_nobody(announce->task) && !trace_task_get(trace, announce->task)))
 		return -ENOMEM;
-	((const struct clew_announce **)trace->announcements.data)[trace->announcements.count++] = copy;
+	((const struct clew_announce **)trace->announcements.data)[trace->announcements.count++] =
+		copy;
 	return 0;
 }
 
@@ -294,11 +317,14 @@ int trace_identity(void *context, const struct clew_header *header)
 	case CLEW_KIND_FILE:
 		return take_file(trace, file);
 	case CLEW_KIND_SOCKET:
-		return take_record(trace, &trace->sockets, socket->inode, 0, socket, sizeof(*socket));
+		return take_record(trace, &trace->sockets, socket->inode, 0, socket,
+				   sizeof(*socket));
 	case CLEW_KIND_CGROUP:
-		return take_record(trace, &trace->cgroups, cgroup->id, 0, cgroup, sizeof(*cgroup) + cgroup->path_size);
+		return take_record(trace, &trace->cgroups, cgroup->id, 0, cgroup,
+				   sizeof(*cgroup) + cgroup->path_size);
 	case CLEW_KIND_TEXT:
-		return take_record(trace, &trace->texts, text->hash, 0, text, sizeof(*text) + text->text_size);
+		return take_record(trace, &trace->texts, text->hash, 0, text,
+				   sizeof(*text) + text->text_size);
 	case CLEW_KIND_ANNOUNCE:
 		return take_announce(trace, (const struct clew_announce *)header);
 	case CLEW_KIND_GAP:
@@ -336,10 +362,12 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 	if (task->task.birth == 0 && task->start_time > trace->start)
 		task->task.birth = task->start_time < first ? task->start_time : first;
 	/* Until it was made ready its creator was still busy with it. */
-	if (task->task.birth && pieces->count && pieces->data[0] >> PIECE_SHIFT == PIECE_READY && first > task->task.birth)
+	if (task->task.birth && pieces->count && pieces->data[0] >> PIECE_SHIFT == PIECE_READY &&
+	    first > task->task.birth)
 		task->task.birth = first;
 	if (task->task.death == CLEW_TIME_OPEN && task->exit_time)
-		task->task.death = last > task->exit_time && last != CLEW_TIME_OPEN ? last : task->exit_time;
+		task->task.death =
+			last > task->exit_time && last != CLEW_TIME_OPEN ? last : task->exit_time;
 	task->begin = task->task.birth ? task->task.birth : trace->start;
 	if (first < task->begin)
 		task->begin = first;
@@ -350,7 +378,8 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 
 static int compare_tids(const void *left, const void *right)
 {
-	const struct trace_task *a = *(struct trace_task *const *)left, *b = *(struct trace_task *const *)right;
+	const struct trace_task *a = *(struct trace_task *const *)left,
+				*b = *(struct trace_task *const *)right;
 
 	if (a->task.tid != b->task.tid)
 		return a->task.tid < b->task.tid ? -1 : 1;
@@ -361,7 +390,8 @@ static int compare_tids(const void *left, const void *right)
 
 static int compare_serials(const void *left, const void *right)
 {
-	const struct trace_task *a = *(struct trace_task *const *)left, *b = *(struct trace_task *const *)right;
+	const struct trace_task *a = *(struct trace_task *const *)left,
+				*b = *(struct trace_task *const *)right;
 
 	return a->task.serial < b->task.serial ? -1 : a->task.serial > b->task.serial;
 }
@@ -380,7 +410,8 @@ int trace_finish_tasks(struct clew_trace *trace)
 
 		task->index = (uint32_t)i;
 		bound_timeline(trace, task);
-		clew_trace_file(trace, task->executable_device, task->executable_inode, &task->task.executable);
+		clew_trace_file(trace, task->executable_device, task->executable_inode,
+				&task->task.executable);
 		by_tid[i] = task;
 	}
 	qsort(by_tid, count, sizeof(*by_tid), compare_tids);
@@ -434,7 +465,8 @@ static const void *look_up(const struct map *map, uint64_t key, uint32_t part)
 	return value ? (const void *)(uintptr_t)*value : NULL;
 }
 
-static const struct trace_file *file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+static const struct trace_file *file_at(const struct clew_trace *trace, uint32_t device,
+					uint64_t inode, uint64_t at)
 {
 	const struct trace_file *file = look_up(&trace->files, inode, device);
 
@@ -443,7 +475,8 @@ static const struct trace_file *file_at(const struct clew_trace *trace, uint32_t
 	return file;
 }
 
-struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device,
+					 uint64_t inode, uint64_t at)
 {
 	const struct trace_file *file = file_at(trace, device, inode, at);
 
@@ -451,7 +484,8 @@ struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_
 		    : (struct clew_file_key){.number = inode, .device = device};
 }
 
-const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device,
+						  uint64_t inode, uint64_t at,
 						  const char **ret_path)
 {
 	const struct trace_file *file = file_at(trace, device, inode, at);
@@ -462,7 +496,8 @@ const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace
 	return file ? &file->record : NULL;
 }
 
-const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device,
+						    uint64_t inode, uint64_t at,
 						    const char **ret_path)
 {
 	const struct trace_file *file = file_at(trace, device, inode, at);
@@ -471,7 +506,8 @@ const struct clew_file_record *clew_trace_file_then(const struct clew_trace *tra
 	return file ? &file->record : NULL;
 }
 
-const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path)
+const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device,
+					       uint64_t inode, const char **ret_path)
 {
 	return clew_trace_file_at(trace, device, inode, CLEW_TIME_OPEN, ret_path);
 }
@@ -500,7 +536,8 @@ const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash)
 	return text ? (const char *)(text + 1) : NULL;
 }
 
-const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count)
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
+							    size_t *ret_count)
 {
 	*ret_count = trace->announcements.count;
 	return trace->announcements.data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The trace's inside: shared by user/trace/*.c, and by those who feed a trace
+ * The trace's inside: shared by the files of user/trace, and by those who feed a trace
  * from memory or walk its timelines step by step.
  */
 #ifndef CLEW_TRACE_INTERNAL_H
@@ -75,7 +75,7 @@ struct clew_trace {
 	struct clew_reader *reader;
 	struct clew_capture_info *info; /* of a trace without a reader, in the arena; NULL none */
 	struct vector metas;		/* const char *: key, value, key, value; likewise */
-	struct vector own_types;	/* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
+	struct vector own_types; /* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
 	uint64_t start, end;
 	uint32_t drop_types;	  /* bits of edge types that are left out */
 	uint32_t mount_namespace; /* the machine's own, 0 unknown */
@@ -92,33 +92,38 @@ struct clew_trace {
 	size_t cpu_count;
 	size_t number_bytes; /* of all struct numbers */
 
-	struct vector requests;	    /* struct clew_trace_request; by number until finished */
-	struct vector below;	    /* struct below */
-	struct vector page_extents; /* struct clew_page_extent; by request, then sector, once finished */
+	struct vector requests; /* struct clew_trace_request; by number until finished */
+	struct vector below;	/* struct below */
+	struct vector
+		page_extents; /* struct clew_page_extent; by request, then sector, once finished */
 	uint32_t file_count;
 	struct vector touches;	  /* struct clew_touch */
 	struct map touched_files; /* clew_file_key -> number */
-	struct map last_touches;  /* (number << 32 | task, event) -> index of the latest of `touches` */
-	struct vector spins;	  /* in order of task, then end, once finished */
+	struct map
+		last_touches; /* (number << 32 | task, event) -> index of the latest of `touches` */
+	struct vector spins;  /* in order of task, then end, once finished */
 	struct numbers throttles; /* sleeps for want of quota, in order of start, once finished */
 
 	struct map files, sockets, cgroups, texts; /* -> pointers into the arena */
-	struct vector announcements;		   /* const struct clew_announce *, into the arena */
+	struct vector announcements; /* const struct clew_announce *, into the arena */
 	struct arena arena;
 
 	pthread_mutex_t edge_lock;
 	struct clew_edge *edges; /* made when first asked for */
-	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or UINT32_MAX */
+	uint32_t *edge_sleeps;	 /* of each edge: the sleep it ended, as an index among all, or
+				    UINT32_MAX */
 	size_t edge_count;
 };
 
 /* A trace from records in memory: new, feed in order of time, finish, then read. */
-int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace);
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
+		   struct clew_trace **ret_trace);
 int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
 int clew_trace_finish(struct clew_trace *trace, uint64_t end);
 /* Where findings go that no builder makes. */
 struct clew_sink trace_sink(struct clew_trace *trace);
-/* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its task's timeline, which has room for all. */
+/* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its
+ * task's timeline, which has room for all. */
 int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
 /* The first process, and what makes the kernel's threads, see the machine's own mounts. */
 static inline void trace_note_mounts(struct clew_trace *trace, const struct clew_trace_task *task)
@@ -127,7 +132,8 @@ static inline void trace_note_mounts(struct clew_trace *trace, const struct clew
 		trace->mount_namespace = task->mount_namespace;
 }
 
-int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start);
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
+		    uint64_t start);
 
 /* ---- trace_identity.c ---- */
 
@@ -150,9 +156,10 @@ static inline struct trace_task *trace_task_at(const struct clew_trace *trace, s
 
 static inline struct trace_task *trace_task_find(const struct clew_trace *trace, uint32_t serial)
 {
-	const struct trace_page *page = serial >> TRACE_PAGE_BITS < trace->pages.count
-						? ((struct trace_page **)trace->pages.data)[serial >> TRACE_PAGE_BITS]
-						: NULL;
+	const struct trace_page *page =
+		serial >> TRACE_PAGE_BITS < trace->pages.count
+			? ((struct trace_page **)trace->pages.data)[serial >> TRACE_PAGE_BITS]
+			: NULL;
 
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
@@ -167,7 +174,8 @@ int trace_add_touch(void *context, const struct clew_touch *touch);
 /* Gives requests their pages; place_of as in trace_finish_requests. */
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
 int trace_finish_touches(struct clew_trace *trace);
-/* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in their places. */
+/* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in
+ * their places. */
 int trace_finish_requests(struct clew_trace *trace);
 
 /* ---- trace_order.c ---- */
@@ -182,14 +190,16 @@ uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
  * The piece of a task at a moment, as clew_trace_piece(). *hint is where the last
  * one was found, from which the search begins; 0 at first.
  */
-bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at, uint32_t *hint,
-		    struct clew_piece *ret_piece);
+bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at,
+		    uint32_t *hint, struct clew_piece *ret_piece);
 /*
  * What ran on a CPU at a moment, until when at most `to` that holds, and whether
  * it is known at all.
  */
-bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to, uint32_t *ret_task, uint64_t *ret_until);
+bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to,
+		  uint32_t *ret_task, uint64_t *ret_until);
 /* The fork or exec that made a task, or NULL. */
-const struct clew_edge *trace_origin_of(const struct clew_trace *trace, const struct trace_task *task);
+const struct clew_edge *trace_origin_of(const struct clew_trace *trace,
+					const struct trace_task *task);
 
 #endif

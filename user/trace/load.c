@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * From a capture file to a finished trace.
  */
@@ -15,7 +15,8 @@
 
 static int feed_all(struct clew_trace *trace, const struct clew_trace_options *options)
 {
-	const struct vector *const filled[TRACE_TOUCHED] = {&trace->sleeps, &trace->runs, &trace->requests};
+	const struct vector *const filled[TRACE_TOUCHED] = {&trace->sleeps, &trace->runs,
+							    &trace->requests};
 	const struct clew_capture_info *info = clew_reader_info(trace->reader);
 	const struct clew_header *record;
 	struct trace_touch *touch = NULL;
@@ -33,14 +34,15 @@ static int feed_all(struct clew_trace *trace, const struct clew_trace_options *o
 		if (++done % TOUCH_EVERY == 0 && touch)
 			trace_touch_tell(touch, filled);
 		if (done % PROGRESS_EVERY == 0 && options && options->progress)
-			options->progress(options->progress_context, done < total ? (double)done / (double)total : 1.0);
+			options->progress(options->progress_context,
+					  done < total ? (double)done / (double)total : 1.0);
 	}
 	trace_touch_free(touch);
 	return r;
 }
 
-int clew_trace_load(const char *path, const struct clew_trace_options *options, struct clew_trace **ret_trace, char *message,
-		    size_t message_size)
+int clew_trace_load(const char *path, const struct clew_trace_options *options,
+		    struct clew_trace **ret_trace, char *message, size_t message_size)
 {
 	const struct clew_capture_info *info;
 	struct clew_trace *trace = NULL;
@@ -64,7 +66,8 @@ int clew_trace_load(const char *path, const struct clew_trace_options *options, 
 		r = clew_trace_finish(trace, info->end);
 	if (r < 0) {
 		if (message && message_size > 0)
-			snprintf(message, message_size, "%s: %s while reading the capture", path, strerror(-r));
+			snprintf(message, message_size, "%s: %s while reading the capture", path,
+				 strerror(-r));
 		clew_trace_free(trace);
 		return r;
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Puts the sleeps in order of start, then serial. They lie in the order they began
  * already, but for those found at the capture's start or told late, numbers that
@@ -33,7 +33,8 @@ static int compare_sleeps(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Up to where the array must be sorted as a whole, how many there come late, and where the last group of equal starts out of order ends. */
+/* Up to where the array must be sorted as a whole, how many there come late, and where the last
+ * group of equal starts out of order ends. */
 static size_t find_disorder(const struct clew_trace *trace, size_t *ret_late, size_t *ret_ties)
 {
 	const struct clew_sleep *latest = NULL;
@@ -58,8 +59,8 @@ static size_t find_disorder(const struct clew_trace *trace, size_t *ret_late, si
 }
 
 /*
- * Puts the first `end` in order of start: those that come late, which are few, are taken out, and find their places while all
- * others move up. Returns how many places are left over at the front.
+ * Puts the first `end` in order of start: those that come late, which are few, are taken out, and
+ * find their places while all others move up. Returns how many places are left over at the front.
  */
 static int sort_stretch(struct clew_trace *trace, size_t end, size_t late_count, size_t *ret_unused)
 {
@@ -104,10 +105,13 @@ static int sort_stretch(struct clew_trace *trace, size_t end, size_t late_count,
 static void sort_ties(struct clew_trace *trace, size_t first, size_t end)
 {
 	for (size_t i = first, next; i < end; i = next) {
-		for (next = i + 1; next < trace->sleeps.count && sleep_at(trace, next)->start == sleep_at(trace, i)->start; next++)
+		for (next = i + 1; next < trace->sleeps.count &&
+				   sleep_at(trace, next)->start == sleep_at(trace, i)->start;
+		     next++)
 			;
 		if (next - i > 1)
-			qsort(sleep_at(trace, i), next - i, sizeof(struct clew_sleep), compare_sleeps);
+			qsort(sleep_at(trace, i), next - i, sizeof(struct clew_sleep),
+			      compare_sleeps);
 	}
 }
 
@@ -129,7 +133,8 @@ static int renumber(struct clew_trace *trace, size_t end)
 			uint32_t piece = task->pieces.data[i];
 
 			if (piece >> PIECE_SHIFT == PIECE_SLEEP && (piece & PIECE_INDEX) < end)
-				task->pieces.data[i] = PIECE_SLEEP << PIECE_SHIFT | places[piece & PIECE_INDEX];
+				task->pieces.data[i] =
+					PIECE_SLEEP << PIECE_SHIFT | places[piece & PIECE_INDEX];
 		}
 	}
 	free(places);
@@ -138,7 +143,8 @@ static int renumber(struct clew_trace *trace, size_t end)
 
 int trace_order_sleeps(struct clew_trace *trace)
 {
-	size_t late, ties, whole = find_disorder(trace, &late, &ties), end = whole > ties ? whole : ties, unused = 0;
+	size_t late, ties, whole = find_disorder(trace, &late, &ties),
+			   end = whole > ties ? whole : ties, unused = 0;
 	int r;
 
 	if (end == 0)
@@ -148,7 +154,8 @@ int trace_order_sleeps(struct clew_trace *trace)
 		return r;
 	trace->first_sleep = unused;
 	/* A group of equal starts may reach over either end. */
-	while (end < trace->sleeps.count && sleep_at(trace, end)->start == sleep_at(trace, end - 1)->start)
+	while (end < trace->sleeps.count &&
+	       sleep_at(trace, end)->start == sleep_at(trace, end - 1)->start)
 		end++;
 	sort_ties(trace, trace->first_sleep, end);
 	return renumber(trace, end);
@@ -171,7 +178,8 @@ static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep
 	const struct clew_link *first = sleep->link_count ? &sleep->links[0] : NULL;
 	uint32_t waker = CLEW_NO_TASK;
 
-	if (sleep->raw_end && (sleep->context == CLEW_WAKE_TASK || sleep->context == CLEW_WAKE_WORK)) {
+	if (sleep->raw_end &&
+	    (sleep->context == CLEW_WAKE_TASK || sleep->context == CLEW_WAKE_WORK)) {
 		/* With a work item or a packet it says who was behind that. */
 		waker = sleep->ended_by;
 		if (first && first->kind == CLEW_LINK_WORK)
@@ -185,7 +193,9 @@ static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep
 	sleep->links = NULL;
 	sleep->link_count = sleep->and_count = 0;
 	sleep->ended_by = waker;
-	sleep->edge_type = waker != CLEW_NO_TASK && !(trace->drop_types & 1u << CLEW_EDGE_WAKE) ? CLEW_EDGE_WAKE : -1;
+	sleep->edge_type = waker != CLEW_NO_TASK && !(trace->drop_types & 1u << CLEW_EDGE_WAKE)
+				   ? CLEW_EDGE_WAKE
+				   : -1;
 	sleep->edge_evidence = CLEW_EVIDENCE_EXACT;
 	sleep->from = sleep->edge_type < 0 ? CLEW_NO_TASK : waker;
 	sleep->from_at = sleep->edge_type < 0 ? 0 : sleep->raw_end;
@@ -206,14 +216,16 @@ void trace_blind_sleeps(struct clew_trace *trace)
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
 		struct clew_sleep *sleep = sleep_at(trace, i);
 		uint64_t end = sleep->switch_in;
-		/* One that began with the last row of a capture that was not ended has a gap of no length at its start. */
+		/* One that began with the last row of a capture that was not ended has a gap of no
+		 * length at its start. */
 		uint64_t start = sleep->start - (end == CLEW_TIME_OPEN);
 
 		/* Gaps in order of `from`: those before `at` began before this sleep did. */
 		for (; at < trace->gaps.count && gaps[at].from <= sleep->start; at++)
 			if (gaps[at].header.time > gaps[longest].header.time)
 				longest = at;
-		if (!sleep->blind && ((at > 0 && gaps[longest].header.time > start) || (at < trace->gaps.count && gaps[at].from < end)))
+		if (!sleep->blind && ((at > 0 && gaps[longest].header.time > start) ||
+				      (at < trace->gaps.count && gaps[at].from < end)))
 			doubt_sleep(trace, sleep);
 	}
 }

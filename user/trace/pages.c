@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What requests carry of files, and what tasks did with files in the page cache.
  */
@@ -24,7 +24,8 @@ int trace_add_pages(void *context, const struct clew_page_extent *extent)
 	last = vector->count ? place - 1 : NULL;
 	*place = *extent;
 	place->writers = NULL;
-	if (last && bytes && last->writer_count == extent->writer_count && !memcmp(last->writers, extent->writers, bytes)) {
+	if (last && bytes && last->writer_count == extent->writer_count &&
+	    !memcmp(last->writers, extent->writers, bytes)) {
 		place->writers = last->writers;
 	} else if (bytes) {
 		uint32_t *writers = arena_take(&trace->arena, bytes);
@@ -40,11 +41,13 @@ int trace_add_pages(void *context, const struct clew_page_extent *extent)
 /* The same, and the one goes on where the other ends. */
 static bool continues(const struct clew_page_extent *last, const struct clew_page_extent *next)
 {
-	return last->request == next->request && last->inode == next->inode && last->device == next->device &&
-	       last->offset + last->bytes == next->offset && last->sector + (last->bytes >> 9) == next->sector &&
-	       last->known == next->known && last->evidence == next->evidence && last->writer_count == next->writer_count &&
+	return last->request == next->request && last->inode == next->inode &&
+	       last->device == next->device && last->offset + last->bytes == next->offset &&
+	       last->sector + (last->bytes >> 9) == next->sector && last->known == next->known &&
+	       last->evidence == next->evidence && last->writer_count == next->writer_count &&
 	       last->later_count == next->later_count &&
-	       (last->writer_count == 0 || !memcmp(last->writers, next->writers, last->writer_count * sizeof(*last->writers)));
+	       (last->writer_count == 0 ||
+		!memcmp(last->writers, next->writers, last->writer_count * sizeof(*last->writers)));
 }
 
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers)
@@ -66,7 +69,8 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 	for (size_t i = 0; i < count; i++) {
 		all[i].request = all[i].request < numbers ? place_of[all[i].request] : UINT32_MAX;
 		if (all[i].request != UINT32_MAX)
-			keys[used++] = (struct sort_key){.key = all[i].sector, .index = (uint32_t)i};
+			keys[used++] =
+				(struct sort_key){.key = all[i].sector, .index = (uint32_t)i};
 	}
 	sort_keys(keys, keys + count, used);
 	for (size_t i = 0; i < used; i++)
@@ -77,7 +81,8 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 
 		if (kept && continues(&sorted[kept - 1], next)) {
 			sorted[kept - 1].bytes += next->bytes;
-			if (next->dirtied && (!sorted[kept - 1].dirtied || next->dirtied < sorted[kept - 1].dirtied))
+			if (next->dirtied &&
+			    (!sorted[kept - 1].dirtied || next->dirtied < sorted[kept - 1].dirtied))
 				sorted[kept - 1].dirtied = next->dirtied;
 			continue;
 		}
@@ -99,7 +104,8 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 int trace_add_touch(void *context, const struct clew_touch *touch)
 {
 	struct clew_trace *trace = context;
-	struct clew_file_key key = clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
+	struct clew_file_key key =
+		clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
 	const uint64_t *file = map_get(&trace->touched_files, key.number, key.device), *known;
 	struct clew_touch *last;
 	uint64_t number = file ? *file : trace->touched_files.count;
@@ -115,7 +121,8 @@ int trace_add_touch(void *context, const struct clew_touch *touch)
 		return 0;
 	}
 	if (vector_reserve(&trace->touches, trace->touches.count + 1) < 0 ||
-	    map_set(&trace->last_touches, number << 32 | touch->task, touch->event, trace->touches.count) < 0)
+	    map_set(&trace->last_touches, number << 32 | touch->task, touch->event,
+		    trace->touches.count) < 0)
 		return -ENOMEM;
 	((struct clew_touch *)trace->touches.data)[trace->touches.count++] = *touch;
 	return 0;

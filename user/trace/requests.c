@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The trace's block requests: kept by the builder's number, then put in order of when
  * they were queued, without the numbers that stayed unused; whose end was lost; and the
@@ -35,7 +35,8 @@ int trace_add_below(void *context, uint32_t upper, uint32_t lower)
 
 	if (r < 0)
 		return r;
-	((struct below *)trace->below.data)[trace->below.count++] = (struct below){.upper = upper, .lower = lower};
+	((struct below *)trace->below.data)[trace->below.count++] =
+		(struct below){.upper = upper, .lower = lower};
 	return 0;
 }
 
@@ -61,7 +62,8 @@ static int compare_spins(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial, uint64_t after)
+const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial,
+					uint64_t after)
 {
 	const struct clew_spin *spins = trace->spins.data;
 	size_t low = 0, high = trace->spins.count;
@@ -69,7 +71,8 @@ const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (spins[middle].task < serial || (spins[middle].task == serial && spins[middle].end <= after))
+		if (spins[middle].task < serial ||
+		    (spins[middle].task == serial && spins[middle].end <= after))
 			low = middle + 1;
 		else
 			high = middle;
@@ -77,7 +80,8 @@ const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t
 	return low < trace->spins.count && spins[low].task == serial ? &spins[low] : NULL;
 }
 
-const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count)
+const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace,
+						     size_t *ret_count)
 {
 	*ret_count = trace->requests.count;
 	return trace->requests.data;
@@ -97,8 +101,10 @@ static int order_requests(struct clew_trace *trace, uint32_t *place_of)
 	}
 	for (size_t i = 0; i < count; i++) {
 		place_of[i] = UINT32_MAX;
-		if (request_at(trace, i)->block.device || request_at(trace, i)->block.queued || request_at(trace, i)->block.completed)
-			keys[used++] = (struct sort_key){.key = request_at(trace, i)->block.queued, .index = (uint32_t)i};
+		if (request_at(trace, i)->block.device || request_at(trace, i)->block.queued ||
+		    request_at(trace, i)->block.completed)
+			keys[used++] = (struct sort_key){.key = request_at(trace, i)->block.queued,
+							 .index = (uint32_t)i};
 	}
 	sort_keys(keys, keys + count + 1, used);
 	for (size_t i = 0; i < used; i++) {
@@ -134,9 +140,11 @@ static uint64_t lost_until(const struct clew_trace *trace)
 }
 
 /*
- * Which of the requests without a completion are not in hand: the kernel had another in its place; or records were lost since, and the same
- * sectors were asked for again and that is done, or what was asked for much later is. Without a loss none of these is: a disk or scheduler
- * may keep one for very long. `open`: their sectors, with the place of the last one that is done and begins there.
+ * Which of the requests without a completion are not in hand: the kernel had another in its place;
+ * or records were lost since, and the same sectors were asked for again and that is done, or what
+ * was asked for much later is. Without a loss none of these is: a disk or scheduler may keep one
+ * for very long. `open`: their sectors, with the place of the last one that is done and begins
+ * there.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
@@ -154,7 +162,9 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 	}
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
 		const struct clew_block_request *block = &request_at(trace, i)->block;
-		uint64_t *again = block->completed && block->bytes ? map_get(open, block->sector, block->device) : NULL;
+		uint64_t *again = block->completed && block->bytes
+					  ? map_get(open, block->sector, block->device)
+					  : NULL;
 
 		if (again)
 			*again = i;
@@ -164,10 +174,12 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 	for (size_t i = 0; i < count && open->count && r >= 0; i++) {
 		struct clew_trace_request *request = request_at(trace, i);
 		const struct clew_block_request *block = &request->block;
-		const uint64_t *later = map_get(newest, block->device, 0), *again = map_get(open, block->sector, block->device);
+		const uint64_t *later = map_get(newest, block->device, 0),
+			       *again = map_get(open, block->sector, block->device);
 
 		if (!block->completed && asked_at(block) < until)
-			request->end_lost |= (block->bytes && again && *again > i) || (later && *later > asked_at(block) + OVERTAKEN);
+			request->end_lost |= (block->bytes && again && *again > i) ||
+					     (later && *later > asked_at(block) + OVERTAKEN);
 	}
 	return r;
 }
@@ -184,7 +196,8 @@ static uint64_t seen_until(const struct clew_trace *trace)
 	return until;
 }
 
-/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by what may be over. */
+/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by
+ * what may be over. */
 static void find_ends(struct clew_trace *trace)
 {
 	uint64_t seen = seen_until(trace);
@@ -193,7 +206,9 @@ static void find_ends(struct clew_trace *trace)
 		struct clew_trace_request *request = request_at(trace, i);
 		const struct clew_block_request *block = &request->block;
 
-		request->until = block->completed ? block->completed : request->end_lost || seen < block->issued ? block->issued : seen;
+		request->until = block->completed			     ? block->completed
+				 : request->end_lost || seen < block->issued ? block->issued
+									     : seen;
 	}
 }
 
@@ -204,7 +219,8 @@ static int make_room(struct clew_trace *trace)
 	uint32_t *numbers;
 
 	for (size_t i = 0; i < trace->requests.count; i++)
-		total += (size_t)request_at(trace, i)->lower_count + request_at(trace, i)->woke_count;
+		total += (size_t)request_at(trace, i)->lower_count +
+			 request_at(trace, i)->woke_count;
 	numbers = arena_take(&trace->arena, (total + 1) * sizeof(*numbers));
 	if (!numbers)
 		return -ENOMEM;
@@ -239,7 +255,8 @@ static bool is_request(const struct clew_link *link)
 }
 
 /* Gives requests of sleeps their places; `fill`: and those requests the sleepers. */
-static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size_t numbers, bool fill)
+static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size_t numbers,
+			bool fill)
 {
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
 		const struct clew_sleep *sleep = (const struct clew_sleep *)trace->sleeps.data + i;
@@ -252,7 +269,9 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 			if (!is_request(&links[k]))
 				continue;
 			if (!fill)
-				links[k].number = links[k].number < numbers ? place_of[links[k].number] : UINT32_MAX;
+				links[k].number = links[k].number < numbers
+							  ? place_of[links[k].number]
+							  : UINT32_MAX;
 			if (links[k].number >= trace->requests.count || k >= sleep->link_count)
 				continue;
 			request = request_at(trace, links[k].number);
@@ -265,7 +284,8 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 	}
 }
 
-static void join_below(struct clew_trace *trace, const uint32_t *place_of, size_t numbers, bool fill)
+static void join_below(struct clew_trace *trace, const uint32_t *place_of, size_t numbers,
+		       bool fill)
 {
 	const struct below *below = trace->below.data;
 
@@ -276,7 +296,8 @@ static void join_below(struct clew_trace *trace, const uint32_t *place_of, size_
 		if (upper == UINT32_MAX || lower == UINT32_MAX)
 			continue;
 		if (fill)
-			add_to(request_at(trace, upper)->lower, &request_at(trace, upper)->lower_count, lower);
+			add_to(request_at(trace, upper)->lower,
+			       &request_at(trace, upper)->lower_count, lower);
 		else
 			request_at(trace, upper)->lower_count++;
 	}
@@ -314,7 +335,8 @@ int trace_finish_requests(struct clew_trace *trace)
 	int r;
 
 	if (trace->spins.count > 1)
-		qsort(trace->spins.data, trace->spins.count, sizeof(struct clew_spin), compare_spins);
+		qsort(trace->spins.data, trace->spins.count, sizeof(struct clew_spin),
+		      compare_spins);
 	r = list_throttles(trace);
 	if (r < 0 || numbers == 0)
 		return r;

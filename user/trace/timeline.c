@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Timelines: which piece of a task, and which run of a CPU, a moment falls in. A
  * sleep's entry stands for two pieces, the sleep and the run queue after it; what
@@ -34,14 +34,16 @@ uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece)
 }
 
 /* How many of `count` entries begin at or before a moment; looks around `hint` first. */
-static uint32_t count_until(const struct clew_trace *trace, const uint32_t *pieces, uint32_t count, uint64_t at, uint32_t hint)
+static uint32_t count_until(const struct clew_trace *trace, const uint32_t *pieces, uint32_t count,
+			    uint64_t at, uint32_t hint)
 {
 	uint32_t low = 0, high = count, step = 1;
 
 	if (hint > 0 && hint <= count) {
 		if (trace_piece_start(trace, pieces[hint - 1]) <= at) {
 			low = hint;
-			while (low + step <= count && trace_piece_start(trace, pieces[low + step - 1]) <= at) {
+			while (low + step <= count &&
+			       trace_piece_start(trace, pieces[low + step - 1]) <= at) {
 				low += step;
 				step *= 2;
 			}
@@ -67,20 +69,24 @@ static uint32_t count_until(const struct clew_trace *trace, const uint32_t *piec
 }
 
 /* The CPU that the entry after one begins to run on at a moment. */
-static uint16_t cpu_after(const struct clew_trace *trace, const struct trace_task *task, uint32_t index, uint64_t at)
+static uint16_t cpu_after(const struct clew_trace *trace, const struct trace_task *task,
+			  uint32_t index, uint64_t at)
 {
 	const struct clew_run *run;
 
-	if (index + 1 >= task->pieces.count || task->pieces.data[index + 1] >> PIECE_SHIFT != PIECE_RUN)
+	if (index + 1 >= task->pieces.count ||
+	    task->pieces.data[index + 1] >> PIECE_SHIFT != PIECE_RUN)
 		return UINT16_MAX;
 	run = run_of(trace, task->pieces.data[index + 1]);
 	return run->start == at ? run->cpu : UINT16_MAX;
 }
 
-static bool run_queue_piece(const struct clew_trace *trace, const struct trace_task *task, uint32_t index, uint64_t start,
-			    uint64_t switch_in, struct clew_piece *piece)
+static bool run_queue_piece(const struct clew_trace *trace, const struct trace_task *task,
+			    uint32_t index, uint64_t start, uint64_t switch_in,
+			    struct clew_piece *piece)
 {
-	*piece = (struct clew_piece){.start = start, .end = switch_in, .kind = CLEW_PIECE_RUNQUEUE, .cpu = UINT16_MAX};
+	*piece = (struct clew_piece){
+		.start = start, .end = switch_in, .kind = CLEW_PIECE_RUNQUEUE, .cpu = UINT16_MAX};
 	if (switch_in == CLEW_TIME_OPEN)
 		piece->end = task->end;
 	else
@@ -89,7 +95,8 @@ static bool run_queue_piece(const struct clew_trace *trace, const struct trace_t
 }
 
 /* What an entry says of a moment at or after its start; false: it is over. */
-static bool entry_at(const struct clew_trace *trace, const struct trace_task *task, uint32_t index, uint64_t at, struct clew_piece *piece)
+static bool entry_at(const struct clew_trace *trace, const struct trace_task *task, uint32_t index,
+		     uint64_t at, struct clew_piece *piece)
 {
 	uint32_t entry = task->pieces.data[index];
 	const struct clew_sleep *sleep;
@@ -99,15 +106,21 @@ static bool entry_at(const struct clew_trace *trace, const struct trace_task *ta
 	switch (entry >> PIECE_SHIFT) {
 	case PIECE_RUN:
 		run = run_of(trace, entry);
-		*piece = (struct clew_piece){.start = run->start, .end = run->end, .cpu = run->cpu, .kind = CLEW_PIECE_RUNNING};
+		*piece = (struct clew_piece){.start = run->start,
+					     .end = run->end,
+					     .cpu = run->cpu,
+					     .kind = CLEW_PIECE_RUNNING};
 		return at < run->end;
 	case PIECE_READY:
 		ready = ready_of(trace, entry);
-		return at < ready->end && run_queue_piece(trace, task, index, ready->start, ready->end, piece);
+		return at < ready->end &&
+		       run_queue_piece(trace, task, index, ready->start, ready->end, piece);
 	default:
 		sleep = sleep_of(trace, entry);
 		if (at >= sleep->end)
-			return at < sleep->switch_in && run_queue_piece(trace, task, index, sleep->end, sleep->switch_in, piece);
+			return at < sleep->switch_in &&
+			       run_queue_piece(trace, task, index, sleep->end, sleep->switch_in,
+					       piece);
 		*piece = (struct clew_piece){
 			.start = sleep->start,
 			.end = sleep->end == CLEW_TIME_OPEN ? task->end : sleep->end,
@@ -120,7 +133,8 @@ static bool entry_at(const struct clew_trace *trace, const struct trace_task *ta
 }
 
 /* Where an entry's time is over. */
-static uint64_t entry_end(const struct clew_trace *trace, const struct trace_task *task, uint32_t index)
+static uint64_t entry_end(const struct clew_trace *trace, const struct trace_task *task,
+			  uint32_t index)
 {
 	uint32_t entry = task->pieces.data[index];
 	uint64_t end;
@@ -133,14 +147,16 @@ static uint64_t entry_end(const struct clew_trace *trace, const struct trace_tas
 		end = ready_of(trace, entry)->end;
 		break;
 	default:
-		end = sleep_of(trace, entry)->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN : sleep_of(trace, entry)->switch_in;
+		end = sleep_of(trace, entry)->end == CLEW_TIME_OPEN
+			      ? CLEW_TIME_OPEN
+			      : sleep_of(trace, entry)->switch_in;
 		break;
 	}
 	return end < task->end ? end : task->end;
 }
 
-bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at, uint32_t *hint,
-		    struct clew_piece *ret_piece)
+bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at,
+		    uint32_t *hint, struct clew_piece *ret_piece)
 {
 	uint32_t count;
 
@@ -150,7 +166,9 @@ bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *tas
 	if (count == 0 || !entry_at(trace, task, count - 1, at, ret_piece))
 		*ret_piece = (struct clew_piece){
 			.start = count ? entry_end(trace, task, count - 1) : task->begin,
-			.end = count < task->pieces.count ? trace_piece_start(trace, task->pieces.data[count]) : task->end,
+			.end = count < task->pieces.count
+				       ? trace_piece_start(trace, task->pieces.data[count])
+				       : task->end,
 			.cpu = UINT16_MAX,
 			.kind = CLEW_PIECE_UNKNOWN,
 		};
@@ -159,12 +177,14 @@ bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *tas
 	return true;
 }
 
-bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before, struct clew_piece *ret_piece)
+bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before,
+		      struct clew_piece *ret_piece)
 {
 	const struct trace_task *task = trace_task_find(trace, serial);
 	uint32_t hint = 0;
 
-	/* Times are whole: what ends at a moment or contains it from the left holds the ns before it. */
+	/* Times are whole: what ends at a moment or contains it from the left holds the ns before
+	 * it. */
 	if (!task || (before && at == 0))
 		return false;
 	return trace_piece_at(trace, task, before ? at - 1 : at, &hint, ret_piece);
@@ -176,7 +196,8 @@ static uint32_t runs_until(const struct clew_trace *trace, const struct numbers 
 	return count_until(trace, runs->data, runs->count, at, 0);
 }
 
-bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at, struct clew_run *ret_run)
+bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at,
+			struct clew_run *ret_run)
 {
 	const struct clew_run *run;
 	uint32_t count;
@@ -193,7 +214,8 @@ bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t a
 	return true;
 }
 
-bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to, uint32_t *ret_task, uint64_t *ret_until)
+bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to,
+		  uint32_t *ret_task, uint64_t *ret_until)
 {
 	const struct numbers *runs;
 	const struct clew_run *run;

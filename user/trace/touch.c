@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The thread that touches memory ahead. A large capture's trace fills a gigabyte, and
  * a fifth of the loading thread's time would be the kernel's, who clears each page
@@ -19,7 +19,8 @@
 struct window {
 	char *data;
 	size_t used, bytes;
-	size_t touched; /* the thread's own: all before it is there, wherever the vector has moved */
+	size_t touched; /* the thread's own: all before it is there, wherever the vector has moved
+			 */
 };
 
 struct trace_touch {
@@ -33,7 +34,9 @@ struct trace_touch {
 /* One step of a vector, with the lock not held; false: there is nothing to do. */
 static bool touch(struct trace_touch *touch, struct window *window)
 {
-	size_t from = window->touched > window->used ? window->touched : window->used & ~(size_t)(STEP - 1), end = from + STEP;
+	size_t from = window->touched > window->used ? window->touched
+						     : window->used & ~(size_t)(STEP - 1),
+	       end = from + STEP;
 	char *data = window->data;
 
 	if (end > window->used + AHEAD || end > window->bytes)
@@ -79,7 +82,8 @@ struct trace_touch *trace_touch_new(void)
 	return NULL;
 }
 
-void trace_touch_tell(struct trace_touch *touch, const struct vector *const vectors[static TRACE_TOUCHED])
+void trace_touch_tell(struct trace_touch *touch,
+		      const struct vector *const vectors[static TRACE_TOUCHED])
 {
 	pthread_mutex_lock(&touch->lock);
 	for (int i = 0; i < TRACE_TOUCHED; i++) {

@@ -14,7 +14,8 @@ struct trace_touch;
 /* NULL: there is none, and everything is only slower. */
 struct trace_touch *trace_touch_new(void);
 /* Where the vectors are now, and how far they are filled. */
-void trace_touch_tell(struct trace_touch *touch, const struct vector *const vectors[static TRACE_TOUCHED]);
+void trace_touch_tell(struct trace_touch *touch,
+		      const struct vector *const vectors[static TRACE_TOUCHED]);
 void trace_touch_free(struct trace_touch *touch);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The sink that keeps everything. A run, a sleep, a ready stretch is stored once in
  * the array of its kind; a task's timeline and a CPU's are lists of indexes. A sleep
@@ -27,7 +27,8 @@ static int add_number(struct clew_trace *trace, struct numbers *numbers, uint32_
 }
 
 /* A sleep whose holders were decided late arrives after its successors. */
-int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index, uint64_t start)
+int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
+		    uint64_t start)
 {
 	struct trace_task *task = trace_task_get(trace, serial);
 	uint32_t piece, at;
@@ -45,7 +46,8 @@ int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, si
 		task->last_start = start;
 		return 0;
 	}
-	for (at = task->pieces.count - 1; at > 0 && trace_piece_start(trace, task->pieces.data[at - 1]) > start; at--)
+	for (at = task->pieces.count - 1;
+	     at > 0 && trace_piece_start(trace, task->pieces.data[at - 1]) > start; at--)
 		task->pieces.data[at] = task->pieces.data[at - 1];
 	task->pieces.data[at] = piece;
 	return 0;
@@ -111,7 +113,8 @@ static int add_sleep(void *context, const struct clew_sleep *sleep)
 	}
 	place->links = NULL;
 	if (sleep->link_count > 0) {
-		size_t bytes = ((size_t)sleep->link_count + sleep->and_count) * sizeof(*sleep->links);
+		size_t bytes =
+			((size_t)sleep->link_count + sleep->and_count) * sizeof(*sleep->links);
 		struct clew_link *links = arena_take(&trace->arena, bytes);
 
 		if (!links)
@@ -148,7 +151,8 @@ static int add_edge(void *context, const struct clew_edge *edge)
 	if (r < 0)
 		return r;
 	((struct clew_edge *)trace->lone_edges.data)[trace->lone_edges.count++] = *edge;
-	if (edge->type != CLEW_EDGE_FORK && (edge->type != CLEW_EDGE_EXEC || edge->from == edge->to))
+	if (edge->type != CLEW_EDGE_FORK &&
+	    (edge->type != CLEW_EDGE_EXEC || edge->from == edge->to))
 		return 0;
 	task = trace_task_get(trace, edge->to);
 	if (!task)
@@ -175,7 +179,8 @@ struct clew_sink trace_sink(struct clew_trace *trace)
 	};
 }
 
-int clew_trace_new(const struct clew_trace_options *options, uint64_t start, struct clew_trace **ret_trace)
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
+		   struct clew_trace **ret_trace)
 {
 	struct clew_builder_options builder_options = {
 		.size = sizeof(builder_options),
@@ -276,7 +281,8 @@ int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 	trace->end = end > trace->start ? end : trace->start;
 	if (trace->runs.count > 0) {
 		/* The last records may be a little later than the moment of stopping. */
-		const struct clew_run *last = (const struct clew_run *)trace->runs.data + trace->runs.count - 1;
+		const struct clew_run *last =
+			(const struct clew_run *)trace->runs.data + trace->runs.count - 1;
 
 		trace->end = last->end > trace->end ? last->end : trace->end;
 	}
@@ -325,7 +331,8 @@ const char *clew_trace_meta(const struct clew_trace *trace, const char *key)
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count)
 {
 	*ret_count = trace->sleeps.count - trace->first_sleep;
-	return *ret_count ? (const struct clew_sleep *)trace->sleeps.data + trace->first_sleep : NULL;
+	return *ret_count ? (const struct clew_sleep *)trace->sleeps.data + trace->first_sleep
+			  : NULL;
 }
 
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count)
@@ -334,7 +341,8 @@ const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *r
 	return trace->runs.data;
 }
 
-size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first)
+size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
+		       const struct clew_gap **ret_first)
 {
 	const struct clew_gap *gaps = trace->gaps.data;
 	size_t count = 0;
@@ -357,11 +365,15 @@ static size_t vector_used(const struct vector *vector)
 
 size_t clew_trace_memory(const struct clew_trace *trace)
 {
-	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) + vector_used(&trace->readies) +
-	       vector_used(&trace->lone_edges) + vector_used(&trace->gaps) + vector_used(&trace->announcements) +
-	       vector_used(&trace->pages) + vector_used(&trace->tasks) + vector_used(&trace->requests) + vector_used(&trace->below) +
-	       vector_used(&trace->page_extents) + vector_used(&trace->touches) + vector_used(&trace->spins) + trace->number_bytes +
-	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) + map_memory(&trace->sockets) +
-	       map_memory(&trace->cgroups) + map_memory(&trace->texts) + trace->arena.bytes +
+	return sizeof(*trace) + vector_used(&trace->runs) + vector_used(&trace->sleeps) +
+	       vector_used(&trace->readies) + vector_used(&trace->lone_edges) +
+	       vector_used(&trace->gaps) + vector_used(&trace->announcements) +
+	       vector_used(&trace->pages) + vector_used(&trace->tasks) +
+	       vector_used(&trace->requests) + vector_used(&trace->below) +
+	       vector_used(&trace->page_extents) + vector_used(&trace->touches) +
+	       vector_used(&trace->spins) + trace->number_bytes +
+	       trace->cpu_count * sizeof(*trace->cpus) + map_memory(&trace->files) +
+	       map_memory(&trace->sockets) + map_memory(&trace->cgroups) +
+	       map_memory(&trace->texts) + trace->arena.bytes +
 	       trace->edge_count * (sizeof(*trace->edges) + sizeof(*trace->edge_sleeps));
 }

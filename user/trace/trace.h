@@ -40,12 +40,13 @@ struct clew_trace_options {
 };
 
 /* Reads a whole capture and builds it. `message`: one line of words on error. */
-int clew_trace_load(const char *path, const struct clew_trace_options *options, struct clew_trace **ret_trace, char *message,
-		    size_t message_size);
+int clew_trace_load(const char *path, const struct clew_trace_options *options,
+		    struct clew_trace **ret_trace, char *message, size_t message_size);
 void clew_trace_free(struct clew_trace *trace);
 
 const struct clew_reader *clew_trace_capture(const struct clew_trace *trace);
-/* What the capture's file says of itself; NULL: the trace came from no capture. Also of one that was notation in between. */
+/* What the capture's file says of itself; NULL: the trace came from no capture. Also of one that
+ * was notation in between. */
 const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace);
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 uint64_t clew_trace_start(const struct clew_trace *trace);
@@ -63,10 +64,12 @@ const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t seri
 
 /* All sleeps in order of start, then serial. Holders and links are the trace's own. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
-/* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is short. */
+/* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is
+ * short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
 
-/* The word of an edge's type: one of the closed list, or what notation calls it by itself. Never NULL. */
+/* The word of an edge's type: one of the closed list, or what notation calls it by itself. Never
+ * NULL. */
 const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type);
 
 /*
@@ -75,7 +78,8 @@ const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type);
  * but not with, (*ret_order)[(*ret_begin)[g + 1]]; groups come in order of their
  * first edge. Both arrays are the caller's to free. 0 or -errno.
  */
-int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order, uint32_t **ret_begin, size_t *ret_count);
+int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order,
+			   uint32_t **ret_begin, size_t *ret_count);
 
 /*
  * A block request, or a bio of a device that has no requests, in order of `queued`.
@@ -90,17 +94,19 @@ struct clew_trace_request {
 	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
 	uint32_t page_count;
 	/*
-	 * Not completed in the capture, in which records were lost since, and not in hand to its end either, as later ones tell: its
-	 * end was lost. When it was is unknown.
+	 * Not completed in the capture, in which records were lost since, and not in hand to its
+	 * end either, as later ones tell: its end was lost. When it was is unknown.
 	 */
 	bool end_lost;
 	/*
-	 * To when it is known to have been in hand: its completion; of one without, where its end was lost its issue, of a recording that
-	 * was cut off where the first of the CPUs' records end (but not before its issue), else CLEW_TIME_OPEN.
+	 * To when it is known to have been in hand: its completion; of one without, where its end
+	 * was lost its issue, of a recording that was cut off where the first of the CPUs' records
+	 * end (but not before its issue), else CLEW_TIME_OPEN.
 	 */
 	uint64_t until;
 };
-const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace, size_t *ret_count);
+const struct clew_trace_request *clew_trace_requests(const struct clew_trace *trace,
+						     size_t *ret_count);
 
 /*
  * What tasks did with files in the page cache, in order of `begin`: acts of one kind by
@@ -109,8 +115,10 @@ const struct clew_trace_request *clew_trace_requests(const struct clew_trace *tr
  */
 const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count);
 
-/* The first spin of a task that ends after a moment, NULL none; those of a task follow each other there. */
-const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial, uint64_t after);
+/* The first spin of a task that ends after a moment, NULL none; those of a task follow each other
+ * there. */
+const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial,
+					uint64_t after);
 
 /* Idle stretches included, as runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
@@ -120,40 +128,54 @@ const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *r
  * the capture's start) to its death (or the capture's end). A piece that nothing
  * tells anything of is UNKNOWN.
  */
-enum clew_piece_kind { CLEW_PIECE_RUNNING, CLEW_PIECE_RUNQUEUE, CLEW_PIECE_SLEEP, CLEW_PIECE_UNKNOWN };
+enum clew_piece_kind {
+	CLEW_PIECE_RUNNING,
+	CLEW_PIECE_RUNQUEUE,
+	CLEW_PIECE_SLEEP,
+	CLEW_PIECE_UNKNOWN
+};
 struct clew_piece {
 	uint64_t start;
 	uint64_t end;
 	const struct clew_sleep *sleep; /* of a SLEEP piece */
-	uint16_t cpu;			/* RUNNING: where; RUNQUEUE: where it came to run, 0xffff unknown */
-	uint8_t kind;			/* enum clew_piece_kind */
+	uint16_t cpu; /* RUNNING: where; RUNQUEUE: where it came to run, 0xffff unknown */
+	uint8_t kind; /* enum clew_piece_kind */
 };
-/* The piece of `serial` that contains `at`, or (before=true) the one that ends at or contains `at` from the left. False: the task did not
- * live then. */
-bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before, struct clew_piece *ret_piece);
+/* The piece of `serial` that contains `at`, or (before=true) the one that ends at or contains `at`
+ * from the left. False: the task did not live then. */
+bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before,
+		      struct clew_piece *ret_piece);
 
 /* What ran on a CPU at a moment: its serial (0 idle) and the stretch. False: unknown. */
-bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at, struct clew_run *ret_run);
+bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at,
+			struct clew_run *ret_run);
 
 /* The fork that made a task: NULL if before the capture or unknown. */
 const struct clew_edge *clew_trace_fork_of(const struct clew_trace *trace, uint32_t serial);
-/* The command line of a task's process; of one that did not exec, that of who forked it. NULL: unknown. */
+/* The command line of a task's process; of one that did not exec, that of who forked it. NULL:
+ * unknown. */
 const char *clew_trace_program(const struct clew_trace *trace, const struct clew_trace_task *task);
 
 /* Identities. NULL or false: unknown. */
-const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device, uint64_t inode, const char **ret_path);
-/* The file that had this number then, by its last name: clew_trace_file() gives the last one that had it. */
-const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+const struct clew_file_record *clew_trace_file(const struct clew_trace *trace, uint32_t device,
+					       uint64_t inode, const char **ret_path);
+/* The file that had this number then, by its last name: clew_trace_file() gives the last one that
+ * had it. */
+const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace, uint32_t device,
+						  uint64_t inode, uint64_t at,
 						  const char **ret_path);
 /* The same by the name that it had then. */
-const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at,
+const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device,
+						    uint64_t inode, uint64_t at,
 						    const char **ret_path);
-/* Which file that is, the same for all moments at which it had the number: a file's own number, or the inode's where none is known. */
+/* Which file that is, the same for all moments at which it had the number: a file's own number, or
+ * the inode's where none is known. */
 struct clew_file_key {
 	uint64_t number;
 	uint32_t device; /* of the inode; UINT32_MAX: the number is the file's own */
 };
-struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at);
+struct clew_file_key clew_trace_file_key(const struct clew_trace *trace, uint32_t device,
+					 uint64_t inode, uint64_t at);
 /* Inode number of the mount namespace of the machine itself, 0 unknown. */
 uint32_t clew_trace_mount_namespace(const struct clew_trace *trace);
 const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trace, uint64_t inode);
@@ -161,10 +183,13 @@ const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
 
 /* What programs announced, in order of time; the words follow each, and a NUL follows them. */
-const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace, size_t *ret_count);
+const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
+							    size_t *ret_count);
 
-/* Losses that touch an interval; returns how many of the capture's gaps do, the first in *ret_first. */
-size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to, const struct clew_gap **ret_first);
+/* Losses that touch an interval; returns how many of the capture's gaps do, the first in
+ * *ret_first. */
+size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
+		       const struct clew_gap **ret_first);
 
 /* Bytes the trace takes. */
 size_t clew_trace_memory(const struct clew_trace *trace);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What else a disk had in hand. See beside.h.
  *
@@ -24,7 +24,8 @@ struct found {
 	struct map seen;  /* requests by place */
 	struct map files; /* file, or what is done without data -> place in `sums` */
 	struct vector sums;
-	struct vector begins, ends; /* uint64_t: when those beside one segment came to be in hand, and when they were over */
+	struct vector begins, ends; /* uint64_t: when those beside one segment came to be in hand,
+				       and when they were over */
 };
 
 static bool does(uint32_t operation, enum clew_request_operation what)
@@ -37,10 +38,13 @@ static bool moves_data(uint32_t operation)
 	return !does(operation, CLEW_REQUEST_DISCARD) && !does(operation, CLEW_REQUEST_ZEROES);
 }
 
-static int add(struct found *found, const struct clew_block_request *block, uint32_t place, struct clew_beside *beside)
+static int add(struct found *found, const struct clew_block_request *block, uint32_t place,
+	       struct clew_beside *beside)
 {
 	/* No file has an inode of such a number. */
-	uint64_t file = moves_data(block->operation) ? block->inode : UINT64_MAX - clew_request_operation(block->operation, 1);
+	uint64_t file = moves_data(block->operation)
+				? block->inode
+				: UINT64_MAX - clew_request_operation(block->operation, 1);
 	const uint64_t *known = map_get(&found->files, file, block->file_device);
 	struct clew_beside_file *sums;
 	size_t at = known ? *known : found->sums.count;
@@ -52,8 +56,10 @@ static int add(struct found *found, const struct clew_block_request *block, uint
 			r = map_set(&found->files, file, block->file_device, at);
 		if (r >= 0) {
 			sums = found->sums.data;
-			sums[at] = (struct clew_beside_file){
-				.inode = block->inode, .file_device = block->file_device, .example = place, .operation = block->operation};
+			sums[at] = (struct clew_beside_file){.inode = block->inode,
+							     .file_device = block->file_device,
+							     .example = place,
+							     .operation = block->operation};
 			found->sums.count++;
 		}
 	}
@@ -96,15 +102,17 @@ static int add_moments(struct found *found, uint64_t begin, uint64_t end)
 {
 	size_t count = found->begins.count;
 
-	if (vector_reserve(&found->begins, count + 1) < 0 || vector_reserve(&found->ends, count + 1) < 0)
+	if (vector_reserve(&found->begins, count + 1) < 0 ||
+	    vector_reserve(&found->ends, count + 1) < 0)
 		return -ENOMEM;
 	((uint64_t *)found->begins.data)[found->begins.count++] = begin;
 	((uint64_t *)found->ends.data)[found->ends.count++] = end;
 	return 0;
 }
 
-static int look_before(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_link *link,
-		       struct found *found, struct clew_beside *beside)
+static int look_before(const struct clew_trace *trace, const struct clew_segment *segment,
+		       const struct clew_link *link, struct found *found,
+		       struct clew_beside *beside)
 {
 	const struct clew_block_request *own;
 	uint64_t before;
@@ -128,10 +136,12 @@ static int look_before(const struct clew_trace *trace, const struct clew_segment
 	}
 	for (size_t i = low; i-- > 0 && i + LOOKED_AT >= low && r >= 0;) {
 		const struct clew_block_request *block = &requests[i].block;
-		uint64_t begin = block->issued > segment->start ? block->issued : segment->start, until = requests[i].until;
+		uint64_t begin = block->issued > segment->start ? block->issued : segment->start,
+			 until = requests[i].until;
 
-		if (block->device != own->device || i == link->number || !block->issued || block->issued >= before ||
-		    until <= segment->start || (!block->completed && until <= begin) || block->bytes == 0)
+		if (block->device != own->device || i == link->number || !block->issued ||
+		    block->issued >= before || until <= segment->start ||
+		    (!block->completed && until <= begin) || block->bytes == 0)
 			continue;
 		r = add_moments(found, begin, until);
 		if (r >= 0 && !map_get(&found->seen, i, 0))
@@ -155,13 +165,14 @@ static void keep_largest(const struct found *found, struct clew_beside *beside)
 			continue;
 		if (beside->file_count < CLEW_BESIDE_SHOWN)
 			beside->file_count++;
-		memmove(&beside->files[at + 1], &beside->files[at], (beside->file_count - at - 1) * sizeof(beside->files[0]));
+		memmove(&beside->files[at + 1], &beside->files[at],
+			(beside->file_count - at - 1) * sizeof(beside->files[0]));
 		beside->files[at] = sums[i];
 	}
 }
 
-int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments, size_t count,
-		     struct clew_beside *ret_beside)
+int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments,
+		     size_t count, struct clew_beside *ret_beside)
 {
 	struct found found = {.sums = {.item = sizeof(struct clew_beside_file)},
 			      .begins = {.item = sizeof(uint64_t)},
@@ -171,7 +182,8 @@ int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *
 
 	for (size_t i = 0; i < count && r >= 0; i++)
 		r = look_before(trace, segments[i], segments[i]->link, &found, &beside);
-	/* The names that people know are those of the disk that was asked; only where nobody else asked it, of what is below. */
+	/* The names that people know are those of the disk that was asked; only where nobody else
+	 * asked it, of what is below. */
 	for (size_t i = 0; i < count && r >= 0 && !beside.requests; i++)
 		r = look_before(trace, segments[i], segments[i]->below, &found, &beside);
 	keep_largest(&found, &beside);
@@ -203,19 +215,26 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 	for (uint32_t i = 0; i < beside->file_count; i++)
 		if (!moves_data(beside->files[i].operation))
 			data -= beside->files[i].bytes;
-	fprintf(out, ", behind %s%u other request%s there%s", beside->at_once > 1 && beside->at_once < beside->requests ? "up to " : "",
-		beside->at_once, beside->at_once == 1 ? "" : "s", beside->at_once < beside->requests ? " at a time, in all " : ": ");
+	fprintf(out, ", behind %s%u other request%s there%s",
+		beside->at_once > 1 && beside->at_once < beside->requests ? "up to " : "",
+		beside->at_once, beside->at_once == 1 ? "" : "s",
+		beside->at_once < beside->requests ? " at a time, in all " : ": ");
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
 
-		/* Little is not worth the room; but a discard of much moves less than a write of little. */
+		/* Little is not worth the room; but a discard of much moves less than a write of
+		 * little. */
 		if (i && file->bytes < (moves_data(file->operation) ? data : beside->bytes) / 8)
 			continue;
-		fprintf(out, "%s%s%s", i ? "; " : "", CLEW_BYTES(file->bytes), moves_data(file->operation) ? " for " : "");
+		fprintf(out, "%s%s%s", i ? "; " : "", CLEW_BYTES(file->bytes),
+			moves_data(file->operation) ? " for " : "");
 		if (!moves_data(file->operation))
-			fputs(does(file->operation, CLEW_REQUEST_DISCARD) ? " discarded" : " zeroed", out);
+			fputs(does(file->operation, CLEW_REQUEST_DISCARD) ? " discarded"
+									  : " zeroed",
+			      out);
 		else if (file->inode)
-			clew_print_file(out, trace, file->file_device, file->inode, queued_at(trace, file));
+			clew_print_file(out, trace, file->file_device, file->inode,
+					queued_at(trace, file));
 		else
 			fputs("an unknown file", out);
 		clew_print_writers(out, trace, file->example);
@@ -225,7 +244,8 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 		fprintf(out, "; %s for others", CLEW_BYTES(beside->bytes - told));
 }
 
-void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, const struct clew_beside *beside)
+void clew_json_beside(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_beside *beside)
 {
 	clew_json_object(json, "beside");
 	clew_json_unsigned(json, "requests", beside->requests);
@@ -237,11 +257,17 @@ void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, co
 		char device[32];
 
 		clew_json_object(json, NULL);
-		clew_json_string(json, "path", clew_file_path(trace, file->file_device, file->inode, queued_at(trace, file)));
-		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device), CLEW_DEVICE_MINOR(file->file_device));
+		clew_json_string(json, "path",
+				 clew_file_path(trace, file->file_device, file->inode,
+						queued_at(trace, file)));
+		snprintf(device, sizeof(device), "%u:%u", CLEW_DEVICE_MAJOR(file->file_device),
+			 CLEW_DEVICE_MINOR(file->file_device));
 		clew_json_string(json, "dev", device);
 		clew_json_unsigned(json, "ino", file->inode);
-		clew_json_string(json, "op", moves_data(file->operation) ? NULL : clew_request_operation_name(file->operation, 1));
+		clew_json_string(json, "op",
+				 moves_data(file->operation)
+					 ? NULL
+					 : clew_request_operation_name(file->operation, 1));
 		clew_json_unsigned(json, "requests", file->requests);
 		clew_json_unsigned(json, "bytes", file->bytes);
 		clew_json_request_writers(json, trace, file->example);

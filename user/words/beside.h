@@ -20,7 +20,8 @@ struct clew_beside_file {
 	uint32_t file_device;
 	uint32_t requests;
 	uint32_t example;   /* place of one of its requests in the list of all */
-	uint32_t operation; /* of that, the kernel's; the files' are apart from what discards and zeroes */
+	uint32_t operation; /* of that, the kernel's; the files' are apart from what discards and
+			       zeroes */
 };
 
 struct clew_beside {
@@ -32,15 +33,17 @@ struct clew_beside {
 };
 
 /* Of `count` segments, each request once. Those that are no request's have none. 0 or -errno. */
-int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments, size_t count,
-		     struct clew_beside *ret_beside);
+int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *const *segments,
+		     size_t count, struct clew_beside *ret_beside);
 
 /*
- * ", behind 12 other requests there: 11.5 MiB for PATH by A", or where they were not there all at once ", behind up to 3
- * other requests there at a time, in all 11.5 MiB for ..": nothing where there is none.
+ * ", behind 12 other requests there: 11.5 MiB for PATH by A", or where they were not there all at
+ * once ", behind up to 3 other requests there at a time, in all 11.5 MiB for ..": nothing where
+ * there is none.
  */
 void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct clew_beside *beside);
 /* The field "beside" of the object that is open. */
-void clew_json_beside(struct clew_json *json, const struct clew_trace *trace, const struct clew_beside *beside);
+void clew_json_beside(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_beside *beside);
 
 #endif

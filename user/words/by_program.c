@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The shares of programs in a why. See by_program.h. */
 #include "words/by_program.h"
 
@@ -34,7 +34,10 @@ static uint32_t device_of(const struct clew_trace *trace, const struct clew_segm
 {
 	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
 
-	return request && (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) ? request->block.device : 0;
+	return request && (segment->kind == CLEW_SEGMENT_DEVICE ||
+			   segment->kind == CLEW_SEGMENT_QUEUED)
+		       ? request->block.device
+		       : 0;
 }
 
 static enum holder holder_of(const struct clew_segment *segment)
@@ -65,7 +68,8 @@ static int compare_shares(const void *a, const void *b)
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct clew_segment *x = ((const struct entry *)a)->segment, *y = ((const struct entry *)b)->segment;
+	const struct clew_segment *x = ((const struct entry *)a)->segment,
+				  *y = ((const struct entry *)b)->segment;
 	int order = compare_shares(a, b);
 
 	if (order)
@@ -77,7 +81,8 @@ static int compare_entries(const void *a, const void *b)
 
 static int compare_by(const void *a, const void *b)
 {
-	uint32_t x = ((const struct entry *)a)->segment->by, y = ((const struct entry *)b)->segment->by;
+	uint32_t x = ((const struct entry *)a)->segment->by,
+		 y = ((const struct entry *)b)->segment->by;
 
 	return (x > y) - (x < y);
 }
@@ -113,8 +118,8 @@ static struct clew_program_share add_up(struct entry *entries, size_t count)
 	return share;
 }
 
-int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_program_share **ret_shares,
-			 size_t *ret_count)
+int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why,
+			 struct clew_program_share **ret_shares, size_t *ret_count)
 {
 	struct entry *entries = calloc(why->segment_count + 1, sizeof(*entries));
 	struct clew_program_share *shares = calloc(why->segment_count + 1, sizeof(*shares));
@@ -135,13 +140,19 @@ int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *
 			.own = segment->task == why->task,
 			.holder = holder,
 			.device = device_of(trace, segment),
-			.comm = segment->task == why->task ? "" : clew_trace_comm_at(trace, segment->task, segment->end - 1),
-			.by_comm = holder == HOLDER_TASK ? clew_trace_comm_at(trace, segment->by, segment->start) : "",
+			.comm = segment->task == why->task
+					? ""
+					: clew_trace_comm_at(trace, segment->task,
+							     segment->end - 1),
+			.by_comm = holder == HOLDER_TASK
+					   ? clew_trace_comm_at(trace, segment->by, segment->start)
+					   : "",
 		};
 	}
 	qsort(entries, why->segment_count, sizeof(*entries), compare_entries);
 	for (size_t from = 0, to; from < why->segment_count; from = to) {
-		for (to = from + 1; to < why->segment_count && !compare_shares(&entries[from], &entries[to]);)
+		for (to = from + 1;
+		     to < why->segment_count && !compare_shares(&entries[from], &entries[to]);)
 			to++;
 		shares[count++] = add_up(entries + from, to - from);
 	}
@@ -153,7 +164,8 @@ int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *
 }
 
 /* One task, or the name that some share. */
-static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task, uint64_t at, size_t count)
+static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task, uint64_t at,
+			size_t count)
 {
 	if (count == 1) {
 		clew_print_task(out, trace, task, at);
@@ -163,7 +175,8 @@ static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task
 	fprintf(out, " (%zu tasks)", count);
 }
 
-void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why, const struct clew_program_share *share)
+void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
+			      const struct clew_program_share *share)
 {
 	const struct clew_segment *segment = share->longest;
 	uint32_t device = device_of(trace, segment);

@@ -11,15 +11,16 @@
 
 struct clew_program_share {
 	uint64_t ns;
-	const struct clew_segment *longest; /* its names and its device are those of all, but for tids */
+	const struct clew_segment
+		*longest; /* its names and its device are those of all, but for tids */
 	size_t segments;
 	size_t tasks; /* how many different ones it is the time of */
 	size_t by;    /* and had their CPU; 0: nobody, or it is not known */
 };
 
 /* All shares of a why, largest first; free(3) them. 0 or -errno. */
-int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why, struct clew_program_share **ret_shares,
-			 size_t *ret_count);
+int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why,
+			 struct clew_program_share **ret_shares, size_t *ret_count);
 
 /* What one share says, as the text of a cause. Safe to print. */
 void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Announced calls in a why, in JSON and in words. Of a call that several may have made
  * some are told and how many they are, and that it is not known.
@@ -21,8 +21,8 @@ static void print_doubt(FILE *out, unsigned evidence, bool bridged)
 	fprintf(out, " (%s%s)", clew_evidence_name(evidence), bridged ? ", bridged" : "");
 }
 
-void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
-			const struct clew_segment *segment)
+void clew_print_perhaps(FILE *out, const struct clew_trace *trace,
+			const struct clew_relations *relations, const struct clew_segment *segment)
 {
 	const struct clew_relation *relation = segment->perhaps;
 	const struct clew_activity *lower;
@@ -47,8 +47,8 @@ void clew_print_perhaps(FILE *out, const struct clew_trace *trace, const struct 
 	print_doubt(out, relation->evidence, relation->bridged);
 }
 
-void clew_print_called(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
-		       const struct clew_relation *relation)
+void clew_print_called(FILE *out, const struct clew_trace *trace,
+		       const struct clew_relations *relations, const struct clew_relation *relation)
 {
 	const struct clew_activity *upper = clew_relations_upper(relations, relation, 0);
 
@@ -62,15 +62,16 @@ void clew_print_called(FILE *out, const struct clew_trace *trace, const struct c
 	fputs(", ", out);
 }
 
-void clew_print_call_step(FILE *out, const struct clew_trace *trace, const struct clew_relations *relations,
+void clew_print_call_step(FILE *out, const struct clew_trace *trace,
+			  const struct clew_relations *relations,
 			  const struct clew_relation *relation)
 {
 	const struct clew_activity *lower = clew_relations_lower(relations, relation),
 				   *upper = clew_relations_upper(relations, relation, 0);
 	struct clew_description description = {};
 
-	fprintf(out, "  [%s, %s%s: ", clew_edge_type_name(CLEW_EDGE_CALL), clew_evidence_name(CLEW_EVIDENCE_OBSERVED),
-		relation->bridged ? ", bridged" : "");
+	fprintf(out, "  [%s, %s%s: ", clew_edge_type_name(CLEW_EDGE_CALL),
+		clew_evidence_name(CLEW_EVIDENCE_OBSERVED), relation->bridged ? ", bridged" : "");
 	clew_print_call(out, lower);
 	fputs(" for ", out);
 	clew_print_call(out, upper);
@@ -84,10 +85,13 @@ void clew_print_call_step(FILE *out, const struct clew_trace *trace, const struc
 /* Whether the call that led to a segment is not the one that its task is in. */
 static bool is_in_other(const struct clew_relations *relations, const struct clew_segment *segment)
 {
-	return segment->activity && !(segment->called && clew_relations_lower(relations, segment->called) == segment->activity);
+	return segment->activity &&
+	       !(segment->called &&
+		 clew_relations_lower(relations, segment->called) == segment->activity);
 }
 
-void clew_print_activity_call(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+void clew_print_activity_call(FILE *out, const struct clew_relations *relations,
+			      const struct clew_segment *segment)
 {
 	if (!is_in_other(relations, segment))
 		return;
@@ -95,7 +99,8 @@ void clew_print_activity_call(FILE *out, const struct clew_relations *relations,
 	clew_print_call(out, segment->activity);
 }
 
-void clew_print_activity_words(FILE *out, const struct clew_relations *relations, const struct clew_segment *segment)
+void clew_print_activity_words(FILE *out, const struct clew_relations *relations,
+			       const struct clew_segment *segment)
 {
 	struct clew_description description = {};
 
@@ -105,7 +110,8 @@ void clew_print_activity_words(FILE *out, const struct clew_relations *relations
 	clew_print_description(out, &description);
 }
 
-void clew_call_key(const struct clew_relations *relations, const struct clew_relation *relation, struct clew_call_key *key)
+void clew_call_key(const struct clew_relations *relations, const struct clew_relation *relation,
+		   struct clew_call_key *key)
 {
 	const struct clew_activity *lower;
 
@@ -124,7 +130,8 @@ void clew_call_key(const struct clew_relations *relations, const struct clew_rel
 	key->bridged = relation->bridged;
 }
 
-static void json_caller(struct clew_json *json, const struct clew_trace *trace, const struct clew_activity *caller)
+static void json_caller(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_activity *caller)
 {
 	clew_json_object(json, NULL);
 	clew_json_task_fields(json, trace, caller->task, caller->begin);
@@ -133,8 +140,8 @@ static void json_caller(struct clew_json *json, const struct clew_trace *trace, 
 }
 
 /* Of the object that is open: which call is for which, and what people call it. */
-static void json_call(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-		      const struct clew_relation *relation)
+static void json_call(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_relations *relations, const struct clew_relation *relation)
 {
 	const struct clew_activity *lower = clew_relations_lower(relations, relation);
 	struct clew_description description = {};
@@ -142,16 +149,18 @@ static void json_call(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_bool(json, "bridged", relation->bridged);
 	clew_json_call(json, relations, relation);
 	clew_json_array(json, "candidates");
-	for (uint32_t i = 0; relation->upper_count > 1 && i < relation->upper_count && i < LISTED_MOST; i++)
+	for (uint32_t i = 0;
+	     relation->upper_count > 1 && i < relation->upper_count && i < LISTED_MOST; i++)
 		json_caller(json, trace, clew_relations_upper(relations, relation, i));
 	clew_json_array_end(json);
-	clew_json_unsigned(json, "candidate_count", relation->upper_count > 1 ? relation->upper_count : 0);
+	clew_json_unsigned(json, "candidate_count",
+			   relation->upper_count > 1 ? relation->upper_count : 0);
 	clew_relations_describe(relations, lower->task, lower->begin, &description);
 	clew_json_description(json, &description);
 }
 
-void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-		   const struct clew_segment *segment)
+void clew_json_via(struct clew_json *json, const struct clew_trace *trace,
+		   const struct clew_relations *relations, const struct clew_segment *segment)
 {
 	if (segment->via_type < 0) {
 		clew_json_null(json, "via");
@@ -164,13 +173,15 @@ void clew_json_via(struct clew_json *json, const struct clew_trace *trace, const
 		json_call(json, trace, relations, segment->called);
 	if (segment->born != CLEW_NO_TASK) {
 		clew_json_object(json, "to");
-		clew_json_task_fields(json, trace, segment->born, clew_segment_awaited_until(trace, segment));
+		clew_json_task_fields(json, trace, segment->born,
+				      clew_segment_awaited_until(trace, segment));
 		clew_json_object_end(json);
 	}
 	clew_json_object_end(json);
 }
 
-void clew_json_activity(struct clew_json *json, const struct clew_relations *relations, const struct clew_segment *segment)
+void clew_json_activity(struct clew_json *json, const struct clew_relations *relations,
+			const struct clew_segment *segment)
 {
 	struct clew_description description = {};
 
@@ -183,8 +194,8 @@ void clew_json_activity(struct clew_json *json, const struct clew_relations *rel
 	clew_json_description(json, &description);
 }
 
-void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace, const struct clew_relations *relations,
-		       const struct clew_relation *relation)
+void clew_json_perhaps(struct clew_json *json, const struct clew_trace *trace,
+		       const struct clew_relations *relations, const struct clew_relation *relation)
 {
 	const struct clew_activity *lower = clew_relations_lower(relations, relation);
 

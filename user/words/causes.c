@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The segments of a why added up into causes. See causes.h. */
 #include "words/causes.h"
 
@@ -65,8 +65,8 @@ static uint8_t step_of(const struct clew_block_request *block)
 	return block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
 }
 
-static void key_request(const struct clew_trace *trace, const struct clew_segment *segment, const struct clew_block_request *block,
-			struct cause_key *key)
+static void key_request(const struct clew_trace *trace, const struct clew_segment *segment,
+			const struct clew_block_request *block, struct cause_key *key)
 {
 	const struct clew_trace_request *below = clew_segment_request(trace, segment->below);
 
@@ -88,11 +88,12 @@ static void key_request(const struct clew_trace *trace, const struct clew_segmen
 		clew_request_writers(trace, segment->below->number, key->below_writers,
 				     sizeof(key->below_writers) / sizeof(key->below_writers[0]));
 	}
-	clew_request_writers(trace, segment->link->number, key->writers, sizeof(key->writers) / sizeof(key->writers[0]));
+	clew_request_writers(trace, segment->link->number, key->writers,
+			     sizeof(key->writers) / sizeof(key->writers[0]));
 }
 
-static void make_key(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
-		     struct cause_key *key)
+static void make_key(const struct clew_trace *trace, const struct clew_relations *relations,
+		     const struct clew_segment *segment, struct cause_key *key)
 {
 	const struct clew_sleep *awaiting = clew_segment_awaiting(trace, segment);
 	const struct clew_trace_request *request = clew_segment_request(trace, segment->link);
@@ -116,10 +117,13 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	key->activity = segment->activity ? segment->activity->name : 0;
 	if (segment->kind == CLEW_SEGMENT_RUNQUEUE) {
 		key->by = segment->by;
-		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece) ? piece.cpu : UINT16_MAX;
+		key->cpu = clew_trace_piece(trace, segment->task, segment->start, false, &piece)
+				   ? piece.cpu
+				   : UINT16_MAX;
 	}
 	if (segment->via_type == CLEW_EDGE_JOURNAL)
-		clew_commit_find(trace, segment->task, awaiting ? awaiting->end : segment->end, key->waiter, &key->commit);
+		clew_commit_find(trace, segment->task, awaiting ? awaiting->end : segment->end,
+				 key->waiter, &key->commit);
 	if (awaiting) {
 		key->awaited_kind = awaiting->object.kind;
 		key->awaited_device = awaiting->object.device;
@@ -136,7 +140,8 @@ static void make_key(const struct clew_trace *trace, const struct clew_relations
 	} else if (segment->link) {
 		key->object_kind = CLEW_OBJECT_WORK;
 		key->object = segment->link->number;
-	} else if (sleep && segment->kind != CLEW_SEGMENT_RUNNING && segment->kind != CLEW_SEGMENT_RUNQUEUE) {
+	} else if (sleep && segment->kind != CLEW_SEGMENT_RUNNING &&
+		   segment->kind != CLEW_SEGMENT_RUNQUEUE) {
 		key->unknown_kind = segment->unknown_kind;
 		key->call = sleep->call;
 		key->end = sleep->end == CLEW_TIME_OPEN ? UINT8_MAX : sleep->context;
@@ -168,8 +173,9 @@ static int compare_causes(const void *a, const void *b)
 	return (one->first > other->first) - (one->first < other->first);
 }
 
-int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
-		     struct clew_why_cause **ret_causes, size_t *ret_count)
+int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations,
+		     const struct clew_why *why, struct clew_why_cause **ret_causes,
+		     size_t *ret_count)
 {
 	struct keyed_segment *keyed = calloc(why->segment_count + 1, sizeof(*keyed));
 	struct clew_why_cause *causes = calloc(why->segment_count + 1, sizeof(*causes));
@@ -191,7 +197,9 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		struct clew_beside beside;
 
 		cause->first = same[from];
-		for (to = from; to < why->segment_count && !memcmp(&keyed[to].key, &keyed[from].key, sizeof(keyed[to].key)); to++) {
+		for (to = from; to < why->segment_count &&
+				!memcmp(&keyed[to].key, &keyed[from].key, sizeof(keyed[to].key));
+		     to++) {
 			cause->ns += same[to]->end - same[to]->start;
 			cause->segments++;
 			/* Of several names that a task had, the one it had longest. */

@@ -18,8 +18,9 @@ struct clew_why_cause {
 };
 
 /* All causes of a why, largest first. `relations`: those it was made with. 0 or -errno. */
-int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_why *why,
-		     struct clew_why_cause **ret_causes, size_t *ret_count);
+int clew_causes_make(const struct clew_trace *trace, const struct clew_relations *relations,
+		     const struct clew_why *why, struct clew_why_cause **ret_causes,
+		     size_t *ret_count);
 void clew_causes_free(struct clew_why_cause *causes, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Whose handles a commit had in it, by the trace's edges. See commit.h.
  *
@@ -30,7 +30,8 @@ static void add(uint32_t *tasks, uint32_t *count, uint32_t task)
 	tasks[at] = task;
 }
 
-void clew_commit_find(const struct clew_trace *trace, uint32_t committer, uint64_t at, uint32_t except, struct clew_commit *ret_commit)
+void clew_commit_find(const struct clew_trace *trace, uint32_t committer, uint64_t at,
+		      uint32_t except, struct clew_commit *ret_commit)
 {
 	size_t count, low = 0, high, looked = 0;
 	const struct clew_edge *edges = clew_trace_edges(trace, &count);
@@ -61,7 +62,8 @@ void clew_commit_find(const struct clew_trace *trace, uint32_t committer, uint64
 	}
 }
 
-static void print_tasks(FILE *out, const struct clew_trace *trace, const char *word, const uint32_t *tasks, uint32_t count, uint64_t at)
+static void print_tasks(FILE *out, const struct clew_trace *trace, const char *word,
+			const uint32_t *tasks, uint32_t count, uint64_t at)
 {
 	for (uint32_t i = 0; i < count && i < CLEW_COMMIT_SHOWN; i++) {
 		fputs(i ? ", " : word, out);
@@ -71,10 +73,12 @@ static void print_tasks(FILE *out, const struct clew_trace *trace, const char *w
 		fputs(" and more", out);
 }
 
-void clew_print_commit(FILE *out, const struct clew_trace *trace, const struct clew_commit *commit, uint64_t at)
+void clew_print_commit(FILE *out, const struct clew_trace *trace, const struct clew_commit *commit,
+		       uint64_t at)
 {
 	print_tasks(out, trace, ", with changes of ", commit->members, commit->count, at);
 	if (commit->count)
 		fputs(" in it", out);
-	print_tasks(out, trace, ", held up by the open handle of ", commit->late, commit->late_count, at);
+	print_tasks(out, trace, ", held up by the open handle of ", commit->late,
+		    commit->late_count, at);
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What people call a thing that happened. See descriptors.h. */
 #include "words/descriptors.h"
 
@@ -11,20 +11,24 @@
 
 static int no_relations(int r)
 {
-	return clew_fail(CLEW_EXIT_SYSTEM, "what programs announced cannot be gone through: %s: free some memory and try again",
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "what programs announced cannot be gone through: %s: free some memory and "
+			 "try again",
 			 strerror(-r));
 }
 
-int clew_open_relations(const struct clew_trace *trace, uint64_t match_window, struct clew_relations **ret_relations)
+int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
+			struct clew_relations **ret_relations)
 {
-	const struct clew_relations_options options = {.size = sizeof(options), .match_window = match_window};
+	const struct clew_relations_options options = {.size = sizeof(options),
+						       .match_window = match_window};
 	int r = clew_relations_new(trace, &options, ret_relations);
 
 	if (r >= 0)
 		return 0;
 	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "the capture's description of layers cannot be read: ask `clew why`, which goes without it");
+		return clew_fail(CLEW_EXIT_INPUT, "the capture's description of layers cannot be "
+						  "read: ask `clew why`, which goes without it");
 	return no_relations(r);
 }
 
@@ -35,11 +39,12 @@ int clew_try_relations(const struct clew_trace *trace, struct clew_relations **r
 	if (r != -EINVAL)
 		return r < 0 ? no_relations(r) : 0;
 	*ret_relations = NULL;
-	return clew_fail(CLEW_EXIT_DONE, "the capture's description of layers cannot be read: calls that programs announced are left out");
+	return clew_fail(CLEW_EXIT_DONE, "the capture's description of layers cannot be read: "
+					 "calls that programs announced are left out");
 }
 
-void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object, uint64_t at,
-			  struct clew_description *description)
+void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object,
+			  uint64_t at, struct clew_description *description)
 {
 	uint64_t inode = object->number;
 	uint32_t device = object->device;
@@ -70,7 +75,8 @@ void clew_json_description(struct clew_json *json, const struct clew_description
 	clew_json_object_end(json);
 }
 
-void clew_json_call(struct clew_json *json, const struct clew_relations *relations, const struct clew_relation *relation)
+void clew_json_call(struct clew_json *json, const struct clew_relations *relations,
+		    const struct clew_relation *relation)
 {
 	const struct clew_activity *lower = clew_relations_lower(relations, relation),
 				   *upper = clew_relations_upper(relations, relation, 0);

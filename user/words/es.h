@@ -9,7 +9,8 @@
 
 #include "words/json.h"
 
-/* Paths of spans, the last one kept: neighbours in an answer are often of one span. Zeroed but for the model. */
+/* Paths of spans, the last one kept: neighbours in an answer are often of one span. Zeroed but for
+ * the model. */
 struct clew_span_names {
 	const struct clew_model *model;
 	char *path;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Writing JSON. No state but a comma: what opened is closed by the caller.
  */
@@ -27,7 +27,8 @@ static void write_string(FILE *out, const char *text)
 			fputs("\\n", out);
 		else if (character == '\t')
 			fputs("\\t", out);
-		else if (character < 0x20 || (character >= 0x7f && character < 0xa0) || character == 0x2028 || character == 0x2029)
+		else if (character < 0x20 || (character >= 0x7f && character < 0xa0) ||
+			 character == 0x2028 || character == 0x2029)
 			fprintf(out, "\\u%04x", (unsigned)character);
 		else
 			fwrite(text, 1, length, out);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Steps on the way to a wake. See link.h.
  */
@@ -11,13 +11,15 @@
 #include "words/text.h"
 
 static const char *const kinds[] = {
-	[CLEW_LINK_IRQ] = "irq",	 [CLEW_LINK_SOFTIRQ] = "softirq", [CLEW_LINK_TIMER] = "timer", [CLEW_LINK_IPI] = "ipi",
-	[CLEW_LINK_REQUEST] = "request", [CLEW_LINK_PACKET] = "packet",	  [CLEW_LINK_WORK] = "work",
+	[CLEW_LINK_IRQ] = "irq",   [CLEW_LINK_SOFTIRQ] = "softirq", [CLEW_LINK_TIMER] = "timer",
+	[CLEW_LINK_IPI] = "ipi",   [CLEW_LINK_REQUEST] = "request", [CLEW_LINK_PACKET] = "packet",
+	[CLEW_LINK_WORK] = "work",
 };
 
 /* As the kernel numbers them. */
 static const char *const vectors[] = {
-	"hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu",
+	"hi",	    "timer",   "net_tx", "net_rx",  "block",
+	"irq_poll", "tasklet", "sched",	 "hrtimer", "rcu",
 };
 
 struct clew_object clew_link_object(const struct clew_link *link)
@@ -39,12 +41,14 @@ static const char *interrupt_name(const struct clew_trace *trace, const struct c
 	return link->number < sizeof(vectors) / sizeof(vectors[0]) ? vectors[link->number] : NULL;
 }
 
-static void json_link(struct clew_json *json, const struct clew_trace *trace, const struct clew_sleep *sleep, const struct clew_link *link)
+static void json_link(struct clew_json *json, const struct clew_trace *trace,
+		      const struct clew_sleep *sleep, const struct clew_link *link)
 {
 	struct clew_object object = clew_link_object(link);
 
 	clew_json_object(json, NULL);
-	clew_json_string(json, "kind", link->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[link->kind] : NULL);
+	clew_json_string(json, "kind",
+			 link->kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[link->kind] : NULL);
 	switch (link->kind) {
 	case CLEW_LINK_IRQ:
 	case CLEW_LINK_SOFTIRQ:
@@ -69,7 +73,8 @@ static void json_link(struct clew_json *json, const struct clew_trace *trace, co
 	clew_json_object_end(json);
 }
 
-void clew_json_links(struct clew_json *json, const struct clew_trace *trace, const struct clew_sleep *sleep)
+void clew_json_links(struct clew_json *json, const struct clew_trace *trace,
+		     const struct clew_sleep *sleep)
 {
 	clew_json_array(json, "through");
 	for (uint32_t i = 0; i < sleep->link_count; i++)
@@ -77,7 +82,8 @@ void clew_json_links(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_array_end(json);
 }
 
-bool clew_print_first_link(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
+bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
+			   const struct clew_sleep *sleep)
 {
 	const struct clew_link *link = sleep->links;
 	struct clew_object object;
@@ -128,7 +134,8 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace, const stru
 bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	/* What the kernel lets a sleeper be woken by that gave its call a time. */
-	static const char *const callbacks[] = {"hrtimer_wakeup", "process_timeout", "io_cqring_timer_wakeup",
+	static const char *const callbacks[] = {"hrtimer_wakeup", "process_timeout",
+						"io_cqring_timer_wakeup",
 						"io_cqring_min_timer_wakeup"};
 	const char *name;
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A causal trace in JSON. See model_json.h.
  */
@@ -7,7 +7,8 @@
 #include <clew/tokens.h>
 #include <stdlib.h>
 
-void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model, uint32_t span)
+void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model,
+		    uint32_t span)
 {
 	char *path = span == CLEW_NONE ? NULL : clew_model_span_path(model, span);
 
@@ -29,14 +30,16 @@ static void json_attributes(struct clew_json *json, const struct clew_model *mod
 				 clew_model_string(model, model->attributes[i].value));
 }
 
-static void json_attribute_object(struct clew_json *json, const struct clew_model *model, uint32_t list)
+static void json_attribute_object(struct clew_json *json, const struct clew_model *model,
+				  uint32_t list)
 {
 	clew_json_object(json, "attributes");
 	json_attributes(json, model, list);
 	clew_json_object_end(json);
 }
 
-static void json_link(struct clew_json *json, const char *key, const struct clew_model *model, uint32_t dependency)
+static void json_link(struct clew_json *json, const char *key, const struct clew_model *model,
+		      uint32_t dependency)
 {
 	if (dependency == CLEW_NONE) {
 		clew_json_null(json, key);
@@ -110,7 +113,8 @@ static void json_endpoint(struct clew_json *json, const struct clew_model *model
 
 static void json_dependencies(struct clew_json *json, const struct clew_model *model)
 {
-	static const char *const modes[] = {[CLEW_MODE_SINGLE] = "single", [CLEW_MODE_AND] = "and", [CLEW_MODE_OR] = "or"};
+	static const char *const modes[] = {
+		[CLEW_MODE_SINGLE] = "single", [CLEW_MODE_AND] = "and", [CLEW_MODE_OR] = "or"};
 
 	clew_json_array(json, "dependencies");
 	for (uint32_t i = 0; i < model->dependency_count; i++) {
@@ -129,7 +133,8 @@ static void json_dependencies(struct clew_json *json, const struct clew_model *m
 		clew_json_array_end(json);
 		clew_json_array(json, "destinations");
 		for (uint32_t j = 0; j < dependency->destinations.count; j++) {
-			json_endpoint(json, model, model->destinations[dependency->destinations.first + j]);
+			json_endpoint(json, model,
+				      model->destinations[dependency->destinations.first + j]);
 			clew_json_object_end(json);
 		}
 		clew_json_array_end(json);
@@ -177,5 +182,9 @@ void clew_json_model(struct clew_json *json, const struct clew_model *model)
 	for (uint32_t i = 0; i < model->type_count; i++)
 		clew_json_string(json, NULL, clew_model_string(model, model->types[i]));
 	clew_json_array_end(json);
-	clew_json_string(json, "unit", model->unit == 1000000000 ? "s" : model->unit == 1000000 ? "ms" : model->unit == 1000 ? "us" : "ns");
+	clew_json_string(json, "unit",
+			 model->unit == 1000000000 ? "s"
+			 : model->unit == 1000000  ? "ms"
+			 : model->unit == 1000	   ? "us"
+						   : "ns");
 }

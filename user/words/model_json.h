@@ -10,9 +10,11 @@
 #include "words/json.h"
 
 /* The path of a span; CLEW_NONE: null. */
-void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model, uint32_t span);
+void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model,
+		    uint32_t span);
 
-/* The members that say a whole trace, into the object that is open: "spans", "dependencies", "categories", "types", "unit". */
+/* The members that say a whole trace, into the object that is open: "spans", "dependencies",
+ * "categories", "types", "unit". */
 void clew_json_model(struct clew_json *json, const struct clew_model *model);
 
 #endif

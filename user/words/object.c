@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Tasks and objects in JSON and in words.
  *
@@ -38,9 +38,11 @@ struct description {
 	uint64_t expires;     /* of a timer, 0 unknown */
 };
 
-void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial, uint64_t at)
+void clew_json_task_fields(struct clew_json *json, const struct clew_trace *trace, uint32_t serial,
+			   uint64_t at)
 {
-	const struct clew_trace_task *task = serial == CLEW_NO_TASK ? NULL : clew_trace_task(trace, serial);
+	const struct clew_trace_task *task =
+		serial == CLEW_NO_TASK ? NULL : clew_trace_task(trace, serial);
 
 	/* Where its identity was lost it is only known that there was one. */
 	if (!task || !task->tid) {
@@ -70,7 +72,8 @@ void clew_print_task(FILE *out, const struct clew_trace *trace, uint32_t serial,
 	}
 }
 
-const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer, size_t size)
+const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
+			   size_t size)
 {
 	const char *name = clew_trace_text(trace, CLEW_TEXT_DISK | device);
 	bool plain = name && name[0];
@@ -80,21 +83,38 @@ const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char
 	if (plain)
 		snprintf(buffer, size, "%s", name);
 	else
-		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+		snprintf(buffer, size, "%u:%u", CLEW_DEVICE_MAJOR(device),
+			 CLEW_DEVICE_MINOR(device));
 	return buffer;
 }
 
 static const char *object_kind_name(unsigned kind)
 {
 	static const char *const names[CLEW_OBJECT_KIND_COUNT] = {
-		[CLEW_OBJECT_FILE] = "file",	       [CLEW_OBJECT_PIPE] = "pipe",	    [CLEW_OBJECT_SOCKET] = "socket",
-		[CLEW_OBJECT_EVENTFD] = "eventfd",     [CLEW_OBJECT_TIMERFD] = "timer",	    [CLEW_OBJECT_SIGNALFD] = "signalfd",
-		[CLEW_OBJECT_INOTIFY] = "inotify",     [CLEW_OBJECT_EPOLL] = "epoll",	    [CLEW_OBJECT_PIDFD] = "pidfd",
-		[CLEW_OBJECT_IO_URING] = "io_uring",   [CLEW_OBJECT_TTY] = "tty",	    [CLEW_OBJECT_DEVICE] = "device",
-		[CLEW_OBJECT_ANONYMOUS] = "anonymous", [CLEW_OBJECT_FUTEX] = "futex",	    [CLEW_OBJECT_PATH] = "file",
-		[CLEW_OBJECT_CHILD] = "child",	       [CLEW_OBJECT_FUNCTION] = "function", [CLEW_OBJECT_IPC] = "ipc",
-		[CLEW_OBJECT_LOCK] = "lock",	       [CLEW_OBJECT_CGROUP] = "cgroup",	    [CLEW_OBJECT_REQUEST] = "request",
-		[CLEW_OBJECT_TIMER] = "timer",	       [CLEW_OBJECT_WORK] = "work",	    [CLEW_OBJECT_MEMORY] = "memory",
+		[CLEW_OBJECT_FILE] = "file",
+		[CLEW_OBJECT_PIPE] = "pipe",
+		[CLEW_OBJECT_SOCKET] = "socket",
+		[CLEW_OBJECT_EVENTFD] = "eventfd",
+		[CLEW_OBJECT_TIMERFD] = "timer",
+		[CLEW_OBJECT_SIGNALFD] = "signalfd",
+		[CLEW_OBJECT_INOTIFY] = "inotify",
+		[CLEW_OBJECT_EPOLL] = "epoll",
+		[CLEW_OBJECT_PIDFD] = "pidfd",
+		[CLEW_OBJECT_IO_URING] = "io_uring",
+		[CLEW_OBJECT_TTY] = "tty",
+		[CLEW_OBJECT_DEVICE] = "device",
+		[CLEW_OBJECT_ANONYMOUS] = "anonymous",
+		[CLEW_OBJECT_FUTEX] = "futex",
+		[CLEW_OBJECT_PATH] = "file",
+		[CLEW_OBJECT_CHILD] = "child",
+		[CLEW_OBJECT_FUNCTION] = "function",
+		[CLEW_OBJECT_IPC] = "ipc",
+		[CLEW_OBJECT_LOCK] = "lock",
+		[CLEW_OBJECT_CGROUP] = "cgroup",
+		[CLEW_OBJECT_REQUEST] = "request",
+		[CLEW_OBJECT_TIMER] = "timer",
+		[CLEW_OBJECT_WORK] = "work",
+		[CLEW_OBJECT_MEMORY] = "memory",
 	};
 
 	return kind < CLEW_OBJECT_KIND_COUNT && names[kind] ? names[kind] : "unknown";
@@ -118,7 +138,8 @@ static const char *futex_operation_name(unsigned operation)
 	}
 }
 
-static void describe_endpoint(const struct clew_socket_record *socket, bool peer, struct endpoint *ret)
+static void describe_endpoint(const struct clew_socket_record *socket, bool peer,
+			      struct endpoint *ret)
 {
 	static const uint8_t nobody[sizeof(socket->remote)];
 	const void *address = peer ? socket->remote : socket->local;
@@ -127,10 +148,12 @@ static void describe_endpoint(const struct clew_socket_record *socket, bool peer
 
 	ret->text[0] = '\0';
 	/* Of who listens, and of who takes from everybody. */
-	if (peer && socket->family != AF_UNIX && port == 0 && memcmp(address, nobody, sizeof(nobody)) == 0)
+	if (peer && socket->family != AF_UNIX && port == 0 &&
+	    memcmp(address, nobody, sizeof(nobody)) == 0)
 		return;
 	if (socket->family == AF_UNIX)
-		snprintf(ret->text, sizeof(ret->text), "%.*s", CLEW_UNIX_PATH_SIZE, peer ? socket->peer_path : socket->local_path);
+		snprintf(ret->text, sizeof(ret->text), "%.*s", CLEW_UNIX_PATH_SIZE,
+			 peer ? socket->peer_path : socket->local_path);
 	else if (socket->family == AF_INET && inet_ntop(AF_INET, address, host, sizeof(host)))
 		snprintf(ret->text, sizeof(ret->text), "%s:%u", host, port);
 	else if (socket->family == AF_INET6 && inet_ntop(AF_INET6, address, host, sizeof(host)))
@@ -164,9 +187,11 @@ static const char *socket_protocol_name(const struct clew_socket_record *socket)
 	return socket->type == SOCK_STREAM ? "tcp" : socket->type == SOCK_DGRAM ? "udp" : "raw";
 }
 
-static void describe_socket(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+static void describe_socket(const struct clew_trace *trace, const struct clew_object *object,
+			    struct description *ret)
 {
-	const struct clew_socket_record *socket = ret->socket = clew_trace_socket(trace, object->number);
+	const struct clew_socket_record *socket = ret->socket =
+		clew_trace_socket(trace, object->number);
 	const char *path;
 
 	snprintf(ret->name, sizeof(ret->name), "socket:[%" PRIu64 "]", object->number);
@@ -178,11 +203,14 @@ static void describe_socket(const struct clew_trace *trace, const struct clew_ob
 	if (socket->family == AF_UNIX && path[0])
 		snprintf(ret->name, sizeof(ret->name), "unix socket %s", path);
 	else if (ret->local.text[0] && socket->peer_port)
-		snprintf(ret->name, sizeof(ret->name), "%s %s -> %s", socket_protocol_name(socket), ret->local.text, ret->peer.text);
+		snprintf(ret->name, sizeof(ret->name), "%s %s -> %s", socket_protocol_name(socket),
+			 ret->local.text, ret->peer.text);
 	else if (ret->local.text[0])
-		snprintf(ret->name, sizeof(ret->name), "%s %s", socket_protocol_name(socket), ret->local.text);
+		snprintf(ret->name, sizeof(ret->name), "%s %s", socket_protocol_name(socket),
+			 ret->local.text);
 	else
-		snprintf(ret->name, sizeof(ret->name), "%s socket:[%" PRIu64 "]", socket_family_name(socket->family), object->number);
+		snprintf(ret->name, sizeof(ret->name), "%s socket:[%" PRIu64 "]",
+			 socket_family_name(socket->family), object->number);
 }
 
 /* With what a reader has to know who would look for it. */
@@ -193,22 +221,26 @@ static void print_path(const struct clew_trace *trace, struct description *ret)
 
 	if (mounts && own && mounts != own)
 		snprintf(where, sizeof(where), " (in mount namespace %" PRIu32 ")", mounts);
-	snprintf(ret->name, sizeof(ret->name), "%s%s%s", ret->path, where, ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
+	snprintf(ret->name, sizeof(ret->name), "%s%s%s", ret->path, where,
+		 ret->file->header.flags & CLEW_FILE_DELETED ? " (deleted)" : "");
 }
 
-static void describe_file(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
-			  struct description *ret)
+static void describe_file(const struct clew_trace *trace, const struct clew_object *object,
+			  const struct clew_sleep *sleep, struct description *ret)
 {
 	const char *path;
 
-	ret->file = clew_trace_file_then(trace, object->device, object->number, sleep ? sleep->start : CLEW_TIME_OPEN, &path);
+	ret->file = clew_trace_file_then(trace, object->device, object->number,
+					 sleep ? sleep->start : CLEW_TIME_OPEN, &path);
 	ret->path = clew_true_path(object->device, object->number, path);
 	if (ret->path)
 		print_path(trace, ret);
 	else if (path[0])
-		snprintf(ret->name, sizeof(ret->name), "metadata of %s", CLEW_DISK(trace, (uint32_t)object->number));
+		snprintf(ret->name, sizeof(ret->name), "metadata of %s",
+			 CLEW_DISK(trace, (uint32_t)object->number));
 	else
-		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number, CLEW_DISK(trace, object->device));
+		snprintf(ret->name, sizeof(ret->name), "inode %" PRIu64 " on %s", object->number,
+			 CLEW_DISK(trace, object->device));
 }
 
 /* The pid namespace that pids in answers belong to: that of the capture's first process. */
@@ -220,19 +252,21 @@ static bool in_initial_namespace(const struct clew_trace *trace, uint32_t serial
 	return task && task->pid_namespace == initial;
 }
 
-static void describe_child(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
-			   struct description *ret)
+static void describe_child(const struct clew_trace *trace, const struct clew_object *object,
+			   const struct clew_sleep *sleep, struct description *ret)
 {
 	int32_t argument = (int32_t)object->number;
 	const struct clew_trace_task *child = NULL, *leader;
 
-	/* Who came to an end tells more than the call's argument, which is in the caller's namespace. */
+	/* Who came to an end tells more than the call's argument, which is in the caller's
+	 * namespace. */
 	if (sleep && sleep->edge_type == CLEW_EDGE_EXIT)
 		child = clew_trace_task(trace, sleep->ended_by);
 	if (child) {
 		leader = clew_trace_task(trace, child->process);
 		ret->pid = child->pid;
-		snprintf(ret->name, sizeof(ret->name), "child %s-%u", leader ? leader->comm : child->comm, child->pid);
+		snprintf(ret->name, sizeof(ret->name), "child %s-%u",
+			 leader ? leader->comm : child->comm, child->pid);
 	} else if (argument == ANY_PID) {
 		ret->pid = ANY_PID;
 		snprintf(ret->name, sizeof(ret->name), "any child");
@@ -240,23 +274,26 @@ static void describe_child(const struct clew_trace *trace, const struct clew_obj
 		ret->pid = argument;
 		snprintf(ret->name, sizeof(ret->name), "child %d", argument);
 	} else {
-		snprintf(ret->name, sizeof(ret->name), argument > 0 ? "child" : "a child of a process group");
+		snprintf(ret->name, sizeof(ret->name),
+			 argument > 0 ? "child" : "a child of a process group");
 	}
 }
 
-static void describe_device(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
-			    struct description *ret)
+static void describe_device(const struct clew_trace *trace, const struct clew_object *object,
+			    const struct clew_sleep *sleep, struct description *ret)
 {
 	ret->file = clew_trace_file(trace, object->device, object->number, &ret->path);
 	if (ret->path && ret->path[0])
 		snprintf(ret->name, sizeof(ret->name), "%s", ret->path);
 	else if (sleep && sleep->kind == CLEW_WAIT_THROTTLE)
-		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->kind, CLEW_DISK(trace, object->device));
+		snprintf(ret->name, sizeof(ret->name), "%s %s", ret->kind,
+			 CLEW_DISK(trace, object->device));
 	else if (sleep && sleep->kind == CLEW_WAIT_MEMORY)
-		snprintf(ret->name, sizeof(ret->name), "swap on %s", CLEW_DISK(trace, object->device));
+		snprintf(ret->name, sizeof(ret->name), "swap on %s",
+			 CLEW_DISK(trace, object->device));
 	else
-		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind, CLEW_DEVICE_MAJOR(object->device),
-			 CLEW_DEVICE_MINOR(object->device));
+		snprintf(ret->name, sizeof(ret->name), "%s %u:%u", ret->kind,
+			 CLEW_DEVICE_MAJOR(object->device), CLEW_DEVICE_MINOR(object->device));
 }
 
 const char *clew_lock_type_name(uint32_t type)
@@ -272,16 +309,20 @@ const char *clew_lock_type_name(uint32_t type)
 	return type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) ? "rwsem" : "other";
 }
 
-static void describe_lock(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+static void describe_lock(const struct clew_trace *trace, const struct clew_object *object,
+			  struct description *ret)
 {
 	ret->function = clew_trace_text(trace, object->number);
 	if (ret->function)
-		snprintf(ret->name, sizeof(ret->name), "%s %s", clew_lock_type_name(object->device), ret->function);
+		snprintf(ret->name, sizeof(ret->name), "%s %s", clew_lock_type_name(object->device),
+			 ret->function);
 	else
-		snprintf(ret->name, sizeof(ret->name), "%s 0x%" PRIx64, clew_lock_type_name(object->device), object->number);
+		snprintf(ret->name, sizeof(ret->name), "%s 0x%" PRIx64,
+			 clew_lock_type_name(object->device), object->number);
 }
 
-static void describe_request(const struct clew_trace *trace, const struct clew_object *object, struct description *ret)
+static void describe_request(const struct clew_trace *trace, const struct clew_object *object,
+			     struct description *ret)
 {
 	const struct clew_block_request *block;
 	const struct clew_trace_request *requests;
@@ -295,18 +336,25 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 	}
 	block = ret->request = &requests[object->number].block;
 	if (block->swap && block->bytes)
-		used = snprintf(ret->name, sizeof(ret->name), "swap-%s of %u bytes at sector %" PRIu64 " of %s",
-				strcmp(clew_request_operation_name(block->operation, block->bytes), "read") ? "out" : "in", block->bytes,
-				block->sector, CLEW_DISK(trace, block->device));
+		used = snprintf(
+			ret->name, sizeof(ret->name),
+			"swap-%s of %u bytes at sector %" PRIu64 " of %s",
+			strcmp(clew_request_operation_name(block->operation, block->bytes), "read")
+				? "out"
+				: "in",
+			block->bytes, block->sector, CLEW_DISK(trace, block->device));
 	else if (block->sector == UINT64_MAX)
-		used = snprintf(ret->name, sizeof(ret->name), "flush of %s", CLEW_DISK(trace, block->device));
+		used = snprintf(ret->name, sizeof(ret->name), "flush of %s",
+				CLEW_DISK(trace, block->device));
 	else if (block->bytes == 0)
-		used = snprintf(ret->name, sizeof(ret->name), "empty %s of %s", clew_request_operation_name(block->operation, block->bytes),
+		used = snprintf(ret->name, sizeof(ret->name), "empty %s of %s",
+				clew_request_operation_name(block->operation, block->bytes),
 				CLEW_DISK(trace, block->device));
 	else
-		used = snprintf(ret->name, sizeof(ret->name), "%s of %u bytes at sector %" PRIu64 " of %s",
-				clew_request_operation_name(block->operation, block->bytes), block->bytes, block->sector,
-				CLEW_DISK(trace, block->device));
+		used = snprintf(ret->name, sizeof(ret->name),
+				"%s of %u bytes at sector %" PRIu64 " of %s",
+				clew_request_operation_name(block->operation, block->bytes),
+				block->bytes, block->sector, CLEW_DISK(trace, block->device));
 	if (block->inode)
 		ret->path = clew_file_path(trace, block->file_device, block->inode, block->queued);
 	if (clew_is_disk_inode(block->file_device, block->inode) && !ret->path)
@@ -316,12 +364,13 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 }
 
 /* Of a timer the sleep's steps tell when it was due. */
-static void describe_timer(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
-			   struct description *ret)
+static void describe_timer(const struct clew_trace *trace, const struct clew_object *object,
+			   const struct clew_sleep *sleep, struct description *ret)
 {
 	uint64_t start = clew_trace_start(trace);
 
-	ret->function = object->kind == CLEW_OBJECT_TIMER ? clew_trace_text(trace, object->number) : NULL;
+	ret->function =
+		object->kind == CLEW_OBJECT_TIMER ? clew_trace_text(trace, object->number) : NULL;
 	for (uint32_t i = 0; sleep && i < sleep->link_count; i++) {
 		if (sleep->links[i].kind != CLEW_LINK_TIMER)
 			continue;
@@ -329,11 +378,13 @@ static void describe_timer(const struct clew_trace *trace, const struct clew_obj
 		if (!ret->function)
 			ret->function = clew_trace_text(trace, sleep->links[i].number);
 	}
-	snprintf(ret->name, sizeof(ret->name), object->kind == CLEW_OBJECT_TIMERFD ? "timerfd" : "timer");
+	snprintf(ret->name, sizeof(ret->name),
+		 object->kind == CLEW_OBJECT_TIMERFD ? "timerfd" : "timer");
 	if (ret->expires > start) {
 		size_t used = strlen(ret->name);
 
-		snprintf(ret->name + used, sizeof(ret->name) - used, " due at +%s", CLEW_DURATION(ret->expires - start));
+		snprintf(ret->name + used, sizeof(ret->name) - used, " due at +%s",
+			 CLEW_DURATION(ret->expires - start));
 	}
 }
 
@@ -342,7 +393,8 @@ static bool describe_nothing(const struct clew_sleep *sleep, struct description 
 {
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
 
-	if (sleep && sleep->kind == CLEW_WAIT_IO_URING && (sleep->call == SYS_io_getevents || sleep->call == SYS_io_pgetevents)) {
+	if (sleep && sleep->kind == CLEW_WAIT_IO_URING &&
+	    (sleep->call == SYS_io_getevents || sleep->call == SYS_io_pgetevents)) {
 		ret->kind = "aio";
 		snprintf(ret->name, sizeof(ret->name), "libaio context");
 		return true;
@@ -356,12 +408,13 @@ static bool describe_nothing(const struct clew_sleep *sleep, struct description 
 
 bool clew_waits_for_object(const struct clew_sleep *sleep)
 {
-	return sleep->object.kind != CLEW_OBJECT_NONE && sleep->kind != CLEW_WAIT_FAULT && sleep->kind != CLEW_WAIT_STOPPED;
+	return sleep->object.kind != CLEW_OBJECT_NONE && sleep->kind != CLEW_WAIT_FAULT &&
+	       sleep->kind != CLEW_WAIT_STOPPED;
 }
 
 /* False: there is no object. */
-static bool describe(const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep,
-		     struct description *ret)
+static bool describe(const struct clew_trace *trace, const struct clew_object *object,
+		     const struct clew_sleep *sleep, struct description *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->kind = object_kind_name(object->kind);
@@ -420,14 +473,17 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 		break;
 	case CLEW_OBJECT_WORK:
 		ret->function = clew_trace_text(trace, object->number);
-		snprintf(ret->name, sizeof(ret->name), "work item %s", ret->function ?: "of an unknown function");
+		snprintf(ret->name, sizeof(ret->name), "work item %s",
+			 ret->function ?: "of an unknown function");
 		break;
 	case CLEW_OBJECT_CGROUP:
 		ret->path = clew_trace_cgroup(trace, object->number);
 		snprintf(ret->name, sizeof(ret->name), "cgroup %s", ret->path ?: "unknown");
 		break;
 	case CLEW_OBJECT_MEMORY:
-		snprintf(ret->name, sizeof(ret->name), object->number == CLEW_REASON_COMPACTION ? "memory compaction" : "memory reclaim");
+		snprintf(ret->name, sizeof(ret->name),
+			 object->number == CLEW_REASON_COMPACTION ? "memory compaction"
+								  : "memory reclaim");
 		break;
 	case CLEW_OBJECT_ANONYMOUS:
 		snprintf(ret->name, sizeof(ret->name), "anonymous descriptor");
@@ -441,7 +497,8 @@ static bool describe(const struct clew_trace *trace, const struct clew_object *o
 
 void clew_json_sector(struct clew_json *json, const struct clew_block_request *block)
 {
-	if (block->sector == UINT64_MAX || !strcmp(clew_request_operation_name(block->operation, block->bytes), "flush"))
+	if (block->sector == UINT64_MAX ||
+	    !strcmp(clew_request_operation_name(block->operation, block->bytes), "flush"))
 		clew_json_null(json, "sector");
 	else
 		clew_json_unsigned(json, "sector", block->sector);
@@ -451,11 +508,13 @@ static void json_device(struct clew_json *json, uint32_t device)
 {
 	char number[32];
 
-	snprintf(number, sizeof(number), "%u:%u", CLEW_DEVICE_MAJOR(device), CLEW_DEVICE_MINOR(device));
+	snprintf(number, sizeof(number), "%u:%u", CLEW_DEVICE_MAJOR(device),
+		 CLEW_DEVICE_MINOR(device));
 	clew_json_string(json, "dev", number);
 }
 
-static void json_file(struct clew_json *json, const struct clew_object *object, const struct description *it)
+static void json_file(struct clew_json *json, const struct clew_object *object,
+		      const struct description *it)
 {
 	clew_json_string(json, "path", it->path && it->path[0] ? it->path : NULL);
 	if (object->kind == CLEW_OBJECT_PATH) {
@@ -473,17 +532,19 @@ static void json_file(struct clew_json *json, const struct clew_object *object, 
 	}
 }
 
-static void json_socket(struct clew_json *json, const struct clew_object *object, const struct description *it)
+static void json_socket(struct clew_json *json, const struct clew_object *object,
+			const struct description *it)
 {
-	clew_json_string(json, "family", it->socket ? socket_family_name(it->socket->family) : NULL);
+	clew_json_string(json, "family",
+			 it->socket ? socket_family_name(it->socket->family) : NULL);
 	clew_json_string(json, "protocol", it->socket ? socket_protocol_name(it->socket) : NULL);
 	clew_json_string(json, "local", it->local.text[0] ? it->local.text : NULL);
 	clew_json_string(json, "peer", it->peer.text[0] ? it->peer.text : NULL);
 	clew_json_unsigned(json, "ino", object->number);
 }
 
-static void json_request(struct clew_json *json, const struct clew_trace *trace, const struct clew_object *object,
-			 const struct description *it)
+static void json_request(struct clew_json *json, const struct clew_trace *trace,
+			 const struct clew_object *object, const struct description *it)
 {
 	const struct clew_block_request *block = it->request;
 
@@ -502,8 +563,8 @@ static void json_request(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_request_writers(json, trace, object->number);
 }
 
-static void json_fields(struct clew_json *json, const struct clew_trace *trace, const struct clew_object *object,
-			const struct description *it)
+static void json_fields(struct clew_json *json, const struct clew_trace *trace,
+			const struct clew_object *object, const struct description *it)
 {
 	char address[32];
 
@@ -564,8 +625,8 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace, 
 	}
 }
 
-void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace, const struct clew_object *object,
-			 const struct clew_sleep *sleep)
+void clew_json_object_of(struct clew_json *json, const char *key, const struct clew_trace *trace,
+			 const struct clew_object *object, const struct clew_sleep *sleep)
 {
 	struct description it;
 
@@ -582,7 +643,8 @@ void clew_json_object_of(struct clew_json *json, const char *key, const struct c
 	clew_json_object_end(json);
 }
 
-bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object, const struct clew_sleep *sleep)
+bool clew_print_object(FILE *out, const struct clew_trace *trace, const struct clew_object *object,
+		       const struct clew_sleep *sleep)
 {
 	struct description it;
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The dependencies that a path goes along. See path_via.h. */
 #include "words/path_via.h"
 
@@ -7,8 +7,10 @@
 
 #include "words/text.h"
 
-/* The dependency by which a path comes to an element; CLEW_NONE: the element follows the one before in its span, or is the first. */
-static uint32_t dependency_to(const struct clew_model *model, const struct clew_path *path, uint32_t number)
+/* The dependency by which a path comes to an element; CLEW_NONE: the element follows the one before
+ * in its span, or is the first. */
+static uint32_t dependency_to(const struct clew_model *model, const struct clew_path *path,
+			      uint32_t number)
 {
 	uint32_t es = path->es[number], in = model->es[es].in;
 
@@ -17,7 +19,8 @@ static uint32_t dependency_to(const struct clew_model *model, const struct clew_
 	return in;
 }
 
-/* The next word of a list, or its next TYPE=VALUE, without backslashes: what was there is written over. false: there is none. */
+/* The next word of a list, or its next TYPE=VALUE, without backslashes: what was there is written
+ * over. false: there is none. */
 static bool next_word(char **at, char **ret_type, char **ret_value)
 {
 	char *from = *at, *to;
@@ -85,7 +88,8 @@ static void json_call(struct clew_json *json, const struct clew_model *model, ui
 	free(words);
 }
 
-void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model, const struct clew_path *path, uint32_t number)
+void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model,
+			      const struct clew_path *path, uint32_t number)
 {
 	uint32_t dependency = dependency_to(model, path, number), list;
 
@@ -94,14 +98,17 @@ void clew_json_via_dependency(struct clew_json *json, const struct clew_model *m
 	list = model->dependencies[dependency].attributes;
 	clew_json_object(json, "via");
 	clew_json_unsigned(json, "dep", dependency + 1);
-	clew_json_string(json, "type", clew_model_string(model, model->types[model->dependencies[dependency].type]));
+	clew_json_string(
+		json, "type",
+		clew_model_string(model, model->types[model->dependencies[dependency].type]));
 	clew_json_string(json, "evidence", clew_model_attribute(model, list, "evidence"));
 	if (clew_model_attribute(model, list, "called"))
 		json_call(json, model, list);
 	clew_json_object_end(json);
 }
 
-void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path, uint32_t number)
+void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path,
+			 uint32_t number)
 {
 	uint32_t dependency = dependency_to(model, path, number), list;
 	char *called, *caller, *words, *at, *type, *value;
@@ -117,7 +124,8 @@ void clew_print_via_call(FILE *out, const struct clew_model *model, const struct
 	caller = copy_word(model, list, "caller");
 	evidence = clew_model_attribute(model, list, "evidence");
 	at = words = copy_attribute(model, list, "descriptors");
-	fprintf(out, ", %s ", clew_model_string(model, model->types[model->dependencies[dependency].type]));
+	fprintf(out, ", %s ",
+		clew_model_string(model, model->types[model->dependencies[dependency].type]));
 	clew_print_safe(out, called ?: "?");
 	fputs(" for ", out);
 	clew_print_safe(out, caller ?: "?");

@@ -8,9 +8,13 @@
 
 #include "words/json.h"
 
-/* "via" of the object that is open: the dependency by which a path comes to its element `number`; nothing where it follows in its span. */
-void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model, const struct clew_path *path, uint32_t number);
-/* ", call kv.get for app.load (exact)  [kv/key=17]", of an announced call that it comes by, or goes back from; else nothing. */
-void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path, uint32_t number);
+/* "via" of the object that is open: the dependency by which a path comes to its element `number`;
+ * nothing where it follows in its span. */
+void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model,
+			      const struct clew_path *path, uint32_t number);
+/* ", call kv.get for app.load (exact)  [kv/key=17]", of an announced call that it comes by, or goes
+ * back from; else nothing. */
+void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path,
+			 uint32_t number);
 
 #endif

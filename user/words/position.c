@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Durations and moments, read without floating point.
  */
@@ -15,9 +15,14 @@ static const struct unit {
 	const char *name;
 	uint64_t ns;
 } units[] = {
-	{"ns", 1},	     {"us", 1000},	{"\xc2\xb5s", 1000}, /* the micro sign */
-	{"\xce\xbcs", 1000},					     /* the letter mu */
-	{"ms", 1000000},     {"s", 1000000000}, {"m", UINT64_C(60000000000)}, {"h", UINT64_C(3600000000000)},
+	{"ns", 1},
+	{"us", 1000},
+	{"\xc2\xb5s", 1000}, /* the micro sign */
+	{"\xce\xbcs", 1000}, /* the letter mu */
+	{"ms", 1000000},
+	{"s", 1000000000},
+	{"m", UINT64_C(60000000000)},
+	{"h", UINT64_C(3600000000000)},
 };
 
 static uint64_t unit_of(const char *name, uint64_t bare_unit)
@@ -44,7 +49,8 @@ int clew_parse_duration(const char *text, uint64_t bare_unit, uint64_t *ret_ns)
 	if (!whole_digits || (fraction > text + whole_digits && !fraction_digits) || !unit)
 		return -EINVAL;
 	for (size_t i = 0; i < whole_digits; i++)
-		if (__builtin_mul_overflow(ns, 10, &ns) || __builtin_add_overflow(ns, (uint64_t)(text[i] - '0'), &ns))
+		if (__builtin_mul_overflow(ns, 10, &ns) ||
+		    __builtin_add_overflow(ns, (uint64_t)(text[i] - '0'), &ns))
 			return -ERANGE;
 	if (__builtin_mul_overflow(ns, unit, &ns))
 		return -ERANGE;

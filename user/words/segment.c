@@ -1,8 +1,9 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* What a segment of a why has to do with who waits for it. See segment.h. */
 #include "words/segment.h"
 
-const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace, const struct clew_link *link)
+const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace,
+						      const struct clew_link *link)
 {
 	const struct clew_trace_request *requests;
 	size_t count;
@@ -15,7 +16,8 @@ const struct clew_trace_request *clew_segment_request(const struct clew_trace *t
 
 bool clew_segment_done_below(const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	const struct clew_trace_request *upper = clew_segment_request(trace, segment->link), *requests;
+	const struct clew_trace_request *upper = clew_segment_request(trace, segment->link),
+					*requests;
 	size_t count;
 
 	if (segment->kind != CLEW_SEGMENT_DEVICE || segment->below || !upper || !upper->lower_count)
@@ -23,7 +25,8 @@ bool clew_segment_done_below(const struct clew_trace *trace, const struct clew_s
 	requests = clew_trace_requests(trace, &count);
 	for (uint32_t i = 0; i < upper->lower_count; i++)
 		if (upper->lower[i] < count &&
-		    (!requests[upper->lower[i]].block.completed || requests[upper->lower[i]].block.completed > segment->start))
+		    (!requests[upper->lower[i]].block.completed ||
+		     requests[upper->lower[i]].block.completed > segment->start))
 			return false;
 	return true;
 }
@@ -37,23 +40,26 @@ uint32_t clew_segment_waiter(const struct clew_segment *segment)
 	return length ? segment->chain[length - 1] : CLEW_NO_TASK;
 }
 
-const struct clew_sleep *clew_segment_awaiting(const struct clew_trace *trace, const struct clew_segment *segment)
+const struct clew_sleep *clew_segment_awaiting(const struct clew_trace *trace,
+					       const struct clew_segment *segment)
 {
 	uint32_t waiter = clew_segment_waiter(segment);
 	struct clew_piece piece;
 
-	if (waiter == CLEW_NO_TASK || !clew_trace_piece(trace, waiter, segment->start, false, &piece))
+	if (waiter == CLEW_NO_TASK ||
+	    !clew_trace_piece(trace, waiter, segment->start, false, &piece))
 		return NULL;
 	return piece.kind == CLEW_PIECE_SLEEP ? piece.sleep : NULL;
 }
 
 bool clew_segment_queues(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
-	return segment->via_type == CLEW_EDGE_WORK && sleep && sleep->edge_type == CLEW_EDGE_WORK && sleep->link_count &&
-	       segment->start < sleep->links[sleep->link_count - 1].at;
+	return segment->via_type == CLEW_EDGE_WORK && sleep && sleep->edge_type == CLEW_EDGE_WORK &&
+	       sleep->link_count && segment->start < sleep->links[sleep->link_count - 1].at;
 }
 
-uint64_t clew_segment_awaited_until(const struct clew_trace *trace, const struct clew_segment *segment)
+uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
+				    const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = clew_segment_awaiting(trace, segment);
 
@@ -63,7 +69,8 @@ uint64_t clew_segment_awaited_until(const struct clew_trace *trace, const struct
 bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment)
 {
 	for (uint32_t i = 0; sleep && i < sleep->holder_count; i++)
-		if (sleep->holders[i].task == segment->task && sleep->holders[i].from <= segment->start &&
+		if (sleep->holders[i].task == segment->task &&
+		    sleep->holders[i].from <= segment->start &&
 		    segment->start < sleep->holders[i].to)
 			return true;
 	return false;

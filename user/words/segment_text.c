@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The segments of a why in words. See segment_text.h. */
 #include "words/segment_text.h"
 
@@ -15,7 +15,8 @@
 #include "words/writers.h"
 
 /* " of OBJECT", " on OBJECT": nothing where there is no object. */
-static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace, const struct clew_sleep *sleep)
+static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace,
+			      const struct clew_sleep *sleep)
 {
 	if (!sleep || !clew_waits_for_object(sleep))
 		return;
@@ -38,12 +39,14 @@ bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char 
 	return false;
 }
 
-static void print_runqueue(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_runqueue(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment)
 {
 	struct clew_piece piece = {.cpu = UINT16_MAX};
 	char cpu[24] = "its CPU";
 
-	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) && piece.cpu != UINT16_MAX)
+	if (clew_trace_piece(trace, segment->task, segment->start, false, &piece) &&
+	    piece.cpu != UINT16_MAX)
 		snprintf(cpu, sizeof(cpu), "CPU %u", piece.cpu);
 	if (segment->by == UINT32_MAX && piece.cpu == UINT16_MAX)
 		fputs("was ready but had no CPU", out);
@@ -52,7 +55,8 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace, const stru
 }
 
 /* " in CALL for OBJECT", or of what kind the wait is if neither is known. */
-static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep, unsigned kind)
+static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
+		       unsigned kind)
 {
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
 	bool has_object = sleep && clew_waits_for_object(sleep);
@@ -65,7 +69,8 @@ static void print_wait(FILE *out, const struct clew_trace *trace, const struct c
 		fprintf(out, " (%s)", clew_wait_kind_name(kind));
 }
 
-static void print_unknown(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_unknown(FILE *out, const struct clew_trace *trace,
+			  const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 
@@ -102,15 +107,18 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 	}
 	is_journal = block->reason == CLEW_REQUEST_REASON_JOURNAL;
 	if (block->swap && block->bytes) {
-		bool out_of = strcmp(clew_request_operation_name(block->operation, block->bytes), "read") != 0;
+		bool out_of = strcmp(clew_request_operation_name(block->operation, block->bytes),
+				     "read") != 0;
 
-		fprintf(out, "a swap-%s %s", out_of ? "out to" : "in from", CLEW_DISK(trace, block->device));
+		fprintf(out, "a swap-%s %s", out_of ? "out to" : "in from",
+			CLEW_DISK(trace, block->device));
 		return;
 	}
 	if (block->bytes == 0)
 		fprintf(out, "a cache flush of %s", CLEW_DISK(trace, block->device));
 	else
-		fprintf(out, "a %s%s on %s", clew_request_operation_name(block->operation, block->bytes),
+		fprintf(out, "a %s%s on %s",
+			clew_request_operation_name(block->operation, block->bytes),
 			is_journal ? " to the journal" : "", CLEW_DISK(trace, block->device));
 	on_disk = clew_is_disk_inode(block->file_device, block->inode);
 	if (block->inode && !(is_journal && on_disk) &&
@@ -122,11 +130,15 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 }
 
 /* Waits that have a step or a lock of their own to tell of. True: told. */
-static bool print_step(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static bool print_step(FILE *out, const struct clew_trace *trace,
+		       const struct clew_segment *segment)
 {
 	if (segment->spin) {
 		const struct clew_spin *spin = segment->spin;
-		struct clew_object object = {.kind = CLEW_OBJECT_LOCK, .number = spin->lock, .device = spin->type, .descriptor = -1};
+		struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
+					     .number = spin->lock,
+					     .device = spin->type,
+					     .descriptor = -1};
 
 		fputs("was spinning for a kernel lock (", out);
 		clew_print_object(out, trace, &object, NULL);
@@ -139,7 +151,9 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 		return true;
 	}
 	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
-		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with " : "had, not yet issued to the device, ", out);
+		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with "
+							   : "had, not yet issued to the device, ",
+		      out);
 		print_request(out, trace, segment->link);
 		if (segment->below) {
 			fputs(", by way of ", out);
@@ -167,16 +181,22 @@ static bool print_step(FILE *out, const struct clew_trace *trace, const struct c
 			clew_print_timer(out, trace, segment->sleep);
 			fputs(", ", out);
 		}
-		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack" : "as the timer's interrupt came late", out);
+		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack"
+						       : "as the timer's interrupt came late",
+		      out);
 		return true;
 	}
-	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep &&
+	    segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
 		fputs("was kept off the CPU: the quota is used up of ", out);
 		clew_print_object(out, trace, &segment->sleep->object, segment->sleep);
 		return true;
 	}
-	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep && segment->sleep->object.kind == CLEW_OBJECT_TIMER) {
-		fputs("was kept off the CPU: it has used up its own runtime of this period (SCHED_DEADLINE)", out);
+	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep &&
+	    segment->sleep->object.kind == CLEW_OBJECT_TIMER) {
+		fputs("was kept off the CPU: it has used up its own runtime of this period "
+		      "(SCHED_DEADLINE)",
+		      out);
 		return true;
 	}
 	return false;
@@ -191,7 +211,8 @@ static void print_until(FILE *out, const struct clew_trace *trace, const struct 
 		fputs(" went off", out);
 }
 
-static void print_leaf(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_leaf(FILE *out, const struct clew_trace *trace,
+		       const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
@@ -235,8 +256,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 		break;
 	case CLEW_WAIT_THROTTLE:
 		if (sleep && sleep->object.kind == CLEW_OBJECT_DEVICE) {
-			fprintf(out, "was slowed down in %s, as too much is dirty for %s", call ?: "the kernel",
-				CLEW_DISK(trace, sleep->object.device));
+			fprintf(out, "was slowed down in %s, as too much is dirty for %s",
+				call ?: "the kernel", CLEW_DISK(trace, sleep->object.device));
 			break;
 		}
 		if (sleep && sleep->flags & CLEW_WAIT_FLAG_IOWAIT) {
@@ -261,7 +282,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace, const struct c
 	}
 }
 
-void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+void clew_print_activity(FILE *out, const struct clew_trace *trace,
+			 const struct clew_segment *segment)
 {
 	if (segment->cycle) {
 		fputs("waited in a circle (deadlock)", out);
@@ -277,10 +299,13 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct
 	}
 }
 
-/* What a wake came by. Of a file it is the call that tells: who lets go of a lock on it wakes who waits in flock(). */
+/* What a wake came by. Of a file it is the call that tells: who lets go of a lock on it wakes who
+ * waits in flock(). */
 static void print_means(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	const char *call = sleep && sleep->object.kind == CLEW_OBJECT_FILE ? clew_call_name(sleep->call) : NULL;
+	const char *call = sleep && sleep->object.kind == CLEW_OBJECT_FILE
+				   ? clew_call_name(sleep->call)
+				   : NULL;
 
 	if (call)
 		fprintf(out, " in %s", call);
@@ -288,7 +313,8 @@ static void print_means(FILE *out, const struct clew_trace *trace, const struct 
 }
 
 /* What the segment's task has to do with the one that waits for it. */
-static void print_relation(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_relation(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = clew_segment_awaiting(trace, segment);
 	uint32_t waiter = clew_segment_waiter(segment);
@@ -317,20 +343,27 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	case CLEW_EDGE_FORK:
 	case CLEW_EDGE_EXEC:
 		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
-		clew_print_task(out, trace, segment->born, clew_segment_awaited_until(trace, segment));
+		clew_print_task(out, trace, segment->born,
+				clew_segment_awaited_until(trace, segment));
 		break;
 	case CLEW_EDGE_EXIT:
 	case CLEW_EDGE_VFORK:
-		fputs(segment->via_type == CLEW_EDGE_EXIT ? "ended, as " : "ended or started a program, as ", out);
+		fputs(segment->via_type == CLEW_EDGE_EXIT ? "ended, as "
+							  : "ended or started a program, as ",
+		      out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" awaited", out);
 		break;
 	case CLEW_EDGE_WORK:
-		fputs(clew_segment_queues(sleep, segment) ? "queued the work that woke " : "did the work that woke ", out);
+		fputs(clew_segment_queues(sleep, segment) ? "queued the work that woke "
+							  : "did the work that woke ",
+		      out);
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_REQUEST:
-		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT ? "had its request done, as " : "left a place at the full device, as ",
+		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT
+			      ? "had its request done, as "
+			      : "left a place at the full device, as ",
 		      out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" awaited", out);
@@ -344,7 +377,8 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 		clew_print_task(out, trace, waiter, segment->start);
 		break;
 	case CLEW_EDGE_JOURNAL:
-		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter, &commit);
+		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter,
+				 &commit);
 		fputs("committed the journal, as ", out);
 		clew_print_task(out, trace, waiter, segment->start);
 		fputs(" awaited", out);
@@ -359,8 +393,8 @@ static void print_relation(FILE *out, const struct clew_trace *trace, const stru
 	fputs(", ", out);
 }
 
-char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
-			const struct clew_beside *beside)
+char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations,
+			const struct clew_segment *segment, const struct clew_beside *beside)
 {
 	char *text = NULL;
 	size_t size;

@@ -11,17 +11,20 @@
 
 #include "words/beside.h"
 
-/* What the segment's task did: "was running", "waited for the disk: fsync of PATH". Safe to print. */
-void clew_print_activity(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment);
+/* What the segment's task did: "was running", "waited for the disk: fsync of PATH". Safe to print.
+ */
+void clew_print_activity(FILE *out, const struct clew_trace *trace,
+			 const struct clew_segment *segment);
 
 /*
- * That a segment's task was ready, and who had the CPU, which is called `cpu`. True: the caller has yet to name that
- * task, segment->by.
+ * That a segment's task was ready, and who had the CPU, which is called `cpu`. True: the caller has
+ * yet to name that task, segment->by.
  */
 bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu);
 
-/* All that is said of a segment, the caller's to free; NULL: no memory. Equal keys in causes.c have equal words. */
-char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations, const struct clew_segment *segment,
-			const struct clew_beside *beside);
+/* All that is said of a segment, the caller's to free; NULL: no memory. Equal keys in causes.c have
+ * equal words. */
+char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations,
+			const struct clew_segment *segment, const struct clew_beside *beside);
 
 #endif

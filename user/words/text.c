@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Text for people. See text.h.
  */
@@ -9,8 +9,10 @@
 /* Characters that move the cursor, start an escape sequence or turn the direction of writing. */
 static bool disturbs(uint32_t character)
 {
-	return character < 0x20 || (character >= 0x7f && character <= 0x9f) || character == 0x200e || character == 0x200f ||
-	       (character >= 0x2028 && character <= 0x202e) || (character >= 0x2066 && character <= 0x2069);
+	return character < 0x20 || (character >= 0x7f && character <= 0x9f) ||
+	       character == 0x200e || character == 0x200f ||
+	       (character >= 0x2028 && character <= 0x202e) ||
+	       (character >= 0x2066 && character <= 0x2069);
 }
 
 void clew_print_safe(FILE *out, const char *text)

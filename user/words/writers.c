@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who wrote what a request carries. See writers.h.
  */
@@ -27,7 +27,8 @@ const char *clew_true_path(uint32_t device, uint64_t inode, const char *path)
 	return path[0] && !(clew_is_disk_inode(device, inode) && !strcmp(path, "/")) ? path : NULL;
 }
 
-const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode,
+			   uint64_t at)
 {
 	const char *path;
 
@@ -35,7 +36,8 @@ const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint
 	return clew_true_path(device, inode, path);
 }
 
-void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode, uint64_t at)
+void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode,
+		     uint64_t at)
 {
 	const char *path = clew_file_path(trace, device, inode, at);
 
@@ -48,12 +50,15 @@ void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device,
 }
 
 /* A request may carry pages of several files, but is called by one. */
-static bool is_of_its_file(const struct clew_block_request *block, const struct clew_page_extent *extent)
+static bool is_of_its_file(const struct clew_block_request *block,
+			   const struct clew_page_extent *extent)
 {
-	return block->inode == 0 || (extent->inode == block->inode && extent->device == block->file_device);
+	return block->inode == 0 ||
+	       (extent->inode == block->inode && extent->device == block->file_device);
 }
 
-size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks, size_t most)
+size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uint32_t *tasks,
+			    size_t most)
 {
 	const struct clew_trace_request *request = request_at(trace, number);
 	size_t count = 0;
@@ -80,13 +85,15 @@ size_t clew_request_writers(const struct clew_trace *trace, uint64_t number, uin
 	return count;
 }
 
-void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace, uint64_t number)
+void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace,
+			       uint64_t number)
 {
 	const struct clew_trace_request *request = request_at(trace, number);
 	uint32_t tasks[WRITERS_SHOWN];
 	size_t count = clew_request_writers(trace, number, tasks, WRITERS_SHOWN);
 
-	clew_json_string(json, "reason", request ? clew_request_reason_name(request->block.reason) : NULL);
+	clew_json_string(json, "reason",
+			 request ? clew_request_reason_name(request->block.reason) : NULL);
 	clew_json_array(json, "writers");
 	for (size_t i = 0; i < count && i < WRITERS_SHOWN; i++) {
 		clew_json_object(json, NULL);
@@ -97,7 +104,8 @@ void clew_json_request_writers(struct clew_json *json, const struct clew_trace *
 }
 
 /* All but `except`, after a word. Returns how many. */
-static size_t print_tasks(FILE *out, const struct clew_trace *trace, const char *word, uint64_t number, uint32_t except)
+static size_t print_tasks(FILE *out, const struct clew_trace *trace, const char *word,
+			  uint64_t number, uint32_t except)
 {
 	const struct clew_trace_request *request = request_at(trace, number);
 	uint32_t tasks[WRITERS_SHOWN];
@@ -118,7 +126,8 @@ void clew_print_writers(FILE *out, const struct clew_trace *trace, uint64_t numb
 {
 	const struct clew_trace_request *request = request_at(trace, number);
 
-	if (!request || print_tasks(out, trace, " by ", number, CLEW_NO_TASK) || request->block.submitter == CLEW_NO_TASK)
+	if (!request || print_tasks(out, trace, " by ", number, CLEW_NO_TASK) ||
+	    request->block.submitter == CLEW_NO_TASK)
 		return;
 	fputs(" by ", out);
 	clew_print_task(out, trace, request->block.submitter, request->block.queued);

@@ -50,9 +50,10 @@ struct clew_open_call {
 };
 
 /*
- * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. 8 bytes come before this in
- * its line, of the slot or of the kernel's task storage: what each switch and wake touches is in that one, what waits for
- * descriptors and futexes touch besides in the next.
+ * Most tasks are cold when they are switched to or woken, and what that costs is cache lines. 8
+ * bytes come before this in its line, of the slot or of the kernel's task storage: what each switch
+ * and wake touches is in that one, what waits for descriptors and futexes touch besides in the
+ * next.
  */
 struct clew_task_state {
 	struct clew_wake_stamp wake;
@@ -66,20 +67,23 @@ struct clew_task_state {
 	__u64 lock;	      /* the kernel lock it waits for, 0 none */
 	__u64 first_argument; /* of the call of the last wait */
 	__u64 second_argument;
-	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack */
+	__u64 fault_frame; /* registers of the last fault taken in the kernel, on the task's stack
+			    */
 	__u64 file;	   /* what the fields below were read from */
 	__u64 what;	   /* and what tells it from the next file at that address */
 	__u64 object;
 	__u32 device;
-	__u16 call_after; /* of the last wait: the call's number and one more, CLEW_NO_CALL in no call; 0 no wait yet */
+	__u16 call_after; /* of the last wait: the call's number and one more, CLEW_NO_CALL in no
+			     call; 0 no wait yet */
 	__u8 object_kind;
 	__u8 reason; /* enum clew_wait_reason of what it is doing to memory */
 
 	struct clew_cause cause; /* of the last wake, if it has one */
-	__u64 pause;		 /* ns: writers are slowed down, and it is about to sleep that long */
+	__u64 pause; /* ns: writers are slowed down, and it is about to sleep that long */
 	__u32 pause_device;
-	__u32 lock_type;       /* CLEW_LOCK_* */
-	struct clew_wait wait; /* the last one in a call that may be begun again, for restart_syscall */
+	__u32 lock_type; /* CLEW_LOCK_* */
+	struct clew_wait
+		wait; /* the last one in a call that may be begun again, for restart_syscall */
 	__u64 lock_since;
 	__u64 reclaim; /* the group whose memory it reclaims, 0 none or the machine's */
 	__u64 fault_ip;
@@ -87,12 +91,15 @@ struct clew_task_state {
 	__u8 lock_slept;  /* it left the CPU while it waited for the lock */
 	__u8 reserved[3];
 	struct clew_open_call call;
-	__u64 file_lock;	/* its last request for a lock on a file that was refused; it may have given up since */
+	__u64 file_lock; /* its last request for a lock on a file that was refused; it may have
+			    given up since */
 	__u64 file_lock_range;	/* as the argument of CLEW_REASON_FILE_LOCK */
 	__u32 file_lock_holder; /* the global tgid of who had it when it was refused, 0 unknown */
 	__u32 reserved2;
-	__u64 stored_at;     /* the last address that it faulted to store to, as of when it last left a CPU */
-	__u64 stored_buffer; /* address of the last buffer that a store of its dirtied, by the file system's word */
+	__u64 stored_at; /* the last address that it faulted to store to, as of when it last left a
+			    CPU */
+	__u64 stored_buffer; /* address of the last buffer that a store of its dirtied, by the file
+				system's word */
 	__u64 stored_faults; /* and how many faults were over then */
 	__u64 fault_number;  /* how many were over when that of fault_frame was taken */
 };
@@ -114,12 +121,14 @@ struct clew_count_row {
 
 /* What runs on a CPU at one level of interrupts, hard or soft. */
 struct clew_level {
-	struct clew_cause outer; /* the interrupt, softirq or inter-processor interrupt; kind NONE: not told */
+	struct clew_cause outer; /* the interrupt, softirq or inter-processor interrupt; kind NONE:
+				    not told */
 	struct clew_cause inner; /* the timer's callback, or the packet, that it is at */
 	__u64 request;		 /* the block request that is being completed, 0 none */
 };
 
-/* Touches of a file that have not been told yet: more of the same make it longer. See struct clew_extent. */
+/* Touches of a file that have not been told yet: more of the same make it longer. See struct
+ * clew_extent. */
 struct clew_open_extent {
 	__u64 begin;
 	__u64 inode; /* 0: none */
@@ -144,7 +153,8 @@ struct clew_dirtied {
 	__u32 task;
 	__u32 generation; /* of the file: with another one some may be on their way */
 	__u32 next;	  /* of the ranges, to be overwritten */
-	__u64 again;	  /* where the last copy began that the open AGAIN extent has; its `last` tells how much it was */
+	__u64 again; /* where the last copy began that the open AGAIN extent has; its `last` tells
+			how much it was */
 	struct {
 		__u64 from, to; /* bytes, whole pages */
 	} ranges[CLEW_DIRTIED_RANGES];
@@ -170,41 +180,48 @@ struct clew_open_handle {
 /*
  * A CPU's counters, and the two ends of its ring of switches. Those rings are ours:
  * the slots of all CPUs are one mapped array, `switch_slots` a CPU.
- * Only the CPU itself, in a switch or an interrupt (see `telling`), moves head, and only its drain thread
- * moves tail, each on a cache line of its own; head - tail never exceeds the slots.
+ * Only the CPU itself, in a switch or an interrupt (see `telling`), moves head, and only its drain
+ * thread moves tail, each on a cache line of its own; head - tail never exceeds the slots.
  */
 struct clew_cpu_state {
 	struct clew_count_row counts[CLEW_KIND_COUNT];
 	__u64 run_queue; /* address of this CPU's struct rq, 0 not found yet */
 	__u32 lost;
-	__u32 running;		     /* serial of the task that the last switch put on this CPU, 0 idle or not known yet */
-	__u32 running_pid;	     /* its tid: some kernels hide the switches of protected tasks from programs, and then it is stale */
-	__u32 switched;		     /* a switch was seen on this CPU */
-	__u32 interrupted;	     /* `levels` may hold something */
-	__u32 polled_interrupt;	     /* number of the last interrupt that had a network device polled */
-	__u64 polled_action;	     /* and the address of what handled it, 0 none is known */
-	__u64 polled_device;	     /* and that of the device, 0 none */
-	__u64 last_to_poll;	     /* see bpf/napi.h: as the interrupt began, 0 not known */
-	__u64 packet;		     /* see number_of_packet() */
-	__u64 packet_received;	     /* address of the one that the softirq here is at, 0 none */
-	__u32 packet_actor;	     /* the task by whose act that left, 0 none is known */
-	__u32 packet_acknowledges;   /* and whether it carries no data */
-	__u64 packet_sent;	     /* address of the last one with data that was sent here by a socket, 0 none is known */
+	__u32 running;	   /* serial of the task that the last switch put on this CPU, 0 idle or not
+			      known yet */
+	__u32 running_pid; /* its tid: some kernels hide the switches of protected tasks from
+			      programs, and then it is stale */
+	__u32 switched;	   /* a switch was seen on this CPU */
+	__u32 interrupted; /* `levels` may hold something */
+	__u32 polled_interrupt; /* number of the last interrupt that had a network device polled */
+	__u64 polled_action;	/* and the address of what handled it, 0 none is known */
+	__u64 polled_device;	/* and that of the device, 0 none */
+	__u64 last_to_poll;	/* see bpf/napi.h: as the interrupt began, 0 not known */
+	__u64 packet;		/* see number_of_packet() */
+	__u64 packet_received;	/* address of the one that the softirq here is at, 0 none */
+	__u32 packet_actor;	/* the task by whose act that left, 0 none is known */
+	__u32 packet_acknowledges; /* and whether it carries no data */
+	__u64 packet_sent; /* address of the last one with data that was sent here by a socket, 0
+			      none is known */
 	__u64 packet_sent_what;	     /* what tells it from another one at that address */
 	__u64 packet_sent_socket;    /* address of that socket */
 	struct clew_level levels[2]; /* hard, soft */
 	__u32 position;		     /* of head among the slots */
-	__u32 open;		     /* bits of `extents` and, above them, `handle`, that may have something to tell */
-	__u32 touching;		     /* a program is at them */
-	__u32 telling;		     /* an interrupt's program is at the next slot */
-	__u64 called;		     /* when the drain was woken last */
-	__u64 fault_address;	     /* of that store */
-	__u64 spin;		     /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this CPU */
+	__u32 open; /* bits of `extents` and, above them, `handle`, that may have something to tell
+		     */
+	__u32 touching;	     /* a program is at them */
+	__u32 telling;	     /* an interrupt's program is at the next slot */
+	__u64 called;	     /* when the drain was woken last */
+	__u64 fault_address; /* of that store */
+	__u64 spin; /* the spinlock that the task here waits for, 0 none: meanwhile it stays on this
+		       CPU */
 	__u64 spin_since;
-	__u64 named; /* the inode whose path was looked at last: its address may be another's later */
+	__u64 named; /* the inode whose path was looked at last: its address may be another's later
+		      */
 	__u32 named_generation;
 	__u32 fault_task; /* tid of the last whose store faulted here */
-	__u64 queueing;	  /* the bio that is being queued here: read back it is a number to the verifier */
+	__u64 queueing;	  /* the bio that is being queued here: read back it is a number to the
+			     verifier */
 	struct clew_open_extent extents[CLEW_EXTENT_EVENTS];
 	struct clew_dirtied dirtied;
 	struct clew_open_handle handle;
@@ -252,13 +269,18 @@ struct clew_switch_slot {
 };
 
 /*
- * Where a user-space probe finds its arguments, as the note beside it in the program's file says. A site is one
- * instruction of one file; its number is the probe's cookie.
+ * Where a user-space probe finds its arguments, as the note beside it in the program's file says. A
+ * site is one instruction of one file; its number is the probe's cookie.
  */
 #define CLEW_SITES	    4096
 #define CLEW_SITE_ARGUMENTS 6
 
-enum clew_operand_kind { CLEW_OPERAND_NONE = 0, CLEW_OPERAND_CONSTANT = 1, CLEW_OPERAND_REGISTER = 2, CLEW_OPERAND_MEMORY = 3 };
+enum clew_operand_kind {
+	CLEW_OPERAND_NONE = 0,
+	CLEW_OPERAND_CONSTANT = 1,
+	CLEW_OPERAND_REGISTER = 2,
+	CLEW_OPERAND_MEMORY = 3
+};
 
 struct clew_operand {
 	__s64 value; /* the constant, or what is added to the register */
@@ -277,7 +299,8 @@ struct clew_site {
 
 enum clew_point_number { CLEW_POINT_BEGIN = 0, CLEW_POINT_END = 1, CLEW_POINT_FIRST = 2 };
 
-/* What a layer's description wants of the arguments at its points: a number or a text, at the end of a chain of reads. */
+/* What a layer's description wants of the arguments at its points: a number or a text, at the end
+ * of a chain of reads. */
 #define CLEW_POINTS	  254
 #define CLEW_POINT_VALUES 6
 #define CLEW_POINT_STEPS  3

@@ -35,27 +35,27 @@
 #define CLEW_NO_CALL 0xffff
 
 enum clew_kind {
-	CLEW_KIND_SWITCH = 1,	  /* struct clew_switch [+ struct clew_wait] */
-	CLEW_KIND_STATE = 2,	  /* the same layout: an iterator's finding */
-	CLEW_KIND_TASK = 3,	  /* struct clew_task_record + command line */
-	CLEW_KIND_FORK = 4,	  /* struct clew_life */
-	CLEW_KIND_EXEC = 5,	  /* struct clew_life */
-	CLEW_KIND_EXIT = 6,	  /* struct clew_life */
-	CLEW_KIND_RENAME = 7,	  /* struct clew_rename */
-	CLEW_KIND_FILE = 8,	  /* struct clew_file_record + path */
-	CLEW_KIND_SOCKET = 9,	  /* struct clew_socket_record */
-	CLEW_KIND_CGROUP = 10,	  /* struct clew_cgroup_record + path */
-	CLEW_KIND_TEXT = 11,	  /* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,	  /* struct clew_gap: made by the drain or the reader, never by BPF */
-	CLEW_KIND_WAKE = 13,	  /* no record: a wake stamp's row in the ledger */
-	CLEW_KIND_WORK = 14,	  /* struct clew_work: a worker begins an item */
-	CLEW_KIND_BIO = 15,	  /* struct clew_bio */
-	CLEW_KIND_REQUEST = 16,	  /* struct clew_request */
-	CLEW_KIND_LOCK = 17,	  /* struct clew_lock: a kernel lock waited for while running */
-	CLEW_KIND_RING = 18,	  /* struct clew_ring: io_uring */
-	CLEW_KIND_REFILL = 19,	  /* struct clew_refill: a CPU quota's new period */
-	CLEW_KIND_EXTENT = 20,	  /* struct clew_extent: of a file, in the page cache */
-	CLEW_KIND_PAGES = 21,	  /* struct clew_pages: more of what a bio carries */
+	CLEW_KIND_SWITCH = 1,	/* struct clew_switch [+ struct clew_wait] */
+	CLEW_KIND_STATE = 2,	/* the same layout: an iterator's finding */
+	CLEW_KIND_TASK = 3,	/* struct clew_task_record + command line */
+	CLEW_KIND_FORK = 4,	/* struct clew_life */
+	CLEW_KIND_EXEC = 5,	/* struct clew_life */
+	CLEW_KIND_EXIT = 6,	/* struct clew_life */
+	CLEW_KIND_RENAME = 7,	/* struct clew_rename */
+	CLEW_KIND_FILE = 8,	/* struct clew_file_record + path */
+	CLEW_KIND_SOCKET = 9,	/* struct clew_socket_record */
+	CLEW_KIND_CGROUP = 10,	/* struct clew_cgroup_record + path */
+	CLEW_KIND_TEXT = 11,	/* struct clew_text_record + text */
+	CLEW_KIND_GAP = 12,	/* struct clew_gap: made by the drain or the reader, never by BPF */
+	CLEW_KIND_WAKE = 13,	/* no record: a wake stamp's row in the ledger */
+	CLEW_KIND_WORK = 14,	/* struct clew_work: a worker begins an item */
+	CLEW_KIND_BIO = 15,	/* struct clew_bio */
+	CLEW_KIND_REQUEST = 16, /* struct clew_request */
+	CLEW_KIND_LOCK = 17,	/* struct clew_lock: a kernel lock waited for while running */
+	CLEW_KIND_RING = 18,	/* struct clew_ring: io_uring */
+	CLEW_KIND_REFILL = 19,	/* struct clew_refill: a CPU quota's new period */
+	CLEW_KIND_EXTENT = 20,	/* struct clew_extent: of a file, in the page cache */
+	CLEW_KIND_PAGES = 21,	/* struct clew_pages: more of what a bio carries */
 	CLEW_KIND_WRITEBACK = 22, /* struct clew_writeback */
 	CLEW_KIND_JOURNAL = 23,	  /* struct clew_journal */
 	CLEW_KIND_ANNOUNCE = 24,  /* struct clew_announce + text */
@@ -71,19 +71,25 @@ struct clew_header {
 };
 
 /* clew_header.flags of SWITCH and STATE */
-#define CLEW_SWITCH_PREEMPT    0x01 /* prev was made to go: it stays runnable */
-#define CLEW_SWITCH_SLEEP      0x02 /* prev sleeps: a wait begins here */
-#define CLEW_SWITCH_WAIT       0x04 /* a struct clew_wait follows */
-#define CLEW_SWITCH_DEAD       0x08 /* prev will never run again */
-#define CLEW_SWITCH_NEXT_SLEPT 0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
-#define CLEW_SWITCH_NEXT_NEW   0x20 /* next never ran before: the wake fields hold its creator's stamp */
-#define CLEW_SWITCH_CAUSE      0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
-/* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the group */
+#define CLEW_SWITCH_PREEMPT 0x01 /* prev was made to go: it stays runnable */
+#define CLEW_SWITCH_SLEEP   0x02 /* prev sleeps: a wait begins here */
+#define CLEW_SWITCH_WAIT    0x04 /* a struct clew_wait follows */
+#define CLEW_SWITCH_DEAD    0x08 /* prev will never run again */
+#define CLEW_SWITCH_NEXT_SLEPT                                                                     \
+	0x10 /* next's last switch-out was a sleep: the wake fields hold its last stamp */
+#define CLEW_SWITCH_NEXT_NEW                                                                       \
+	0x20 /* next never ran before: the wake fields hold its creator's stamp */
+#define CLEW_SWITCH_CAUSE                                                                          \
+	0x40 /* a struct clew_cause of the wake follows, after the clew_wait if there is one */
+/* prev, still runnable, may not run: its group's CPU quota is used up; the clew_wait names the
+ * group */
 #define CLEW_SWITCH_THROTTLED 0x80
 #define CLEW_STATE_DEAD	      0x01 /* STATE: the task has ended, nobody has asked for its status yet */
-#define CLEW_STATE_LATE                                                                                                                    \
-	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake fields are its last wake's */
-#define CLEW_STATE_STOP	    0x40 /* STATE: found by the pass at the stop, else by the one at the start */
+#define CLEW_STATE_LATE                                                                            \
+	0x08 /* STATE: `next` came on this CPU some time since its last record, unseen; the wake   \
+		fields are its last wake's */
+#define CLEW_STATE_STOP                                                                            \
+	0x40 /* STATE: found by the pass at the stop, else by the one at the start */
 #define CLEW_STATE_RUNNABLE 0x80 /* STATE: the task was runnable or running */
 
 /* clew_switch.wake_context, in the order of the tokens */
@@ -139,31 +145,39 @@ enum clew_object_kind {
 	CLEW_OBJECT_CHILD = 16,	    /* object: the pid argument of the call, as int */
 	CLEW_OBJECT_FUNCTION = 17,  /* object: a kernel address, named in a TEXT record */
 	CLEW_OBJECT_IPC = 18,	    /* object: System V identifier */
-	CLEW_OBJECT_LOCK = 19,	    /* object: address of a kernel lock; argument: its CLEW_LOCK_* */
-	CLEW_OBJECT_CGROUP = 20,    /* object: id of a CGROUP record */
-	CLEW_OBJECT_REQUEST = 21,   /* object: address of the request; only where a wake names it */
-	CLEW_OBJECT_TIMER = 22,	    /* object: its callback's address */
-	CLEW_OBJECT_WORK = 23,	    /* object: its function's address */
-	CLEW_OBJECT_MEMORY = 24,    /* object: the wait's reason, RECLAIM or COMPACTION; made by the builder, never by BPF */
+	CLEW_OBJECT_LOCK = 19,	  /* object: address of a kernel lock; argument: its CLEW_LOCK_* */
+	CLEW_OBJECT_CGROUP = 20,  /* object: id of a CGROUP record */
+	CLEW_OBJECT_REQUEST = 21, /* object: address of the request; only where a wake names it */
+	CLEW_OBJECT_TIMER = 22,	  /* object: its callback's address */
+	CLEW_OBJECT_WORK = 23,	  /* object: its function's address */
+	CLEW_OBJECT_MEMORY = 24,  /* object: the wait's reason, RECLAIM or COMPACTION; made by the
+				     builder, never by BPF */
 	CLEW_OBJECT_KIND_COUNT = 25,
 };
 
 /* Why the kernel lets a task wait, where that says more than its call: clew_wait.reason */
 enum clew_wait_reason {
 	CLEW_REASON_NONE = 0,
-	CLEW_REASON_LOCK = 1,	       /* a kernel lock: object LOCK; owner: the global tid of who had it, 0 unknown */
-	CLEW_REASON_RECLAIM = 2,       /* it reclaims memory */
-	CLEW_REASON_COMPACTION = 3,    /* it compacts memory */
-	CLEW_REASON_GROUP_RECLAIM = 4, /* it reclaims memory of its group; `device` free, object CGROUP */
-	CLEW_REASON_FUNCTION = 5,      /* argument: address inside the kernel function it waits in, named in a TEXT record */
-	CLEW_REASON_QUOTA = 6,	       /* its group's CPU quota: object CGROUP */
-	CLEW_REASON_DIRTY = 7,	       /* too much is dirty: object DEVICE, device: the disk it is dirty for; argument: the pause in ns */
-	CLEW_REASON_RUNTIME = 8,       /* its own runtime, of SCHED_DEADLINE: object TIMER; argument: when it gets more, 0 unknown */
-	/* flock, fcntl: argument: a number of that lock, CLEW_FILE_LOCK_SHARED aside; owner: the global tgid of who had it, 0 unknown */
+	CLEW_REASON_LOCK =
+		1, /* a kernel lock: object LOCK; owner: the global tid of who had it, 0 unknown */
+	CLEW_REASON_RECLAIM = 2,    /* it reclaims memory */
+	CLEW_REASON_COMPACTION = 3, /* it compacts memory */
+	CLEW_REASON_GROUP_RECLAIM =
+		4, /* it reclaims memory of its group; `device` free, object CGROUP */
+	CLEW_REASON_FUNCTION = 5, /* argument: address inside the kernel function it waits in, named
+				     in a TEXT record */
+	CLEW_REASON_QUOTA = 6,	  /* its group's CPU quota: object CGROUP */
+	CLEW_REASON_DIRTY = 7,	  /* too much is dirty: object DEVICE, device: the disk it is dirty
+				     for; argument: the pause in ns */
+	CLEW_REASON_RUNTIME = 8, /* its own runtime, of SCHED_DEADLINE: object TIMER; argument: when
+				    it gets more, 0 unknown */
+	/* flock, fcntl: argument: a number of that lock, CLEW_FILE_LOCK_SHARED aside; owner: the
+	   global tgid of who had it, 0 unknown */
 	CLEW_REASON_FILE_LOCK = 9,
 };
 
-/* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's lock:contention_begin */
+/* clew_wait.argument and clew_lock.type of a kernel lock: the bits of the kernel's
+ * lock:contention_begin */
 #define CLEW_LOCK_SPIN	 0x01
 #define CLEW_LOCK_READ	 0x02
 #define CLEW_LOCK_WRITE	 0x04
@@ -177,10 +191,10 @@ enum clew_wait_reason {
 
 /* clew_wait.futex_class: what the memory around the word looked like */
 enum clew_futex_class {
-	CLEW_FUTEX_CLASS_NONE = 0,   /* nothing that has a holder */
-	CLEW_FUTEX_CLASS_MUTEX = 1,  /* glibc mutex; owner: its tid, in the waiter's pid namespace */
-	CLEW_FUTEX_CLASS_BUSY = 2,   /* a three-state lock word in use whose owner cannot be read */
-	CLEW_FUTEX_CLASS_PI = 3,     /* PI futex; owner: the tid in the word */
+	CLEW_FUTEX_CLASS_NONE = 0,  /* nothing that has a holder */
+	CLEW_FUTEX_CLASS_MUTEX = 1, /* glibc mutex; owner: its tid, in the waiter's pid namespace */
+	CLEW_FUTEX_CLASS_BUSY = 2,  /* a three-state lock word in use whose owner cannot be read */
+	CLEW_FUTEX_CLASS_PI = 3,    /* PI futex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_ROBUST = 4, /* robust mutex; owner: the tid in the word */
 	CLEW_FUTEX_CLASS_RWLOCK = 5, /* glibc rwlock held by the writer `owner` */
 };
@@ -208,7 +222,8 @@ struct clew_wait {
 	__u16 call;	      /* system call number, CLEW_NO_CALL none */
 	__u8 object_kind;     /* enum clew_object_kind */
 	__u8 futex_class;     /* enum clew_futex_class */
-	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included; of a splice CLEW_SPLICE_OUT or 0 */
+	__u8 futex_operation; /* low 8 bits of the operation, FUTEX_PRIVATE_FLAG included; of a
+				 splice CLEW_SPLICE_OUT or 0 */
 	__u8 flags;
 	__u8 reason; /* enum clew_wait_reason */
 	__u8 reserved;
@@ -218,31 +233,36 @@ struct clew_wait {
 /* What a wake in no task's name, or on another's behalf, came from: clew_cause.kind */
 enum clew_cause_kind {
 	CLEW_CAUSE_NONE = 0,
-	CLEW_CAUSE_IRQ = 1,	/* object: number of the interrupt; TEXT CLEW_TEXT_IRQ | number has its driver's name */
+	CLEW_CAUSE_IRQ = 1, /* object: number of the interrupt; TEXT CLEW_TEXT_IRQ | number has its
+			       driver's name */
 	CLEW_CAUSE_SOFTIRQ = 2, /* object: its vector, as in the kernel's enum */
-	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`; task 0: by so much it might be late, ns */
+	CLEW_CAUSE_TIMER = 3,	/* object: callback (a TEXT); expires; task armed it at `time`; task
+				   0: by so much it might be late, ns */
 	CLEW_CAUSE_IPI = 4,
 	CLEW_CAUSE_REQUEST = 5, /* object: the request that is being completed */
-	CLEW_CAUSE_PACKET = 6,	/* task sent at `time` what is being received; object: CLEW_PACKET_* */
-	CLEW_CAUSE_BIO = 7,	/* object: the bio that ends, where its device has no requests */
+	CLEW_CAUSE_PACKET =
+		6,	    /* task sent at `time` what is being received; object: CLEW_PACKET_* */
+	CLEW_CAUSE_BIO = 7, /* object: the bio that ends, where its device has no requests */
 };
 
 /* The data had to wait in the socket; that task was the last one seen to send by it before. */
 #define CLEW_PACKET_WAITED 1
 
 #define CLEW_TEXT_IRQ 0x1000000000000ULL
-/* | number << 32 | serial of a process: the value of the environment variable that is `number`th in the file's "environment"; "" unset */
+/* | number << 32 | serial of a process: the value of the environment variable that is `number`th in
+ * the file's "environment"; "" unset */
 #define CLEW_TEXT_ENVIRONMENT 0x2000000000000ULL
 /* | uid: the name of a user of the machine */
 #define CLEW_TEXT_USER 0x3000000000000ULL
-/* | device: what the kernel calls a disk or a part of one, and in brackets what a mapping's maker did */
+/* | device: what the kernel calls a disk or a part of one, and in brackets what a mapping's maker
+ * did */
 #define CLEW_TEXT_DISK 0x4000000000000ULL
 
 struct clew_cause {
 	__u64 time;
 	__u64 object;
-	__u64 expires; /* TIMER: when it was due, CLOCK_MONOTONIC; 0 unknown or in another unit. IRQ, SOFTIRQ: the request that ended last
-			  in it, 0 none */
+	__u64 expires; /* TIMER: when it was due, CLOCK_MONOTONIC; 0 unknown or in another unit.
+			  IRQ, SOFTIRQ: the request that ended last in it, 0 none */
 	__u32 task;
 	__u8 kind; /* enum clew_cause_kind */
 	__u8 reserved[3];
@@ -256,7 +276,8 @@ struct clew_cause {
 struct clew_switch {
 	struct clew_header header;
 	__u64 wake_time;
-	__u64 wake_object; /* by wake_object_kind: what made a poller ready; FUTEX: the waker's address of a shared futex */
+	__u64 wake_object; /* by wake_object_kind: what made a poller ready; FUTEX: the waker's
+			      address of a shared futex */
 	__u32 prev;
 	__u32 next;
 	__u32 waker; /* serial of the task that ran the wake; a bystander if not in context task */
@@ -324,7 +345,8 @@ struct clew_rename {
 #define CLEW_FILE_TRUNCATED 0x02 /* the path lacks its first components */
 #define CLEW_FILE_DIRECTORY 0x04
 
-/* A character device is told by its own number, not by that of the file system of its name: no file has such an inode there. */
+/* A character device is told by its own number, not by that of the file system of its name: no file
+ * has such an inode there. */
 #define CLEW_CHARACTER_INODE (1ull << 63)
 
 /*
@@ -375,7 +397,9 @@ struct clew_text_record {
 /* clew_header.flags of WORK */
 #define CLEW_WORK_UNSEEN  0x01 /* its queueing was not seen */
 #define CLEW_WORK_RESCUER 0x02 /* a rescuer runs it: there was no memory for a worker */
-#define CLEW_WORK_BARRIER 0x04 /* it only tells a flusher that the items before it are done; cause.object: the flusher's global tid */
+#define CLEW_WORK_BARRIER                                                                          \
+	0x04 /* it only tells a flusher that the items before it are done; cause.object: the       \
+		flusher's global tid */
 
 /*
  * At header.time `worker` began the item that was queued at `queued`: by `queuer`
@@ -396,9 +420,12 @@ struct clew_work {
 
 /* clew_header.flags of BIO */
 enum clew_bio_event {
-	CLEW_BIO_QUEUE = 0,    /* `task` submits it; `parent`: the loop device's request that it is for, 0 none or unknown */
-	CLEW_BIO_REMAP = 1,    /* device and sector are the lower ones; from_device, from_sector those above */
-	CLEW_BIO_SPLIT = 2,    /* the part that goes ahead; `parent` is the whole, whose rest follows, some with its own QUEUE */
+	CLEW_BIO_QUEUE = 0, /* `task` submits it; `parent`: the loop device's request that it is
+			       for, 0 none or unknown */
+	CLEW_BIO_REMAP =
+		1, /* device and sector are the lower ones; from_device, from_sector those above */
+	CLEW_BIO_SPLIT = 2, /* the part that goes ahead; `parent` is the whole, whose rest follows,
+			       some with its own QUEUE */
 	CLEW_BIO_COMPLETE = 3, /* only of devices without requests */
 	CLEW_BIO_MERGE = 4,    /* it became part of a waiting request */
 };
@@ -411,7 +438,8 @@ struct clew_bio {
 	__u64 bio; /* address: its identity until it ends */
 	__u64 sector;
 	__u64 from_sector;
-	__u64 inode; /* of the file whose page comes first in it, 0 none (or the caller's own memory) */
+	__u64 inode; /* of the file whose page comes first in it, 0 none (or the caller's own
+			memory) */
 	__u64 index; /* of that page in the file */
 	__u64 parent;
 	__u32 bytes;
@@ -420,7 +448,8 @@ struct clew_bio {
 	__u32 file_device;
 	__u32 operation;  /* as in the kernel: low 8 bits what, above them flags */
 	__u32 task;	  /* serial, 0 none (an interrupt) */
-	__u32 contiguous; /* so many of its bytes, from the first, are one stretch of the file from `index`; 0 unknown */
+	__u32 contiguous; /* so many of its bytes, from the first, are one stretch of the file from
+			     `index`; 0 unknown */
 	__u32 call;	  /* number of the system call that `task` is in, and 1; 0 none */
 };
 
@@ -428,10 +457,13 @@ struct clew_bio {
 enum clew_request_event {
 	CLEW_REQUEST_ISSUE = 1, /* to the driver */
 	CLEW_REQUEST_REQUEUE = 2,
-	CLEW_REQUEST_COMPLETE = 3, /* `bytes` of it; may come in parts, and twice for a flush and FUA write */
-	CLEW_REQUEST_MERGE = 4,	   /* it goes up in another one */
-	CLEW_REQUEST_WHOLE = 8,	   /* all of one that is of direct I/O and has one bio, told when it completes */
-	CLEW_REQUEST_PART = 9,	   /* `bio`, one of several and of direct I/O: before the ISSUE record, and from the same CPU */
+	CLEW_REQUEST_COMPLETE =
+		3, /* `bytes` of it; may come in parts, and twice for a flush and FUA write */
+	CLEW_REQUEST_MERGE = 4, /* it goes up in another one */
+	CLEW_REQUEST_WHOLE =
+		8, /* all of one that is of direct I/O and has one bio, told when it completes */
+	CLEW_REQUEST_PART = 9, /* `bio`, one of several and of direct I/O: before the ISSUE record,
+				  and from the same CPU */
 };
 
 struct clew_request {
@@ -475,8 +507,8 @@ struct clew_ring {
 	struct clew_header header;
 	__u64 ring; /* address of the instance, as the object of waits for it */
 	__u64 user_data;
-	__u64 request;	 /* address of the kernel's request: the same from submission to completion */
-	__u32 task;	 /* in whose context */
+	__u64 request; /* address of the kernel's request: the same from submission to completion */
+	__u32 task;    /* in whose context */
 	__u32 operation; /* IORING_OP_* */
 };
 
@@ -492,18 +524,23 @@ struct clew_refill {
 /* clew_header.flags of EXTENT */
 enum clew_extent_event {
 	CLEW_EXTENT_DIRTY = 0, /* its folios became dirty: an epoch of each page opens */
-	CLEW_EXTENT_WRITE = 1, /* a call wrote it: `task` joins the newest open epoch of each page; a page with none: nothing */
+	CLEW_EXTENT_WRITE = 1, /* a call wrote it: `task` joins the newest open epoch of each page;
+				  a page with none: nothing */
 	CLEW_EXTENT_STORE = 2, /* stored to through a shared mapping: as WRITE */
 	CLEW_EXTENT_DROP = 3,  /* it left the page cache: its open epochs end unwritten */
 	CLEW_EXTENT_ADD = 4,   /* it came into the page cache for a read that `task` asked for */
 	CLEW_EXTENT_USE = 5,   /* `task` used what was in the page cache */
-	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was written to it before is gone */
-	/* calls wrote `bytes` in all, from `offset` on, to pages that `task` had made dirty just before and nothing took along since */
+	CLEW_EXTENT_CLEAR = 6, /* a part of a folio that stays, cut out of the file: what was
+				  written to it before is gone */
+	/* calls wrote `bytes` in all, from `offset` on, to pages that `task` had made dirty just
+	   before and nothing took along since */
 	CLEW_EXTENT_AGAIN = 7,
 };
 
-#define CLEW_EXTENT_WRITTEN 0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some of them */
-#define CLEW_EXTENT_ONCE    0x40 /* with DIRTY: one folio, at `begin` */
+#define CLEW_EXTENT_WRITTEN                                                                        \
+	0x80 /* with DIRTY: calls wrote just these bytes, which made each page dirty that has some \
+		of them */
+#define CLEW_EXTENT_ONCE 0x40 /* with DIRTY: one folio, at `begin` */
 
 #define CLEW_EXTENT_AGE 16000000 /* ns */
 
@@ -526,8 +563,10 @@ struct clew_extent {
 
 /* clew_header.flags of PAGES */
 enum clew_pages_event {
-	CLEW_PAGES_OF_BIO = 0,	/* what a bio carries, after its QUEUE record and from the same CPU; `at` 0: all that it carries first */
-	CLEW_PAGES_BACKING = 1, /* what file of another file system the loop device's request `bio` is for, before its ISSUE record */
+	CLEW_PAGES_OF_BIO = 0,	/* what a bio carries, after its QUEUE record and from the same CPU;
+				   `at` 0: all that it carries first */
+	CLEW_PAGES_BACKING = 1, /* what file of another file system the loop device's request `bio`
+				   is for, before its ISSUE record */
 };
 
 /* One stretch of one file. */
@@ -544,10 +583,10 @@ struct clew_pages {
 
 /* clew_header.flags of WRITEBACK */
 enum clew_writeback_event {
-	CLEW_WRITEBACK_QUEUE = 0,	/* `task` asks the flusher for `work` */
-	CLEW_WRITEBACK_START = 1,	/* the flusher, `task`, begins with it */
-	CLEW_WRITEBACK_END = 2,		/* and ends */
-	CLEW_WRITEBACK_WAKE = 3,	/* `task` dirtied so much that the background pass is begun */
+	CLEW_WRITEBACK_QUEUE = 0, /* `task` asks the flusher for `work` */
+	CLEW_WRITEBACK_START = 1, /* the flusher, `task`, begins with it */
+	CLEW_WRITEBACK_END = 2,	  /* and ends */
+	CLEW_WRITEBACK_WAKE = 3,  /* `task` dirtied so much that the background pass is begun */
 	CLEW_WRITEBACK_INODE_BEGIN = 4, /* `task` begins to write `inode` */
 	CLEW_WRITEBACK_INODE_END = 5,	/* pages: how many it wrote */
 	CLEW_WRITEBACK_SYNC_ENTER = 6,	/* `task` begins to sync `inode`, in a call that ends it */
@@ -558,9 +597,11 @@ struct clew_writeback {
 	__u64 work; /* address of the flusher's order: its identity from QUEUE to END; 0 none */
 	__u64 inode;
 	__u64 pages;
-	__u32 device; /* of the file system; of an order for all of them, and of WAKE: the disk; 0 unknown */
+	__u32 device; /* of the file system; of an order for all of them, and of WAKE: the disk; 0
+			 unknown */
 	__u32 task;
-	__u16 reason; /* enum wb_reason of the kernel: 0 background, 1 memory, 2 sync, 3 periodic, ... */
+	__u16 reason; /* enum wb_reason of the kernel: 0 background, 1 memory, 2 sync, 3 periodic,
+			 ... */
 	__u8 sync;    /* it waits for what it writes; SYNC_ENTER: data only */
 	__u8 for_sync;
 	__u32 call; /* of SYNC_ENTER, as clew_bio.call */
@@ -568,7 +609,8 @@ struct clew_writeback {
 
 /* clew_header.flags of JOURNAL */
 enum clew_journal_event {
-	CLEW_JOURNAL_HANDLE = 0, /* `task` had a handle of the transaction open until now; value: for how many ns */
+	CLEW_JOURNAL_HANDLE = 0, /* `task` had a handle of the transaction open until now; value:
+				    for how many ns */
 	CLEW_JOURNAL_AWAIT = 1,	 /* `task` syncs `inode` and awaits the transaction */
 	CLEW_JOURNAL_COMMIT_BEGIN = 2,
 	CLEW_JOURNAL_COMMIT_LOCKED = 3, /* it takes no more handles and waits for the open ones */
@@ -591,8 +633,8 @@ struct clew_journal {
 	__u32 task;
 };
 
-/* A program told what it does, by the probes of clew/announce.h. `size` bytes follow: interface, operation, TYPE=VALUE .., each ended by
- * NUL. */
+/* A program told what it does, by the probes of clew/announce.h. `size` bytes follow: interface,
+ * operation, TYPE=VALUE .., each ended by NUL. */
 struct clew_announce {
 	struct clew_header header;
 	__u64 token; /* of the program: joins an end to its begin */
@@ -602,7 +644,8 @@ struct clew_announce {
 	__u8 reserved;
 };
 
-/* header.flags of struct clew_gap: made by the capture file's reader; the records were stored, but the file lacks them. */
+/* header.flags of struct clew_gap: made by the capture file's reader; the records were stored, but
+ * the file lacks them. */
 #define CLEW_GAP_IN_FILE   0x01
 #define CLEW_GAP_UNCOUNTED (~0ULL) /* its `count`: nobody knows how many, if any */
 
@@ -616,8 +659,9 @@ struct clew_gap {
 /* clew_request.offset: unknown */
 #define CLEW_NO_OFFSET (~0ULL)
 
-#define CLEW_ASSERT_LAYOUT(type, member, offset) _Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member)
-#define CLEW_ASSERT_SIZE(type, size)		 _Static_assert(sizeof(type) == (size), #type)
+#define CLEW_ASSERT_LAYOUT(type, member, offset)                                                   \
+	_Static_assert(__builtin_offsetof(type, member) == (offset), #type "." #member)
+#define CLEW_ASSERT_SIZE(type, size) _Static_assert(sizeof(type) == (size), #type)
 
 CLEW_ASSERT_SIZE(struct clew_header, 16);
 CLEW_ASSERT_SIZE(struct clew_wait, 40);

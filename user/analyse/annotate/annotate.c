@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Marks where dependencies begin and end. No ES is divided by a mark, so all that changes
  * are the marks and which of them each ES has.
@@ -45,7 +45,8 @@ uint32_t clew_annotation_count(const struct clew_annotation *rules)
 	return rules->count;
 }
 
-void clew_annotation_rule(const struct clew_annotation *rules, uint32_t rule, size_t *ret_offset, size_t *ret_size)
+void clew_annotation_rule(const struct clew_annotation *rules, uint32_t rule, size_t *ret_offset,
+			  size_t *ret_size)
 {
 	*ret_offset = rules->rules[rule].offset;
 	*ret_size = rules->rules[rule].size;
@@ -68,7 +69,8 @@ static int parse_rule(struct program_text *p, struct clew_annotation *rules)
 		return r;
 	rule->incoming = program_take(p, "incoming");
 	if (!rule->incoming && !program_take(p, "outgoing"))
-		return program_fail(p, p->at, "neither 'incoming' nor 'outgoing': write one of them");
+		return program_fail(p, p->at,
+				    "neither 'incoming' nor 'outgoing': write one of them");
 	r = program_types(p, "dependencies", &rule->types_at, &rule->types_size);
 	if (r == 0)
 		r = program_want(p, "of");
@@ -82,7 +84,8 @@ static int parse_rule(struct program_text *p, struct clew_annotation *rules)
 	return r < 0 ? r : program_end_statement(p);
 }
 
-int clew_annotation_compile(const char *text, size_t size, struct clew_annotation **ret_rules, struct clew_query_error *ret_error)
+int clew_annotation_compile(const char *text, size_t size, struct clew_annotation **ret_rules,
+			    struct clew_query_error *ret_error)
 {
 	struct clew_annotation *rules = calloc(1, sizeof(*rules));
 	struct program_text p = {.size = size, .error = ret_error};
@@ -155,23 +158,30 @@ static int bind_types(struct annotation *a, const struct rule *rule, struct boun
 
 		while (at < end && text[at] != ',')
 			at++;
-		for (last = at++; last > first && (text[last - 1] == ' ' || text[last - 1] == '\n' || text[last - 1] == '\t');)
+		for (last = at++;
+		     last > first &&
+		     (text[last - 1] == ' ' || text[last - 1] == '\n' || text[last - 1] == '\t');)
 			last--;
-		while (first < last && (text[first] == ' ' || text[first] == '\n' || text[first] == '\t'))
+		while (first < last &&
+		       (text[first] == ' ' || text[first] == '\n' || text[first] == '\t'))
 			first++;
 		for (uint32_t i = 0; i < model->type_count; i++) {
 			const char *name = clew_model_string(model, model->types[i]);
 
-			if (strlen(name) == last - first && !memcmp(name, text + first, last - first))
+			if (strlen(name) == last - first &&
+			    !memcmp(name, text + first, last - first))
 				bound->types[i] = known = true;
 		}
 		if (!known)
-			return fail(a, first, "the trace has no dependency of that type: see what there is with `clew dump`");
+			return fail(a, first,
+				    "the trace has no dependency of that type: see what there is "
+				    "with `clew dump`");
 	}
 	return 0;
 }
 
-static int bind_spans(struct annotation *a, const struct rule *rule, const struct clew_query_options *options, struct bound_rule *bound)
+static int bind_spans(struct annotation *a, const struct rule *rule,
+		      const struct clew_query_options *options, struct bound_rule *bound)
 {
 	uint32_t *spans = NULL;
 	size_t count = 0;
@@ -180,13 +190,19 @@ static int bind_spans(struct annotation *a, const struct rule *rule, const struc
 	bound->spans = calloc((size_t)a->model->span_count + 1, 1);
 	if (!bound->spans)
 		return -ENOMEM;
-	if ((options ? options->hierarchy == CLEW_NONE : !a->model->hierarchy_count) && clew_query_has_categories(rule->spans))
-		return fail(a, rule->spans_at, "the trace has no hierarchy of categories: leave out what stands before the >");
+	if ((options ? options->hierarchy == CLEW_NONE : !a->model->hierarchy_count) &&
+	    clew_query_has_categories(rule->spans))
+		return fail(a, rule->spans_at,
+			    "the trace has no hierarchy of categories: leave out what stands "
+			    "before the >");
 	r = clew_query_spans(rule->spans, a->model, options, &spans, &count);
 	for (size_t i = 0; i < count && r == 0; i++)
 		bound->spans[spans[i]] = 1;
 	free(spans);
-	return r == -E2BIG ? fail(a, rule->spans_at, "a regular expression takes too much to decide: write a simpler one") : r;
+	return r == -E2BIG
+		       ? fail(a, rule->spans_at,
+			      "a regular expression takes too much to decide: write a simpler one")
+		       : r;
 }
 
 static int mark_span(struct annotation *a, uint32_t number, uint32_t span)
@@ -249,7 +265,8 @@ static int find_all(struct annotation *a)
 			if (a->bound[i].spans[span])
 				r = mark_span(a, i, span);
 		if (a->pending.count > before)
-			order((struct pending *)a->pending.data + before, a->pending.count - before);
+			order((struct pending *)a->pending.data + before,
+			      a->pending.count - before);
 	}
 	order(a->pending.data, a->pending.count);
 	return r < 0 || a->pending.count < CLEW_NONE - 1 - a->model->mark_count ? r : -E2BIG;
@@ -257,7 +274,8 @@ static int find_all(struct annotation *a)
 
 /* ---- the new model ---- */
 
-/* The old marks and the new ones; the label of those is the number of one of `pending`, until the strings are there. */
+/* The old marks and the new ones; the label of those is the number of one of `pending`, until the
+ * strings are there. */
 static int merge(struct annotation *a, uint32_t *place)
 {
 	const struct clew_model *model = a->model;
@@ -266,7 +284,8 @@ static int merge(struct annotation *a, uint32_t *place)
 	struct clew_mark *marks;
 	struct clew_es *es;
 
-	if (vector_reserve(&a->es, model->es_count) < 0 || vector_reserve(&a->marks, model->mark_count + a->pending.count) < 0)
+	if (vector_reserve(&a->es, model->es_count) < 0 ||
+	    vector_reserve(&a->marks, model->mark_count + a->pending.count) < 0)
 		return -ENOMEM;
 	marks = a->marks.data;
 	es = a->es.data;
@@ -275,22 +294,27 @@ static int merge(struct annotation *a, uint32_t *place)
 
 		es[i] = model->es[i];
 		es[i].mark = (uint32_t)a->marks.count;
-		for (uint32_t j = old.first; j < old.first + old.count || (next < end && next->es == i);) {
-			bool is_new = next < end && next->es == i && (j == old.first + old.count || next->at <= model->marks[j].at);
+		for (uint32_t j = old.first;
+		     j < old.first + old.count || (next < end && next->es == i);) {
+			bool is_new =
+				next < end && next->es == i &&
+				(j == old.first + old.count || next->at <= model->marks[j].at);
 
 			if (!is_new) {
 				marks[a->marks.count++] = model->marks[j++];
 				continue;
 			}
 			place[next - pending] = (uint32_t)a->marks.count;
-			marks[a->marks.count++] = (struct clew_mark){.at = next->at, .label = model->types[0]};
+			marks[a->marks.count++] =
+				(struct clew_mark){.at = next->at, .label = model->types[0]};
 			next++;
 		}
 	}
 	return 0;
 }
 
-static int name_mark(struct annotation *a, struct strings *strings, const struct pending *pending, uint32_t *ret_label)
+static int name_mark(struct annotation *a, struct strings *strings, const struct pending *pending,
+		     uint32_t *ret_label)
 {
 	struct vector *labels = &a->bound[pending->rule].labels;
 	char *text;
@@ -329,7 +353,8 @@ static int make(struct annotation *a, uint32_t *place, struct clew_model **ret_m
 		return r == -EINVAL ? -EBADMSG : r;
 	marks = model_column(model, COLUMN_MARK)->data;
 	for (size_t i = 0; i < a->pending.count && r == 0; i++)
-		r = name_mark(a, model_strings(model), (const struct pending *)a->pending.data + i, &marks[place[i]].label);
+		r = name_mark(a, model_strings(model), (const struct pending *)a->pending.data + i,
+			      &marks[place[i]].label);
 	if (r < 0)
 		clew_model_free(model);
 	else
@@ -337,7 +362,8 @@ static int make(struct annotation *a, uint32_t *place, struct clew_model **ret_m
 	return r;
 }
 
-static int run(struct annotation *a, const struct clew_query_options *options, struct clew_model **ret_model)
+static int run(struct annotation *a, const struct clew_query_options *options,
+	       struct clew_model **ret_model)
 {
 	uint32_t *place;
 	int r = 0;
@@ -363,8 +389,9 @@ static int run(struct annotation *a, const struct clew_query_options *options, s
 	return r;
 }
 
-int clew_annotate(const struct clew_model *model, const struct clew_annotation *rules, const struct clew_query_options *options,
-		  struct clew_model **ret_model, uint64_t *ret_marks, struct clew_query_error *ret_error)
+int clew_annotate(const struct clew_model *model, const struct clew_annotation *rules,
+		  const struct clew_query_options *options, struct clew_model **ret_model,
+		  uint64_t *ret_marks, struct clew_query_error *ret_error)
 {
 	struct annotation a = {
 		.model = model,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Antagonism: the chosen spans, and the pairs as they are charged.
  */
@@ -18,14 +18,16 @@ static int64_t resource_of(struct blame *blame, uint32_t kind, const char *resou
 	return r < 0 ? r : (int64_t)blame->resource_count++;
 }
 
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns, uint32_t kind, const char *resource)
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+		 uint32_t kind, const char *resource)
 {
 	uint64_t both = (uint64_t)victim << 32 | antagonist;
 	const uint64_t *place;
 	int64_t number;
 	int r;
 
-	if (ns <= 0 || victim == antagonist || !blame->victims[victim] || !blame->antagonists[antagonist])
+	if (ns <= 0 || victim == antagonist || !blame->victims[victim] ||
+	    !blame->antagonists[antagonist])
 		return 0;
 	number = resource_of(blame, kind, resource);
 	if (number < 0)
@@ -37,7 +39,8 @@ int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew
 	}
 	if (blame->count == blame->capacity) {
 		size_t capacity = blame->capacity ? 2 * blame->capacity : 64;
-		struct clew_blame_pair *grown = reallocarray(blame->pairs, capacity, sizeof(*grown));
+		struct clew_blame_pair *grown =
+			reallocarray(blame->pairs, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -47,8 +50,11 @@ int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew
 	r = map_set(&blame->index, both, (uint32_t)number, blame->count);
 	if (r < 0)
 		return r;
-	blame->pairs[blame->count++] =
-		(struct clew_blame_pair){.ns = ns, .victim = victim, .antagonist = antagonist, .kind = kind, .resource = resource};
+	blame->pairs[blame->count++] = (struct clew_blame_pair){.ns = ns,
+								.victim = victim,
+								.antagonist = antagonist,
+								.kind = kind,
+								.resource = resource};
 	return 0;
 }
 
@@ -68,7 +74,8 @@ static bool *choose(const struct clew_model *model, const uint32_t *spans, size_
 static struct stretch since_resolved(const struct blame *blame, uint32_t es)
 {
 	const struct clew_model *model = blame->model;
-	uint32_t predecessor = clew_model_predecessor(model, es), trigger = usable_trigger(model, es);
+	uint32_t predecessor = clew_model_predecessor(model, es),
+		 trigger = usable_trigger(model, es);
 	struct stretch stretch = {blame->begin, model->es[es].start};
 
 	if (predecessor != CLEW_NONE)
@@ -93,8 +100,8 @@ static int compare(const void *a, const void *b)
 	return strcmp(x->resource ?: "", y->resource ?: "");
 }
 
-int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options, struct clew_blame_pair **ret_pairs,
-		    size_t *ret_count)
+int clew_blame_find(const struct clew_model *model, const struct clew_blame_options *options,
+		    struct clew_blame_pair **ret_pairs, size_t *ret_count)
 {
 	struct blame blame = {.model = model, .begin = INT64_MAX};
 	int r = -ENOMEM;
@@ -105,7 +112,8 @@ int clew_blame_find(const struct clew_model *model, const struct clew_blame_opti
 		if (model->spans[span].start < blame.begin)
 			blame.begin = model->spans[span].start;
 	if (blame.victims && blame.antagonists)
-		r = options->all_running ? blame_running(&blame, CLEW_WAIT_UNKNOWN, since_resolved) : blame_resources(&blame);
+		r = options->all_running ? blame_running(&blame, CLEW_WAIT_UNKNOWN, since_resolved)
+					 : blame_resources(&blame);
 	free(blame.victims);
 	free(blame.antagonists);
 	map_done(&blame.index);

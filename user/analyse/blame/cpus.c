@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who had the CPU that a victim ran on next, while it was ready. What runs on the CPUs
  * is gone through once, and each victim's runs are put in order of time: looking for
@@ -14,8 +14,10 @@ struct blame_cpus {
 	uint32_t *cpus; /* root spans */
 	uint32_t count;
 	uint32_t *place; /* of a CPU's span: where its ESs begin in `who` */
-	uint32_t *who;	 /* of each ES of the CPUs: the root span that ran, CLEW_NONE none that is known */
-	uint32_t *first; /* of each span: where its runs begin in `runs`; one more says where the last ones end */
+	uint32_t *who;	 /* of each ES of the CPUs: the root span that ran, CLEW_NONE none that is
+			    known */
+	uint32_t *first; /* of each span: where its runs begin in `runs`; one more says where the
+			    last ones end */
 	uint32_t *runs;	 /* ESs of CPUs: the victims' runs */
 	uint32_t victim; /* whose run was looked for last, */
 	uint32_t next;	 /* and where: victims come in order of time */
@@ -41,7 +43,9 @@ static uint32_t run_at(struct blame_cpus *cpus, uint32_t victim, clew_time at)
 	}
 	while (cpus->next < end && model->es[cpus->runs[cpus->next]].end < at)
 		cpus->next++;
-	return cpus->next < end && model->es[cpus->runs[cpus->next]].start <= at ? cpus->runs[cpus->next] : CLEW_NONE;
+	return cpus->next < end && model->es[cpus->runs[cpus->next]].start <= at
+		       ? cpus->runs[cpus->next]
+		       : CLEW_NONE;
 }
 
 int blame_cpu(struct blame_cpus *cpus, uint32_t victim, struct stretch wait)
@@ -55,7 +59,8 @@ int blame_cpu(struct blame_cpus *cpus, uint32_t victim, struct stretch wait)
 	while (run > model->spans[cpu].elementary.first && model->es[run - 1].end > wait.from)
 		run--;
 	for (; run <= last && model->es[run].start < wait.to; run++) {
-		clew_time from = model->es[run].start > wait.from ? model->es[run].start : wait.from;
+		clew_time from =
+			model->es[run].start > wait.from ? model->es[run].start : wait.from;
 		clew_time to = model->es[run].end < wait.to ? model->es[run].end : wait.to;
 		uint32_t who = who_ran(cpus, run);
 		int r = 0;
@@ -76,7 +81,8 @@ static void name_runs(struct blame_cpus *cpus, const struct map *roots, uint32_t
 {
 	const struct clew_model *model = cpus->blame->model;
 	const struct clew_range *range = &model->spans[cpu].elementary;
-	uint32_t end = range->first + range->count, mark = model->es[range->first].mark, who = CLEW_NONE;
+	uint32_t end = range->first + range->count, mark = model->es[range->first].mark,
+		 who = CLEW_NONE;
 	uint32_t marks = end < model->es_count ? model->es[end].mark : model->mark_count;
 
 	for (uint32_t es = range->first; es < end; es++) {
@@ -93,18 +99,21 @@ static void name_runs(struct blame_cpus *cpus, const struct map *roots, uint32_t
 }
 
 /* Puts a victim's runs, which are there one CPU after the other, in order of time. */
-static void sort_runs(const struct blame_cpus *cpus, uint32_t first, uint32_t count, struct sort_key *keys, struct sort_key *spare)
+static void sort_runs(const struct blame_cpus *cpus, uint32_t first, uint32_t count,
+		      struct sort_key *keys, struct sort_key *spare)
 {
 	const struct clew_model *model = cpus->blame->model;
 	bool in_order = true;
 
 	for (uint32_t i = 1; i < count && in_order; i++)
-		in_order = model->es[cpus->runs[first + i - 1]].start <= model->es[cpus->runs[first + i]].start;
+		in_order = model->es[cpus->runs[first + i - 1]].start <=
+			   model->es[cpus->runs[first + i]].start;
 	if (in_order)
 		return;
 	for (uint32_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){.key = (uint64_t)model->es[cpus->runs[first + i]].start ^ 1ull << 63,
-					    .index = cpus->runs[first + i]};
+		keys[i] = (struct sort_key){
+			.key = (uint64_t)model->es[cpus->runs[first + i]].start ^ 1ull << 63,
+			.index = cpus->runs[first + i]};
 	sort_keys(keys, spare, count);
 	for (uint32_t i = 0; i < count; i++)
 		cpus->runs[first + i] = keys[i].index;
@@ -140,7 +149,8 @@ static int list_runs(struct blame_cpus *cpus)
 		}
 	}
 	for (uint32_t span = 0; span < model->span_count; span++)
-		sort_runs(cpus, cpus->first[span], cpus->first[span + 1] - cpus->first[span], keys, keys + most + 1);
+		sort_runs(cpus, cpus->first[span], cpus->first[span + 1] - cpus->first[span], keys,
+			  keys + most + 1);
 	free(next);
 	free(keys);
 	return 0;
@@ -154,7 +164,8 @@ int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cp
 	struct blame_cpus *cpus;
 
 	*ret_cpus = NULL;
-	for (uint32_t root = model->first_root; hierarchy != CLEW_NONE && root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; hierarchy != CLEW_NONE && root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		if (clew_model_category_of(model, root, hierarchy) == CLEW_NONE)
 			continue;
 		count++;
@@ -175,7 +186,8 @@ int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cp
 	if (!cpus->cpus || !cpus->place || !cpus->who || !cpus->first)
 		return -ENOMEM;
 	elementary = 0;
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		if (clew_model_category_of(model, root, hierarchy) == CLEW_NONE)
 			continue;
 		cpus->cpus[cpus->count++] = root;

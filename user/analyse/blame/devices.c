@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who was ahead of a victim at a device: the submitters of the requests that were
  * queued there before the victim's and not yet over, and of those ahead of what was
@@ -18,7 +18,8 @@
 struct device {
 	uint32_t root;
 	uint32_t count;
-	uint32_t leaves; /* a power of two; what is below node n is 2n and 2n+1, the leaves come last */
+	uint32_t leaves; /* a power of two; what is below node n is 2n and 2n+1, the leaves come
+			    last */
 	uint32_t *requests;
 	clew_time *latest_end;
 };
@@ -33,7 +34,8 @@ struct blame_devices {
 	uint32_t *by_number; /* requests in order of their spans: that is what `below` counts */
 	uint32_t *upper_of;  /* of a request: for which it was made, CLEW_NONE none */
 	uint32_t request_count;
-	clew_time *until;      /* of a submitter: to when he was charged with this wait, INT64_MIN not yet */
+	clew_time *until; /* of a submitter: to when he was charged with this wait, INT64_MIN not
+			     yet */
 	struct vector charged; /* uint32_t: the submitters of which that was said */
 };
 
@@ -81,7 +83,8 @@ static const char *list_below(const struct blame_devices *devices, uint32_t requ
 	return clew_model_attribute(model, model->spans[request].attributes, "below");
 }
 
-/* Who asked for a request: the span that led to its start, or that it names; the request itself if nobody is known. */
+/* Who asked for a request: the span that led to its start, or that it names; the request itself if
+ * nobody is known. */
 static uint32_t submitter_of(const struct blame_devices *devices, uint32_t request)
 {
 	const struct clew_model *model = devices->blame->model;
@@ -135,11 +138,15 @@ static int charge_below(const struct behind *behind, uint32_t node, uint32_t fir
 	return r < 0 ? r : charge_below(behind, 2 * node, first, width / 2);
 }
 
-static int charge_level(struct blame_devices *devices, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind,
-			unsigned level)
+static int charge_level(struct blame_devices *devices, uint32_t victim, struct stretch wait,
+			uint32_t request, uint32_t kind, unsigned level)
 {
 	const struct clew_model *model = devices->blame->model;
-	struct behind behind = {.devices = devices, .wait = wait, .victim = victim, .kind = kind, .rank = devices->rank_of[request]};
+	struct behind behind = {.devices = devices,
+				.wait = wait,
+				.victim = victim,
+				.kind = kind,
+				.rank = devices->rank_of[request]};
 	const char *below = list_below(devices, request);
 	uint32_t lower;
 	int r;
@@ -156,7 +163,8 @@ static int charge_level(struct blame_devices *devices, uint32_t victim, struct s
 	return r;
 }
 
-int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind)
+int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait,
+		   uint32_t request, uint32_t kind)
 {
 	const uint32_t *charged;
 	int r;
@@ -188,7 +196,8 @@ static int index_device(struct blame_devices *devices, struct device *device)
 	struct sort_key *keys, *spare;
 	uint32_t kept = 0;
 
-	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling)
+	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE;
+	     child = model->spans[child].next_sibling)
 		device->count++;
 	for (device->leaves = 1; device->leaves < device->count;)
 		device->leaves *= 2;
@@ -200,18 +209,22 @@ static int index_device(struct blame_devices *devices, struct device *device)
 		return -ENOMEM;
 	}
 	spare = keys + device->count + 1;
-	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling)
-		keys[kept++] = (struct sort_key){.key = (uint64_t)model->spans[child].start ^ 1ull << 63, .index = child};
+	for (uint32_t child = model->spans[device->root].first_child; child != CLEW_NONE;
+	     child = model->spans[child].next_sibling)
+		keys[kept++] = (struct sort_key){
+			.key = (uint64_t)model->spans[child].start ^ 1ull << 63, .index = child};
 	sort_keys(keys, spare, kept);
 	for (uint32_t i = 0; i < device->leaves; i++) {
-		device->latest_end[device->leaves + i] = i < kept ? model->spans[keys[i].index].end : INT64_MIN;
+		device->latest_end[device->leaves + i] =
+			i < kept ? model->spans[keys[i].index].end : INT64_MIN;
 		if (i >= kept)
 			continue;
 		device->requests[i] = keys[i].index;
 		devices->rank_of[keys[i].index] = i;
 	}
 	for (uint32_t node = device->leaves; node-- > 1;) {
-		clew_time left = device->latest_end[2 * node], right = device->latest_end[2 * node + 1];
+		clew_time left = device->latest_end[2 * node],
+			  right = device->latest_end[2 * node + 1];
 
 		device->latest_end[node] = left > right ? left : right;
 	}
@@ -242,7 +255,8 @@ static int index_all(struct blame_devices *devices, uint32_t hierarchy)
 {
 	const struct clew_model *model = devices->blame->model;
 
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		struct device *grown;
 		int r;
 
@@ -262,7 +276,8 @@ static int index_all(struct blame_devices *devices, uint32_t hierarchy)
 	return 0;
 }
 
-int blame_devices_new(struct blame *blame, const struct map *roots, struct blame_devices **ret_devices)
+int blame_devices_new(struct blame *blame, const struct map *roots,
+		      struct blame_devices **ret_devices)
 {
 	uint32_t hierarchy = hierarchy_named(blame->model, "devices");
 	size_t spans = blame->model->span_count;
@@ -283,10 +298,12 @@ int blame_devices_new(struct blame *blame, const struct map *roots, struct blame
 	devices->by_number = malloc(sizeof(uint32_t) * (spans + 1));
 	devices->upper_of = malloc(sizeof(uint32_t) * (spans + 1));
 	devices->until = malloc(sizeof(clew_time) * (spans + 1));
-	if (!devices->device_of || !devices->rank_of || !devices->by_number || !devices->upper_of || !devices->until)
+	if (!devices->device_of || !devices->rank_of || !devices->by_number || !devices->upper_of ||
+	    !devices->until)
 		return -ENOMEM;
 	for (size_t span = 0; span < spans; span++) {
-		devices->device_of[span] = devices->rank_of[span] = devices->upper_of[span] = CLEW_NONE;
+		devices->device_of[span] = devices->rank_of[span] = devices->upper_of[span] =
+			CLEW_NONE;
 		devices->until[span] = INT64_MIN;
 	}
 	return index_all(devices, hierarchy);

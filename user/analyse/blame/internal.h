@@ -18,13 +18,14 @@ struct blame {
 	clew_time begin; /* of the trace */
 	struct clew_blame_pair *pairs;
 	size_t count, capacity;
-	struct map index;     /* (victim and antagonist, number of the resource) -> place in pairs */
+	struct map index; /* (victim and antagonist, number of the resource) -> place in pairs */
 	struct map resources; /* (name, kind) -> its number */
 	uint32_t resource_count;
 };
 
 /* Charges an antagonist with some of a victim's time, if both were chosen. 0 or -ENOMEM. */
-int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns, uint32_t kind, const char *resource);
+int blame_charge(struct blame *blame, uint32_t victim, uint32_t antagonist, clew_time ns,
+		 uint32_t kind, const char *resource);
 
 /*
  * The stretch of an ES's span before it in which the ES waits; empty if from >= to.
@@ -34,8 +35,10 @@ struct stretch {
 	clew_time from, to;
 };
 
-/* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the ES's start. */
-int blame_running(struct blame *blame, uint32_t kind, struct stretch (*waits)(const struct blame *blame, uint32_t es));
+/* Charges all that ran in the stretches of the victims' ESs that `waits` gives; `to` is always the
+ * ES's start. */
+int blame_running(struct blame *blame, uint32_t kind,
+		  struct stretch (*waits)(const struct blame *blame, uint32_t es));
 
 /* The first root span named so; CLEW_NONE: none. `roots`: from the string's number. */
 static inline uint32_t blame_root_named(const struct map *roots, uint32_t string)
@@ -45,20 +48,25 @@ static inline uint32_t blame_root_named(const struct map *roots, uint32_t string
 	return root ? (uint32_t)*root : CLEW_NONE;
 }
 
-/* The CPUs of a trace with what ran on them. *ret_cpus is NULL where it knows none. 0 or -ENOMEM; to free in either case. */
+/* The CPUs of a trace with what ran on them. *ret_cpus is NULL where it knows none. 0 or -ENOMEM;
+ * to free in either case. */
 struct blame_cpus;
 int blame_cpus_new(struct blame *blame, const struct map *roots, struct blame_cpus **ret_cpus);
 void blame_cpus_free(struct blame_cpus *cpus);
-/* Charges what ran on the CPU that a victim ran on next; the waits of one victim in order of time. */
+/* Charges what ran on the CPU that a victim ran on next; the waits of one victim in order of time.
+ */
 int blame_cpu(struct blame_cpus *cpus, uint32_t victim, struct stretch wait);
 
-/* The devices of a trace with their requests. *ret_devices is NULL where it knows none. 0 or -ENOMEM; to free in either case. */
+/* The devices of a trace with their requests. *ret_devices is NULL where it knows none. 0 or
+ * -ENOMEM; to free in either case. */
 struct blame_devices;
-int blame_devices_new(struct blame *blame, const struct map *roots, struct blame_devices **ret_devices);
+int blame_devices_new(struct blame *blame, const struct map *roots,
+		      struct blame_devices **ret_devices);
 void blame_devices_free(struct blame_devices *devices);
 bool blame_on_device(const struct blame_devices *devices, uint32_t span);
 /* Charges the submitters of the requests ahead of one that a victim waits for, if it is one. */
-int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait, uint32_t request, uint32_t kind);
+int blame_requests(struct blame_devices *devices, uint32_t victim, struct stretch wait,
+		   uint32_t request, uint32_t kind);
 
 /* Charges the holders of locks, the requests ahead, and what had the CPUs. */
 int blame_resources(struct blame *blame);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who had what a victim waited for. A gap is a wait, and from when that ended a time
  * in the run queue. The wait of a lock goes to the holders that it names, or to who
@@ -24,17 +24,19 @@ static uint32_t root_named(const struct resources *resources, uint32_t string)
 
 /* ---- locks ---- */
 
-static int charge_holders(struct resources *resources, uint32_t victim, struct stretch wait, const char *holders, uint32_t kind,
-			  const char *object)
+static int charge_holders(struct resources *resources, uint32_t victim, struct stretch wait,
+			  const char *holders, uint32_t kind, const char *object)
 {
 	struct holder_row row;
 	int r = 0;
 
 	while (r == 0 && next_holder(&holders, wait.from, wait.to, &row)) {
-		uint32_t holder = root_named(resources, clew_model_find_string(resources->blame->model, row.name));
+		uint32_t holder = root_named(
+			resources, clew_model_find_string(resources->blame->model, row.name));
 
 		if (holder != CLEW_NONE)
-			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind, object);
+			r = blame_charge(resources->blame, victim, holder, row.to - row.from, kind,
+					 object);
 	}
 	return r;
 }
@@ -60,7 +62,8 @@ static int charge_spins(struct resources *resources, uint32_t victim)
 		holder = root_named(resources, clew_model_find_string(model, word));
 		if (holder == CLEW_NONE)
 			continue;
-		r = blame_charge(resources->blame, victim, holder, times[1] - times[0], CLEW_WAIT_LOCK, NULL);
+		r = blame_charge(resources->blame, victim, holder, times[1] - times[0],
+				 CLEW_WAIT_LOCK, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -89,7 +92,8 @@ static struct stretch in_runqueue(const struct blame *blame, uint32_t es)
 static int charge_es(struct resources *resources, uint32_t es)
 {
 	const struct clew_model *model = resources->blame->model;
-	uint32_t victim = model->es[es].span, trigger = usable_trigger(model, es), row = model->es[es].wait, kind = CLEW_WAIT_UNKNOWN;
+	uint32_t victim = model->es[es].span, trigger = usable_trigger(model, es),
+		 row = model->es[es].wait, kind = CLEW_WAIT_UNKNOWN;
 	const char *holders = NULL, *object = NULL;
 	struct stretch queue = in_runqueue(resources->blame, es), wait;
 	int r = 0;
@@ -111,9 +115,14 @@ static int charge_es(struct resources *resources, uint32_t es)
 	if (trigger == CLEW_NONE)
 		return 0;
 	if ((kind == CLEW_WAIT_FUTEX || kind == CLEW_WAIT_LOCK) &&
-	    !strcmp(clew_model_string(model, model->types[model->dependencies[model->es[es].in].type]), "unlock"))
-		return blame_charge(resources->blame, victim, model->es[trigger].span, wait.to - wait.from, kind, object);
-	return resources->devices ? blame_requests(resources->devices, victim, wait, model->es[trigger].span, kind) : 0;
+	    !strcmp(clew_model_string(model,
+				      model->types[model->dependencies[model->es[es].in].type]),
+		    "unlock"))
+		return blame_charge(resources->blame, victim, model->es[trigger].span,
+				    wait.to - wait.from, kind, object);
+	return resources->devices ? blame_requests(resources->devices, victim, wait,
+						   model->es[trigger].span, kind)
+				  : 0;
 }
 
 static int prepare(struct resources *resources)
@@ -121,12 +130,14 @@ static int prepare(struct resources *resources)
 	const struct clew_model *model = resources->blame->model;
 	int r = 0;
 
-	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
+	     root = model->spans[root].next_sibling)
 		if (!map_get(&resources->roots, model->spans[root].name, 0))
 			r = map_set(&resources->roots, model->spans[root].name, 0, root);
 	if (r == 0)
 		r = blame_cpus_new(resources->blame, &resources->roots, &resources->cpus);
-	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices) : r;
+	return r == 0 ? blame_devices_new(resources->blame, &resources->roots, &resources->devices)
+		      : r;
 }
 
 int blame_resources(struct blame *blame)
@@ -138,13 +149,15 @@ int blame_resources(struct blame *blame)
 	for (uint32_t es = 0; es < model->es_count && r == 0; es++)
 		if (blame->victims[model->es[es].span])
 			r = charge_es(&resources, es);
-	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
+	     root = model->spans[root].next_sibling)
 		if (blame->victims[root])
 			r = charge_spins(&resources, root);
 	if (r == 0 && !resources.cpus) {
 		/* What runs on a device is no CPU's. */
 		for (uint32_t span = 0; span < model->span_count && resources.devices; span++)
-			blame->antagonists[span] = blame->antagonists[span] && !blame_on_device(resources.devices, span);
+			blame->antagonists[span] = blame->antagonists[span] &&
+						   !blame_on_device(resources.devices, span);
 		r = blame_running(blame, CLEW_SEGMENT_RUNQUEUE, in_runqueue);
 	}
 	blame_devices_free(resources.devices);

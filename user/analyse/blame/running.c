@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who ran while others waited. Each chosen span is a sequence of stretches, in which
  * it waits or runs; the spans are merged by time. What two spans have in common is
@@ -85,15 +85,19 @@ static int leave(struct running *running, struct actor *actor)
 	actor->place = CLEW_NONE;
 	for (uint32_t i = 0; i < others->count; i++) {
 		const struct actor *other = &running->actors[others->actors[i]];
-		const struct actor *victim = actor->runs ? other : actor, *antagonist = actor->runs ? actor : other;
-		clew_time from = other->stretch.from > actor->stretch.from ? other->stretch.from : actor->stretch.from;
+		const struct actor *victim = actor->runs ? other : actor,
+				   *antagonist = actor->runs ? actor : other;
+		clew_time from = other->stretch.from > actor->stretch.from ? other->stretch.from
+									   : actor->stretch.from;
 		int r;
 
 		if (running->sums) {
-			running->sums[(size_t)victim->row * running->columns + antagonist->column] += actor->stretch.to - from;
+			running->sums[(size_t)victim->row * running->columns +
+				      antagonist->column] += actor->stretch.to - from;
 			continue;
 		}
-		r = blame_charge(running->blame, victim->span, antagonist->span, actor->stretch.to - from, running->kind, NULL);
+		r = blame_charge(running->blame, victim->span, antagonist->span,
+				 actor->stretch.to - from, running->kind, NULL);
 		if (r < 0)
 			return r;
 	}
@@ -159,7 +163,8 @@ static int prepare(struct running *running)
 	running->heap = big_alloc(spans, sizeof(*running->heap));
 	running->waiting.actors = big_alloc(spans, sizeof(uint32_t));
 	running->at_work.actors = big_alloc(spans, sizeof(uint32_t));
-	if (!running->actors || !running->heap || !running->waiting.actors || !running->at_work.actors)
+	if (!running->actors || !running->heap || !running->waiting.actors ||
+	    !running->at_work.actors)
 		return -ENOMEM;
 	for (uint32_t span = 0; span < spans; span++) {
 		const struct clew_range *range = &model->spans[span].elementary;
@@ -167,7 +172,10 @@ static int prepare(struct running *running)
 
 		if (!blame->victims[span] && !blame->antagonists[span])
 			continue;
-		*actor = (struct actor){.span = span, .next = range->first, .end = range->first + range->count, .place = CLEW_NONE};
+		*actor = (struct actor){.span = span,
+					.next = range->first,
+					.end = range->first + range->count,
+					.place = CLEW_NONE};
 		actor->row = running->rows;
 		actor->column = running->columns;
 		running->rows += blame->victims[span];
@@ -179,7 +187,8 @@ static int prepare(struct running *running)
 		running->count++;
 	}
 	if ((uint64_t)running->rows * running->columns <= MOST_SUMS) {
-		running->sums = calloc((size_t)running->rows * running->columns + 1, sizeof(*running->sums));
+		running->sums = calloc((size_t)running->rows * running->columns + 1,
+				       sizeof(*running->sums));
 		if (!running->sums)
 			return -ENOMEM;
 	}
@@ -196,9 +205,11 @@ static int charge_sums(struct running *running, uint32_t actors)
 			int r = 0;
 
 			if (running->blame->antagonists[antagonist->span])
-				r = blame_charge(running->blame, victim->span, antagonist->span,
-						 running->sums[(size_t)victim->row * running->columns + antagonist->column], running->kind,
-						 NULL);
+				r = blame_charge(
+					running->blame, victim->span, antagonist->span,
+					running->sums[(size_t)victim->row * running->columns +
+						      antagonist->column],
+					running->kind, NULL);
 			if (r < 0)
 				return r;
 		}
@@ -206,7 +217,8 @@ static int charge_sums(struct running *running, uint32_t actors)
 	return 0;
 }
 
-int blame_running(struct blame *blame, uint32_t kind, struct stretch (*waits)(const struct blame *blame, uint32_t es))
+int blame_running(struct blame *blame, uint32_t kind,
+		  struct stretch (*waits)(const struct blame *blame, uint32_t es))
 {
 	struct running running = {.blame = blame, .kind = kind, .waits = waits};
 	uint32_t actors;

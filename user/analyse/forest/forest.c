@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The spawning forest: one pass over the root spans' ESs counts what each span
  * spawned, a second one writes it down, so that all lists lie in one array.
@@ -22,12 +22,14 @@ struct clew_forest {
 struct making {
 	const struct clew_model *model;
 	struct clew_forest *forest;
-	const struct clew_forest_rule **rules; /* of each dependency type, NULL: it does not spawn */
+	const struct clew_forest_rule *
+		*rules; /* of each dependency type, NULL: it does not spawn */
 	struct clew_forest_problem problem;
 	uint32_t *lists; /* of each span, the last root span that it was seen to spawn */
 };
 
-size_t clew_forest_default_rules(const struct clew_model *model, struct clew_forest_rule *rules, size_t capacity)
+size_t clew_forest_default_rules(const struct clew_model *model, struct clew_forest_rule *rules,
+				 size_t capacity)
 {
 	static const char *const names[] = {"spawn", "fork", "submit"};
 	size_t count = 0;
@@ -39,7 +41,8 @@ size_t clew_forest_default_rules(const struct clew_model *model, struct clew_for
 			if (strcmp(name, names[i]) != 0)
 				continue;
 			if (count < capacity)
-				rules[count] = (struct clew_forest_rule){.type = type, .several_times = true};
+				rules[count] = (struct clew_forest_rule){.type = type,
+									 .several_times = true};
 			count++;
 		}
 	}
@@ -47,13 +50,15 @@ size_t clew_forest_default_rules(const struct clew_model *model, struct clew_for
 }
 
 /* Whether the spawner has to be listed for this root span: 1, 0 or -EINVAL. */
-static int spawns(struct making *making, uint32_t root, uint32_t spawner, const struct clew_forest_rule *rule, bool others_before,
-		  uint32_t es)
+static int spawns(struct making *making, uint32_t root, uint32_t spawner,
+		  const struct clew_forest_rule *rule, bool others_before, uint32_t es)
 {
 	uint32_t *known = &making->forest->spawners[root], dependency = making->model->es[es].in;
 
 	making->problem =
-		(struct clew_forest_problem){.root = root, .dependency = dependency, .not_first = others_before && rule->first_only};
+		(struct clew_forest_problem){.root = root,
+					     .dependency = dependency,
+					     .not_first = others_before && rule->first_only};
 	if (making->problem.not_first)
 		return -EINVAL;
 	if (*known == CLEW_NONE) {
@@ -105,7 +110,8 @@ static int look_at_all(struct making *making, bool fill)
 	const struct clew_model *model = making->model;
 
 	memset(making->lists, 0xff, ((size_t)model->span_count + 1) * sizeof(*making->lists));
-	for (uint32_t root = model->first_root; root != CLEW_NONE; root = model->spans[root].next_sibling) {
+	for (uint32_t root = model->first_root; root != CLEW_NONE;
+	     root = model->spans[root].next_sibling) {
 		int r = look_at(making, root, fill);
 
 		if (r < 0)
@@ -149,7 +155,8 @@ static int make(struct making *making, const struct clew_forest_rule *rules, siz
 	forest->unspawned = malloc(spans * sizeof(*forest->unspawned));
 	making->lists = malloc(spans * sizeof(*making->lists));
 	making->rules = calloc((size_t)making->model->type_count + 1, sizeof(*making->rules));
-	if (!forest->spawners || !forest->spawned_at || !forest->begins || !forest->unspawned || !making->lists || !making->rules)
+	if (!forest->spawners || !forest->spawned_at || !forest->begins || !forest->unspawned ||
+	    !making->lists || !making->rules)
 		return -ENOMEM;
 	memset(forest->spawners, 0xff, spans * sizeof(*forest->spawners));
 	memset(forest->spawned_at, 0xff, spans * sizeof(*forest->spawned_at));
@@ -159,8 +166,9 @@ static int make(struct making *making, const struct clew_forest_rule *rules, siz
 	return fill_lists(making);
 }
 
-int clew_forest_new(const struct clew_model *model, const struct clew_forest_rule *rules, size_t rule_count,
-		    struct clew_forest **ret_forest, struct clew_forest_problem *ret_problem)
+int clew_forest_new(const struct clew_model *model, const struct clew_forest_rule *rules,
+		    size_t rule_count, struct clew_forest **ret_forest,
+		    struct clew_forest_problem *ret_problem)
 {
 	enum { MOST_DEFAULT_RULES = 3 };
 	struct clew_forest_rule defaults[MOST_DEFAULT_RULES];
@@ -208,9 +216,11 @@ uint32_t clew_forest_spawned_at(const struct clew_forest *forest, uint32_t root)
 	return root < forest->span_count ? forest->spawned_at[root] : CLEW_NONE;
 }
 
-const uint32_t *clew_forest_spawned(const struct clew_forest *forest, uint32_t span, uint32_t *ret_count)
+const uint32_t *clew_forest_spawned(const struct clew_forest *forest, uint32_t span,
+				    uint32_t *ret_count)
 {
-	*ret_count = span < forest->span_count ? forest->begins[span + 1] - forest->begins[span] : 0;
+	*ret_count =
+		span < forest->span_count ? forest->begins[span + 1] - forest->begins[span] : 0;
 	return span < forest->span_count ? forest->spawned + forest->begins[span] : forest->spawned;
 }
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pairing. Events are sorted by moment and sequence number all at once, then dealt out
  * to their entries, origins and destinations apart; an entry's two lists are merged into
@@ -23,12 +23,14 @@ struct closing {
 	struct clew_maker *maker;
 	struct clew_pair_problem *problem;
 	struct sort_key *keys; /* events in order of time */
-	uint32_t *begins;      /* of each entry's origins, its destinations, the next one's .. in `order` */
+	uint32_t *begins; /* of each entry's origins, its destinations, the next one's .. in `order`
+			   */
 	uint32_t *order;
 	uint32_t *dependencies; /* of each event, CLEW_NONE: it has none */
 };
 
-static int fail(const struct closing *closing, int r, uint32_t entry, uint32_t event, const char *message)
+static int fail(const struct closing *closing, int r, uint32_t entry, uint32_t event,
+		const char *message)
 {
 	struct clew_pair_problem *problem = closing->problem;
 	const struct pair_entry *about = pair_entry(closing->pairing, entry);
@@ -59,7 +61,8 @@ static void deal_out(struct closing *closing, size_t count)
 	for (size_t i = 0; i < buckets; i++)
 		begins[i + 1] += begins[i];
 	for (size_t i = 0; i < count; i++)
-		closing->order[begins[bucket_of(pair_event(closing->pairing, closing->keys[i].index))]++] = closing->keys[i].index;
+		closing->order[begins[bucket_of(pair_event(
+			closing->pairing, closing->keys[i].index))]++] = closing->keys[i].index;
 	/* Each begin was moved to its end, which is the next one's begin. */
 	memmove(begins + 1, begins, buckets * sizeof(*begins));
 	begins[0] = 0;
@@ -69,7 +72,8 @@ static int put_in_order(struct closing *closing)
 {
 	const struct clew_pairing *pairing = closing->pairing;
 	size_t count = pairing->events.count;
-	struct sort_key *keys = malloc((count + 1) * sizeof(*keys)), *spare = malloc((count + 1) * sizeof(*spare));
+	struct sort_key *keys = malloc((count + 1) * sizeof(*keys)),
+			*spare = malloc((count + 1) * sizeof(*spare));
 
 	closing->keys = keys;
 	closing->begins = calloc(2 * pairing->entries.count + 1, sizeof(*closing->begins));
@@ -95,18 +99,21 @@ static int put_in_order(struct closing *closing)
 
 static bool is_not_after(const struct pair_event *origin, const struct pair_event *destination)
 {
-	return origin->at != destination->at ? origin->at < destination->at : origin->sequence <= destination->sequence;
+	return origin->at != destination->at ? origin->at < destination->at
+					     : origin->sequence <= destination->sequence;
 }
 
 /* Of what is left of an entry with reuse, takes the next group off. */
-static struct group next_group(const struct closing *closing, const struct pair_options *options, struct group *left)
+static struct group next_group(const struct closing *closing, const struct pair_options *options,
+			       struct group *left)
 {
 	struct group group = {.origins = left->origins, .destinations = left->destinations};
 	bool several = options->mode != CLEW_MODE_SINGLE;
 
 	while (left->origin_count && (several || !group.origin_count)) {
 		if (left->destination_count &&
-		    !is_not_after(pair_event(closing->pairing, *left->origins), pair_event(closing->pairing, *left->destinations)))
+		    !is_not_after(pair_event(closing->pairing, *left->origins),
+				  pair_event(closing->pairing, *left->destinations)))
 			break;
 		left->origins++;
 		left->origin_count--;
@@ -114,7 +121,8 @@ static struct group next_group(const struct closing *closing, const struct pair_
 	}
 	while (left->destination_count) {
 		if (left->origin_count &&
-		    is_not_after(pair_event(closing->pairing, *left->origins), pair_event(closing->pairing, *left->destinations)))
+		    is_not_after(pair_event(closing->pairing, *left->origins),
+				 pair_event(closing->pairing, *left->destinations)))
 			break;
 		left->destinations++;
 		left->destination_count--;
@@ -144,11 +152,13 @@ static int check_event(const struct closing *closing, uint32_t number)
 	if (event->span >= maker->spans.count)
 		return fail(closing, -EINVAL, event->entry, number, "there is no such span");
 	if (event->wait_from != event->at)
-		r = make_check_suspend(maker, event->span, event->wait_from, event->at, event->place);
+		r = make_check_suspend(maker, event->span, event->wait_from, event->at,
+				       event->place);
 	if (r == 0)
 		r = make_check_endpoint(maker, event->span, event->at, event->place);
 	if (r == 0)
-		r = make_check_free(maker, event->span, event->at, event->place, event->is_destination);
+		r = make_check_free(maker, event->span, event->at, event->place,
+				    event->is_destination);
 	return r < 0 ? fail(closing, r, event->entry, number, clew_maker_error(maker)) : 0;
 }
 
@@ -163,7 +173,8 @@ static int check(const struct closing *closing)
 		struct group all = all_of(closing, i);
 
 		if (pair_entry(pairing, i)->type >= types)
-			return fail(closing, -ENOENT, i, CLEW_NONE, "there is no such dependency type");
+			return fail(closing, -ENOENT, i, CLEW_NONE,
+				    "there is no such dependency type");
 		if (all.origin_count > 1 && !options->reuse && options->mode == CLEW_MODE_SINGLE)
 			return fail(closing, -EINVAL, i, all.origins[1], "it has several origins");
 	}
@@ -174,17 +185,20 @@ static int check(const struct closing *closing)
 
 /* ---- making ---- */
 
-static clew_time trigger_of(const struct closing *closing, const struct group *group, enum clew_mode mode)
+static clew_time trigger_of(const struct closing *closing, const struct group *group,
+			    enum clew_mode mode)
 {
 	uint32_t last = mode == CLEW_MODE_OR ? 0 : group->origin_count - 1;
 
 	return pair_event(closing->pairing, group->origins[last])->at;
 }
 
-static void count_group(const struct closing *closing, uint32_t entry, const struct group *group, bool is_created)
+static void count_group(const struct closing *closing, uint32_t entry, const struct group *group,
+			bool is_created)
 {
 	const struct clew_pairing *pairing = closing->pairing;
-	struct clew_pair_metrics *metrics = (struct clew_pair_metrics *)pairing->metrics.data + pair_entry(pairing, entry)->type;
+	struct clew_pair_metrics *metrics = (struct clew_pair_metrics *)pairing->metrics.data +
+					    pair_entry(pairing, entry)->type;
 
 	metrics->origins += group->origin_count;
 	metrics->destinations += group->destination_count;
@@ -198,7 +212,8 @@ static void count_group(const struct closing *closing, uint32_t entry, const str
 		return;
 	metrics->paired++;
 	for (uint32_t i = 0; i < group->destination_count; i++) {
-		if (pair_event(pairing, group->destinations[i])->at >= trigger_of(closing, group, pair_options(pairing, entry)->mode))
+		if (pair_event(pairing, group->destinations[i])->at >=
+		    trigger_of(closing, group, pair_options(pairing, entry)->mode))
 			break;
 		metrics->backward++;
 	}
@@ -219,7 +234,8 @@ static int make_dependency(const struct closing *closing, uint32_t entry, const 
 		r = clew_maker_attributes(closing->maker, pair, 1, &attributes);
 	}
 	if (r == 0)
-		r = clew_maker_dependency(closing->maker, about->type, options->mode, attributes, &dependency);
+		r = clew_maker_dependency(closing->maker, about->type, options->mode, attributes,
+					  &dependency);
 	if (r < 0)
 		return fail(closing, r, entry, CLEW_NONE, clew_maker_error(closing->maker));
 	for (uint32_t i = 0; i < group->origin_count; i++)
@@ -267,7 +283,8 @@ static int compare_ends(const void *a, const void *b, void *context)
 {
 	const struct sort_key *x = a, *y = b;
 	const struct closing *closing = context;
-	const struct pair_event *one = pair_event(closing->pairing, x->index), *other = pair_event(closing->pairing, y->index);
+	const struct pair_event *one = pair_event(closing->pairing, x->index),
+				*other = pair_event(closing->pairing, y->index);
 
 	if (closing->dependencies[x->index] != closing->dependencies[y->index])
 		return closing->dependencies[x->index] < closing->dependencies[y->index] ? -1 : 1;
@@ -284,10 +301,13 @@ static void put_ends_in_order(struct closing *closing)
 	for (size_t i = 0; i < count; i++)
 		closing->keys[i].tag = (uint32_t)i;
 	for (size_t from = 0, to; from < count; from = to) {
-		for (to = from + 1; to < count && (closing->pairing->waits || closing->keys[to].key == closing->keys[from].key);)
+		for (to = from + 1;
+		     to < count &&
+		     (closing->pairing->waits || closing->keys[to].key == closing->keys[from].key);)
 			to++;
 		if (to - from > 1)
-			qsort_r(closing->keys + from, to - from, sizeof(*closing->keys), compare_ends, closing);
+			qsort_r(closing->keys + from, to - from, sizeof(*closing->keys),
+				compare_ends, closing);
 	}
 }
 
@@ -297,15 +317,18 @@ static int make_ends(const struct closing *closing)
 	int r = 0;
 
 	for (size_t i = 0; i < closing->pairing->events.count && r == 0; i++) {
-		uint32_t number = closing->keys[i].index, dependency = closing->dependencies[number];
+		uint32_t number = closing->keys[i].index,
+			 dependency = closing->dependencies[number];
 		const struct pair_event *event = pair_event(closing->pairing, number);
 
 		if (dependency == CLEW_NONE)
 			continue;
 		if (event->is_destination)
-			r = clew_maker_destination(maker, dependency, event->span, event->wait_from, event->at, event->place);
+			r = clew_maker_destination(maker, dependency, event->span, event->wait_from,
+						   event->at, event->place);
 		else
-			r = clew_maker_origin(maker, dependency, event->span, event->at, event->place);
+			r = clew_maker_origin(maker, dependency, event->span, event->at,
+					      event->place);
 		if (r < 0)
 			return fail(closing, r, event->entry, number, clew_maker_error(maker));
 	}
@@ -327,7 +350,8 @@ static int room_for_metrics(struct clew_pairing *pairing)
 	return 0;
 }
 
-int clew_pairing_close(struct clew_pairing *pairing, struct clew_maker *maker, struct clew_pair_problem *ret_problem)
+int clew_pairing_close(struct clew_pairing *pairing, struct clew_maker *maker,
+		       struct clew_pair_problem *ret_problem)
 {
 	struct closing closing = {.pairing = pairing, .maker = maker, .problem = ret_problem};
 	int r = put_in_order(&closing);

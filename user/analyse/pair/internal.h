@@ -43,19 +43,23 @@ struct clew_pairing {
 	bool waits;	       /* a destination is waited for */
 };
 
-static inline const struct pair_entry *pair_entry(const struct clew_pairing *pairing, uint32_t entry)
+static inline const struct pair_entry *pair_entry(const struct clew_pairing *pairing,
+						  uint32_t entry)
 {
 	return (const struct pair_entry *)pairing->entries.data + entry;
 }
 
-static inline const struct pair_event *pair_event(const struct clew_pairing *pairing, uint32_t event)
+static inline const struct pair_event *pair_event(const struct clew_pairing *pairing,
+						  uint32_t event)
 {
 	return (const struct pair_event *)pairing->events.data + event;
 }
 
-static inline const struct pair_options *pair_options(const struct clew_pairing *pairing, uint32_t entry)
+static inline const struct pair_options *pair_options(const struct clew_pairing *pairing,
+						      uint32_t entry)
 {
-	return (const struct pair_options *)pairing->options.data + pair_entry(pairing, entry)->options;
+	return (const struct pair_options *)pairing->options.data +
+	       pair_entry(pairing, entry)->options;
 }
 
 /* Forgets entries and events; metrics stay. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The events of a trace that its labels tell of, those of marks and names of spans:
  * collected span by span, each span's in order of time, and paired.
@@ -55,11 +55,13 @@ static int choose_spans(struct side *side, uint32_t span_count, const uint32_t *
 	return 0;
 }
 
-static int begin_side(struct labels *labels, int number, const char *expression, const uint32_t *spans, size_t count)
+static int begin_side(struct labels *labels, int number, const char *expression,
+		      const uint32_t *spans, size_t count)
 {
 	int where = number ? CLEW_PAIR_ERROR_DESTINATIONS : CLEW_PAIR_ERROR_ORIGINS;
 	struct side *side = &labels->sides[number];
-	int r = regex_compile_groups(expression, strlen(expression), &side->regex, &labels->error->offset, labels->error->message,
+	int r = regex_compile_groups(expression, strlen(expression), &side->regex,
+				     &labels->error->offset, labels->error->message,
 				     sizeof(labels->error->message));
 
 	labels->error->where = where;
@@ -72,9 +74,11 @@ static int begin_side(struct labels *labels, int number, const char *expression,
 		if (i != side->type && i != side->sequence)
 			side->key = i;
 	if (!side->key)
-		return fail_at(labels, where, strlen(expression), "no group holds the key: put it in parentheses, as in send:(.*)");
+		return fail_at(labels, where, strlen(expression),
+			       "no group holds the key: put it in parentheses, as in send:(.*)");
 	side->verdicts = calloc(model_strings(labels->model)->offsets.count + 1, 1);
-	return side->verdicts ? choose_spans(side, labels->model->span_count, spans, count) : -ENOMEM;
+	return side->verdicts ? choose_spans(side, labels->model->span_count, spans, count)
+			      : -ENOMEM;
 }
 
 /* ---- events ---- */
@@ -92,24 +96,28 @@ static int add_text(struct vector *text, const struct regex_piece *piece)
 	return 0;
 }
 
-static int read_sequence(struct labels *labels, const struct regex_piece *piece, uint32_t string, uint64_t *ret_sequence)
+static int read_sequence(struct labels *labels, const struct regex_piece *piece, uint32_t string,
+			 uint64_t *ret_sequence)
 {
 	char message[sizeof(labels->error->message)];
 	bool good = piece->size > 0;
 	uint64_t value = 0;
 
 	for (size_t i = 0; i < piece->size && good; i++)
-		good = piece->begin[i] >= '0' && piece->begin[i] <= '9' && !__builtin_mul_overflow(value, 10, &value) &&
+		good = piece->begin[i] >= '0' && piece->begin[i] <= '9' &&
+		       !__builtin_mul_overflow(value, 10, &value) &&
 		       !__builtin_add_overflow(value, (uint64_t)(piece->begin[i] - '0'), &value);
 	*ret_sequence = value;
 	if (good)
 		return 0;
-	snprintf(message, sizeof(message), "the sequence in '%.200s' is no number below 2^64: let the group take digits only",
+	snprintf(message, sizeof(message),
+		 "the sequence in '%.200s' is no number below 2^64: let the group take digits only",
 		 clew_model_string(labels->model, string));
 	return fail_at(labels, CLEW_PAIR_ERROR_TRACE, SIZE_MAX, message);
 }
 
-static int add_event(struct labels *labels, int number, uint32_t string, const struct regex_piece *pieces, struct clew_pair_event *event)
+static int add_event(struct labels *labels, int number, uint32_t string,
+		     const struct regex_piece *pieces, struct clew_pair_event *event)
 {
 	const struct side *side = &labels->sides[number];
 	const struct regex_piece *sequence = side->sequence ? &pieces[side->sequence - 1] : NULL;
@@ -118,7 +126,8 @@ static int add_event(struct labels *labels, int number, uint32_t string, const s
 	int r;
 
 	event->sequence = 0;
-	r = sequence && sequence->begin ? read_sequence(labels, sequence, string, &event->sequence) : 0;
+	r = sequence && sequence->begin ? read_sequence(labels, sequence, string, &event->sequence)
+					: 0;
 	labels->text.count = 0;
 	if (r == 0)
 		r = add_text(&labels->text, &pieces[side->key - 1]);
@@ -127,16 +136,19 @@ static int add_event(struct labels *labels, int number, uint32_t string, const s
 
 		r = add_text(&labels->text, type_piece);
 		if (r == 0)
-			r = clew_maker_type(labels->maker, (const char *)labels->text.data + at, &type);
+			r = clew_maker_type(labels->maker, (const char *)labels->text.data + at,
+					    &type);
 	} else if (r == 0 && type == CLEW_NONE) {
 		r = clew_maker_type(labels->maker, labels->rule->type, &type);
 		labels->type = type;
 	}
 	if (r == 0)
-		r = clew_pairing_entry(labels->pairing, type, labels->text.data, &labels->rule->options, &entry);
+		r = clew_pairing_entry(labels->pairing, type, labels->text.data,
+				       &labels->rule->options, &entry);
 	if (r < 0)
 		return r;
-	return number ? clew_pairing_destination(labels->pairing, entry, event) : clew_pairing_origin(labels->pairing, entry, event);
+	return number ? clew_pairing_destination(labels->pairing, entry, event)
+		      : clew_pairing_origin(labels->pairing, entry, event);
 }
 
 /* A label at a moment of a span, which may be an event of one side. */
@@ -149,11 +161,14 @@ static int look_at(struct labels *labels, int number, uint32_t string, uint32_t 
 
 	if (side->verdicts[string] == NO_EVENT || (side->wanted && !side->wanted[span]))
 		return 0;
-	r = regex_find(side->regex, labels->scratch, clew_model_string(labels->model, string), &pieces);
+	r = regex_find(side->regex, labels->scratch, clew_model_string(labels->model, string),
+		       &pieces);
 	if (r < 0)
 		return r;
 	side->verdicts[string] = r && pieces[side->key - 1].begin ? AN_EVENT : NO_EVENT;
-	return side->verdicts[string] == AN_EVENT ? add_event(labels, number, string, pieces, &event) : 0;
+	return side->verdicts[string] == AN_EVENT
+		       ? add_event(labels, number, string, pieces, &event)
+		       : 0;
 }
 
 /* Marks of one moment in an ES come newest first. */
@@ -169,7 +184,8 @@ static int look_at_marks(struct labels *labels, uint32_t es)
 			to++;
 		for (uint32_t i = to; i-- > from && r == 0;)
 			for (int side = 0; side < 2 && r == 0; side++)
-				r = look_at(labels, side, marks[i].label, model->es[es].span, marks[i].at);
+				r = look_at(labels, side, marks[i].label, model->es[es].span,
+					    marks[i].at);
 	}
 	return r;
 }
@@ -184,7 +200,8 @@ static int look_at_all(struct labels *labels)
 
 		if (labels->rule->spans)
 			r = look_at(labels, 1, span->name, i, span->start);
-		for (uint32_t es = 0; es < span->elementary.count && r == 0 && model->mark_count; es++)
+		for (uint32_t es = 0; es < span->elementary.count && r == 0 && model->mark_count;
+		     es++)
 			r = look_at_marks(labels, span->elementary.first + es);
 		if (labels->rule->spans && r == 0)
 			r = look_at(labels, 0, span->name, i, span->end);
@@ -240,10 +257,14 @@ static int run(struct labels *labels, struct clew_paired *paired)
 	return r < 0 ? r : keep_metrics(labels, paired);
 }
 
-int clew_pair_labels(const struct clew_model *model, const struct clew_pair_rule *rule, struct clew_paired *ret_paired,
-		     struct clew_pair_error *ret_error)
+int clew_pair_labels(const struct clew_model *model, const struct clew_pair_rule *rule,
+		     struct clew_paired *ret_paired, struct clew_pair_error *ret_error)
 {
-	struct labels labels = {.model = model, .rule = rule, .error = ret_error, .text.item = 1, .type = CLEW_NONE};
+	struct labels labels = {.model = model,
+				.rule = rule,
+				.error = ret_error,
+				.text.item = 1,
+				.type = CLEW_NONE};
 	int r;
 
 	*ret_paired = (struct clew_paired){};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Collecting events by key. They are paired in pair_close.c.
  */
@@ -50,7 +50,8 @@ void clew_pairing_free(struct clew_pairing *pairing)
 	free(pairing);
 }
 
-void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type, struct clew_pair_metrics *ret_metrics)
+void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type,
+			  struct clew_pair_metrics *ret_metrics)
 {
 	*ret_metrics = (struct clew_pair_metrics){};
 	if (type < pairing->metrics.count)
@@ -59,18 +60,24 @@ void clew_pairing_metrics(const struct clew_pairing *pairing, uint32_t type, str
 
 /* ---- entries ---- */
 
-static bool are_same(const struct clew_pairing *pairing, const struct pair_options *a, const struct clew_pair_options *b)
+static bool are_same(const struct clew_pairing *pairing, const struct pair_options *a,
+		     const struct clew_pair_options *b)
 {
-	const char *attribute = a->key_attribute == CLEW_NONE ? NULL : strings_get(&pairing->strings, a->key_attribute);
+	const char *attribute = a->key_attribute == CLEW_NONE
+					? NULL
+					: strings_get(&pairing->strings, a->key_attribute);
 
 	if (a->reuse != b->reuse || a->keep_without_origin != b->keep_without_origin ||
-	    a->keep_without_destination != b->keep_without_destination || a->mode != b->mode || !attribute != !b->key_attribute)
+	    a->keep_without_destination != b->keep_without_destination || a->mode != b->mode ||
+	    !attribute != !b->key_attribute)
 		return false;
 	return !attribute || strcmp(attribute, b->key_attribute) == 0;
 }
 
-/* The number of some options, which are kept if they are new. From the last back: it is mostly that. */
-static int find_options(struct clew_pairing *pairing, const struct clew_pair_options *options, uint32_t *ret_number)
+/* The number of some options, which are kept if they are new. From the last back: it is mostly
+ * that. */
+static int find_options(struct clew_pairing *pairing, const struct clew_pair_options *options,
+			uint32_t *ret_number)
 {
 	struct pair_options new = {.reuse = options->reuse,
 				   .keep_without_origin = options->keep_without_origin,
@@ -81,7 +88,8 @@ static int find_options(struct clew_pairing *pairing, const struct clew_pair_opt
 
 	for (size_t i = pairing->options.count; i-- > 0;) {
 		*ret_number = (uint32_t)i;
-		if (are_same(pairing, (const struct pair_options *)pairing->options.data + i, options))
+		if (are_same(pairing, (const struct pair_options *)pairing->options.data + i,
+			     options))
 			return 0;
 	}
 	if (options->key_attribute)
@@ -105,8 +113,8 @@ static uint32_t *find_entry(struct clew_pairing *pairing, uint32_t id, uint32_t 
 	return entry;
 }
 
-int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *id, const struct clew_pair_options *options,
-		       uint32_t *ret_entry)
+int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *id,
+		       const struct clew_pair_options *options, uint32_t *ret_entry)
 {
 	static const struct clew_pair_options none = {};
 	struct pair_entry entry = {.type = type, .id = CLEW_NONE, .next = CLEW_NONE};
@@ -141,7 +149,8 @@ int clew_pairing_entry(struct clew_pairing *pairing, uint32_t type, const char *
 
 /* ---- events ---- */
 
-static int add_event(struct clew_pairing *pairing, uint32_t entry, const struct clew_pair_event *event, bool is_destination)
+static int add_event(struct clew_pairing *pairing, uint32_t entry,
+		     const struct clew_pair_event *event, bool is_destination)
 {
 	struct pair_event *all;
 	size_t count = pairing->events.count;
@@ -168,12 +177,14 @@ static int add_event(struct clew_pairing *pairing, uint32_t entry, const struct 
 	return 0;
 }
 
-int clew_pairing_origin(struct clew_pairing *pairing, uint32_t entry, const struct clew_pair_event *event)
+int clew_pairing_origin(struct clew_pairing *pairing, uint32_t entry,
+			const struct clew_pair_event *event)
 {
 	return add_event(pairing, entry, event, false);
 }
 
-int clew_pairing_destination(struct clew_pairing *pairing, uint32_t entry, const struct clew_pair_event *event)
+int clew_pairing_destination(struct clew_pairing *pairing, uint32_t entry,
+			     const struct clew_pair_event *event)
 {
 	return add_event(pairing, entry, event, true);
 }

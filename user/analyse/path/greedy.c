@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The greedy strategies: from the end back to the start, at each ES first to the one
  * of its predecessor and its dependency's origin that the strategy prefers. The
@@ -30,7 +30,8 @@ static uint32_t origin_of(const struct greedy *greedy, uint32_t es)
 		if (end > model->es[es].start)
 			continue;
 		if (chosen == CLEW_NONE ||
-		    (greedy->strategy == CLEW_STRATEGY_LEAST_PROX ? end < model->es[chosen].end : end >= model->es[chosen].end))
+		    (greedy->strategy == CLEW_STRATEGY_LEAST_PROX ? end < model->es[chosen].end
+								  : end >= model->es[chosen].end))
 			chosen = origin;
 	}
 	return chosen;
@@ -46,7 +47,8 @@ static unsigned candidates(const struct greedy *greedy, uint32_t es, uint32_t re
 	unsigned count = 0;
 
 	/* What ends before the start does cannot come from it. */
-	if (predecessor != CLEW_NONE && (model->es[predecessor].end > model->es[es].start || model->es[predecessor].end < earliest))
+	if (predecessor != CLEW_NONE && (model->es[predecessor].end > model->es[es].start ||
+					 model->es[predecessor].end < earliest))
 		predecessor = CLEW_NONE;
 	if (origin != CLEW_NONE && model->es[origin].end < earliest)
 		origin = CLEW_NONE;
@@ -136,7 +138,10 @@ static int add_first(const struct greedy *greedy, struct clew_paths *paths)
 
 /* ---- further paths ---- */
 
-enum { COMES_FROM_START = 1, ON_PATH = 2 }; /* in the `work` of a node, which a greedy strategy has no other use for */
+enum {
+	COMES_FROM_START = 1,
+	ON_PATH = 2
+}; /* in the `work` of a node, which a greedy strategy has no other use for */
 
 /* Marks what the start leads to among what was visited. */
 static int mark_useful(const struct greedy *greedy)
@@ -158,7 +163,8 @@ static int mark_useful(const struct greedy *greedy)
 			uint32_t next = i < count ? destinations[i] : successor;
 			bool leads = false;
 
-			if (next == CLEW_NONE || finder->nodes[next].edges != NODE_DONE || finder->nodes[next].work)
+			if (next == CLEW_NONE || finder->nodes[next].edges != NODE_DONE ||
+			    finder->nodes[next].work)
 				continue;
 			for (unsigned j = candidates(greedy, next, from); j--;)
 				leads = leads || from[j] == es;
@@ -171,7 +177,8 @@ static int mark_useful(const struct greedy *greedy)
 	return r;
 }
 
-/* Goes through all paths in order of preference. The stack holds pairs of an ES and how many of its candidates were tried. */
+/* Goes through all paths in order of preference. The stack holds pairs of an ES and how many of its
+ * candidates were tried. */
 static int enumerate(const struct greedy *greedy, uint32_t limit, struct clew_paths *paths)
 {
 	struct clew_path_finder *finder = greedy->finder;
@@ -190,7 +197,8 @@ static int enumerate(const struct greedy *greedy, uint32_t limit, struct clew_pa
 				break;
 			finder->nodes[es].work |= ON_PATH;
 			if (es == greedy->from)
-				r = paths_add(paths, finder->model, path.data, (uint32_t)path.count, true);
+				r = paths_add(paths, finder->model, path.data, (uint32_t)path.count,
+					      true);
 		}
 		if (es != greedy->from && tried < candidates(greedy, es, from)) {
 			if (finder->nodes[from[tried]].work == COMES_FROM_START)
@@ -205,8 +213,8 @@ static int enumerate(const struct greedy *greedy, uint32_t limit, struct clew_pa
 	return r;
 }
 
-int path_greedy(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-		struct clew_paths *paths)
+int path_greedy(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+		const struct clew_path_options *options, struct clew_paths *paths)
 {
 	const struct greedy greedy = {
 		.finder = finder,

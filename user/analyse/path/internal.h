@@ -17,7 +17,8 @@ static inline clew_time es_length(const struct clew_model *model, uint32_t es)
 	return model->es[es].end - model->es[es].start;
 }
 
-/* The triggering origin of an ES's incoming dependency, CLEW_NONE if there is none or it ends too late. */
+/* The triggering origin of an ES's incoming dependency, CLEW_NONE if there is none or it ends too
+ * late. */
 static inline uint32_t usable_trigger(const struct clew_model *model, uint32_t es)
 {
 	uint32_t dependency = model->es[es].in, trigger;
@@ -25,11 +26,14 @@ static inline uint32_t usable_trigger(const struct clew_model *model, uint32_t e
 	if (dependency == CLEW_NONE)
 		return CLEW_NONE;
 	trigger = clew_model_trigger(model, dependency);
-	return trigger != CLEW_NONE && model->es[trigger].end <= model->es[es].start ? trigger : CLEW_NONE;
+	return trigger != CLEW_NONE && model->es[trigger].end <= model->es[es].start ? trigger
+										     : CLEW_NONE;
 }
 
-/* The destinations that an ES's outgoing dependency leads to; which of them start in time is the caller's to see. */
-static inline const uint32_t *targets(const struct clew_model *model, uint32_t es, bool all_origins, uint32_t *ret_count)
+/* The destinations that an ES's outgoing dependency leads to; which of them start in time is the
+ * caller's to see. */
+static inline const uint32_t *targets(const struct clew_model *model, uint32_t es, bool all_origins,
+				      uint32_t *ret_count)
 {
 	const struct clew_dependency *dependency;
 
@@ -37,7 +41,8 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
 	if (model->es[es].out == CLEW_NONE)
 		return NULL;
 	dependency = &model->dependencies[model->es[es].out];
-	if (all_origins || dependency->origins.count == 1 || model->origins[dependency->origins.first] == es)
+	if (all_origins || dependency->origins.count == 1 ||
+	    model->origins[dependency->origins.first] == es)
 		*ret_count = dependency->destinations.count;
 	return model->destinations + dependency->destinations.first;
 }
@@ -48,7 +53,8 @@ static inline const uint32_t *targets(const struct clew_model *model, uint32_t e
  */
 clew_time gap_ready(const struct clew_model *model, uint32_t es);
 
-/* A word of an attribute of rows, without its backslashes; its length. What follows it stays at *at. */
+/* A word of an attribute of rows, without its backslashes; its length. What follows it stays at
+ * *at. */
 size_t row_word(const char **at, char *word, size_t size);
 
 /* A row of a wait's attribute `holder`: who had it, within the wait. */
@@ -70,7 +76,8 @@ uint32_t hierarchy_named(const struct clew_model *model, const char *name);
 struct path_node {
 	clew_time work; /* of the best path so far */
 	uint32_t from;	/* the ES it comes through (greedy: goes on to) + 1; 0 none */
-	uint32_t edges; /* of dependencies that come from within the reach and were not followed yet, or NODE_DONE */
+	uint32_t edges; /* of dependencies that come from within the reach and were not followed
+			   yet, or NODE_DONE */
 };
 
 #define NODE_DONE UINT32_MAX
@@ -101,7 +108,8 @@ struct clew_path_finder {
 	uint32_t count;		/* ESs of the reach */
 };
 
-/* Finds the reach, and every ES's count of edges from within. -ENOENT: no path; -ENOMEM. The finder is new, or forgot the last one. */
+/* Finds the reach, and every ES's count of edges from within. -ENOENT: no path; -ENOMEM. The finder
+ * is new, or forgot the last one. */
 int reach_between(struct clew_path_finder *finder, uint32_t from, uint32_t to, bool all_origins);
 /* Clears what the last search left behind, if it left anything. */
 void reach_forget(struct clew_path_finder *finder);
@@ -136,15 +144,16 @@ static inline void list_drop(struct vector *list, size_t *taken)
 }
 
 /* Adds a path, reading the ESs from the last to the first where `backwards`. Takes a copy. */
-int paths_add(struct clew_paths *paths, const struct clew_model *model, const uint32_t *es, uint32_t count, bool backwards);
+int paths_add(struct clew_paths *paths, const struct clew_model *model, const uint32_t *es,
+	      uint32_t count, bool backwards);
 
 /* The strategies: each adds at least one path, or returns -ENOENT. */
-int path_work(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-	      struct clew_paths *paths);
-int path_greedy(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-		struct clew_paths *paths);
-int path_temporal(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-		  struct clew_paths *paths);
+int path_work(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+	      const struct clew_path_options *options, struct clew_paths *paths);
+int path_greedy(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+		const struct clew_path_options *options, struct clew_paths *paths);
+int path_temporal(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+		  const struct clew_path_options *options, struct clew_paths *paths);
 
 /*
  * The best paths of a graph without cycles, one after the other, when the best
@@ -160,12 +169,15 @@ struct top_graph {
 	clew_time (*best)(void *context, uint32_t node);
 	/* The continuation that gives it. */
 	uint32_t (*best_next)(void *context, uint32_t node);
-	/* Continuation number i, from 0; false: there are no more. None twice; CLEW_NONE: does not lead to the end. */
+	/* Continuation number i, from 0; false: there are no more. None twice; CLEW_NONE: does not
+	 * lead to the end. */
 	bool (*next)(void *context, uint32_t node, uint32_t i, uint32_t *ret_node);
 };
 
-/* Calls `found` with the nodes of each path, best first, at most `limit`; it returns 0 or stops the search with its error. */
+/* Calls `found` with the nodes of each path, best first, at most `limit`; it returns 0 or stops the
+ * search with its error. */
 int top_paths(const struct top_graph *graph, uint32_t start, uint32_t limit,
-	      int (*found)(void *context, const uint32_t *nodes, uint32_t count), void *found_context);
+	      int (*found)(void *context, const uint32_t *nodes, uint32_t count),
+	      void *found_context);
 
 #endif

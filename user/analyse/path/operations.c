@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Operations of a causal trace: what a span did between two idle waits. They are
  * those of the capture that the trace was made of, to the nanosecond.
@@ -38,10 +38,12 @@ static void count_call(struct calls *calls, const char *said)
 		calls->number = strtoull(said, NULL, 10);
 }
 
-static int add(struct clew_path_operation **operations, size_t *count, struct clew_path_operation operation)
+static int add(struct clew_path_operation **operations, size_t *count,
+	       struct clew_path_operation operation)
 {
 	if (!(*count & (*count - 1))) {
-		struct clew_path_operation *grown = reallocarray(*operations, *count ? 2 * *count : 1, sizeof(*grown));
+		struct clew_path_operation *grown =
+			reallocarray(*operations, *count ? 2 * *count : 1, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -51,8 +53,8 @@ static int add(struct clew_path_operation **operations, size_t *count, struct cl
 	return 0;
 }
 
-int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t idle_kinds, struct clew_path_operation **ret_operations,
-			 size_t *ret_count)
+int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t idle_kinds,
+			 struct clew_path_operation **ret_operations, size_t *ret_count)
 {
 	const struct clew_range *range = &model->spans[span].elementary;
 	struct clew_path_operation *operations = NULL;
@@ -63,18 +65,24 @@ int clew_path_operations(const struct clew_model *model, uint32_t span, uint64_t
 	int r = 0;
 
 	for (uint32_t es = range->first + 1; es < range->first + range->count && r == 0; es++) {
-		const struct clew_model_wait *wait = model->es[es].wait == CLEW_NONE ? NULL : &model->waits[model->es[es].wait];
+		const struct clew_model_wait *wait =
+			model->es[es].wait == CLEW_NONE ? NULL : &model->waits[model->es[es].wait];
 		const char *open;
 		clew_time from;
 
-		if (!wait || wait->kind >= CLEW_WAIT_KIND_COUNT || clew_model_attribute(model, wait->attributes, "known"))
+		if (!wait || wait->kind >= CLEW_WAIT_KIND_COUNT ||
+		    clew_model_attribute(model, wait->attributes, "known"))
 			continue;
 		count_call(&calls, clew_model_attribute(model, wait->attributes, "call_id"));
-		if (!operation_is_idle(wait->kind, call_of(&calls, clew_model_attribute(model, wait->attributes, "call")), idle_kinds))
+		if (!operation_is_idle(
+			    wait->kind,
+			    call_of(&calls, clew_model_attribute(model, wait->attributes, "call")),
+			    idle_kinds))
 			continue;
 		open = clew_model_attribute(model, wait->attributes, "open");
 		from = last == CLEW_NONE ? 0 : gap_ready(model, last);
-		if (last != CLEW_NONE && last_number != calls.number && from < model->es[es - 1].end && (!open || !strcmp(open, "end")))
+		if (last != CLEW_NONE && last_number != calls.number &&
+		    from < model->es[es - 1].end && (!open || !strcmp(open, "end")))
 			r = add(&operations, &count,
 				(struct clew_path_operation){
 					.from = from,

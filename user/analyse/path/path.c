@@ -1,13 +1,16 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Critical paths: endpoints, and the choice of the strategy.
  */
 #include "analyse/path/internal.h"
 
 static const char *const names[CLEW_STRATEGY_COUNT] = {
-	[CLEW_STRATEGY_MOST_WORK] = "most_work",   [CLEW_STRATEGY_TEMPORAL_MOST_WORK] = "temporal_most_work",
-	[CLEW_STRATEGY_MOST_PROX] = "most_prox",   [CLEW_STRATEGY_PREDECESSOR] = "predecessor",
-	[CLEW_STRATEGY_LEAST_WORK] = "least_work", [CLEW_STRATEGY_LEAST_PROX] = "least_prox",
+	[CLEW_STRATEGY_MOST_WORK] = "most_work",
+	[CLEW_STRATEGY_TEMPORAL_MOST_WORK] = "temporal_most_work",
+	[CLEW_STRATEGY_MOST_PROX] = "most_prox",
+	[CLEW_STRATEGY_PREDECESSOR] = "predecessor",
+	[CLEW_STRATEGY_LEAST_WORK] = "least_work",
+	[CLEW_STRATEGY_LEAST_PROX] = "least_prox",
 	[CLEW_STRATEGY_CAUSAL] = "causal",
 };
 
@@ -24,7 +27,8 @@ int clew_strategy_from_name(const char *name)
 	return -1;
 }
 
-int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at, struct clew_position *ret_position)
+int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at,
+		     struct clew_position *ret_position)
 {
 	uint32_t es = clew_model_es_at(model, span, at);
 
@@ -34,9 +38,11 @@ int clew_endpoint_at(const struct clew_model *model, uint32_t span, clew_time at
 	return 0;
 }
 
-int paths_add(struct clew_paths *paths, const struct clew_model *model, const uint32_t *es, uint32_t count, bool backwards)
+int paths_add(struct clew_paths *paths, const struct clew_model *model, const uint32_t *es,
+	      uint32_t count, bool backwards)
 {
-	struct clew_path *grown = reallocarray(paths->paths, paths->count + 1, sizeof(*grown)), *path;
+	struct clew_path *grown = reallocarray(paths->paths, paths->count + 1, sizeof(*grown)),
+			 *path;
 
 	if (!grown)
 		return -ENOMEM;
@@ -67,8 +73,9 @@ static bool holds(const struct clew_model *model, const struct clew_position *po
 	       position->at <= model->es[position->es].end;
 }
 
-int clew_path_find(struct clew_path_finder *finder, const struct clew_position *from, const struct clew_position *to,
-		   const struct clew_path_options *options, struct clew_paths *ret_paths)
+int clew_path_find(struct clew_path_finder *finder, const struct clew_position *from,
+		   const struct clew_position *to, const struct clew_path_options *options,
+		   struct clew_paths *ret_paths)
 {
 	struct clew_path_options wanted = *options;
 	struct clew_paths paths = {};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The ESs on any causal path between two: what leads to the last, and of that what
  * the first leads to. Both are spread a span at a time, over neighbours in memory;
@@ -52,7 +52,8 @@ void reach_forget(struct clew_path_finder *finder)
 	for (size_t i = 0; i < finder->touched.count; i++) {
 		struct span_reach *span = &finder->spans[touched[i]];
 
-		memset(&finder->nodes[span->lowest], 0, sizeof(*finder->nodes) * (span->last + 1 - span->lowest));
+		memset(&finder->nodes[span->lowest], 0,
+		       sizeof(*finder->nodes) * (span->last + 1 - span->lowest));
 		*span = NOT_REACHED;
 	}
 	finder->touched.count = finder->worklist.count = finder->queue.count = 0;
@@ -70,7 +71,8 @@ static int look_at(struct clew_path_finder *finder, uint32_t number)
 	return list_add(&finder->worklist, number);
 }
 
-/* The spans are taken in turns, so that what lies near in time is looked at together. NULL: none is left. */
+/* The spans are taken in turns, so that what lies near in time is looked at together. NULL: none is
+ * left. */
 static struct span_reach *next_span(struct clew_path_finder *finder, uint32_t *ret_number)
 {
 	if (finder->taken == finder->worklist.count)
@@ -81,7 +83,8 @@ static struct span_reach *next_span(struct clew_path_finder *finder, uint32_t *r
 	return &finder->spans[*ret_number];
 }
 
-/* An ES leads to the end; so do those before it. What ends before `earliest` comes from nowhere of interest. */
+/* An ES leads to the end; so do those before it. What ends before `earliest` comes from nowhere of
+ * interest. */
 static int leads_on(struct clew_path_finder *finder, uint32_t es, clew_time earliest)
 {
 	uint32_t number = finder->model->es[es].span;
@@ -102,7 +105,8 @@ static int leads_on(struct clew_path_finder *finder, uint32_t es, clew_time earl
 }
 
 /* Looks at what leads to the ESs first..last, the last one first. */
-static int look_back(struct clew_path_finder *finder, uint32_t first, uint32_t last, clew_time earliest, bool all_origins)
+static int look_back(struct clew_path_finder *finder, uint32_t first, uint32_t last,
+		     clew_time earliest, bool all_origins)
 {
 	const struct clew_model *model = finder->model;
 
@@ -132,7 +136,8 @@ static int look_back(struct clew_path_finder *finder, uint32_t first, uint32_t l
 }
 
 /* low..high-1 of a span were looked at. */
-static int spread_back(struct clew_path_finder *finder, uint32_t from, uint32_t to, bool all_origins)
+static int spread_back(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+		       bool all_origins)
 {
 	const struct clew_model *model = finder->model;
 	clew_time earliest = model->es[from].end;
@@ -160,11 +165,13 @@ static bool leads_to(const struct clew_path_finder *finder, uint32_t es, uint32_
 	const struct clew_es *destination = &finder->model->es[target];
 	const struct span_reach *span = &finder->spans[destination->span];
 
-	return destination->start >= finder->model->es[es].end && span->last != CLEW_NONE && target <= span->last;
+	return destination->start >= finder->model->es[es].end && span->last != CLEW_NONE &&
+	       target <= span->last;
 }
 
 /* Notes where the ESs first..last lead to, as far as they end at `latest`. */
-static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t last, bool all_origins, clew_time latest)
+static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t last, bool all_origins,
+		   clew_time latest)
 {
 	const struct clew_model *model = finder->model;
 
@@ -173,10 +180,12 @@ static int look_on(struct clew_path_finder *finder, uint32_t first, uint32_t las
 		const uint32_t *destinations = targets(model, es, all_origins, &count);
 
 		for (uint32_t i = 0; i < count; i++) {
-			struct span_reach *reached = &finder->spans[model->es[destinations[i]].span];
+			struct span_reach *reached =
+				&finder->spans[model->es[destinations[i]].span];
 			int r;
 
-			if (reached->first <= destinations[i] || !leads_to(finder, es, destinations[i]))
+			if (reached->first <= destinations[i] ||
+			    !leads_to(finder, es, destinations[i]))
 				continue;
 			if (reached->first == CLEW_NONE)
 				reached->low = reached->high = destinations[i];
@@ -197,7 +206,9 @@ static clew_time latest_use(const struct clew_path_finder *finder)
 
 	for (size_t i = 0; i < finder->touched.count; i++) {
 		const struct span_reach *span = &finder->spans[touched[i]];
-		clew_time start = finder->model->es[span->first == CLEW_NONE ? span->last : span->first].start;
+		clew_time start =
+			finder->model->es[span->first == CLEW_NONE ? span->last : span->first]
+				.start;
 
 		latest = start > latest ? start : latest;
 	}
@@ -227,14 +238,17 @@ static int spread_on(struct clew_path_finder *finder, uint32_t from, bool all_or
 		span->high = span->last + 1 - high > TURN ? high + TURN : span->last + 1;
 		if (r == 0 && span->high > high)
 			r = look_on(finder, high, span->high - 1, all_origins, latest);
-		if (r == 0 && span->high <= span->last && finder->model->es[span->high].end <= latest)
+		if (r == 0 && span->high <= span->last &&
+		    finder->model->es[span->high].end <= latest)
 			r = look_at(finder, number);
 	}
 	return r;
 }
 
-/* Takes off the edges from the ESs of a span that lead to the end, but that the start does not lead to. */
-static void forget_others(struct clew_path_finder *finder, const struct span_reach *span, bool all_origins)
+/* Takes off the edges from the ESs of a span that lead to the end, but that the start does not lead
+ * to. */
+static void forget_others(struct clew_path_finder *finder, const struct span_reach *span,
+			  bool all_origins)
 {
 	uint32_t end = span->first == CLEW_NONE ? span->last + 1 : span->first;
 

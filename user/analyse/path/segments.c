@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Where every unit of a path's time went. Segments are made from the start on, each
  * begins where the last one ended: none can be missing and none can overlap.
@@ -17,8 +17,11 @@ struct cutter {
 	size_t count, capacity;
 };
 
-static const struct clew_path_segment NOTHING = {
-	.es = CLEW_NONE, .span = CLEW_NONE, .dependency = CLEW_NONE, .attributes = CLEW_NONE, .child = CLEW_NONE};
+static const struct clew_path_segment NOTHING = {.es = CLEW_NONE,
+						 .span = CLEW_NONE,
+						 .dependency = CLEW_NONE,
+						 .attributes = CLEW_NONE,
+						 .child = CLEW_NONE};
 
 /* A segment from where the last one ended to `until`. */
 static int cut(struct cutter *cutter, clew_time until, struct clew_path_segment segment)
@@ -29,7 +32,8 @@ static int cut(struct cutter *cutter, clew_time until, struct clew_path_segment 
 		return 0;
 	if (cutter->count == cutter->capacity) {
 		size_t capacity = cutter->capacity ? 2 * cutter->capacity : 16;
-		struct clew_path_segment *grown = reallocarray(cutter->segments, capacity, sizeof(*grown));
+		struct clew_path_segment *grown =
+			reallocarray(cutter->segments, capacity, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
@@ -51,7 +55,8 @@ static bool on_device(struct cutter *cutter, uint32_t span)
 		span = cutter->model->spans[span].parent;
 	if (span != cutter->root) {
 		cutter->root = span;
-		cutter->root_is_device = clew_model_category_of(cutter->model, span, cutter->devices) != CLEW_NONE;
+		cutter->root_is_device =
+			clew_model_category_of(cutter->model, span, cutter->devices) != CLEW_NONE;
 	}
 	return cutter->root_is_device;
 }
@@ -100,14 +105,16 @@ static int cut_gap(struct cutter *cutter, uint32_t es)
 		segment.attributes = model->waits[wait].attributes;
 		if (segment.kind == CLEW_SEGMENT_QUEUED)
 			segment.attributes = model->spans[segment.span].attributes;
-	} else if (trigger != CLEW_NONE && model->dependencies[model->es[es].in].type == CLEW_DEPENDENCY_RETURN) {
+	} else if (trigger != CLEW_NONE &&
+		   model->dependencies[model->es[es].in].type == CLEW_DEPENDENCY_RETURN) {
 		segment.kind = CLEW_WAIT_OTHER;
 		segment.child = model->es[trigger].span;
 	}
 	if (segment.kind == CLEW_SEGMENT_RUNQUEUE)
 		ready = model->es[es].start;
 	r = cut(cutter, ready, segment);
-	return r < 0 ? r : cut_delay(cutter, es, trigger == CLEW_NONE ? CLEW_NONE : model->es[es].in);
+	return r < 0 ? r
+		     : cut_delay(cutter, es, trigger == CLEW_NONE ? CLEW_NONE : model->es[es].in);
 }
 
 /* Up to an ES, nothing is known. */
@@ -147,11 +154,14 @@ static int cut_before(struct cutter *cutter, uint32_t es, uint32_t dependency)
 	return clew_model_is_first(model, es) ? cut_unknown(cutter, es) : cut_gap(cutter, es);
 }
 
-int clew_path_segments(const struct clew_model *model, const struct clew_path *path, struct clew_path_segment **ret_segments,
-		       size_t *ret_count)
+int clew_path_segments(const struct clew_model *model, const struct clew_path *path,
+		       struct clew_path_segment **ret_segments, size_t *ret_count)
 {
-	struct cutter cutter = {
-		.model = model, .devices = hierarchy_named(model, "devices"), .root = CLEW_NONE, .at = path->start, .end = path->end};
+	struct cutter cutter = {.model = model,
+				.devices = hierarchy_named(model, "devices"),
+				.root = CLEW_NONE,
+				.at = path->start,
+				.end = path->end};
 	int r = 0;
 
 	for (uint32_t i = 0; i < path->count && r == 0; i++) {
@@ -162,7 +172,8 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 				r = cut_gap(&cutter, es);
 			} else {
 				dependency = model->es[es].in;
-				if (dependency != CLEW_NONE && model->es[path->es[i - 1]].out != dependency)
+				if (dependency != CLEW_NONE &&
+				    model->es[path->es[i - 1]].out != dependency)
 					dependency = CLEW_NONE;
 				r = cut_before(&cutter, es, dependency);
 			}
@@ -181,7 +192,8 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 	return 0;
 }
 
-const char *clew_path_segment_object(const struct clew_model *model, const struct clew_path_segment *segment)
+const char *clew_path_segment_object(const struct clew_model *model,
+				     const struct clew_path_segment *segment)
 {
 	if (segment->kind == CLEW_WAIT_FAULT || segment->kind == CLEW_WAIT_STOPPED)
 		return NULL;

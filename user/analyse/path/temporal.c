@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Most work without causality: any ES may follow one that ends before it starts.
  * The ESs between both ends are sorted by start and end; from the last one back,
@@ -27,8 +27,10 @@ static const struct clew_es *es_of(const struct temporal *t, uint32_t i)
 	return &t->model->es[t->es[i]];
 }
 
-/* The ESs between both ends, a span after the other, with their ends as keys; how many. `keys` NULL: only that. */
-static uint32_t between(const struct clew_model *model, clew_time begin, clew_time end, struct sort_key *keys)
+/* The ESs between both ends, a span after the other, with their ends as keys; how many. `keys`
+ * NULL: only that. */
+static uint32_t between(const struct clew_model *model, clew_time begin, clew_time end,
+			struct sort_key *keys)
 {
 	uint32_t count = 0;
 
@@ -39,11 +41,15 @@ static uint32_t between(const struct clew_model *model, clew_time begin, clew_ti
 		if (model->spans[span].start > end || model->spans[span].end < begin)
 			continue;
 		es = clew_model_es_at(model, span, begin);
-		for (; es != CLEW_NONE && es < range->first + range->count && model->es[es].end <= end; es++) {
+		for (; es != CLEW_NONE && es < range->first + range->count &&
+		       model->es[es].end <= end;
+		     es++) {
 			if (model->es[es].start < begin || es_length(model, es) <= 0)
 				continue;
 			if (keys)
-				keys[count] = (struct sort_key){.key = (uint64_t)model->es[es].end ^ 1ull << 63, .index = es};
+				keys[count] = (struct sort_key){.key = (uint64_t)model->es[es].end ^
+								       1ull << 63,
+								.index = es};
 			count++;
 		}
 	}
@@ -113,7 +119,9 @@ static int solve(struct temporal *t)
 		t->work[i] = length + (i == last ? 0 : t->work[t->next[i]]);
 		/* Of equals the first. */
 		best[i] = i == last || t->work[i] >= t->work[best[i + 1]] ? i : best[i + 1];
-		t->ends_first[i] = i == last || es_of(t, i)->end < t->ends_first[i + 1] ? es_of(t, i)->end : t->ends_first[i + 1];
+		t->ends_first[i] = i == last || es_of(t, i)->end < t->ends_first[i + 1]
+					   ? es_of(t, i)->end
+					   : t->ends_first[i + 1];
 	}
 	free(best);
 	return 0;
@@ -144,7 +152,8 @@ static bool next_of(void *context, uint32_t node, uint32_t i, uint32_t *ret_node
 	uint32_t first = first_from(t, node + 1, es_of(t, node)->end);
 
 	*ret_node = first + i;
-	return i == 0 ? first < t->count : first + i < t->count && es_of(t, first + i)->start < t->ends_first[first];
+	return i == 0 ? first < t->count
+		      : first + i < t->count && es_of(t, first + i)->start < t->ends_first[first];
 }
 
 static int found(void *context, const uint32_t *nodes, uint32_t count)
@@ -162,8 +171,8 @@ static int found(void *context, const uint32_t *nodes, uint32_t count)
 	return r;
 }
 
-int path_temporal(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-		  struct clew_paths *paths)
+int path_temporal(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+		  const struct clew_path_options *options, struct clew_paths *paths)
 {
 	struct temporal t = {.model = finder->model, .paths = paths};
 	int r;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The best paths of a graph, one after the other (Jiménez and Marzal's recursive
  * enumeration). The k-th best path of a node continues as some path of a next
@@ -113,8 +113,11 @@ static int64_t place_of(struct top *top, uint32_t number)
 		return -ENOMEM;
 	node = &top->nodes[top->node_count++];
 	*node = (struct node){.number = number, .finished = number == graph->end};
-	if (ways_add(&node->paths, (struct way){.length = graph->best(graph->context, number),
-						.next = number == graph->end ? CLEW_NONE : graph->best_next(graph->context, number)}) < 0)
+	if (ways_add(&node->paths,
+		     (struct way){.length = graph->best(graph->context, number),
+				  .next = number == graph->end
+						  ? CLEW_NONE
+						  : graph->best_next(graph->context, number)}) < 0)
 		return -ENOMEM;
 	return (int64_t)top->node_count - 1;
 }
@@ -179,7 +182,8 @@ static int one_more(struct top *top, size_t place, struct vector *stack)
 
 		if (next->paths.count > way.rank) {
 			way.turn = node->turns++;
-			way.length = top->graph->length(top->graph->context, node->number) + next->paths.items[way.rank].length;
+			way.length = top->graph->length(top->graph->context, node->number) +
+				     next->paths.items[way.rank].length;
 			r = heap_add(top, &node->others, way);
 		}
 		if (r == 0 && node->others.count)
@@ -213,7 +217,8 @@ static int spell(struct top *top, size_t place, uint32_t rank, struct vector *li
 }
 
 int top_paths(const struct top_graph *graph, uint32_t start, uint32_t limit,
-	      int (*found)(void *context, const uint32_t *nodes, uint32_t count), void *found_context)
+	      int (*found)(void *context, const uint32_t *nodes, uint32_t count),
+	      void *found_context)
 {
 	struct top top = {.graph = graph};
 	struct vector list = {.item = sizeof(uint32_t)};

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sums of path segments by kind, thread, function and object. Each segment counts
  * once in a dimension, if it has a place there.
@@ -35,7 +35,8 @@ void clew_path_totals_free(struct clew_path_totals *totals)
 	free(totals);
 }
 
-static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns, struct clew_path_total row)
+static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns,
+	       struct clew_path_total row)
 {
 	uint32_t part = row.dimension << 16 | row.kind;
 	const uint64_t *place = map_get(&totals->index, what, part);
@@ -45,7 +46,8 @@ static int add(struct clew_path_totals *totals, uint64_t what, clew_time ns, str
 
 		if (totals->count == totals->capacity) {
 			size_t capacity = totals->capacity ? 2 * totals->capacity : 32;
-			struct clew_path_total *grown = reallocarray(totals->rows, capacity, sizeof(*grown));
+			struct clew_path_total *grown =
+				reallocarray(totals->rows, capacity, sizeof(*grown));
 
 			if (!grown)
 				return -ENOMEM;
@@ -71,7 +73,8 @@ static int index_again(struct clew_path_totals *totals)
 	totals->sorted = false;
 	for (size_t i = 0; i < totals->count; i++) {
 		const struct clew_path_total *row = &totals->rows[i];
-		uint64_t what = row->dimension == CLEW_BY_THREAD ? row->span : (uint64_t)(uintptr_t)row->name;
+		uint64_t what = row->dimension == CLEW_BY_THREAD ? row->span
+								 : (uint64_t)(uintptr_t)row->name;
 		int r = map_set(&totals->index, what, row->dimension << 16 | row->kind, i);
 
 		if (r < 0)
@@ -81,16 +84,19 @@ static int index_again(struct clew_path_totals *totals)
 }
 
 /* Requests are named for where they are on the disk; what they do there is what many share. */
-static const char *function_of(const struct clew_model *model, const struct clew_path_segment *segment)
+static const char *function_of(const struct clew_model *model,
+			       const struct clew_path_segment *segment)
 {
 	const char *operation = NULL;
 
 	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED)
-		operation = clew_model_attribute(model, model->spans[segment->span].attributes, "op");
+		operation =
+			clew_model_attribute(model, model->spans[segment->span].attributes, "op");
 	return operation ?: clew_model_string(model, model->spans[segment->span].name);
 }
 
-int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments, size_t count)
+int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path_segment *segments,
+			 size_t count)
 {
 	const struct clew_model *model = totals->model;
 	int r = totals->sorted ? index_again(totals) : 0;
@@ -101,21 +107,30 @@ int clew_path_totals_add(struct clew_path_totals *totals, const struct clew_path
 		const char *object = clew_path_segment_object(model, segment), *name;
 		uint32_t root = segment->span;
 
-		r = add(totals, 0, ns, (struct clew_path_total){.dimension = CLEW_BY_KIND, .kind = segment->kind, .span = CLEW_NONE});
+		r = add(totals, 0, ns,
+			(struct clew_path_total){.dimension = CLEW_BY_KIND,
+						 .kind = segment->kind,
+						 .span = CLEW_NONE});
 		if (r == 0 && object)
 			r = add(totals, (uint64_t)(uintptr_t)object, ns,
-				(struct clew_path_total){
-					.dimension = CLEW_BY_OBJECT, .kind = segment->kind, .span = CLEW_NONE, .name = object});
+				(struct clew_path_total){.dimension = CLEW_BY_OBJECT,
+							 .kind = segment->kind,
+							 .span = CLEW_NONE,
+							 .name = object});
 		if (root == CLEW_NONE)
 			continue;
 		while (model->spans[root].parent != CLEW_NONE)
 			root = model->spans[root].parent;
 		if (r == 0)
-			r = add(totals, root, ns, (struct clew_path_total){.dimension = CLEW_BY_THREAD, .span = root});
+			r = add(totals, root, ns,
+				(struct clew_path_total){.dimension = CLEW_BY_THREAD,
+							 .span = root});
 		if (r == 0 && root != segment->span) {
 			name = function_of(model, segment);
 			r = add(totals, (uint64_t)(uintptr_t)name, ns,
-				(struct clew_path_total){.dimension = CLEW_BY_FUNCTION, .span = CLEW_NONE, .name = name});
+				(struct clew_path_total){.dimension = CLEW_BY_FUNCTION,
+							 .span = CLEW_NONE,
+							 .name = name});
 		}
 	}
 	return r;
@@ -136,7 +151,8 @@ static int compare(const void *a, const void *b)
 	return x->span < y->span ? -1 : x->span > y->span;
 }
 
-const struct clew_path_total *clew_path_totals_list(struct clew_path_totals *totals, size_t *ret_count)
+const struct clew_path_total *clew_path_totals_list(struct clew_path_totals *totals,
+						    size_t *ret_count)
 {
 	if (totals->count)
 		qsort(totals->rows, totals->count, sizeof(*totals->rows), compare);

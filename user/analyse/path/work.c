@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Most and least work: the ESs between both ends are visited in causal order, first
  * ready first; each takes the best of what leads to it, the first one among equals.
@@ -45,7 +45,8 @@ static bool better(const struct work *work, clew_time a, clew_time b)
 
 /* ---- a cycle ---- */
 
-static bool heap_before(const struct work *work, const struct heap_item *a, const struct heap_item *b)
+static bool heap_before(const struct work *work, const struct heap_item *a,
+			const struct heap_item *b)
 {
 	return better(work, a->work, b->work) || (a->work == b->work && a->es < b->es);
 }
@@ -78,7 +79,8 @@ static uint32_t heap_take(struct work *work)
 
 	work->heap_count--;
 	while ((child = 2 * at + 1) < work->heap_count) {
-		if (child + 1 < work->heap_count && heap_before(work, &heap[child + 1], &heap[child]))
+		if (child + 1 < work->heap_count &&
+		    heap_before(work, &heap[child + 1], &heap[child]))
 			child++;
 		if (!heap_before(work, &heap[child], &item))
 			break;
@@ -144,7 +146,8 @@ static int visit(struct work *work, uint32_t es)
 		uint32_t to = destinations[i];
 		const struct span_reach *reached = &finder->spans[all[to].span];
 
-		if (all[to].start < end || reached->first == CLEW_NONE || to > reached->last || nodes[to].edges == NODE_DONE)
+		if (all[to].start < end || reached->first == CLEW_NONE || to > reached->last ||
+		    nodes[to].edges == NODE_DONE)
 			continue;
 		nodes[to].edges--;
 		r = propose(work, es, to, to > reached->first && nodes[to - 1].edges != NODE_DONE);
@@ -170,8 +173,9 @@ static int collect_rest(struct work *work)
 
 		for (uint32_t es = span->first; span->first != CLEW_NONE && es <= span->last; es++)
 			if (finder->nodes[es].edges != NODE_DONE)
-				work->rest[work->rest_count++] =
-					(struct sort_key){.key = (uint64_t)finder->model->es[es].start ^ 1ull << 63, .index = es};
+				work->rest[work->rest_count++] = (struct sort_key){
+					.key = (uint64_t)finder->model->es[es].start ^ 1ull << 63,
+					.index = es};
 	}
 	sort_keys(work->rest, spare, work->rest_count);
 	free(spare);
@@ -187,7 +191,8 @@ static int break_cycle(struct work *work)
 
 	if (r < 0)
 		return r;
-	while (work->rest_at < work->rest_count && finder->nodes[work->rest[work->rest_at].index].edges == NODE_DONE)
+	while (work->rest_at < work->rest_count &&
+	       finder->nodes[work->rest[work->rest_at].index].edges == NODE_DONE)
 		work->rest_at++;
 	if (work->rest_at == work->rest_count)
 		return -EINVAL;
@@ -198,7 +203,8 @@ static int break_cycle(struct work *work)
 
 		if (finder->model->es[es].start != work->moment)
 			break;
-		if (in_cycle(work, es) && finder->nodes[es].edges != NODE_DONE && finder->nodes[es].from)
+		if (in_cycle(work, es) && finder->nodes[es].edges != NODE_DONE &&
+		    finder->nodes[es].from)
 			r = heap_add(work, es);
 	}
 	while (r == 0 && work->heap_count) {
@@ -252,7 +258,8 @@ static bool top_next(void *context, uint32_t node, uint32_t i, uint32_t *ret_nod
 {
 	const struct work *work = context;
 	const struct clew_model *model = work->finder->model;
-	uint32_t dependency = model->es[node].in, predecessor = clew_model_predecessor(model, node), count = 0, from;
+	uint32_t dependency = model->es[node].in, predecessor = clew_model_predecessor(model, node),
+		 count = 0, from;
 	const uint32_t *origins = NULL;
 
 	if (dependency != CLEW_NONE) {
@@ -267,7 +274,8 @@ static bool top_next(void *context, uint32_t node, uint32_t i, uint32_t *ret_nod
 	*ret_node = CLEW_NONE;
 	if (i && from == predecessor)
 		return true;
-	if (from != CLEW_NONE && reach_has(work->finder, from) && (!i || model->es[from].end <= model->es[node].start) &&
+	if (from != CLEW_NONE && reach_has(work->finder, from) &&
+	    (!i || model->es[from].end <= model->es[node].start) &&
 	    work->order[from] < work->order[node])
 		*ret_node = from;
 	return true;
@@ -298,8 +306,8 @@ static int add_best(struct work *work, uint32_t from, uint32_t to)
 	return r;
 }
 
-int path_work(struct clew_path_finder *finder, uint32_t from, uint32_t to, const struct clew_path_options *options,
-	      struct clew_paths *paths)
+int path_work(struct clew_path_finder *finder, uint32_t from, uint32_t to,
+	      const struct clew_path_options *options, struct clew_paths *paths)
 {
 	struct work work = {.finder = finder,
 			    .paths = paths,

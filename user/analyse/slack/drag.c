@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Drag. Of an ES x it takes the least slack among the others a with
  * earliest_start(a) < end(x) and latest_finish(a) > start(x). The ESs are gone through
@@ -33,7 +33,8 @@ struct tree {
 	unsigned count;
 };
 
-/* In memory that was there for something else. One place more than there are, so that the highest level is never asked for all of its own.
+/* In memory that was there for something else. One place more than there are, so that the highest
+ * level is never asked for all of its own.
  */
 static void tree_begin(struct tree *tree, struct sort_key *memory, uint32_t count)
 {
@@ -91,7 +92,8 @@ static inline struct two_least tree_least(const struct tree *tree, uint32_t end)
 	return least;
 }
 
-/* How many of the sorted starts lie before a moment. `near`: the answer is probably not far from it. */
+/* How many of the sorted starts lie before a moment. `near`: the answer is probably not far from
+ * it. */
 static uint32_t count_before(const clew_time *starts, uint32_t count, clew_time at, uint32_t near)
 {
 	uint32_t low = near, high = near, step = 1;
@@ -116,8 +118,8 @@ static uint32_t count_before(const clew_time *starts, uint32_t count, clew_time 
 	return low;
 }
 
-int slack_drag(const struct clew_model *model, struct clew_slack *slack, const uint32_t *by_start, struct sort_key *keys,
-	       struct sort_key *spare)
+int slack_drag(const struct clew_model *model, struct clew_slack *slack, const uint32_t *by_start,
+	       struct sort_key *keys, struct sort_key *spare)
 {
 	uint32_t count = slack->count, entered = count, near = count;
 	struct ranked *ranked = big_alloc(count, sizeof(*ranked));
@@ -162,7 +164,10 @@ int slack_drag(const struct clew_model *model, struct clew_slack *slack, const u
 
 			if (entered > 2 * AHEAD) {
 				__builtin_prefetch(&ranked[keys[entered - 1 - 2 * AHEAD].index]);
-				__builtin_prefetch(&tree.levels[0][ranked[keys[entered - 1 - AHEAD].index].rank], 1);
+				__builtin_prefetch(
+					&tree.levels[0]
+						    [ranked[keys[entered - 1 - AHEAD].index].rank],
+					1);
 			}
 			tree_enter(&tree, other->rank, other->slack);
 		}

@@ -27,7 +27,7 @@ static inline clew_time key_time(uint64_t key)
  * Fills in the drag of every row. `by_start`: the rows (index) in order of their ESs'
  * start. `keys` has room for every row, `spare` for SLACK_SPARE() of that.
  */
-int slack_drag(const struct clew_model *model, struct clew_slack *slack, const uint32_t *by_start, struct sort_key *keys,
-	       struct sort_key *spare);
+int slack_drag(const struct clew_model *model, struct clew_slack *slack, const uint32_t *by_start,
+	       struct sort_key *keys, struct sort_key *spare);
 
 #endif

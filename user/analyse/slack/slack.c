@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Slack: forward through the ESs in order of time for the earliest starts, backward
  * for the latest finishes. An edge leads from an ES to one that starts no earlier than
@@ -8,7 +8,8 @@
 #include "analyse/slack/internal.h"
 #include "base/big.h"
 
-/* So many steps before something is needed it is fetched from memory: a row, its ES, and the dependency of that. */
+/* So many steps before something is needed it is fetched from memory: a row, its ES, and the
+ * dependency of that. */
 enum { AHEAD = 32, AHEAD_ES = 20, AHEAD_DEPENDENCY = 10 };
 
 struct slack_work {
@@ -48,12 +49,14 @@ static bool forward(const struct slack_work *work, uint32_t number)
 {
 	const struct clew_model *model = work->model;
 	struct clew_slack_row *row = &work->slack.rows[number];
-	uint32_t predecessor = clew_model_predecessor(model, row->es), dependency = model->es[row->es].in;
+	uint32_t predecessor = clew_model_predecessor(model, row->es),
+		 dependency = model->es[row->es].in;
 	bool changed = predecessor != CLEW_NONE && not_before(work, row, predecessor);
 
 	if (dependency != CLEW_NONE) {
 		const struct clew_dependency *d = &model->dependencies[dependency];
-		uint32_t count = d->mode == CLEW_MODE_OR && d->origins.count > 1 ? 1 : d->origins.count;
+		uint32_t count =
+			d->mode == CLEW_MODE_OR && d->origins.count > 1 ? 1 : d->origins.count;
 
 		for (uint32_t i = 0; i < count; i++) {
 			uint32_t origin = model->origins[d->origins.first + i];
@@ -83,7 +86,8 @@ static bool backward(const struct slack_work *work, uint32_t number)
 {
 	const struct clew_model *model = work->model;
 	struct clew_slack_row *row = &work->slack.rows[number];
-	uint32_t successor = clew_model_successor(model, row->es), dependency = model->es[row->es].out, count;
+	uint32_t successor = clew_model_successor(model, row->es),
+		 dependency = model->es[row->es].out, count;
 	bool all = dependency != CLEW_NONE && model->dependencies[dependency].mode != CLEW_MODE_OR;
 	const uint32_t *destinations = targets(model, row->es, all, &count);
 	bool changed = successor != CLEW_NONE && not_after(work, row, successor);
@@ -109,12 +113,14 @@ static uint32_t moment_end(const struct slack_work *work, uint32_t at)
 	return end;
 }
 
-/* Of the rows from `at` on, in order of start or against it. `back`: what an ES leads to is looked at, not what leads to it. */
+/* Of the rows from `at` on, in order of start or against it. `back`: what an ES leads to is looked
+ * at, not what leads to it. */
 static inline void fetch_ahead(const struct slack_work *work, uint32_t at, bool back)
 {
 	const struct clew_model *model = work->model;
 	const struct clew_slack_row *rows = work->slack.rows;
-	uint32_t left = back ? at + 1 : work->slack.count - at, step = back ? UINT32_MAX : 1, dependency;
+	uint32_t left = back ? at + 1 : work->slack.count - at, step = back ? UINT32_MAX : 1,
+		 dependency;
 	const struct clew_es *es;
 
 	if (left <= AHEAD)
@@ -147,10 +153,12 @@ static void solve(const struct slack_work *work)
 		fetch_ahead(work, next - 1, true);
 		end = next - 1;
 		if (!length_of(work, work->by_start[end])) {
-			clew_time moment = work->model->es[work->slack.rows[work->by_start[end]].es].start;
+			clew_time moment =
+				work->model->es[work->slack.rows[work->by_start[end]].es].start;
 
 			while (end && !length_of(work, work->by_start[end - 1]) &&
-			       work->model->es[work->slack.rows[work->by_start[end - 1]].es].start == moment)
+			       work->model->es[work->slack.rows[work->by_start[end - 1]].es]
+					       .start == moment)
 				end--;
 		}
 		do {
@@ -204,11 +212,13 @@ static int analyse(struct slack_work *work)
 	keys = big_alloc(work->slack.count, sizeof(*keys));
 	spare = big_alloc(SLACK_SPARE(work->slack.count), sizeof(*spare));
 	if (keys && spare) {
-		/* Of what starts at one moment first what has no length; so stable sorting leaves neighbours in order. */
+		/* Of what starts at one moment first what has no length; so stable sorting leaves
+		 * neighbours in order. */
 		for (uint32_t i = 0; i < work->slack.count; i++) {
 			const struct clew_es *es = &model->es[work->slack.rows[i].es];
 
-			keys[i] = (struct sort_key){.key = time_key(es->start * 2 + (es->end > es->start)), .index = i};
+			keys[i] = (struct sort_key){
+				.key = time_key(es->start * 2 + (es->end > es->start)), .index = i};
 		}
 		sort_keys(keys, spare, work->slack.count);
 		for (uint32_t i = 0; i < work->slack.count; i++)
@@ -223,8 +233,8 @@ static int analyse(struct slack_work *work)
 	return r;
 }
 
-int clew_slack_find(const struct clew_model *model, const struct clew_position *from, const struct clew_position *to,
-		    struct clew_slack *ret_slack)
+int clew_slack_find(const struct clew_model *model, const struct clew_position *from,
+		    const struct clew_position *to, struct clew_slack *ret_slack)
 {
 	struct slack_work work = {.model = model};
 	int r = 0;

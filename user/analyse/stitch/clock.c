@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The clocks of stitched traces. That an effect is not before its cause bounds the
  * difference of two offsets from below; all such bounds together are a system whose
@@ -12,7 +12,8 @@
 
 typedef __int128 wide;
 
-/* What must at least be added to the times of one trace beyond what is added to those of another. */
+/* What must at least be added to the times of one trace beyond what is added to those of another.
+ */
 struct least {
 	wide value;
 	bool known;
@@ -37,7 +38,8 @@ static void copy_bounds(struct bounds *to, const struct bounds *from)
 
 /* ---- what there is ---- */
 
-static int note(struct stitch *s, const struct stitch_end *origin, const struct stitch_end *destination)
+static int note(struct stitch *s, const struct stitch_end *origin,
+		const struct stitch_end *destination)
 {
 	struct stitch_edge *edge;
 
@@ -46,24 +48,30 @@ static int note(struct stitch *s, const struct stitch_end *origin, const struct 
 	if (vector_reserve(&s->edges, s->edges.count + 1) < 0)
 		return -ENOMEM;
 	edge = (struct stitch_edge *)s->edges.data + s->edges.count++;
-	*edge = (struct stitch_edge){.from = origin->trace, .to = destination->trace, .origin = origin->at, .destination = destination->at};
+	*edge = (struct stitch_edge){.from = origin->trace,
+				     .to = destination->trace,
+				     .origin = origin->at,
+				     .destination = destination->at};
 	return 0;
 }
 
-/* Of the ends in each trace the one that says most: the last origin where all count, the first where any is enough. */
+/* Of the ends in each trace the one that says most: the last origin where all count, the first
+ * where any is enough. */
 static void choose_origins(enum clew_mode mode, const struct stitch_end *ends, size_t count,
 			   const struct stitch_end *chosen[static CLEW_STITCH_MOST_TRACES])
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct stitch_end **best = &chosen[ends[i].trace];
 
-		if (!*best || (mode == CLEW_MODE_OR ? ends[i].at < (*best)->at : ends[i].at > (*best)->at))
+		if (!*best ||
+		    (mode == CLEW_MODE_OR ? ends[i].at < (*best)->at : ends[i].at > (*best)->at))
 			*best = &ends[i];
 	}
 }
 
-int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins, size_t origin_count,
-		const struct stitch_end *destinations, size_t destination_count)
+int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins,
+		size_t origin_count, const struct stitch_end *destinations,
+		size_t destination_count)
 {
 	const struct stitch_end *chosen[CLEW_STITCH_MOST_TRACES] = {};
 	unsigned traces = 0;
@@ -114,11 +122,14 @@ static void take_edges(const struct stitch *s, struct bounds *b)
 		s->result->clocks[edge->from].edges_out++;
 		s->result->clocks[edge->to].edges_in++;
 		if (from != to)
-			bound(b, from, to, known_time(s, edge->from, edge->origin) - known_time(s, edge->to, edge->destination));
+			bound(b, from, to,
+			      known_time(s, edge->from, edge->origin) -
+				      known_time(s, edge->to, edge->destination));
 	}
 }
 
-/* What follows from two bounds. Where there is no solution they grow without end: they stop at what no times differ by. */
+/* What follows from two bounds. Where there is no solution they grow without end: they stop at what
+ * no times differ by. */
 static void close_bounds(struct bounds *b)
 {
 	const wide most = (wide)1 << 100;
@@ -142,8 +153,10 @@ static bool is_solvable(const struct bounds *b)
 	return true;
 }
 
-/* Adds a trace to a system of those before it, its bounds less by `by`. Whether there is a solution then. */
-static bool add_trace(const struct bounds *system, const struct bounds *direct, uint32_t trace, wide by, struct bounds *ret_system)
+/* Adds a trace to a system of those before it, its bounds less by `by`. Whether there is a solution
+ * then. */
+static bool add_trace(const struct bounds *system, const struct bounds *direct, uint32_t trace,
+		      wide by, struct bounds *ret_system)
 {
 	copy_bounds(ret_system, system);
 	ret_system->count = trace + 1;
@@ -157,8 +170,10 @@ static bool add_trace(const struct bounds *system, const struct bounds *direct, 
 	return is_solvable(ret_system);
 }
 
-/* The least easing of a trace's bounds with which there is a solution. `system` becomes the one with it. */
-static wide ease(struct bounds *system, const struct bounds *direct, uint32_t trace, struct bounds *scratch)
+/* The least easing of a trace's bounds with which there is a solution. `system` becomes the one
+ * with it. */
+static wide ease(struct bounds *system, const struct bounds *direct, uint32_t trace,
+		 struct bounds *scratch)
 {
 	wide low = 0, high = 1;
 
@@ -194,14 +209,17 @@ static double contradiction(const struct stitch *s, uint32_t trace, clew_time ze
 	for (size_t i = 0; i < s->edges.count; i++) {
 		const struct stitch_edge *edge = &edges[i];
 		uint32_t from = node_of(s, edge->from), to = node_of(s, edge->to);
-		wide origin = known_time(s, edge->from, edge->origin), destination = known_time(s, edge->to, edge->destination);
+		wide origin = known_time(s, edge->from, edge->origin),
+		     destination = known_time(s, edge->to, edge->destination);
 
 		if (from == 0 && to == trace) {
-			double least = (double)(origin - destination) - rate * (double)(origin - zero);
+			double least =
+				(double)(origin - destination) - rate * (double)(origin - zero);
 
 			low = least > low ? least : low;
 		} else if (from == trace && to == 0) {
-			double most = (double)(destination - origin) - rate * (double)(destination - zero);
+			double most = (double)(destination - origin) -
+				      rate * (double)(destination - zero);
 
 			high = most < high ? most : high;
 		}
@@ -247,7 +265,8 @@ static wide middle_of(wide low, wide high)
 	return (low + high) >> 1;
 }
 
-static void describe(const struct bounds *b, const struct bounds *direct, wide eased, uint32_t trace, struct clew_stitch_clock *clock)
+static void describe(const struct bounds *b, const struct bounds *direct, wide eased,
+		     uint32_t trace, struct clew_stitch_clock *clock)
 {
 	/* What follows from a contradiction is anything. */
 	const struct bounds *from = eased ? direct : b;
@@ -261,9 +280,12 @@ static void describe(const struct bounds *b, const struct bounds *direct, wide e
 		clock->error = (uint64_t)limit(eased);
 	} else if (clock->has_low && clock->has_high) {
 		clock->source = CLEW_CLOCK_BETWEEN;
-		clock->error = (uint64_t)(clock->high - (clew_time)middle_of(clock->low, clock->high));
+		clock->error =
+			(uint64_t)(clock->high - (clew_time)middle_of(clock->low, clock->high));
 	} else {
-		clock->source = clock->has_low ? CLEW_CLOCK_LEAST : clock->has_high ? CLEW_CLOCK_MOST : CLEW_CLOCK_ASSUMED;
+		clock->source = clock->has_low	  ? CLEW_CLOCK_LEAST
+				: clock->has_high ? CLEW_CLOCK_MOST
+						  : CLEW_CLOCK_ASSUMED;
 	}
 }
 
@@ -276,10 +298,12 @@ static bool has_both(const struct bounds *b, uint32_t trace)
 static wide choose(const struct bounds *first, const struct bounds *left, uint32_t trace)
 {
 	bool has_low = least_of(left, 0, trace)->known, has_high = least_of(left, trace, 0)->known;
-	wide low = least_of(left, 0, trace)->value, high = -least_of(left, trace, 0)->value, wanted = 0;
+	wide low = least_of(left, 0, trace)->value, high = -least_of(left, trace, 0)->value,
+	     wanted = 0;
 
 	if (has_both(first, trace))
-		wanted = middle_of(least_of(first, 0, trace)->value, -least_of(first, trace, 0)->value);
+		wanted = middle_of(least_of(first, 0, trace)->value,
+				   -least_of(first, trace, 0)->value);
 	else if (has_low && has_high)
 		wanted = middle_of(low, high);
 	else if (has_low || has_high)
@@ -301,7 +325,8 @@ static int settle(struct stitch *s, uint32_t trace, wide offset, struct bounds *
 	return 0;
 }
 
-static int choose_all(struct stitch *s, const struct bounds *direct, struct bounds *closed, struct bounds *left)
+static int choose_all(struct stitch *s, const struct bounds *direct, struct bounds *closed,
+		      struct bounds *left)
 {
 	wide eased[CLEW_STITCH_MOST_TRACES] = {0};
 	int r = 0;
@@ -319,7 +344,8 @@ static int choose_all(struct stitch *s, const struct bounds *direct, struct boun
 			find_drift(s, i, clock);
 	}
 	copy_bounds(left, closed);
-	/* The middles of what is bounded on both sides agree with each other; what else there is goes by them. */
+	/* The middles of what is bounded on both sides agree with each other; what else there is
+	 * goes by them. */
 	for (unsigned both = 2; both-- > 0;)
 		for (uint32_t i = 1; i < s->count && r == 0; i++)
 			if (node_of(s, i) != 0 && has_both(closed, i) == both)
@@ -339,9 +365,11 @@ int stitch_clocks(struct stitch *s)
 	if (!memory)
 		return -ENOMEM;
 	for (unsigned i = 0; i < 3; i++)
-		bounds[i] = (struct bounds){.count = s->count, .row = s->count, .all = memory + i * cells};
+		bounds[i] = (struct bounds){
+			.count = s->count, .row = s->count, .all = memory + i * cells};
 	for (uint32_t i = 0; i < s->count; i++) {
-		clocks[i] = (struct clew_stitch_clock){.source = i == 0 ? CLEW_CLOCK_FIRST : CLEW_CLOCK_GIVEN};
+		clocks[i] = (struct clew_stitch_clock){.source = i == 0 ? CLEW_CLOCK_FIRST
+									: CLEW_CLOCK_GIVEN};
 		s->offsets[i] = i > 0 && node_of(s, i) == 0 ? s->options->offsets[i] : 0;
 	}
 	take_edges(s, &bounds[0]);
@@ -351,7 +379,7 @@ int stitch_clocks(struct stitch *s)
 		clocks[i].offset = s->offsets[i];
 	s->result->backward = 0;
 	for (size_t i = 0; i < s->edges.count; i++)
-		s->result->backward +=
-			(wide)edges[i].origin + s->offsets[edges[i].from] > (wide)edges[i].destination + s->offsets[edges[i].to];
+		s->result->backward += (wide)edges[i].origin + s->offsets[edges[i].from] >
+				       (wide)edges[i].destination + s->offsets[edges[i].to];
 	return r;
 }

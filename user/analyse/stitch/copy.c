@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * All traces in one: names by a maker, so that each is there once, everything in time as
  * arrays, trace by trace and span by span, simplified on the way. Until the end the links of
@@ -45,7 +45,8 @@ static bool is_renamed(void *context, const char *name)
 
 static bool is_cpu(const struct clew_model *model, uint32_t span)
 {
-	return model->spans[span].parent == CLEW_NONE && clew_model_attribute(model, model->spans[span].attributes, "cpu");
+	return model->spans[span].parent == CLEW_NONE &&
+	       clew_model_attribute(model, model->spans[span].attributes, "cpu");
 }
 
 /* CPUs and requests of the trace at hand: those of the next one have numbers behind them. */
@@ -59,12 +60,16 @@ static void count_numbers(struct copy *c)
 			devices = i;
 	for (uint32_t i = 0; i < model->span_count; i++) {
 		uint32_t parent = model->spans[i].parent;
-		const char *value = is_cpu(model, i) ? clew_model_attribute(model, model->spans[i].attributes, "cpu") : NULL;
+		const char *value =
+			is_cpu(model, i)
+				? clew_model_attribute(model, model->spans[i].attributes, "cpu")
+				: NULL;
 		uint64_t number;
 
 		if (value && scan_value_number(&value, &number) && number < UINT16_MAX)
 			cpus = number >= cpus ? (uint32_t)number + 1 : cpus;
-		if (parent != CLEW_NONE && model->spans[parent].parent == CLEW_NONE && devices != CLEW_NONE &&
+		if (parent != CLEW_NONE && model->spans[parent].parent == CLEW_NONE &&
+		    devices != CLEW_NONE &&
 		    clew_model_category_of(model, parent, devices) != CLEW_NONE)
 			c->shift.requests++;
 	}
@@ -108,18 +113,22 @@ static int copy_hierarchies(struct copy *c)
 	int r = 0;
 
 	for (uint32_t i = 0; i < c->model->hierarchy_count && r == 0; i++) {
-		r = clew_maker_hierarchy(c->maker, clew_model_string(c->model, c->model->hierarchies[i]), &c->hierarchies[i]);
+		r = clew_maker_hierarchy(c->maker,
+					 clew_model_string(c->model, c->model->hierarchies[i]),
+					 &c->hierarchies[i]);
 		r = r == -EEXIST ? 0 : r;
 	}
 	for (uint32_t i = 0; i < c->model->category_count && r == 0; i++) {
 		const struct clew_category *category = &c->model->categories[i];
 		bool root = category->parent == CLEW_NONE;
-		const char *name = root ? stitch_category_name(&c->names, c->trace, i) : clew_model_string(c->model, category->name);
+		const char *name = root ? stitch_category_name(&c->names, c->trace, i)
+					: clew_model_string(c->model, category->name);
 
 		if (!name)
 			return -ENOMEM;
-		r = clew_maker_category(c->maker, c->hierarchies[category->hierarchy], root ? CLEW_NONE : c->categories[category->parent],
-					name, &c->categories[i]);
+		r = clew_maker_category(c->maker, c->hierarchies[category->hierarchy],
+					root ? CLEW_NONE : c->categories[category->parent], name,
+					&c->categories[i]);
 	}
 	return r;
 }
@@ -130,9 +139,12 @@ static int copy_attributes(struct copy *c)
 	int r = 0;
 
 	for (uint32_t i = 0; i < model->attribute_list_count && r == 0; i++) {
-		for (uint32_t j = model->attribute_lists[i]; j < model->attribute_lists[i + 1]; j++) {
+		for (uint32_t j = model->attribute_lists[i]; j < model->attribute_lists[i + 1];
+		     j++) {
 			const char *key = clew_model_string(model, model->attributes[j].key);
-			const char *value = capture_shift_value(&c->shift, key, clew_model_string(model, model->attributes[j].value));
+			const char *value = capture_shift_value(
+				&c->shift, key,
+				clew_model_string(model, model->attributes[j].value));
 
 			if (!value)
 				return -ENOMEM;
@@ -156,7 +168,9 @@ static int copy_waits(struct copy *c)
 	c->first_wait = (uint32_t)c->waits.count;
 	for (uint32_t i = 0; i < c->model->wait_count && r == 0; i++)
 		((struct clew_model_wait *)c->waits.data)[c->waits.count++] =
-			(struct clew_model_wait){.kind = c->model->waits[i].kind, .attributes = list_of(c, c->model->waits[i].attributes)};
+			(struct clew_model_wait){.kind = c->model->waits[i].kind,
+						 .attributes =
+							 list_of(c, c->model->waits[i].attributes)};
 	return r;
 }
 
@@ -174,13 +188,17 @@ static int copy_spans(struct copy *c)
 		if (span->parent == CLEW_NONE) {
 			const char *name = stitch_span_name(&c->names, c->trace, i);
 
-			r = name ? clew_maker_root(c->maker, name, span->start + by, span->end + by, &number) : -ENOMEM;
+			r = name ? clew_maker_root(c->maker, name, span->start + by, span->end + by,
+						   &number)
+				 : -ENOMEM;
 		} else {
-			r = clew_maker_child_alone(c->maker, first + span->parent, clew_model_string(model, span->name), span->start + by,
-						   span->end + by, &number);
+			r = clew_maker_child_alone(c->maker, first + span->parent,
+						   clew_model_string(model, span->name),
+						   span->start + by, span->end + by, &number);
 		}
 		if (r == 0)
-			r = clew_maker_set_span_attributes(c->maker, number, list_of(c, span->attributes));
+			r = clew_maker_set_span_attributes(c->maker, number,
+							   list_of(c, span->attributes));
 	}
 	for (uint32_t i = 0; i < model->category_count && r == 0; i++) {
 		uint32_t count;
@@ -205,14 +223,16 @@ static int join_attributes(struct copy *c, struct clew_dependency *d, uint32_t m
 
 	if (more == CLEW_NONE || more == own)
 		return 0;
-	for (uint32_t i = own == CLEW_NONE ? 0 : lists[own]; own != CLEW_NONE && i < lists[own + 1]; i++) {
+	for (uint32_t i = own == CLEW_NONE ? 0 : lists[own]; own != CLEW_NONE && i < lists[own + 1];
+	     i++) {
 		pairs_begin(&c->pairs, strings_get(strings, all[i].key));
 		pairs_text(&c->pairs, strings_get(strings, all[i].value));
 	}
 	for (uint32_t i = lists[more]; i < lists[more + 1]; i++) {
 		bool there = false;
 
-		for (uint32_t j = own == CLEW_NONE ? 0 : lists[own]; own != CLEW_NONE && j < lists[own + 1]; j++)
+		for (uint32_t j = own == CLEW_NONE ? 0 : lists[own];
+		     own != CLEW_NONE && j < lists[own + 1]; j++)
 			there = there || all[j].key == all[i].key;
 		if (there)
 			continue;
@@ -247,8 +267,9 @@ static int number_dependencies(struct copy *c)
 		if (joined(c, i) != ((uint64_t)c->trace << 32 | i))
 			continue;
 		numbers[i] = (uint32_t)c->dependencies.count++;
-		all[numbers[i]] = (struct clew_dependency){
-			.type = c->types[d->type] & 0xffffff, .mode = d->mode, .attributes = list_of(c, d->attributes)};
+		all[numbers[i]] = (struct clew_dependency){.type = c->types[d->type] & 0xffffff,
+							   .mode = d->mode,
+							   .attributes = list_of(c, d->attributes)};
 	}
 	for (uint32_t i = 0; i < model->dependency_count && r == 0; i++) {
 		uint64_t part = joined(c, i);
@@ -256,7 +277,8 @@ static int number_dependencies(struct copy *c)
 		if (part == ((uint64_t)c->trace << 32 | i))
 			continue;
 		numbers[i] = c->numbers[part >> 32][(uint32_t)part];
-		r = join_attributes(c, &all[numbers[i]], list_of(c, model->dependencies[i].attributes));
+		r = join_attributes(c, &all[numbers[i]],
+				    list_of(c, model->dependencies[i].attributes));
 	}
 	return r;
 }
@@ -289,7 +311,8 @@ static int copy_dependencies(struct copy *c)
 		all[number].destinations.count += d->destinations.count;
 		for (uint32_t j = d->origins.first; j < d->origins.first + d->origins.count; j++)
 			((uint32_t *)c->origin_of.data)[c->first_origin + j] = number;
-		for (uint32_t j = d->destinations.first; j < d->destinations.first + d->destinations.count; j++)
+		for (uint32_t j = d->destinations.first;
+		     j < d->destinations.first + d->destinations.count; j++)
 			((uint32_t *)c->destination_of.data)[c->first_destination + j] = number;
 	}
 	c->origin_of.count += model->origin_count;
@@ -309,13 +332,15 @@ static int copy_marks(struct copy *c, uint32_t es, bool on_cpu)
 		uint32_t *known = &c->labels[2 * (size_t)mark->label + on_cpu];
 
 		if (!*known) {
-			const char *label = capture_shift_label(&c->shift, clew_model_string(c->model, mark->label), on_cpu);
+			const char *label = capture_shift_label(
+				&c->shift, clew_model_string(c->model, mark->label), on_cpu);
 
-			r = label ? strings_add(model_strings(c->maker->model), label, known) : -ENOMEM;
+			r = label ? strings_add(model_strings(c->maker->model), label, known)
+				  : -ENOMEM;
 			++*known;
 		}
-		((struct clew_mark *)c->marks.data)[c->marks.count++] =
-			(struct clew_mark){.at = mark->at + c->s->offsets[c->trace], .label = *known - 1};
+		((struct clew_mark *)c->marks.data)[c->marks.count++] = (struct clew_mark){
+			.at = mark->at + c->s->offsets[c->trace], .label = *known - 1};
 	}
 	return r;
 }
@@ -331,19 +356,20 @@ static int copy_es(struct copy *c, const uint32_t *in, const uint32_t *out, uint
 	for (uint32_t i = range.first; i < range.first + range.count && r == 0; i++) {
 		const struct clew_es *es = &c->model->es[i];
 
-		((struct clew_es *)c->es.data)[c->es.count++] =
-			(struct clew_es){.start = es->start + by,
-					 .end = es->end + by,
-					 .span = c->s->first_span[c->trace] + span,
-					 .in = es->in == CLEW_NONE ? CLEW_NONE : in[i],
-					 .out = es->out == CLEW_NONE ? CLEW_NONE : out[i],
-					 .wait = es->wait == CLEW_NONE ? CLEW_NONE : c->first_wait + es->wait,
-					 .mark = (uint32_t)c->marks.count};
+		((struct clew_es *)c->es.data)[c->es.count++] = (struct clew_es){
+			.start = es->start + by,
+			.end = es->end + by,
+			.span = c->s->first_span[c->trace] + span,
+			.in = es->in == CLEW_NONE ? CLEW_NONE : in[i],
+			.out = es->out == CLEW_NONE ? CLEW_NONE : out[i],
+			.wait = es->wait == CLEW_NONE ? CLEW_NONE : c->first_wait + es->wait,
+			.mark = (uint32_t)c->marks.count};
 		r = copy_marks(c, i, on_cpu);
 	}
 	if (r < 0)
 		return r;
-	/* A CPU's ESs are runs of one thread after another: nothing but a mark parts them, and still they are not one. */
+	/* A CPU's ESs are runs of one thread after another: nothing but a mark parts them, and
+	 * still they are not one. */
 	if (!on_cpu)
 		range.count = make_simplify_span((struct clew_es *)c->es.data + first, range.count);
 	range.first = (uint32_t)first;
@@ -357,14 +383,16 @@ static int copy_es(struct copy *c, const uint32_t *in, const uint32_t *out, uint
 static int copy_times(struct copy *c)
 {
 	const struct clew_model *model = c->model;
-	uint32_t *in = malloc(((size_t)model->es_count + 1) * sizeof(*in)), *out = malloc(((size_t)model->es_count + 1) * sizeof(*out));
+	uint32_t *in = malloc(((size_t)model->es_count + 1) * sizeof(*in)),
+		 *out = malloc(((size_t)model->es_count + 1) * sizeof(*out));
 	int r = in && out ? room_for(&c->es, model->es_count) : -ENOMEM;
 
 	for (uint32_t i = 0; i < model->origin_count && r == 0; i++)
 		if (((const uint32_t *)c->origin_of.data)[c->first_origin + i] != CLEW_NONE)
 			out[model->origins[i]] = c->first_origin + i;
 	for (uint32_t i = 0; i < model->destination_count && r == 0; i++)
-		if (((const uint32_t *)c->destination_of.data)[c->first_destination + i] != CLEW_NONE)
+		if (((const uint32_t *)c->destination_of.data)[c->first_destination + i] !=
+		    CLEW_NONE)
 			in[model->destinations[i]] = c->first_destination + i;
 	for (uint32_t i = 0; i < model->span_count && r == 0; i++)
 		r = copy_es(c, in, out, i);
@@ -388,7 +416,8 @@ static int copy_trace(struct copy *c)
 	if (!c->hierarchies || !c->categories || !c->types || !c->lists || !c->labels)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->type_count && r == 0; i++)
-		r = clew_maker_type(c->maker, clew_model_string(model, model->types[i]), &c->types[i]);
+		r = clew_maker_type(c->maker, clew_model_string(model, model->types[i]),
+				    &c->types[i]);
 	if (r == 0)
 		r = copy_hierarchies(c);
 	if (r == 0)
@@ -443,7 +472,8 @@ static int copy_traces(struct copy *c)
 /* ---- the whole ---- */
 
 /* The order that origins have where they are added one after the other. */
-static void order_origins(const struct clew_es *es, const struct clew_dependency *d, uint32_t *origins)
+static void order_origins(const struct clew_es *es, const struct clew_dependency *d,
+			  uint32_t *origins)
 {
 	uint32_t count = d->origins.count;
 
@@ -460,8 +490,10 @@ static void order_origins(const struct clew_es *es, const struct clew_dependency
 	}
 }
 
-/* Endpoints of dependencies, in order of the traces. `of`: the dependency of each, `es_of` its ES. Returns how many. */
-static uint32_t lay_out(struct copy *c, const struct vector *of, const uint32_t *es_of, bool is_origin, uint32_t *endpoints)
+/* Endpoints of dependencies, in order of the traces. `of`: the dependency of each, `es_of` its ES.
+ * Returns how many. */
+static uint32_t lay_out(struct copy *c, const struct vector *of, const uint32_t *es_of,
+			bool is_origin, uint32_t *endpoints)
 {
 	struct clew_dependency *all = c->dependencies.data;
 	uint32_t first = 0;
@@ -485,7 +517,8 @@ static uint32_t lay_out(struct copy *c, const struct vector *of, const uint32_t 
 	return first;
 }
 
-static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, uint32_t *es_of, struct clew_model *whole)
+static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, uint32_t *es_of,
+		    struct clew_model *whole)
 {
 	const struct clew_dependency *all = c->dependencies.data;
 	struct clew_es *es = c->es.data;
@@ -503,7 +536,8 @@ static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, u
 		}
 	whole->destination_count = lay_out(c, &c->destination_of, es_of, false, destinations);
 	for (uint32_t trace = 0; trace < c->s->count; trace++)
-		for (uint32_t i = 0; c->s->joined[trace] && i < c->s->traces[trace]->dependency_count; i++)
+		for (uint32_t i = 0;
+		     c->s->joined[trace] && i < c->s->traces[trace]->dependency_count; i++)
 			if (c->s->joined[trace][i] == ((uint64_t)trace << 32 | i)) {
 				const struct clew_dependency *d = &all[c->numbers[trace][i]];
 
@@ -513,7 +547,8 @@ static void resolve(struct copy *c, uint32_t *origins, uint32_t *destinations, u
 
 static int assemble(struct copy *c, const struct clew_model *like, struct clew_model **ret_model)
 {
-	size_t ends = c->origin_of.count > c->destination_of.count ? c->origin_of.count : c->destination_of.count;
+	size_t ends = c->origin_of.count > c->destination_of.count ? c->origin_of.count
+								   : c->destination_of.count;
 	uint32_t *origins = malloc((c->origin_of.count + 1) * sizeof(*origins));
 	uint32_t *destinations = malloc((c->destination_of.count + 1) * sizeof(*destinations));
 	uint32_t *es_of = calloc(ends + 1, sizeof(*es_of));

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What statements mean in each trace as it is: by its own names and from its own start.
  */
@@ -25,7 +25,8 @@ static int add_end(struct stitch *s, uint32_t trace, uint32_t span, clew_time at
 		return -E2BIG;
 	if (vector_reserve(&s->ends, s->ends.count + 1) < 0)
 		return -ENOMEM;
-	((struct stitch_end *)s->ends.data)[s->ends.count++] = (struct stitch_end){.trace = trace, .span = span, .at = at};
+	((struct stitch_end *)s->ends.data)[s->ends.count++] =
+		(struct stitch_end){.trace = trace, .span = span, .at = at};
 	return 0;
 }
 
@@ -39,7 +40,8 @@ static int add_dependency(struct stitch *s, const struct stitch_added *added)
 		return -ENOMEM;
 	((struct stitch_added *)s->added.data)[s->added.count++] = *added;
 	s->result->counts[added->statement].dependencies++;
-	return stitch_note(s, statement->mode, ends, added->origins, ends + added->origins, added->destinations);
+	return stitch_note(s, statement->mode, ends, added->origins, ends + added->origins,
+			   added->destinations);
 }
 
 static bool is_meant(const struct stitch_side *side, uint32_t trace)
@@ -53,7 +55,8 @@ static int check_sides(struct stitch *s, const struct stitch_statement *statemen
 
 	for (size_t i = 0; i < statement->sides.count; i++)
 		if (sides[i].trace != CLEW_NONE && sides[i].trace >= s->count)
-			return stitch_fail(s, sides[i].trace_at, "no such trace: there are %u", s->count);
+			return stitch_fail(s, sides[i].trace_at, "no such trace: there are %u",
+					   s->count);
 	return 0;
 }
 
@@ -85,7 +88,9 @@ static int find_positions(struct stitch *s, const struct stitch_side *side, uint
 		r = add_end(s, trace, model->es[positions.items[i].es].span, positions.items[i].at);
 	clew_positions_done(&positions);
 	if (r == -E2BIG)
-		return stitch_fail(s, side->at, "a regular expression takes too much to decide: write a simpler one");
+		return stitch_fail(
+			s, side->at,
+			"a regular expression takes too much to decide: write a simpler one");
 	return r;
 }
 
@@ -98,7 +103,8 @@ static int find_side(struct stitch *s, const struct stitch_side *side)
 		if (is_meant(side, trace))
 			r = find_positions(s, side, trace);
 	if (r == 0 && s->ends.count == before)
-		r = stitch_fail(s, side->at, "nowhere in the traces: see what there is with `clew select`");
+		r = stitch_fail(s, side->at,
+				"nowhere in the traces: see what there is with `clew select`");
 	return r;
 }
 
@@ -106,7 +112,8 @@ static int find_added(struct stitch *s, uint32_t number)
 {
 	const struct stitch_statement *statement = &s->program->statements[number];
 	const struct stitch_side *sides = statement->sides.data;
-	struct stitch_added added = {.statement = number, .first = (uint32_t)s->ends.count, .key = CLEW_NONE};
+	struct stitch_added added = {
+		.statement = number, .first = (uint32_t)s->ends.count, .key = CLEW_NONE};
 	int r = 0;
 
 	for (size_t i = 0; i < statement->sides.count && r == 0; i++) {
@@ -116,7 +123,8 @@ static int find_added(struct stitch *s, uint32_t number)
 	}
 	if (r == 0 && added.origins > 1 && statement->mode == CLEW_MODE_SINGLE)
 		r = stitch_fail(s, sides[0].at,
-				"%u positions, and only several with `and` or `or` can be origins: write one, or choose fewer",
+				"%u positions, and only several with `and` or `or` can be origins: "
+				"write one, or choose fewer",
 				added.origins);
 	added.destinations = (uint32_t)s->ends.count - added.first - added.origins;
 	return r < 0 ? r : add_dependency(s, &added);
@@ -138,8 +146,10 @@ static int add_item(struct vector *items, struct keyed item)
 	return 0;
 }
 
-/* The key in a label: what the group holds, of an expression without one the whole label. CLEW_NONE: it does not match. */
-static int key_of(struct marks *m, const struct stitch_side *side, const char *label, uint32_t *ret_key)
+/* The key in a label: what the group holds, of an expression without one the whole label.
+ * CLEW_NONE: it does not match. */
+static int key_of(struct marks *m, const struct stitch_side *side, const char *label,
+		  uint32_t *ret_key)
 {
 	const struct regex_piece *pieces, *group;
 	char *key;
@@ -147,7 +157,9 @@ static int key_of(struct marks *m, const struct stitch_side *side, const char *l
 
 	*ret_key = CLEW_NONE;
 	if (r == -E2BIG)
-		return stitch_fail(m->s, side->at, "the regular expression takes too much to decide: write a simpler one");
+		return stitch_fail(
+			m->s, side->at,
+			"the regular expression takes too much to decide: write a simpler one");
 	if (r <= 0)
 		return r;
 	if (!side->group)
@@ -162,15 +174,18 @@ static int key_of(struct marks *m, const struct stitch_side *side, const char *l
 }
 
 /* Each label is looked at once, however many marks have it. */
-static int find_marks(struct marks *m, const struct stitch_side *side, uint32_t trace, bool is_destination)
+static int find_marks(struct marks *m, const struct stitch_side *side, uint32_t trace,
+		      bool is_destination)
 {
 	const struct clew_model *model = m->s->traces[trace];
-	struct vector keys = {.item = sizeof(uint32_t)}; /* by label: key + 2, 1 none, 0 not known yet */
+	struct vector keys = {
+		.item = sizeof(uint32_t)}; /* by label: key + 2, 1 none, 0 not known yet */
 	uint32_t label_count = 0, *key_of_label;
 	int r = 0;
 
 	for (uint32_t i = 0; i < model->mark_count; i++)
-		label_count = model->marks[i].label >= label_count ? model->marks[i].label + 1 : label_count;
+		label_count = model->marks[i].label >= label_count ? model->marks[i].label + 1
+								   : label_count;
 	if (vector_reserve(&keys, label_count) < 0)
 		return -ENOMEM;
 	key_of_label = keys.data;
@@ -186,26 +201,28 @@ static int find_marks(struct marks *m, const struct stitch_side *side, uint32_t 
 				*known += 2;
 			}
 			if (r == 0 && *known >= 2)
-				r = add_item(&m->items, (struct keyed){.key = *known - 2,
-								       .trace = trace,
-								       .at = mark->at,
-								       .item = model->es[i].span,
-								       .is_destination = is_destination});
+				r = add_item(&m->items,
+					     (struct keyed){.key = *known - 2,
+							    .trace = trace,
+							    .at = mark->at,
+							    .item = model->es[i].span,
+							    .is_destination = is_destination});
 		}
 	}
 	vector_done(&keys);
 	return r;
 }
 
-static int pair_marks(struct stitch *s, uint32_t statement, const struct keyed *origin, const struct keyed *destinations, size_t count,
-		      bool exact)
+static int pair_marks(struct stitch *s, uint32_t statement, const struct keyed *origin,
+		      const struct keyed *destinations, size_t count, bool exact)
 {
 	struct stitch_added added = {.statement = statement,
 				     .first = (uint32_t)s->ends.count,
 				     .origins = 1,
 				     .destinations = (uint32_t)count,
 				     .key = origin->key,
-				     .evidence = clew_evidence_name(exact ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED)};
+				     .evidence = clew_evidence_name(
+					     exact ? CLEW_EVIDENCE_EXACT : CLEW_EVIDENCE_OBSERVED)};
 	int r = add_end(s, origin->trace, origin->item, origin->at);
 
 	for (size_t i = 0; i < count && r == 0; i++)
@@ -222,7 +239,8 @@ static int find_matched(struct stitch *s, uint32_t number)
 
 	for (uint32_t trace = 0; trace < s->count && r == 0; trace++) {
 		/* One expression for both does not say which way: it goes from the first trace. */
-		bool both = statement->one_expression && sides[0].trace == CLEW_NONE && sides[1].trace == CLEW_NONE;
+		bool both = statement->one_expression && sides[0].trace == CLEW_NONE &&
+			    sides[1].trace == CLEW_NONE;
 
 		if (both ? trace == 0 : is_meant(&sides[0], trace))
 			r = find_marks(&m, &sides[0], trace, false);
@@ -282,7 +300,8 @@ static int add_ends(struct stitch *s, const struct keyed *part, bool destination
 	int r = 0;
 
 	for (uint32_t i = 0; i < range->count && r == 0; i++) {
-		uint32_t number = destinations ? model->destinations[range->first + i] : model->origins[range->first + i];
+		uint32_t number = destinations ? model->destinations[range->first + i]
+					       : model->origins[range->first + i];
 		const struct clew_es *es = &model->es[number];
 
 		r = add_end(s, part->trace, es->span, destinations ? es->start : es->end);
@@ -290,8 +309,10 @@ static int add_ends(struct stitch *s, const struct keyed *part, bool destination
 	return r;
 }
 
-/* All parts become one dependency, that of the first trace. Their ends are but noted for the clocks. */
-static int join_parts(struct stitch *s, uint32_t statement, enum clew_mode mode, const struct keyed *const *parts, size_t count)
+/* All parts become one dependency, that of the first trace. Their ends are but noted for the
+ * clocks. */
+static int join_parts(struct stitch *s, uint32_t statement, enum clew_mode mode,
+		      const struct keyed *const *parts, size_t count)
 {
 	const struct keyed *first = parts[0];
 	size_t before = s->ends.count, origins;
@@ -302,7 +323,8 @@ static int join_parts(struct stitch *s, uint32_t statement, enum clew_mode mode,
 		if (parts[i]->trace < first->trace)
 			first = parts[i];
 	for (size_t i = 0; i < count; i++)
-		s->joined[parts[i]->trace][parts[i]->item] = (uint64_t)first->trace << 32 | first->item;
+		s->joined[parts[i]->trace][parts[i]->item] =
+			(uint64_t)first->trace << 32 | first->item;
 	for (size_t i = 0; i < count && r == 0; i++)
 		r = add_ends(s, parts[i], false);
 	origins = s->ends.count - before;
@@ -310,14 +332,15 @@ static int join_parts(struct stitch *s, uint32_t statement, enum clew_mode mode,
 		r = add_ends(s, parts[i], true);
 	ends = (const struct stitch_end *)s->ends.data + before;
 	if (r == 0)
-		r = stitch_note(s, mode, ends, origins, ends + origins, s->ends.count - before - origins);
+		r = stitch_note(s, mode, ends, origins, ends + origins,
+				s->ends.count - before - origins);
 	s->ends.count = before;
 	s->result->counts[statement].dependencies++;
 	return r;
 }
 
-static int pair_halves(struct stitch *s, uint32_t statement, const struct keyed *origin, const struct keyed *destinations, size_t count,
-		       bool exact)
+static int pair_halves(struct stitch *s, uint32_t statement, const struct keyed *origin,
+		       const struct keyed *destinations, size_t count, bool exact)
 {
 	const struct keyed **parts = malloc((count + 1) * sizeof(*parts));
 	int r;
@@ -334,7 +357,8 @@ static int pair_halves(struct stitch *s, uint32_t statement, const struct keyed 
 }
 
 /* Parts of those that may have several origins, in order of key: one of each trace at most. */
-static int pair_many(struct stitch *s, uint32_t statement, enum clew_mode mode, const struct keyed *items, size_t item_count)
+static int pair_many(struct stitch *s, uint32_t statement, enum clew_mode mode,
+		     const struct keyed *items, size_t item_count)
 {
 	const struct keyed *parts[CLEW_STITCH_MOST_TRACES];
 	struct clew_stitch_count *count = &s->result->counts[statement];
@@ -367,8 +391,10 @@ static int compare_parts(const void *one, const void *other)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
-/* The dependencies of each mode in a trace that may be parts. One with both sides may have further destinations elsewhere. */
-static int find_parts(struct stitch *s, const struct stitch_statement *statement, uint32_t trace, struct vector *items)
+/* The dependencies of each mode in a trace that may be parts. One with both sides may have further
+ * destinations elsewhere. */
+static int find_parts(struct stitch *s, const struct stitch_statement *statement, uint32_t trace,
+		      struct vector *items)
 {
 	const struct clew_model *model = s->traces[trace];
 	int r = 0;
@@ -379,18 +405,21 @@ static int find_parts(struct stitch *s, const struct stitch_statement *statement
 		bool is_destination = d->origins.count == 0;
 		struct keyed item = {.trace = trace,
 				     .item = i,
-				     .is_destination = is_destination && d->mode == CLEW_MODE_SINGLE,
+				     .is_destination =
+					     is_destination && d->mode == CLEW_MODE_SINGLE,
 				     .is_whole = d->origins.count && d->destinations.count};
 		char *key;
 
-		if (s->joined[trace][i] != STITCH_NOT_JOINED || (d->origins.count == 0 && d->destinations.count == 0) ||
+		if (s->joined[trace][i] != STITCH_NOT_JOINED ||
+		    (d->origins.count == 0 && d->destinations.count == 0) ||
 		    !is_listed(s->program->text + statement->types_at, statement->types_size, type))
 			continue;
 		value = clew_model_attribute(model, d->attributes, statement->key);
 		if (!value)
 			continue;
-		item.at = is_destination ? model->es[model->destinations[d->destinations.first]].start
-					 : model->es[model->origins[d->origins.first]].end;
+		item.at = is_destination
+				  ? model->es[model->destinations[d->destinations.first]].start
+				  : model->es[model->origins[d->origins.first]].end;
 		if (asprintf(&key, "%s\n%s", type, value) < 0)
 			return -ENOMEM;
 		r = strings_add(&s->keys, key, &item.key);
@@ -404,17 +433,20 @@ static int find_parts(struct stitch *s, const struct stitch_statement *statement
 static int find_joined(struct stitch *s, uint32_t number)
 {
 	const struct stitch_statement *statement = &s->program->statements[number];
-	struct vector items[CLEW_MODE_OR + 1] = {
-		{.item = sizeof(struct keyed)}, {.item = sizeof(struct keyed)}, {.item = sizeof(struct keyed)}};
+	struct vector items[CLEW_MODE_OR + 1] = {{.item = sizeof(struct keyed)},
+						 {.item = sizeof(struct keyed)},
+						 {.item = sizeof(struct keyed)}};
 	int r = begin_joins(s);
 
 	for (uint32_t trace = 0; trace < s->count && r == 0; trace++)
 		r = find_parts(s, statement, trace, items);
 	if (r == 0)
-		r = stitch_match(s, number, items[CLEW_MODE_SINGLE].data, items[CLEW_MODE_SINGLE].count, pair_halves);
+		r = stitch_match(s, number, items[CLEW_MODE_SINGLE].data,
+				 items[CLEW_MODE_SINGLE].count, pair_halves);
 	for (unsigned mode = CLEW_MODE_AND; mode <= CLEW_MODE_OR && r == 0; mode++) {
 		if (items[mode].count)
-			qsort(items[mode].data, items[mode].count, sizeof(struct keyed), compare_parts);
+			qsort(items[mode].data, items[mode].count, sizeof(struct keyed),
+			      compare_parts);
 		r = pair_many(s, number, mode, items[mode].data, items[mode].count);
 	}
 	for (unsigned mode = 0; mode <= CLEW_MODE_OR; mode++)
@@ -424,8 +456,10 @@ static int find_joined(struct stitch *s, uint32_t number)
 
 int stitch_find(struct stitch *s)
 {
-	static int (*const kinds[])(struct stitch * s, uint32_t number) = {
-		[STITCH_ADD] = find_added, [STITCH_MATCH] = find_matched, [STITCH_JOIN] = find_joined};
+	static int (*const kinds[])(struct stitch * s,
+				    uint32_t number) = {[STITCH_ADD] = find_added,
+							[STITCH_MATCH] = find_matched,
+							[STITCH_JOIN] = find_joined};
 	int r = 0;
 
 	for (uint32_t i = 0; s->program && i < s->program->count && r == 0; i++) {

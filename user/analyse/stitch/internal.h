@@ -77,15 +77,16 @@ struct stitch {
 	struct clew_query_error *error;
 	struct vector ends, added, edges;
 	struct strings keys;
-	/* By trace and dependency: the one that it becomes a part of, as trace << 32 | dependency, which may be itself. NULL: no joins in
-	 * that trace. */
+	/* By trace and dependency: the one that it becomes a part of, as trace << 32 | dependency,
+	 * which may be itself. NULL: no joins in that trace. */
 	uint64_t *joined[CLEW_STITCH_MOST_TRACES];
 	clew_time offsets[CLEW_STITCH_MOST_TRACES];
 	uint32_t first_span[CLEW_STITCH_MOST_TRACES];
 };
 
 /* Says what is wrong at a byte of the program; returns -EINVAL. */
-int stitch_fail(struct stitch *s, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int stitch_fail(struct stitch *s, size_t at, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* ---- stitch_find.c: what statements mean ---- */
 
@@ -105,17 +106,20 @@ struct keyed {
 
 /*
  * Puts together what has one key, across traces: one origin with all destinations, or as
- * many destinations as origins, in order. `pair` gets an origin and its destinations; `exact`: no other could be meant.
+ * many destinations as origins, in order. `pair` gets an origin and its destinations; `exact`: no
+ * other could be meant.
  */
 int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size_t count,
-		 int (*pair)(struct stitch *s, uint32_t statement, const struct keyed *origin, const struct keyed *destinations,
-			     size_t destination_count, bool exact));
+		 int (*pair)(struct stitch *s, uint32_t statement, const struct keyed *origin,
+			     const struct keyed *destinations, size_t destination_count,
+			     bool exact));
 
 /* ---- stitch_clock.c ---- */
 
 /* What a dependency says of clocks. */
-int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins, size_t origin_count,
-		const struct stitch_end *destinations, size_t destination_count);
+int stitch_note(struct stitch *s, enum clew_mode mode, const struct stitch_end *origins,
+		size_t origin_count, const struct stitch_end *destinations,
+		size_t destination_count);
 /* Chooses the offsets of all traces. */
 int stitch_clocks(struct stitch *s);
 
@@ -123,14 +127,17 @@ int stitch_clocks(struct stitch *s);
 
 struct stitch_names {
 	struct stitch *s;
-	struct strings spans, categories;	    /* names of roots in any trace; categories with their hierarchy */
-	struct vector span_traces, category_traces; /* uint32_t: the trace of each, CLEW_NONE several */
-	struct vector text;			    /* char: the last answer */
+	struct strings spans,
+		categories; /* names of roots in any trace; categories with their hierarchy */
+	struct vector span_traces,
+		category_traces; /* uint32_t: the trace of each, CLEW_NONE several */
+	struct vector text;	 /* char: the last answer */
 };
 
 int stitch_names_begin(struct stitch_names *names, struct stitch *s);
 void stitch_names_done(struct stitch_names *names);
-/* The name that a root span, or a root category, gets; valid until the next question. NULL: no memory. */
+/* The name that a root span, or a root category, gets; valid until the next question. NULL: no
+ * memory. */
 const char *stitch_span_name(struct stitch_names *names, uint32_t trace, uint32_t span);
 const char *stitch_category_name(struct stitch_names *names, uint32_t trace, uint32_t category);
 /* Whether a name is that of a root span which gets another one. */

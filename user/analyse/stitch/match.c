@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Pairing by key across traces, whose clocks do not agree yet: within one trace alone
  * does time give an order. What could be paired in more than one way is left alone and
@@ -6,8 +6,8 @@
  */
 #include "analyse/stitch/internal.h"
 
-typedef int pair_function(struct stitch *s, uint32_t statement, const struct keyed *origin, const struct keyed *destinations,
-			  size_t destination_count, bool exact);
+typedef int pair_function(struct stitch *s, uint32_t statement, const struct keyed *origin,
+			  const struct keyed *destinations, size_t destination_count, bool exact);
 
 struct group {
 	struct stitch *s;
@@ -49,13 +49,14 @@ static uint64_t count_alone(const struct keyed *items, size_t count)
 }
 
 /* Origins of one trace and destinations in others. */
-static int pair_up(struct group *g, const struct keyed *origins, size_t origin_count, const struct keyed *destinations,
-		   size_t destination_count)
+static int pair_up(struct group *g, const struct keyed *origins, size_t origin_count,
+		   const struct keyed *destinations, size_t destination_count)
 {
 	int r = 0;
 
 	if (origin_count == 0 || destination_count == 0) {
-		g->count->alone += count_alone(origins, origin_count) + count_alone(destinations, destination_count);
+		g->count->alone += count_alone(origins, origin_count) +
+				   count_alone(destinations, destination_count);
 		return 0;
 	}
 	if (origin_count == 1)
@@ -78,7 +79,8 @@ static size_t how_many_of(const struct keyed *items, size_t count, uint32_t trac
 	return of;
 }
 
-/* Destinations in the trace of their origin go to the end: they cannot be meant. Returns how many others there are. */
+/* Destinations in the trace of their origin go to the end: they cannot be meant. Returns how many
+ * others there are. */
 static size_t put_away(struct keyed *items, size_t count, uint32_t trace)
 {
 	size_t left = 0;
@@ -113,19 +115,28 @@ static int pair_group(struct group *g)
 	high = o[g->origin_count - 1].trace;
 	first_origins = how_many_of(o, g->origin_count, low);
 	first_destinations = how_many_of(d, g->destination_count, low);
-	if (first_origins + how_many_of(o + first_origins, g->origin_count - first_origins, high) != g->origin_count ||
-	    first_destinations + how_many_of(d + first_destinations, g->destination_count - first_destinations, high) !=
+	if (first_origins + how_many_of(o + first_origins, g->origin_count - first_origins, high) !=
+		    g->origin_count ||
+	    first_destinations + how_many_of(d + first_destinations,
+					     g->destination_count - first_destinations, high) !=
 		    g->destination_count) {
 		g->count->ambiguous += g->origin_count + g->destination_count;
 		return 0;
 	}
-	r = pair_up(g, o, first_origins, d + first_destinations, g->destination_count - first_destinations);
-	return r < 0 ? r : pair_up(g, o + first_origins, g->origin_count - first_origins, d, first_destinations);
+	r = pair_up(g, o, first_origins, d + first_destinations,
+		    g->destination_count - first_destinations);
+	return r < 0 ? r
+		     : pair_up(g, o + first_origins, g->origin_count - first_origins, d,
+			       first_destinations);
 }
 
-int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size_t count, pair_function *pair)
+int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size_t count,
+		 pair_function *pair)
 {
-	struct group group = {.s = s, .statement = statement, .count = &s->result->counts[statement], .pair = pair};
+	struct group group = {.s = s,
+			      .statement = statement,
+			      .count = &s->result->counts[statement],
+			      .pair = pair};
 	int r = 0;
 
 	if (count)
@@ -133,7 +144,8 @@ int stitch_match(struct stitch *s, uint32_t statement, struct keyed *items, size
 	for (size_t i = 0; i < count && r == 0;) {
 		size_t middle = i, end;
 
-		while (middle < count && items[middle].key == items[i].key && !items[middle].is_destination)
+		while (middle < count && items[middle].key == items[i].key &&
+		       !items[middle].is_destination)
 			middle++;
 		for (end = middle; end < count && items[end].key == items[i].key;)
 			end++;

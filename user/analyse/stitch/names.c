@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Names of root spans and root categories in the stitched trace: a number and a colon
  * before those that would be another trace's, too.
@@ -28,9 +28,11 @@ static int note(struct strings *names, struct vector *traces, const char *name, 
 }
 
 /* A category's name with that of its hierarchy, in names->text. */
-static const char *long_name(struct stitch_names *names, const struct clew_model *model, uint32_t category)
+static const char *long_name(struct stitch_names *names, const struct clew_model *model,
+			     uint32_t category)
 {
-	const char *hierarchy = clew_model_string(model, model->hierarchies[model->categories[category].hierarchy]);
+	const char *hierarchy =
+		clew_model_string(model, model->hierarchies[model->categories[category].hierarchy]);
 	const char *name = clew_model_string(model, model->categories[category].name);
 	size_t size = strlen(hierarchy) + strlen(name) + 2;
 
@@ -44,20 +46,28 @@ int stitch_names_begin(struct stitch_names *names, struct stitch *s)
 {
 	int r = 0;
 
-	*names = (struct stitch_names){
-		.s = s, .span_traces.item = sizeof(uint32_t), .category_traces.item = sizeof(uint32_t), .text.item = 1};
+	*names = (struct stitch_names){.s = s,
+				       .span_traces.item = sizeof(uint32_t),
+				       .category_traces.item = sizeof(uint32_t),
+				       .text.item = 1};
 	strings_begin(&names->spans);
 	strings_begin(&names->categories);
 	for (uint32_t trace = 0; trace < s->count && r == 0; trace++) {
 		const struct clew_model *model = s->traces[trace];
 
-		for (uint32_t i = model->first_root; i != CLEW_NONE && r == 0; i = model->spans[i].next_sibling)
-			r = note(&names->spans, &names->span_traces, clew_model_string(model, model->spans[i].name), trace);
+		for (uint32_t i = model->first_root; i != CLEW_NONE && r == 0;
+		     i = model->spans[i].next_sibling)
+			r = note(&names->spans, &names->span_traces,
+				 clew_model_string(model, model->spans[i].name), trace);
 		for (uint32_t i = 0; i < model->category_count && r == 0; i++) {
-			const char *name = model->categories[i].parent == CLEW_NONE ? long_name(names, model, i) : NULL;
+			const char *name = model->categories[i].parent == CLEW_NONE
+						   ? long_name(names, model, i)
+						   : NULL;
 
 			if (model->categories[i].parent == CLEW_NONE)
-				r = name ? note(&names->categories, &names->category_traces, name, trace) : -ENOMEM;
+				r = name ? note(&names->categories, &names->category_traces, name,
+						trace)
+					 : -ENOMEM;
 		}
 	}
 	return r;
@@ -72,7 +82,8 @@ void stitch_names_done(struct stitch_names *names)
 	vector_done(&names->text);
 }
 
-static bool gets_prefix(const struct stitch_names *names, const struct strings *strings, const struct vector *traces, const char *name)
+static bool gets_prefix(const struct stitch_names *names, const struct strings *strings,
+			const struct vector *traces, const char *name)
 {
 	uint32_t string;
 
@@ -97,7 +108,9 @@ const char *stitch_span_name(struct stitch_names *names, uint32_t trace, uint32_
 	const struct clew_model *model = names->s->traces[trace];
 	const char *name = clew_model_string(model, model->spans[span].name);
 
-	return gets_prefix(names, &names->spans, &names->span_traces, name) ? with_prefix(names, trace, name) : name;
+	return gets_prefix(names, &names->spans, &names->span_traces, name)
+		       ? with_prefix(names, trace, name)
+		       : name;
 }
 
 const char *stitch_category_name(struct stitch_names *names, uint32_t trace, uint32_t category)

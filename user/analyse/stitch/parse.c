@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The text of a stitching. docs/stitch.md has the grammar.
  */
@@ -33,7 +33,8 @@ uint32_t clew_stitching_count(const struct clew_stitching *program)
 	return program->count;
 }
 
-void clew_stitching_statement(const struct clew_stitching *program, uint32_t statement, size_t *ret_offset, size_t *ret_size)
+void clew_stitching_statement(const struct clew_stitching *program, uint32_t statement,
+			      size_t *ret_offset, size_t *ret_size)
 {
 	*ret_offset = program->statements[statement].offset;
 	*ret_size = program->statements[statement].size;
@@ -60,7 +61,9 @@ static int parse_of(struct program_text *p, struct stitch_side *side)
 		return r;
 	r = program_skip(p);
 	side->trace_at = p->at;
-	for (; r == 0 && p->at < p->size && isdigit((unsigned char)p->text[p->at]) && number <= CLEW_STITCH_MOST_TRACES; p->at++)
+	for (; r == 0 && p->at < p->size && isdigit((unsigned char)p->text[p->at]) &&
+	       number <= CLEW_STITCH_MOST_TRACES;
+	     p->at++)
 		number = number * 10 + (uint32_t)(p->text[p->at] - '0');
 	if (r == 0 && (number == 0 || number > CLEW_STITCH_MOST_TRACES))
 		r = program_fail(p, side->trace_at, "no number of a trace: write one from 1 on");
@@ -86,7 +89,8 @@ static int parse_positions(struct program_text *p, struct stitch_statement *s)
 		at = p->at;
 		several = program_take(p, "positions");
 		p->at = at;
-		r = program_query(p, several ? "positions" : "position", true, &side->query, &side->at);
+		r = program_query(p, several ? "positions" : "position", true, &side->query,
+				  &side->at);
 		if (r == 0)
 			r = parse_of(p, side);
 		if (r == 0)
@@ -106,7 +110,8 @@ static int parse_type(struct program_text *p, struct stitch_statement *s)
 		r = program_trimmed(p, &part);
 	if (r < 0)
 		return r;
-	if (!part.size || memchr(p->text + part.from, ',', part.size) || memchr(p->text + part.from, '\0', part.size))
+	if (!part.size || memchr(p->text + part.from, ',', part.size) ||
+	    memchr(p->text + part.from, '\0', part.size))
 		return program_fail(p, part.from, "not one type: name one");
 	s->type = strndup(p->text + part.from, part.size);
 	return s->type ? 0 : -ENOMEM;
@@ -135,7 +140,8 @@ static int parse_add(struct program_text *p, struct stitch_statement *s)
 }
 
 /* marks(EXPRESSION) [of N] */
-static int parse_marks(struct program_text *p, struct stitch_statement *s, struct program_part *ret_part)
+static int parse_marks(struct program_text *p, struct stitch_statement *s,
+		       struct program_part *ret_part)
 {
 	struct stitch_side *side = new_side(s);
 	char message[120];
@@ -147,7 +153,8 @@ static int parse_marks(struct program_text *p, struct stitch_statement *s, struc
 	if (r < 0)
 		return r;
 	side->at = ret_part->from;
-	r = regex_compile_groups(p->text + ret_part->from, ret_part->size, &side->regex, &wrong, message, sizeof(message));
+	r = regex_compile_groups(p->text + ret_part->from, ret_part->size, &side->regex, &wrong,
+				 message, sizeof(message));
 	if (r == -EINVAL)
 		return program_fail(p, ret_part->from + wrong, "%s", message);
 	if (r < 0)
@@ -174,7 +181,8 @@ static int parse_match(struct program_text *p, struct stitch_statement *s)
 	if (r == 0)
 		r = parse_marks(p, s, &to);
 	if (r == 0)
-		s->one_expression = from.size == to.size && !memcmp(p->text + from.from, p->text + to.from, from.size);
+		s->one_expression = from.size == to.size &&
+				    !memcmp(p->text + from.from, p->text + to.from, from.size);
 	return r;
 }
 
@@ -194,7 +202,8 @@ static int parse_statement(struct program_text *p, struct clew_stitching *progra
 		const char *word;
 		int (*parse)(struct program_text *p, struct stitch_statement *s);
 	} kinds[] = {{"add", parse_add}, {"match", parse_match}, {"join", parse_join}};
-	struct stitch_statement *s = reallocarray(program->statements, program->count + 1, sizeof(*s));
+	struct stitch_statement *s =
+		reallocarray(program->statements, program->count + 1, sizeof(*s));
 	int r = -ENOENT;
 
 	if (!s)
@@ -211,7 +220,8 @@ static int parse_statement(struct program_text *p, struct clew_stitching *progra
 	return r < 0 ? r : program_end_statement(p);
 }
 
-int clew_stitching_compile(const char *text, size_t size, struct clew_stitching **ret_program, struct clew_query_error *ret_error)
+int clew_stitching_compile(const char *text, size_t size, struct clew_stitching **ret_program,
+			   struct clew_query_error *ret_error)
 {
 	struct clew_stitching *program = calloc(1, sizeof(*program));
 	struct program_text p = {.size = size, .error = ret_error};

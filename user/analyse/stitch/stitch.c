@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One stitching, from its beginning to its end.
  */
@@ -7,7 +7,8 @@
 #include "analyse/stitch/internal.h"
 
 /* By what a dependency was found. */
-static int describe(struct stitch *s, struct clew_maker *maker, const struct stitch_added *added, uint32_t *ret_attributes)
+static int describe(struct stitch *s, struct clew_maker *maker, const struct stitch_added *added,
+		    uint32_t *ret_attributes)
 {
 	const char *pairs[] = {"evidence", added->evidence, "key", NULL};
 
@@ -34,8 +35,10 @@ static int add(struct stitch *s, struct clew_maker *maker, const struct stitch_a
 		clew_time at = ends[i].at + s->offsets[ends[i].trace];
 
 		/* An ES that nothing needed is gone. */
-		r = i < added->origins ? clew_maker_origin(maker, dependency, span, at, CLEW_PLACE_SPLIT_GAP)
-				       : clew_maker_destination(maker, dependency, span, at, at, CLEW_PLACE_SPLIT_GAP);
+		r = i < added->origins
+			    ? clew_maker_origin(maker, dependency, span, at, CLEW_PLACE_SPLIT_GAP)
+			    : clew_maker_destination(maker, dependency, span, at, at,
+						     CLEW_PLACE_SPLIT_GAP);
 	}
 	return r;
 }
@@ -57,8 +60,8 @@ static int add_all(struct stitch *s, struct clew_model **model)
 
 		r = add(s, maker, added);
 		if (r == -EINVAL)
-			r = stitch_fail(s, s->program->statements[added->statement].offset, "it cannot be added: %.130s",
-					clew_maker_error(maker));
+			r = stitch_fail(s, s->program->statements[added->statement].offset,
+					"it cannot be added: %.130s", clew_maker_error(maker));
 	}
 	if (r == 0)
 		r = clew_maker_finish(maker, model);
@@ -79,8 +82,9 @@ static int run(struct stitch *s, struct clew_model **model)
 	return r;
 }
 
-int clew_stitch(const struct clew_model *const *traces, uint32_t count, const struct clew_stitching *program,
-		const struct clew_stitch_options *options, struct clew_model **ret_model, struct clew_stitch_result *ret_result,
+int clew_stitch(const struct clew_model *const *traces, uint32_t count,
+		const struct clew_stitching *program, const struct clew_stitch_options *options,
+		struct clew_model **ret_model, struct clew_stitch_result *ret_result,
 		struct clew_query_error *ret_error)
 {
 	static const struct clew_stitch_options none;
@@ -100,7 +104,8 @@ int clew_stitch(const struct clew_model *const *traces, uint32_t count, const st
 	int r = 0;
 
 	if (count == 0 || count > CLEW_STITCH_MOST_TRACES)
-		return stitch_fail(&s, 0, "%u traces: give from 1 to %d", count, CLEW_STITCH_MOST_TRACES);
+		return stitch_fail(&s, 0, "%u traces: give from 1 to %d", count,
+				   CLEW_STITCH_MOST_TRACES);
 	if (program) {
 		result.counts = calloc((size_t)program->count + 1, sizeof(*result.counts));
 		r = result.counts ? 0 : -ENOMEM;
@@ -112,7 +117,8 @@ int clew_stitch(const struct clew_model *const *traces, uint32_t count, const st
 		clew_model_free(model);
 	} else {
 		if (ret_result->counts && program)
-			memcpy(ret_result->counts, result.counts, program->count * sizeof(*result.counts));
+			memcpy(ret_result->counts, result.counts,
+			       program->count * sizeof(*result.counts));
 		ret_result->backward = result.backward;
 		*ret_model = model;
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What the statements of a program mean in one trace: which spans, types and moments
  * they select. Two statements that cannot both hold are an error that names both.
@@ -16,7 +16,10 @@ struct binding {
 
 static int fail_query(struct whatif *w, const struct statement *s, int r)
 {
-	return r == -E2BIG ? whatif_fail(w, -EINVAL, s->offset, "a regular expression takes too much to decide: write a simpler one") : r;
+	return r == -E2BIG ? whatif_fail(w, -EINVAL, s->offset,
+					 "a regular expression takes too much to decide: write a "
+					 "simpler one")
+			   : r;
 }
 
 static void count_match(struct whatif *w, const struct statement *s, uint64_t count)
@@ -26,7 +29,8 @@ static void count_match(struct whatif *w, const struct statement *s, uint64_t co
 }
 
 /* Spans as a set. `count`: whether they are what the statement applies to. */
-static int select_spans(struct whatif *w, const struct statement *s, const struct clew_query *query, bool count, uint8_t **ret_set)
+static int select_spans(struct whatif *w, const struct statement *s, const struct clew_query *query,
+			bool count, uint8_t **ret_set)
 {
 	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
 	uint8_t *set = calloc((size_t)w->model->span_count + 1, 1);
@@ -52,11 +56,13 @@ static int select_spans(struct whatif *w, const struct statement *s, const struc
 
 static int contradiction(struct whatif *w, uint32_t first, uint32_t second, uint32_t span)
 {
-	const struct statement *a = &w->program->statements[first], *b = &w->program->statements[second];
+	const struct statement *a = &w->program->statements[first],
+			       *b = &w->program->statements[second];
 	char *path = clew_model_span_path(w->model, span);
-	int r = whatif_fail(w, -EINVAL, b->offset, "'%.*s' contradicts '%.*s' for %.24s: leave out one", (int)(b->size < 46 ? b->size : 46),
-			    w->program->text + b->offset, (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset,
-			    path ?: "a span");
+	int r = whatif_fail(
+		w, -EINVAL, b->offset, "'%.*s' contradicts '%.*s' for %.24s: leave out one",
+		(int)(b->size < 46 ? b->size : 46), w->program->text + b->offset,
+		(int)(a->size < 46 ? a->size : 46), w->program->text + a->offset, path ?: "a span");
 
 	free(path);
 	return r;
@@ -115,22 +121,29 @@ static int make_rule(struct binding *b, uint32_t span, struct span_rule *rule)
 	struct whatif *w = b->w;
 	const struct statement *statements = w->program->statements;
 	const uint32_t *said = b->said[span];
-	struct factor f = said[SAID_SCALE] ? whatif_factor(w, &statements[said[SAID_SCALE] - 1]) : (struct factor){1, 1};
+	struct factor f = said[SAID_SCALE] ? whatif_factor(w, &statements[said[SAID_SCALE] - 1])
+					   : (struct factor){1, 1};
 	clew_time above = said[SAID_ABOVE] ? statements[said[SAID_ABOVE] - 1].duration : INT64_MAX;
 	clew_time below = said[SAID_BELOW] ? statements[said[SAID_BELOW] - 1].duration : 0;
 	clew_time scaled;
 
 	if (above < below)
-		return contradiction(w, said[SAID_ABOVE] < said[SAID_BELOW] ? said[SAID_ABOVE] - 1 : said[SAID_BELOW] - 1,
-				     said[SAID_ABOVE] < said[SAID_BELOW] ? said[SAID_BELOW] - 1 : said[SAID_ABOVE] - 1, span);
+		return contradiction(w,
+				     said[SAID_ABOVE] < said[SAID_BELOW] ? said[SAID_ABOVE] - 1
+									 : said[SAID_BELOW] - 1,
+				     said[SAID_ABOVE] < said[SAID_BELOW] ? said[SAID_BELOW] - 1
+									 : said[SAID_ABOVE] - 1,
+				     span);
 	if (f.numerator < 0)
 		f.numerator = 0;
-	*rule = (struct span_rule){.kind = RULE_FACTOR, .factor = f, .old = running(w->model, &w->model->spans[span])};
+	*rule = (struct span_rule){
+		.kind = RULE_FACTOR, .factor = f, .old = running(w->model, &w->model->spans[span])};
 	if (said[SAID_CHANGE])
 		rule->delta = statements[said[SAID_CHANGE] - 1].duration;
 	if (whatif_multiply(rule->old, &f, &scaled) < 0)
 		return -EOVERFLOW;
-	/* old * factor + delta against the bounds, exactly: old * numerator and these fit into 127 bits. */
+	/* old * factor + delta against the bounds, exactly: old * numerator and these fit into 127
+	 * bits. */
 	__int128 exact = (__int128)rule->old * f.numerator;
 	__int128 low = (__int128)below - rule->delta, high = (__int128)above - rule->delta;
 
@@ -140,7 +153,8 @@ static int make_rule(struct binding *b, uint32_t span, struct span_rule *rule)
 	} else if (low > INT64_MAX) {
 		rule->kind = RULE_FIXED;
 		rule->total = below;
-	} else if (above != INT64_MAX && (high < 0 || (high <= INT64_MAX && less(high, 1, exact, f.denominator)))) {
+	} else if (above != INT64_MAX &&
+		   (high < 0 || (high <= INT64_MAX && less(high, 1, exact, f.denominator)))) {
 		rule->kind = RULE_FIXED;
 		rule->total = above;
 	}
@@ -167,7 +181,8 @@ static int bind_rules(struct binding *b)
 		const uint32_t *said = b->said[span];
 
 		w->early[span] = said[SAID_START] != 0;
-		if (!said[SAID_SCALE] && !said[SAID_CHANGE] && !said[SAID_ABOVE] && !said[SAID_BELOW])
+		if (!said[SAID_SCALE] && !said[SAID_CHANGE] && !said[SAID_ABOVE] &&
+		    !said[SAID_BELOW])
 			continue;
 		if (w->rule_count == capacity) {
 			struct span_rule *grown;
@@ -206,12 +221,14 @@ static int bind_types(struct whatif *w, const struct statement *s, uint8_t **ret
 		for (uint32_t type = 0; type < w->model->type_count; type++) {
 			const char *name = clew_model_string(w->model, w->model->types[type]);
 
-			if (last >= at && strlen(name) == (size_t)(last - at) && !memcmp(name, at, strlen(name)))
+			if (last >= at && strlen(name) == (size_t)(last - at) &&
+			    !memcmp(name, at, strlen(name)))
 				(*ret_types)[type] = known = true;
 		}
 		if (!known)
 			return whatif_fail(w, -EINVAL, (size_t)(at - w->program->text),
-					   "the trace has no dependencies of such a type: see its types with `clew dump`");
+					   "the trace has no dependencies of such a type: see its "
+					   "types with `clew dump`");
 		at = comma ?: end;
 	}
 	return 0;
@@ -248,7 +265,8 @@ static int bind_waits(struct whatif *w, uint32_t number)
 	r = select_spans(w, s, s->spans, true, &bound->spans);
 	for (const struct bound *other = w->waits; r == 0 && other < bound; other++)
 		for (uint32_t span = 0; span < w->model->span_count && r == 0; span++)
-			if (other->spans[span] && bound->spans[span] && (w->program->statements[other->statement].kinds & s->kinds))
+			if (other->spans[span] && bound->spans[span] &&
+			    (w->program->statements[other->statement].kinds & s->kinds))
 				r = contradiction(w, other->statement, number, span);
 	return r;
 }
@@ -275,7 +293,8 @@ static int add_end(struct whatif *w, const struct clew_position *position, bool 
 	if (w->end_count == UINT32_MAX - 1)
 		return -E2BIG;
 	if (!(w->end_count & (w->end_count - 1))) {
-		end = reallocarray(w->ends, w->end_count ? 2 * (size_t)w->end_count : 1, sizeof(*end));
+		end = reallocarray(w->ends, w->end_count ? 2 * (size_t)w->end_count : 1,
+				   sizeof(*end));
 		if (!end)
 			return -ENOMEM;
 		w->ends = end;
@@ -307,12 +326,15 @@ static int bind_positions(struct whatif *w, const struct statement *s, bool dest
 			continue;
 		before = span;
 		if (++spans > 1 && !destination)
-			r = whatif_fail(w, -EINVAL, at, "the dependency would come from several spans: choose one");
+			r = whatif_fail(w, -EINVAL, at,
+					"the dependency would come from several spans: choose one");
 		else
 			r = add_end(w, &found.items[i], destination);
 	}
 	if (r == 0 && spans == 0)
-		r = whatif_fail(w, -EINVAL, at, "the trace has no such moment: see what there is with `clew select`");
+		r = whatif_fail(
+			w, -EINVAL, at,
+			"the trace has no such moment: see what there is with `clew select`");
 	if (destination)
 		count_match(w, s, spans);
 	clew_positions_done(&found);
@@ -329,11 +351,14 @@ static int bind_added(struct whatif *w, uint32_t number)
 		return -ENOMEM;
 	w->added = added;
 	added += w->added_count++;
-	*added = (struct added){.type = s->types_size ? CLEW_NONE : CLEW_DEPENDENCY_CALL, .statement = number, .delay = s->duration};
+	*added = (struct added){.type = s->types_size ? CLEW_NONE : CLEW_DEPENDENCY_CALL,
+				.statement = number,
+				.delay = s->duration};
 	for (uint32_t type = 0; type < w->model->type_count && s->types_size; type++) {
 		const char *name = clew_model_string(w->model, w->model->types[type]);
 
-		if (strlen(name) == s->types_size && !memcmp(name, w->program->text + s->types_at, s->types_size))
+		if (strlen(name) == s->types_size &&
+		    !memcmp(name, w->program->text + s->types_at, s->types_size))
 			added->type = type;
 	}
 	r = bind_positions(w, s, false);
@@ -344,8 +369,9 @@ static int bind_added(struct whatif *w, uint32_t number)
 
 static int disagree(struct whatif *w, const struct statement *a, const struct statement *b)
 {
-	return whatif_fail(w, -EINVAL, b->offset, "'%.*s' contradicts '%.*s': leave out one", (int)(b->size < 46 ? b->size : 46),
-			   w->program->text + b->offset, (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset);
+	return whatif_fail(w, -EINVAL, b->offset, "'%.*s' contradicts '%.*s': leave out one",
+			   (int)(b->size < 46 ? b->size : 46), w->program->text + b->offset,
+			   (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset);
 }
 
 static int bind_resources(struct whatif *w, uint32_t number)
@@ -371,13 +397,15 @@ static int count_cpus(struct whatif *w)
 	if (!(w->resources & RESOURCE_CPUS) || w->cpu_count)
 		return 0;
 	w->slice = WHATIF_SLICE;
-	for (uint32_t root = w->model->first_root; root != CLEW_NONE && cpus != CLEW_NONE; root = w->model->spans[root].next_sibling)
+	for (uint32_t root = w->model->first_root; root != CLEW_NONE && cpus != CLEW_NONE;
+	     root = w->model->spans[root].next_sibling)
 		w->cpu_count += clew_model_category_of(w->model, root, cpus) != CLEW_NONE;
 	for (uint32_t i = 0; i < w->program->count && !w->cpu_count; i++) {
 		const struct statement *s = &w->program->statements[i];
 
 		if (s->resources & RESOURCE_CPUS)
-			return whatif_fail(w, -EINVAL, s->offset, "the trace has no CPUs: say how many, as set cpus to 4");
+			return whatif_fail(w, -EINVAL, s->offset,
+					   "the trace has no CPUs: say how many, as set cpus to 4");
 	}
 	return 0;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who runs on which CPU while a trace is run again. What is let go of at a moment is
  * free only when all that could go on then has.
@@ -191,9 +191,9 @@ static int fail_slices(struct whatif *w)
 {
 	for (uint32_t i = 0; i < w->program->count; i++)
 		if (w->program->statements[i].resources & RESOURCE_CPUS)
-			return whatif_fail(
-				w, -EINVAL, w->program->statements[i].offset,
-				"the threads would take turns too often: write a longer slice, as set cpus to 4 slice duration(10ms)");
+			return whatif_fail(w, -EINVAL, w->program->statements[i].offset,
+					   "the threads would take turns too often: write a longer "
+					   "slice, as set cpus to 4 slice duration(10ms)");
 	return -EINVAL;
 }
 
@@ -234,7 +234,8 @@ int cpus_slice(struct whatif *w, clew_time at)
 	/* Who goes to the end of the queue waits for the end of the next slice. */
 	if (c->slice_end != INT64_MIN && at - c->slice_end < w->slice)
 		return plan_slice(w, at);
-	for (uint32_t waiting = c->queue_count; waiting > 0 && c->first != CLEW_NONE && r == 0; waiting--) {
+	for (uint32_t waiting = c->queue_count; waiting > 0 && c->first != CLEW_NONE && r == 0;
+	     waiting--) {
 		uint32_t cpu = c->first, es = c->cpus[cpu].es;
 
 		if (es == CLEW_NONE || at - c->cpus[cpu].since < w->slice)

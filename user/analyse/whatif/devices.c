@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Requests as sections of their devices: from their issue, which is the last ES of a request's
  * span, to its end. As many fit into a device at once as it had at most.
@@ -36,7 +36,8 @@ static void put_slot(struct slots *slots, clew_time end)
 }
 
 /* How many were at the device at once; `slots` has room for all. */
-static uint32_t depth_of(const struct clew_model *model, const struct sort_key *keys, uint32_t count, struct slots *slots)
+static uint32_t depth_of(const struct clew_model *model, const struct sort_key *keys,
+			 uint32_t count, struct slots *slots)
 {
 	uint32_t depth = 1;
 
@@ -45,17 +46,21 @@ static uint32_t depth_of(const struct clew_model *model, const struct sort_key *
 		const struct clew_es *es = &model->es[keys[i].index];
 
 		/* A slot that is free by now is used again, else there is one more. */
-		slots->capacity = slots->count && slots->ends[0] <= es->start ? slots->count : slots->count + 1;
+		slots->capacity = slots->count && slots->ends[0] <= es->start ? slots->count
+									      : slots->count + 1;
 		put_slot(slots, es->end);
 		depth = slots->count > depth ? slots->count : depth;
 	}
 	return depth;
 }
 
-static int add_requests(struct whatif *w, const struct sort_key *keys, uint32_t count, struct slots *slots)
+static int add_requests(struct whatif *w, const struct sort_key *keys, uint32_t count,
+			struct slots *slots)
 {
 	const struct clew_model *model = w->model;
-	const struct queue queue = {.capacity = depth_of(model, keys, count, slots), .kind = CLEW_SEGMENT_QUEUED, .object = CLEW_NONE};
+	const struct queue queue = {.capacity = depth_of(model, keys, count, slots),
+				    .kind = CLEW_SEGMENT_QUEUED,
+				    .object = CLEW_NONE};
 	clew_time latest = INT64_MIN;
 	int r = whatif_add_queue(w, &queue);
 
@@ -64,18 +69,23 @@ static int add_requests(struct whatif *w, const struct sort_key *keys, uint32_t 
 	for (uint32_t i = 0; i < count && r == 0; i++) {
 		uint32_t number = keys[i].index;
 		const struct clew_es *es = &model->es[number];
-		struct section section = {.queue = w->queues->queue_count - 1, .span = es->span, .begin = number, .release = number};
+		struct section section = {.queue = w->queues->queue_count - 1,
+					  .span = es->span,
+					  .begin = number,
+					  .release = number};
 		clew_time arrival = es->start, got;
 
 		section.holds = true;
 		section.begin_at = es->start;
 		section.release_at = es->end;
-		section.waits = !clew_model_is_first(model, number) && usable_trigger(model, number) == CLEW_NONE;
+		section.waits = !clew_model_is_first(model, number) &&
+				usable_trigger(model, number) == CLEW_NONE;
 		if (section.waits)
 			arrival = es[-1].end;
 		section.shift = arrival < latest ? latest - arrival : 0;
 		latest = arrival + section.shift;
-		got = slots->count == slots->capacity && slots->ends[0] > latest ? slots->ends[0] : latest;
+		got = slots->count == slots->capacity && slots->ends[0] > latest ? slots->ends[0]
+										 : latest;
 		section.delay = es->start - got;
 		put_slot(slots, es->end);
 		r = whatif_add_section(w, &section);
@@ -88,12 +98,14 @@ static uint32_t list_requests(const struct clew_model *model, uint32_t root, str
 {
 	uint32_t count = 0;
 
-	for (uint32_t child = model->spans[root].first_child; child != CLEW_NONE; child = model->spans[child].next_sibling, count++) {
+	for (uint32_t child = model->spans[root].first_child; child != CLEW_NONE;
+	     child = model->spans[child].next_sibling, count++) {
 		const struct clew_range *range = &model->spans[child].elementary;
 		uint32_t es = range->first + range->count - 1;
 
 		if (keys)
-			keys[count] = (struct sort_key){.key = (uint64_t)model->es[es].start ^ 1ull << 63, .index = es};
+			keys[count] = (struct sort_key){
+				.key = (uint64_t)model->es[es].start ^ 1ull << 63, .index = es};
 	}
 	return count;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * An ES that was taken off its CPU and put on one again becomes several, with the run queue between
  * them: what it waited for stays at its beginning, what it led to at its end.
@@ -40,7 +40,11 @@ static void expand(const struct expander *e, uint32_t es, const struct cut *cuts
 	for (uint32_t i = 0; i < pieces; i++) {
 		struct clew_es *piece = &all[e->first[es] + i];
 
-		*piece = (struct clew_es){.span = old.span, .in = CLEW_NONE, .out = CLEW_NONE, .wait = e->wait, .mark = mark};
+		*piece = (struct clew_es){.span = old.span,
+					  .in = CLEW_NONE,
+					  .out = CLEW_NONE,
+					  .wait = e->wait,
+					  .mark = mark};
 		piece->start = i ? cuts[i - 1].to : old.start;
 		piece->end = i + 1 < pieces ? cuts[i].from : old.end;
 		if (i == 0) {

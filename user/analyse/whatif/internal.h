@@ -159,7 +159,8 @@ struct whatif {
 	clew_time earliest;
 	uint32_t resources, cpu_count;
 	clew_time slice;
-	uint8_t *on_cpus; /* of each span: it is one of those that the CPUs are for; NULL: they are for all */
+	uint8_t *on_cpus; /* of each span: it is one of those that the CPUs are for; NULL: they are
+			     for all */
 
 	/* split: the trace with the added dependencies, at its recorded times */
 	struct clew_model base;
@@ -167,7 +168,8 @@ struct whatif {
 	struct clew_span *base_spans;
 	struct clew_dependency *base_dependencies;
 	uint32_t *base_origins, *base_destinations;
-	uint32_t *moved;     /* of each ES of the trace, and behind the last: where its first part is now; NULL: all are as they were */
+	uint32_t *moved; /* of each ES of the trace, and behind the last: where its first part is
+			    now; NULL: all are as they were */
 	uint8_t *cut_before; /* of each ES: it begins with a cut; NULL: there are none */
 
 	/* simulate */
@@ -196,7 +198,8 @@ struct factor whatif_factor(const struct whatif *w, const struct statement *stat
 /* x * factor, rounded down. -EOVERFLOW. */
 int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_product);
 /* The new length of an ES of a span with a rule. -EOVERFLOW. */
-int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count, clew_time *ret_length);
+int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count,
+		  clew_time *ret_length);
 
 /* What an ES waits for, and what is known of it. */
 enum {
@@ -230,9 +233,11 @@ int whatif_result(struct whatif *w, struct clew_model **ret_model);
 void whatif_count(struct whatif *w, uint32_t resource, uint64_t count);
 
 /* Sets the error, returns `r`. */
-int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...) __attribute__((format(printf, 4, 5)));
+int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
 
-/* Where the trace is the one that was recorded, base and model have the same destinations; added dependencies follow. */
+/* Where the trace is the one that was recorded, base and model have the same destinations; added
+ * dependencies follow. */
 static inline bool whatif_is_added(const struct whatif *w, uint32_t dependency)
 {
 	return dependency >= w->model->dependency_count;
@@ -247,10 +252,13 @@ static inline enum fate whatif_fate(const struct whatif *w, uint32_t destination
  * A call that was announced, or its return, on which nothing waited: its effect may not
  * be before its cause, and that is all. What passed between the two, others say.
  */
-static inline bool whatif_is_free(const struct whatif *w, const struct clew_dependency *d, uint32_t es)
+static inline bool whatif_is_free(const struct whatif *w, const struct clew_dependency *d,
+				  uint32_t es)
 {
-	return d->type <= CLEW_DEPENDENCY_RETURN && w->base.spans[w->base.es[es].span].elementary.first != es &&
-	       w->base.es[es - 1].end == w->base.es[es].start && clew_model_attribute(&w->base, d->attributes, "called");
+	return d->type <= CLEW_DEPENDENCY_RETURN &&
+	       w->base.spans[w->base.es[es].span].elementary.first != es &&
+	       w->base.es[es - 1].end == w->base.es[es].start &&
+	       clew_model_attribute(&w->base, d->attributes, "called");
 }
 
 #endif

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who had a lock when, from the waits for it. A wait whose dependency is an `unlock`
  * names its holders; each lets go at the end of its row. A thread that waited has the lock from
@@ -16,7 +16,8 @@
 struct lock_event {
 	uint32_t queue, thread;
 	clew_time at;	  /* the start of the ES behind the wait; or the letting go */
-	clew_time from;	  /* of a wait: its begin. Else the first moment that it is known to be held at */
+	clew_time from;	  /* of a wait: its begin. Else the first moment that it is known to be held
+			     at */
 	clew_time ready;  /* the end of the wait */
 	uint32_t es;	  /* behind the wait; CLEW_NONE: it is none */
 	uint32_t trigger; /* the ES whose end lets go; CLEW_NONE: not known by a dependency */
@@ -65,8 +66,10 @@ static int add_event(struct finder *f, const struct lock_event *event)
 	return 0;
 }
 
-/* A futex is its process's, as far as that is known, unless it is shared; any other lock is the machine's. */
-static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32_t object, uint32_t thread, uint32_t *ret_queue)
+/* A futex is its process's, as far as that is known, unless it is shared; any other lock is the
+ * machine's. */
+static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32_t object,
+		    uint32_t thread, uint32_t *ret_queue)
 {
 	const struct clew_model *model = f->w->model;
 	struct queue queue = {.capacity = 1, .lock = true, .kind = wait->kind, .object = object};
@@ -74,7 +77,8 @@ static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32
 	const uint64_t *known;
 	int r;
 
-	if (wait->kind == CLEW_WAIT_FUTEX && attribute(model, wait->attributes, f->shared) == CLEW_NONE) {
+	if (wait->kind == CLEW_WAIT_FUTEX &&
+	    attribute(model, wait->attributes, f->shared) == CLEW_NONE) {
 		process = attribute(model, model->spans[thread].attributes, f->pid);
 		process = process == CLEW_NONE ? 0 : process + 1;
 	}
@@ -92,10 +96,15 @@ static int take_wait(struct finder *f, uint32_t es)
 {
 	const struct clew_model *model = f->w->model;
 	const struct clew_model_wait *wait = &model->waits[model->es[es].wait];
-	uint32_t object = attribute(model, wait->attributes, f->object), trigger = usable_trigger(model, es);
+	uint32_t object = attribute(model, wait->attributes, f->object),
+		 trigger = usable_trigger(model, es);
 	const char *holders = clew_model_attribute(model, wait->attributes, "holder");
-	bool unlocked = trigger != CLEW_NONE && model->dependencies[model->es[es].in].type == f->unlock;
-	struct lock_event event = {.es = es, .at = model->es[es].start, .from = model->es[es - 1].end, .trigger = trigger};
+	bool unlocked =
+		trigger != CLEW_NONE && model->dependencies[model->es[es].in].type == f->unlock;
+	struct lock_event event = {.es = es,
+				   .at = model->es[es].start,
+				   .from = model->es[es - 1].end,
+				   .trigger = trigger};
 	struct holder_row row;
 	int r;
 
@@ -107,14 +116,20 @@ static int take_wait(struct finder *f, uint32_t es)
 	if (r == 0 && unlocked)
 		r = add_event(f, &event);
 	while (r == 0 && next_holder(&holders, event.from, event.ready, &row)) {
-		const uint64_t *holder = map_get(&f->roots, clew_model_find_string(model, row.name), 0);
-		struct lock_event release = {.queue = event.queue, .at = row.to, .from = row.from, .es = CLEW_NONE, .trigger = CLEW_NONE};
+		const uint64_t *holder =
+			map_get(&f->roots, clew_model_find_string(model, row.name), 0);
+		struct lock_event release = {.queue = event.queue,
+					     .at = row.to,
+					     .from = row.from,
+					     .es = CLEW_NONE,
+					     .trigger = CLEW_NONE};
 
 		/* What a wait ends with otherwise, as by a timer, lets go of nothing. */
 		if (!holder || (*holders == 0 && !unlocked))
 			continue;
 		release.thread = (uint32_t)*holder;
-		if (unlocked && root_of(model, model->es[trigger].span) == release.thread && model->es[trigger].end == row.to)
+		if (unlocked && root_of(model, model->es[trigger].span) == release.thread &&
+		    model->es[trigger].end == row.to)
 			release.trigger = trigger;
 		r = add_event(f, &release);
 	}
@@ -143,9 +158,11 @@ static int compare_events(const void *left, const void *right)
 
 /* ---- sections ---- */
 
-static int add_wait(struct finder *f, const struct lock_event *wait, const struct lock_event *release)
+static int add_wait(struct finder *f, const struct lock_event *wait,
+		    const struct lock_event *release)
 {
-	struct section section = {.queue = wait->queue, .begin = wait->es, .release = CLEW_NONE, .waits = true};
+	struct section section = {
+		.queue = wait->queue, .begin = wait->es, .release = CLEW_NONE, .waits = true};
 
 	section.span = f->w->model->es[wait->es].span;
 	section.begin_at = wait->ready;
@@ -161,7 +178,10 @@ static int add_wait(struct finder *f, const struct lock_event *wait, const struc
 /* Who had it without having waited. `free_at`: when it last let go itself. */
 static int add_hold(struct finder *f, const struct lock_event *release, clew_time free_at)
 {
-	struct section section = {.queue = release->queue, .span = release->thread, .begin = CLEW_NONE, .release = release->trigger};
+	struct section section = {.queue = release->queue,
+				  .span = release->thread,
+				  .begin = CLEW_NONE,
+				  .release = release->trigger};
 
 	section.begin_at = release->from > free_at ? release->from : free_at;
 	section.release_at = release->at;
@@ -186,8 +206,11 @@ static int pair(struct finder *f, size_t from, size_t to)
 			continue;
 		}
 		/* Others saw the same one. */
-		for (; i + 1 < to && f->events[i + 1].es == CLEW_NONE && f->events[i + 1].at == event->at; i++)
-			release.from = f->events[i + 1].from < release.from ? f->events[i + 1].from : release.from;
+		for (; i + 1 < to && f->events[i + 1].es == CLEW_NONE &&
+		       f->events[i + 1].at == event->at;
+		     i++)
+			release.from = f->events[i + 1].from < release.from ? f->events[i + 1].from
+									    : release.from;
 		r = wait ? add_wait(f, wait, &release) : add_hold(f, &release, free_at);
 		wait = NULL;
 		free_at = release.at;
@@ -208,7 +231,8 @@ static int compare_sections(const void *left, const void *right)
 	return a->span < b->span ? -1 : a->span > b->span;
 }
 
-/* Where a section ends: an ES of the trace, or a moment within one. False: its span does not run then. */
+/* Where a section ends: an ES of the trace, or a moment within one. False: its span does not run
+ * then. */
 static bool find_release(const struct clew_model *model, struct section *section)
 {
 	uint32_t es;
@@ -223,7 +247,8 @@ static bool find_release(const struct clew_model *model, struct section *section
 	return section->release != CLEW_NONE || model->es[es].start < section->release_at;
 }
 
-/* Where one begins that was not waited for: the ES that it begins in, if it was running; else the one before. */
+/* Where one begins that was not waited for: the ES that it begins in, if it was running; else the
+ * one before. */
 static bool find_begin(const struct clew_model *model, struct section *section, clew_time free_at)
 {
 	uint32_t first = model->spans[section->span].elementary.first, es;
@@ -275,9 +300,11 @@ static void keep_consistent(struct whatif *w, uint32_t from)
 			continue;
 		arrival = section.waits ? model->es[section.begin - 1].end : section.begin_at;
 		start = section.waits ? model->es[section.begin].start : section.begin_at;
-		/* Somebody else than the one before let go for it: that is not known well enough. */
+		/* Somebody else than the one before let go for it: that is not known well enough.
+		 */
 		if (section.waits &&
-		    (!before || usable_trigger(model, section.begin) != before->release || before->release_at > section.begin_at))
+		    (!before || usable_trigger(model, section.begin) != before->release ||
+		     before->release_at > section.begin_at))
 			continue;
 		if (section.holds && section.release_at < start)
 			continue;
@@ -302,15 +329,18 @@ static int find_all(struct finder *f)
 	const struct clew_model *model = f->w->model;
 	int r = 0;
 
-	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0; root = model->spans[root].next_sibling)
+	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
+	     root = model->spans[root].next_sibling)
 		if (!map_get(&f->roots, model->spans[root].name, 0))
 			r = map_set(&f->roots, model->spans[root].name, 0, root);
 	for (uint32_t es = 0; es < model->es_count && r == 0; es++) {
 		uint32_t wait = model->es[es].wait;
 
-		if (wait == CLEW_NONE || clew_model_is_first(model, es) || model->es[es - 1].end == model->es[es].start)
+		if (wait == CLEW_NONE || clew_model_is_first(model, es) ||
+		    model->es[es - 1].end == model->es[es].start)
 			continue;
-		if (model->waits[wait].kind == CLEW_WAIT_FUTEX || model->waits[wait].kind == CLEW_WAIT_LOCK)
+		if (model->waits[wait].kind == CLEW_WAIT_FUTEX ||
+		    model->waits[wait].kind == CLEW_WAIT_LOCK)
 			r = take_wait(f, es);
 	}
 	if (f->count > 1)
@@ -321,14 +351,15 @@ static int find_all(struct finder *f)
 		for (to = from; to < f->count && f->events[to].queue == queue && r == 0;) {
 			size_t end = to;
 
-			while (end < f->count && f->events[end].queue == queue && f->events[end].thread == f->events[to].thread)
+			while (end < f->count && f->events[end].queue == queue &&
+			       f->events[end].thread == f->events[to].thread)
 				end++;
 			r = pair(f, to, end);
 			to = end;
 		}
 		if (f->w->queues->section_count - first > 1)
-			qsort(f->w->queues->sections + first, f->w->queues->section_count - first, sizeof(struct section),
-			      compare_sections);
+			qsort(f->w->queues->sections + first, f->w->queues->section_count - first,
+			      sizeof(struct section), compare_sections);
 		if (r == 0)
 			keep_consistent(f->w, first);
 	}

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The text of a what-if program. docs/what-if.md has the grammar. An error is at the
  * byte of the text where it goes wrong, also inside of a pattern.
@@ -28,9 +28,11 @@ static int take_duration(struct parser *p, bool negative, clew_time *ret_duratio
 	if (r < 0)
 		return r;
 	if (clew_duration_parse(p->t.text + inside.from, inside.size, ret_duration, &wrong) < 0)
-		return program_fail(&p->t, inside.from + wrong, "no duration: write numbers with units, as 1.5ms");
+		return program_fail(&p->t, inside.from + wrong,
+				    "no duration: write numbers with units, as 1.5ms");
 	if (*ret_duration < 0 && !negative)
-		return program_fail(&p->t, inside.from, "a duration less than nothing: write a positive one");
+		return program_fail(&p->t, inside.from,
+				    "a duration less than nothing: write a positive one");
 	return 0;
 }
 
@@ -57,13 +59,15 @@ static int take_kinds(struct parser *p, uint64_t *ret_kinds)
 		for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
 			const char *name = clew_wait_kind_name(kind);
 
-			if (strlen(name) == last - first && !memcmp(name, p->t.text + first, last - first)) {
+			if (strlen(name) == last - first &&
+			    !memcmp(name, p->t.text + first, last - first)) {
 				*ret_kinds |= UINT64_C(1) << kind;
 				known = true;
 			}
 		}
 		if (!known)
-			r = program_fail(&p->t, first, "no kind of wait: write one, as sleep or futex");
+			r = program_fail(&p->t, first,
+					 "no kind of wait: write one, as sleep or futex");
 	}
 	return r;
 }
@@ -89,7 +93,8 @@ static int take_limit(struct parser *p, uint64_t *ret_limit)
 			value = value * 10 + (uint64_t)(c - '0');
 	}
 	if (value == 0 || value > UINT32_MAX)
-		return program_fail(&p->t, inside.open, "no number of spans at once: write a whole number from 1 on");
+		return program_fail(&p->t, inside.open,
+				    "no number of spans at once: write a whole number from 1 on");
 	*ret_limit = value;
 	return 0;
 }
@@ -114,7 +119,8 @@ static int take_number(struct parser *p, struct factor *ret_factor)
 	for (; p->t.at < p->t.size; p->t.at++) {
 		char c = p->t.text[p->t.at];
 
-		if (c == '.' && !point && !(p->t.at + 1 < p->t.size && p->t.text[p->t.at + 1] == '.')) {
+		if (c == '.' && !point &&
+		    !(p->t.at + 1 < p->t.size && p->t.text[p->t.at + 1] == '.')) {
 			point = true;
 			continue;
 		}
@@ -125,7 +131,8 @@ static int take_number(struct parser *p, struct factor *ret_factor)
 			f.numerator = f.numerator * 10 + (c - '0');
 			f.denominator *= point ? 10 : 1;
 		} else if (!point) {
-			return program_fail(&p->t, begin, "the factor is too large: write a smaller one");
+			return program_fail(&p->t, begin,
+					    "the factor is too large: write a smaller one");
 		}
 	}
 	if (!digits)
@@ -137,9 +144,11 @@ static int take_number(struct parser *p, struct factor *ret_factor)
 		p->t.at++;
 		if (p->t.at < p->t.size && (p->t.text[p->t.at] == '-' || p->t.text[p->t.at] == '+'))
 			minus = p->t.text[p->t.at++] == '-';
-		for (; p->t.at < p->t.size && isdigit((unsigned char)p->t.text[p->t.at]); p->t.at++) {
+		for (; p->t.at < p->t.size && isdigit((unsigned char)p->t.text[p->t.at]);
+		     p->t.at++) {
 			digits = true;
-			exponent = exponent < 1000 ? exponent * 10 + (p->t.text[p->t.at] - '0') : exponent;
+			exponent = exponent < 1000 ? exponent * 10 + (p->t.text[p->t.at] - '0')
+						   : exponent;
 		}
 		if (!digits)
 			return program_fail(&p->t, begin, "no number: write a factor, as .5 or 2");
@@ -153,7 +162,8 @@ static int take_number(struct parser *p, struct factor *ret_factor)
 		if (f.denominator > 1)
 			f.denominator /= 10;
 		else if (!scale_by_ten(&f.numerator))
-			return program_fail(&p->t, begin, "the factor is too large: write a smaller one");
+			return program_fail(&p->t, begin,
+					    "the factor is too large: write a smaller one");
 	}
 	for (; f.numerator && exponent < 0; exponent++)
 		if (!scale_by_ten(&f.denominator))
@@ -173,7 +183,8 @@ static int take_factor(struct parser *p, struct statement *s)
 	begin = p->t.at;
 	if (r == 0)
 		r = take_number(p, &s->factor);
-	if (r == 0 && p->sweep && p->t.size - p->t.at > 1 && p->t.text[p->t.at] == '.' && p->t.text[p->t.at + 1] == '.') {
+	if (r == 0 && p->sweep && p->t.size - p->t.at > 1 && p->t.text[p->t.at] == '.' &&
+	    p->t.text[p->t.at + 1] == '.') {
 		p->t.at += 2;
 		s->sweeps = true;
 		r = take_number(p, &s->factor_to);
@@ -181,7 +192,8 @@ static int take_factor(struct parser *p, struct statement *s)
 	if (r == 0)
 		r = program_skip(&p->t);
 	if (r == 0 && p->t.at < p->t.size && p->t.text[p->t.at] != ';')
-		r = program_fail(&p->t, begin, "no number: write a factor, as .5 or 2, and a semicolon");
+		r = program_fail(&p->t, begin,
+				 "no number: write a factor, as .5 or 2, and a semicolon");
 	return r;
 }
 
@@ -313,7 +325,8 @@ static int parse_cap(struct parser *p, struct statement *s)
 	else if (program_take(&p->t, "below"))
 		s->kind = STATEMENT_CAP_BELOW;
 	else
-		return program_fail(&p->t, p->t.at, "neither 'above' nor 'below': write one of them");
+		return program_fail(&p->t, p->t.at,
+				    "neither 'above' nor 'below': write one of them");
 	return take_duration(p, false, &s->duration);
 }
 
@@ -336,9 +349,11 @@ static int parse_rename(struct parser *p, struct statement *s)
 	if (r < 0)
 		return r;
 	at = p->t.at;
-	s->kind = program_take(&p->t, "categories") ? STATEMENT_RENAME_CATEGORIES : STATEMENT_RENAME_SPANS;
+	s->kind = program_take(&p->t, "categories") ? STATEMENT_RENAME_CATEGORIES
+						    : STATEMENT_RENAME_SPANS;
 	p->t.at = at;
-	r = program_query(&p->t, s->kind == STATEMENT_RENAME_SPANS ? "spans" : "categories", false, &s->spans, &s->spans_at);
+	r = program_query(&p->t, s->kind == STATEMENT_RENAME_SPANS ? "spans" : "categories", false,
+			  &s->spans, &s->spans_at);
 	if (r == 0)
 		r = program_want(&p->t, "to");
 	return r < 0 ? r : program_name(&p->t, "name", &s->name);
@@ -360,7 +375,8 @@ static int parse_set(struct parser *p, struct statement *s)
 	s->kind = STATEMENT_CPUS;
 	s->resources = RESOURCE_CPUS;
 	for (begin = t->at; t->at < t->size && isdigit((unsigned char)t->text[t->at]); t->at++)
-		s->limit = s->limit <= UINT32_MAX ? s->limit * 10 + (uint64_t)(t->text[t->at] - '0') : s->limit;
+		s->limit = s->limit <= UINT32_MAX ? s->limit * 10 + (uint64_t)(t->text[t->at] - '0')
+						  : s->limit;
 	if (s->limit == 0 || s->limit >= CLEW_NONE)
 		return program_fail(t, begin, "no number of CPUs: write a whole number from 1 on");
 	r = program_skip(t);
@@ -373,7 +389,9 @@ static int parse_set(struct parser *p, struct statement *s)
 		return r;
 	begin = t->at;
 	r = take_duration(p, false, &s->duration);
-	return r < 0 || s->duration ? r : program_fail(t, begin, "a slice of nothing: write a duration, as 1ms");
+	return r < 0 || s->duration
+		       ? r
+		       : program_fail(t, begin, "a slice of nothing: write a duration, as 1ms");
 }
 
 /* simulate cpus, locks, devices */
@@ -382,7 +400,8 @@ static int parse_simulate(struct parser *p, struct statement *s)
 	static const struct {
 		const char *word;
 		uint32_t resource;
-	} words[] = {{"cpus", RESOURCE_CPUS}, {"locks", RESOURCE_LOCKS}, {"devices", RESOURCE_DEVICES}};
+	} words[] = {
+		{"cpus", RESOURCE_CPUS}, {"locks", RESOURCE_LOCKS}, {"devices", RESOURCE_DEVICES}};
 	struct program_text *t = &p->t;
 	int r;
 
@@ -407,9 +426,10 @@ static const struct {
 	const char *word;
 	int (*parse)(struct parser *p, struct statement *s);
 } statements[] = {
-	{"scale", parse_scale}, {"change", parse_change}, {"cap", parse_cap},	    {"start", parse_start},
-	{"apply", parse_apply}, {"drop", parse_drop},	  {"rename", parse_rename}, {"shrink", parse_shrink},
-	{"add", parse_add},	{"remove", parse_remove}, {"set", parse_set},	    {"simulate", parse_simulate},
+	{"scale", parse_scale},	  {"change", parse_change}, {"cap", parse_cap},
+	{"start", parse_start},	  {"apply", parse_apply},   {"drop", parse_drop},
+	{"rename", parse_rename}, {"shrink", parse_shrink}, {"add", parse_add},
+	{"remove", parse_remove}, {"set", parse_set},	    {"simulate", parse_simulate},
 };
 
 static int parse_statement(struct parser *p)
@@ -427,17 +447,20 @@ static int parse_statement(struct parser *p)
 		if (program_take(&p->t, statements[i].word))
 			r = statements[i].parse(p, s);
 	if (r == -ENOENT)
-		return program_fail(
-			&p->t, p->t.at,
-			"no statement: begin with scale, change, cap, start, apply, drop, rename, shrink, add, remove, set or simulate");
+		return program_fail(&p->t, p->t.at,
+				    "no statement: begin with scale, change, cap, start, apply, "
+				    "drop, rename, shrink, add, remove, set or simulate");
 	s->size = p->t.at - s->offset;
 	return r < 0 ? r : program_end_statement(&p->t);
 }
 
-int clew_program_compile(const char *text, size_t size, bool sweep, struct clew_program **ret_program, struct clew_query_error *ret_error)
+int clew_program_compile(const char *text, size_t size, bool sweep,
+			 struct clew_program **ret_program, struct clew_query_error *ret_error)
 {
 	struct clew_program *program = calloc(1, sizeof(*program));
-	struct parser parser = {.t = {.text = text, .size = size, .error = ret_error}, .program = program, .sweep = sweep};
+	struct parser parser = {.t = {.text = text, .size = size, .error = ret_error},
+				.program = program,
+				.sweep = sweep};
 	int r;
 
 	if (!program)

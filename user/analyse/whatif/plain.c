@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Runs a trace again where nobody competes for anything and no dependency is changed:
  * whenever an ES starts, its times follow from those of what it waits for alone. So a span
@@ -7,7 +7,8 @@
  */
 #include "analyse/whatif/internal.h"
 
-/* So many ESs, and so many whose dependencies are known then, before it is needed, memory is fetched. */
+/* So many ESs, and so many whose dependencies are known then, before it is needed, memory is
+ * fetched. */
 enum { AHEAD = 8, AHEAD_DEPENDENCY = 5, AHEAD_ORIGIN = 2 };
 
 struct runner {
@@ -24,7 +25,8 @@ struct plain {
 	uint32_t ready_count;
 };
 
-/* The number + 1 of the first span that waits for an ES is kept where nothing is before the ES runs. */
+/* The number + 1 of the first span that waits for an ES is kept where nothing is before the ES
+ * runs. */
 static uint32_t *first_waiter(const struct plain *p, uint32_t es)
 {
 	return &p->w->es[es].unused;
@@ -50,7 +52,8 @@ static void wake(struct plain *p, uint32_t waiter)
 	}
 }
 
-/* One step of the way from an ES to what it waits for at a time, each when the one before has come. */
+/* One step of the way from an ES to what it waits for at a time, each when the one before has come.
+ */
 static inline void fetch_ahead(const struct whatif *w, uint32_t es)
 {
 	const struct clew_es *old = &w->base.es[es];
@@ -73,7 +76,8 @@ static inline void fetch_ahead(const struct whatif *w, uint32_t es)
 }
 
 /* When all origins that count have ended. 1: that is known; 0: *ret_wanted has not run yet. */
-static inline int ended(const struct plain *p, const struct clew_dependency *d, clew_time *ret_end, uint32_t *ret_wanted)
+static inline int ended(const struct plain *p, const struct clew_dependency *d, clew_time *ret_end,
+			uint32_t *ret_wanted)
 {
 	const struct whatif *w = p->w;
 	uint32_t count = d->mode == CLEW_MODE_SINGLE ? 1 : d->origins.count;
@@ -93,11 +97,13 @@ static inline int ended(const struct plain *p, const struct clew_dependency *d, 
 }
 
 /* When an ES can start. 1: then; 0: it waits for *ret_wanted; -EOVERFLOW. */
-static inline int start_of(struct plain *p, uint32_t es, bool first, clew_time before, clew_time *ret_start, uint32_t *ret_wanted)
+static inline int start_of(struct plain *p, uint32_t es, bool first, clew_time before,
+			   clew_time *ret_start, uint32_t *ret_wanted)
 {
 	struct whatif *w = p->w;
 	const struct clew_es *old = &w->base.es[es];
-	const struct clew_dependency *d = old->in == CLEW_NONE ? NULL : &w->base.dependencies[old->in];
+	const struct clew_dependency *d =
+		old->in == CLEW_NONE ? NULL : &w->base.dependencies[old->in];
 	clew_time gap;
 
 	if (d && d->origins.count) {
@@ -106,7 +112,8 @@ static inline int start_of(struct plain *p, uint32_t es, bool first, clew_time b
 		if (trigger <= old->start) {
 			if (!ended(p, d, &at, ret_wanted))
 				return 0;
-			if (!whatif_is_free(w, d, es) && __builtin_add_overflow(at, old->start - trigger, &at))
+			if (!whatif_is_free(w, d, es) &&
+			    __builtin_add_overflow(at, old->start - trigger, &at))
 				return -EOVERFLOW;
 			*ret_start = first || at > before ? at : before;
 			return 1;
@@ -116,7 +123,8 @@ static inline int start_of(struct plain *p, uint32_t es, bool first, clew_time b
 	*ret_start = before;
 	if (first || old->start == old[-1].end)
 		return 1;
-	if (whatif_gap(w, es, old->start - old[-1].end, &gap) < 0 || __builtin_add_overflow(before, gap, ret_start))
+	if (whatif_gap(w, es, old->start - old[-1].end, &gap) < 0 ||
+	    __builtin_add_overflow(before, gap, ret_start))
 		return -EOVERFLOW;
 	return 1;
 }
@@ -129,7 +137,8 @@ static inline int run(struct plain *p, uint32_t es, clew_time start, clew_time *
 	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0, waiter = *first_waiter(p, es);
 	clew_time length = old->end - old->start, end;
 
-	if (rule && whatif_length(&w->rules[rule - 1], length, w->base.spans[old->span].elementary.count, &length) < 0)
+	if (rule && whatif_length(&w->rules[rule - 1], length,
+				  w->base.spans[old->span].elementary.count, &length) < 0)
 		return -EOVERFLOW;
 	if (__builtin_add_overflow(start, length, &end))
 		return -EOVERFLOW;
@@ -171,7 +180,8 @@ static int run_on(struct plain *p, uint32_t span)
 	return r;
 }
 
-/* All that is left waits for itself: what was recorded first goes at its recorded time, the others wait on. */
+/* All that is left waits for itself: what was recorded first goes at its recorded time, the others
+ * wait on. */
 static int let_go(struct plain *p)
 {
 	struct whatif *w = p->w;
@@ -185,7 +195,8 @@ static int let_go(struct plain *p)
 		if (runner->wanted == CLEW_NONE)
 			continue;
 		*first_waiter(p, runner->wanted) = 0;
-		if (chosen == CLEW_NONE || w->base.es[runner->next].start < w->base.es[p->runners[chosen].next].start)
+		if (chosen == CLEW_NONE ||
+		    w->base.es[runner->next].start < w->base.es[p->runners[chosen].next].start)
 			chosen = span;
 	}
 	if (chosen == CLEW_NONE)
@@ -213,7 +224,9 @@ static int run_all(struct plain *p)
 		uint32_t first = w->base.spans[span].elementary.first;
 
 		p->runners[span] = (struct runner){
-			.next = first, .wanted = CLEW_NONE, .end = w->early && w->early[span] ? w->earliest : w->base.es[first].start};
+			.next = first,
+			.wanted = CLEW_NONE,
+			.end = w->early && w->early[span] ? w->earliest : w->base.es[first].start};
 		p->ready[p->ready_count++] = span;
 	}
 	while (r == 0 && w->unstarted) {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Queues while a trace is run again: who is first in one gets what it is for as soon as
  * that is free. Of those that arrive at one moment the first is who was first as recorded.
@@ -10,14 +10,16 @@ int whatif_add_queue(struct whatif *w, const struct queue *queue)
 	struct whatif_queues *q = w->queues;
 
 	if (!(q->queue_count & (q->queue_count - 1))) {
-		struct queue *grown = reallocarray(q->queues, q->queue_count ? 2 * (size_t)q->queue_count : 1, sizeof(*grown));
+		struct queue *grown = reallocarray(
+			q->queues, q->queue_count ? 2 * (size_t)q->queue_count : 1, sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		q->queues = grown;
 	}
 	q->queues[q->queue_count] = *queue;
-	q->queues[q->queue_count].first = q->queues[q->queue_count].last = q->queues[q->queue_count].let_go = CLEW_NONE;
+	q->queues[q->queue_count].first = q->queues[q->queue_count].last =
+		q->queues[q->queue_count].let_go = CLEW_NONE;
 	q->queue_count++;
 	return 0;
 }
@@ -59,10 +61,13 @@ static int add_cuts(struct whatif *w)
 		const struct section *section = &q->sections[i];
 
 		if (section->begin == CLEW_NONE)
-			ends[w->end_count++] = (struct added_end){.span = section->span, .dependency = CLEW_NONE, .at = section->begin_at};
+			ends[w->end_count++] = (struct added_end){.span = section->span,
+								  .dependency = CLEW_NONE,
+								  .at = section->begin_at};
 		if (section->holds && section->release == CLEW_NONE)
-			ends[w->end_count++] =
-				(struct added_end){.span = section->span, .dependency = CLEW_NONE, .at = section->release_at};
+			ends[w->end_count++] = (struct added_end){.span = section->span,
+								  .dependency = CLEW_NONE,
+								  .at = section->release_at};
 	}
 	return 0;
 }
@@ -143,7 +148,8 @@ int queues_prepare(struct whatif *w)
 		if (!section->holds)
 			continue;
 		if (section->release == CLEW_NONE)
-			section->release = clew_model_es_at(&w->base, section->span, section->release_at);
+			section->release =
+				clew_model_es_at(&w->base, section->span, section->release_at);
 		else
 			section->release = last_part(w, section->release);
 		section->next_released = q->release_of[section->release];
@@ -170,12 +176,14 @@ static void queue_up(struct whatif_queues *q, uint32_t number)
 	struct queue *queue = &q->queues[section->queue];
 	uint32_t before = queue->last;
 
-	while (before != CLEW_NONE && q->sections[before].entered_at == section->entered_at && before > number)
+	while (before != CLEW_NONE && q->sections[before].entered_at == section->entered_at &&
+	       before > number)
 		before = q->sections[before].before;
 	section->before = before;
 	section->behind = before == CLEW_NONE ? queue->first : q->sections[before].behind;
 	*(before == CLEW_NONE ? &queue->first : &q->sections[before].behind) = number;
-	*(section->behind == CLEW_NONE ? &queue->last : &q->sections[section->behind].before) = number;
+	*(section->behind == CLEW_NONE ? &queue->last : &q->sections[section->behind].before) =
+		number;
 	q->waiting++;
 }
 
@@ -196,14 +204,16 @@ static int let_go(struct whatif *w, uint32_t number, clew_time at)
 	return whatif_plan(w, at, section->queue, EVENT_GRANT);
 }
 
-/* First what it waits for, then all that it has at once: who comes at the same moment comes before or behind all of it. */
+/* First what it waits for, then all that it has at once: who comes at the same moment comes before
+ * or behind all of it. */
 int queues_enter(struct whatif *w, uint32_t es, clew_time at)
 {
 	struct whatif_queues *q = w->queues;
 	bool waits = false;
 	int r = 0;
 
-	for (uint32_t number = q->begin_of[es]; number && r == 0; number = q->sections[number - 1].next_begun) {
+	for (uint32_t number = q->begin_of[es]; number && r == 0;
+	     number = q->sections[number - 1].next_begun) {
 		struct section *section = &q->sections[number - 1];
 
 		waits |= !section->granted;
@@ -216,7 +226,8 @@ int queues_enter(struct whatif *w, uint32_t es, clew_time at)
 		if (section->waits && !section->granted)
 			break;
 	}
-	for (uint32_t number = q->begin_of[es]; number && r == 0; number = q->sections[number - 1].next_begun)
+	for (uint32_t number = q->begin_of[es]; number && r == 0;
+	     number = q->sections[number - 1].next_begun)
 		if (!q->sections[number - 1].holds && q->sections[number - 1].granted)
 			r = let_go(w, number - 1, at);
 	return r < 0 ? r : !waits;
@@ -242,14 +253,18 @@ int queues_grant(struct whatif *w, uint32_t number, clew_time at)
 		clew_time start;
 
 		queue->first = section->behind;
-		*(section->behind == CLEW_NONE ? &queue->last : &q->sections[section->behind].before) = CLEW_NONE;
+		*(section->behind == CLEW_NONE ? &queue->last
+					       : &q->sections[section->behind].before) = CLEW_NONE;
 		q->waiting--;
 		section->granted = true;
 		section->granted_at = at;
-		if (queue->let_go != CLEW_NONE && queue->let_go_at == at && (section->waits || section->entered_at < at))
+		if (queue->let_go != CLEW_NONE && queue->let_go_at == at &&
+		    (section->waits || section->entered_at < at))
 			section->from = queue->let_go;
 		queue->in_use += !section->over;
-		if (__builtin_add_overflow(at, section->wakes && section->from == CLEW_NONE ? 0 : section->delay, &start))
+		if (__builtin_add_overflow(
+			    at, section->wakes && section->from == CLEW_NONE ? 0 : section->delay,
+			    &start))
 			return -EOVERFLOW;
 		if (section->waits || has_all(q, section->begin))
 			r = whatif_plan(w, start, section->begin, EVENT_START);
@@ -262,7 +277,8 @@ int queues_release(struct whatif *w, uint32_t es, clew_time at)
 	struct whatif_queues *q = w->queues;
 	int r = 0;
 
-	for (uint32_t number = q->release_of[es]; number && r == 0; number = q->sections[number - 1].next_released)
+	for (uint32_t number = q->release_of[es]; number && r == 0;
+	     number = q->sections[number - 1].next_released)
 		r = let_go(w, number - 1, at);
 	return r;
 }

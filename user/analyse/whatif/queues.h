@@ -15,7 +15,8 @@
 struct section {
 	uint32_t queue;
 	uint32_t span;	  /* of `begin` */
-	uint32_t begin;	  /* the ES that cannot start without; CLEW_NONE before the split: the one from `begin_at` on */
+	uint32_t begin;	  /* the ES that cannot start without; CLEW_NONE before the split: the one
+			     from `begin_at` on */
 	uint32_t release; /* the ES that ends with letting go; CLEW_NONE and not `holds`: none */
 	clew_time begin_at, release_at;
 	clew_time shift; /* it arrives so much later than its predecessor ends */
@@ -72,7 +73,8 @@ static inline const struct section *queues_wait(const struct whatif *w, uint32_t
 {
 	uint32_t number = w->queues ? w->queues->begin_of[es] : 0;
 
-	return number && w->queues->sections[number - 1].waits ? &w->queues->sections[number - 1] : NULL;
+	return number && w->queues->sections[number - 1].waits ? &w->queues->sections[number - 1]
+							       : NULL;
 }
 
 static inline bool queues_releases(const struct whatif *w, uint32_t es)

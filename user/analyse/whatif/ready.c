@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which spans need a CPU, and how much of what is before an ES was recorded as time in
- * the run queue: that is left out when CPUs are simulated. If the CPU that the ES ran on had nothing to do
- * before, what it took to get going there is no queue, and stays.
+ * the run queue: that is left out when CPUs are simulated. If the CPU that the ES ran on had
+ * nothing to do before, what it took to get going there is no queue, and stays.
  */
 #include "analyse/whatif/cpus.h"
 
@@ -60,7 +60,8 @@ int cpus_sort_cuts(struct whatif *w)
 
 /* ---- what was recorded ---- */
 
-/* Runs by (start, name of who ran): the end of what ran there before, or their own start if nothing is known of that. */
+/* Runs by (start, name of who ran): the end of what ran there before, or their own start if nothing
+ * is known of that. */
 static int index_runs(const struct clew_model *model, uint32_t cpu, struct map *runs)
 {
 	const struct clew_range *range = &model->spans[cpu].elementary;
@@ -70,10 +71,12 @@ static int index_runs(const struct clew_model *model, uint32_t cpu, struct map *
 		struct clew_range marks = clew_model_marks(model, es);
 		clew_time start = model->es[es].start;
 
-		for (uint32_t i = marks.first; i < marks.first + marks.count && r == 0 && model->marks[i].at <= start; i++)
+		for (uint32_t i = marks.first;
+		     i < marks.first + marks.count && r == 0 && model->marks[i].at <= start; i++)
 			if (model->marks[i].at == start)
 				r = map_set(runs, (uint64_t)start, model->marks[i].label,
-					    (uint64_t)(es > range->first ? model->es[es - 1].end : start));
+					    (uint64_t)(es > range->first ? model->es[es - 1].end
+									 : start));
 	}
 	return r;
 }
@@ -91,27 +94,33 @@ static clew_time ready_at(const struct whatif *w, uint32_t es, bool has_cpus)
 			trigger = usable_trigger(model, es);
 		return trigger == CLEW_NONE ? model->es[es].start : model->es[trigger].end;
 	}
-	/* Without CPUs in the trace a delay can be anything: only what is said to be a run queue is one. */
+	/* Without CPUs in the trace a delay can be anything: only what is said to be a run queue is
+	 * one. */
 	if (model->es[es - 1].end == model->es[es].start || added)
 		return model->es[es].start;
-	if (!has_cpus && (wait == CLEW_NONE || (model->waits[wait].kind != CLEW_SEGMENT_RUNQUEUE &&
-						!clew_model_attribute(model, model->waits[wait].attributes, "runqueue"))))
+	if (!has_cpus &&
+	    (wait == CLEW_NONE ||
+	     (model->waits[wait].kind != CLEW_SEGMENT_RUNQUEUE &&
+	      !clew_model_attribute(model, model->waits[wait].attributes, "runqueue"))))
 		return model->es[es].start;
 	ready = gap_ready(model, es);
 	trigger = usable_trigger(model, es);
-	return trigger != CLEW_NONE && model->es[trigger].end > ready ? model->es[trigger].end : ready;
+	return trigger != CLEW_NONE && model->es[trigger].end > ready ? model->es[trigger].end
+								      : ready;
 }
 
 static struct ready_time recorded_at(const struct whatif *w, uint32_t es, const struct map *runs)
 {
 	const struct clew_model *model = &w->base;
-	clew_time start = model->es[es].start, ready = ready_at(w, es, runs->count > 0), busy = start;
+	clew_time start = model->es[es].start, ready = ready_at(w, es, runs->count > 0),
+		  busy = start;
 	struct ready_time time = {0};
 	const uint64_t *before;
 
 	if (ready >= start)
 		return time;
-	before = map_get(runs, (uint64_t)start, model->spans[w->cpus->thread_of[model->es[es].span]].name);
+	before = map_get(runs, (uint64_t)start,
+			 model->spans[w->cpus->thread_of[model->es[es].span]].name);
 	if (before)
 		busy = (clew_time)*before;
 	busy = busy < ready ? ready : busy > start ? start : busy;
@@ -127,27 +136,33 @@ static int read_recorded(struct whatif *w)
 	struct map runs = {0};
 	int r = 0;
 
-	for (uint32_t root = w->base.first_root; root != CLEW_NONE && cpus != CLEW_NONE && r == 0; root = w->base.spans[root].next_sibling)
+	for (uint32_t root = w->base.first_root; root != CLEW_NONE && cpus != CLEW_NONE && r == 0;
+	     root = w->base.spans[root].next_sibling)
 		if (clew_model_category_of(w->model, root, cpus) != CLEW_NONE)
 			r = index_runs(&w->base, root, &runs);
 	for (uint32_t es = 0; es < w->base.es_count && r == 0; es++)
-		c->recorded[es] = cpus_uses(w, w->base.es[es].span) ? recorded_at(w, es, &runs) : (struct ready_time){0};
+		c->recorded[es] = cpus_uses(w, w->base.es[es].span) ? recorded_at(w, es, &runs)
+								    : (struct ready_time){0};
 	map_done(&runs);
 	return r;
 }
 
-/* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Those that the CPUs are not for stay as recorded. */
+/* Roots in hierarchies of the machine's are no threads; what a root calls is its own. Those that
+ * the CPUs are not for stay as recorded. */
 static void find_threads(struct whatif *w)
 {
-	uint32_t cpus = hierarchy_named(w->model, "cpus"), devices = hierarchy_named(w->model, "devices"), threads = 0;
+	uint32_t cpus = hierarchy_named(w->model, "cpus"),
+		 devices = hierarchy_named(w->model, "devices"), threads = 0;
 
 	for (uint32_t span = 0; span < w->base.span_count; span++) {
 		uint32_t parent = w->base.spans[span].parent, *thread = &w->cpus->thread_of[span];
 
 		if (parent != CLEW_NONE)
 			*thread = w->cpus->thread_of[parent];
-		else if ((cpus != CLEW_NONE && clew_model_category_of(w->model, span, cpus) != CLEW_NONE) ||
-			 (devices != CLEW_NONE && clew_model_category_of(w->model, span, devices) != CLEW_NONE))
+		else if ((cpus != CLEW_NONE &&
+			  clew_model_category_of(w->model, span, cpus) != CLEW_NONE) ||
+			 (devices != CLEW_NONE &&
+			  clew_model_category_of(w->model, span, devices) != CLEW_NONE))
 			*thread = CLEW_NONE;
 		else
 			*thread = w->on_cpus && !w->on_cpus[span] ? CLEW_NONE : span;
@@ -178,7 +193,8 @@ int cpus_prepare(struct whatif *w)
 	c->queue = malloc((size_t)c->queue_size * sizeof(*c->queue));
 	c->recorded = big_alloc(w->base.es_count, sizeof(*c->recorded));
 	c->ready = big_alloc(w->base.es_count, sizeof(*c->ready));
-	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->ends || !c->queue || !c->recorded || !c->ready)
+	if (!c->cpus || !c->thread_of || !c->cpu_of || !c->held || !c->cut_of || !c->ends ||
+	    !c->queue || !c->recorded || !c->ready)
 		return -ENOMEM;
 	for (uint32_t span = 0; span < spans; span++)
 		c->cpu_of[span] = c->held[span] = CLEW_NONE;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Who lets go of a lock leads to who gets it: dependencies that came from another one
  * go, and new ones come.
@@ -22,10 +22,12 @@ static int choose(struct result *result, const struct section *section)
 	struct whatif *w = result->w;
 	uint32_t in = w->base.es[section->begin].in, release, slot;
 
-	release = section->from == CLEW_NONE ? CLEW_NONE : w->queues->sections[section->from].release;
+	release =
+		section->from == CLEW_NONE ? CLEW_NONE : w->queues->sections[section->from].release;
 	if (section->waits) {
 		/* One that nobody let go for is as it was if it had not waited then. */
-		if (in == CLEW_NONE || w->base.origins[w->base.dependencies[in].origins.first] == release ||
+		if (in == CLEW_NONE ||
+		    w->base.origins[w->base.dependencies[in].origins.first] == release ||
 		    (release == CLEW_NONE && !section->wakes))
 			return 0;
 		slot = slot_of(w, section->begin);
@@ -40,7 +42,8 @@ static int choose(struct result *result, const struct section *section)
 		return 0;
 	}
 	if (release != CLEW_NONE)
-		result->links[result->link_count++] = (struct link){.origin = release, .destination = section->begin};
+		result->links[result->link_count++] =
+			(struct link){.origin = release, .destination = section->begin};
 	return 0;
 }
 
@@ -68,21 +71,24 @@ static uint32_t unlock_type(const struct clew_model *model)
 	return CLEW_NONE;
 }
 
-/* Which dependency each link becomes a destination of, the number behind the last for a new one each; CLEW_NONE: none. */
+/* Which dependency each link becomes a destination of, the number behind the last for a new one
+ * each; CLEW_NONE: none. */
 static uint32_t choose_dependencies(struct result *result, uint32_t type, uint32_t *chosen)
 {
 	struct whatif *w = result->w;
 	uint32_t added = 0;
 
 	for (uint32_t i = 0; i < result->link_count; i++) {
-		struct clew_es *origin = &w->es[result->links[i].origin], *destination = &w->es[result->links[i].destination];
+		struct clew_es *origin = &w->es[result->links[i].origin],
+			       *destination = &w->es[result->links[i].destination];
 
 		chosen[i] = CLEW_NONE;
 		if (destination->in != CLEW_NONE)
 			continue;
 		if (origin->out == CLEW_NONE)
 			origin->out = result->out.dependency_count + added++;
-		else if (origin->out < result->out.dependency_count && result->dependencies[origin->out].type != type)
+		else if (origin->out < result->out.dependency_count &&
+			 result->dependencies[origin->out].type != type)
 			continue;
 		chosen[i] = destination->in = origin->out;
 	}
@@ -92,10 +98,14 @@ static uint32_t choose_dependencies(struct result *result, uint32_t type, uint32
 /* Destinations of one dependency are neighbours: all move to where there is room. */
 static int rebuild(struct result *result, uint32_t type, uint32_t added, const uint32_t *chosen)
 {
-	uint32_t count = result->out.dependency_count + added, destination_count = result->out.destination_count, origin, first = 0;
-	uint32_t *destinations = malloc(((size_t)destination_count + result->link_count + 1) * sizeof(*destinations));
-	struct clew_dependency *dependencies = reallocarray(result->dependencies, (size_t)count + 1, sizeof(*dependencies));
-	uint32_t *origins = reallocarray(result->origins, (size_t)result->out.origin_count + added + 1, sizeof(*origins));
+	uint32_t count = result->out.dependency_count + added,
+		 destination_count = result->out.destination_count, origin, first = 0;
+	uint32_t *destinations = malloc(((size_t)destination_count + result->link_count + 1) *
+					sizeof(*destinations));
+	struct clew_dependency *dependencies =
+		reallocarray(result->dependencies, (size_t)count + 1, sizeof(*dependencies));
+	uint32_t *origins = reallocarray(
+		result->origins, (size_t)result->out.origin_count + added + 1, sizeof(*origins));
 	uint32_t *more = calloc((size_t)count + 1, sizeof(*more));
 
 	result->dependencies = dependencies ?: result->dependencies;
@@ -107,7 +117,8 @@ static int rebuild(struct result *result, uint32_t type, uint32_t added, const u
 	}
 	origin = result->out.origin_count;
 	for (uint32_t d = result->out.dependency_count; d < count; d++)
-		dependencies[d] = (struct clew_dependency){.type = type & 0xffffff, .attributes = CLEW_NONE, .origins = {origin++, 1}};
+		dependencies[d] = (struct clew_dependency){
+			.type = type & 0xffffff, .attributes = CLEW_NONE, .origins = {origin++, 1}};
 	for (uint32_t i = 0; i < result->link_count; i++) {
 		if (chosen[i] == CLEW_NONE)
 			continue;
@@ -119,7 +130,8 @@ static int rebuild(struct result *result, uint32_t type, uint32_t added, const u
 		struct clew_range *range = &dependencies[d].destinations;
 
 		if (range->count)
-			memcpy(destinations + first, result->destinations + range->first, range->count * sizeof(*destinations));
+			memcpy(destinations + first, result->destinations + range->first,
+			       range->count * sizeof(*destinations));
 		range->first = first;
 		first += range->count + more[d];
 	}
@@ -148,7 +160,9 @@ int whatif_add_links(struct result *result)
 
 	if (!result->link_count || type == CLEW_NONE)
 		return 0;
-	if ((uint64_t)result->out.dependency_count + result->out.destination_count + result->link_count >= CLEW_NONE)
+	if ((uint64_t)result->out.dependency_count + result->out.destination_count +
+		    result->link_count >=
+	    CLEW_NONE)
 		return -E2BIG;
 	chosen = malloc(result->link_count * sizeof(*chosen));
 	if (!chosen)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The model of a trace that was run again. Removed dependencies are left out; where one
  * of them, or a gap, was all that divided a span, the span is one there again. No mark is
@@ -27,7 +27,8 @@ static void drop_waits(struct whatif *w)
 }
 
 /* When an ES has run so long. */
-static clew_time moment(const struct clew_es *es, clew_time ran, const struct cut *cuts, size_t count)
+static clew_time moment(const struct clew_es *es, clew_time ran, const struct cut *cuts,
+			size_t count)
 {
 	clew_time at = es->start + ran;
 
@@ -61,9 +62,10 @@ static int place_marks(struct result *result)
 			from = from < 0 ? 0 : from > length ? length : from;
 			if (length != ran)
 				from = length ? (clew_time)((__int128)from * ran / length) : 0;
-			result->marks[mark] =
-				(struct clew_mark){.at = moment(es, from, cut > first ? &w->cpus->cuts[first] : NULL, cut - first),
-						   .label = w->base.marks[mark].label};
+			result->marks[mark] = (struct clew_mark){
+				.at = moment(es, from, cut > first ? &w->cpus->cuts[first] : NULL,
+					     cut - first),
+				.label = w->base.marks[mark].label};
 		}
 	}
 	return 0;
@@ -71,8 +73,10 @@ static int place_marks(struct result *result)
 
 /* ---- dependencies ---- */
 
-/* The origin that triggers now goes first, the others keep their order but for the one it changes places with. */
-static void choose_trigger(const struct whatif *w, const struct clew_dependency *d, uint32_t *origins)
+/* The origin that triggers now goes first, the others keep their order but for the one it changes
+ * places with. */
+static void choose_trigger(const struct whatif *w, const struct clew_dependency *d,
+			   uint32_t *origins)
 {
 	uint32_t best = 0, other;
 
@@ -97,9 +101,11 @@ static int join(struct result *result)
 
 	result->dependencies = malloc(count * sizeof(*result->dependencies));
 	result->origins = malloc(((size_t)w->base.origin_count + 1) * sizeof(*result->origins));
-	result->destinations = malloc(((size_t)w->base.destination_count + 1) * sizeof(*result->destinations));
+	result->destinations =
+		malloc(((size_t)w->base.destination_count + 1) * sizeof(*result->destinations));
 	result->number = w->fate ? malloc(count * sizeof(*result->number)) : NULL;
-	if (!result->dependencies || !result->origins || !result->destinations || (w->fate && !result->number))
+	if (!result->dependencies || !result->origins || !result->destinations ||
+	    (w->fate && !result->number))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->base.dependency_count; i++) {
 		const struct clew_dependency *old = &w->base.dependencies[i];
@@ -107,7 +113,8 @@ static int join(struct result *result)
 
 		*d = *old;
 		d->destinations.first = destination_count;
-		for (uint32_t j = old->destinations.first; j < old->destinations.first + old->destinations.count; j++) {
+		for (uint32_t j = old->destinations.first;
+		     j < old->destinations.first + old->destinations.count; j++) {
 			if (whatif_fate(w, j) == FATE_REMOVED)
 				w->es[w->base.destinations[j]].in = CLEW_NONE;
 			else
@@ -167,11 +174,13 @@ static int merge(struct result *result)
 	if (!result->moved)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < w->base.span_count; i++) {
-		struct clew_range range = w->base.spans[i].elementary, *to = &result->spans[i].elementary;
+		struct clew_range range = w->base.spans[i].elementary,
+				  *to = &result->spans[i].elementary;
 
 		to->first = count;
 		for (uint32_t es = range.first; es < range.first + range.count; es++)
-			result->moved[es] = es > range.first && divided_no_more(w, es) ? count - 1 : count++;
+			result->moved[es] =
+				es > range.first && divided_no_more(w, es) ? count - 1 : count++;
 		to->count = count - to->first;
 	}
 	/* In place, from the front; what merges is looked at no more. */
@@ -195,24 +204,31 @@ static int merge(struct result *result)
 
 /* ---- names ---- */
 
-static int rename_spans(struct whatif *w, const struct statement *s, uint64_t *matches, struct clew_model *model)
+static int rename_spans(struct whatif *w, const struct statement *s, uint64_t *matches,
+			struct clew_model *model)
 {
 	const struct clew_query_options options = {.hierarchy = w->options.hierarchy};
 	bool categories = s->kind == STATEMENT_RENAME_CATEGORIES;
 	uint32_t *found = NULL, name;
 	size_t count = 0;
-	int r = categories ? clew_query_categories(s->spans, w->model, &options, true, &found, &count)
-			   : clew_query_spans(s->spans, w->model, &options, &found, &count);
+	int r = categories
+			? clew_query_categories(s->spans, w->model, &options, true, &found, &count)
+			: clew_query_spans(s->spans, w->model, &options, &found, &count);
 
 	if (r == -E2BIG)
-		return whatif_fail(w, -EINVAL, s->offset, "a regular expression takes too much to decide: write a simpler one");
+		return whatif_fail(
+			w, -EINVAL, s->offset,
+			"a regular expression takes too much to decide: write a simpler one");
 	if (r == 0)
 		r = strings_add(model_strings(model), s->name, &name);
 	for (size_t i = 0; i < count && r == 0; i++) {
 		if (categories)
-			((struct clew_category *)model_column(model, COLUMN_CATEGORY)->data)[found[i]].name = name;
+			((struct clew_category *)model_column(model, COLUMN_CATEGORY)
+				 ->data)[found[i]]
+				.name = name;
 		else
-			((struct clew_span *)model_column(model, COLUMN_SPAN)->data)[found[i]].name = name;
+			((struct clew_span *)model_column(model, COLUMN_SPAN)->data)[found[i]]
+				.name = name;
 	}
 	if (matches)
 		*matches += count;
@@ -261,12 +277,14 @@ static int name(const struct result *result, struct clew_model *model)
 		const struct statement *s = &w->program->statements[i];
 
 		if (s->kind == STATEMENT_RENAME_SPANS || s->kind == STATEMENT_RENAME_CATEGORIES)
-			r = rename_spans(w, s, w->options.matches ? &w->options.matches[i] : NULL, model);
+			r = rename_spans(w, s, w->options.matches ? &w->options.matches[i] : NULL,
+					 model);
 	}
 	return r;
 }
 
-/* The arrays, one after the other, where what the program and the resources did made them other ones. */
+/* The arrays, one after the other, where what the program and the resources did made them other
+ * ones. */
 static int rearrange(struct result *result)
 {
 	struct whatif *w = result->w;
@@ -276,7 +294,8 @@ static int rearrange(struct result *result)
 		r = whatif_type_waits(result);
 	if (r == 0)
 		r = whatif_choose_links(result);
-	/* Without statements about dependencies, waits or resources, and without several origins, they stay as they are. */
+	/* Without statements about dependencies, waits or resources, and without several origins,
+	 * they stay as they are. */
 	if (r == 0 && (w->fate || w->several || w->wait_count || w->cpus || w->queues))
 		r = join(result);
 	if (r == 0)

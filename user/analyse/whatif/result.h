@@ -10,7 +10,8 @@
 /* A wait that the trace did not have. */
 struct new_wait {
 	uint32_t kind;
-	uint32_t attributes; /* those of this list, but for the ones below; CLEW_NONE: only those below */
+	uint32_t attributes; /* those of this list, but for the ones below; CLEW_NONE: only those
+				below */
 	clew_time runqueue;  /* 0: it has none */
 	uint32_t section;    /* of a lock: who had it; CLEW_NONE */
 };
@@ -30,7 +31,8 @@ struct result {
 	uint32_t *number; /* of each dependency, CLEW_NONE: it is removed; NULL: as before */
 	uint32_t *moved;  /* of each ES; NULL: as before */
 
-	struct clew_model_wait *waits; /* the trace's, and behind them new ones; NULL: no new ones */
+	struct clew_model_wait
+		*waits; /* the trace's, and behind them new ones; NULL: no new ones */
 	struct new_wait *new_waits;
 	uint32_t new_wait_count, new_wait_capacity;
 	struct link *links;

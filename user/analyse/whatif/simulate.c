@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Runs a trace again. ESs start in order of time, of equal times in order of the
- * trace, ends before starts, wherever that could make a difference. What an ES waits for arrives when it is known: its predecessor's
- * end with the gap between them, and its dependency; the later one starts it. Spans that a
- * gate holds back start in the order in which they could have. Then an ES may have to wait in the queue
- * of a lock or a device, and at last for a CPU.
+ * trace, ends before starts, wherever that could make a difference. What an ES waits for arrives
+ * when it is known: its predecessor's end with the gap between them, and its dependency; the later
+ * one starts it. Spans that a gate holds back start in the order in which they could have. Then an
+ * ES may have to wait in the queue of a lock or a device, and at last for a CPU.
  *
  * An ES that waits for itself in the recorded trace, as ESs without length can, is
  * let go at its recorded time.
@@ -36,7 +36,8 @@ static int push(struct whatif *w, struct event event)
 		w->heap = grown;
 		w->heap_capacity = capacity;
 	}
-	for (at = w->heap_count++; w->ordered && at > 0 && before(&event, &w->heap[(at - 1) / 2]); at = (at - 1) / 2)
+	for (at = w->heap_count++; w->ordered && at > 0 && before(&event, &w->heap[(at - 1) / 2]);
+	     at = (at - 1) / 2)
 		w->heap[at] = w->heap[(at - 1) / 2];
 	w->heap[at] = event;
 	return 0;
@@ -58,7 +59,8 @@ static void replace(struct whatif *w, struct event event)
 	w->heap[at] = event;
 }
 
-/* One is held outside of the heap: often it is the next. Where the order changes nothing the heap is a stack. */
+/* One is held outside of the heap: often it is the next. Where the order changes nothing the heap
+ * is a stack. */
 static inline int plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
 {
 	struct event event = {.at = at, .es = es, .kind = kind};
@@ -103,8 +105,9 @@ static bool was_preempted(const struct whatif *w, uint32_t es)
 {
 	uint32_t wait = w->base.es[es].wait;
 
-	return wait != CLEW_NONE && w->base.waits[wait].kind == CLEW_SEGMENT_RUNQUEUE && !(w->state[es] & STATE_BY_EDGE) &&
-	       cpus_uses(w, w->base.es[es].span) && es > w->base.spans[w->base.es[es].span].elementary.first &&
+	return wait != CLEW_NONE && w->base.waits[wait].kind == CLEW_SEGMENT_RUNQUEUE &&
+	       !(w->state[es] & STATE_BY_EDGE) && cpus_uses(w, w->base.es[es].span) &&
+	       es > w->base.spans[w->base.es[es].span].elementary.first &&
 	       w->base.es[es - 1].start < w->base.es[es - 1].end;
 }
 
@@ -118,7 +121,8 @@ static int reach(struct whatif *w, uint32_t es, clew_time at, uint8_t what)
 	w->state[es] = state;
 	if (state & (STATE_PREDECESSOR | STATE_ARRIVAL))
 		return 0;
-	return plan(w, w->es[es].start, es, w->cpus && was_preempted(w, es) ? EVENT_YIELD : EVENT_START);
+	return plan(w, w->es[es].start, es,
+		    w->cpus && was_preempted(w, es) ? EVENT_YIELD : EVENT_START);
 }
 
 static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
@@ -128,7 +132,8 @@ static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
 	clew_time trigger = added ? 0 : w->base.es[w->base.origins[d->origins.first]].end;
 	int r = 0;
 
-	for (uint32_t i = d->destinations.first; i < d->destinations.first + d->destinations.count && r == 0; i++) {
+	for (uint32_t i = d->destinations.first;
+	     i < d->destinations.first + d->destinations.count && r == 0; i++) {
 		uint32_t es = w->base.destinations[i];
 		enum fate fate = whatif_fate(w, i);
 		clew_time delay, at;
@@ -138,13 +143,15 @@ static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
 			continue;
 		if (fate == FATE_REMOVED || fate == FATE_BACKWARD)
 			continue;
-		delay = added ? w->added[dependency - w->model->dependency_count].delay : w->base.es[es].start - trigger;
+		delay = added ? w->added[dependency - w->model->dependency_count].delay
+			      : w->base.es[es].start - trigger;
 		if (fate == FATE_KEPT && !added && whatif_is_free(w, d, es))
 			delay = 0;
 		else if (w->cpus && !added)
 			delay -= w->cpus->recorded[es].queued;
 		if (fate == FATE_CHANGED) {
-			const struct statement *s = &w->program->statements[w->edges[w->changed[i]].statement];
+			const struct statement *s =
+				&w->program->statements[w->edges[w->changed[i]].statement];
 			struct factor f = whatif_factor(w, s);
 
 			if (s->kind == STATEMENT_SHRINK)
@@ -183,7 +190,9 @@ int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *re
 
 	for (uint32_t i = 0; i < w->wait_count; i++) {
 		const struct statement *s = &w->program->statements[w->waits[i].statement];
-		uint64_t kind = behind->wait == CLEW_NONE ? WHATIF_UNTYPED : UINT64_C(1) << w->base.waits[behind->wait].kind;
+		uint64_t kind = behind->wait == CLEW_NONE
+					? WHATIF_UNTYPED
+					: UINT64_C(1) << w->base.waits[behind->wait].kind;
 
 		if (w->waits[i].spans[behind->span] && s->kinds & kind) {
 			struct factor f = whatif_factor(w, s);
@@ -286,7 +295,9 @@ static inline int length_of(const struct whatif *w, uint32_t es, clew_time *ret_
 	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
 
 	*ret_length = old->end - old->start;
-	return rule ? whatif_length(&w->rules[rule - 1], *ret_length, w->base.spans[old->span].elementary.count, ret_length) : 0;
+	return rule ? whatif_length(&w->rules[rule - 1], *ret_length,
+				    w->base.spans[old->span].elementary.count, ret_length)
+		    : 0;
 }
 
 static inline bool is_last(const struct whatif *w, uint32_t es)
@@ -299,7 +310,8 @@ static inline bool leads_to_any(const struct whatif *w, uint32_t es)
 {
 	uint32_t out = w->base.es[es].out;
 
-	return out != CLEW_NONE && w->base.dependencies[out].origins.count > 1 && w->base.dependencies[out].mode == CLEW_MODE_OR;
+	return out != CLEW_NONE && w->base.dependencies[out].origins.count > 1 &&
+	       w->base.dependencies[out].mode == CLEW_MODE_OR;
 }
 
 /* When it ends depends on what happens until then, or others wait for that moment. */
@@ -405,7 +417,8 @@ static int happen(struct whatif *w, const struct event *event)
 		return end(w, es, event->at);
 	case EVENT_START:
 	case EVENT_YIELD:
-		if (w->gate_count && w->base.spans[w->base.es[es].span].elementary.first == es && !(w->state[es] & STATE_ADMITTED))
+		if (w->gate_count && w->base.spans[w->base.es[es].span].elementary.first == es &&
+		    !(w->state[es] & STATE_ADMITTED))
 			r = enter(w, es);
 		return r > 0 ? begin(w, es, event->at, event->kind == EVENT_YIELD) : r;
 	case EVENT_GRANT:
@@ -443,7 +456,8 @@ static int break_cycle(struct whatif *w)
 			else
 				high = middle;
 		}
-		if (low < range.first + range.count && (chosen == CLEW_NONE || w->base.es[low].start < w->base.es[chosen].start))
+		if (low < range.first + range.count &&
+		    (chosen == CLEW_NONE || w->base.es[low].start < w->base.es[chosen].start))
 			chosen = low;
 	}
 	if (chosen == CLEW_NONE || !(w->state[chosen] & STATE_ARRIVAL))
@@ -461,20 +475,27 @@ static int stuck(struct whatif *w)
 	for (uint32_t i = 0; i < w->gate_count; i++)
 		parked += w->gates[i].parked_count;
 	if (parked)
-		return whatif_fail(w, -EDEADLK, 0, "%zu spans would wait for a slot forever: allow more at once, or choose other spans",
+		return whatif_fail(w, -EDEADLK, 0,
+				   "%zu spans would wait for a slot forever: allow more at once, "
+				   "or choose other spans",
 				   parked);
 	if (w->queues && w->queues->waiting)
 		return whatif_fail(w, -EDEADLK, 0,
-				   "%u elementary spans would wait for a lock or a device forever: leave those as they were recorded",
+				   "%u elementary spans would wait for a lock or a device forever: "
+				   "leave those as they were recorded",
 				   w->queues->waiting);
 	if (w->added_count)
-		return whatif_fail(w, -ELOOP, 0, "%u elementary spans would wait for themselves: add other dependencies", w->unstarted);
+		return whatif_fail(
+			w, -ELOOP, 0,
+			"%u elementary spans would wait for themselves: add other dependencies",
+			w->unstarted);
 	return break_cycle(w);
 }
 
 /* ---- before the first one ---- */
 
-static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uint32_t es, uint32_t trigger)
+static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uint32_t es,
+		       uint32_t trigger)
 {
 	const struct clew_es *ess = w->base.es;
 	uint32_t type = w->base.dependencies[dependency].type, chosen = CLEW_NONE;
@@ -488,7 +509,9 @@ static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uin
 			continue;
 		if (edge->spans && (trigger == CLEW_NONE || !edge->spans[ess[trigger].span]))
 			continue;
-		if (s->kind == STATEMENT_SHRINK && (w->base.spans[ess[es].span].elementary.first == es || ess[es - 1].end < ess[es].start))
+		if (s->kind == STATEMENT_SHRINK &&
+		    (w->base.spans[ess[es].span].elementary.first == es ||
+		     ess[es - 1].end < ess[es].start))
 			continue;
 		if (w->options.matches)
 			w->options.matches[edge->statement]++;
@@ -497,11 +520,15 @@ static int choose_fate(struct whatif *w, uint32_t dependency, uint32_t slot, uin
 			continue;
 		}
 		if (chosen != CLEW_NONE) {
-			const struct statement *a = &w->program->statements[w->edges[chosen].statement];
+			const struct statement *a =
+				&w->program->statements[w->edges[chosen].statement];
 
-			return whatif_fail(w, -EINVAL, s->offset, "'%.*s' contradicts '%.*s' for dependency %u: leave out one",
-					   (int)(s->size < 46 ? s->size : 46), w->program->text + s->offset,
-					   (int)(a->size < 46 ? a->size : 46), w->program->text + a->offset, dependency + 1);
+			return whatif_fail(
+				w, -EINVAL, s->offset,
+				"'%.*s' contradicts '%.*s' for dependency %u: leave out one",
+				(int)(s->size < 46 ? s->size : 46), w->program->text + s->offset,
+				(int)(a->size < 46 ? a->size : 46), w->program->text + a->offset,
+				dependency + 1);
 		}
 		chosen = i;
 	}
@@ -543,9 +570,11 @@ static int prepare_edges(struct whatif *w)
 		uint32_t trigger = d->origins.count ? w->base.origins[d->origins.first] : CLEW_NONE;
 		bool added = whatif_is_added(w, i);
 
-		for (uint32_t slot = d->destinations.first; slot < d->destinations.first + d->destinations.count && r == 0; slot++) {
+		for (uint32_t slot = d->destinations.first;
+		     slot < d->destinations.first + d->destinations.count && r == 0; slot++) {
 			uint32_t es = w->base.destinations[slot];
-			bool follows = trigger != CLEW_NONE && w->base.es[trigger].end <= w->base.es[es].start;
+			bool follows = trigger != CLEW_NONE &&
+				       w->base.es[trigger].end <= w->base.es[es].start;
 
 			if (added) {
 				w->state[es] = STATE_ARRIVAL;
@@ -582,19 +611,22 @@ static int prepare_resources(struct whatif *w)
 		struct section *section = &w->queues->sections[i];
 		clew_time queued = w->cpus->recorded[section->begin].queued;
 
-		section->delay -= section->waits ? (queued < section->delay ? queued : section->delay) : 0;
+		section->delay -=
+			section->waits ? (queued < section->delay ? queued : section->delay) : 0;
 	}
 	return r;
 }
 
 /* Of all spans, as a program found them or left them. */
-static void find_bounds(const struct whatif *w, const struct clew_es *es, clew_time *ret_start, clew_time *ret_end)
+static void find_bounds(const struct whatif *w, const struct clew_es *es, clew_time *ret_start,
+			clew_time *ret_end)
 {
 	*ret_start = w->base.es_count ? INT64_MAX : 0;
 	*ret_end = w->base.es_count ? INT64_MIN : 0;
 	for (uint32_t i = 0; i < w->base.span_count; i++) {
 		struct clew_range range = w->base.spans[i].elementary;
-		clew_time start = es[range.first].start, end = es[range.first + range.count - 1].end;
+		clew_time start = es[range.first].start,
+			  end = es[range.first + range.count - 1].end;
 
 		*ret_start = start < *ret_start ? start : *ret_start;
 		*ret_end = end > *ret_end ? end : *ret_end;
@@ -621,7 +653,8 @@ static int prepare(struct whatif *w)
 				w->state[range.first + j] |= STATE_PREDECESSOR;
 		}
 		if (!(w->state[range.first] & STATE_ARRIVAL))
-			r = reach(w, range.first, w->early && w->early[i] ? w->earliest : es[0].start, 0);
+			r = reach(w, range.first,
+				  w->early && w->early[i] ? w->earliest : es[0].start, 0);
 	}
 	return r;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Divides a trace at the ends of added dependencies, and at cuts, at its recorded times. An end
  * lands in the first ES that is not over by then, at its start if that is later;
@@ -39,7 +39,12 @@ static struct clew_es *part(struct splitter *s, struct clew_es *es, clew_time at
 		s->w->cut_before[next - s->es] = 0;
 	while (mark < end && model->marks[mark].at < at)
 		mark++;
-	*next = (struct clew_es){.start = at, .end = es->end, .span = es->span, .in = CLEW_NONE, .out = es->out, .wait = CLEW_NONE};
+	*next = (struct clew_es){.start = at,
+				 .end = es->end,
+				 .span = es->span,
+				 .in = CLEW_NONE,
+				 .out = es->out,
+				 .wait = CLEW_NONE};
 	next->mark = mark;
 	next->unused = end;
 	es->unused = mark;
@@ -61,7 +66,8 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 	s->moved[number] = s->count++;
 	*es = *old;
 	es->unused = marks.first + marks.count;
-	for (; end < w->end_count && w->ends[end].span == old->span && w->ends[end].at <= old->end; end++) {
+	for (; end < w->end_count && w->ends[end].span == old->span && w->ends[end].at <= old->end;
+	     end++) {
 		const struct added_end *e = &w->ends[end];
 		uint32_t dependency = w->model->dependency_count + e->dependency;
 		clew_time at = e->at > old->start ? e->at : old->start;
@@ -87,7 +93,8 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 		}
 	}
 	/* Nothing is left for the last part: what it was made for took the rest. */
-	if (es->start == es->end && es->in == CLEW_NONE && es->out == CLEW_NONE && s->count - 1 > s->moved[number]) {
+	if (es->start == es->end && es->in == CLEW_NONE && es->out == CLEW_NONE &&
+	    s->count - 1 > s->moved[number]) {
 		es[-1].unused = es->unused;
 		s->count--;
 	}
@@ -130,7 +137,8 @@ static void join(struct splitter *s)
 	uint32_t destination = model->destination_count;
 
 	if (model->dependency_count)
-		memcpy(w->base_dependencies, model->dependencies, model->dependency_count * sizeof(*w->base_dependencies));
+		memcpy(w->base_dependencies, model->dependencies,
+		       model->dependency_count * sizeof(*w->base_dependencies));
 	for (uint32_t d = 0; d < model->dependency_count; d++)
 		for (uint32_t i = 0; i < model->dependencies[d].origins.count; i++) {
 			uint32_t at = model->dependencies[d].origins.first + i;
@@ -143,7 +151,9 @@ static void join(struct splitter *s)
 		struct clew_dependency *d = &w->base_dependencies[model->dependency_count + i];
 
 		w->base_origins[model->origin_count + i] = s->trigger[i];
-		*d = (struct clew_dependency){.type = w->added[i].type == CLEW_NONE ? 0 : w->added[i].type, .attributes = CLEW_NONE};
+		*d = (struct clew_dependency){
+			.type = w->added[i].type == CLEW_NONE ? 0 : w->added[i].type,
+			.attributes = CLEW_NONE};
 		d->origins = (struct clew_range){model->origin_count + i, 1};
 		d->destinations.first = destination;
 		for (uint32_t end = 0; end < w->end_count; end++)
@@ -156,27 +166,32 @@ static void join(struct splitter *s)
 int whatif_split(struct whatif *w)
 {
 	const struct clew_model *model = w->model;
-	size_t es_count = (size_t)model->es_count + w->end_count, destinations = (size_t)model->destination_count + w->end_count;
+	size_t es_count = (size_t)model->es_count + w->end_count,
+	       destinations = (size_t)model->destination_count + w->end_count;
 	struct splitter s = {.w = w};
 	int r = -ENOMEM;
 
 	w->base = *model;
 	if (w->end_count == 0)
 		return 0;
-	if (es_count >= CLEW_NONE - 1 || destinations >= CLEW_NONE - 1 || (size_t)model->dependency_count + w->added_count >= CLEW_NONE - 1)
+	if (es_count >= CLEW_NONE - 1 || destinations >= CLEW_NONE - 1 ||
+	    (size_t)model->dependency_count + w->added_count >= CLEW_NONE - 1)
 		return -E2BIG;
 	qsort(w->ends, w->end_count, sizeof(*w->ends), compare_ends);
 	w->base_es = s.es = calloc(es_count + 1, sizeof(*s.es));
 	w->base_spans = malloc(model->span_count * sizeof(*w->base_spans));
-	w->base_dependencies = calloc((size_t)model->dependency_count + w->added_count, sizeof(*w->base_dependencies));
-	w->base_origins = calloc((size_t)model->origin_count + w->added_count, sizeof(*w->base_origins));
+	w->base_dependencies = calloc((size_t)model->dependency_count + w->added_count,
+				      sizeof(*w->base_dependencies));
+	w->base_origins =
+		calloc((size_t)model->origin_count + w->added_count, sizeof(*w->base_origins));
 	w->base_destinations = calloc(destinations, sizeof(*w->base_destinations));
 	w->moved = s.moved = calloc((size_t)model->es_count + 1, sizeof(*s.moved));
 	w->cut_before = w->cut_count ? calloc(es_count + 1, 1) : NULL;
 	s.trigger = calloc((size_t)w->added_count + 1, sizeof(*s.trigger));
 	s.arrivals = calloc(w->end_count, sizeof(*s.arrivals));
-	if (s.es && w->base_spans && w->base_dependencies && w->base_origins && w->base_destinations && s.moved && s.trigger &&
-	    s.arrivals && (w->cut_before || !w->cut_count)) {
+	if (s.es && w->base_spans && w->base_dependencies && w->base_origins &&
+	    w->base_destinations && s.moved && s.trigger && s.arrivals &&
+	    (w->cut_before || !w->cut_count)) {
 		memcpy(w->base_spans, model->spans, model->span_count * sizeof(*w->base_spans));
 		r = split_spans(&s);
 		if (r == 0)
@@ -190,7 +205,8 @@ int whatif_split(struct whatif *w)
 	w->base.origins = w->base_origins;
 	w->base.origin_count += w->added_count;
 	w->base.destinations = w->base_destinations;
-	w->base.destination_count = (uint32_t)(model->destination_count + w->end_count - w->added_count - w->cut_count);
+	w->base.destination_count =
+		(uint32_t)(model->destination_count + w->end_count - w->added_count - w->cut_count);
 	free(s.trigger);
 	free(s.arrivals);
 	return r;

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the gaps of a trace that was run again are: those that the simulation made, or made longer or
- * shorter, by waiting for a lock or in the run queue. A wait's attributes stay, but for those that the
- * simulation knows better: who had the lock, and how much was run queue.
+ * What the gaps of a trace that was run again are: those that the simulation made, or made longer
+ * or shorter, by waiting for a lock or in the run queue. A wait's attributes stay, but for those
+ * that the simulation knows better: who had the lock, and how much was run queue.
  */
 #include "model/internal.h"
 #include <clew/tokens.h>
@@ -38,7 +38,10 @@ static clew_time seems_ready(const struct whatif *w, uint32_t es)
 {
 	const struct clew_es *at = &w->es[es];
 	uint32_t in = w->base.es[es].in, row = w->base.es[es].wait;
-	const char *runqueue = row == CLEW_NONE ? NULL : clew_model_attribute(&w->base, w->base.waits[row].attributes, "runqueue");
+	const char *runqueue =
+		row == CLEW_NONE
+			? NULL
+			: clew_model_attribute(&w->base, w->base.waits[row].attributes, "runqueue");
 	clew_time ready = at->start, end;
 
 	if (row != CLEW_NONE && w->base.waits[row].kind == CLEW_SEGMENT_RUNQUEUE)
@@ -61,7 +64,8 @@ static bool is_as_recorded(const struct whatif *w, uint32_t es, const struct sec
 		return false;
 	if (section->from == CLEW_NONE)
 		return !section->wakes;
-	return w->base.origins[w->base.dependencies[old->in].origins.first] == w->queues->sections[section->from].release;
+	return w->base.origins[w->base.dependencies[old->in].origins.first] ==
+	       w->queues->sections[section->from].release;
 }
 
 /* Of an ES behind a gap. `queue`: a shared row of nothing but run queue, made when it is needed. */
@@ -71,7 +75,8 @@ static int type_wait(struct result *result, uint32_t es, uint32_t *queue)
 	const struct clew_es *at = &w->es[es];
 	uint32_t row = w->base.es[es].wait, number = w->queues ? w->queues->begin_of[es] : 0;
 	bool on_cpu = cpus_uses(w, w->base.es[es].span);
-	struct new_wait wait = {.kind = CLEW_WAIT_UNKNOWN, .attributes = CLEW_NONE, .section = CLEW_NONE};
+	struct new_wait wait = {
+		.kind = CLEW_WAIT_UNKNOWN, .attributes = CLEW_NONE, .section = CLEW_NONE};
 	const struct section *section = NULL;
 	clew_time ready;
 	bool changes = false;
@@ -95,7 +100,9 @@ static int type_wait(struct result *result, uint32_t es, uint32_t *queue)
 		if (ready == at[-1].end && (!section || section->from == CLEW_NONE)) {
 			if (wait.kind == CLEW_SEGMENT_RUNQUEUE)
 				return 0;
-			wait = (struct new_wait){.kind = CLEW_SEGMENT_RUNQUEUE, .attributes = CLEW_NONE, .section = CLEW_NONE};
+			wait = (struct new_wait){.kind = CLEW_SEGMENT_RUNQUEUE,
+						 .attributes = CLEW_NONE,
+						 .section = CLEW_NONE};
 			if (*queue == CLEW_NONE && add_wait(result, &wait, queue) < 0)
 				return -ENOMEM;
 			w->es[es].wait = *queue;
@@ -112,7 +119,8 @@ static int type_wait(struct result *result, uint32_t es, uint32_t *queue)
 int whatif_type_waits(struct result *result)
 {
 	struct whatif *w = result->w;
-	struct new_wait preempted = {.kind = CLEW_SEGMENT_RUNQUEUE, .attributes = CLEW_NONE, .section = CLEW_NONE};
+	struct new_wait preempted = {
+		.kind = CLEW_SEGMENT_RUNQUEUE, .attributes = CLEW_NONE, .section = CLEW_NONE};
 	uint32_t queue = CLEW_NONE;
 	int r = 0;
 
@@ -127,14 +135,15 @@ int whatif_type_waits(struct result *result)
 			r = type_wait(result, es, &queue);
 	if (r < 0 || result->new_wait_count == 0)
 		return r;
-	result->waits = malloc(((size_t)w->base.wait_count + result->new_wait_count) * sizeof(*result->waits));
+	result->waits = malloc(((size_t)w->base.wait_count + result->new_wait_count) *
+			       sizeof(*result->waits));
 	if (!result->waits)
 		return -ENOMEM;
 	if (w->base.wait_count)
 		memcpy(result->waits, w->base.waits, w->base.wait_count * sizeof(*result->waits));
 	for (uint32_t i = 0; i < result->new_wait_count; i++)
-		result->waits[w->base.wait_count + i] =
-			(struct clew_model_wait){.kind = result->new_waits[i].kind, .attributes = CLEW_NONE};
+		result->waits[w->base.wait_count + i] = (struct clew_model_wait){
+			.kind = result->new_waits[i].kind, .attributes = CLEW_NONE};
 	return 0;
 }
 
@@ -155,7 +164,8 @@ static int add_attribute(struct clew_model *model, uint32_t key, const char *tex
 }
 
 /* A row of an attribute `holder`. */
-static void write_holder(FILE *out, const struct whatif *w, uint32_t span, clew_time from, clew_time to)
+static void write_holder(FILE *out, const struct whatif *w, uint32_t span, clew_time from,
+			 clew_time to)
 {
 	while (w->base.spans[span].parent != CLEW_NONE)
 		span = w->base.spans[span].parent;
@@ -171,15 +181,18 @@ static int write_holders(FILE *out, const struct whatif *w, const struct section
 	const struct section *sections = w->queues->sections;
 	int r = 0;
 
-	for (uint32_t holder = section->from; holder != CLEW_NONE && r == 0; holder = sections[holder].from) {
+	for (uint32_t holder = section->from; holder != CLEW_NONE && r == 0;
+	     holder = sections[holder].from) {
 		r = list_add(&chain, holder);
 		if (sections[holder].granted_at <= section->entered_at)
 			break;
 	}
 	for (size_t i = chain.count; i-- > 0 && r == 0;) {
 		const struct section *holder = &sections[((const uint32_t *)chain.data)[i]];
-		clew_time from = holder->granted_at > section->entered_at ? holder->granted_at : section->entered_at;
-		clew_time to = i ? sections[((const uint32_t *)chain.data)[i - 1]].granted_at : section->granted_at;
+		clew_time from = holder->granted_at > section->entered_at ? holder->granted_at
+									  : section->entered_at;
+		clew_time to = i ? sections[((const uint32_t *)chain.data)[i - 1]].granted_at
+				 : section->granted_at;
 
 		write_holder(out, w, holder->span, from, to);
 		if (i)
@@ -200,7 +213,8 @@ static int describe_section(const struct describer *d, const struct new_wait *wa
 	int r = 0;
 
 	if (!has_object && object != CLEW_NONE)
-		r = model_add(model_column(d->model, COLUMN_ATTRIBUTE), &(struct clew_attribute){.key = d->object, .value = object});
+		r = model_add(model_column(d->model, COLUMN_ATTRIBUTE),
+			      &(struct clew_attribute){.key = d->object, .value = object});
 	if (r < 0 || section->from == CLEW_NONE)
 		return r;
 	out = open_memstream(&text, &size);
@@ -215,9 +229,11 @@ static int describe_section(const struct describer *d, const struct new_wait *wa
 	return r;
 }
 
-static int describe(const struct describer *d, const struct new_wait *wait, struct clew_model_wait *row)
+static int describe(const struct describer *d, const struct new_wait *wait,
+		    struct clew_model_wait *row)
 {
-	struct vector *attributes = model_column(d->model, COLUMN_ATTRIBUTE), *lists = model_column(d->model, COLUMN_ATTRIBUTE_LIST);
+	struct vector *attributes = model_column(d->model, COLUMN_ATTRIBUTE),
+		      *lists = model_column(d->model, COLUMN_ATTRIBUTE_LIST);
 	const struct clew_model *like = d->result->w->model;
 	size_t first = attributes->count;
 	bool has_object = false;
@@ -225,12 +241,16 @@ static int describe(const struct describer *d, const struct new_wait *wait, stru
 	char number[24];
 	int r = 0;
 
-	for (uint32_t i = wait->attributes == CLEW_NONE ? 0 : like->attribute_lists[wait->attributes];
-	     wait->attributes != CLEW_NONE && i < like->attribute_lists[wait->attributes + 1] && r == 0; i++) {
+	for (uint32_t i = wait->attributes == CLEW_NONE ? 0
+							: like->attribute_lists[wait->attributes];
+	     wait->attributes != CLEW_NONE && i < like->attribute_lists[wait->attributes + 1] &&
+	     r == 0;
+	     i++) {
 		const struct clew_attribute *attribute = &like->attributes[i];
 
 		has_object |= attribute->key == d->object;
-		if (attribute->key != d->runqueue && (attribute->key != d->holder || wait->section == CLEW_NONE))
+		if (attribute->key != d->runqueue &&
+		    (attribute->key != d->holder || wait->section == CLEW_NONE))
 			r = model_add(attributes, attribute);
 	}
 	if (r == 0 && wait->section != CLEW_NONE)
@@ -256,7 +276,8 @@ int whatif_describe_waits(const struct result *result, struct clew_model *model)
 
 	if (!result->new_wait_count)
 		return 0;
-	rows = (struct clew_model_wait *)model_column(model, COLUMN_WAIT)->data + result->w->base.wait_count;
+	rows = (struct clew_model_wait *)model_column(model, COLUMN_WAIT)->data +
+	       result->w->base.wait_count;
 	r = strings_add(model_strings(model), "runqueue", &d.runqueue);
 	if (r == 0)
 		r = strings_add(model_strings(model), "holder", &d.holder);
@@ -267,6 +288,7 @@ int whatif_describe_waits(const struct result *result, struct clew_model *model)
 	model->attributes = model_column(model, COLUMN_ATTRIBUTE)->data;
 	model->attribute_count = (uint32_t)model_column(model, COLUMN_ATTRIBUTE)->count;
 	model->attribute_lists = model_column(model, COLUMN_ATTRIBUTE_LIST)->data;
-	model->attribute_list_count = (uint32_t)model_column(model, COLUMN_ATTRIBUTE_LIST)->count - 1;
+	model->attribute_list_count =
+		(uint32_t)model_column(model, COLUMN_ATTRIBUTE_LIST)->count - 1;
 	return r;
 }

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * What-if programs: exact arithmetic, and one application from its beginning to its end.
  */
@@ -27,7 +27,8 @@ uint32_t clew_program_count(const struct clew_program *program)
 	return program->count;
 }
 
-void clew_program_statement(const struct clew_program *program, uint32_t statement, size_t *ret_offset, size_t *ret_size)
+void clew_program_statement(const struct clew_program *program, uint32_t statement,
+			    size_t *ret_offset, size_t *ret_size)
 {
 	*ret_offset = program->statements[statement].offset;
 	*ret_size = program->statements[statement].size;
@@ -72,8 +73,10 @@ struct factor whatif_factor(const struct whatif *w, const struct statement *stat
 		return statement->factor_to;
 	value = between(statement, w->options.step, w->options.steps);
 	if (value > 1e9)
-		return (struct factor){.numerator = (int64_t)(value < 9e18 ? value : 9e18), .denominator = 1};
-	return (struct factor){.numerator = value > 0 ? (int64_t)(value * DIGITS + .5) : 0, .denominator = DIGITS};
+		return (struct factor){.numerator = (int64_t)(value < 9e18 ? value : 9e18),
+				       .denominator = 1};
+	return (struct factor){.numerator = value > 0 ? (int64_t)(value * DIGITS + .5) : 0,
+			       .denominator = DIGITS};
 }
 
 int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_product)
@@ -93,9 +96,12 @@ int whatif_multiply(clew_time x, const struct factor *factor, clew_time *ret_pro
 	return product == *ret_product ? 0 : -EOVERFLOW;
 }
 
-int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count, clew_time *ret_length)
+int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_count,
+		  clew_time *ret_length)
 {
-	const struct factor share = {.numerator = rule->kind == RULE_FACTOR ? rule->delta : rule->total, .denominator = rule->old};
+	const struct factor share = {.numerator =
+					     rule->kind == RULE_FACTOR ? rule->delta : rule->total,
+				     .denominator = rule->old};
 	clew_time scaled, delta;
 	__uint128_t rest;
 
@@ -113,12 +119,15 @@ int whatif_length(const struct span_rule *rule, clew_time length, uint32_t es_co
 	if (whatif_multiply(length, &share, &delta) < 0)
 		return -EOVERFLOW;
 	/* Both were rounded down; what was cut off may be one more together. */
-	rest = (__uint128_t)((__int128)length * rule->factor.numerator - (__int128)scaled * rule->factor.denominator) *
+	rest = (__uint128_t)((__int128)length * rule->factor.numerator -
+			     (__int128)scaled * rule->factor.denominator) *
 		       (uint64_t)rule->old +
-	       (__uint128_t)((__int128)length * rule->delta - (__int128)delta * rule->old) * (uint64_t)rule->factor.denominator;
+	       (__uint128_t)((__int128)length * rule->delta - (__int128)delta * rule->old) *
+		       (uint64_t)rule->factor.denominator;
 	if (__builtin_add_overflow(scaled, delta, ret_length))
 		return -EOVERFLOW;
-	*ret_length += rest >= (__uint128_t)(uint64_t)rule->old * (uint64_t)rule->factor.denominator;
+	*ret_length +=
+		rest >= (__uint128_t)(uint64_t)rule->old * (uint64_t)rule->factor.denominator;
 	return 0;
 }
 
@@ -136,7 +145,8 @@ int whatif_fail(struct whatif *w, int r, size_t offset, const char *format, ...)
 void whatif_count(struct whatif *w, uint32_t resource, uint64_t count)
 {
 	for (uint32_t i = 0; i < w->program->count && w->options.matches; i++)
-		if (w->program->statements[i].resources & resource && !w->program->statements[i].spans)
+		if (w->program->statements[i].resources & resource &&
+		    !w->program->statements[i].spans)
 			w->options.matches[i] += count;
 }
 
@@ -180,8 +190,9 @@ static void done(struct whatif *w)
 	free(w->heap);
 }
 
-int clew_what_if(const struct clew_model *model, const struct clew_program *program, const struct clew_what_if_options *options,
-		 struct clew_model **ret_model, struct clew_what_if *ret_result, struct clew_query_error *ret_error)
+int clew_what_if(const struct clew_model *model, const struct clew_program *program,
+		 const struct clew_what_if_options *options, struct clew_model **ret_model,
+		 struct clew_what_if *ret_result, struct clew_query_error *ret_error)
 {
 	struct whatif w = {.model = model, .program = program, .error = ret_error};
 	int r;
