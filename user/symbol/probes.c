@@ -9,94 +9,16 @@
 #include "symbol/probes.h"
 
 #include <asm/ptrace.h>
-#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define SECTIONS_MOST 4096
-#define NAMES_MOST    (1 << 20)
-#define NOTES_MOST    (16 << 20)
-#define PROBE_NOTE    3
+#include "symbol/elf_file.h"
 
-struct file {
-	int descriptor;
-	Elf64_Ehdr header;
-	Elf64_Shdr *sections;
-	Elf64_Phdr *programs;
-	char *names;
-	size_t names_size;
-};
-
-static int read_at(int descriptor, void *buffer, size_t size, uint64_t offset)
-{
-	ssize_t got =
-		offset > INT64_MAX - size ? 0 : pread(descriptor, buffer, size, (off_t)offset);
-
-	return got < 0 ? -errno : (size_t)got == size ? 0 : -EBADMSG;
-}
-
-/* A part of the file in memory, with a NUL behind it. */
-static int read_part(int descriptor, uint64_t offset, size_t size, void *ret_part)
-{
-	char *part = malloc(size + 1);
-	int r = part ? read_at(descriptor, part, size, offset) : -ENOMEM;
-
-	if (r < 0) {
-		free(part);
-		part = NULL;
-	} else {
-		part[size] = '\0';
-	}
-	memcpy(ret_part, &part, sizeof(part));
-	return r;
-}
-
-static const Elf64_Shdr *find_section(const struct file *file, const char *name)
-{
-	for (unsigned i = 0; i < file->header.e_shnum; i++)
-		if (file->sections[i].sh_name < file->names_size &&
-		    !strcmp(file->names + file->sections[i].sh_name, name))
-			return &file->sections[i];
-	return NULL;
-}
-
-static int read_sections(struct file *file)
-{
-	const Elf64_Ehdr *header = &file->header;
-	const Elf64_Shdr *names;
-	int r;
-
-	if (!header->e_shnum || header->e_shnum > SECTIONS_MOST ||
-	    header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shstrndx >= header->e_shnum ||
-	    !header->e_phnum || header->e_phentsize != sizeof(Elf64_Phdr))
-		return -EBADMSG;
-	r = read_part(file->descriptor, header->e_shoff, header->e_shnum * sizeof(Elf64_Shdr),
-		      &file->sections);
-	if (r < 0)
-		return r;
-	names = &file->sections[header->e_shstrndx];
-	if (names->sh_size > NAMES_MOST)
-		return -EBADMSG;
-	file->names_size = names->sh_size;
-	return read_part(file->descriptor, names->sh_offset, names->sh_size, &file->names);
-}
-
-/* Where in the file an address is, 0 if nowhere. */
-static uint64_t offset_of(const struct file *file, uint64_t address)
-{
-	for (unsigned i = 0; i < file->header.e_phnum; i++) {
-		const Elf64_Phdr *program = &file->programs[i];
-
-		if (program->p_type == PT_LOAD && address >= program->p_vaddr &&
-		    address - program->p_vaddr < program->p_memsz)
-			return address - program->p_vaddr + program->p_offset;
-	}
-	return 0;
-}
+#define NOTES_MOST (16 << 20)
+#define PROBE_NOTE 3
 
 static const char *next_text(const char *text, const char *end)
 {
@@ -105,7 +27,7 @@ static const char *next_text(const char *text, const char *end)
 	return nul ? nul + 1 : NULL;
 }
 
-static int take_note(const struct file *file, const char *data, size_t size, uint64_t base,
+static int take_note(const struct elf_file *file, const char *data, size_t size, uint64_t base,
 		     int (*found)(void *context, const struct clew_probe *probe), void *context)
 {
 	const char *end = data + size, *texts = data + 3 * sizeof(uint64_t);
@@ -122,12 +44,13 @@ static int take_note(const struct file *file, const char *data, size_t size, uin
 	probe.arguments = probe.name ? next_text(probe.name, end) : NULL;
 	if (!probe.arguments || !next_text(probe.arguments, end))
 		return 0;
-	probe.offset = offset_of(file, places[0] + moved);
-	probe.semaphore = places[2] ? offset_of(file, places[2] + moved) : 0;
+	probe.address = places[0] + moved;
+	probe.offset = elf_file_offset(file, probe.address);
+	probe.semaphore = places[2] ? elf_file_offset(file, places[2] + moved) : 0;
 	return probe.offset ? found(context, &probe) : 0;
 }
 
-static int walk_notes(const struct file *file, const char *notes, size_t size, uint64_t base,
+static int walk_notes(const struct elf_file *file, const char *notes, size_t size, uint64_t base,
 		      int (*found)(void *context, const struct clew_probe *probe), void *context)
 {
 	size_t at = 0;
@@ -153,30 +76,23 @@ static int walk_notes(const struct file *file, const char *notes, size_t size, u
 int clew_probes_read(int descriptor, int (*found)(void *context, const struct clew_probe *probe),
 		     void *context)
 {
-	struct file file = {.descriptor = descriptor};
 	const Elf64_Shdr *section, *base;
+	struct elf_file file;
 	char *notes = NULL;
-	int r = read_at(descriptor, &file.header, sizeof(file.header), 0);
+	int r = elf_file_open(descriptor, &file);
 
-	if (r == -EBADMSG || (r >= 0 && (memcmp(file.header.e_ident, ELFMAG, SELFMAG) ||
-					 file.header.e_ident[EI_CLASS] != ELFCLASS64)))
-		return 0;
-	r = r < 0 ? r : read_sections(&file);
-	section = r < 0 ? NULL : find_section(&file, ".note.stapsdt");
+	if (r < 0)
+		return r == -EBADMSG ? 0 : r;
+	section = elf_file_section(&file, ".note.stapsdt");
 	if (section && section->sh_size <= NOTES_MOST) {
-		base = find_section(&file, ".stapsdt.base");
-		r = read_part(descriptor, file.header.e_phoff,
-			      file.header.e_phnum * sizeof(Elf64_Phdr), &file.programs);
-		if (r >= 0)
-			r = read_part(descriptor, section->sh_offset, section->sh_size, &notes);
+		base = elf_file_section(&file, ".stapsdt.base");
+		r = elf_file_read(&file, section->sh_offset, section->sh_size, &notes);
 		if (r >= 0)
 			r = walk_notes(&file, notes, section->sh_size, base ? base->sh_addr : 0,
 				       found, context);
 	}
 	free(notes);
-	free(file.sections);
-	free(file.programs);
-	free(file.names);
+	elf_file_close(&file);
 	return r == -EBADMSG ? 0 : r;
 }
 

@@ -9,6 +9,7 @@
 #include <clew/kernel/maps.h>
 
 struct clew_probe {
+	uint64_t address;   /* of its instruction, as the file was linked */
 	uint64_t offset;    /* of its instruction in the file */
 	uint64_t semaphore; /* of its counter of listeners, 0: it has none */
 	const char *provider;
