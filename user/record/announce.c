@@ -308,8 +308,7 @@ void clew_announce_close(struct clew_announcer *announcer)
 		return;
 	if (announcer->started && write(announcer->stop, &one, sizeof(one)) == sizeof(one))
 		pthread_join(announcer->thread, NULL);
-	for (size_t i = 0; i < announcer->links.count; i++)
-		clew_probe_detach((struct clew_probe_links *)announcer->links.data + i);
+	clew_probe_detach(announcer->links.data, announcer->links.count);
 	vector_done(&announcer->links);
 	vector_done(&announcer->places);
 	map_done(&announcer->seen);

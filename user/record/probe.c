@@ -3,19 +3,25 @@
  * Probes at instructions of user space. One link with all of a file's probes where
  * the kernel has that: attaching one by one takes a grace period each, which comes
  * to seconds. libbpf 1.1 does not know these links yet, so the call is made here.
+ * Detaching takes as long for each link, but many can be detached at once.
  */
 #include "record/probe.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ATTACH_MULTI 48 /* the kernel's BPF_TRACE_UPROBE_MULTI */
+#include "base/thread.h"
+
+#define ATTACH_MULTI   48 /* the kernel's BPF_TRACE_UPROBE_MULTI */
+#define DETACH_THREADS 31 /* besides the caller's: each sleeps for as long as one link takes */
 
 /* The kernel's union bpf_attr, as BPF_LINK_CREATE reads it for such a link. */
 struct link_create {
@@ -117,6 +123,16 @@ static int attach_singly(struct bpf_program *program, const char *path,
 	return 0;
 }
 
+static void detach(struct clew_probe_links *links)
+{
+	if (links->multi >= 0)
+		close(links->multi);
+	for (size_t i = 0; i < links->count; i++)
+		bpf_link__destroy(links->links[i]);
+	free(links->links);
+	*links = (struct clew_probe_links){.multi = -1};
+}
+
 int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret)
@@ -131,16 +147,37 @@ int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 	else
 		r = attach_singly(program, path, places, count, ret);
 	if (r < 0)
-		clew_probe_detach(ret);
+		detach(ret);
 	return r;
 }
 
-void clew_probe_detach(struct clew_probe_links *links)
+/* Links to be detached by whichever thread is free. */
+struct detaching {
+	struct clew_probe_links *links;
+	size_t count;
+	atomic_size_t next;
+};
+
+static void *detach_main(void *argument)
 {
-	if (links->multi >= 0)
-		close(links->multi);
-	for (size_t i = 0; i < links->count; i++)
-		bpf_link__destroy(links->links[i]);
-	free(links->links);
-	*links = (struct clew_probe_links){.multi = -1};
+	struct detaching *detaching = argument;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&detaching->next, 1)) < detaching->count)
+		detach(&detaching->links[i]);
+	return NULL;
+}
+
+void clew_probe_detach(struct clew_probe_links *links, size_t count)
+{
+	struct detaching detaching = {.links = links, .count = count};
+	pthread_t threads[DETACH_THREADS];
+	size_t started = 0;
+
+	while (started < DETACH_THREADS && started + 1 < count &&
+	       !store_thread_start(&threads[started], detach_main, &detaching))
+		started++;
+	detach_main(&detaching);
+	for (size_t i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
 }

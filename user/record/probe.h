@@ -31,6 +31,6 @@ void clew_probe_prepare_multi(struct bpf_program *program);
 int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,
 		      const struct clew_probe_place *places, size_t count,
 		      struct clew_probe_links *ret);
-void clew_probe_detach(struct clew_probe_links *links);
+void clew_probe_detach(struct clew_probe_links *links, size_t count);
 
 #endif
