@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/commands.h"
+#include "cli/left_alone.h"
 #include "cli/report.h"
 #include "words/text.h"
 
@@ -175,6 +176,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 		clew_json_object_end(&json);
 	}
 	clew_json_array_end(&json);
+	clew_json_left_alone(&json, "left_alone", meta(source, "left_alone"));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -302,6 +304,7 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	fputs("\n\n", stdout);
 	print_ledger(info);
 	print_gaps(info);
+	clew_print_left_alone(stdout, "", meta(source, "left_alone"));
 	putchar('\n');
 	clew_print_cost(stdout, info);
 }

@@ -16,6 +16,7 @@
 
 #include "cli/commands.h"
 #include "cli/layers.h"
+#include "cli/left_alone.h"
 #include "cli/ready.h"
 #include "record/command.h"
 #include "record/kernel.h"
@@ -275,6 +276,7 @@ static void print_summary(const struct record_values *values,
 		fprintf(stderr, "clew: switches seen %llu, counted apart %llu\n",
 			(unsigned long long)summary->seen_switches,
 			(unsigned long long)summary->verified_switches);
+	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
 }
 
 /* Each CPU takes some; the command, which is there already, keeps its limit. */
@@ -376,13 +378,15 @@ static int record(struct session *session, const struct record_values *values, c
 		session->has_child = false;
 	}
 	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
+	if (!exec_error && !error && !stop_error)
+		print_summary(values, &summary);
+	free(summary.left_alone);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
 	if (error)
 		return clew_fail(status_of(error), "%s", message.text);
 	if (stop_error)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", stop_message.text);
-	print_summary(values, &summary);
 	return CLEW_EXIT_DONE;
 }
 

@@ -315,8 +315,8 @@ static void describe_map(struct pairs *pairs, const struct map *map,
 
 void capture_describe(struct conversion *conversion)
 {
-	static const char *const told[] = {"kernel",   "machine",     "host",  "command",
-					   "topology", "environment", "layers"};
+	static const char *const told[] = {"kernel",   "machine",     "host",	"command",
+					   "topology", "environment", "layers", "left_alone"};
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;

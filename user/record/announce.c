@@ -5,6 +5,8 @@
  * What cannot be attached is left alone: a process may end, a file system may not
  * take probes. Files are told apart by device, inode and time of change; one that
  * was asked for that a moment ago is not asked again.
+ *
+ * A probe that would change what its program does is left alone and counted.
  */
 #include "record/announce.h"
 
@@ -27,9 +29,12 @@
 #include "base/vector.h"
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/left_alone.h"
 #include "record/mappings.h"
 #include "record/probe.h"
+#include "symbol/entry.h"
 #include "symbol/probes.h"
+#include "symbol/site.h"
 
 #define POSSIBLE "/sys/bus/event_source/devices/uprobe/type"
 
@@ -58,6 +63,11 @@ struct clew_announcer {
 	struct vector links;  /* struct clew_probe_links */
 	struct vector places; /* struct clew_probe_place, of the file at hand */
 	const char *path;     /* of the file at hand */
+	int descriptor;
+	struct clew_entries *entries; /* of the file at hand, NULL: nothing asked for them yet */
+	bool no_entries;	      /* it did, and they cannot be had */
+	enum { NOP5_UNTRIED, NOP5_STAYS, NOP5_CALLED } nop5;
+	struct left_alone left;
 	uint32_t sites;
 };
 
@@ -109,27 +119,81 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 	return 0;
 }
 
+/* Whether nothing below the stack pointer is in use where the probe is: a function begins there, or
+ * right before it with endbr64. */
+static bool is_at_entry(struct clew_announcer *announcer, const struct clew_probe *probe)
+{
+	static const uint8_t endbr64[CLEW_ENDBR_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint8_t before[CLEW_ENDBR_BYTES];
+
+	if (!announcer->entries && !announcer->no_entries)
+		announcer->no_entries =
+			clew_entries_open(announcer->descriptor, &announcer->entries) < 0;
+	if (!announcer->entries)
+		return false;
+	if (clew_entries_has(announcer->entries, probe->address))
+		return true;
+	return probe->offset >= sizeof(before) &&
+	       pread(announcer->descriptor, before, sizeof(before),
+		     (off_t)(probe->offset - sizeof(before))) == sizeof(before) &&
+	       !memcmp(before, endbr64, sizeof(before)) &&
+	       clew_entries_has(announcer->entries, probe->address - sizeof(before));
+}
+
+/* Why no probe may be there, NULL if one may. */
+static const char *reason_against(struct clew_announcer *announcer, const struct clew_probe *probe)
+{
+	uint8_t code[CLEW_SITE_BYTES];
+	ssize_t size = pread(announcer->descriptor, code, sizeof(code), (off_t)probe->offset);
+	enum clew_site_kind kind = clew_site_kind(code, size < 0 ? 0 : (size_t)size);
+
+	if (kind == CLEW_SITE_SAFE)
+		return NULL;
+	if (kind == CLEW_SITE_NOP5) {
+		if (announcer->nop5 == NOP5_UNTRIED)
+			announcer->nop5 = clew_probe_calls_nop5() ? NOP5_CALLED : NOP5_STAYS;
+		if (announcer->nop5 == NOP5_STAYS || is_at_entry(announcer, probe))
+			return NULL;
+	}
+	return clew_site_word(kind);
+}
+
 static bool is_probe(const struct clew_probe *probe, const char *provider, const char *name)
 {
 	return !strcmp(probe->provider, provider) && !strcmp(probe->name, name);
 }
 
+/* Whether the probe, in the file at hand, is the point of that number. */
+static bool is_point(const struct clew_announcer *announcer, const struct clew_probe *probe,
+		     uint32_t number)
+{
+	const struct clew_layer_point *point;
+	const struct clew_layer *layer;
+
+	if (number < CLEW_POINT_FIRST)
+		return is_probe(probe, "clew", number == CLEW_POINT_BEGIN ? "begin" : "end");
+	point = clew_layers_point(announcer->layers, number - CLEW_POINT_FIRST, &layer, NULL);
+	return is_probe(probe, point->provider, point->probe) &&
+	       layer_wants(layer, announcer->path);
+}
+
 static int take_probe(void *context, const struct clew_probe *probe)
 {
 	struct clew_announcer *announcer = context;
-	const struct clew_layer_point *point;
-	const struct clew_layer *layer;
+	uint32_t points = CLEW_POINT_FIRST +
+			  (announcer->layers ? (uint32_t)announcer->layers->point_count : 0);
+	bool judged = false;
+	const char *reason;
 	int r = 0;
 
-	if (is_probe(probe, "clew", "begin"))
-		return add_site(announcer, probe, CLEW_POINT_BEGIN);
-	if (is_probe(probe, "clew", "end"))
-		return add_site(announcer, probe, CLEW_POINT_END);
-	for (size_t i = 0; announcer->layers && r >= 0 && i < announcer->layers->point_count; i++) {
-		point = clew_layers_point(announcer->layers, i, &layer, NULL);
-		if (is_probe(probe, point->provider, point->probe) &&
-		    layer_wants(layer, announcer->path))
-			r = add_site(announcer, probe, CLEW_POINT_FIRST + (uint32_t)i);
+	for (uint32_t number = CLEW_POINT_BEGIN; r >= 0 && number < points; number++) {
+		if (!is_point(announcer, probe, number))
+			continue;
+		reason = judged ? NULL : reason_against(announcer, probe);
+		if (reason)
+			return left_alone_add(&announcer->left, reason, probe, announcer->path);
+		judged = true;
+		r = add_site(announcer, probe, number);
 	}
 	return r;
 }
@@ -153,6 +217,8 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 	if (fresh) {
 		announcer->places.count = 0;
 		announcer->path = path;
+		announcer->descriptor = descriptor;
+		left_alone_next_file(&announcer->left);
 		map_set(&announcer->seen, status.st_ino, (uint32_t)status.st_dev, changed);
 		clew_probes_read(descriptor, take_probe, announcer);
 		if (announcer->places.count &&
@@ -161,6 +227,9 @@ static bool take_file(struct clew_announcer *announcer, int descriptor, const ch
 				       announcer->places.data, announcer->places.count, &links))
 			((struct clew_probe_links *)
 				 announcer->links.data)[announcer->links.count++] = links;
+		clew_entries_close(announcer->entries);
+		announcer->entries = NULL;
+		announcer->no_entries = false;
 	}
 	close(descriptor);
 	return fresh;
@@ -196,9 +265,11 @@ static bool take_mapping(void *context, const struct clew_mapping *mapping)
 static void take_path(struct clew_announcer *announcer, const char *path)
 {
 	int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char *whole = *path == '/' ? NULL : realpath(path, NULL);
 
 	if (descriptor >= 0)
-		take_file(announcer, descriptor, path);
+		take_file(announcer, descriptor, whole ?: path);
+	free(whole);
 }
 
 /* The program that a shell would run by that name. */
@@ -277,6 +348,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	announcer->sites_map = bpf_map__fd(recorder->bpf->maps.clew_sites);
 	announcer->links.item = sizeof(struct clew_probe_links);
 	announcer->places.item = sizeof(struct clew_probe_place);
+	left_alone_init(&announcer->left);
 	announcer->stop = eventfd(0, EFD_CLOEXEC);
 	error = announcer->stop < 0 ? -errno : fill_points(announcer, recorder->bpf);
 	if (!error)
@@ -290,7 +362,7 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 		announcer->started = !error;
 	}
 	if (error) {
-		clew_announce_close(announcer);
+		free(clew_announce_close(announcer));
 		return clew_say(message, error,
 				"programs' announcements cannot be followed: %s: free some memory "
 				"and descriptors",
@@ -300,15 +372,18 @@ int clew_announce_open(struct clew_recorder *recorder, const char *program,
 	return 0;
 }
 
-void clew_announce_close(struct clew_announcer *announcer)
+char *clew_announce_close(struct clew_announcer *announcer)
 {
 	uint64_t one = 1;
+	char *left;
 
 	if (!announcer)
-		return;
+		return NULL;
 	if (announcer->started && write(announcer->stop, &one, sizeof(one)) == sizeof(one))
 		pthread_join(announcer->thread, NULL);
 	clew_probe_detach(announcer->links.data, announcer->links.count);
+	left = left_alone_text(&announcer->left);
+	left_alone_done(&announcer->left);
 	vector_done(&announcer->links);
 	vector_done(&announcer->places);
 	map_done(&announcer->seen);
@@ -316,4 +391,5 @@ void clew_announce_close(struct clew_announcer *announcer)
 	if (announcer->stop >= 0)
 		close(announcer->stop);
 	free(announcer);
+	return left;
 }

@@ -23,7 +23,8 @@ void clew_announce_prepare(struct clew_bpf *bpf);
  */
 int clew_announce_open(struct clew_recorder *recorder, const char *program,
 		       struct clew_announcer **ret, struct clew_message *message);
-void clew_announce_close(struct clew_announcer *announcer);
+/* Returns what left_alone.h says of the probes that were not attached to, the caller's. */
+char *clew_announce_close(struct clew_announcer *announcer);
 
 /* Sites attached to so far. */
 size_t clew_announce_sites(const struct clew_announcer *announcer);

@@ -22,6 +22,7 @@
 #include "record/announce.h"
 #include "record/internal.h"
 #include "record/kernel.h"
+#include "record/probe.h"
 #include "record/programs.h"
 
 struct table {
@@ -255,10 +256,12 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
 	struct table table = {.features = ret_features};
 	struct clew_message message;
-	bool privileged = clew_kernel_privileged();
+	bool privileged = clew_kernel_privileged(), announced;
 	struct btf *btf = clew_kernel_btf(&message);
 	struct clew_kernel_symbols *symbols = NULL;
 	struct clew_bpf *all;
+	const char *calls_nop5 =
+		"the kernel turns such a nop into a call, which writes below the stack pointer";
 	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
 	int error;
 
@@ -311,6 +314,14 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	error = clew_announce_possible();
 	add(&table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
 	    "what programs announce of themselves, and the layers that are described");
+	announced = !error;
+	add(&table, "probes on 5-byte nops", "uprobe",
+	    announced && privileged && !clew_probe_calls_nop5(),
+	    !announced	  ? "built without CONFIG_UPROBE_EVENTS"
+	    : !privileged ? no
+			  : calls_nop5,
+	    "announcements by such probes, but for those that a function begins with: clew leaves "
+	    "them alone");
 	add(&table, "kprobe", "kprobe",
 	    access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0,
 	    "built without CONFIG_KPROBES",

@@ -8,7 +8,7 @@
 
 struct clew_feature {
 	const char *name;
-	const char *tier;  /* "base": every causal edge; "kprobe", "fentry": more detail */
+	const char *tier; /* "base": every causal edge; "kprobe", "fentry", "uprobe": more detail */
 	const char *costs; /* what is lost without it, "" while it is there */
 	bool available;
 	char reason[256]; /* why not, "" if available */

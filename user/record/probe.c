@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ struct link_create {
 	uint32_t reserved;
 };
 
-static int create_multi(int program, const char *path, const uint64_t *offsets,
+/* `pid`: of the one process that is probed, 0: all are. */
+static int create_multi(int program, const char *path, pid_t pid, const uint64_t *offsets,
 			const uint64_t *semaphores, const uint64_t *cookies, size_t count)
 {
 	struct link_create attributes = {
@@ -50,14 +52,15 @@ static int create_multi(int program, const char *path, const uint64_t *offsets,
 		.semaphores = (uintptr_t)semaphores,
 		.cookies = (uintptr_t)cookies,
 		.count = (uint32_t)count,
+		.pid = (uint32_t)pid,
 	};
 	long result = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 
 	return result < 0 ? -errno : (int)result;
 }
 
-/* A kernel that knows the link refuses a directory by a reason of its own. */
-bool clew_probe_multi(void)
+/* A program for such links that does nothing, or -errno. */
+static int load_empty(void)
 {
 	const struct bpf_insn instructions[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
@@ -65,18 +68,88 @@ bool clew_probe_multi(void)
 	};
 	LIBBPF_OPTS(bpf_prog_load_opts, options,
 		    .expected_attach_type = (enum bpf_attach_type)ATTACH_MULTI);
-	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options),
-	    result;
+	int program = bpf_prog_load(BPF_PROG_TYPE_KPROBE, NULL, "GPL", instructions, 2, &options);
+
+	return program < 0 ? -errno : program;
+}
+
+/* A kernel that knows the link refuses a directory by a reason of its own. */
+bool clew_probe_multi(void)
+{
+	int program = load_empty(), result;
 	uint64_t offset = 0;
 
 	if (program < 0)
 		return false;
-	result = create_multi(program, "/", &offset, NULL, NULL, 1);
+	result = create_multi(program, "/", 0, &offset, NULL, NULL, 1);
 	close(program);
 	if (result >= 0)
 		close(result);
 	return result == -EBADF;
 }
+
+#ifdef __x86_64__
+
+/* A function that begins with such an instruction, to see what becomes of it. */
+void clew_probe_nop5(void);
+__asm__(".pushsection .text\n"
+	".balign 16\n"
+	".globl clew_probe_nop5\n"
+	".hidden clew_probe_nop5\n"
+	".type clew_probe_nop5, @function\n"
+	"clew_probe_nop5: .byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"ret\n"
+	".size clew_probe_nop5, . - clew_probe_nop5\n"
+	".popsection\n");
+
+#define CALL_OPCODE 0xe8
+
+/* Where in the program's file the function is, of the first object, which is the program. */
+static int find_nop5(struct dl_phdr_info *info, size_t size, void *ret_offset)
+{
+	uint64_t address = (uintptr_t)clew_probe_nop5 - info->dlpi_addr;
+
+	(void)size;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    address - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz)
+			*(uint64_t *)ret_offset =
+				address - info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_offset;
+	return 1;
+}
+
+bool clew_probe_calls_nop5(void)
+{
+	int program, link;
+	uint64_t offset = 0;
+	bool calls;
+
+	if (!clew_probe_multi())
+		return false;
+	program = load_empty();
+	if (program < 0)
+		return true;
+	dl_iterate_phdr(find_nop5, &offset);
+	link = create_multi(program, "/proc/self/exe", getpid(), &offset, NULL, NULL, 1);
+	close(program);
+	if (link < 0)
+		return true;
+	/* The first call meets a breakpoint, and the kernel then writes what it will. */
+	clew_probe_nop5();
+	clew_probe_nop5();
+	calls = *(const volatile uint8_t *)(uintptr_t)clew_probe_nop5 == CALL_OPCODE;
+	close(link);
+	return calls;
+}
+
+#else
+
+bool clew_probe_calls_nop5(void)
+{
+	return false;
+}
+
+#endif
 
 void clew_probe_prepare_multi(struct bpf_program *program)
 {
@@ -97,7 +170,7 @@ static int attach_multi(int program, const char *path, const struct clew_probe_p
 		numbers[2 * count + i] = places[i].cookie;
 		semaphores |= places[i].semaphore != 0;
 	}
-	ret->multi = create_multi(program, path, numbers, semaphores ? numbers + count : NULL,
+	ret->multi = create_multi(program, path, 0, numbers, semaphores ? numbers + count : NULL,
 				  numbers + 2 * count, count);
 	free(numbers);
 	return ret->multi < 0 ? ret->multi : 0;

@@ -25,7 +25,12 @@ struct clew_probe_links {
 
 /* Whether the kernel takes many probes in one link (since 6.6). */
 bool clew_probe_multi(void);
-/* Before the load, if it does: a program is for one way or the other. */
+/*
+ * Whether the kernel turns a probed 5-byte nop into a call, by which it writes below the stack
+ * pointer (since 6.18); also true where that cannot be tried. Takes some ten milliseconds.
+ */
+bool clew_probe_calls_nop5(void);
+/* Before the load, if the kernel takes many in one link: a program is for one way or the other. */
 void clew_probe_prepare_multi(struct bpf_program *program);
 /* 0 or -errno; then *ret holds nothing. `descriptor`: of the file. */
 int clew_probe_attach(struct bpf_program *program, bool multi, int descriptor,

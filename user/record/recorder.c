@@ -416,6 +416,8 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
 	ret_summary->duration = end - recorder->start;
 	write_number(recorder, "end", end);
+	if (ret_summary->left_alone)
+		clew_writer_meta(recorder->writer, "left_alone", ret_summary->left_alone);
 	write_clock(recorder);
 	clew_cost_close(recorder, ret_summary->duration, &ret_summary->cost);
 	result = clew_ledger_write(recorder, &ret_summary->cost, ret_summary);
@@ -440,7 +442,7 @@ int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summ
 		end = clew_now();
 		wait_for_programs();
 	}
-	clew_announce_close(recorder->announcer);
+	ret_summary->left_alone = clew_announce_close(recorder->announcer);
 	clew_drain_stop(recorder);
 	if (recorder->started)
 		error = finish(recorder, end, ret_summary, message);

@@ -72,6 +72,8 @@ struct clew_recorder_summary {
 	uint64_t seen_switches;
 	bool balanced;
 	struct clew_cost cost;
+	char *left_alone; /* probes that were, as the capture has them (docs/file-format.md), NULL
+			     none: the caller's */
 };
 
 /* Stops and closes the file. Also after a failed start. The recorder is gone whatever it returns.

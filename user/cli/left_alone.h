@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Probes that a recording found and left alone, from the text that the capture has of them
+ * ("left_alone"; NULL: none). */
+#ifndef CLEW_CLI_LEFT_ALONE_H
+#define CLEW_CLI_LEFT_ALONE_H
+
+#include <stdio.h>
+
+struct clew_json;
+
+/* A line for each file, `before` in front, and not more of them than some. */
+void clew_print_left_alone(FILE *out, const char *before, const char *text);
+/* An array under that key. */
+void clew_json_left_alone(struct clew_json *json, const char *key, const char *text);
+
+#endif
