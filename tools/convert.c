@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
 		records += info->counts[kind];
 	printf("{\"records\":%" PRIu64 ",\"elementary_spans\":%u,\"spans\":%u,\"dependencies\":%u,"
-				       "\"waits\":%u,\"attribute_lists\":%u,"
+	       "\"waits\":%u,\"attribute_lists\":%u,"
 	       "\"model_bytes\":%zu,\"trace_bytes\":%zu,\"load_seconds\":%.3f,\"model_seconds\":%."
 	       "3f,\"back_seconds\":%.3f}\n",
 	       records, model->es_count, model->span_count, model->dependency_count,
