@@ -24,8 +24,6 @@
 #include "symbol/kernel.h"
 
 #define CPUS_A_THREAD 8
-#define CHUNK_AGE                                                                                  \
-	300000000ULL /* records go to be encoded at that age: a kill loses less than a second */
 
 /* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
 static size_t turn_path(const char *components, size_t size, char *ret_path)
@@ -52,10 +50,7 @@ static size_t turn_path(const char *components, size_t size, char *ret_path)
 
 static void put(struct stream *stream, const void *record, size_t size)
 {
-	int error = clew_writer_put(stream->recorder->writer, stream->cpu, record, size);
-
-	if (error && !stream->error)
-		stream->error = error;
+	clew_takers_put(stream->recorder, stream->cpu, record, size);
 }
 
 static void put_gap(struct stream *stream, uint64_t to, uint32_t count)
@@ -345,9 +340,20 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	pending->old = pending->size;
 }
 
+/* No record of the stream that comes later is older, see struct clew_round. `begun`: before the
+ * round looked at the rings. */
+static uint64_t horizon_of(const struct stream *stream, uint64_t begun)
+{
+	const struct parcel *first = (const struct parcel *)stream->pending.data;
+	uint64_t horizon = begun - CLEW_ROUND_LAG;
+
+	return stream->pending.size && first->header.time < horizon ? first->header.time : horizon;
+}
+
 void clew_drain_round(struct drain *drain, bool last)
 {
-	uint64_t heads[CPUS_A_THREAD], now;
+	uint64_t heads[CPUS_A_THREAD], begun = clew_now();
+	struct clew_round round = {.flush = last};
 
 	for (unsigned i = 0; i < drain->stream_count; i++) {
 		drain->streams[i].fill = 0;
@@ -355,11 +361,13 @@ void clew_drain_round(struct drain *drain, bool last)
 					   __ATOMIC_ACQUIRE);
 	}
 	ring_buffer__consume(drain->rings);
-	now = clew_now();
+	round.now = clew_now();
 	for (unsigned i = 0; i < drain->stream_count; i++) {
-		merge(&drain->streams[i], heads[i], last);
-		clew_writer_flush(drain->recorder->writer, drain->streams[i].cpu, now,
-				  last ? 0 : CHUNK_AGE);
+		struct stream *stream = &drain->streams[i];
+
+		merge(stream, heads[i], last);
+		round.horizon = horizon_of(stream, begun);
+		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
 }
 

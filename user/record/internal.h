@@ -10,6 +10,8 @@
 
 #include "record/recorder.h"
 
+#define TAKERS_MOST 4 /* the writer included */
+
 struct bpf_object;
 struct clew_announcer;
 struct clew_bpf;
@@ -35,7 +37,6 @@ struct stream {
 	size_t slot_fill;   /* and slots in the other */
 	uint64_t read[CLEW_KIND_COUNT];
 	uint64_t made[CLEW_KIND_COUNT]; /* records of the drain's own making */
-	int error;
 };
 
 struct drain {
@@ -68,6 +69,8 @@ struct cost_sampler {
 struct clew_recorder {
 	struct clew_bpf *bpf;
 	struct clew_writer *writer;
+	struct clew_record_taker takers[TAKERS_MOST];
+	unsigned taker_count;
 	struct clew_kernel_symbols *symbols; /* NULL: hidden */
 	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
@@ -123,6 +126,20 @@ int clew_drain_start(struct clew_recorder *recorder, struct clew_message *messag
 /* Drains what is left and ends the threads. */
 void clew_drain_stop(struct clew_recorder *recorder);
 
+/*
+ * takers.c: a record, the end of a round, the start and the end of the recording for all
+ * takers. Put: 0 or the first error that one of them met.
+ */
+void clew_takers_add_writer(struct clew_recorder *recorder);
+int clew_takers_add(struct clew_recorder *recorder, const struct clew_record_taker *takers,
+		    size_t count);
+void clew_takers_begin(const struct clew_recorder *recorder, uint64_t start);
+int clew_takers_put(const struct clew_recorder *recorder, unsigned stream, const void *record,
+		    size_t size);
+void clew_takers_round(const struct clew_recorder *recorder, unsigned stream,
+		       const struct clew_round *round);
+void clew_takers_end(const struct clew_recorder *recorder, uint64_t end);
+
 /* iterate.c */
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		       struct clew_message *message);
@@ -133,6 +150,9 @@ int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, 
 
 /* iterate.c: a record for the user stream */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
+/* iterate.c: ends a round of the user stream. No record that comes later may be older than `now`.
+ */
+void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush);
 /* iterate.c: the text behind a hash, cut to what a record takes */
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *text, uint64_t time);
 

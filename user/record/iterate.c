@@ -92,7 +92,14 @@ static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size)
 {
 	recorder->user_reads[((const struct clew_header *)record)->kind]++;
-	return clew_writer_put(recorder->writer, CLEW_STREAM_USER, record, size);
+	return clew_takers_put(recorder, CLEW_STREAM_USER, record, size);
+}
+
+void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush)
+{
+	const struct clew_round round = {.now = now, .horizon = now, .flush = flush};
+
+	clew_takers_round(recorder, CLEW_STREAM_USER, &round);
 }
 
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)

@@ -322,6 +322,12 @@ int clew_recorder_open(const struct clew_recorder_options *options,
 		say_unwritable(message, options->output, error);
 		goto fail;
 	}
+	clew_takers_add_writer(recorder);
+	if (clew_takers_add(recorder, options->takers, options->taker_count)) {
+		error = clew_say(message, -EINVAL, "records go to %d takers at most: give fewer",
+				 TAKERS_MOST - 1);
+		goto fail;
+	}
 	error = write_meta(recorder, options);
 	if (!error)
 		error = write_clock(recorder);
@@ -374,7 +380,8 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 	error = clew_iterate_tasks(recorder, CLEW_PASS_START, message);
 	if (!error && write_number(recorder, "start", recorder->start))
 		error = say_unwritable(message, "the capture", clew_writer_error(recorder->writer));
-	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
+	clew_takers_begin(recorder, recorder->start);
+	clew_user_round(recorder, clew_now(), true);
 	return error;
 }
 
@@ -394,6 +401,7 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	clew_cost_tick(recorder, now);
 	clew_modules_tick(recorder);
 	clew_stores_tick(recorder);
+	clew_user_round(recorder, now, false);
 	return clew_writer_error(recorder->writer);
 }
 
@@ -413,7 +421,8 @@ static int finish(struct clew_recorder *recorder, uint64_t end,
 	int error = clew_iterate_tasks(recorder, CLEW_PASS_STOP, message), result;
 
 	clew_disks_read(recorder, end);
-	clew_writer_flush(recorder->writer, CLEW_STREAM_USER, clew_now(), 0);
+	clew_user_round(recorder, clew_now(), true);
+	clew_takers_end(recorder, end);
 	ret_summary->duration = end - recorder->start;
 	write_number(recorder, "end", end);
 	if (ret_summary->left_alone)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "record/taker.h"
 #include "relate/layer.h"
 #include "store/capture.h"
 
@@ -42,9 +43,11 @@ struct clew_recorder_options {
 	const char *environment;	  /* names of variables with commas between, or NULL */
 	const char *layers_text;	  /* descriptions, for the file, or NULL */
 	const struct clew_layers *layers; /* the same read: the caller's */
-	size_t ring_size;		  /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
-	uint64_t pause_drain;		  /* ns that draining waits after the start: to test loss */
-	bool no_page_cache; /* leave out what goes on in the page cache and the journals */
+	const struct clew_record_taker *takers; /* that get all records, too; copied */
+	size_t taker_count;
+	size_t ring_size;     /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
+	uint64_t pause_drain; /* ns that draining waits after the start: to test loss */
+	bool no_page_cache;   /* leave out what goes on in the page cache and the journals */
 	bool sync;
 	bool few_task_slots; /* most tasks find no slot, to test what then keeps their state */
 	bool verify;	     /* count switches a second time, to check the ledger */
