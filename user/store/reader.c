@@ -12,6 +12,7 @@
 
 #include "base/thread.h"
 #include "store/ahead.h"
+#include "store/merge.h"
 #include "store/reader.h"
 #include "store/scan.h"
 
@@ -28,8 +29,7 @@
 
 struct cursor {
 	uint16_t stream;
-	uint32_t order; /* of streams at the same time */
-	size_t first;	/* its entries in the file's */
+	size_t first; /* its entries in the file's */
 	size_t end;
 	size_t at; /* the entry to load next */
 	struct store_rows rows;
@@ -62,11 +62,10 @@ struct clew_reader {
 	size_t pair_count;
 	struct cursor *cursors;
 	size_t cursor_count;
-	struct cursor **heap; /* the earliest record first */
-	size_t heap_count;
-	bool begun;  /* each stream's first chunk was loaded, or all are checked */
-	bool taken;  /* the first record of the heap was handed out */
-	bool checks; /* chunks are looked at whether they are whole, and not decoded */
+	struct store_heads heads; /* of the cursors that have a record */
+	bool begun;		  /* each stream's first chunk was loaded, or all are checked */
+	bool taken;		  /* the first record of the heap was handed out */
+	bool checks;		  /* chunks are looked at whether they are whole, and not decoded */
 	struct store_ahead *ahead; /* in a pass that it pays for, or NULL */
 	uint64_t ahead_rows;	   /* from so many rows on it does */
 };
@@ -410,19 +409,17 @@ static int make_cursors(struct clew_reader *reader, char *message, size_t messag
 				 "claims more records than a capture of its size can have");
 			return -EINVAL;
 		}
-		if (!add_cursor(reader,
-				&(struct cursor){
-					.stream = stream,
-					.order = stream == CLEW_STREAM_USER ? 0 : stream + 1u,
-					.first = i,
-					.end = end,
-					.at = i,
-				}))
+		if (!add_cursor(reader, &(struct cursor){
+						.stream = stream,
+						.first = i,
+						.end = end,
+						.at = i,
+					}))
 			return -ENOMEM;
 	}
 	/* One more may be for CPUs without a stream. */
-	reader->heap = malloc((reader->cursor_count + 1) * sizeof(*reader->heap));
-	return reader->heap ? 0 : -ENOMEM;
+	reader->heads.heads = malloc((reader->cursor_count + 1) * sizeof(*reader->heads.heads));
+	return reader->heads.heads ? 0 : -ENOMEM;
 }
 
 /* How many CPUs there were, by the topology; those that were off have no core. */
@@ -512,33 +509,7 @@ static void forget_own_gaps(struct clew_reader *reader)
 	reader->info.gap_count = kept;
 }
 
-/* ---- the merge ---- */
-
-static inline bool earlier(const struct cursor *a, const struct cursor *b)
-{
-	return a->record->time != b->record->time ? a->record->time < b->record->time
-						  : a->order < b->order;
-}
-
-/* Lets the element at `at` sink to its place. */
-static void sink(struct clew_reader *reader, size_t at)
-{
-	struct cursor **heap = reader->heap, *cursor = heap[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= reader->heap_count)
-			break;
-		if (child + 1 < reader->heap_count && earlier(heap[child + 1], heap[child]))
-			child++;
-		if (!earlier(heap[child], cursor))
-			break;
-		heap[at] = heap[child];
-		at = child;
-	}
-	heap[at] = cursor;
-}
+/* ---- records ---- */
 
 static void stop_ahead(struct clew_reader *reader)
 {
@@ -550,7 +521,7 @@ static void stop_ahead(struct clew_reader *reader)
 static void start_over(struct clew_reader *reader)
 {
 	stop_ahead(reader);
-	reader->heap_count = 0;
+	reader->heads.count = 0;
 	reader->begun = reader->taken = reader->checks = false;
 	/* Damage that reading meets, and what is missing for it, is told once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
@@ -575,7 +546,11 @@ static int load_all(struct clew_reader *reader)
 		if (r < 0)
 			return r;
 		if (cursor->record && !reader->checks)
-			reader->heap[reader->heap_count++] = cursor;
+			reader->heads.heads[reader->heads.count++] = (struct store_head){
+				.time = cursor->record->time,
+				.order = store_stream_order(cursor->stream),
+				.input = i,
+			};
 	}
 	return 0;
 }
@@ -621,38 +596,40 @@ static int begin(struct clew_reader *reader)
 
 	start_ahead(reader);
 	r = load_all(reader);
-	for (size_t i = reader->heap_count / 2; i-- > 0;)
-		sink(reader, i);
+	store_heads_order(&reader->heads);
 	return r;
 }
 
 int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_record)
 {
+	struct store_head *first = reader->heads.heads;
 	int r = 0;
 
 	if (!reader->begun)
 		r = begin(reader);
 	if (r < 0)
 		return r;
-	if (reader->taken && reader->heap_count) {
-		struct cursor *cursor = reader->heap[0];
+	if (reader->taken && reader->heads.count) {
+		struct cursor *cursor = &reader->cursors[first->input];
 
 		r = advance(reader, cursor);
 		if (r < 0)
 			return r;
-		if (!cursor->record)
-			reader->heap[0] = reader->heap[--reader->heap_count];
-		if (reader->heap_count)
-			sink(reader, 0);
+		if (cursor->record) {
+			first->time = cursor->record->time;
+			store_heads_sink(&reader->heads, 0);
+		} else {
+			store_heads_drop(&reader->heads);
+		}
 	}
-	if (!reader->heap_count) {
+	if (!reader->heads.count) {
 		reader->taken = false;
 		stop_ahead(reader);
 		sort_gaps(reader);
 		return 0;
 	}
 	reader->taken = true;
-	*ret_record = reader->heap[0]->record;
+	*ret_record = reader->cursors[first->input].record;
 	return 1;
 }
 
@@ -776,7 +753,7 @@ void clew_reader_close(struct clew_reader *reader)
 	store_file_close(&reader->file);
 	free(reader->schema);
 	free(reader->cursors);
-	free(reader->heap);
+	free(reader->heads.heads);
 	free(reader->pairs);
 	free(reader->clocks);
 	free(reader->gaps);
