@@ -7,6 +7,7 @@
  * Whatever they say: no crash, no endless loop, and each task's time is explained in
  * full and once.
  */
+#include "builder/build.h"
 #include "explain/why.h"
 #include "trace/internal.h"
 #include <stdlib.h>
@@ -53,13 +54,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_Alignas(8) uint8_t bytes[LARGEST];
 	struct clew_header *header = (struct clew_header *)bytes;
-	struct clew_trace_options options = {.size = sizeof(options)};
+	struct clew_builder_options options = {.size = sizeof(options), .start = START};
+	struct clew_finding_taker taker;
 	uint64_t time = START;
 	uint32_t *order, *begin;
+	struct clew_builder *builder;
 	struct clew_trace *trace;
 	size_t count, records = 0;
 
-	if (clew_trace_new(&options, START, &trace) < 0)
+	if (clew_trace_new(NULL, START, &trace) < 0)
+		abort();
+	taker = clew_trace_taker(trace);
+	if (clew_builder_new(&options, &taker, 1, &builder) < 0)
 		abort();
 	while (size >= 4 && records++ < 2000) {
 		size_t need;
@@ -83,9 +89,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			memcpy(bytes + at, &number, sizeof(number));
 		}
-		if (clew_trace_feed(trace, header) < 0)
+		if (clew_builder_feed(builder, header) < 0)
 			abort();
 	}
+	if (clew_builder_finish(builder, time + 100) < 0)
+		abort();
+	clew_builder_free(builder);
 	if (clew_trace_finish(trace, time + 100) < 0)
 		abort();
 	for (size_t i = 0; i < clew_trace_task_count(trace) && i < 16; i++)

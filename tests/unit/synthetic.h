@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Synthetic records for the tests of the builder and of what reads its traces.
- * A `struct synthetic` collects them in order; synthetic_trace() builds a trace.
+ * A `struct synthetic` collects them in order; synthetic_trace() builds a trace, and
+ * synthetic_feed() hands the findings to any takers.
  */
 #ifndef CLEW_TESTS_SYNTHETIC_H
 #define CLEW_TESTS_SYNTHETIC_H
@@ -13,6 +14,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 // clang-format on
+#include "builder/build.h"
 #include "trace/internal.h"
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -118,17 +120,44 @@ static size_t record_size(const struct clew_header *header)
 	return (size + 7) & ~(size_t)7;
 }
 
+/* Feeds all records to a new builder, and ends it. */
+static UNUSED void synthetic_feed(const struct synthetic *s, uint64_t end, uint32_t drop_types,
+				  const struct clew_finding_taker *takers, size_t count)
+{
+	struct clew_builder_options options = {
+		.size = sizeof(options), .start = START, .drop_types = drop_types};
+	struct clew_builder *builder;
+
+	assert_int_equal(clew_builder_new(&options, takers, count, &builder), 0);
+	for (size_t at = 0; at < s->size;
+	     at += record_size((const struct clew_header *)(s->bytes + at)))
+		assert_int_equal(
+			clew_builder_feed(builder, (const struct clew_header *)(s->bytes + at)), 0);
+	assert_int_equal(clew_builder_finish(builder, end), 0);
+	clew_builder_free(builder);
+}
+
+static UNUSED int finding_ignore(void *context, struct clew_finding finding)
+{
+	(void)context;
+	(void)finding;
+	return 0;
+}
+
+/* Wants everything, so that all is made, and keeps nothing. */
+static UNUSED const struct clew_finding_taker taker_of_all = {.wants = CLEW_FINDINGS_ALL,
+							      .take = finding_ignore};
+
 static UNUSED struct clew_trace *synthetic_trace(const struct synthetic *s, uint64_t end,
 						 uint32_t drop_types)
 {
 	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
+	struct clew_finding_taker taker;
 	struct clew_trace *trace;
 
 	assert_int_equal(clew_trace_new(&options, START, &trace), 0);
-	for (size_t at = 0; at < s->size;
-	     at += record_size((const struct clew_header *)(s->bytes + at)))
-		assert_int_equal(
-			clew_trace_feed(trace, (const struct clew_header *)(s->bytes + at)), 0);
+	taker = clew_trace_taker(trace);
+	synthetic_feed(s, end, drop_types, &taker, 1);
 	assert_int_equal(clew_trace_finish(trace, end), 0);
 	return trace;
 }

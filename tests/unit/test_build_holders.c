@@ -565,7 +565,6 @@ static void pid_namespaces(void **state)
 static void decisions_are_bounded(void **state)
 {
 	struct clew_builder_options options = {.size = sizeof(options), .start = START};
-	struct clew_sink sink = {0};
 	struct clew_builder *builder;
 	struct synthetic s = {0};
 	size_t first = 0, tasks;
@@ -582,7 +581,7 @@ static void decisions_are_bounded(void **state)
 		comes(&s, at + 500100, 2, 2,
 		      (struct woken){.at = at + 500090, .by = 3, .operation = CLEW_FUTEX_WAKE_ONE});
 	}
-	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	assert_int_equal(clew_builder_new(&options, &taker_of_all, 1, &builder), 0);
 	for (size_t at = 0; at < s.size;
 	     at += record_size((const struct clew_header *)(s.bytes + at))) {
 		assert_int_equal(

@@ -851,7 +851,6 @@ static void without_quota(void **state)
 static void quota_without_refills(void **state)
 {
 	struct clew_builder_options options = {.size = sizeof(options), .start = START};
-	struct clew_sink sink = {0};
 	struct clew_builder *builder;
 	struct synthetic s = {0};
 	size_t first = 0;
@@ -864,7 +863,7 @@ static void quota_without_refills(void **state)
 		SWITCH(&s, .at = at, .cpu = 0, .prev = IDLE, .next = 1);
 		used_up(&s, at + 50, 1);
 	}
-	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	assert_int_equal(clew_builder_new(&options, &taker_of_all, 1, &builder), 0);
 	for (size_t at = 0; at < s.size;
 	     at += record_size((const struct clew_header *)(s.bytes + at))) {
 		assert_int_equal(

@@ -308,12 +308,11 @@ static void one_call_several_waits(void **state)
 static void memory_follows_the_living(void **state)
 {
 	struct clew_builder_options options = {.size = sizeof(options), .start = START};
-	struct clew_sink sink = {0};
 	struct clew_builder *builder;
 	size_t tasks, most = 0, memory = 0;
 
 	(void)state;
-	assert_int_equal(clew_builder_new(&options, &sink, &builder), 0);
+	assert_int_equal(clew_builder_new(&options, &taker_of_all, 1, &builder), 0);
 	for (uint32_t task = 2; task < 20000; task++) {
 		uint64_t at = START + task * 10000000ull;
 		struct synthetic s = {0};

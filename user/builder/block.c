@@ -329,7 +329,8 @@ static int feed_complete(struct clew_builder *builder, const struct clew_bio *re
 	block_bio_forget(table, bio);
 	if (r < 0)
 		return r;
-	return builder->sink.request ? builder->sink.request(builder->sink.context, &block) : 0;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_REQUEST, .request = &block});
 }
 
 int build_feed_bio(struct clew_builder *builder, const struct clew_bio *record)

@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The builder's outside: takes records one by one and, at the end, sends what is
- * still open. Once a sink or an allocation fails, every call returns that error.
+ * still open. Once a taker or an allocation fails, every call returns that error.
  */
 #include "builder/builder.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int clew_builder_new(const struct clew_builder_options *options, const struct clew_sink *sink,
+int clew_builder_new(const struct clew_builder_options *options,
+		     const struct clew_finding_taker *takers, size_t count,
 		     struct clew_builder **ret_builder)
 {
 	struct clew_builder *builder;
+	int r;
 
-	if (!options || !sink || !ret_builder || options->size < sizeof(*options))
+	if (!options || (count && !takers) || !ret_builder || options->size < sizeof(*options))
 		return -EINVAL;
 	builder = calloc(1, sizeof(*builder));
 	if (!builder)
 		return -ENOMEM;
 	builder->options = *options;
-	builder->sink = *sink;
+	r = build_takers_set(builder, takers, count);
+	if (r < 0) {
+		free(builder);
+		return r;
+	}
 	builder->links.item = sizeof(struct clew_link);
 	builder->pages.writers.item = sizeof(uint32_t);
 	*ret_builder = builder;
@@ -42,6 +48,7 @@ void clew_builder_free(struct clew_builder *builder)
 	build_quotas_done(builder);
 	map_done(&builder->function_kinds);
 	vector_done(&builder->links);
+	build_takers_done(builder);
 	free(builder->cpus);
 	free(builder);
 }
@@ -62,20 +69,39 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 	       builder->links.bytes;
 }
 
-int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
+/* Decides what was put off until the new horizon. */
+static int advance(struct clew_builder *builder, uint64_t time)
 {
-	int r = builder->error;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	builder->now = later(builder->now, record->time);
+	builder->now = later(builder->now, time);
 	if (builder->futexes.queue_first)
 		r = build_futex_expire(builder, builder->now, false);
 	if (builder->tasks.dead_first && builder->now > BUILD_DEAD_GRACE)
 		build_task_forget_dead(builder, builder->now - BUILD_DEAD_GRACE);
 	if (r >= 0 && !page_queue_empty(&builder->pages.queue))
 		r = build_pages_drain(builder, builder->now, false);
-	if (r >= 0) {
+	return r;
+}
+
+int clew_builder_advance(struct clew_builder *builder, uint64_t time)
+{
+	int r = builder->error;
+
+	if (r < 0)
+		return r;
+	builder->error = advance(builder, time);
+	return builder->error;
+}
+
+int clew_builder_feed(struct clew_builder *builder, const struct clew_header *record)
+{
+	int r = builder->error;
+
+	if (r < 0)
+		return r;
+	r = advance(builder, record->time);
+	if (r >= 0 && build_needs(builder, record->kind)) {
 		switch (record->kind) {
 		case CLEW_KIND_SWITCH:
 			r = build_feed_switch(builder, (const struct clew_switch *)record);

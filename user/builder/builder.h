@@ -425,7 +425,10 @@ struct clew_builder {
 	struct map function_kinds; /* address or hash of a function's name -> kind of waits in it */
 	struct map quotas;	   /* cgroup -> struct quota */
 	struct vector links;	   /* struct clew_link; of one sleep at a time */
-	struct clew_sink sink;
+	struct clew_finding_taker *takers;
+	size_t taker_count;
+	uint32_t wanted;       /* tags that some taker wants */
+	uint64_t needed_kinds; /* kinds of records that some wanted finding depends on */
 	struct task_table tasks;
 	struct futex_table futexes;
 	struct cpu *cpus;
@@ -434,8 +437,35 @@ struct clew_builder {
 	uint64_t loss_to;     /* when the last gap ended, 0 none */
 	uint64_t last_switch; /* time of the last SWITCH record */
 	uint64_t now;
-	int error; /* what a sink returned, or -ENOMEM */
+	int error; /* what a taker returned, or -ENOMEM */
 };
+
+/* ---- emit.c ---- */
+
+/* Tags of findings that follow from what is known of pages. */
+#define BUILD_PAGE_TAGS                                                                            \
+	(CLEW_FINDING_BIT(CLEW_FINDING_PAGES) | CLEW_FINDING_BIT(CLEW_FINDING_EDGE) |              \
+	 CLEW_FINDING_BIT(CLEW_FINDING_TOUCH))
+/* Tags of findings that follow from what a sleep was for and what ended it. */
+#define BUILD_SLEEP_TAGS                                                                           \
+	(CLEW_FINDING_BIT(CLEW_FINDING_SLEEP) | CLEW_FINDING_BIT(CLEW_FINDING_EDGE))
+
+/* Fills in the builder's takers and what they need. 0 or -ENOMEM. */
+int build_takers_set(struct clew_builder *builder, const struct clew_finding_taker *takers,
+		     size_t count);
+void build_takers_done(struct clew_builder *builder);
+/* Hands a finding to all takers that want it. */
+int build_emit(struct clew_builder *builder, struct clew_finding finding);
+
+static inline bool build_wants(const struct clew_builder *builder, enum clew_finding_tag tag)
+{
+	return builder->wanted & CLEW_FINDING_BIT(tag);
+}
+
+static inline bool build_needs(const struct clew_builder *builder, unsigned kind)
+{
+	return kind >= 64 || builder->needed_kinds >> kind & 1;
+}
 
 /* ---- tasks.c ---- */
 
@@ -496,7 +526,7 @@ struct wake build_timed_wake(uint64_t time);
 /* Whether who releases what a wait is for is known to have had it: of a kernel lock only if that
  * keeps its owner. */
 bool build_owner_known(const struct clew_wait *wait);
-/* Hands a finished sleep to the sink. */
+/* Emits a finished sleep. */
 int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep);
 bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type);
 int build_send_edge(struct clew_builder *builder, struct clew_edge *edge);

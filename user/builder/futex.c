@@ -190,8 +190,8 @@ static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 	if (r >= 0) {
 		wait->sleep.holder_count = (uint32_t)r;
 		wait->sleep.holders = r > 0 ? table->holders : NULL;
-		r = builder->sink.sleep ? builder->sink.sleep(builder->sink.context, &wait->sleep)
-					: 0;
+		r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_SLEEP,
+							      .sleep = &wait->sleep});
 	}
 	free(wait->links);
 	wait->links = NULL;
@@ -277,6 +277,8 @@ int build_futex_wait(struct clew_builder *builder, struct task *task)
 	struct futex *futex;
 
 	task->released_at = 0;
+	if (!(builder->wanted & BUILD_SLEEP_TAGS))
+		return 0;
 	if (!lock_of(task, &process, &address) || build_dropped(builder, CLEW_EDGE_UNLOCK))
 		return 0;
 	futex = futex_find(table, process, address, builder->now);

@@ -114,7 +114,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 	const uint64_t *known;
 	uint32_t set;
 
-	if (build_nobody(record->task) || __builtin_mul_overflow(record->block, bytes, &page))
+	if (!(builder->wanted & BUILD_PAGE_TAGS) || build_nobody(record->task) ||
+	    __builtin_mul_overflow(record->block, bytes, &page))
 		return 0;
 	if (number && !transaction_get(builder, record))
 		return -ENOMEM;

@@ -148,18 +148,17 @@ int build_feed_lock(struct clew_builder *builder, const struct clew_lock *record
 		.type = record->type,
 	};
 
-	if (!builder->sink.spin || build_nobody(spin.task) || spin.start >= spin.end)
+	if (build_nobody(spin.task) || spin.start >= spin.end)
 		return 0;
-	return builder->sink.spin(builder->sink.context, &spin);
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
 int build_feed_identity(struct clew_builder *builder, const struct clew_header *record)
 {
-	int r = 0;
+	/* Before what follows from it, so that takers know the task that it is about. */
+	int r = build_emit(builder,
+			   (struct clew_finding){.tag = CLEW_FINDING_IDENTITY, .identity = record});
 
-	/* Told before what follows from it, so that the sink knows whom it is about. */
-	if (builder->sink.identity)
-		r = builder->sink.identity(builder->sink.context, record);
 	if (r < 0)
 		return r;
 	switch (record->kind) {

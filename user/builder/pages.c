@@ -170,7 +170,7 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	int r;
 
 	*ret_flight = NULL;
-	if (record->inode == 0 || record->bytes == 0)
+	if (!(builder->wanted & BUILD_PAGE_TAGS) || record->inode == 0 || record->bytes == 0)
 		return 0;
 	r = new_flight(builder, &flight);
 	if (r < 0)
@@ -410,7 +410,8 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 		    build_origin_add(builder, context->flight->disk, &origin) < 0)
 			return -ENOMEM;
 	}
-	return builder->sink.pages(builder->sink.context, &extent);
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_PAGES, .pages = &extent});
 }
 
 /* Of a file behind a loop device, page by page with whoever is behind it. */
@@ -472,7 +473,7 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 				   flight->queued);
 		if (r >= 0 && flight->metadata)
 			r = note_touchers(builder, flight, context.part);
-		else if (r >= 0 && builder->sink.edge)
+		else if (r >= 0 && build_wants(builder, CLEW_FINDING_EDGE))
 			r = epoch_flight(&builder->pages.epochs, &context.part->range, flight,
 					 false, note_writers, &context);
 	}
@@ -502,7 +503,8 @@ int build_flight_direct(struct clew_builder *builder, const struct clew_block_re
 	struct flight *flight;
 	int r;
 
-	if (!builder->sink.pages || offset == CLEW_NO_OFFSET || block->inode == 0)
+	if (!build_wants(builder, CLEW_FINDING_PAGES) || offset == CLEW_NO_OFFSET ||
+	    block->inode == 0)
 		return 0;
 	r = new_flight(builder, &flight);
 	if (r < 0)
@@ -542,7 +544,7 @@ static int ignore_finding(void *context, const struct epoch_finding *finding)
 static int settle(struct clew_builder *builder, struct flight *flight)
 {
 	struct finding_context context = {.builder = builder, .flight = flight};
-	bool told = builder->sink.pages && flight->request != CLEW_NO_NUMBER;
+	bool told = build_wants(builder, CLEW_FINDING_PAGES) && flight->request != CLEW_NO_NUMBER;
 	int r = 0;
 
 	for (uint32_t i = 0; i < flight->part_count && r >= 0; i++) {
@@ -618,7 +620,8 @@ struct touch_context {
 
 static int send_touch(struct clew_builder *builder, const struct clew_touch *touch)
 {
-	return builder->sink.touch ? builder->sink.touch(builder->sink.context, touch) : 0;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_TOUCH, .touch = touch});
 }
 
 static int send_unused(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker)

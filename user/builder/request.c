@@ -43,8 +43,8 @@ struct clew_link build_request_link(const struct request *request, uint64_t at)
 
 static int send_request(struct clew_builder *builder, const struct request *request)
 {
-	return builder->sink.request ? builder->sink.request(builder->sink.context, &request->block)
-				     : 0;
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
+							 .request = &request->block});
 }
 
 static void unlist(struct clew_builder *builder, struct request *request)
@@ -241,10 +241,11 @@ static int take_bios(struct clew_builder *builder, struct request *request)
 		if (bio->queued < block->queued || block->submitter == CLEW_NO_TASK)
 			take_bio(block, bio);
 		if (bio->upper != CLEW_NO_NUMBER && bio->upper != last_upper) {
+			struct clew_below below = {.upper = bio->upper, .lower = block->number};
+
 			last_upper = bio->upper;
-			r = builder->sink.below ? builder->sink.below(builder->sink.context,
-								      last_upper, block->number)
-						: 0;
+			r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_BELOW,
+								      .below = &below});
 		}
 		at += bio->bytes >> BLOCK_SECTOR_BITS;
 		take_flight(request, bio);
@@ -500,8 +501,8 @@ int build_blocks_finish(struct clew_builder *builder)
 						    .queued = bio->queued,
 						    .issued = bio->queued};
 		take_bio(&block, bio);
-		r = builder->sink.request ? builder->sink.request(builder->sink.context, &block)
-					  : 0;
+		r = build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
+							      .request = &block});
 	}
 	return r;
 }

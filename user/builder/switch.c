@@ -44,7 +44,7 @@ int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu
 		return 0;
 	if (task)
 		task->frontier = end;
-	return builder->sink.run ? builder->sink.run(builder->sink.context, &run) : 0;
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_RUN, .run = &run});
 }
 
 int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t start, uint64_t end)
@@ -55,7 +55,8 @@ int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t s
 	if (ready.start >= end)
 		return 0;
 	task->frontier = end;
-	return builder->sink.ready ? builder->sink.ready(builder->sink.context, &ready) : 0;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_READY, .ready = &ready});
 }
 
 /* The task was runnable. */

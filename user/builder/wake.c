@@ -181,7 +181,7 @@ int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
 {
 	const struct task *task;
 
-	if (!builder->sink.edge)
+	if (!build_wants(builder, CLEW_FINDING_EDGE))
 		return 0;
 	task = edge->from_comm[0] ? NULL : build_task_find(builder, edge->from);
 	if (task)
@@ -189,7 +189,7 @@ int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
 	task = edge->to_comm[0] ? NULL : build_task_find(builder, edge->to);
 	if (task)
 		memcpy(edge->to_comm, task->comm, sizeof(edge->to_comm));
-	return builder->sink.edge(builder->sink.context, edge);
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_EDGE, .edge = edge});
 }
 
 static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind,
@@ -530,7 +530,8 @@ int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
 
 	if (r < 0)
 		return r;
-	return builder->sink.sleep ? builder->sink.sleep(builder->sink.context, sleep) : 0;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_SLEEP, .sleep = sleep});
 }
 
 /* Whether the task's own completions, posted after it was woken, will tell more. */
@@ -578,6 +579,10 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	sleep.blind = blind || builder->loss_to > sleep.start;
 	sleep.end = later(end, sleep.start);
 	sleep.switch_in = later(switch_in, sleep.end == CLEW_TIME_OPEN ? 0 : sleep.end);
+	if (!(builder->wanted & BUILD_SLEEP_TAGS)) {
+		task->frontier = sleep.switch_in;
+		return 0;
+	}
 	sleep.object = object_of(wait, sleep.kind, wake);
 	if (wait->object_kind == CLEW_OBJECT_EPOLL)
 		sleep.poller = (uint16_t)(1 | wait->object * 0x9e3779b97f4a7c15ull >> 48);

@@ -273,7 +273,8 @@ static int feed_sync(struct clew_builder *builder, const struct clew_writeback *
 	flush->sync_call = task->call_id;
 	flush->sync_in = record->call;
 	flush->sync_pass = ++builder->writebacks.passes;
-	return builder->sink.touch ? builder->sink.touch(builder->sink.context, &touch) : 0;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_TOUCH, .touch = &touch});
 }
 
 int build_feed_writeback(struct clew_builder *builder, const struct clew_writeback *record)

@@ -141,7 +141,8 @@ static int take_announcement(struct back *back, uint32_t serial, const char **ro
 	record.announce.token = token;
 	record.announce.event = (uint8_t)event;
 	record.announce.size = (uint16_t)size;
-	return back->sink.identity(back->sink.context, &record.announce.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.announce.header});
 }
 
 int back_announcements(struct back *back, uint32_t serial, const char *rows)
@@ -177,7 +178,8 @@ int back_environment(struct back *back, uint32_t serial, const char *rows)
 		record.text.hash = CLEW_TEXT_ENVIRONMENT | number << 32 | serial;
 		record.text.text_size = (uint16_t)(strlen(record.value) - 1);
 		memmove(record.value, record.value + 1, record.text.text_size + 1u);
-		r = back->sink.identity(back->sink.context, &record.text.header);
+		r = trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+								  .identity = &record.text.header});
 	} while (r == 0 && scan_value_row(&rows));
 	return r;
 }

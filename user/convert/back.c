@@ -207,7 +207,6 @@ int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trac
 	*ret_trace = NULL;
 	if (r < 0)
 		return r;
-	back.sink = trace_sink(back.trace);
 	r = back_truth(&back);
 	if (r == 0)
 		r = clew_trace_finish(back.trace, back.trace->end);
@@ -240,7 +239,6 @@ int clew_trace_from_model(const struct clew_model *model, const struct clew_trac
 		r = clew_trace_new(options, start, &back.trace);
 	if (r < 0)
 		return r;
-	back.sink = trace_sink(back.trace);
 	back.trace->end = end;
 	r = index_strings(&back);
 	if (r == 0)

@@ -17,7 +17,6 @@ struct values {
 struct back {
 	const struct clew_model *model;
 	struct clew_trace *trace;
-	struct clew_sink sink;
 	uint32_t drop_types;
 	char *message;
 	size_t message_size;

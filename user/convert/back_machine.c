@@ -193,7 +193,8 @@ static int take_gap(struct back *back, const uint64_t *numbers)
 {
 	struct clew_gap gap = gap_of(numbers);
 
-	return back->sink.identity(back->sink.context, &gap.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &gap.header});
 }
 
 static int take_extent(struct back *back, const uint64_t *numbers)
@@ -234,7 +235,9 @@ static int send_with_text(struct back *back, const void *record, size_t size, co
 	memcpy(bytes, record, size);
 	memcpy(bytes + size, text, length);
 	bytes[size + length] = 0;
-	r = back->sink.identity(back->sink.context, (const struct clew_header *)bytes);
+	r = trace_take(back->trace,
+		       (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+					     .identity = (const struct clew_header *)bytes});
 	free(bytes);
 	return r;
 }
@@ -302,7 +305,8 @@ static int take_known_socket(struct back *back, const char *key, const char *val
 	record.peer_port = (uint16_t)numbers[4];
 	take_path(&at, record.local_path);
 	take_path(&at, record.peer_path);
-	return back->sink.identity(back->sink.context, &record.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.header});
 }
 
 static int take_known_cgroup(struct back *back, const char *key, const char *value)

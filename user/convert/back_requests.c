@@ -21,8 +21,12 @@ static int take_below(struct back *back, const char *at, uint32_t number)
 	uint64_t lower;
 	int r = 0;
 
-	while (at && r == 0 && scan_value_number(&at, &lower))
-		r = back->sink.below(back->sink.context, number, (uint32_t)lower);
+	while (at && r == 0 && scan_value_number(&at, &lower)) {
+		struct clew_below below = {.upper = number, .lower = (uint32_t)lower};
+
+		r = trace_take(back->trace,
+			       (struct clew_finding){.tag = CLEW_FINDING_BELOW, .below = &below});
+	}
 	return r;
 }
 
@@ -99,7 +103,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 					 values->of[CAPTURE_REASON]);
 		block.reason = (uint8_t)reason;
 	}
-	r = back->sink.request(back->sink.context, &block);
+	r = trace_take(back->trace,
+		       (struct clew_finding){.tag = CLEW_FINDING_REQUEST, .request = &block});
 	if (r >= 0)
 		r = back_pages(back, number, values->of[CAPTURE_PAGES]);
 	return r < 0 ? r : take_below(back, values->of[CAPTURE_BELOW], number);

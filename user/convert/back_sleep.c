@@ -21,7 +21,8 @@ static int name_file(struct back *back, struct clew_object *object, const char *
 	record->inode = object->number;
 	record->path_size = (uint16_t)(length + 1);
 	memcpy(record + 1, path, length);
-	return back->sink.identity(back->sink.context, &record->header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record->header});
 }
 
 /* Written by hand: "KIND:NAME", where a number in the name is the object's. */
@@ -410,5 +411,6 @@ int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct v
 	if (ended_by)
 		sleep.ended_by = back_serial(back, ended_by);
 	drop(back, &sleep);
-	return back->sink.sleep(back->sink.context, &sleep);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_SLEEP, .sleep = &sleep});
 }

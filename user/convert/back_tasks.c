@@ -187,7 +187,8 @@ static int take_spin(struct back *back, uint32_t serial, const char **rows)
 			*rows);
 	spin.type = (uint32_t)type;
 	spin.holder = back_serial(back, holder);
-	return back->sink.spin(back->sink.context, &spin);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
 static int take_spins(struct back *back, uint32_t serial, const char *rows)

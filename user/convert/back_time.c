@@ -92,7 +92,8 @@ static int end_running(struct walk *walk, uint64_t until)
 		return pass_runs(walk, until);
 	if (until <= walk->running_since)
 		return 0;
-	return walk->back->sink.run(walk->back->sink.context, &run);
+	return trace_take(walk->back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_RUN, .run = &run});
 }
 
 static int take_gap(struct walk *walk, uint32_t number)
@@ -117,7 +118,10 @@ static int take_gap(struct walk *walk, uint32_t number)
 			r = back_number(back, "until", values->of[CAPTURE_UNTIL], &ready.end);
 		if (r == 0 && values->of[CAPTURE_SINCE])
 			r = back_number(back, "since", values->of[CAPTURE_SINCE], &ready.start);
-		return r < 0 ? r : back->sink.ready(back->sink.context, &ready);
+		return r < 0 ? r
+			     : trace_take(back->trace,
+					  (struct clew_finding){.tag = CLEW_FINDING_READY,
+								.ready = &ready});
 	}
 	if (kind >= CLEW_WAIT_KIND_COUNT)
 		kind = CLEW_WAIT_UNKNOWN;

@@ -142,7 +142,8 @@ static int take_extent(struct back *back, uint32_t request, const char **rows,
 		return back_fail(back, "pages: %llu of %u writers were late",
 				 (unsigned long long)numbers[5], extent.writer_count);
 	extent.later_count = (uint32_t)numbers[5];
-	return back->sink.pages(back->sink.context, &extent);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_PAGES, .pages = &extent});
 }
 
 int back_pages(struct back *back, uint32_t request, const char *rows)
@@ -181,7 +182,8 @@ int back_touches(struct back *back, uint32_t serial, const char *rows)
 		touch.end = numbers[3];
 		touch.offset = numbers[4];
 		touch.bytes = numbers[5];
-		r = back->sink.touch(back->sink.context, &touch);
+		r = trace_take(back->trace,
+			       (struct clew_finding){.tag = CLEW_FINDING_TOUCH, .touch = &touch});
 	} while (r == 0 && scan_value_row(&rows));
 	return r;
 }

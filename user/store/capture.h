@@ -141,6 +141,10 @@ const struct clew_capture_info *clew_reader_info(const struct clew_reader *reade
 
 /* A value the file says of itself, or NULL. */
 const char *clew_reader_meta(const struct clew_reader *reader, const char *key);
+/* All of them, by number from 0, in the order they were written: the key and its value; NULL: there
+ * are no more. */
+const char *clew_reader_meta_at(const struct clew_reader *reader, size_t number,
+				const char **ret_value);
 
 /*
  * The next record of all streams in order of time (ties: the user stream

@@ -738,6 +738,15 @@ const char *clew_reader_meta(const struct clew_reader *reader, const char *key)
 	return NULL;
 }
 
+const char *clew_reader_meta_at(const struct clew_reader *reader, size_t number,
+				const char **ret_value)
+{
+	if (number >= reader->pair_count)
+		return NULL;
+	*ret_value = reader->pairs[number].value;
+	return reader->pairs[number].key;
+}
+
 void clew_reader_close(struct clew_reader *reader)
 {
 	if (!reader)

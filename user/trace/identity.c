@@ -290,9 +290,8 @@ static int take_life(struct clew_trace *trace, const struct clew_life *record)
 	return 0;
 }
 
-int trace_identity(void *context, const struct clew_header *header)
+int trace_identity(struct clew_trace *trace, const struct clew_header *header)
 {
-	struct clew_trace *trace = context;
 	const struct clew_file_record *file = (const struct clew_file_record *)header;
 	const struct clew_socket_record *socket = (const struct clew_socket_record *)header;
 	const struct clew_cgroup_record *cgroup = (const struct clew_cgroup_record *)header;

@@ -46,12 +46,6 @@ struct trace_task {
 	uint32_t name_count, name_capacity;
 };
 
-/* A request made for another, by number. */
-struct below {
-	uint32_t upper;
-	uint32_t lower;
-};
-
 #define TRACE_PAGE_BITS 10
 struct trace_page {
 	struct trace_task *tasks[1 << TRACE_PAGE_BITS];
@@ -71,10 +65,8 @@ struct trace_file {
 };
 
 struct clew_trace {
-	struct clew_builder *builder;
-	struct clew_reader *reader;
-	struct clew_capture_info *info; /* of a trace without a reader, in the arena; NULL none */
-	struct vector metas;		/* const char *: key, value, key, value; likewise */
+	struct clew_capture_info *info; /* in the arena; NULL: it came from no capture */
+	struct vector metas;		/* const char *: key, value, key, value; in the arena */
 	struct vector own_types; /* const char *, of the types from CLEW_EDGE_TYPE_COUNT on */
 	uint64_t start, end;
 	uint32_t drop_types;	  /* bits of edge types that are left out */
@@ -93,7 +85,7 @@ struct clew_trace {
 	size_t number_bytes; /* of all struct numbers */
 
 	struct vector requests; /* struct clew_trace_request; by number until finished */
-	struct vector below;	/* struct below */
+	struct vector below;	/* struct clew_below */
 	struct vector
 		page_extents; /* struct clew_page_extent; by request, then sector, once finished */
 	uint32_t file_count;
@@ -115,13 +107,9 @@ struct clew_trace {
 	size_t edge_count;
 };
 
-/* A trace from records in memory: new, feed in order of time, finish, then read. */
-int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
-		   struct clew_trace **ret_trace);
-int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record);
-int clew_trace_finish(struct clew_trace *trace, uint64_t end);
-/* Where findings go that no builder makes. */
-struct clew_sink trace_sink(struct clew_trace *trace);
+/* Keeps one finding, of a builder or of a model that is turned back into a trace. `context`: the
+ * trace. */
+int trace_take(void *context, struct clew_finding finding);
 /* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its
  * task's timeline, which has room for all. */
 int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
@@ -137,7 +125,7 @@ int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, si
 
 /* ---- trace_identity.c ---- */
 
-int trace_identity(void *context, const struct clew_header *record);
+int trace_identity(struct clew_trace *trace, const struct clew_header *record);
 /* Whether a serial names no task. */
 static inline bool trace_nobody(uint32_t serial)
 {
@@ -166,11 +154,11 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 
 /* ---- trace_requests.c ---- */
 
-int trace_add_request(void *context, const struct clew_block_request *request);
-int trace_add_below(void *context, uint32_t upper, uint32_t lower);
-int trace_add_spin(void *context, const struct clew_spin *spin);
-int trace_add_pages(void *context, const struct clew_page_extent *extent);
-int trace_add_touch(void *context, const struct clew_touch *touch);
+int trace_add_request(struct clew_trace *trace, const struct clew_block_request *request);
+int trace_add_below(struct clew_trace *trace, const struct clew_below *below);
+int trace_add_spin(struct clew_trace *trace, const struct clew_spin *spin);
+int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent);
+int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch);
 /* Gives requests their pages; place_of as in trace_finish_requests. */
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
 int trace_finish_touches(struct clew_trace *trace);

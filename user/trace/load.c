@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a capture file to a finished trace.
+ * From a capture file to a finished trace: makes a reader, a builder and a trace,
+ * connects them, and keeps only the trace.
  */
 #include "base/thread.h"
+#include "builder/build.h"
 #include "trace/internal.h"
 #include "trace/touch.h"
 #include <errno.h>
@@ -13,11 +15,12 @@
 #define TOUCH_EVERY    (1u << 12)
 #define TOUCH_FROM     (1u << 16) /* what a smaller capture would gain is not worth a thread */
 
-static int feed_all(struct clew_trace *trace, const struct clew_trace_options *options)
+static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
+		    const struct clew_trace *trace, const struct clew_trace_options *options)
 {
 	const struct vector *const filled[TRACE_TOUCHED] = {&trace->sleeps, &trace->runs,
 							    &trace->requests};
-	const struct clew_capture_info *info = clew_reader_info(trace->reader);
+	const struct clew_capture_info *info = clew_reader_info(reader);
 	const struct clew_header *record;
 	struct trace_touch *touch = NULL;
 	uint64_t total = 0, done = 0;
@@ -27,8 +30,8 @@ static int feed_all(struct clew_trace *trace, const struct clew_trace_options *o
 		total += info->counts[kind];
 	if (total >= TOUCH_FROM && store_thread_pays())
 		touch = trace_touch_new();
-	while ((r = clew_reader_next(trace->reader, &record)) > 0) {
-		r = clew_trace_feed(trace, record);
+	while ((r = clew_reader_next(reader, &record)) > 0) {
+		r = clew_builder_feed(builder, record);
 		if (r < 0)
 			break;
 		if (++done % TOUCH_EVERY == 0 && touch)
@@ -38,14 +41,92 @@ static int feed_all(struct clew_trace *trace, const struct clew_trace_options *o
 					  done < total ? (double)done / (double)total : 1.0);
 	}
 	trace_touch_free(touch);
+	return r < 0 ? r : clew_builder_finish(builder, info->end);
+}
+
+static const void *copy_array(struct clew_trace *trace, const void *from, size_t bytes)
+{
+	void *copy = arena_take(&trace->arena, bytes + 1);
+
+	return copy && bytes ? memcpy(copy, from, bytes) : copy;
+}
+
+static int keep_metas(struct clew_trace *trace, const struct clew_reader *reader)
+{
+	const char *key, *value;
+
+	for (size_t i = 0; (key = clew_reader_meta_at(reader, i, &value)); i++) {
+		struct vector *metas = &trace->metas;
+		const char **pair;
+
+		/* The value that was written last holds. */
+		if (value != clew_reader_meta(reader, key))
+			continue;
+		if (vector_reserve(metas, metas->count + 2) < 0)
+			return -ENOMEM;
+		pair = (const char **)metas->data + metas->count;
+		pair[0] = arena_copy(&trace->arena, key, strlen(key));
+		pair[1] = arena_copy(&trace->arena, value, strlen(value));
+		if (!pair[0] || !pair[1])
+			return -ENOMEM;
+		metas->count += 2;
+	}
+	return 0;
+}
+
+/* Copies what the capture says of itself, once all of it was read. */
+static int keep_info(struct clew_trace *trace, const struct clew_reader *reader)
+{
+	struct clew_capture_info *info = arena_take(&trace->arena, sizeof(*info));
+
+	if (!info)
+		return -ENOMEM;
+	*info = *clew_reader_info(reader);
+	info->ledger = copy_array(trace, info->ledger, info->ledger_count * sizeof(*info->ledger));
+	info->gaps = copy_array(trace, info->gaps, info->gap_count * sizeof(*info->gaps));
+	info->clocks = copy_array(trace, info->clocks, info->clock_count * sizeof(*info->clocks));
+	if (!info->ledger || !info->gaps || !info->clocks)
+		return -ENOMEM;
+	trace->info = info;
+	return keep_metas(trace, reader);
+}
+
+/* Reads all of a capture into a new trace. */
+static int read_trace(struct clew_reader *reader, const struct clew_trace_options *options,
+		      struct clew_trace **ret_trace)
+{
+	struct clew_builder_options builder_options = {
+		.size = sizeof(builder_options),
+		.start = clew_reader_info(reader)->start,
+		.drop_types = options ? options->drop_types : 0,
+	};
+	struct clew_finding_taker taker;
+	struct clew_builder *builder;
+	struct clew_trace *trace;
+	int r = clew_trace_new(options, builder_options.start, &trace);
+
+	if (r < 0)
+		return r;
+	taker = clew_trace_taker(trace);
+	r = clew_builder_new(&builder_options, &taker, 1, &builder);
+	if (r >= 0) {
+		r = feed_all(reader, builder, trace, options);
+		clew_builder_free(builder);
+	}
+	if (r >= 0)
+		r = keep_info(trace, reader);
+	if (r >= 0)
+		r = clew_trace_finish(trace, trace->info->end);
+	if (r < 0)
+		clew_trace_free(trace);
+	else
+		*ret_trace = trace;
 	return r;
 }
 
 int clew_trace_load(const char *path, const struct clew_trace_options *options,
 		    struct clew_trace **ret_trace, char *message, size_t message_size)
 {
-	const struct clew_capture_info *info;
-	struct clew_trace *trace = NULL;
 	struct clew_reader *reader;
 	int r;
 
@@ -54,23 +135,10 @@ int clew_trace_load(const char *path, const struct clew_trace_options *options,
 	r = clew_reader_open(path, &reader, message, message_size);
 	if (r < 0)
 		return r;
-	info = clew_reader_info(reader);
-	r = clew_trace_new(options, info->start, &trace);
-	if (r < 0) {
-		clew_reader_close(reader);
-	} else {
-		trace->reader = reader;
-		r = feed_all(trace, options);
-	}
-	if (r >= 0)
-		r = clew_trace_finish(trace, info->end);
-	if (r < 0) {
-		if (message && message_size > 0)
-			snprintf(message, message_size, "%s: %s while reading the capture", path,
-				 strerror(-r));
-		clew_trace_free(trace);
-		return r;
-	}
-	*ret_trace = trace;
-	return 0;
+	r = read_trace(reader, options, ret_trace);
+	clew_reader_close(reader);
+	if (r < 0 && message && message_size > 0)
+		snprintf(message, message_size, "%s: %s while reading the capture", path,
+			 strerror(-r));
+	return r;
 }

@@ -10,9 +10,8 @@
 /* ns between acts that are taken together. */
 #define TOUCH_NEAR 10000000ull
 
-int trace_add_pages(void *context, const struct clew_page_extent *extent)
+int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent)
 {
-	struct clew_trace *trace = context;
 	struct vector *vector = &trace->page_extents;
 	struct clew_page_extent *place, *last;
 	size_t bytes = extent->writer_count * sizeof(*extent->writers);
@@ -101,9 +100,8 @@ int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_
 	return 0;
 }
 
-int trace_add_touch(void *context, const struct clew_touch *touch)
+int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch)
 {
-	struct clew_trace *trace = context;
 	struct clew_file_key key =
 		clew_trace_file_key(trace, touch->device, touch->inode, touch->begin);
 	const uint64_t *file = map_get(&trace->touched_files, key.number, key.device), *known;

@@ -14,9 +14,8 @@ static struct clew_trace_request *request_at(const struct clew_trace *trace, siz
 	return (struct clew_trace_request *)trace->requests.data + index;
 }
 
-int trace_add_request(void *context, const struct clew_block_request *request)
+int trace_add_request(struct clew_trace *trace, const struct clew_block_request *request)
 {
-	struct clew_trace *trace = context;
 	size_t count = (size_t)request->number + 1;
 	int r = vector_reserve(&trace->requests, count);
 
@@ -28,21 +27,18 @@ int trace_add_request(void *context, const struct clew_block_request *request)
 	return 0;
 }
 
-int trace_add_below(void *context, uint32_t upper, uint32_t lower)
+int trace_add_below(struct clew_trace *trace, const struct clew_below *below)
 {
-	struct clew_trace *trace = context;
 	int r = vector_reserve(&trace->below, trace->below.count + 1);
 
 	if (r < 0)
 		return r;
-	((struct below *)trace->below.data)[trace->below.count++] =
-		(struct below){.upper = upper, .lower = lower};
+	((struct clew_below *)trace->below.data)[trace->below.count++] = *below;
 	return 0;
 }
 
-int trace_add_spin(void *context, const struct clew_spin *spin)
+int trace_add_spin(struct clew_trace *trace, const struct clew_spin *spin)
 {
-	struct clew_trace *trace = context;
 	int r = vector_reserve(&trace->spins, trace->spins.count + 1);
 
 	if (r < 0)
@@ -287,7 +283,7 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 static void join_below(struct clew_trace *trace, const uint32_t *place_of, size_t numbers,
 		       bool fill)
 {
-	const struct below *below = trace->below.data;
+	const struct clew_below *below = trace->below.data;
 
 	for (size_t i = 0; i < trace->below.count; i++) {
 		uint32_t upper = below[i].upper < numbers ? place_of[below[i].upper] : UINT32_MAX;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sink that keeps everything. A run, a sleep, a ready stretch is stored once in
+ * The taker that keeps everything. A run, a sleep, a ready stretch is stored once in
  * the array of its kind; a task's timeline and a CPU's are lists of indexes. A sleep
  * goes to the place of its number, so that the array is in order of start with few
  * exceptions, which finishing puts right.
@@ -77,9 +77,8 @@ int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t 
 	return add_number(trace, &trace->cpus[run->cpu], (uint32_t)index);
 }
 
-static int add_run(void *context, const struct clew_run *run)
+static int add_run(struct clew_trace *trace, const struct clew_run *run)
 {
-	struct clew_trace *trace = context;
 	size_t index;
 	int r = trace_keep_run(trace, run, &index);
 
@@ -91,9 +90,8 @@ static int add_run(void *context, const struct clew_run *run)
 	return r;
 }
 
-static int add_sleep(void *context, const struct clew_sleep *sleep)
+static int add_sleep(struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	struct clew_trace *trace = context;
 	size_t index = sleep->number;
 	struct clew_sleep *place;
 	int r = vector_reserve(&trace->sleeps, index + 1);
@@ -126,9 +124,8 @@ static int add_sleep(void *context, const struct clew_sleep *sleep)
 	return trace_add_piece(trace, sleep->task, PIECE_SLEEP, index, sleep->start);
 }
 
-static int add_ready(void *context, const struct clew_ready *ready)
+static int add_ready(struct clew_trace *trace, const struct clew_ready *ready)
 {
-	struct clew_trace *trace = context;
 	size_t index = trace->readies.count;
 	int r = vector_reserve(&trace->readies, index + 1);
 
@@ -138,9 +135,8 @@ static int add_ready(void *context, const struct clew_ready *ready)
 	return trace_add_piece(trace, ready->task, PIECE_READY, index, ready->start);
 }
 
-static int add_edge(void *context, const struct clew_edge *edge)
+static int add_edge(struct clew_trace *trace, const struct clew_edge *edge)
 {
-	struct clew_trace *trace = context;
 	size_t index = trace->lone_edges.count;
 	struct trace_task *task;
 	int r;
@@ -162,40 +158,55 @@ static int add_edge(void *context, const struct clew_edge *edge)
 	return 0;
 }
 
-struct clew_sink trace_sink(struct clew_trace *trace)
+int trace_take(void *context, struct clew_finding finding)
 {
-	return (struct clew_sink){
-		.context = trace,
-		.identity = trace_identity,
-		.run = add_run,
-		.sleep = add_sleep,
-		.ready = add_ready,
-		.edge = add_edge,
-		.request = trace_add_request,
-		.below = trace_add_below,
-		.spin = trace_add_spin,
-		.pages = trace_add_pages,
-		.touch = trace_add_touch,
-	};
+	struct clew_trace *trace = context;
+
+	switch (finding.tag) {
+	case CLEW_FINDING_IDENTITY:
+		return trace_identity(trace, finding.identity);
+	case CLEW_FINDING_RUN:
+		return add_run(trace, finding.run);
+	case CLEW_FINDING_SLEEP:
+		return add_sleep(trace, finding.sleep);
+	case CLEW_FINDING_READY:
+		return add_ready(trace, finding.ready);
+	case CLEW_FINDING_EDGE:
+		return add_edge(trace, finding.edge);
+	case CLEW_FINDING_REQUEST:
+		return trace_add_request(trace, finding.request);
+	case CLEW_FINDING_BELOW:
+		return trace_add_below(trace, finding.below);
+	case CLEW_FINDING_SPIN:
+		return trace_add_spin(trace, finding.spin);
+	case CLEW_FINDING_PAGES:
+		return trace_add_pages(trace, finding.pages);
+	case CLEW_FINDING_TOUCH:
+		return trace_add_touch(trace, finding.touch);
+	case CLEW_FINDING_COUNT:
+		break;
+	}
+	return -EINVAL;
+}
+
+struct clew_finding_taker clew_trace_taker(struct clew_trace *trace)
+{
+	return (struct clew_finding_taker){
+		.wants = CLEW_FINDINGS_ALL, .take = trace_take, .context = trace};
 }
 
 int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 		   struct clew_trace **ret_trace)
 {
-	struct clew_builder_options builder_options = {
-		.size = sizeof(builder_options),
-		.start = start,
-		.drop_types = options ? options->drop_types : 0,
-	};
-	struct clew_sink sink;
-	struct clew_trace *trace = calloc(1, sizeof(*trace));
-	int r;
+	struct clew_trace *trace;
 
+	if (options && options->size < sizeof(*options))
+		return -EINVAL;
+	trace = calloc(1, sizeof(*trace));
 	if (!trace)
 		return -ENOMEM;
-	sink = trace_sink(trace);
 	trace->start = trace->end = start;
-	trace->drop_types = builder_options.drop_types;
+	trace->drop_types = options ? options->drop_types : 0;
 	trace->runs.item = sizeof(struct clew_run);
 	trace->sleeps.item = sizeof(struct clew_sleep);
 	trace->readies.item = sizeof(struct clew_ready);
@@ -203,7 +214,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->gaps.item = sizeof(struct clew_gap);
 	trace->announcements.item = sizeof(const struct clew_announce *);
 	trace->requests.item = sizeof(struct clew_trace_request);
-	trace->below.item = sizeof(struct below);
+	trace->below.item = sizeof(struct clew_below);
 	trace->page_extents.item = sizeof(struct clew_page_extent);
 	trace->touches.item = sizeof(struct clew_touch);
 	trace->spins.item = sizeof(struct clew_spin);
@@ -212,11 +223,6 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 	trace->pages.item = sizeof(struct trace_page *);
 	trace->tasks.item = sizeof(struct trace_task *);
 	pthread_mutex_init(&trace->edge_lock, NULL);
-	r = clew_builder_new(&builder_options, &sink, &trace->builder);
-	if (r < 0) {
-		clew_trace_free(trace);
-		return r;
-	}
 	*ret_trace = trace;
 	return 0;
 }
@@ -259,25 +265,13 @@ void clew_trace_free(struct clew_trace *trace)
 	map_done(&trace->texts);
 	arena_done(&trace->arena);
 	pthread_mutex_destroy(&trace->edge_lock);
-	clew_builder_free(trace->builder);
-	if (trace->reader)
-		clew_reader_close(trace->reader);
 	free(trace);
-}
-
-int clew_trace_feed(struct clew_trace *trace, const struct clew_header *record)
-{
-	return clew_builder_feed(trace->builder, record);
 }
 
 int clew_trace_finish(struct clew_trace *trace, uint64_t end)
 {
-	int r = clew_builder_finish(trace->builder, end);
+	int r;
 
-	if (r < 0)
-		return r;
-	clew_builder_free(trace->builder);
-	trace->builder = NULL;
 	trace->end = end > trace->start ? end : trace->start;
 	if (trace->runs.count > 0) {
 		/* The last records may be a little later than the moment of stopping. */
@@ -306,22 +300,15 @@ uint64_t clew_trace_end(const struct clew_trace *trace)
 	return trace->end;
 }
 
-const struct clew_reader *clew_trace_capture(const struct clew_trace *trace)
-{
-	return trace->reader;
-}
-
 const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace)
 {
-	return trace->reader ? clew_reader_info(trace->reader) : trace->info;
+	return trace->info;
 }
 
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key)
 {
 	const char *const *metas = trace->metas.data;
 
-	if (trace->reader)
-		return clew_reader_meta(trace->reader, key);
 	for (size_t i = 0; i < trace->metas.count; i += 2)
 		if (!strcmp(metas[i], key))
 			return metas[i + 1];

@@ -39,14 +39,28 @@ struct clew_trace_options {
 	void *progress_context;
 };
 
-/* Reads a whole capture and builds it. `message`: one line of words on error. */
+/*
+ * Reads a whole capture into a new trace. On error `message` gets one line of words:
+ * what clew_reader_open() says, or why reading failed (-ENOMEM, -EBADMSG, ..).
+ */
 int clew_trace_load(const char *path, const struct clew_trace_options *options,
 		    struct clew_trace **ret_trace, char *message, size_t message_size);
 void clew_trace_free(struct clew_trace *trace);
 
-const struct clew_reader *clew_trace_capture(const struct clew_trace *trace);
-/* What the capture's file says of itself; NULL: the trace came from no capture. Also of one that
- * was notation in between. */
+/*
+ * A trace from findings: make it, give its taker to a producer of findings, and finish
+ * it when the producer is done. `start` and `end`: ns, when recording was enabled and
+ * disabled. `options`: NULL or as for loading. 0, -EINVAL or -ENOMEM; finish also fails
+ * with -EFBIG. A trace that failed can only be freed.
+ */
+int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
+		   struct clew_trace **ret_trace);
+/* It wants everything. Its context is the trace, which must outlive the producer's last call. */
+struct clew_finding_taker clew_trace_taker(struct clew_trace *trace);
+int clew_trace_finish(struct clew_trace *trace, uint64_t end);
+
+/* What the capture's file says of itself; NULL: the trace came from no capture. A trace that was
+ * converted to notation and back keeps it. */
 const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace);
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
 uint64_t clew_trace_start(const struct clew_trace *trace);

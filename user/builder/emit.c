@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Hands findings to their takers, and knows which records the wanted findings depend
+ * on. A finding without a taker costs one test of a mask.
+ */
+#include "builder/builder.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* The findings that records of a kind can lead to or change, as a mask of tags. */
+static uint32_t tags_of_kind(unsigned kind)
+{
+	switch (kind) {
+	case CLEW_KIND_WORK:
+	case CLEW_KIND_BIO:
+	case CLEW_KIND_REQUEST:
+	case CLEW_KIND_WRITEBACK:
+	case CLEW_KIND_JOURNAL:
+		return BUILD_SLEEP_TAGS | BUILD_PAGE_TAGS | CLEW_FINDING_BIT(CLEW_FINDING_REQUEST) |
+		       CLEW_FINDING_BIT(CLEW_FINDING_BELOW);
+	case CLEW_KIND_EXTENT:
+	case CLEW_KIND_PAGES:
+		return BUILD_PAGE_TAGS;
+	case CLEW_KIND_RING:
+	case CLEW_KIND_REFILL:
+		return BUILD_SLEEP_TAGS;
+	case CLEW_KIND_LOCK:
+		return CLEW_FINDING_BIT(CLEW_FINDING_SPIN);
+	default:
+		/* Tasks' states and identities: everything depends on them. */
+		return CLEW_FINDINGS_ALL;
+	}
+}
+
+int build_takers_set(struct clew_builder *builder, const struct clew_finding_taker *takers,
+		     size_t count)
+{
+	builder->takers = calloc(count + 1, sizeof(*builder->takers));
+	if (!builder->takers)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		builder->takers[i] = takers[i];
+		builder->wanted |= takers[i].wants;
+	}
+	builder->taker_count = count;
+	for (unsigned kind = 0; kind < 64; kind++)
+		if (builder->wanted & tags_of_kind(kind))
+			builder->needed_kinds |= 1ull << kind;
+	return 0;
+}
+
+void build_takers_done(struct clew_builder *builder)
+{
+	free(builder->takers);
+}
+
+int build_emit(struct clew_builder *builder, struct clew_finding finding)
+{
+	uint32_t bit = CLEW_FINDING_BIT(finding.tag);
+
+	for (size_t i = 0; i < builder->taker_count; i++) {
+		const struct clew_finding_taker *taker = &builder->takers[i];
+		int r = taker->wants & bit ? taker->take(taker->context, finding) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

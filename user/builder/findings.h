@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Findings: what the builder concludes from records, as a stream of tagged values
+ * that several takers can receive side by side.
+ *
+ * Times are in ns of CLOCK_MONOTONIC, sizes and offsets in bytes, sectors in units
+ * of 512 bytes. A task is named by its serial. A finding, and all that it points to,
+ * belongs to its producer and is valid during the call only: a taker copies what it
+ * keeps.
+ */
+#ifndef CLEW_BUILDER_FINDINGS_H
+#define CLEW_BUILDER_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <clew/kernel/records.h>
+#include <clew/tokens.h>
+
+#define CLEW_TIME_OPEN UINT64_MAX /* an end that the capture does not contain */
+#define CLEW_NO_TASK   0u
+#define CLEW_NO_NUMBER UINT32_MAX
+
+enum clew_open {
+	CLEW_OPEN_NONE = 0,
+	CLEW_OPEN_START = 1,
+	CLEW_OPEN_END = 2,
+	CLEW_OPEN_BOTH = 3,
+};
+
+/* An object as the records name it. The trace resolves it to an identity. */
+struct clew_object {
+	uint64_t number;
+	uint32_t device;
+	int32_t descriptor;
+	uint8_t kind;		 /* enum clew_object_kind */
+	uint8_t futex_operation; /* raw, low 8 bits */
+	bool shared;		 /* futex: not private */
+};
+
+/* A task that held a lock from `from` to `to`, while the sleeper waited for it. */
+struct clew_holder {
+	uint32_t task;
+	uint8_t evidence; /* enum clew_evidence */
+	bool barged;	  /* it took the lock although another waiter had been woken for it */
+	uint64_t from;
+	uint64_t to;
+};
+
+/*
+ * One step between a wake and its cause: an interrupt, a timer, a request, a packet
+ * or a work item. The step covers the time after `at`; before `at`, `task` had not
+ * acted yet.
+ */
+enum clew_link_kind {
+	CLEW_LINK_NONE = CLEW_CAUSE_NONE,
+	CLEW_LINK_IRQ = CLEW_CAUSE_IRQ,		/* number: of the interrupt */
+	CLEW_LINK_SOFTIRQ = CLEW_CAUSE_SOFTIRQ, /* number: its vector */
+	CLEW_LINK_TIMER = CLEW_CAUSE_TIMER, /* number: callback; task armed it at `at`; begin: when
+					       it was due, 0 unknown; end: at the latest */
+	CLEW_LINK_IPI = CLEW_CAUSE_IPI,
+	CLEW_LINK_REQUEST = CLEW_CAUSE_REQUEST, /* number: of the request; task queued it at `at`;
+						   begin: issued, 0 never; end: completed */
+	CLEW_LINK_PACKET = CLEW_CAUSE_PACKET,	/* task sent it at `at` */
+	CLEW_LINK_WORK =
+		16, /* number: function; task queued it at `at`; `worker` began it at `begin` */
+};
+
+#define CLEW_LINK_RESCUER 0x01 /* WORK: a rescuer ran it: there was no memory for a worker */
+#define CLEW_LINK_BARRIER 0x02 /* WORK: a flush waited for this item and those before it */
+#define CLEW_LINK_SWAP	  0x04 /* REQUEST: it swapped pages in or out */
+#define CLEW_LINK_WRITE	  0x08 /* REQUEST: it wrote data */
+
+struct clew_link {
+	uint64_t at; /* 0 unknown */
+	uint64_t begin;
+	uint64_t end;
+	uint64_t number;
+	uint32_t task; /* CLEW_NO_TASK none or unknown */
+	uint32_t worker;
+	uint32_t device; /* of a REQUEST */
+	uint8_t kind;	 /* enum clew_link_kind */
+	uint8_t flags;	 /* CLEW_LINK_* */
+	uint8_t evidence;
+};
+
+/* An interval in which a task ran on a CPU. Serial 0: the CPU was idle. */
+enum clew_run_end {
+	CLEW_RUN_SLEPT,
+	CLEW_RUN_PREEMPTED,
+	CLEW_RUN_YIELDED,
+	CLEW_RUN_EXITED,
+	CLEW_RUN_OPEN,
+	CLEW_RUN_LOST
+};
+struct clew_run {
+	uint64_t start;
+	uint64_t end;
+	uint32_t task;
+	uint16_t cpu;
+	uint8_t ended;	 /* enum clew_run_end */
+	bool open_start; /* it was running when the capture began */
+};
+
+/*
+ * One sleep. `end` is the time of the wake, clamped to `start`; CLEW_TIME_OPEN if the
+ * capture does not contain it. `switch_in` is when the task next ran.
+ */
+struct clew_sleep {
+	uint64_t start;
+	uint64_t end;
+	uint64_t raw_end;   /* the wake as stamped, 0 none */
+	uint64_t switch_in; /* CLEW_TIME_OPEN: not in the capture */
+	uint32_t task;
+	uint32_t ended_by; /* the task that caused the wake, CLEW_NO_TASK none or unknown */
+	uint32_t call_id;  /* the same for all waits in one call of this task */
+	uint16_t call;	   /* CLEW_NO_CALL none */
+	uint8_t kind;	   /* enum clew_wait_kind */
+	uint8_t context;   /* enum clew_wake_context */
+	uint8_t open;	   /* enum clew_open */
+	uint8_t flags;	   /* CLEW_WAIT_FLAG_* */
+	int8_t edge_type;  /* enum clew_edge_type of the edge that ended it, -1 none */
+	uint8_t edge_evidence;
+	uint32_t from;	   /* origin of that edge: ended_by, or the task behind a device or timer */
+	uint64_t from_at;  /* raw time of its act */
+	bool blind;	   /* a loss overlaps it: what ended it may be wrong or missing */
+	uint8_t operation; /* enum clew_wake_operation of the wake */
+	uint16_t poller;   /* epoll wait: the same for all waits on one instance; 0 none */
+	struct clew_object object;
+	const struct clew_holder *holders;
+	uint32_t holder_count;
+	/*
+	 * The steps between the wake and its cause: link_count links, the one next to
+	 * the wake first. They are followed by and_count links to other requests that
+	 * had to end too before the sleep could.
+	 */
+	const struct clew_link *links;
+	uint16_t link_count;
+	uint16_t and_count;
+	uint32_t number; /* sleeps in the order they began, from 0; a few numbers stay unused */
+};
+
+/* An interval off the CPU that did not begin with a sleep: the task was preempted, yielded or is
+ * new. */
+struct clew_ready {
+	uint64_t start;
+	uint64_t end; /* CLEW_TIME_OPEN: not in the capture */
+	uint32_t task;
+};
+
+struct clew_edge {
+	uint64_t from_at; /* raw time of the cause */
+	uint64_t to_at;
+	uint32_t from;
+	uint32_t to;
+	uint8_t type;	   /* enum clew_edge_type */
+	uint8_t evidence;  /* enum clew_evidence */
+	uint8_t context;   /* enum clew_wake_context */
+	uint8_t operation; /* enum clew_wake_operation: wakes of one WAKE_MANY are one edge with
+			      several destinations */
+	bool ends_sleep;   /* a sleep of `to` carries the same in its edge_type, ended_by, end and
+			      raw_end */
+	uint32_t choice; /* type throttle: edges with the same number are candidates for one cause;
+			    0 none */
+	uint64_t weight; /* of a candidate: bytes that it dirtied lately */
+	uint64_t own;	 /* of a candidate: bytes that `to`, which is no candidate, dirtied lately
+			  */
+	struct clew_object object;
+	const struct clew_link *links; /* as in clew_sleep; the and_count requests are further
+					  origins */
+	uint16_t link_count;
+	uint16_t and_count;
+	char from_comm[CLEW_COMM_SIZE]; /* name of `from` at that moment */
+	char to_comm[CLEW_COMM_SIZE];
+};
+
+/* A block request, or a bio of a device that has no requests. */
+struct clew_block_request {
+	uint64_t sector; /* of 512 bytes, on the whole disk; UINT64_MAX: a cache flush has none */
+	uint64_t queued; /* 0 unknown */
+	uint64_t issued; /* the first time, 0 never */
+	uint64_t completed; /* 0: not in the capture */
+	uint64_t reused;    /* when the kernel re-used its memory for another request, although no
+			       completion was recorded; 0 never */
+	uint64_t inode;	    /* of the file whose page comes first in it, 0 none */
+	uint64_t index;	    /* of that page; UINT64_MAX: none, the memory is the caller's */
+	uint32_t number;    /* in the order they were first seen; a few stay unused */
+	uint32_t bytes;
+	uint32_t device;    /* major << 20 | minor, a whole disk */
+	uint32_t operation; /* as in the kernel: operation in the low 8 bits, flags above */
+	uint32_t file_device;
+	uint32_t submitter;   /* task that queued it, CLEW_NO_TASK unknown */
+	uint32_t reason_task; /* task that made it necessary, by a sync or by dirtying too much;
+				 CLEW_NO_TASK none or unknown */
+	uint8_t reason;	      /* enum clew_request_reason */
+	bool swap;	      /* it swaps pages in or out */
+};
+
+/* Request `lower` was made to serve a part of request `upper`; both are numbers. */
+struct clew_below {
+	uint32_t upper;
+	uint32_t lower;
+};
+
+/*
+ * A range of a file that a request carries. For a write, `writers` are the tasks that
+ * wrote to the range since it was last clean. The last `later_count` of them wrote
+ * while the request was in flight, so that their bytes may or may not have reached
+ * the disk with it.
+ */
+struct clew_page_extent {
+	uint64_t inode;
+	uint64_t offset; /* in the file, bytes */
+	uint64_t bytes;
+	uint64_t sector;	 /* on the request's disk */
+	uint64_t dirtied;	 /* when the first of it became dirty, 0 unknown */
+	const uint32_t *writers; /* tasks */
+	uint32_t writer_count;
+	uint32_t later_count;
+	uint32_t request; /* number */
+	uint32_t device;  /* of the file system */
+	uint8_t evidence; /* enum clew_evidence */
+	bool known;	  /* the writers are known; false for every read */
+};
+
+/*
+ * Whether an inode is a disk's own, whose pages are metadata: it has no path, and its
+ * number is the disk's.
+ */
+static inline bool clew_is_disk_inode(uint32_t device, uint64_t inode)
+{
+	return CLEW_DEVICE_MAJOR(device) == 0 && inode <= UINT32_MAX &&
+	       CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
+}
+
+/* What a task did with a file in the page cache, from `begin` to `end`. */
+enum clew_touch_event {
+	CLEW_TOUCH_DIRTY = CLEW_EXTENT_DIRTY,
+	CLEW_TOUCH_WRITE = CLEW_EXTENT_WRITE,
+	CLEW_TOUCH_STORE = CLEW_EXTENT_STORE,
+	CLEW_TOUCH_DROP = CLEW_EXTENT_DROP,
+	CLEW_TOUCH_ADD = CLEW_EXTENT_ADD,
+	CLEW_TOUCH_USE = CLEW_EXTENT_USE,
+	CLEW_TOUCH_UNUSED, /* pages that `task` had read in left the page cache, or were there at
+			      the end, and nobody had used them */
+	CLEW_TOUCH_SYNC,   /* it asked for the file to be written */
+	CLEW_TOUCH_COUNT,
+};
+struct clew_touch {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t inode;
+	uint64_t offset; /* of the first byte */
+	uint64_t bytes;
+	uint32_t device;
+	uint32_t task;
+	uint8_t event; /* enum clew_touch_event */
+};
+
+/* A kernel lock that a task waited for without leaving the CPU. */
+struct clew_spin {
+	uint64_t start;
+	uint64_t end;
+	uint64_t lock;
+	uint32_t task;
+	uint32_t holder; /* as the lock named it at the start, CLEW_NO_TASK unknown */
+	uint32_t type;	 /* CLEW_LOCK_* */
+};
+
+/* ---- the stream ---- */
+
+/* At most 32 tags, as masks have a bit for each. */
+enum clew_finding_tag {
+	/*
+	 * A record of identity, passed on as it came: TASK, FILE, SOCKET, CGROUP, TEXT,
+	 * RENAME, FORK, EXEC, EXIT, ANNOUNCE, GAP, and STATE of a task that had ended before.
+	 * It comes before the findings that follow from it.
+	 */
+	CLEW_FINDING_IDENTITY,
+	CLEW_FINDING_RUN,
+	CLEW_FINDING_SLEEP,
+	CLEW_FINDING_READY,
+	CLEW_FINDING_EDGE,
+	CLEW_FINDING_REQUEST,
+	CLEW_FINDING_BELOW,
+	CLEW_FINDING_SPIN,
+	CLEW_FINDING_PAGES, /* by sector within one request; before the request or long after it */
+	CLEW_FINDING_TOUCH,
+	CLEW_FINDING_COUNT
+};
+#define CLEW_FINDING_BIT(tag) (1u << (tag))
+#define CLEW_FINDINGS_ALL     (CLEW_FINDING_BIT(CLEW_FINDING_COUNT) - 1)
+
+struct clew_finding {
+	enum clew_finding_tag tag;
+	union {
+		const struct clew_header *identity;
+		const struct clew_run *run;
+		const struct clew_sleep *sleep;
+		const struct clew_ready *ready;
+		const struct clew_edge *edge;
+		const struct clew_block_request *request;
+		const struct clew_below *below;
+		const struct clew_spin *spin;
+		const struct clew_page_extent *pages;
+		const struct clew_touch *touch;
+	};
+};
+
+/*
+ * One receiver of findings. It gets those whose tags are in `wants`, in the order in
+ * which they are found, and on the thread that feeds the builder. A negative return
+ * stops the builder, which then returns it from every call.
+ */
+struct clew_finding_taker {
+	uint32_t wants; /* CLEW_FINDING_BIT(tag) of each */
+	int (*take)(void *context, struct clew_finding finding);
+	void *context;
+};
+
+#endif
