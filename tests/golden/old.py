@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""Captures of earlier versions of the format, in tests/golden/old/, give the answers that the clew that recorded them gave. Prints TAP.
+
+A capture is NAME.clew, its answers are NAME.ANSWER.txt.xz and .json.xz. They were written once, by the recording clew, and never
+change: a later clew that answers otherwise has lost something of the file.
+
+Usage: old.py [--write NAME]    --write: store the answers about a capture that was recorded just now
+"""
+import glob
+import lzma
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-position
+
+OLD = os.path.join(HERE, "old")
+# name of the answer, command and options
+ANSWERS = [
+    ("info", ["info"]),
+    ("waits", ["waits"]),
+    ("edges", ["edges"]),
+    ("why", ["why", "--slowest", "40"]),
+]
+
+
+def answers(name):
+    """(file, output) of each answer, asked where the capture lies, so that no path is in it."""
+    for answer, command in ANSWERS:
+        for ending, options in (("txt", []), ("json", ["--json"])):
+            done = subprocess.run([CLEW, *command, *options, name + ".clew"], cwd=OLD, capture_output=True, timeout=120, check=False)
+            output = done.stdout if done.returncode == 0 else b"exit status %d: %s" % (done.returncode, done.stderr)
+            yield "%s.%s.%s.xz" % (name, answer, ending), output
+
+
+def difference(got, expected):
+    """The first line that differs."""
+    if got == expected:
+        return ""
+    pairs = zip(got.split(b"\n") + [b""], expected.split(b"\n") + [b""])
+    number, (ours, theirs) = next((n, pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    at = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+    return "line %d, byte %d: %r instead of %r" % (number, at, ours[max(0, at - 40):at + 40], theirs[max(0, at - 40):at + 40])
+
+
+def main():
+    if sys.argv[1:2] == ["--write"]:
+        for file, output in answers(sys.argv[2]):
+            with open(os.path.join(OLD, file), "wb") as out:
+                out.write(lzma.compress(output, preset=9 | lzma.PRESET_EXTREME))
+        return 0
+    tap = Tap()
+    for capture in sorted(glob.glob(os.path.join(OLD, "*.clew"))):
+        for file, output in answers(os.path.basename(capture)[:-len(".clew")]):
+            with open(os.path.join(OLD, file), "rb") as expected:
+                tap.report(file[:-len(".xz")], difference(output, lzma.decompress(expected.read())))
+    tap.report("there is an old capture", "" if tap.count else "none in " + OLD)
+    return tap.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
