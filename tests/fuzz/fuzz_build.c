@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		 */
 		need = store_record_stride(header->kind);
 		if (need < sizeof(*header) || need > sizeof(bytes) ||
-		    store_tail_length_offset(header->kind))
+		    store_shape(header->kind)->tail_length)
 			continue;
 		for (size_t at = sizeof(*header); at < need && size > 0; at += 4, data++, size--) {
 			uint32_t number = number_of(*data);

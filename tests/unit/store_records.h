@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "record_columns.h"
 #include "store/capture.h"
 
 struct random {
@@ -60,25 +61,7 @@ union any_record {
 		struct clew_wait wait;
 		struct clew_cause cause;
 	} change;
-	struct clew_task_record task;
-	struct clew_life life;
-	struct clew_rename rename;
-	struct clew_file_record file;
-	struct clew_socket_record socket;
-	struct clew_cgroup_record cgroup;
 	struct clew_text_record text;
-	struct clew_gap gap;
-	struct clew_work work;
-	struct clew_bio bio;
-	struct clew_request request;
-	struct clew_lock lock;
-	struct clew_ring ring;
-	struct clew_refill refill;
-	struct clew_extent extent;
-	struct clew_pages pages;
-	struct clew_writeback writeback;
-	struct clew_journal journal;
-	struct clew_announce announce;
 	uint8_t bytes[4096];
 };
 
@@ -156,156 +139,37 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	return random_switch_cause(random, any, sizeof(*record) + sizeof(*wait));
 }
 
-static inline size_t random_task(struct random *random, struct clew_task_record *task)
+/* A value for one column. Times before another one are mostly close to it. */
+static inline uint64_t random_number(struct random *random, const struct store_column *column,
+				     const struct clew_header *header)
 {
-	task->start_time = random_value(random);
-	task->cgroup = random_value(random);
-	task->executable = random_value(random);
-	task->executable_device = random_value(random);
-	task->task = random_value(random);
-	task->process = random_value(random);
-	task->parent = random_value(random);
-	task->tid = random_value(random);
-	task->pid = random_value(random);
-	task->user = random_value(random);
-	task->pid_namespace = random_value(random);
-	task->mount_namespace = random_value(random);
-	task->task_flags = random_value(random);
-	task->nspid_count = random_below(random, CLEW_NSPID_LEVELS + 1);
-	for (unsigned i = 0; i < task->nspid_count; i++)
-		task->nspid[i] = random_value(random);
-	random_name(random, task->comm, sizeof(task->comm));
-	return sizeof(*task) + random_tail(random, (uint8_t *)(task + 1), &task->command_line_size,
-					   CLEW_COMMAND_LINE_SIZE);
+	if (column->coding == STORE_BEFORE && random_below(random, 2))
+		return in_units(random, header->time - random_below(random, 1000000));
+	return random_value(random);
 }
 
-static inline size_t random_socket(struct random *random, struct clew_socket_record *socket)
+/* Fills all columns that the record has; returns its size. */
+static inline size_t random_columns(struct random *random, struct clew_header *header)
 {
-	socket->inode = random_value(random);
-	socket->peer = random_value(random);
-	socket->family = random_value(random);
-	socket->type = random_value(random);
-	socket->local_port = random_value(random);
-	socket->peer_port = random_value(random);
-	random_name(random, (char *)socket->local, sizeof(socket->local));
-	random_name(random, (char *)socket->remote, sizeof(socket->remote));
-	random_name(random, socket->local_path, sizeof(socket->local_path));
-	random_name(random, socket->peer_path, sizeof(socket->peer_path));
-	return sizeof(*socket);
-}
+	const struct store_kind *kind = own_kind(header->kind);
 
-/* Of what devices, workers and locks send. */
-static inline size_t random_machine(struct random *random, union any_record *any)
-{
-	switch (any->header.kind) {
-	case CLEW_KIND_WORK:
-		any->work.work = random_value(random);
-		any->work.function = random_value(random);
-		any->work.queued = random_value(random);
-		any->work.worker = random_value(random);
-		any->work.queuer = random_value(random);
-		any->work.context = random_below(random, 7);
-		random_cause(random, &any->work.cause);
-		return sizeof(any->work);
-	case CLEW_KIND_BIO:
-		any->bio.bio = random_value(random);
-		any->bio.sector = random_value(random);
-		any->bio.from_sector = random_value(random);
-		any->bio.inode = random_value(random);
-		any->bio.index = random_value(random);
-		any->bio.parent = random_value(random);
-		any->bio.bytes = random_value(random);
-		any->bio.device = random_value(random);
-		any->bio.from_device = random_value(random);
-		any->bio.file_device = random_value(random);
-		any->bio.operation = random_value(random);
-		any->bio.task = random_value(random);
-		any->bio.contiguous = random_value(random);
-		any->bio.call = random_value(random);
-		return sizeof(any->bio);
-	case CLEW_KIND_REQUEST:
-		any->request.request = random_value(random);
-		any->request.sector = random_value(random);
-		any->request.bio = random_value(random);
-		any->request.allocated = random_value(random);
-		any->request.bytes = random_value(random);
-		any->request.device = random_value(random);
-		any->request.operation = random_value(random);
-		any->request.task = random_value(random);
-		any->request.error = (int32_t)random_value(random);
-		any->request.context = random_below(random, 7);
-		any->request.bio_count = random_value(random);
-		if (any->header.flags & CLEW_REQUEST_WHOLE) {
-			any->request.queued = random_value(random);
-			any->request.issued = random_value(random);
-			any->request.inode = random_value(random);
-			any->request.file_device = random_value(random);
-			any->request.offset = random_value(random);
+	for (unsigned i = 0; i < kind->count; i++) {
+		const struct store_column *column = &kind->columns[i];
+		uint8_t *to = (uint8_t *)header + column_offset(column, header);
+		uint16_t length;
+
+		if (!column_present(column, header))
+			continue;
+		if (column->coding == STORE_TRIMMED) {
+			random_name(random, (char *)to, column->size);
+		} else if (column->coding == STORE_TAIL) {
+			random_tail(random, to, &length, CLEW_PATH_SIZE);
+			column_set(&kind->columns[column->reference], header, length);
+		} else {
+			column_set(column, header, random_number(random, column, header));
 		}
-		return sizeof(any->request);
-	case CLEW_KIND_LOCK:
-		/* In units none is beside its time, which may be in none. */
-		any->lock.begin =
-			random->unit ? in_units(random, any->header.time) : random_value(random);
-		any->lock.lock = random_value(random);
-		any->lock.task = random_value(random);
-		any->lock.owner = random_value(random);
-		any->lock.type = random_below(random, 64);
-		return sizeof(any->lock);
-	case CLEW_KIND_RING:
-		any->ring.ring = random_value(random);
-		any->ring.user_data = random_value(random);
-		any->ring.request = random_value(random);
-		any->ring.task = random_value(random);
-		any->ring.operation = random_below(random, 60);
-		return sizeof(any->ring);
-	case CLEW_KIND_REFILL:
-		any->refill.cgroup = random_value(random);
-		return sizeof(any->refill);
-	case CLEW_KIND_EXTENT:
-		any->extent.inode = random_value(random);
-		any->extent.device = random_value(random);
-		any->extent.task = random_value(random);
-		any->extent.begin = random_value(random);
-		any->extent.offset = random_value(random);
-		any->extent.bytes = random_value(random);
-		return sizeof(any->extent);
-	case CLEW_KIND_PAGES:
-		any->pages.bio = random_value(random);
-		any->pages.inode = random_value(random);
-		any->pages.device = random_value(random);
-		any->pages.offset = random_value(random);
-		any->pages.bytes = random_value(random);
-		any->pages.at = random_value(random);
-		return sizeof(any->pages);
-	case CLEW_KIND_WRITEBACK:
-		any->writeback.work = random_value(random);
-		any->writeback.task = random_value(random);
-		any->writeback.inode = random_value(random);
-		any->writeback.device = random_value(random);
-		any->writeback.pages = random_value(random);
-		any->writeback.reason = random_value(random);
-		any->writeback.sync = random_value(random);
-		any->writeback.for_sync = random_value(random);
-		any->writeback.call = random_value(random);
-		return sizeof(any->writeback);
-	case CLEW_KIND_JOURNAL:
-		any->journal.device = random_value(random);
-		any->journal.task = random_value(random);
-		any->journal.transaction = random_value(random);
-		any->journal.inode = random_value(random);
-		any->journal.block = random_value(random);
-		any->journal.value = random_value(random);
-		return sizeof(any->journal);
-	case CLEW_KIND_ANNOUNCE:
-		any->announce.task = random_value(random);
-		any->announce.token = random_value(random);
-		any->announce.event = random_below(random, 2);
-		return sizeof(any->announce) + random_tail(random,
-							   any->bytes + sizeof(any->announce),
-							   &any->announce.size, 200);
 	}
-	return 0;
+	return store_record_size(header, SIZE_MAX);
 }
 
 /* Makes a record; returns its size. `last` is the stream's last `next`. */
@@ -318,47 +182,9 @@ static inline size_t random_record(struct random *random, unsigned kind, uint64_
 					   .cpu = cpu,
 					   .kind = kind,
 					   .flags = random_next(random)};
-	switch (kind) {
-	case CLEW_KIND_SWITCH:
-	case CLEW_KIND_STATE:
+	if (kind == CLEW_KIND_SWITCH || kind == CLEW_KIND_STATE)
 		return random_switch(random, any, last);
-	case CLEW_KIND_TASK:
-		return random_task(random, &any->task);
-	case CLEW_KIND_FORK:
-	case CLEW_KIND_EXEC:
-	case CLEW_KIND_EXIT:
-		any->life.task = random_value(random);
-		any->life.other = random_value(random);
-		any->life.value = random_value(random);
-		return sizeof(any->life);
-	case CLEW_KIND_RENAME:
-		any->rename.task = random_value(random);
-		random_name(random, any->rename.comm, sizeof(any->rename.comm));
-		return sizeof(any->rename);
-	case CLEW_KIND_FILE:
-		any->file.inode = random_value(random);
-		any->file.device = random_value(random);
-		any->file.mount_namespace = random_value(random);
-		any->file.generation = random_value(random);
-		return sizeof(any->file) + random_tail(random, (uint8_t *)(&any->file + 1),
-						       &any->file.path_size, CLEW_PATH_SIZE);
-	case CLEW_KIND_SOCKET:
-		return random_socket(random, &any->socket);
-	case CLEW_KIND_CGROUP:
-		any->cgroup.id = random_value(random);
-		any->cgroup.hierarchy = random_value(random);
-		return sizeof(any->cgroup) + random_tail(random, (uint8_t *)(&any->cgroup + 1),
-							 &any->cgroup.path_size, CLEW_PATH_SIZE);
-	case CLEW_KIND_TEXT:
-		any->text.hash = random_next(random);
-		return sizeof(any->text) + random_tail(random, (uint8_t *)(&any->text + 1),
-						       &any->text.text_size, CLEW_TEXT_SIZE);
-	case CLEW_KIND_GAP:
-		any->gap.from = time - random_below(random, 1000000);
-		any->gap.count = random_value(random);
-		return sizeof(any->gap);
-	}
-	return random_machine(random, any);
+	return random_columns(random, &any->header);
 }
 
 /* A switch most of the time. */
@@ -366,7 +192,7 @@ static inline unsigned random_kind(struct random *random)
 {
 	unsigned kind = 1 + random_below(random, CLEW_KIND_COUNT - 1);
 
-	return kind == CLEW_KIND_WAKE || random_below(random, 3) ? CLEW_KIND_SWITCH : kind;
+	return !store_record_stride(kind) || random_below(random, 3) ? CLEW_KIND_SWITCH : kind;
 }
 
 /* A name for a test's file; the caller removes the file. */

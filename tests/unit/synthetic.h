@@ -15,6 +15,7 @@
 #include <cmocka.h>
 // clang-format on
 #include "builder/build.h"
+#include "store/kinds.h"
 #include "trace/internal.h"
 #include <linux/futex.h>
 #include <stdlib.h>
@@ -48,75 +49,9 @@ static UNUSED void *synthetic_put(struct synthetic *s, const void *record, size_
 
 static size_t record_size(const struct clew_header *header)
 {
-	size_t size;
+	size_t size = store_record_size(header, SIZE_MAX);
 
-	switch (header->kind) {
-	case CLEW_KIND_SWITCH:
-	case CLEW_KIND_STATE:
-		size = sizeof(struct clew_switch) +
-		       (header->flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait) : 0);
-		if (header->kind == CLEW_KIND_SWITCH && header->flags & CLEW_SWITCH_CAUSE)
-			size += sizeof(struct clew_cause);
-		break;
-	case CLEW_KIND_TEXT:
-		size = sizeof(struct clew_text_record) +
-		       ((const struct clew_text_record *)header)->text_size;
-		break;
-	case CLEW_KIND_CGROUP:
-		size = sizeof(struct clew_cgroup_record) +
-		       ((const struct clew_cgroup_record *)header)->path_size;
-		break;
-	case CLEW_KIND_WORK:
-		size = sizeof(struct clew_work);
-		break;
-	case CLEW_KIND_BIO:
-		size = sizeof(struct clew_bio);
-		break;
-	case CLEW_KIND_REQUEST:
-		size = sizeof(struct clew_request);
-		break;
-	case CLEW_KIND_LOCK:
-		size = sizeof(struct clew_lock);
-		break;
-	case CLEW_KIND_RING:
-		size = sizeof(struct clew_ring);
-		break;
-	case CLEW_KIND_REFILL:
-		size = sizeof(struct clew_refill);
-		break;
-	case CLEW_KIND_ANNOUNCE:
-		size = sizeof(struct clew_announce) + ((const struct clew_announce *)header)->size;
-		break;
-	case CLEW_KIND_EXTENT:
-		size = sizeof(struct clew_extent);
-		break;
-	case CLEW_KIND_PAGES:
-		size = sizeof(struct clew_pages);
-		break;
-	case CLEW_KIND_WRITEBACK:
-		size = sizeof(struct clew_writeback);
-		break;
-	case CLEW_KIND_JOURNAL:
-		size = sizeof(struct clew_journal);
-		break;
-	case CLEW_KIND_TASK:
-		size = sizeof(struct clew_task_record) +
-		       ((const struct clew_task_record *)header)->command_line_size;
-		break;
-	case CLEW_KIND_RENAME:
-		size = sizeof(struct clew_rename);
-		break;
-	case CLEW_KIND_FILE:
-		size = sizeof(struct clew_file_record) +
-		       ((const struct clew_file_record *)header)->path_size;
-		break;
-	case CLEW_KIND_GAP:
-		size = sizeof(struct clew_gap);
-		break;
-	default:
-		size = sizeof(struct clew_life);
-		break;
-	}
+	assert_true(size > 0);
 	return (size + 7) & ~(size_t)7;
 }
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <zstd.h>
 
 #include "store_records.h"
@@ -26,269 +27,34 @@ static void show_hex(FILE *out, const char *name, const void *bytes, size_t size
 	fprintf(out, "\"");
 }
 
-#define NUMBER(record, member)                                                                     \
-	fprintf(out, ",\"%s\":%llu", #member, (unsigned long long)(record)->member)
-#define SIGNED(record, member) fprintf(out, ",\"%s\":%lld", #member, (long long)(record)->member)
-#define WAIT(member)	       fprintf(out, ",\"wait_%s\":%llu", #member, (unsigned long long)wait->member)
-
-static void show_cause(FILE *out, const struct clew_cause *cause)
+static void show_column(FILE *out, const struct store_kind *kind, const struct store_column *column,
+			const struct clew_header *header)
 {
-	fprintf(out,
-		",\"cause_kind\":%u,\"cause_object\":%llu,\"cause_time\":%llu,\"cause_expires\":%"
-		"llu,\"cause_task\":%u",
-		cause->kind, (unsigned long long)cause->object, (unsigned long long)cause->time,
-		(unsigned long long)cause->expires, cause->task);
-}
+	const uint8_t *at = (const uint8_t *)header + column_offset(column, header);
 
-static void show_switch(FILE *out, const struct clew_switch *record)
-{
-	const struct clew_wait *wait = (const struct clew_wait *)(record + 1);
-
-	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW))
-		NUMBER(record, wake_context);
-	NUMBER(record, next);
-	NUMBER(record, prev);
-	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
-		NUMBER(record, waker);
-		NUMBER(record, wake_time);
-		NUMBER(record, wake_flags);
-		NUMBER(record, wake_operation);
-		NUMBER(record, wake_call);
-		NUMBER(record, wake_object_kind);
-		NUMBER(record, wake_object);
-		NUMBER(record, wake_device);
-		SIGNED(record, wake_descriptor);
-	}
-	if (record->header.flags & CLEW_SWITCH_WAIT) {
-		WAIT(call);
-		WAIT(flags);
-		WAIT(object_kind);
-		fprintf(out, ",\"wait_descriptor\":%d", wait->descriptor);
-		WAIT(device);
-		WAIT(object);
-		WAIT(argument);
-		WAIT(futex_operation);
-		WAIT(futex_class);
-		WAIT(reason);
-		WAIT(owner);
-	}
-	NUMBER(record, prev_state);
-	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE)
-		show_cause(out, (const struct clew_cause *)(record->header.flags & CLEW_SWITCH_WAIT
-								    ? (const void *)(wait + 1)
-								    : wait));
-}
-
-static void show_task(FILE *out, const struct clew_task_record *task)
-{
-	NUMBER(task, task);
-	NUMBER(task, process);
-	NUMBER(task, parent);
-	NUMBER(task, tid);
-	NUMBER(task, pid);
-	NUMBER(task, start_time);
-	NUMBER(task, cgroup);
-	NUMBER(task, executable);
-	NUMBER(task, executable_device);
-	NUMBER(task, user);
-	NUMBER(task, pid_namespace);
-	NUMBER(task, mount_namespace);
-	NUMBER(task, task_flags);
-	NUMBER(task, nspid_count);
-	for (unsigned i = 0; i < CLEW_NSPID_LEVELS; i++)
-		fprintf(out, ",\"nspid[%u]\":%u", i, task->nspid[i]);
-	show_hex(out, "comm", task->comm, sizeof(task->comm), true);
-	NUMBER(task, command_line_size);
-	show_hex(out, "command_line", task + 1, task->command_line_size, false);
-}
-
-static void show_socket(FILE *out, const struct clew_socket_record *socket)
-{
-	NUMBER(socket, inode);
-	NUMBER(socket, peer);
-	NUMBER(socket, family);
-	NUMBER(socket, type);
-	NUMBER(socket, local_port);
-	NUMBER(socket, peer_port);
-	show_hex(out, "local", socket->local, sizeof(socket->local), true);
-	show_hex(out, "remote", socket->remote, sizeof(socket->remote), true);
-	show_hex(out, "local_path", socket->local_path, sizeof(socket->local_path), true);
-	show_hex(out, "peer_path", socket->peer_path, sizeof(socket->peer_path), true);
-}
-
-static void show_machine(FILE *out, const union any_record *any)
-{
-	switch (any->header.kind) {
-	case CLEW_KIND_WORK:
-		NUMBER(&any->work, function);
-		NUMBER(&any->work, work);
-		NUMBER(&any->work, queued);
-		NUMBER(&any->work, worker);
-		NUMBER(&any->work, queuer);
-		show_cause(out, &any->work.cause);
-		NUMBER(&any->work, context);
-		break;
-	case CLEW_KIND_BIO:
-		NUMBER(&any->bio, bio);
-		NUMBER(&any->bio, device);
-		NUMBER(&any->bio, task);
-		NUMBER(&any->bio, operation);
-		NUMBER(&any->bio, sector);
-		NUMBER(&any->bio, bytes);
-		NUMBER(&any->bio, from_device);
-		NUMBER(&any->bio, from_sector);
-		NUMBER(&any->bio, inode);
-		NUMBER(&any->bio, file_device);
-		NUMBER(&any->bio, index);
-		NUMBER(&any->bio, parent);
-		NUMBER(&any->bio, contiguous);
-		NUMBER(&any->bio, call);
-		break;
-	case CLEW_KIND_REQUEST:
-		NUMBER(&any->request, request);
-		NUMBER(&any->request, device);
-		NUMBER(&any->request, sector);
-		NUMBER(&any->request, bytes);
-		NUMBER(&any->request, operation);
-		NUMBER(&any->request, bio);
-		NUMBER(&any->request, allocated);
-		NUMBER(&any->request, task);
-		SIGNED(&any->request, error);
-		NUMBER(&any->request, context);
-		NUMBER(&any->request, bio_count);
-		if (any->header.flags & CLEW_REQUEST_WHOLE) {
-			NUMBER(&any->request, queued);
-			NUMBER(&any->request, issued);
-			NUMBER(&any->request, inode);
-			NUMBER(&any->request, file_device);
-			NUMBER(&any->request, offset);
-		}
-		break;
-	case CLEW_KIND_LOCK:
-		NUMBER(&any->lock, begin);
-		NUMBER(&any->lock, lock);
-		NUMBER(&any->lock, task);
-		NUMBER(&any->lock, owner);
-		NUMBER(&any->lock, type);
-		break;
-	case CLEW_KIND_RING:
-		NUMBER(&any->ring, task);
-		NUMBER(&any->ring, ring);
-		NUMBER(&any->ring, request);
-		NUMBER(&any->ring, user_data);
-		NUMBER(&any->ring, operation);
-		break;
-	case CLEW_KIND_REFILL:
-		NUMBER(&any->refill, cgroup);
-		break;
-	case CLEW_KIND_EXTENT:
-		NUMBER(&any->extent, bytes);
-		NUMBER(&any->extent, inode);
-		NUMBER(&any->extent, device);
-		NUMBER(&any->extent, task);
-		NUMBER(&any->extent, begin);
-		NUMBER(&any->extent, offset);
-		break;
-	case CLEW_KIND_PAGES:
-		NUMBER(&any->pages, bio);
-		NUMBER(&any->pages, inode);
-		NUMBER(&any->pages, device);
-		NUMBER(&any->pages, bytes);
-		NUMBER(&any->pages, offset);
-		NUMBER(&any->pages, at);
-		break;
-	case CLEW_KIND_WRITEBACK:
-		NUMBER(&any->writeback, work);
-		NUMBER(&any->writeback, task);
-		NUMBER(&any->writeback, inode);
-		NUMBER(&any->writeback, device);
-		NUMBER(&any->writeback, pages);
-		NUMBER(&any->writeback, reason);
-		NUMBER(&any->writeback, sync);
-		NUMBER(&any->writeback, for_sync);
-		NUMBER(&any->writeback, call);
-		break;
-	case CLEW_KIND_JOURNAL:
-		NUMBER(&any->journal, device);
-		NUMBER(&any->journal, task);
-		NUMBER(&any->journal, transaction);
-		NUMBER(&any->journal, inode);
-		NUMBER(&any->journal, block);
-		NUMBER(&any->journal, value);
-		break;
-	case CLEW_KIND_ANNOUNCE:
-		NUMBER(&any->announce, task);
-		NUMBER(&any->announce, event);
-		NUMBER(&any->announce, token);
-		NUMBER(&any->announce, size);
-		show_hex(out, "text", &any->announce + 1, any->announce.size, false);
-		break;
-	}
+	if (!column_present(column, header))
+		return;
+	if (column->coding == STORE_TAIL)
+		show_hex(out, column->name, at,
+			 column_value(&kind->columns[column->reference], header), false);
+	else if (column->type == STORE_BYTES)
+		show_hex(out, column->name, at, column->size, true);
+	else if (column->type == STORE_I32)
+		fprintf(out, ",\"%s\":%d", column->name, (int32_t)column_value(column, header));
+	else
+		fprintf(out, ",\"%s\":%" PRIu64, column->name, column_value(column, header));
 }
 
 /* A record as one line, as capture_reader.py prints it. */
-static void show(FILE *out, const union any_record *any)
+static void show(FILE *out, const struct clew_header *header)
 {
-	static const char *const names[] = {
-		"",	  "switch",    "state",	  "task",    "fork", "exec",   "exit",
-		"rename", "file",      "socket",  "cgroup",  "text", "gap",    "",
-		"work",	  "bio",       "request", "lock",    "ring", "refill", "extent",
-		"pages",  "writeback", "journal", "announce"};
+	const struct store_kind *common = own_kind(0), *kind = own_kind(header->kind);
 
-	fprintf(out, "{\"kind\":\"%s\"", names[any->header.kind]);
-	NUMBER(&any->header, flags);
-	NUMBER(&any->header, time);
-	NUMBER(&any->header, lost);
-	NUMBER(&any->header, cpu);
-	switch (any->header.kind) {
-	case CLEW_KIND_SWITCH:
-	case CLEW_KIND_STATE:
-		show_switch(out, &any->change.record);
-		break;
-	case CLEW_KIND_TASK:
-		show_task(out, &any->task);
-		break;
-	case CLEW_KIND_FORK:
-	case CLEW_KIND_EXEC:
-	case CLEW_KIND_EXIT:
-		NUMBER(&any->life, task);
-		NUMBER(&any->life, other);
-		NUMBER(&any->life, value);
-		break;
-	case CLEW_KIND_RENAME:
-		NUMBER(&any->rename, task);
-		show_hex(out, "comm", any->rename.comm, sizeof(any->rename.comm), true);
-		break;
-	case CLEW_KIND_FILE:
-		NUMBER(&any->file, inode);
-		NUMBER(&any->file, device);
-		NUMBER(&any->file, mount_namespace);
-		NUMBER(&any->file, generation);
-		NUMBER(&any->file, path_size);
-		show_hex(out, "path", &any->file + 1, any->file.path_size, false);
-		break;
-	case CLEW_KIND_SOCKET:
-		show_socket(out, &any->socket);
-		break;
-	case CLEW_KIND_CGROUP:
-		NUMBER(&any->cgroup, id);
-		NUMBER(&any->cgroup, hierarchy);
-		NUMBER(&any->cgroup, path_size);
-		show_hex(out, "path", &any->cgroup + 1, any->cgroup.path_size, false);
-		break;
-	case CLEW_KIND_TEXT:
-		NUMBER(&any->text, text_size);
-		show_hex(out, "text", &any->text + 1, any->text.text_size, false);
-		NUMBER(&any->text, hash);
-		break;
-	case CLEW_KIND_GAP:
-		NUMBER(&any->gap, from);
-		NUMBER(&any->gap, count);
-		break;
-	default:
-		show_machine(out, any);
-		break;
-	}
+	fprintf(out, "{\"kind\":\"%s\"", kind->name);
+	for (unsigned i = 1; i < common->count; i++)
+		show_column(out, common, &common->columns[i], header);
+	for (unsigned i = 0; i < kind->count; i++)
+		show_column(out, kind, &kind->columns[i], header);
 	fprintf(out, "}\n");
 }
 
@@ -314,7 +80,7 @@ static void expect_agreement(const char *path)
 	while ((r = next_stored(reader, &record)) == 1) {
 		FILE *line = open_memstream(&ours, &ours_size);
 
-		show(line, (const union any_record *)record);
+		show(line, record);
 		fclose(line);
 		assert_true(getline(&theirs, &theirs_size, python) > 0);
 		assert_string_equal(theirs, ours);
@@ -576,24 +342,11 @@ static void test_reads_a_later_file(void **state)
 	unlink(path);
 }
 
-static struct store_schema *own_schema(void)
-{
-	char what[STORE_NAME_MAX + 1];
-	struct store_schema *schema;
-	uint8_t *bytes;
-	size_t size;
-
-	assert_int_equal(store_schema_write(&bytes, &size), 0);
-	assert_int_equal(store_schema_parse(bytes, size, &schema, what), 0);
-	free(bytes);
-	return schema;
-}
-
 /* A packed chunk with a wrong byte and a right checksum is refused, or read as something else. */
 static void test_broken_streams(void **state)
 {
 	struct random random = {.state = 5};
-	struct store_schema *schema = own_schema();
+	const struct store_schema *schema = own_schema();
 	struct store_rows rows = {0};
 	struct store_encoder *encoder;
 	struct store_decoder *decoder;
@@ -639,7 +392,6 @@ static void test_broken_streams(void **state)
 	store_rows_done(&rows);
 	store_decoder_free(decoder);
 	store_encoder_free(encoder);
-	free(schema);
 	free(chunk);
 	free(records);
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/left_alone.h"
 #include "cli/report.h"
+#include "store/kinds.h"
 #include "words/text.h"
 
 struct info_values {
@@ -32,22 +33,7 @@ static int cpu_of(uint32_t stream)
 
 static const char *record_kind_name(unsigned kind)
 {
-	static const char *const names[CLEW_KIND_COUNT] = {
-		[CLEW_KIND_SWITCH] = "switch",	 [CLEW_KIND_STATE] = "state",
-		[CLEW_KIND_TASK] = "task",	 [CLEW_KIND_FORK] = "fork",
-		[CLEW_KIND_EXEC] = "exec",	 [CLEW_KIND_EXIT] = "exit",
-		[CLEW_KIND_RENAME] = "rename",	 [CLEW_KIND_FILE] = "file",
-		[CLEW_KIND_SOCKET] = "socket",	 [CLEW_KIND_CGROUP] = "cgroup",
-		[CLEW_KIND_TEXT] = "text",	 [CLEW_KIND_GAP] = "gap",
-		[CLEW_KIND_WAKE] = "wake",	 [CLEW_KIND_WORK] = "work",
-		[CLEW_KIND_BIO] = "bio",	 [CLEW_KIND_REQUEST] = "request",
-		[CLEW_KIND_LOCK] = "lock",	 [CLEW_KIND_RING] = "ring",
-		[CLEW_KIND_REFILL] = "refill",	 [CLEW_KIND_EXTENT] = "extent",
-		[CLEW_KIND_PAGES] = "pages",	 [CLEW_KIND_WRITEBACK] = "writeback",
-		[CLEW_KIND_JOURNAL] = "journal", [CLEW_KIND_ANNOUNCE] = "announce",
-	};
-
-	return kind < CLEW_KIND_COUNT && names[kind] ? names[kind] : "unknown";
+	return store_shape(kind)->name ?: "unknown";
 }
 
 static uint64_t duration_of(const struct clew_capture_info *info)

@@ -167,16 +167,6 @@ static void pass_on(struct stream *stream, const void *data, size_t size)
 		put_path(stream, data, sizeof(struct clew_cgroup_record),
 			 offsetof(struct clew_cgroup_record, path_size));
 		break;
-	case CLEW_KIND_TEXT:
-		put(stream, data,
-		    sizeof(struct clew_text_record) +
-			    ((const struct clew_text_record *)data)->text_size);
-		break;
-	case CLEW_KIND_TASK:
-		put(stream, data,
-		    sizeof(struct clew_task_record) +
-			    ((const struct clew_task_record *)data)->command_line_size);
-		break;
 	case CLEW_KIND_ANNOUNCE:
 		put_announce(stream, data);
 		break;

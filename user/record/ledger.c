@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "record/internal.h"
+#include "store/kinds.h"
 
 static bool is_zero(const struct clew_ledger_row *row)
 {
@@ -34,10 +35,11 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 	for (unsigned cpu = 0; cpu <= recorder->cpu_count; cpu++)
 		for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++) {
 			struct clew_ledger_row *row = &rows[count];
+			bool has_records = store_shape(kind)->size;
 
 			memset(row, 0, sizeof(*row));
 			row->kind = kind;
-			if (kind == CLEW_KIND_GAP)
+			if (!store_shape(kind)->in_ledger)
 				continue;
 			if (cpu == recorder->cpu_count) {
 				row->cpu = CLEW_STREAM_USER;
@@ -55,13 +57,11 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 				row->reserved = state->counts[kind].reserved;
 				row->lost = state->counts[kind].lost;
 				row->missed = state->counts[kind].missed;
-				row->read = kind == CLEW_KIND_WAKE
-						    ? row->reserved
-						    : recorder->streams[cpu].read[kind];
-				row->stored =
-					kind == CLEW_KIND_WAKE
-						? row->reserved
-						: clew_writer_stored(recorder->writer, cpu, kind);
+				row->read = has_records ? recorder->streams[cpu].read[kind]
+							: row->reserved;
+				row->stored = has_records ? clew_writer_stored(recorder->writer,
+									       cpu, kind)
+							  : row->reserved;
 				row->stored -= recorder->streams[cpu].made[kind];
 			}
 			if (is_zero(row))
@@ -69,7 +69,7 @@ int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *co
 			if (row->seen != row->filtered + row->reserved + row->lost + row->missed ||
 			    row->reserved != row->read || row->read != row->stored)
 				ret_summary->balanced = false;
-			ret_summary->records += kind == CLEW_KIND_WAKE ? 0 : row->stored;
+			ret_summary->records += has_records ? row->stored : 0;
 			ret_summary->lost += row->lost;
 			ret_summary->missed += row->missed;
 			if (kind == CLEW_KIND_SWITCH)

@@ -613,7 +613,7 @@ static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_
 			continue;
 		rows->of[kind->id].records = at;
 		rows->of[kind->id].stride = kind->stride;
-		rows->of[kind->id].tail_length = store_tail_length_offset(kind->id);
+		rows->of[kind->id].tail_length = store_shape(kind->id)->tail_length;
 		at += (size_t)kind->stride * front->entries[i].rows;
 	}
 	return 0;

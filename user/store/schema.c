@@ -27,13 +27,6 @@ struct table_kind {
 	const char *name;
 	uint8_t id;
 	uint8_t count;
-	uint8_t extension_mask; /* of header.flags: the extension follows */
-	uint8_t second_mask;	/* the second one follows, after the first if that is there */
-	uint16_t size;
-	uint16_t extension;
-	uint16_t second;
-	uint16_t tail_length; /* offset of the tail's length, 0 none */
-	uint16_t tail_max;
 	const struct table_column *columns;
 };
 
@@ -433,45 +426,14 @@ static const struct table_column announce_columns[] = {
 };
 /* clang-format on */
 
-#define KIND(name_, id_, type_, columns_)                                                          \
-	.name = (name_), .id = (id_), .size = sizeof(type_), .columns = (columns_),                \
-	.count = sizeof(columns_) / sizeof((columns_)[0])
-#define TAILED(type_, length_, max_) .tail_length = offsetof(type_, length_), .tail_max = (max_)
+#define COLUMNS(columns_) .columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0])
+#define CLEW_RECORD_KIND(NAME, name_, number, ...)                                                 \
+	{.name = #name_, .id = (number), COLUMNS(name_##_columns)},
+#define CLEW_LEDGER_KIND(NAME, name_, number)
 
-/* A kind that is the source of LATEST columns comes before those that have them. */
 static const struct table_kind table[] = {
-	{KIND("common", 0, struct clew_header, common_columns)},
-	{KIND("text", CLEW_KIND_TEXT, struct clew_text_record, text_columns),
-	 TAILED(struct clew_text_record, text_size, STORE_TAIL_MAX)},
-	{KIND("switch", CLEW_KIND_SWITCH, struct clew_switch, switch_columns),
-	 .extension_mask = CLEW_SWITCH_WAIT, .extension = sizeof(struct clew_wait),
-	 .second_mask = CLEW_SWITCH_CAUSE, .second = sizeof(struct clew_cause)},
-	{KIND("state", CLEW_KIND_STATE, struct clew_switch, state_columns),
-	 .extension_mask = CLEW_SWITCH_WAIT, .extension = sizeof(struct clew_wait)},
-	{KIND("task", CLEW_KIND_TASK, struct clew_task_record, task_columns),
-	 TAILED(struct clew_task_record, command_line_size, STORE_TAIL_MAX)},
-	{KIND("fork", CLEW_KIND_FORK, struct clew_life, fork_columns)},
-	{KIND("exec", CLEW_KIND_EXEC, struct clew_life, exec_columns)},
-	{KIND("exit", CLEW_KIND_EXIT, struct clew_life, exit_columns)},
-	{KIND("rename", CLEW_KIND_RENAME, struct clew_rename, rename_columns)},
-	{KIND("file", CLEW_KIND_FILE, struct clew_file_record, file_columns),
-	 TAILED(struct clew_file_record, path_size, STORE_TAIL_MAX)},
-	{KIND("socket", CLEW_KIND_SOCKET, struct clew_socket_record, socket_columns)},
-	{KIND("cgroup", CLEW_KIND_CGROUP, struct clew_cgroup_record, cgroup_columns),
-	 TAILED(struct clew_cgroup_record, path_size, STORE_TAIL_MAX)},
-	{KIND("gap", CLEW_KIND_GAP, struct clew_gap, gap_columns)},
-	{KIND("work", CLEW_KIND_WORK, struct clew_work, work_columns)},
-	{KIND("bio", CLEW_KIND_BIO, struct clew_bio, bio_columns)},
-	{KIND("request", CLEW_KIND_REQUEST, struct clew_request, request_columns)},
-	{KIND("lock", CLEW_KIND_LOCK, struct clew_lock, lock_columns)},
-	{KIND("ring", CLEW_KIND_RING, struct clew_ring, ring_columns)},
-	{KIND("refill", CLEW_KIND_REFILL, struct clew_refill, refill_columns)},
-	{KIND("extent", CLEW_KIND_EXTENT, struct clew_extent, extent_columns)},
-	{KIND("pages", CLEW_KIND_PAGES, struct clew_pages, pages_columns)},
-	{KIND("writeback", CLEW_KIND_WRITEBACK, struct clew_writeback, writeback_columns)},
-	{KIND("journal", CLEW_KIND_JOURNAL, struct clew_journal, journal_columns)},
-	{KIND("announce", CLEW_KIND_ANNOUNCE, struct clew_announce, announce_columns),
-	 TAILED(struct clew_announce, size, STORE_TAIL_MAX)},
+	{.name = "common", .id = 0, COLUMNS(common_columns)},
+#include <clew/kernel/kinds.def>
 };
 
 #define TABLE_COUNT (sizeof(table) / sizeof(table[0]))
@@ -482,42 +444,6 @@ static const struct table_kind *table_find(unsigned id)
 		if (table[i].id == id)
 			return &table[i];
 	return NULL;
-}
-
-size_t store_record_size(const void *record, size_t size)
-{
-	const struct clew_header *header = record;
-	const struct table_kind *kind;
-	size_t need;
-
-	if (size < sizeof(*header) || !header->kind || !(kind = table_find(header->kind)))
-		return 0;
-	need = kind->size;
-	if (header->flags & kind->extension_mask)
-		need += kind->extension;
-	if (header->flags & kind->second_mask)
-		need += kind->second;
-	if (kind->tail_length && size >= need) {
-		uint16_t length;
-
-		memcpy(&length, (const uint8_t *)record + kind->tail_length, sizeof(length));
-		need += length;
-	}
-	return need <= size ? need : 0;
-}
-
-size_t store_record_stride(unsigned id)
-{
-	const struct table_kind *kind = table_find(id);
-
-	return kind ? kind->size + kind->extension + kind->second : 0;
-}
-
-size_t store_tail_length_offset(unsigned id)
-{
-	const struct table_kind *kind = table_find(id);
-
-	return kind ? kind->tail_length : 0;
 }
 
 /* ---- the chunk ---- */
@@ -616,6 +542,7 @@ bool store_kind_known(unsigned id)
 void store_bind(const struct store_kind *kind, struct store_column *column)
 {
 	const struct table_kind *ours = table_find(kind->id);
+	const struct store_shape *shape = store_shape(kind->id);
 	const struct table_column *member = NULL;
 
 	for (unsigned i = 0; ours && i < ours->count && !member; i++)
@@ -633,14 +560,15 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 		 * go by. */
 		if (column->coding == STORE_TAIL &&
 		    (!kind->columns[column->reference].known ||
-		     kind->columns[column->reference].offset != ours->tail_length))
+		     kind->columns[column->reference].offset != shape->tail_length))
 			return;
 	}
 	column->known = true;
 	column->offset = member->offset;
-	if (ours->second && member->offset >= ours->size + ours->extension) {
-		column->pull = ours->extension;
-		column->pull_mask = ours->extension_mask;
+	/* The cause is behind the wait, or in its place. */
+	if (shape->cause_flags && member->offset >= shape->size + sizeof(struct clew_wait)) {
+		column->pull = sizeof(struct clew_wait);
+		column->pull_mask = shape->wait_flags;
 	}
 	column->member_size = store_type_size(member->type);
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <clew/kernel/records.h>
+#include "store/kinds.h"
 
 enum store_type {
 	STORE_U8 = 1,
@@ -117,15 +117,5 @@ bool store_kind_known(unsigned id);
 
 /* Binds a parsed column to our member of the same name, if there is one that fits. */
 void store_bind(const struct store_kind *kind, struct store_column *column);
-
-/* Size of a record by its kind, flags and tail; 0 if it is none or does not fit in `size`. */
-size_t store_record_size(const void *record, size_t size);
-
-/* Bytes of a kind's record without its tail, all extensions included; 0 unknown. */
-size_t store_record_stride(unsigned kind);
-
-/* Where the kind keeps the length of its tail; 0: it has none. The tail follows at
- * store_record_stride(). */
-size_t store_tail_length_offset(unsigned kind);
 
 #endif

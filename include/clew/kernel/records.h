@@ -34,33 +34,29 @@
 /* Value of a call field where the task is in no system call. */
 #define CLEW_NO_CALL 0xffff
 
+#define CLEW_RECORD_KIND(NAME, name, number, ...) CLEW_KIND_##NAME = (number),
+#define CLEW_LEDGER_KIND(NAME, name, number)	  CLEW_KIND_##NAME = (number),
 enum clew_kind {
-	CLEW_KIND_SWITCH = 1,	/* struct clew_switch [+ struct clew_wait] */
-	CLEW_KIND_STATE = 2,	/* the same layout: an iterator's finding */
-	CLEW_KIND_TASK = 3,	/* struct clew_task_record + command line */
-	CLEW_KIND_FORK = 4,	/* struct clew_life */
-	CLEW_KIND_EXEC = 5,	/* struct clew_life */
-	CLEW_KIND_EXIT = 6,	/* struct clew_life */
-	CLEW_KIND_RENAME = 7,	/* struct clew_rename */
-	CLEW_KIND_FILE = 8,	/* struct clew_file_record + path */
-	CLEW_KIND_SOCKET = 9,	/* struct clew_socket_record */
-	CLEW_KIND_CGROUP = 10,	/* struct clew_cgroup_record + path */
-	CLEW_KIND_TEXT = 11,	/* struct clew_text_record + text */
-	CLEW_KIND_GAP = 12,	/* struct clew_gap: made by the drain or the reader, never by BPF */
-	CLEW_KIND_WAKE = 13,	/* no record: a wake stamp's row in the ledger */
-	CLEW_KIND_WORK = 14,	/* struct clew_work: a worker begins an item */
-	CLEW_KIND_BIO = 15,	/* struct clew_bio */
-	CLEW_KIND_REQUEST = 16, /* struct clew_request */
-	CLEW_KIND_LOCK = 17,	/* struct clew_lock: a kernel lock waited for while running */
-	CLEW_KIND_RING = 18,	/* struct clew_ring: io_uring */
-	CLEW_KIND_REFILL = 19,	/* struct clew_refill: a CPU quota's new period */
-	CLEW_KIND_EXTENT = 20,	/* struct clew_extent: of a file, in the page cache */
-	CLEW_KIND_PAGES = 21,	/* struct clew_pages: more of what a bio carries */
-	CLEW_KIND_WRITEBACK = 22, /* struct clew_writeback */
-	CLEW_KIND_JOURNAL = 23,	  /* struct clew_journal */
-	CLEW_KIND_ANNOUNCE = 24,  /* struct clew_announce + text */
-	CLEW_KIND_COUNT = 25,
+#include <clew/kernel/kinds.def>
 };
+
+/* Its size is the highest kind's number and one. */
+#define CLEW_RECORD_KIND(NAME, name, number, ...) char name##_[(number) + 1];
+#define CLEW_LEDGER_KIND(NAME, name, number)	  char name##_[(number) + 1];
+union clew_kind_numbers {
+#include <clew/kernel/kinds.def>
+};
+enum { CLEW_KIND_COUNT = sizeof(union clew_kind_numbers) };
+
+/* Arrays and masks hold that many kinds. */
+#define CLEW_KINDS_MAX 64
+_Static_assert(CLEW_KIND_COUNT <= CLEW_KINDS_MAX, "too many kinds of records");
+
+/* A kind's bit in a mask of kinds. The last bit stands for all kinds from there on. */
+static inline __u64 clew_kind_bit(unsigned kind)
+{
+	return 1ULL << (kind < CLEW_KINDS_MAX ? kind : CLEW_KINDS_MAX - 1);
+}
 
 struct clew_header {
 	__u64 time;
