@@ -465,6 +465,43 @@ static void test_refuses_broken_schemas(void **state)
 	refuse_schema(&schema, -EPROTONOSUPPORT);
 }
 
+/* 64 kinds fit, and masks of them have a bit for all that are beyond. */
+static void test_room_for_kinds(void **state)
+{
+	char what[STORE_NAME_MAX + 1];
+	struct store_schema *parsed;
+	struct bytes schema;
+
+	(void)state;
+	for (unsigned kinds = CLEW_KINDS_MAX; kinds <= CLEW_KINDS_MAX + 1; kinds++) {
+		schema.size = 0;
+		add_number(&schema, kinds, 2);
+		add_number(&schema, 0, 1);
+		add_name(&schema, "common");
+		add_number(&schema, 1, 1);
+		add_column(&schema, "kind", STORE_U8, STORE_PLAIN, STORE_NONE);
+		for (unsigned kind = 1; kind < kinds; kind++) {
+			add_number(&schema, kind, 1);
+			add_name(&schema, "later");
+			add_number(&schema, 0, 1);
+		}
+		if (kinds > CLEW_KINDS_MAX) {
+			refuse_schema(&schema, -EINVAL);
+			continue;
+		}
+		assert_int_equal(store_schema_parse(schema.data, schema.size, &parsed, what), 0);
+		assert_int_equal(parsed->count, CLEW_KINDS_MAX);
+		free(parsed);
+	}
+	assert_true(clew_kind_bit(40) == 1ull << 40);
+	assert_true(clew_kind_bit(63) == 1ull << 63);
+	assert_true(clew_kind_bit(200) == 1ull << 63);
+	assert_int_equal(store_index_kinds(clew_kind_bit(30)), 1u << 30);
+	assert_int_equal(store_index_kinds(clew_kind_bit(31)), 1u << 31);
+	assert_int_equal(store_index_kinds(clew_kind_bit(40) | clew_kind_bit(2)), 1u << 31 | 4);
+	assert_int_equal(store_index_kinds(clew_kind_bit(200)), 1u << 31);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -474,6 +511,7 @@ int main(void)
 		cmocka_unit_test(test_broken_streams),
 		cmocka_unit_test(test_reads_a_later_file),
 		cmocka_unit_test(test_refuses_broken_schemas),
+		cmocka_unit_test(test_room_for_kinds),
 	};
 
 	return cmocka_run_group_tests_name("store_format", tests, NULL, NULL);

@@ -597,7 +597,7 @@ static void account(const struct store_encoder *encoder, struct store_chunk *chu
 		memcpy(front + 1 + 9 * n + 1, &count, 4);
 		memcpy(front + 1 + 9 * n + 5, &bytes, 4);
 		chunk->totals[kind] = (struct store_index_total){count, bytes};
-		chunk->entry.kinds |= 1u << kind;
+		chunk->entry.kinds |= store_index_kinds(clew_kind_bit(kind));
 		n++;
 	}
 	front[0] = n | (encoder->dense ? STORE_FRONT_PACKED : 0);

@@ -79,8 +79,14 @@ struct store_index_entry {
 	uint32_t rows;
 	uint16_t kind;
 	uint16_t stream;
-	uint32_t kinds; /* RECORDS: bit n: has records of kind n; bit 31: of kinds 31 and up */
+	uint32_t kinds; /* RECORDS: store_index_kinds() of those that it has */
 };
+
+/* A mask of kinds as an index entry has it: bit 31 stands for all kinds from 31 on. */
+static inline uint32_t store_index_kinds(uint64_t kinds)
+{
+	return (uint32_t)(kinds & 0x7fffffff) | (kinds >> 31 ? 1u << 31 : 0);
+}
 
 struct store_index_total {
 	uint64_t count;

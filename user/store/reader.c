@@ -467,6 +467,8 @@ static void sort_gaps(struct clew_reader *reader)
 /* Collects the GAP records from the chunks that have any. */
 static int collect_gaps(struct clew_reader *reader)
 {
+	const uint32_t gaps = store_index_kinds(clew_kind_bit(CLEW_KIND_GAP));
+
 	for (size_t i = 0; i < reader->cursor_count; i++) {
 		struct cursor *cursor = &reader->cursors[i];
 
@@ -474,7 +476,7 @@ static int collect_gaps(struct clew_reader *reader)
 			const struct clew_header *record;
 			int r;
 
-			if (!(reader->file.entries[at].kinds & (1u << CLEW_KIND_GAP)))
+			if (!(reader->file.entries[at].kinds & gaps))
 				continue;
 			r = read_rows(reader, &reader->file.entries[at], &cursor->rows);
 			if (r == -EBADMSG)

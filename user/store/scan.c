@@ -177,7 +177,7 @@ static struct store_index_entry entry_of(const struct store_file *file,
 	    store_front_parse(file->payload.bytes, header->size, &front) < 0)
 		return entry;
 	for (unsigned i = 0; i < front.count; i++)
-		entry.kinds |= 1u << (front.entries[i].kind < 31 ? front.entries[i].kind : 31);
+		entry.kinds |= store_index_kinds(clew_kind_bit(front.entries[i].kind));
 	return entry;
 }
 

@@ -49,7 +49,7 @@ enum store_coding {
 #define STORE_NONE	   0xff
 #define STORE_COMMON	   0x80 /* in a reference: the column is one of kind 0 */
 #define STORE_COLUMNS_MAX  64
-#define STORE_KINDS_MAX	   32
+#define STORE_KINDS_MAX	   CLEW_KINDS_MAX
 #define STORE_FOLLOWED_MAX 8
 #define STORE_NAME_MAX	   31
 #define STORE_TAIL_MAX	   65535
