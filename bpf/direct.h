@@ -9,10 +9,13 @@
  * PLACE_BUSY, and nobody else's. A bio whose end was never seen holds its place for PLACE_AGE at
  * most. A bio that has no place tells by records of its own.
  */
-#ifndef CLEW_DIRECT_H
-#define CLEW_DIRECT_H
+#ifndef CLEW_BPF_DIRECT_H
+#define CLEW_BPF_DIRECT_H
 
-#include "context.h"
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+#include <stdbool.h>
 
 #define DIRECT_SET_BITS 13
 #define DIRECT_PLACES	4

@@ -8,6 +8,15 @@
 #define CLEW_BPF_ENVIRONMENT_H
 
 #include "identity.h"
+#include "kernel.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 #define ENVIRONMENT_MOST 8192 /* variables and pieces of long ones that are looked at */
 

@@ -11,11 +11,21 @@
  * file's generation changes, and an extent of an older one grows no more.
  * A call that is told of before it copies is told only as far as it has.
  */
-#ifndef CLEW_EXTENT_H
-#define CLEW_EXTENT_H
+#ifndef CLEW_BPF_EXTENT_H
+#define CLEW_BPF_EXTENT_H
 
 #include "identity.h"
+#include "kernel.h"
 #include "kernel_fs.h"
+#include "kernel_io.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 #define EXTENT_LOOK	64 /* touches after which the age is looked at */
 #define GENERATION_BITS 10

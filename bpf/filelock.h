@@ -4,18 +4,25 @@
  * to let go. The kernel tells each attempt; where it was refused, the request
  * says which lock is in the way.
  */
-#ifndef CLEW_FILELOCK_H
-#define CLEW_FILELOCK_H
+#ifndef CLEW_BPF_FILELOCK_H
+#define CLEW_BPF_FILELOCK_H
 
+#include "call.h"
+#include "kernel.h"
 #include "kernel_fs.h"
-#include "wait.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
-#define FILE_LOCK_DEFERRED 1
-#define F_RDLCK		   0
-#define BLOCKERS_MOST	   16 /* requests queue behind each other */
-#define OFFSET_MAX	   0x7fffffffffffffffLL
-#define LOCK_SH		   1
-#define HELD_MOST	   16 /* locks of a file that are looked at */
+#define F_RDLCK	      0
+#define BLOCKERS_MOST 16 /* requests that wait for each other */
+#define OFFSET_MAX    0x7fffffffffffffffLL
+#define LOCK_SH	      1
+#define HELD_MOST     16 /* locks of one file that are examined */
 
 #define READ_FILE_LOCK(lock, field)                                                                \
 	(bpf_core_type_exists(struct file_lock_core)                                               \
@@ -49,42 +56,6 @@ static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bo
 
 	number = (number ^ number >> 29 ^ end ^ whole) * 0x94d049bb133111ebULL;
 	return (number & ~CLEW_FILE_LOCK_SHARED) | (shared ? CLEW_FILE_LOCK_SHARED : 0);
-}
-
-static __always_inline void file_lock_tried(struct inode *inode, struct file_lock *request,
-					    int result, bool whole)
-{
-	struct clew_task_state *state;
-
-	if (!enabled || !request)
-		return;
-	state = task_state(bpf_get_current_task_btf());
-	if (!state)
-		return;
-	if (likely(result != FILE_LOCK_DEFERRED)) {
-		state->flags &= ~CLEW_TASK_STATE_REFUSED;
-		return;
-	}
-	state->flags |= CLEW_TASK_STATE_REFUSED;
-	state->file_lock = number_of(request);
-	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start),
-					     READ_NUMBER(request, fl_end), whole,
-					     READ_FILE_LOCK(state->file_lock, type) == F_RDLCK);
-	state->file_lock_holder = holder_of(state->file_lock);
-}
-
-SEC("?tp_btf/posix_lock_inode")
-int BPF_PROG(clew_posix_lock, struct inode *inode, struct file_lock *request, int result)
-{
-	file_lock_tried(inode, request, result, false);
-	return 0;
-}
-
-SEC("?tp_btf/flock_lock_inode")
-int BPF_PROG(clew_flock, struct inode *inode, struct file_lock *request, int result)
-{
-	file_lock_tried(inode, request, result, true);
-	return 0;
 }
 
 /* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */

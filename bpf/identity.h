@@ -6,11 +6,51 @@
  * Paths are walked from the last component to the first, without locks: a
  * rename in between gives a path that was never true, but no fault.
  */
-#ifndef CLEW_IDENTITY_H
-#define CLEW_IDENTITY_H
+#ifndef CLEW_BPF_IDENTITY_H
+#define CLEW_BPF_IDENTITY_H
 
+#include "kernel.h"
+#include "read.h"
+#include "record.h"
 #include "state.h"
+#include <bpf/bpf_core_read.h>
 #include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Which identities were sent: a cache, direct mapped; a collision costs a second sending. */
+#define SENT_SLOTS 16384
+struct sent {
+	__u64 key;
+	__u64 version;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SENT_SLOTS);
+	__type(key, __u32);
+	__type(value, struct sent);
+} clew_sent SEC(".maps");
+
+/* Whether (key, version) has to be sent now; if so the caller sends it and then marks the slot. */
+static __always_inline struct sent *sent_slot(__u64 key, __u64 version)
+{
+	__u32 index = (__u32)((key * 0x9e3779b97f4a7c15ULL) >> 40) & (SENT_SLOTS - 1);
+	struct sent *slot = bpf_map_lookup_elem(&clew_sent, &index);
+
+	if (!slot || (slot->key == key && slot->version == version))
+		return NULL;
+	return slot;
+}
+
+static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 version)
+{
+	slot->key = key;
+	slot->version = version;
+}
 
 #define PATH_COMPONENTS	    32
 #define PATH_COMPONENT_SIZE 128

@@ -5,8 +5,8 @@
  * completeness do not matter here. A structure with a ___suffix is another
  * kernel's version of the one before the suffix.
  */
-#ifndef CLEW_KERNEL_H
-#define CLEW_KERNEL_H
+#ifndef CLEW_BPF_KERNEL_H
+#define CLEW_BPF_KERNEL_H
 
 #include <linux/bpf.h>
 #include <linux/types.h>

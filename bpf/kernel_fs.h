@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel's structures, continued: the page cache, writeback, journals, file systems. See
  * kernel.h. */
-#ifndef CLEW_KERNEL_FS_H
-#define CLEW_KERNEL_FS_H
+#ifndef CLEW_BPF_KERNEL_FS_H
+#define CLEW_BPF_KERNEL_FS_H
 
 #include "kernel_io.h"
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* The kernel's structures, continued: timers, work items, the block layer, the network, locks,
  * quotas, io_uring. See kernel.h. */
-#ifndef CLEW_KERNEL_IO_H
-#define CLEW_KERNEL_IO_H
+#ifndef CLEW_BPF_KERNEL_IO_H
+#define CLEW_BPF_KERNEL_IO_H
 
 #include "kernel.h"
 
 #define IFF_LOOPBACK 0x8
+#define LOOP_MAJOR   7
+#define MINOR_BITS   20
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

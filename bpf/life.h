@@ -5,11 +5,19 @@
  * A serial is one (task, tid): a thread that takes its leader's tid by exec gets
  * a new one.
  */
-#ifndef CLEW_LIFE_H
-#define CLEW_LIFE_H
+#ifndef CLEW_BPF_LIFE_H
+#define CLEW_BPF_LIFE_H
 
-#include "environment.h"
-#include "sched.h"
+#include "identity.h"
+#include "kernel.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
 
 struct task_record {
 	struct clew_task_record task;
@@ -19,83 +27,6 @@ struct task_record {
 static __always_inline __u32 new_serial(void)
 {
 	return __sync_fetch_and_add(&last_serial, 1) + 1;
-}
-
-/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that
- * was too short. */
-struct glob {
-	char comm[CLEW_COMM_SIZE];
-	__u32 at;
-	__u32 pattern;
-	__u32 star; /* behind the last '*', 0 none */
-	__u32 resume;
-	bool matches;
-};
-
-/*
- * Always 0, which the verifier must not know: older ones look at a loop's first turn
- * only and take for dead what cannot happen in that.
- */
-volatile __u32 nothing;
-
-/* One step of it, so that the verifier looks at one step only; 1 ends the loop. */
-static long glob_step(__u32 turn, struct glob *glob)
-{
-	char c = glob->comm[glob->at & (CLEW_COMM_SIZE - 1)];
-	char p = filter_glob[glob->pattern & (sizeof(filter_glob) - 1)];
-
-	if (glob->at >= CLEW_COMM_SIZE || !c) {
-		glob->pattern++;
-		glob->matches = !p;
-		return p != '*';
-	}
-	if (p == '*') {
-		glob->star = ++glob->pattern;
-		glob->resume = glob->at;
-	} else if (p == '?' || p == c) {
-		glob->pattern++;
-		glob->at++;
-	} else if (glob->star) {
-		glob->pattern = glob->star;
-		glob->at = ++glob->resume;
-	} else {
-		return 1;
-	}
-	return 0;
-}
-
-/* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
-static __noinline bool comm_wanted(const char *comm)
-{
-	struct glob glob = {.at = nothing, .pattern = nothing, .star = nothing, .resume = nothing};
-
-	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), comm);
-	bpf_loop(CLEW_COMM_SIZE * sizeof(filter_glob), glob_step, &glob, 0);
-	return glob.matches;
-}
-
-/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be
- * renamed by another while it is switched. */
-static __always_inline void update_detail(struct clew_task_state *state, const char *comm)
-{
-	bool wanted = (state->flags & CLEW_TASK_STATE_PID) &&
-		      !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(comm));
-
-	if (wanted != !!(state->flags & CLEW_TASK_STATE_DETAIL))
-		state->flags ^= CLEW_TASK_STATE_DETAIL;
-}
-
-static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
-					  bool inherited)
-{
-	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
-
-	if (task->tgid == (int)self_pid)
-		state->flags |= CLEW_TASK_STATE_SELF;
-	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) ||
-	    bpf_map_lookup_elem(&clew_filter, &pid))
-		state->flags |= CLEW_TASK_STATE_PID;
-	update_detail(state, task->comm);
 }
 
 /* Serials of the leader and the parent. */
@@ -227,142 +158,6 @@ __noinline int tell_again(__u32 cpu, __u64 time)
 
 	if (state && where.cpu_state)
 		tell_identity(&where, task, state);
-	return 0;
-}
-
-static __always_inline bool here(struct where *where)
-{
-	where->cpu = bpf_get_smp_processor_id();
-	where->cpu_state = this_cpu_state(where->cpu);
-	where->time = clock_ns();
-	return where->cpu_state != NULL;
-}
-
-/* task_newtask, not sched_process_fork: the latter leaves out the threads of io_uring. */
-SEC("tp_btf/task_newtask")
-int BPF_PROG(clew_task_newtask, struct task_struct *child)
-{
-	struct task_struct *parent = bpf_get_current_task_btf();
-	struct clew_task_state *state, *parent_state;
-	struct where where;
-
-	if (!here(&where))
-		return 0;
-	if (enabled) {
-		state = task_state_make(child);
-	} else {
-		/*
-		 * A state is made even while the gate is shut: the iterator may have passed
-		 * already. Then it is in task storage, where who looks for hidden tasks finds that
-		 * there is one, and a slot is of who had the address before.
-		 */
-		task_state_drop(child);
-		state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	}
-	if (!state) {
-		if (enabled) {
-			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].seen);
-			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].missed);
-		}
-		return 0;
-	}
-	parent_state = task_state(parent);
-	state->serial = new_serial();
-	state->flags |= CLEW_TASK_STATE_NEW;
-	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
-	if (!identifying)
-		return 0;
-	tell_identity(&where, child, state);
-	if (enabled)
-		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0,
-			  state->serial, 0);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
-{
-	struct clew_task_state *state;
-	struct task_record *record;
-	struct where where;
-	__u32 before;
-	__u64 start, size;
-	long got;
-
-	state = task_state(task);
-	if (!here(&where) || !state)
-		return 0;
-	before = state->serial;
-	if (task->pid != old_pid) {
-		state->serial = new_serial();
-		where.cpu_state->running = state->serial;
-		where.cpu_state->running_pid = task->pid;
-	}
-	state->call_after = 0;
-	state->fault_frame = 0;
-	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
-	if (!identifying)
-		return 0;
-	if (enabled)
-		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
-	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
-	if (!record)
-		return 0;
-	start = READ(task, mm, arg_start);
-	size = READ(task, mm, arg_end) - start;
-	if (size > CLEW_COMMAND_LINE_SIZE)
-		size = CLEW_COMMAND_LINE_SIZE;
-	got = bpf_probe_read_user(record->command_line, size, (void *)start);
-	record->task.command_line_size = got ? 0 : size;
-	record_submit(record);
-	send_environment(task, state->serial, where.cpu, where.time);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
-{
-	struct clew_task_state *state;
-	struct where where;
-
-	if (!enabled || !here(&where))
-		return 0;
-	state = task_state(task);
-	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
-		tell_again(where.cpu, where.time);
-	if (state)
-		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
-	return 0;
-}
-
-SEC("tp_btf/task_rename")
-int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
-{
-	struct clew_rename *record;
-	struct clew_task_state *state;
-	struct where where;
-
-	/* An exec tells its name in the record of the new identity. */
-	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
-		return 0;
-	state = task_state(task);
-	if (!state)
-		return 0;
-	/* Threads get names of their own only after they were made. The task still has the old one
-	 * here. */
-	if (filter_comm)
-		update_detail(state, name);
-	if (!identifying)
-		return 0;
-	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time,
-				sizeof(*record));
-	if (!record)
-		return 0;
-	record->task = state->serial;
-	record->reserved = 0;
-	__builtin_memset(record->comm, 0, sizeof(record->comm));
-	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), name);
-	record_submit(record);
 	return 0;
 }
 

@@ -1,101 +1,36 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Kernel locks: what a task contends for. Asleep meanwhile, the wait tells it;
- * a wait spun away while running is a record of its own, if it was long enough to
- * matter.
- *
- * Only contention of tasks is followed: an interrupt's would be charged to whom it
- * interrupted. Within a lock's wait its inner spinlock may be contended too, so
- * spinning has a place of its own.
- */
-#ifndef CLEW_LOCK_H
-#define CLEW_LOCK_H
+/* Kernel locks: which task holds one. */
+#ifndef CLEW_BPF_LOCK_H
+#define CLEW_BPF_LOCK_H
 
-#include "net.h"
+#include "kernel.h"
+#include "kernel_io.h"
+#include "read.h"
+#include <clew/kernel/records.h>
+#include <linux/types.h>
 
-#define SPIN_WORTH 1000 /* ns: a shorter spin costs more to tell than it cost */
+/* The low bits of an owner's address are flags; of a semaphore the lowest says that readers have
+ * it. */
+#define OWNER_FLAGS  7UL
+#define OWNER_READER 1UL
 
-static __always_inline bool is_spinlock(__u32 type)
+/* The global tid of who has a kernel lock, 0 where it keeps none. */
+static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
 {
-	return (type & CLEW_LOCK_SPIN) && !(type & CLEW_LOCK_MUTEX);
-}
+	__u64 owner = 0;
 
-SEC("tp_btf/contention_begin")
-int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
-{
-	struct clew_task_state *state;
-	struct place place;
-
-	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
-		return 0;
-	if (is_spinlock(type)) {
-		/* Nobody waits for the idle task. */
-		if (!place.task->pid)
+	if (type & CLEW_LOCK_MUTEX)
+		owner = READ((struct mutex *)lock, owner.counter);
+	else if (type & CLEW_LOCK_RT)
+		owner = READ_NUMBER((struct rt_mutex_base *)lock, owner);
+	else if (type & (CLEW_LOCK_READ | CLEW_LOCK_WRITE) &&
+		 !(type & (CLEW_LOCK_SPIN | CLEW_LOCK_PERCPU))) {
+		owner = READ((struct rw_semaphore *)lock, owner.counter);
+		if (owner & OWNER_READER)
 			return 0;
-		place.cpu_state->spin = (__u64)lock;
-		place.cpu_state->spin_since = clock_ns();
-		return 0;
 	}
-	state = task_state(place.task);
-	if (!state)
-		return 0;
-	/* A mutex tells its turns of spinning and sleeping one by one. */
-	if (state->lock == (__u64)lock) {
-		state->lock_type = type;
-		return 0;
-	}
-	state->lock = (__u64)lock;
-	state->lock_type = type;
-	state->lock_since = clock_ns();
-	state->lock_slept = 0;
-	state->lock_owner = lock_owner((__u64)lock, type);
-	return 0;
-}
-
-static __always_inline void spun(struct place *place, __u64 lock, __u64 since, __u32 type,
-				 __u32 owner)
-{
-	struct clew_lock *record;
-	__u64 now = clock_ns();
-
-	if (now - since < SPIN_WORTH) {
-		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].seen);
-		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].filtered);
-		return;
-	}
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_LOCK, now, sizeof(*record));
-	if (!record)
-		return;
-	record->begin = since;
-	record->lock = lock;
-	record->task = serial_of_current(place->cpu_state, place->task);
-	record->owner = owner;
-	record->type = type;
-	record->reserved = 0;
-	record_submit(record);
-}
-
-SEC("tp_btf/contention_end")
-int BPF_PROG(clew_contention_end, void *lock)
-{
-	struct clew_task_state *state;
-	struct place place;
-
-	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
-		return 0;
-	if (place.cpu_state->spin == (__u64)lock) {
-		place.cpu_state->spin = 0;
-		spun(&place, (__u64)lock, place.cpu_state->spin_since, CLEW_LOCK_SPIN, 0);
-		return 0;
-	}
-	state = task_state(place.task);
-	if (state && state->lock == (__u64)lock) {
-		state->lock = 0;
-		if (!state->lock_slept)
-			spun(&place, (__u64)lock, state->lock_since, state->lock_type,
-			     state->lock_owner);
-	}
-	return 0;
+	owner &= ~OWNER_FLAGS;
+	return owner ? READ((struct task_struct *)owner, pid) : 0;
 }
 
 #endif

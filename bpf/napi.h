@@ -8,12 +8,20 @@
  * A packet says which queue it came by; one of a driver that leaves this out is held for one of its
  * device's last queue here.
  */
-#ifndef CLEW_NAPI_H
-#define CLEW_NAPI_H
+#ifndef CLEW_BPF_NAPI_H
+#define CLEW_BPF_NAPI_H
 
 #include "kernel_io.h"
 #include "read.h"
 #include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Fixed at load: from a CPU's struct rq to its struct softnet_data; 0 unknown. */
+const volatile __s64 softnet_offset;
 
 #define NAPI_SLOTS 4096
 

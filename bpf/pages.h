@@ -3,42 +3,25 @@
  * Which pages of which files a bio carries, as stretches: one is the rule, and
  * then its first and last page tell all. Else every folio is looked at.
  */
-#ifndef CLEW_PAGES_H
-#define CLEW_PAGES_H
+#ifndef CLEW_BPF_PAGES_H
+#define CLEW_BPF_PAGES_H
 
+#include "extent.h"
+#include "identity.h"
+#include "kernel.h"
 #include "kernel_fs.h"
-#include "work.h"
+#include "kernel_io.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
 
 #define MAPPING_FLAGS 3UL
 #define PIECES_MOST   8192 /* folios of one bio */
-
-const volatile bool page_cache; /* it is told what goes on there */
-
-/* Who submitted what a worker of a ring works at, by the kernel's request. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u32);
-} clew_submitters SEC(".maps");
-
-/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
-static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
-{
-	struct io_worker *worker = task->worker_private;
-	struct io_wq_work *work;
-	__u64 request;
-	__u32 *known;
-
-	if (!worker || !bpf_core_type_exists(struct io_worker))
-		return serial;
-	work = READ(worker, cur_work);
-	if (!work)
-		return serial;
-	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
-	known = bpf_map_lookup_elem(&clew_submitters, &request);
-	return known ? *known : serial;
-}
 
 struct stretch {
 	__u64 mapping;

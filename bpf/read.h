@@ -8,12 +8,14 @@
  * BPF_CORE_READ is for those. A pointer that READ has read is no number to the verifier: it cannot
  * be masked, shifted, or given to a global function. READ_NUMBER reads it as one.
  */
-#ifndef CLEW_READ_H
-#define CLEW_READ_H
+#ifndef CLEW_BPF_READ_H
+#define CLEW_BPF_READ_H
 
 #include "kernel.h"
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 /* Fixed at load: whether the kernel has bpf_rdonly_cast. */
 const volatile bool can_look;

@@ -1,76 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* io_uring: who submitted a request, and when it was completed, by the ring and the request's
- * user_data. */
-#ifndef CLEW_RING_H
-#define CLEW_RING_H
+/* io_uring: who submitted the request that a worker executes. */
+#ifndef CLEW_BPF_RING_H
+#define CLEW_BPF_RING_H
 
-#include "memory.h"
+#include "kernel.h"
+#include "kernel_fs.h"
+#include "read.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <linux/types.h>
 
-static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u64 user_data,
-				       __u8 event)
+/* Who submitted what a worker of a ring works at, by the kernel's request. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u64);
+	__type(value, __u32);
+} clew_submitters SEC(".maps");
+
+/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
+static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
 {
-	struct clew_ring *record;
-	struct place place;
+	struct io_worker *worker = task->worker_private;
+	struct io_wq_work *work;
+	__u64 request;
+	__u32 *known;
 
-	if (!enabled || !place_here(&place))
-		return;
-	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, clock_ns(),
-				sizeof(*record));
-	if (!record)
-		return;
-	record->header.flags = event;
-	record->ring = ring;
-	record->user_data = user_data;
-	record->request = (__u64)request;
-	record->task = place_serial(&place);
-	record->operation = request ? READ(request, opcode) : 0;
-	record_submit(record);
-}
-
-SEC("?tp_btf/io_uring_submit_req")
-int BPF_PROG(clew_io_uring_submit_req, struct io_kiocb *request)
-{
-	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_SUBMIT);
-	return 0;
-}
-
-/* Its name before 6.3. */
-SEC("?tp_btf/io_uring_submit_sqe")
-int BPF_PROG(clew_io_uring_submit_sqe, struct io_kiocb *request)
-{
-	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_SUBMIT);
-	return 0;
-}
-
-SEC("?tp_btf/io_uring_queue_async_work")
-int BPF_PROG(clew_io_uring_queue_async_work, struct io_kiocb *request)
-{
-	__u64 key = (__u64)request;
-	struct place place;
-	__u32 serial;
-
-	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_WORKER);
-	/* A worker that hands it on is not who submitted it. */
-	if (!enabled || !place_here(&place) || (place.task->flags & PF_IO_WORKER))
-		return 0;
-	serial = place_serial(&place);
-	bpf_map_update_elem(&clew_submitters, &key, &serial, BPF_ANY);
-	return 0;
-}
-
-SEC("?tp_btf/io_uring_complete")
-int BPF_PROG(clew_io_uring_complete, void *ring, void *request, __u64 user_data)
-{
-	ring_event(request, (__u64)ring, user_data, CLEW_RING_COMPLETE);
-	return 0;
-}
-
-/* Newer kernels give the entry instead of what is in it. */
-SEC("?tp_btf/io_uring_complete")
-int BPF_PROG(clew_io_uring_complete_entry, void *ring, void *request, struct io_uring_cqe *entry)
-{
-	ring_event(request, (__u64)ring, READ(entry, user_data), CLEW_RING_COMPLETE);
-	return 0;
+	if (!worker || !bpf_core_type_exists(struct io_worker))
+		return serial;
+	work = READ(worker, cur_work);
+	if (!work)
+		return serial;
+	request = (__u64)work - bpf_core_field_offset(struct io_kiocb___work, work);
+	known = bpf_map_lookup_elem(&clew_submitters, &request);
+	return known ? *known : serial;
 }
 
 #endif

@@ -3,11 +3,21 @@
  * Timers: which callback a wake comes from, when it was due, and who armed it
  * where that is not the sleeper itself. Quotas of CPU time are refilled by timers.
  */
-#ifndef CLEW_TIMER_H
-#define CLEW_TIMER_H
+#ifndef CLEW_BPF_TIMER_H
+#define CLEW_BPF_TIMER_H
 
 #include "context.h"
-#include "wait.h"
+#include "kernel.h"
+#include "kernel_io.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 /* Callbacks, resolved at load; 0 unknown. */
 const volatile __u64 timer_timerfd;  /* timerfd's */
@@ -47,35 +57,6 @@ static __always_inline void arm(__u64 timer)
 	bpf_map_update_elem(&clew_armed, &timer, &armed, BPF_ANY);
 }
 
-SEC("tp_btf/hrtimer_start")
-int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
-{
-	__u64 function;
-	struct call call;
-
-	if (!enabled)
-		return 0;
-	function = (__u64)timer->function;
-	if (likely(function != timer_timerfd && function != timer_posix &&
-		   function != timer_interval) ||
-	    !function)
-		return 0;
-	/* A periodic one is started again by whoever reads it: it was armed by the call that set
-	 * it. */
-	read_call(bpf_get_current_task_btf(), &call);
-	if (class_of(&call) == CLEW_CALL_ARM)
-		arm((__u64)timer);
-	return 0;
-}
-
-SEC("tp_btf/timer_start")
-int BPF_PROG(clew_timer_start, struct timer_list *timer)
-{
-	if (enabled && timer_delayed && (__u64)timer->function == timer_delayed)
-		arm((__u64)timer);
-	return 0;
-}
-
 /* `slack`: by how much it may be late, ns. */
 static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64 slack,
 				   bool may_be_armed)
@@ -108,21 +89,6 @@ static __always_inline void expired(void)
 
 	if (place_here(&place) && place.level <= LEVEL_SOFT)
 		place.cpu_state->levels[place.level & 1].inner.kind = 0;
-}
-
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
-{
-	__u64 function;
-
-	if (!enabled)
-		return 0;
-	function = (__u64)timer->function;
-	/* Timers by another clock expire in its time. */
-	expire((__u64)timer, function, timer->_softexpires - timer->base->offset,
-	       timer->node.expires - timer->_softexpires,
-	       function == timer_timerfd || function == timer_posix || function == timer_interval);
-	return 0;
 }
 
 static __always_inline bool waits_for_quota(struct task_group *group)
@@ -161,40 +127,6 @@ static __always_inline void refill(struct hrtimer *timer, bool period)
 	if (!waits_for_quota(group) || (period && READ(group, cfs_bandwidth.runtime) > 0))
 		record->header.flags = CLEW_REFILL_ENOUGH;
 	record_submit(record);
-}
-
-SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(clew_hrtimer_expire_exit, struct hrtimer *timer)
-{
-	__u64 function;
-
-	if (!enabled)
-		return 0;
-	function = (__u64)timer->function;
-	if (unlikely(function && (function == timer_period || function == timer_slack)))
-		refill(timer, function == timer_period);
-	expired();
-	return 0;
-}
-
-SEC("tp_btf/timer_expire_entry")
-int BPF_PROG(clew_timer_expire_entry, struct timer_list *timer)
-{
-	__u64 function;
-
-	if (!enabled)
-		return 0;
-	function = (__u64)timer->function;
-	expire((__u64)timer, function, 0, 0, timer_delayed && function == timer_delayed);
-	return 0;
-}
-
-SEC("tp_btf/timer_expire_exit")
-int BPF_PROG(clew_timer_expire_exit)
-{
-	if (enabled)
-		expired();
-	return 0;
 }
 
 #endif

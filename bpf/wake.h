@@ -6,11 +6,27 @@
  * Runs under the sleeper's pi_lock with interrupts off, so stamps of one task
  * are written one at a time.
  */
-#ifndef CLEW_WAKE_H
-#define CLEW_WAKE_H
+#ifndef CLEW_BPF_WAKE_H
+#define CLEW_BPF_WAKE_H
 
+#include "call.h"
+#include "context.h"
 #include "filelock.h"
-#include "ring.h"
+#include "futex.h"
+#include "identity.h"
+#include "kernel.h"
+#include "kernel_io.h"
+#include "net.h"
+#include "object.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/calls.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 #define SIGKILL 9
 
@@ -29,18 +45,6 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 	if (state & TASK_INTERRUPTIBLE)
 		return pending != 0;
 	return (state & TASK_WAKEKILL) && (pending & (1UL << (SIGKILL - 1)));
-}
-
-static __always_inline __u8 futex_wake_operation(const struct call *call)
-{
-	switch (call->argument[1] & FUTEX_CMD_MASK) {
-	case FUTEX_WAKE:
-	case FUTEX_WAKE_BITSET:
-		return (__u32)call->argument[2] == 1 ? CLEW_FUTEX_WAKE_ONE : CLEW_FUTEX_WAKE_MANY;
-	case FUTEX_UNLOCK_PI:
-		return CLEW_FUTEX_UNLOCK_PI;
-	}
-	return CLEW_FUTEX_OTHER;
 }
 
 /*
@@ -337,24 +341,6 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 					    (__s64)state->call_after - 1);
 		}
 	}
-}
-
-SEC("tp_btf/sched_waking")
-int BPF_PROG(clew_sched_waking, struct task_struct *task)
-{
-	if (!enabled)
-		return 0;
-	stamp_wake(task, false);
-	return 0;
-}
-
-SEC("tp_btf/sched_wakeup_new")
-int BPF_PROG(clew_sched_wakeup_new, struct task_struct *task)
-{
-	if (!enabled)
-		return 0;
-	stamp_wake(task, true);
-	return 0;
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 /* What bpf/direct.h needs of BPF, in place of what it includes. */
-#define CLEW_CONTEXT_H
+#define __BPF_HELPERS__
 #define SEC(name)
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) value *name

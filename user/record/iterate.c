@@ -15,7 +15,7 @@
 #include "record/environment.h"
 #include "record/internal.h"
 
-/* What a pass writes for each task (bpf/iterate.h). */
+/* What a pass writes for each task (bpf/iterate.bpf.c). */
 struct identified {
 	struct clew_task_record task;
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2];

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a task does to get memory: waits meanwhile are waits for memory. */
-#ifndef CLEW_MEMORY_H
-#define CLEW_MEMORY_H
-
-#include "lock.h"
+/* Programs at what a task does to get memory: its waits meanwhile are waits for memory. */
+#include "identity.h"
+#include "kernel.h"
+#include "kernel_io.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 #define GROUP_DEPTH    8
 #define CHARGE_AT_ONCE 512 /* pages */
@@ -99,5 +107,3 @@ int BPF_PROG(clew_compaction_end)
 	memory_reason(CLEW_REASON_COMPACTION, false, false);
 	return 0;
 }
-
-#endif

@@ -7,10 +7,25 @@
  * What it finds goes out through the iterator's own file, not through a ring: it
  * may sleep while it reads a task's memory, and it must not flood a ring.
  */
-#ifndef CLEW_ITERATE_H
-#define CLEW_ITERATE_H
-
+#include "call.h"
+#include "filelock.h"
+#include "filter.h"
+#include "futex.h"
+#include "kernel.h"
 #include "life.h"
+#include "object.h"
+#include "poll.h"
+#include "read.h"
+#include "sched.h"
+#include "state.h"
+#include "wait.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/calls.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
 
 /* One task at a time is looked at, and little is left of the stack. */
 static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
@@ -190,5 +205,3 @@ int clew_iterate(struct bpf_iter__task *ctx)
 		iterate_stop(ctx->meta, &where, state);
 	return 0;
 }
-
-#endif

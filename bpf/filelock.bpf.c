@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Programs at attempts to lock a file by flock or fcntl. */
+#include "filelock.h"
+#include "kernel.h"
+#include "kernel_fs.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <stdbool.h>
+
+#define FILE_LOCK_DEFERRED 1
+
+static __always_inline void file_lock_tried(struct inode *inode, struct file_lock *request,
+					    int result, bool whole)
+{
+	struct clew_task_state *state;
+
+	if (!enabled || !request)
+		return;
+	state = task_state(bpf_get_current_task_btf());
+	if (!state)
+		return;
+	if (likely(result != FILE_LOCK_DEFERRED)) {
+		state->flags &= ~CLEW_TASK_STATE_REFUSED;
+		return;
+	}
+	state->flags |= CLEW_TASK_STATE_REFUSED;
+	state->file_lock = number_of(request);
+	state->file_lock_range = lock_number(number_of(inode), READ_NUMBER(request, fl_start),
+					     READ_NUMBER(request, fl_end), whole,
+					     READ_FILE_LOCK(state->file_lock, type) == F_RDLCK);
+	state->file_lock_holder = holder_of(state->file_lock);
+}
+
+SEC("?tp_btf/posix_lock_inode")
+int BPF_PROG(clew_posix_lock, struct inode *inode, struct file_lock *request, int result)
+{
+	file_lock_tried(inode, request, result, false);
+	return 0;
+}
+
+SEC("?tp_btf/flock_lock_inode")
+int BPF_PROG(clew_flock, struct inode *inode, struct file_lock *request, int result)
+{
+	file_lock_tried(inode, request, result, true);
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which tasks are recorded in detail: by pid, by name, by cgroup. */
+#ifndef CLEW_BPF_FILTER_H
+#define CLEW_BPF_FILTER_H
+
+#include "identity.h"
+#include "kernel.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Fixed at load. */
+const volatile bool filter_pids;
+const volatile bool filter_comm;
+const volatile bool filter_cgroup;
+const volatile char filter_glob[CLEW_COMM_SIZE * 2];
+const volatile __u64 filter_cgroup_id;
+const volatile __u32 filter_cgroup_level;
+/* Index in css_set.subsys; ~0: the unified hierarchy. */
+const volatile __u32 filter_cgroup_subsystem;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32); /* tid, or pid with the top bit set */
+	__type(value, __u32);
+} clew_filter SEC(".maps");
+
+static __always_inline bool cgroup_wanted(struct task_struct *task)
+{
+	struct cgroup *cgroup, *ancestor = NULL;
+	__u32 level = filter_cgroup_level;
+
+	cgroup = filter_cgroup_subsystem == ~0u ? READ(task, cgroups, dfl_cgrp)
+						: controller_cgroup(task, filter_cgroup_subsystem);
+	if (!cgroup || READ(cgroup, level) < (int)level)
+		return false;
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor),
+			      (void *)cgroup + bpf_core_field_offset(struct cgroup, ancestors) +
+				      level * sizeof(ancestor));
+	return ancestor && READ(ancestor, kn, id) == filter_cgroup_id;
+}
+
+/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that
+ * was too short. */
+struct glob {
+	char comm[CLEW_COMM_SIZE];
+	__u32 at;
+	__u32 pattern;
+	__u32 star; /* behind the last '*', 0 none */
+	__u32 resume;
+	bool matches;
+};
+
+/*
+ * Always 0, which the verifier must not know: older ones look at a loop's first turn
+ * only and take for dead what cannot happen in that.
+ */
+volatile __u32 nothing;
+
+/* One step of it, so that the verifier looks at one step only; 1 ends the loop. */
+static long glob_step(__u32 turn, struct glob *glob)
+{
+	char c = glob->comm[glob->at & (CLEW_COMM_SIZE - 1)];
+	char p = filter_glob[glob->pattern & (sizeof(filter_glob) - 1)];
+
+	if (glob->at >= CLEW_COMM_SIZE || !c) {
+		glob->pattern++;
+		glob->matches = !p;
+		return p != '*';
+	}
+	if (p == '*') {
+		glob->star = ++glob->pattern;
+		glob->resume = glob->at;
+	} else if (p == '?' || p == c) {
+		glob->pattern++;
+		glob->at++;
+	} else if (glob->star) {
+		glob->pattern = glob->star;
+		glob->at = ++glob->resume;
+	} else {
+		return 1;
+	}
+	return 0;
+}
+
+/* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
+static __noinline bool comm_wanted(const char *comm)
+{
+	struct glob glob = {.at = nothing, .pattern = nothing, .star = nothing, .resume = nothing};
+
+	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), comm);
+	bpf_loop(CLEW_COMM_SIZE * sizeof(filter_glob), glob_step, &glob, 0);
+	return glob.matches;
+}
+
+/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be
+ * renamed by another while it is switched. */
+static __always_inline void update_detail(struct clew_task_state *state, const char *comm)
+{
+	bool wanted = (state->flags & CLEW_TASK_STATE_PID) &&
+		      !(state->flags & CLEW_TASK_STATE_SELF) && (!filter_comm || comm_wanted(comm));
+
+	if (wanted != !!(state->flags & CLEW_TASK_STATE_DETAIL))
+		state->flags ^= CLEW_TASK_STATE_DETAIL;
+}
+
+static __always_inline void update_filter(struct task_struct *task, struct clew_task_state *state,
+					  bool inherited)
+{
+	__u32 tid = task->pid, pid = (__u32)task->tgid | 0x80000000u;
+
+	if (task->tgid == (int)self_pid)
+		state->flags |= CLEW_TASK_STATE_SELF;
+	if (inherited || !filter_pids || bpf_map_lookup_elem(&clew_filter, &tid) ||
+	    bpf_map_lookup_elem(&clew_filter, &pid))
+		state->flags |= CLEW_TASK_STATE_PID;
+	update_detail(state, task->comm);
+}
+
+#endif

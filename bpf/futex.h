@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Futexes: what the memory around a futex word says about the lock and its holder, and
+ * what a waker's call does.
+ */
+#ifndef CLEW_BPF_FUTEX_H
+#define CLEW_BPF_FUTEX_H
+
+#include "call.h"
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#define FUTEX_CMD_MASK	   0x7f
+#define FUTEX_PRIVATE_FLAG 0x80
+#define FUTEX_WAIT	   0
+#define FUTEX_WAKE	   1
+#define FUTEX_LOCK_PI	   6
+#define FUTEX_UNLOCK_PI	   7
+#define FUTEX_WAIT_BITSET  9
+#define FUTEX_WAKE_BITSET  10
+#define FUTEX_LOCK_PI2	   13
+#define FUTEX_TID_MASK	   0x3fffffff
+#define FUTEX_WAITERS	   0x80000000u
+
+#define GLIBC_MUTEX_ROBUST 0x10
+#define GLIBC_MUTEX_SHARED 0x80
+/* Type 0-3, robust, PI, protect, pshared, elision: the bits a glibc mutex kind may have. */
+#define GLIBC_MUTEX_BITS 0x3f3
+/* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
+#define TID_LIMIT 4194304
+
+/* What futex_waitv takes several of. */
+struct futex_entry {
+	__u64 value;
+	__u64 address;
+	__u32 flags;
+	__u32 reserved;
+};
+
+struct glibc_mutex {
+	__u32 lock;
+	__u32 count;
+	__u32 owner;
+	__u32 users;
+	__u32 kind;
+};
+
+/*
+ * What the memory around a futex word looks like, for a FUTEX_WAIT that expects
+ * `wait->argument`. glibc's plain mutex waits for the value 2, its rwlock for 3;
+ * condition variables, semaphores, joins and barriers wait for other values or
+ * fail the test of the neighbouring words.
+ */
+static __always_inline void classify_futex(struct clew_wait *wait, const struct glibc_mutex *mutex)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+	bool shared = !(wait->futex_operation & FUTEX_PRIVATE_FLAG);
+	__u32 expected = wait->argument;
+
+	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 &&
+	    !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
+		if (expected == 2 && mutex->owner && mutex->owner <= TID_LIMIT && mutex->users &&
+		    mutex->users < TID_LIMIT) {
+			wait->futex_class = CLEW_FUTEX_CLASS_MUTEX;
+			wait->owner = mutex->owner;
+			return;
+		}
+		if ((expected & FUTEX_WAITERS) && (mutex->kind & GLIBC_MUTEX_ROBUST)) {
+			wait->futex_class = CLEW_FUTEX_CLASS_ROBUST;
+			wait->owner = mutex->lock & FUTEX_TID_MASK;
+			return;
+		}
+		if (expected == 2 && operation == FUTEX_WAIT && !mutex->owner && !mutex->count) {
+			wait->futex_class = CLEW_FUTEX_CLASS_BUSY;
+			return;
+		}
+	}
+	if (expected != 3 || (wait->flags & CLEW_WAIT_FLAG_COMPAT))
+		return;
+	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16;
+	 * __writers_futex at 4, 8, 12. */
+	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
+		wait->owner = mutex->kind;
+	else if (!mutex->count && !mutex->owner && mutex->users && mutex->users <= TID_LIMIT)
+		wait->owner = mutex->users;
+	if (wait->owner)
+		wait->futex_class = CLEW_FUTEX_CLASS_RWLOCK;
+}
+
+static __always_inline bool futex_memory_matters(const struct clew_wait *wait,
+						 const struct call *call)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+
+	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look
+	 * alike, but keep no owner. */
+	if (operation == FUTEX_WAIT_BITSET && wait->argument != 3 && !call->argument[3])
+		return false;
+	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+	       operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;
+}
+
+static __always_inline void classify_futex_any(struct clew_wait *wait, struct glibc_mutex *mutex)
+{
+	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
+
+	/* In 32-bit programs the kind comes before the users; their rwlock is another one still,
+	 * and is left alone. */
+	if (wait->flags & CLEW_WAIT_FLAG_COMPAT) {
+		__u32 kind = mutex->users;
+
+		mutex->users = mutex->kind;
+		mutex->kind = kind;
+	}
+
+	if (operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2) {
+		wait->futex_class = CLEW_FUTEX_CLASS_PI;
+		wait->owner = mutex->lock & FUTEX_TID_MASK;
+	} else {
+		classify_futex(wait, mutex);
+	}
+}
+
+static __always_inline __u8 futex_wake_operation(const struct call *call)
+{
+	switch (call->argument[1] & FUTEX_CMD_MASK) {
+	case FUTEX_WAKE:
+	case FUTEX_WAKE_BITSET:
+		return (__u32)call->argument[2] == 1 ? CLEW_FUTEX_WAKE_ONE : CLEW_FUTEX_WAKE_MANY;
+	case FUTEX_UNLOCK_PI:
+		return CLEW_FUTEX_UNLOCK_PI;
+	}
+	return CLEW_FUTEX_OTHER;
+}
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Programs at fork, exec, exit, and changes of a task's name. */
+#include "life.h"
+#include "environment.h"
+#include "filter.h"
+#include "kernel.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+
+/* task_newtask, not sched_process_fork: the latter leaves out the threads of io_uring. */
+SEC("tp_btf/task_newtask")
+int BPF_PROG(clew_task_newtask, struct task_struct *child)
+{
+	struct task_struct *parent = bpf_get_current_task_btf();
+	struct clew_task_state *state, *parent_state;
+	struct where where;
+
+	if (!here(&where))
+		return 0;
+	if (enabled) {
+		state = task_state_make(child);
+	} else {
+		/*
+		 * A state is made even while the gate is shut: the iterator may have passed
+		 * already. Then it is in task storage, where who looks for hidden tasks finds that
+		 * there is one, and a slot is of who had the address before.
+		 */
+		task_state_drop(child);
+		state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
+	if (!state) {
+		if (enabled) {
+			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].seen);
+			count_atomic(&where.cpu_state->counts[CLEW_KIND_TASK].missed);
+		}
+		return 0;
+	}
+	parent_state = task_state(parent);
+	state->serial = new_serial();
+	state->flags |= CLEW_TASK_STATE_NEW;
+	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
+	if (!identifying)
+		return 0;
+	tell_identity(&where, child, state);
+	if (enabled)
+		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0,
+			  state->serial, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
+{
+	struct clew_task_state *state;
+	struct task_record *record;
+	struct where where;
+	__u32 before;
+	__u64 start, size;
+	long got;
+
+	state = task_state(task);
+	if (!here(&where) || !state)
+		return 0;
+	before = state->serial;
+	if (task->pid != old_pid) {
+		state->serial = new_serial();
+		where.cpu_state->running = state->serial;
+		where.cpu_state->running_pid = task->pid;
+	}
+	state->call_after = 0;
+	state->fault_frame = 0;
+	update_filter(task, state, state->flags & CLEW_TASK_STATE_PID);
+	if (!identifying)
+		return 0;
+	if (enabled)
+		send_life(&where, CLEW_KIND_EXEC, before, state->serial, 0);
+	record = (struct task_record *)begin_identity(&where, task, state, sizeof(*record));
+	if (!record)
+		return 0;
+	start = READ(task, mm, arg_start);
+	size = READ(task, mm, arg_end) - start;
+	if (size > CLEW_COMMAND_LINE_SIZE)
+		size = CLEW_COMMAND_LINE_SIZE;
+	got = bpf_probe_read_user(record->command_line, size, (void *)start);
+	record->task.command_line_size = got ? 0 : size;
+	record_submit(record);
+	send_environment(task, state->serial, where.cpu, where.time);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
+{
+	struct clew_task_state *state;
+	struct where where;
+
+	if (!enabled || !here(&where))
+		return 0;
+	state = task_state(task);
+	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
+		tell_again(where.cpu, where.time);
+	if (state)
+		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
+{
+	struct clew_rename *record;
+	struct clew_task_state *state;
+	struct where where;
+
+	/* An exec tells its name in the record of the new identity. */
+	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
+		return 0;
+	state = task_state(task);
+	if (!state)
+		return 0;
+	/* Threads get names of their own only after they were made. The task still has the old one
+	 * here. */
+	if (filter_comm)
+		update_detail(state, name);
+	if (!identifying)
+		return 0;
+	record = record_reserve(where.cpu_state, where.cpu, CLEW_KIND_RENAME, where.time,
+				sizeof(*record));
+	if (!record)
+		return 0;
+	record->task = state->serial;
+	record->reserved = 0;
+	__builtin_memset(record->comm, 0, sizeof(record->comm));
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), name);
+	record_submit(record);
+	return 0;
+}

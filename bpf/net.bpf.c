@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Programs at packets that are sent and received.
+ *
+ * A softirq sends in the name of others: data belongs to the task that wrote to the
+ * socket last. An acknowledgement without data is the act of the task that made room for
+ * what it answers, and of no task if nothing was held up.
+ */
+#include "net.h"
+#include "call.h"
+#include "context.h"
+#include "kernel.h"
+#include "kernel_io.h"
+#include "napi.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#define TCP_RESET	4
+#define PACKET_LOOPBACK 5
+/* truesize of an acknowledgement that carries no data. */
+#define ACKNOWLEDGEMENT_TRUESIZE 2
+
+/* Devices of software alone have link operations, and no hardware between the two ends. */
+static __always_inline bool stays_here(struct net_device *device)
+{
+	return device && ((device->flags & IFF_LOOPBACK) ||
+			  (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
+}
+
+/* The same of a socket: its ports. */
+static __always_inline __u64 what_socket(struct sock *sock)
+{
+	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
+}
+
+/* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom
+ * says so. */
+static __always_inline bool is_reset(const void *header)
+{
+	__u64 at = (__u64)header, first = read_number(at);
+
+	switch (first & 0xf0) {
+	case 0x40:
+		return (read_number(at + 8) >> 8 & 0xff) == IPPROTO_TCP &&
+		       read_number(at + 32) >> 8 & TCP_RESET;
+	case 0x60:
+		return (first >> 48 & 0xff) == IPPROTO_TCP &&
+		       read_number(at + 48) >> 40 & TCP_RESET;
+	}
+	return false;
+}
+
+/* Packets are sent and received with softirqs off, so that no other program comes between. */
+static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, void *pointer)
+{
+	return number_through(&cpu_state->packet, pointer);
+}
+
+/*
+ * Whether a task sends what others have written to a socket: it receives, and as it lets go of the
+ * socket it takes in what came meanwhile, which may have made room. The kernel's own sockets, which
+ * have no file, send for whoever asks it for something.
+ */
+static __always_inline bool makes_room(const struct place *place, __u64 socket)
+{
+	return receives((__s64)place_call(place) - 1) &&
+	       READ((struct sock *)socket, sk_socket, file);
+}
+
+/*
+ * A reset is how the kernel answers what comes for a connection that is over: nobody's act, though
+ * a task may take that in, by a socket of the kernel's own or (from 6.13 on) the connection's. But
+ * who closes a socket resets its connection itself.
+ */
+static __always_inline bool is_nobodys(const struct place *place, __u64 socket, const void *header)
+{
+	if (!is_reset(header))
+		return false;
+	if (place->level != LEVEL_TASK)
+		return socket;
+	return !socket || receives((__s64)place_call(place) - 1) ||
+	       !READ((struct sock *)socket, sk_socket, file);
+}
+
+/* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a
+ * copy of what is received. */
+static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket,
+					       __u64 what, bool acknowledges, __u64 *time)
+{
+	struct clew_cause *received = &cpu_state->levels[LEVEL_SOFT].inner;
+	__u32 actor = cpu_state->packet_actor;
+	__u64 before, who;
+	__u8 state;
+
+	if (!socket && received->kind == CLEW_CAUSE_IRQ) {
+		*time = received->time;
+		return FROM_OUTSIDE | received->object;
+	}
+	if (!socket && received->kind == CLEW_CAUSE_PACKET) {
+		*time = received->time;
+		return who_sent(received->task, actor) |
+		       (received->object == CLEW_PACKET_WAITED ? WAITED : 0);
+	}
+	if (acknowledges)
+		return who_sent(
+			received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor,
+			actor);
+	/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket
+	 * last. */
+	if (socket && sender_get(socket, what, &before, &who))
+		return who_sent(sender_task(who), actor) | WAITED;
+	/* Nobody writes an answer to a connect, but a task has asked for it. */
+	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
+	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? who_sent(0, actor) : 0;
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
+{
+	struct place place;
+	__u64 now, socket, what, who, key, before, last;
+	const void *header;
+	bool acknowledges;
+
+	if (!enabled || !stays_here(packet->dev) || !place_here(&place))
+		return 0;
+	place.cpu_state->packet_sent = 0;
+	now = clock_ns();
+	socket = READ_NUMBER(packet, sk);
+	what = what_socket(READ_TRUSTED(packet, sk));
+	key = number_of_packet(place.cpu_state, packet);
+	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
+	header = packet->head + packet->network_header;
+	/* A hop of what is known already; another kind of packet is a new one where that was. */
+	if (place.level != LEVEL_TASK && key == place.cpu_state->packet_received &&
+	    acknowledges == place.cpu_state->packet_acknowledges)
+		return 0;
+	if (!acknowledges && is_nobodys(&place, socket, header)) {
+		who = 0;
+	} else if (place.level == LEVEL_TASK && socket && !acknowledges &&
+		   makes_room(&place, socket)) {
+		who = sender_get(socket, what, &before, &last)
+			      ? who_sent(sender_task(last), 0) | WAITED
+			      : 0;
+	} else if (place.level == LEVEL_TASK) {
+		__u32 task = serial_of_current(place.cpu_state, place.task);
+
+		who = who_sent(task, task);
+		/* Who reads acknowledges, and has written nothing. */
+		if (socket && !acknowledges &&
+		    (!sender_get(socket, what, &before, &last) || last != who))
+			sender_put(socket, what, now, who);
+	} else {
+		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
+	}
+	what = what_packet(header) | (acknowledges ? ACKNOWLEDGES : 0);
+	sender_put(key, what, now, who);
+	if (socket && !acknowledges) {
+		place.cpu_state->packet_sent = key;
+		place.cpu_state->packet_sent_what = what;
+		place.cpu_state->packet_sent_socket = socket;
+	}
+	return 0;
+}
+
+/*
+ * A device is handed a packet: the one that was queued, or one of those that it was cut into
+ * meanwhile, on the same CPU, which keep its socket. A packet that waited in a queue is known
+ * already.
+ */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device *device)
+{
+	struct clew_cpu_state *cpu_state;
+	__u64 key, what, time, who;
+
+	if (!enabled)
+		return 0;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state || !cpu_state->packet_sent || !stays_here(device))
+		return 0;
+	key = number_of_packet(cpu_state, packet);
+	if (key == cpu_state->packet_sent ||
+	    READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
+		return 0;
+	what = what_packet(packet->head + packet->network_header);
+	if (!sender_get(key, what, &time, &who) &&
+	    sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
+		sender_put(key, what, time, who);
+	return 0;
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
+{
+	struct clew_cause *received;
+	struct place place;
+	__u64 time, who, key, what;
+	__u32 interrupt;
+
+	if (!enabled || !place_here(&place) || place.level != LEVEL_SOFT)
+		return 0;
+	received = &place.cpu_state->levels[LEVEL_SOFT].inner;
+	received->kind = 0;
+	place.cpu_state->packet_actor = 0;
+	key = number_of_packet(place.cpu_state, packet);
+	place.cpu_state->packet_received = key;
+	place.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
+	what = what_packet(packet->data) |
+	       (place.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
+	if (!stays_here(packet->dev)) {
+		/* A copy of what was sent to many. */
+		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
+			return 0;
+		/* A bridge may take it in once more. */
+		interrupt = napi_interrupt(place.cpu_state, packet, &time);
+		who = time ? FROM_OUTSIDE | interrupt : 0;
+		sender_put(key, what, time, who);
+	} else if (!sender_get(key, what, &time, &who)) {
+		return 0;
+	}
+	if (who & FROM_OUTSIDE) {
+		received->kind = CLEW_CAUSE_IRQ;
+		received->object = (__u32)who;
+		received->task = 0;
+	} else {
+		place.cpu_state->packet_actor = sender_actor(who);
+		received->task = sender_task(who);
+		if (!received->task)
+			return 0;
+		received->kind = CLEW_CAUSE_PACKET;
+		received->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
+		place.cpu_state->interrupted = 1;
+	}
+	received->time = time;
+	received->expires = 0;
+	return 0;
+}
+
+/* A device's turn is over: what its next packets wake, and room that the next device makes, is not
+ * of the last one. */
+SEC("tp_btf/napi_poll")
+int BPF_PROG(clew_napi_poll)
+{
+	struct clew_cpu_state *cpu_state;
+
+	if (!enabled)
+		return 0;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state)
+		return 0;
+	cpu_state->levels[LEVEL_SOFT].inner.kind = 0;
+	packet_over(cpu_state);
+	return 0;
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Programs of the page cache: dirtied, written, stored to, used and dropped pages. */
+#include "pagecache.h"
+#include "extent.h"
+#include "kernel.h"
+#include "kernel_fs.h"
+#include "kernel_io.h"
+#include "pages.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+SEC("?tp_btf/writeback_dirty_folio")
+int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *mapping)
+{
+	struct touch touch, copy;
+	struct actor actor;
+	struct inode *inode;
+	bool copied, written, again = false;
+
+	if (!mapping || !enabled)
+		return 0;
+	/* Pointers are followed first: behind many branches that takes the verifier long. */
+	inode = READ_TRUSTED(mapping, host);
+	if (!touch_folio(&touch, folio, inode) || !actor_here(&actor))
+		return 0;
+	touch.task = actor.task;
+	touch_begin(actor.cpu_state);
+	/* The call's own word of it is this one's; but a store is no copy. */
+	copied = !in_user_fault(bpf_get_current_task_btf());
+	written = copied && (extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
+	if (copied && !written) {
+		again = extent_take_back_again(actor.cpu_state, &touch, &copy);
+		if (!again)
+			extent_part(actor.cpu_state, actor.cpu, &touch);
+		else if (page_start(copy.offset) == touch.offset &&
+			 page_end(copy.offset + copy.bytes) == touch.offset + touch.bytes)
+			written = true;
+		if (written)
+			touch = copy;
+	}
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_DIRTY, &touch, written, (__u64)inode);
+	if (again && !written)
+		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &copy, false, 0);
+	touch_end(actor.cpu_state);
+	return 0;
+}
+
+/* What lies at a place of a file in the page cache: a folio's address, 0 nothing. */
+static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
+{
+	__u64 entry = READ_NUMBER(mapping, i_pages.xa_head);
+	int level;
+
+	/* A node is marked so; smaller numbers with that mark say in which slot of the same node
+	 * the folio is. */
+	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES;
+	     level++) {
+		struct xa_node *node = (void *)(entry - XA_INTERNAL);
+		__u64 slots = (__u64)node + bpf_core_field_offset(struct xa_node, slots);
+
+		entry = read_number(slots +
+				    (index >> READ(node, shift) & (XA_SLOTS - 1)) * sizeof(entry));
+		if ((entry & XA_MARK) == XA_INTERNAL && entry < XA_NODES)
+			entry = read_number(slots + (entry >> 2 & (XA_SLOTS - 1)) * sizeof(entry));
+	}
+	return entry & XA_MARK ? 0 : entry;
+}
+
+/*
+ * The end of one copy of a call. Of one that came short, as what it is from has to be
+ * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
+ */
+static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length,
+					   __u32 copied)
+{
+	struct touch touch;
+	struct actor actor;
+	__u64 folio;
+
+	if (!enabled || !inode || !touch_range(&touch, inode, offset, copied) ||
+	    !actor_here(&actor))
+		return;
+	if (unlikely(copied < length)) {
+		folio = folio_at(READ(inode, i_mapping), offset >> PAGE_SHIFT);
+		if (folio && !(read_number(folio) &
+			       (1UL << bpf_core_enum_value(enum pageflags, PG_uptodate))))
+			return;
+	}
+	touch.task = actor.task;
+	touch_begin(actor.cpu_state);
+	if (!wrote_again(actor.cpu_state, actor.cpu, &touch))
+		extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false,
+			     (__u64)inode);
+	touch_end(actor.cpu_state);
+}
+
+SEC("?tp_btf/ext4_da_write_end")
+int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length,
+	     unsigned int copied)
+{
+	tell_write_end(inode, offset, length, copied);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_write_end")
+int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length,
+	     unsigned int copied)
+{
+	tell_write_end(inode, offset, length, copied);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_journalled_write_end")
+int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset,
+	     unsigned int length, unsigned int copied)
+{
+	tell_write_end(inode, offset, length, copied);
+	return 0;
+}
+
+/* At the start of the call: see struct clew_open_call. */
+SEC("?tp_btf/xfs_file_buffered_write")
+int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
+{
+	struct clew_open_call *open;
+	struct inode *inode;
+	struct touch touch;
+	struct actor actor;
+
+	/* What a module gives the verifier takes for maybe NULL, here and below. */
+	if (!call || !data || !actor_here(&actor))
+		return 0;
+	inode = READ_TRUSTED(call, ki_filp, f_inode);
+	if (!inode || !touch_range(&touch, inode, call->ki_pos, data->count))
+		return 0;
+	touch.task = actor.task;
+	touch_begin(actor.cpu_state);
+	extent_touch(actor.cpu_state, actor.cpu, CLEW_EXTENT_WRITE, &touch, false, (__u64)inode);
+	open = &actor.cpu_state->call;
+	open->call = (__u64)call;
+	open->data = (__u64)data;
+	open->file = READ_NUMBER(call, ki_filp);
+	open->inode_address = (__u64)inode;
+	open->inode = touch.inode;
+	open->offset = touch.offset;
+	open->bytes = touch.bytes;
+	open->device = touch.device;
+	open->task = touch.task;
+	touch_end(actor.cpu_state);
+	return 0;
+}
+
+/* Of which tree of extents a file's is, and which bit of an extent says that it was written: no
+ * type has their numbers. */
+const volatile __u32 btrfs_inode_tree;
+const volatile __u32 btrfs_written;
+
+/* One fault says it twice where it fills a hole. Faults are counted when they are over. */
+static __always_inline bool said_in_fault(struct task_struct *task, struct buffer_head *buffer)
+{
+	struct clew_task_state *state = task_state(task);
+	__u64 faults = faults_over(task);
+
+	if (!state)
+		return false;
+	if (state->stored_buffer == (__u64)buffer && state->stored_faults == faults)
+		return true;
+	state->stored_buffer = (__u64)buffer;
+	state->stored_faults = faults;
+	return false;
+}
+
+/*
+ * A buffer is dirtied in each call, which tells more itself, and in each first store to
+ * a page since it was written: then all of its folio are, and the first speaks for them.
+ * All may be mapped for stores at once, so it is not known to which of a large folio's
+ * pages there were some.
+ */
+SEC("?tp_btf/block_dirty_buffer")
+int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct address_space *mapping;
+	struct inode *inode;
+	struct folio *folio;
+	struct touch touch;
+	struct actor actor;
+
+	if (!enabled || !in_user_fault(task) || !actor_here(&actor))
+		return 0;
+	folio = (void *)buffer->b_page;
+	if (!folio || READ(folio, private) != buffer || said_in_fault(task, buffer))
+		return 0;
+	mapping = (void *)READ_NUMBER(folio, mapping);
+	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
+		return 0;
+	inode = READ(mapping, host);
+	/* A disk's own are metadata. */
+	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK)
+		return 0;
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
+	touch.offset = (READ(folio, index) << PAGE_SHIFT);
+	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
+	touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, inode);
+	return 0;
+}
+
+/* Set by user space while the programs below are attached: it does so when they are first wanted.
+ */
+volatile __u32 stores_noted;
+volatile __u32 stores_wanted;
+
+/*
+ * Where a store faults. Which file lies there costs more to find than most faults
+ * are worth: it is looked up only when the file system says that it was one of its.
+ */
+static __always_inline void note_fault(unsigned long address, unsigned long code)
+{
+	struct clew_cpu_state *cpu_state;
+	struct task_struct *task;
+
+	if (!enabled || !(code & X86_PF_WRITE))
+		return;
+	cpu_state = this_cpu_state(bpf_get_smp_processor_id());
+	if (!cpu_state)
+		return;
+	task = bpf_get_current_task_btf();
+	cpu_state->fault_task = task->pid;
+	cpu_state->fault_address = address;
+}
+
+SEC("?tp_btf/page_fault_user")
+int BPF_PROG(clew_cache_store_user, unsigned long address, struct pt_regs *regs, unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+SEC("?tp_btf/page_fault_kernel")
+int BPF_PROG(clew_cache_store_kernel, unsigned long address, struct pt_regs *regs,
+	     unsigned long code)
+{
+	note_fault(address, code);
+	return 0;
+}
+
+struct store {
+	__u64 address;
+	__u64 inode_address;
+	struct touch touch;
+};
+
+static long find_store(struct task_struct *task, struct vm_area_struct *area, struct store *store)
+{
+	struct file *file = READ_TRUSTED(area, vm_file);
+	struct inode *inode;
+	unsigned long in;
+
+	if ((area->vm_flags & (VM_SHARED | VM_WRITE)) != (VM_SHARED | VM_WRITE) || !file)
+		return 0;
+	in = (store->address >> PAGE_SHIFT << PAGE_SHIFT) - area->vm_start;
+	inode = READ_TRUSTED(file, f_inode);
+	store->inode_address = (__u64)inode;
+	touch_range(&store->touch, inode, (area->vm_pgoff << PAGE_SHIFT) + in, PAGE_SIZE);
+	return 0;
+}
+
+static __always_inline void tell_store(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct clew_task_state *state;
+	struct store store = {};
+	struct actor actor;
+
+	if (!actor_here(&actor))
+		return;
+	if (likely(actor.cpu_state->fault_task == (__u32)task->pid)) {
+		store.address = actor.cpu_state->fault_address;
+	} else {
+		/* It lost its CPU on the way. */
+		state = task_state(task);
+		store.address = state ? state->stored_at : 0;
+	}
+	if (unlikely(!stores_noted || !store.address)) {
+		stores_wanted = 1;
+		count_atomic(&actor.cpu_state->counts[CLEW_KIND_EXTENT].seen);
+		count_atomic(&actor.cpu_state->counts[CLEW_KIND_EXTENT].missed);
+		return;
+	}
+	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
+		return;
+	store.touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, (void *)store.inode_address);
+}
+
+SEC("?tp_btf/xfs_write_fault")
+int BPF_PROG(clew_cache_xfs_store, struct xfs_inode *inode)
+{
+	tell_store();
+	return 0;
+}
+
+/* Before 6.14 or so. */
+SEC("?tp_btf/xfs_filemap_fault")
+int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, bool write)
+{
+	if (write)
+		tell_store();
+	return 0;
+}
+
+/* Each write and first store, in whole blocks. */
+SEC("?tp_btf/btrfs_set_extent_bit")
+int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length,
+	     unsigned int bits)
+{
+	struct extent_io_tree___private *before = (void *)tree;
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct inode *inode;
+	struct touch touch;
+	struct actor actor;
+
+	if (!enabled || !tree || !(bits & btrfs_written) ||
+	    BPF_CORE_READ(tree, owner) != btrfs_inode_tree || !actor_here(&actor))
+		return 0;
+	if (bpf_core_field_exists(before->private_data)) {
+		inode = BPF_CORE_READ(before, private_data);
+	} else {
+		inode = (void *)BPF_CORE_READ(tree, inode);
+		inode = inode ? (void *)inode + bpf_core_field_offset(struct btrfs_inode, vfs_inode)
+			      : NULL;
+	}
+	if (!inode)
+		return 0;
+	touch.inode = READ(inode, i_ino);
+	touch.device = READ(inode, i_sb, s_dev);
+	touch.offset = start;
+	touch.bytes = length;
+	touch.task = actor.task;
+	/* Whole blocks do not say what was asked: once is enough. */
+	if (extent_covers(actor.cpu_state, &touch))
+		return 0;
+	tell_touch(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch,
+		   inode);
+	return 0;
+}
+
+/*
+ * What reclaim takes of a file that has a name is clean, so that no epoch ends with it: it matters
+ * only if it was read in for somebody. It is scattered, and much of it on a machine that is short
+ * of memory.
+ */
+static __always_inline bool reclaims_for_nothing(struct inode *inode)
+{
+	return (bpf_get_current_task_btf()->flags & PF_MEMALLOC) && inode->i_nlink &&
+	       !*(volatile __u64 *)&generation_of(inode->i_ino)->added;
+}
+
+SEC("?tp_btf/mm_filemap_delete_from_page_cache")
+int BPF_PROG(clew_cache_drop, struct folio *folio)
+{
+	struct address_space *mapping = folio->mapping;
+	struct touch touch;
+	struct actor actor;
+
+	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) ||
+	    reclaims_for_nothing(mapping->host) || !actor_here(&actor))
+		return 0;
+	touch.task = actor.task;
+	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
+	return 0;
+}
+
+/* A hole that ends within a folio: nobody dirties or drops that. */
+static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 bytes)
+{
+	struct address_space *mapping = folio->mapping;
+	struct touch touch;
+	struct actor actor;
+	__u64 end;
+
+	if (!enabled || !mapping || bytes < PAGE_SIZE ||
+	    !touch_folio(&touch, folio, mapping->host) || bytes >= touch.bytes ||
+	    !actor_here(&actor))
+		return;
+	end = (from + bytes) & ~(PAGE_SIZE - 1ULL);
+	from = (from + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1ULL);
+	if (end <= from)
+		return;
+	touch.task = actor.task;
+	touch.offset += from;
+	touch.bytes = end - from;
+	tell_touch(&actor, CLEW_EXTENT_CLEAR, &touch, NULL);
+}
+
+SEC("?tp_btf/ext4_invalidate_folio")
+int BPF_PROG(clew_cache_ext4_clear, struct folio *folio, unsigned long from, unsigned long bytes)
+{
+	tell_clear(folio, from, bytes);
+	return 0;
+}
+
+SEC("?tp_btf/ext4_journalled_invalidate_folio")
+int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned long from,
+	     unsigned long bytes)
+{
+	tell_clear(folio, from, bytes);
+	return 0;
+}
+
+/*
+ * Uses matter where something was read in, and the first ones most: of a file whose
+ * pages were used so often each since they came, no more is told.
+ */
+#define USES_EACH 8
+
+static __always_inline void tell_use(struct address_space *mapping, __u64 first, __u64 last)
+{
+	struct generation *generation;
+	struct inode *inode;
+	struct touch touch;
+	struct actor actor;
+
+	if (!uses_wanted || !mapping || !enabled)
+		return;
+	inode = READ_TRUSTED(mapping, host);
+	generation = generation_of(inode->i_ino);
+	if (generation->used >= generation->added * USES_EACH)
+		return;
+	if (!touch_range(&touch, inode, first << PAGE_SHIFT, (last - first + 1) << PAGE_SHIFT) ||
+	    !actor_here(&actor))
+		return;
+	touch.task = actor.task;
+	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
+	tell_touch(&actor, CLEW_EXTENT_USE, &touch, NULL);
+}
+
+SEC("?tp_btf/mm_filemap_get_pages")
+int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first,
+	     unsigned long last)
+{
+	tell_use(mapping, first, last);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_map_pages")
+int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first,
+	     unsigned long last)
+{
+	tell_use(mapping, first, last);
+	return 0;
+}
+
+SEC("?tp_btf/mm_filemap_fault")
+int BPF_PROG(clew_cache_fault, struct address_space *mapping, unsigned long index)
+{
+	tell_use(mapping, index, index);
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * How a record reaches user space.
+ *
+ * A CPU has two rings. Switches, a thousand times as many as all other records, go to
+ * slots that are written in place: reserve and submit of a ring buffer would cost more
+ * than the rest of the program. All other records go to a BPF ring buffer.
+ *
+ * Invariant: the counters of SWITCH and WAKE are only touched with interrupts off, so
+ * plain increments suffice; all others are atomic.
+ */
+#ifndef CLEW_BPF_RECORD_H
+#define CLEW_BPF_RECORD_H
+
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Fixed at load: switch slots of each CPU, and how many bytes in a CPU's ring buffer wake the
+ * drain.
+ */
+const volatile __u32 switch_slots;
+const volatile __u64 ring_urgent;
+
+/* Rings of switches, and of direct I/O that interrupts complete: see clew_cpu_state. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clew_switch_slot);
+} clew_switches SEC(".maps");
+
+/* Rings of everything else: rarer, and of many sizes. */
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} clew_rings SEC(".maps") = {};
+
+/* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for
+ * its cause. */
+static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state *cpu_state,
+							  __u32 cpu)
+{
+	__u64 head = cpu_state->head;
+	__u32 index = cpu * switch_slots + cpu_state->position;
+
+	if (unlikely(head - *(volatile __u64 *)&cpu_state->tail >= switch_slots - 1))
+		return NULL;
+	return bpf_map_lookup_elem(&clew_switches, &index);
+}
+
+/* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it
+ * sees the new head. */
+static __always_inline void slots_give(struct clew_cpu_state *cpu_state, __u32 used)
+{
+	cpu_state->position += used;
+	if (unlikely(cpu_state->position >= switch_slots))
+		cpu_state->position -= switch_slots;
+	barrier();
+	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
+}
+
+/* The ring of a CPU, or NULL; accounts for a refusal. */
+static __always_inline void *ring_of(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&clew_rings, &cpu);
+}
+
+/* Accounts for a record of `kind` that did or did not reach the ring. */
+static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind, bool reserved)
+{
+	struct clew_count_row *row = &cpu_state->counts[kind];
+
+	if (likely(reserved)) {
+		count_atomic(&row->reserved);
+	} else {
+		count_atomic(&row->lost);
+		__sync_fetch_and_add(&cpu_state->lost, 1);
+	}
+}
+
+#define CALL_AGAIN 200000 /* ns */
+
+/* A burst would fill the ring before the drain looks again: wakes it, at most once in a while. */
+__noinline int call_drain(__u32 cpu, __u64 time)
+{
+	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
+	void *ring = ring_of(cpu), *empty;
+
+	if (!cpu_state || !ring || (__s64)(time - cpu_state->called) < CALL_AGAIN)
+		return 0;
+	cpu_state->called = time;
+	empty = bpf_ringbuf_reserve(ring, sizeof(__u64), 0);
+	if (empty)
+		bpf_ringbuf_discard(empty, BPF_RB_FORCE_WAKEUP);
+	return 0;
+}
+
+/* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if
+ * there is none. */
+static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind,
+					    __u64 time, __u64 size)
+{
+	void *ring = ring_of(cpu);
+	struct clew_header *header = NULL;
+
+	count_atomic(&cpu_state->counts[kind].seen);
+	if (ring) {
+		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
+			call_drain(cpu, time);
+		header = bpf_ringbuf_reserve(ring, size, 0);
+	}
+	account(cpu_state, kind, header != NULL);
+	if (!header)
+		return NULL;
+	header->time = time;
+	header->lost = cpu_state->lost;
+	header->cpu = cpu;
+	header->kind = kind;
+	header->flags = 0;
+	return header;
+}
+
+static __always_inline void record_submit(void *record)
+{
+	/* The drain polls: a wakeup for each would cost the traced task. */
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+#endif

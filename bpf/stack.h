@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Kernel stacks: whether a task sleeps inside a page fault, and which function waits. */
+#ifndef CLEW_BPF_STACK_H
+#define CLEW_BPF_STACK_H
+
+#include "kernel.h"
+#include "read.h"
+#include "state.h"
+#include <bpf/bpf_helpers.h>
+#include <clew/kernel/maps.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Fixed at load: address ranges [start, end) of the kernel's entry for page faults, of the
+ * scheduler's functions, and of wait_woken, in which many functions wait; 0 unknown. */
+const volatile __u64 fault_entry;
+const volatile __u64 fault_entry_end;
+const volatile __u64 sched_text;
+const volatile __u64 sched_text_end;
+const volatile __u64 wait_woken;
+const volatile __u64 wait_woken_end;
+
+/* No kernel stack is larger. */
+#define KERNEL_STACK_SIZE 32768
+#define FAULT_DEPTH	  40
+#define WAITING_DEPTH	  16
+
+/* One stack at a time on a CPU, as for texts. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64[FAULT_DEPTH]);
+} clew_stack SEC(".maps");
+
+/*
+ * Both go through the stack that this CPU keeps, of which `size` bytes are filled. They are global
+ * functions, as a loop that is inlined behind many branches takes the verifier long.
+ */
+__noinline int find_fault(long size)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	int i;
+
+	for (i = 0; stack && i < FAULT_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++)
+		if (stack[i] >= fault_entry && stack[i] < fault_entry_end)
+			return 1;
+	return 0;
+}
+
+__noinline __u64 find_waiting(long size)
+{
+	__u32 zero = 0;
+	__u64 *stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	bool inside = false;
+	int i;
+
+	for (i = 0; stack && i < WAITING_DEPTH && (i + 1) * (long)sizeof(*stack) <= size; i++) {
+		bool sched = stack[i] >= sched_text && stack[i] < sched_text_end;
+
+		if (inside && !sched && (stack[i] < wait_woken || stack[i] >= wait_woken_end))
+			return stack[i];
+		inside |= sched;
+	}
+	return 0;
+}
+
+/*
+ * Whether the wait is inside a page fault that the kernel took on this task's
+ * stack while in a call. A stack is walked only if a fault was taken that may go
+ * on still: none is over since, as the last thing that a fault does is to be
+ * counted; we are below its registers, and the first of them is intact.
+ */
+static __always_inline bool in_kernel_fault(void *context, struct task_struct *task,
+					    struct clew_task_state *state)
+{
+	struct pt_regs *regs = (void *)state->fault_frame;
+	__u32 zero = 0;
+	__u64 *stack;
+
+	if (likely(!regs))
+		return false;
+	state->fault_frame = 0;
+	if (faults_over(task) != state->fault_number || (__u64)context > (__u64)regs ||
+	    (__u64)regs - KERNEL_STACK_SIZE > (__u64)context || READ(regs, ip) != state->fault_ip)
+		return false;
+	stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	if (!stack || !fault_entry)
+		return false;
+	if (!find_fault(bpf_get_stack(context, stack, FAULT_DEPTH * sizeof(*stack), 0)))
+		return false;
+	state->fault_frame = (__u64)regs;
+	return true;
+}
+
+/* The function that called into the scheduler, as /proc/PID/wchan tells it; 0 unknown. */
+static __always_inline __u64 waiting_function(void *context)
+{
+	__u32 zero = 0;
+	__u64 *stack;
+
+	stack = bpf_map_lookup_elem(&clew_stack, &zero);
+	if (!stack || !sched_text)
+		return 0;
+	return find_waiting(bpf_get_stack(context, stack, WAITING_DEPTH * sizeof(*stack), 0));
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Programs at work items that are queued, and that a worker begins. */
+#include "work.h"
+#include "context.h"
+#include "kernel_io.h"
+#include "read.h"
+#include "record.h"
+#include "state.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <clew/kernel/maps.h>
+#include <clew/kernel/records.h>
+#include <linux/types.h>
+
+SEC("tp_btf/workqueue_queue_work")
+int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *pool,
+	     struct work_struct *work)
+{
+	struct queued queued = {};
+	__u64 key = (__u64)work;
+	struct place place;
+
+	if (!enabled || !place_here(&place))
+		return 0;
+	queued.time = clock_ns();
+	queued.context = place_context(&place);
+	if (place.level == LEVEL_TASK) {
+		struct clew_task_state *state = task_state(place.task);
+
+		queued.task = serial_of_current(place.cpu_state, place.task);
+		if (state && state->request) {
+			queued.cause.kind = CLEW_CAUSE_REQUEST;
+			queued.cause.object = state->request;
+		}
+	} else if (place.level <= LEVEL_SOFT) {
+		queued.context = cause_of(place.cpu_state, place.level, &queued.cause);
+		cause_name(&queued.cause, place.cpu, queued.time);
+	}
+	if (bpf_map_update_elem(&clew_queued, &key, &queued, BPF_ANY)) {
+		count_atomic(&place.cpu_state->counts[CLEW_KIND_WORK].seen);
+		count_atomic(&place.cpu_state->counts[CLEW_KIND_WORK].missed);
+	}
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
+{
+	__u64 key = (__u64)work, function;
+	struct clew_task_state *state;
+	struct clew_work *record;
+	struct queued *queued;
+	struct place place;
+	__u64 now;
+
+	/* One in a softirq has no worker: the task there is a bystander. */
+	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+		return 0;
+	now = clock_ns();
+	state = task_state(place.task);
+	/* What it completed in its last item is over; not every kernel tells that. */
+	if (state)
+		state->request = 0;
+	function = (__u64)work->func;
+	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_WORK, now, sizeof(*record));
+	if (!record)
+		return 0;
+	__builtin_memset((void *)record + sizeof(record->header), 0,
+			 sizeof(*record) - sizeof(record->header));
+	record->work = key;
+	record->function = function;
+	record->worker = serial_of_current(place.cpu_state, place.task);
+	queued = bpf_map_lookup_elem(&clew_queued, &key);
+	if (work->data.counter & WORK_PENDING) {
+		/* Queued anew since the worker took it: what is known may be of that, and is kept
+		 * for the run that comes then. */
+		record->header.flags = CLEW_WORK_UNSEEN;
+	} else if (queued) {
+		record->queued = queued->time;
+		record->queuer = queued->task;
+		record->context = queued->context;
+		record->cause = queued->cause;
+		bpf_map_delete_elem(&clew_queued, &key);
+	} else if (work_barrier && function == work_barrier) {
+		struct wq_barrier *barrier =
+			(void *)work - bpf_core_field_offset(struct wq_barrier, work);
+
+		/* It is put into the queue without a word; the flusher is in it. */
+		record->header.flags = CLEW_WORK_BARRIER | CLEW_WORK_UNSEEN;
+		record->cause.object = READ(barrier, task, pid);
+	} else {
+		record->header.flags = CLEW_WORK_UNSEEN;
+	}
+	if (is_rescuer(place.task))
+		record->header.flags |= CLEW_WORK_RESCUER;
+	record_submit(record);
+	return 0;
+}
