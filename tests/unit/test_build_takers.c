@@ -64,7 +64,7 @@ static void put_any(struct synthetic *s, uint64_t *state, uint64_t time)
 	header->cpu = (__u16)draw(state, 3);
 	size = store_record_stride(header->kind);
 	if (size < sizeof(*header) || size > sizeof(bytes) ||
-	    store_tail_length_offset(header->kind))
+	    store_shape(header->kind)->tail_length)
 		return;
 	for (size_t at = sizeof(*header); at < size; at += 4) {
 		/* The upper half of a number of 64 bits is 0 mostly. */

@@ -12,6 +12,7 @@
 
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/program_table.h"
 
 #define SAMPLE_PERIOD 1000000000ULL
 #define SAMPLE_LENGTH 10000000ULL
@@ -52,14 +53,14 @@ void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *obje
 	struct bpf_program *program;
 
 	bpf_object__for_each_program (program, object) {
-		const struct program_kind *kind = clew_program_kind(bpf_program__name(program));
+		const struct clew_program_row *row = clew_program_row(bpf_program__name(program));
 
 		if (bpf_program__fd(program) < 0 ||
 		    cost->program_count == sizeof(cost->programs) / sizeof(cost->programs[0]))
 			continue;
 		cost->programs[cost->program_count++] = (struct program_cost){
 			.descriptor = bpf_program__fd(program),
-			.kind = kind->once ? (int)kind->kind : -1,
+			.kind = row && (row->flags & CLEW_PROGRAM_ONCE) ? (int)row->kind : -1,
 		};
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel gives clew, tried rather than guessed: the programs are loaded,
- * one by one if all together are refused, and attached; each optional tier gets a program of two
+ * What this kernel offers clew, found out by trying. The programs are loaded, one by one if all
+ * together are refused, and attached. Each optional tier is tried with a program of two
  * instructions.
  */
 #include "record/features.h"
@@ -23,76 +23,13 @@
 #include "record/internal.h"
 #include "record/kernel.h"
 #include "record/probe.h"
+#include "record/program_table.h"
 #include "record/programs.h"
 
 struct table {
 	struct clew_feature *features;
 	size_t count;
 };
-
-static const struct {
-	const char *program;
-	const char *name;
-	const char *costs;
-} programs[] = {
-	{"clew_sched_switch", "switches", "everything: who ran and who waited"},
-	{"clew_sched_waking", "wakes", "who ended each wait"},
-	{"clew_sched_wakeup_new", "first wakes", "how long a new task waited for a CPU"},
-	{"clew_task_newtask", "births", "who made a task, and its identity"},
-	{"clew_sched_process_exec", "execs", "programs and command lines of tasks that exec"},
-	{"clew_sched_process_exit", "exits", "exit codes"},
-	{"clew_task_rename", "names", "names that change during the recording"},
-	{"clew_iterate", "tasks before the start",
-	 "waits that were open at the start, and identities of tasks from before"},
-	{"clew_page_fault_kernel", "faults in calls",
-	 "page faults inside system calls are told as the call's own kind"},
-	{"clew_irq_handler_entry", "interrupts", "which device's interrupt ended a wait"},
-	{"clew_softirq_entry", "softirqs", "which softirq ended a wait"},
-	{"clew_call_function_single_entry", "inter-processor interrupts",
-	 "they are told as interrupts of no device"},
-	{"clew_hrtimer_expire_entry", "high-resolution timers",
-	 "sleeps and timeouts end by an interrupt, not by their timer"},
-	{"clew_timer_expire_entry", "timers",
-	 "timeouts of the kernel end by a softirq, not by their timer"},
-	{"clew_workqueue_execute_start", "work items", "for whom a kernel worker works"},
-	{"clew_block_rq_issue", "block requests",
-	 "which request a wait was for, and its time in the queue and the device"},
-	{"clew_block_io_done", "ends of requests",
-	 "wakes by the same interrupt after a request's end count as its own"},
-	{"clew_net_dev_queue", "packets", "who sent what ended a wait for a TCP or UDP socket"},
-	{"clew_net_dev_start_xmit", "parts of packets", "who sent a packet that had to be cut up"},
-	{"clew_napi_poll", "turns of network devices",
-	 "room that a device makes may be told as made by the packet that came before"},
-	{"clew_contention_begin", "kernel locks",
-	 "waits for kernel locks are told as their call's kind"},
-	{"clew_posix_lock", "locks on files", "who has what flock and fcntl wait for"},
-	{"clew_direct_reclaim_begin", "memory reclaim",
-	 "waits for memory are told as their call's kind"},
-	{"clew_group_reclaim_begin", "group memory reclaim",
-	 "waits for a group's memory are told as their call's kind"},
-	{"clew_compaction_begin", "memory compaction",
-	 "waits for compaction are told as their call's kind"},
-	{"clew_cache_dirty_folio", "dirty pages", "who wrote what a request carries"},
-	{"clew_cache_ext4_da_write", "ext4 writes",
-	 "who wrote to an ext4 page that was dirty already"},
-	{"clew_cache_xfs_write", "xfs writes", "who wrote to an xfs page that was dirty already"},
-	{"clew_cache_btrfs_write", "btrfs writes",
-	 "who wrote to a btrfs page that was dirty already"},
-	{"clew_cache_dirty_buffer", "stores to ext4",
-	 "who stored to a mapped ext4 page that was dirty already"},
-	{"clew_cache_get_pages", "use of cached pages", "who used pages that were read ahead"},
-	{"clew_cache_drop", "dropped pages", "what was never written or used"},
-	{"clew_cache_writeback_start", "writeback", "why a request was written"},
-	{"clew_cache_jbd2_start", "ext4 journal", "who awaited which commit, and who held it up"},
-	{"clew_cache_xfs_sync", "xfs log", "who awaited which checkpoint, and who was in it"},
-	{"clew_cache_btrfs_sync", "btrfs transactions",
-	 "who awaited which commit, and who was in it"},
-};
-
-/* One of them is enough. */
-static const char *const throttle_programs[] = {"clew_cache_throttled",
-						"clew_cache_throttled_numbers"};
-static const char *const ring_programs[] = {"clew_io_uring_submit_req", "clew_io_uring_submit_sqe"};
 
 static void add(struct table *table, const char *name, const char *tier, bool available,
 		const char *reason, const char *costs)
@@ -109,7 +46,7 @@ static void add(struct table *table, const char *name, const char *tier, bool av
 	snprintf(feature->reason, sizeof(feature->reason), "%s", available ? "" : reason);
 }
 
-/* Why a program cannot be had. */
+/* Why a program cannot be loaded or attached. */
 static const char *reason_of(int error)
 {
 	if (error == -ENOENT || error == -ESRCH)
@@ -168,8 +105,8 @@ static int try_fentry(const struct btf *btf)
 	return id;
 }
 
-/* Whether the kernel has the 32-bit entry: one without it kills the child that calls getpid there.
- */
+/* Whether the kernel has the 32-bit entry. A child calls getpid through it; a kernel without the
+ * entry kills the child. */
 static bool try_compat(void)
 {
 	int status = -1;
@@ -198,7 +135,7 @@ static void *go_first(void *ret_error)
 	return NULL;
 }
 
-/* Whether a thread may go before ordinary ones. 0 or -errno. */
+/* Whether a thread may have real-time priority. 0 or -errno. */
 static int try_priority(void)
 {
 	pthread_t thread;
@@ -210,7 +147,7 @@ static int try_priority(void)
 	return error;
 }
 
-/* All programs at once; NULL if they do not load together, and each has to be tried by itself. */
+/* Loads all programs at once. NULL: they do not load together, and each has to be tried alone. */
 static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbols *symbols)
 {
 	const struct clew_program_choice choice = {.page_cache = true};
@@ -225,7 +162,7 @@ static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbo
 	return NULL;
 }
 
-/* 0 or -errno. `all`: what load_all gave. */
+/* Tries one program. 0 or -errno. `all`: the result of load_all(). */
 static int try_one(struct clew_bpf *all, const char *name)
 {
 	struct bpf_program *program = all ? bpf_object__find_program_by_name(all->obj, name) : NULL;
@@ -242,14 +179,35 @@ static int try_one(struct clew_bpf *all, const char *name)
 	return error;
 }
 
-/* The same of several programs, of which one is enough. */
-static int try_any(struct clew_bpf *all, const char *const *names, size_t count)
+/* How many rows of the table, from row `first` on, have its feature. */
+static size_t count_same(size_t first)
 {
-	int error = -ENOENT;
+	const struct clew_program_row *rows = &clew_program_table[first];
+	size_t count = 1;
 
-	for (size_t i = 0; error && i < count; i++)
-		error = try_one(all, names[i]);
-	return error;
+	while (rows->feature && first + count < clew_program_table_count && rows[count].feature &&
+	       !strcmp(rows[count].feature, rows->feature))
+		count++;
+	return count;
+}
+
+/* Adds the lines of programs. `any`: those of features for which one of several programs is enough.
+ * `no`: why no program can be had, or NULL. */
+static void add_programs(struct table *table, struct clew_bpf *all, bool any, const char *no)
+{
+	size_t same;
+
+	for (size_t i = 0; i < clew_program_table_count; i += same) {
+		const struct clew_program_row *rows = &clew_program_table[i];
+		int error = no ? -EPERM : -ENOENT;
+
+		same = count_same(i);
+		if (!rows->feature || any != !!(rows->flags & CLEW_PROGRAM_ANY))
+			continue;
+		for (size_t n = 0; !no && error && n < same; n++)
+			error = try_one(all, rows[n].name);
+		add(table, rows->feature, "base", !error, no ? no : reason_of(error), rows->costs);
+	}
 }
 
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
@@ -262,7 +220,9 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	struct clew_bpf *all;
 	const char *calls_nop5 =
 		"the kernel turns such a nop into a call, which writes below the stack pointer";
-	const char *no = !privileged ? "not permitted: run as root" : "the kernel has no BTF";
+	const char *no = !privileged ? "not permitted: run as root"
+			 : !btf	     ? "the kernel has no BTF"
+				     : NULL;
 	int error;
 
 	add(&table, "privileges", "base", privileged,
@@ -273,26 +233,12 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	clew_kernel_symbols_load(&symbols);
 	all = privileged && btf ? load_all(btf, symbols) : NULL;
 	clew_kernel_symbols_free(symbols);
-	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		error = privileged && btf ? try_one(all, programs[i].program) : -EPERM;
-		add(&table, programs[i].name, "base", !error,
-		    privileged && btf ? reason_of(error) : no, programs[i].costs);
-	}
+	add_programs(&table, all, false, no);
 	add(&table, "all tasks", "base", clew_kernel_shows_all_tasks(),
 	    "in a PID namespace of its own: start clew in the machine's (nsenter -t 1 -p, docker "
 	    "--pid=host)",
 	    "tasks from before the start that are not in this namespace, and what they do");
-	error = privileged && btf
-			? try_any(all, throttle_programs,
-				  sizeof(throttle_programs) / sizeof(throttle_programs[0]))
-			: -EPERM;
-	add(&table, "throttled writers", "base", !error, privileged && btf ? reason_of(error) : no,
-	    "that a writer sleeps because too much is dirty");
-	error = privileged && btf ? try_any(all, ring_programs,
-					    sizeof(ring_programs) / sizeof(ring_programs[0]))
-				  : -EPERM;
-	add(&table, "io_uring", "base", !error, privileged && btf ? reason_of(error) : no,
-	    "who submitted what a wait for a ring was for");
+	add_programs(&table, all, true, no);
 	clew_bpf__destroy(all);
 	add(&table, "compressed btrfs files", "base",
 	    btf && clew_kernel_has_member(btf, "btrfs", "btrfs_bio", "inode") &&

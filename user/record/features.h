@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What this kernel gives clew, tried rather than guessed. */
+/* What this kernel offers clew, found out by trying. */
 #ifndef CLEW_RECORD_FEATURES_H
 #define CLEW_RECORD_FEATURES_H
 
@@ -16,7 +16,7 @@ struct clew_feature {
 
 #define CLEW_FEATURES_MOST 72
 
-/* Tries everything; returns how many features are in the table. */
+/* Tries everything. Returns how many features it has filled in. */
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST]);
 
 #endif

@@ -182,14 +182,6 @@ void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
 void clew_modules_tick(struct clew_recorder *recorder);
 void clew_modules_close(struct clew_recorder *recorder);
 
-/* kinds.c: of which kind of record a program of that name is; what is in no row is about wakes */
-struct program_kind {
-	const char *start; /* of its name */
-	unsigned kind;
-	bool once; /* it runs once for each that is seen */
-};
-const struct program_kind *clew_program_kind(const char *name);
-
 /* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of
  * them) */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);

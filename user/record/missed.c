@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Runs that the kernel left out: of a program that is at work on a CPU already it
- * starts no second run there, as in an interrupt. It counts them by program, so they
- * are rows of no CPU, of the kind that the program is about.
+ * Runs that the kernel skipped. It does not start a program on a CPU where the same program is
+ * running already, for example in an interrupt, and counts such misses by program. In the ledger
+ * they belong to no CPU, and to the kind of the program's row.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,20 +11,23 @@
 
 #include "clew.skel.h"
 #include "record/internal.h"
+#include "record/program_table.h"
 
 static void add_object(const struct bpf_object *object, uint64_t *counts)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program (program, object) {
+		const struct clew_program_row *row;
 		struct bpf_prog_info info = {};
 		uint32_t size = sizeof(info);
 
 		if (bpf_program__fd(program) < 0 ||
 		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 			continue;
-		counts[clew_program_kind(bpf_program__name(program))->kind] +=
-			info.recursion_misses;
+		row = clew_program_row(bpf_program__name(program));
+		if (row)
+			counts[row->kind] += info.recursion_misses;
 	}
 }
 

@@ -2,8 +2,8 @@
 /*
  * Which programs this kernel can take, and the addresses they compare with.
  *
- * A program marked optional in the object is loaded if its tracepoint is there;
- * what the kernel lacks is lost, and `clew doctor` says so.
+ * A program is loaded if its tracepoint is in the kernel. `clew doctor` says what is lost without
+ * the others.
  */
 #include "record/programs.h"
 
@@ -18,8 +18,9 @@
 
 #include "clew.skel.h"
 #include "record/kernel.h"
+#include "record/program_table.h"
 
-/* File systems that may be modules: these have types of their own, once they are loaded. */
+/* File systems that may be modules. A module has types of its own once it is loaded. */
 static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};
 
 #define MODULES (sizeof(modules) / sizeof(modules[0]))
@@ -29,19 +30,6 @@ struct types {
 	struct btf *modules[MODULES];
 	const char **tracepoints; /* names, sorted */
 	size_t tracepoint_count;
-};
-
-/* Of programs for one tracepoint, the one that fits: whether its argument is such a structure. */
-static const struct {
-	const char *program;
-	const char *structure;
-	unsigned argument;
-	bool is;
-} variants[] = {
-	{"clew_io_uring_complete_entry", "io_uring_cqe", 2, true},
-	{"clew_io_uring_complete", "io_uring_cqe", 2, false},
-	{"clew_cache_throttled", "dirty_throttle_control", 1, true},
-	{"clew_cache_throttled_numbers", "dirty_throttle_control", 1, false},
 };
 
 unsigned clew_programs_modules(void)
@@ -62,7 +50,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All tracepoints at once: each search of its own would go through all types there are. */
+/* Lists all tracepoints at once: each single search would go through all types of the kernel. */
 static int list_tracepoints(struct types *types)
 {
 	const char prefix[] = "btf_trace_";
@@ -71,7 +59,7 @@ static int list_tracepoints(struct types *types)
 	for (size_t i = 0; i <= MODULES; i++) {
 		const struct btf *btf = i == MODULES ? types->kernel : types->modules[i];
 
-		/* A module's types go on where the kernel's end. */
+		/* Numbers of a module's types start where the kernel's end. */
 		for (uint32_t id = btf && i < MODULES ? btf__type_cnt(types->kernel) : 1;
 		     btf && id < btf__type_cnt(btf); id++) {
 			const struct btf_type *type = btf__type_by_id(btf, id);
@@ -123,7 +111,7 @@ static bool has_tracepoint(const struct types *types, const char *name)
 	       bsearch(&name, types->tracepoints, types->tracepoint_count, sizeof(name), by_name);
 }
 
-/* A member of an enumeration that has no name, among a file's types from `first` on. */
+/* Finds a member of an enumeration without a name, among the types from `first` on. */
 static bool find_member(const struct btf *btf, uint32_t first, const char *name,
 			uint32_t *ret_value)
 {
@@ -159,7 +147,7 @@ static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
 		if (!bpf->rodata->btrfs_written && find_member(btf, first, written, &value))
 			bpf->rodata->btrfs_written = value;
 	}
-	/* Before 6.2 it was no member of an enumeration. */
+	/* Before 6.2 it was a macro, which is not in BTF. */
 	if (!bpf->rodata->btrfs_written)
 		bpf->rodata->btrfs_written = 1 << 4;
 }
@@ -167,32 +155,28 @@ static void find_btrfs(const struct types *types, struct clew_bpf *bpf)
 static bool is_wanted(const struct types *types, const struct clew_bpf *bpf,
 		      const struct bpf_program *program, const struct clew_program_choice *choice)
 {
-	const char *name = bpf_program__name(program),
-		   *tracepoint = strchr(bpf_program__section_name(program), '/');
+	const struct clew_program_row *row = clew_program_row(bpf_program__name(program));
+	const char prefix[] = "tp_btf/", *tracepoint;
 
-	if (!strcmp(name, "clew_verify_switch"))
+	if (!row)
+		return false;
+	if (row->flags & CLEW_PROGRAM_VERIFY)
 		return choice->verify;
-	if (!strncmp(name, "clew_cache_", 11) && !choice->page_cache)
+	if ((row->flags & CLEW_PROGRAM_PAGE_CACHE) && !choice->page_cache)
 		return false;
-	/* It hangs on a tracepoint of all work items, and needs the types of a file system that may
-	 * not be there. */
-	if (!strcmp(name, "clew_cache_xfs_push") &&
-	    (!bpf->rodata->work_xfs_push || !has_tracepoint(types, "xfs_file_fsync")))
+	if ((row->flags & CLEW_PROGRAM_XFS) && !has_tracepoint(types, "xfs_file_fsync"))
 		return false;
-	/* Where stores fault matters to one file system only. */
-	if (!strncmp(name, "clew_cache_store_", 17) && !has_tracepoint(types, "xfs_file_fsync"))
+	/* It runs at every work item, and compares each with this function. */
+	if (program == bpf->progs.clew_cache_xfs_push && !bpf->rodata->work_xfs_push)
 		return false;
-	if (!tracepoint || strncmp(bpf_program__section_name(program), "tp_btf/", 7))
+	if (strncmp(row->section, prefix, sizeof(prefix) - 1))
 		return true;
-	if (!has_tracepoint(types, tracepoint + 1))
+	tracepoint = row->section + sizeof(prefix) - 1;
+	if (!has_tracepoint(types, tracepoint))
 		return false;
-	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
-		if (!strcmp(name, variants[i].program))
-			return variants[i].is ==
-			       clew_kernel_tracepoint_takes(types->kernel, tracepoint + 1,
-							    variants[i].argument,
-							    variants[i].structure);
-	return true;
+	return !row->structure ||
+	       row->other != clew_kernel_tracepoint_takes(types->kernel, tracepoint, row->argument,
+							  row->structure);
 }
 
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
@@ -213,14 +197,14 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	types_close(&types);
 	bpf->rodata->can_look = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	bpf->rodata->page_cache = choice->page_cache;
-	/* The coarse clock goes by the kernel's ticks. */
+	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
 	bpf->rodata->jiffy = tick.tv_nsec;
 	return 0;
 }
 
-/* Without symbols the kernel side does without: faults in calls, functions, armers and quotas are
- * not told. */
+/* Without symbols these stay 0, and the programs do not record faults in calls, functions that
+ * wait, who armed a timer, and quotas. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols)
 {
 	const struct {

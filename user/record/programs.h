@@ -10,19 +10,20 @@
 struct btf;
 struct clew_bpf;
 
-/* Which of the file systems that may be modules have types here: a bit each. */
+/* A bit for each of the file systems that may be modules: set if its types are here. */
 unsigned clew_programs_modules(void);
 
 struct clew_program_choice {
-	bool verify;	 /* the counter of switches too */
-	bool page_cache; /* what goes on in the page cache and the journals */
+	bool verify;	 /* load the counter of switches too */
+	bool page_cache; /* load the programs of the page cache and the journals */
 };
 
-/* Before load, after the addresses: what is loaded. 0, or -ENOMEM: nothing was chosen. */
+/* Chooses which programs are loaded. Call it after clew_programs_addresses() and before the load.
+ * Returns 0, or -ENOMEM: nothing was chosen. */
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 			 const struct clew_program_choice *choice);
 
-/* Before load: addresses of the kernel's functions. `symbols` may be NULL. */
+/* Sets the addresses of kernel functions. Call it before the load. `symbols` may be NULL. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols);
 
 #endif
