@@ -67,96 +67,112 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	bpf_seq_write(meta->seq, iterated_line, sizeof(iterated_line));
 }
 
+/* What the task's memory says of its call. */
+static __always_inline void iterate_memory(struct task_struct *task, const struct call *call,
+					   __u8 class, struct clew_wait *wait)
+{
+	void *address = (void *)call->argument[0];
+
+	if (class == CLEW_CALL_CLONE3) {
+		__u64 flags = 0;
+
+		bpf_copy_from_user_task(&flags, sizeof(flags), address, task, 0);
+		if (flags & CLONE_VFORK)
+			wait->flags |= CLEW_WAIT_FLAG_VFORK;
+	}
+	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
+		struct glibc_mutex mutex = {};
+
+		if (!bpf_copy_from_user_task(&mutex, sizeof(mutex), address, task, 0))
+			classify_futex_any(wait, &mutex);
+	}
+}
+
+/* What the call is on, for tasks that pass the filter. */
+static __always_inline void iterate_object(struct where *where, struct task_struct *task,
+					   __u32 bits, const struct call *call,
+					   struct clew_task_state *state, struct clew_wait *wait)
+{
+	struct found found = {};
+	struct file *file;
+
+	wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+	if (polls_entries(call) && call->argument[1] == 1) {
+		struct poll_entry entry = {};
+
+		if (!bpf_copy_from_user_task(&entry, sizeof(entry), (void *)call->argument[0], task,
+					     0))
+			wait->descriptor = entry.descriptor;
+	}
+	if (wait->descriptor < 0)
+		return;
+	file = file_of(task, wait->descriptor);
+	if (!file)
+		return;
+	describe_file((__u64)file, &found, where->cpu, where->time, number_of(task));
+	wait->object_kind = found.kind;
+	wait->object = found.object;
+	wait->device = found.device;
+	if (locks_files(call->number) && (bits & TASK_INTERRUPTIBLE)) {
+		file_lock_from_before(task, file, call, state);
+		describe_file_lock(state, bits, wait);
+	}
+}
+
+/* The wait that a task of a program began before the recording. `bits`: its __state. */
+static __always_inline void iterate_wait(struct where *where, struct task_struct *task, __u32 bits,
+					 struct clew_task_state *state, struct clew_wait *wait)
+{
+	bool detail =
+		(state->flags & CLEW_TASK_STATE_DETAIL) && (!filter_cgroup || cgroup_wanted(task));
+	struct call call;
+	__u8 class;
+
+	read_call(task, &call);
+	class = describe_call(task, bits, &call, wait);
+	iterate_memory(task, &call, class, wait);
+	if (detail)
+		iterate_object(where, task, bits, &call, state, wait);
+	if (!state->call_after && class != CLEW_CALL_RESTART) {
+		remember_wait(state, wait, class);
+		state->first_argument = call.argument[0];
+		state->second_argument = call.argument[1];
+		state->class = class;
+	}
+}
+
 static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct where *where,
 					  struct task_struct *task, struct clew_task_state *state)
 {
 	struct clew_switch_slot *record = &iterated_state;
+	struct clew_switch *change = &record->change;
 	struct clew_wait *wait = &record->wait;
-	struct found found = {};
 	__u32 bits = task->__state;
-	struct call call;
-	__u8 class;
 
 	__builtin_memset(record, 0, sizeof(*record));
-	record->change.header.time = where->time;
-	record->change.header.cpu = CLEW_NO_CALL;
-	record->change.header.kind = CLEW_KIND_STATE;
-	record->change.prev = record->change.next = state->serial;
-	record->change.prev_state = bits;
+	change->header.time = where->time;
+	change->header.cpu = CLEW_NO_CALL;
+	change->header.kind = CLEW_KIND_STATE;
+	change->prev = change->next = state->serial;
+	change->prev_state = bits;
 	if (!bits) {
-		/* It did not sleep when the gate opened, or its stamp would be here. */
+		/* It did not sleep when the recording began: its wake would have left a stamp. */
 		if (!state->wake.time)
 			state->slept = 0;
-		record->change.header.flags = CLEW_STATE_RUNNABLE;
-		bpf_seq_write(meta->seq, record, sizeof(*record));
-		return;
-	}
-	if (bits & TASK_DEAD) {
+		change->header.flags = CLEW_STATE_RUNNABLE;
+	} else if (bits & TASK_DEAD) {
 		state->slept = 0;
-		record->change.header.flags = CLEW_STATE_DEAD;
-		bpf_seq_write(meta->seq, record, sizeof(*record));
-		return;
-	}
-	record->change.header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		change->header.flags = CLEW_STATE_DEAD;
+	} else if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)) {
+		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		wait->call = CLEW_NO_CALL;
 		wait->descriptor = -1;
 		wait->flags = CLEW_WAIT_FLAG_KTHREAD;
 		if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 			wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
 	} else {
-		bool detail = (state->flags & CLEW_TASK_STATE_DETAIL) &&
-			      (!filter_cgroup || cgroup_wanted(task));
-
-		read_call(task, &call);
-		class = describe_call(task, bits, &call, wait);
-		if (class == CLEW_CALL_CLONE3) {
-			__u64 flags = 0;
-
-			bpf_copy_from_user_task(&flags, sizeof(flags), (void *)call.argument[0],
-						task, 0);
-			if (flags & CLONE_VFORK)
-				wait->flags |= CLEW_WAIT_FLAG_VFORK;
-		}
-		if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
-			struct glibc_mutex mutex = {};
-
-			if (!bpf_copy_from_user_task(&mutex, sizeof(mutex),
-						     (void *)call.argument[0], task, 0))
-				classify_futex_any(wait, &mutex);
-		}
-		if (detail) {
-			wait->flags |= CLEW_WAIT_FLAG_DETAIL;
-			if (polls_entries(&call) && call.argument[1] == 1) {
-				struct poll_entry entry = {};
-
-				if (!bpf_copy_from_user_task(&entry, sizeof(entry),
-							     (void *)call.argument[0], task, 0))
-					wait->descriptor = entry.descriptor;
-			}
-			if (wait->descriptor >= 0) {
-				struct file *file = file_of(task, wait->descriptor);
-
-				if (file) {
-					describe_file((__u64)file, &found, where->cpu, where->time,
-						      number_of(task));
-					wait->object_kind = found.kind;
-					wait->object = found.object;
-					wait->device = found.device;
-					if (locks_files(call.number) &&
-					    (bits & TASK_INTERRUPTIBLE)) {
-						file_lock_from_before(task, file, &call, state);
-						describe_file_lock(state, bits, wait);
-					}
-				}
-			}
-		}
-		if (!state->call_after && class != CLEW_CALL_RESTART) {
-			remember_wait(state, wait, class);
-			state->first_argument = call.argument[0];
-			state->second_argument = call.argument[1];
-			state->class = class;
-		}
+		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+		iterate_wait(where, task, bits, state, wait);
 	}
 	bpf_seq_write(meta->seq, record, sizeof(*record));
 }

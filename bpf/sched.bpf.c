@@ -19,6 +19,88 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+/* Ends on this CPU what `prev` does to files, and takes up the call that `next` left unfinished. */
+static __always_inline void switch_files(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+					 struct task_struct *prev, struct clew_task_state *next)
+{
+	if (unlikely(cpu_state->open)) {
+		tell_extents(cpu, now, 0);
+		if (cpu_state->call.call)
+			call_leave(cpu_state, task_state(prev));
+	}
+	if (next && unlikely(next->flags & CLEW_TASK_STATE_CALL))
+		call_return(cpu_state, next);
+	if (unlikely(cpu_state->fault_task && cpu_state->fault_task == (__u32)prev->pid))
+		fault_leave(cpu_state, task_state(prev));
+}
+
+/*
+ * The serial of the task that leaves this CPU. `ret_state`: its state if it was looked up, else
+ * NULL; a task that does not sleep need not be, as its state was reset when it came on the CPU.
+ */
+static __always_inline __u32 switch_prev(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+					 struct task_struct *prev, bool sleeps,
+					 struct clew_task_state **ret_state)
+{
+	__u32 serial = cpu_state->running;
+	struct clew_task_state *state = NULL;
+
+	if (unlikely(cpu_state->running_pid != (__u32)prev->pid)) {
+		state = prev->pid ? task_state(prev) : NULL;
+		if (state && cpu_state->switched &&
+		    (state->slept || (state->flags & CLEW_TASK_STATE_NEW)))
+			tell_late(cpu_state, cpu, now, serial, state);
+		serial = state ? state->serial : prev->pid ? SERIAL_UNKNOWN : 0;
+	} else if (sleeps && prev->pid) {
+		state = task_state(prev);
+	}
+	*ret_state = state;
+	return serial;
+}
+
+/* Why `prev` leaves this CPU, and what it waits for. `state` may be NULL. */
+static __always_inline void switch_wait(void *context, struct clew_cpu_state *cpu_state, __u32 cpu,
+					struct task_struct *prev, __u32 prev_state, bool sleeps,
+					struct clew_task_state *state,
+					struct clew_switch_slot *slot)
+{
+	struct clew_switch *change = &slot->change;
+
+	if (state) {
+		state->slept = sleeps;
+		state->wakes = 0;
+		/* No program may run where a task ends its work on a request. */
+		state->request = 0;
+	}
+	if (sleeps && state) {
+		struct where where = {
+			.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
+		bool detail = (state->flags & CLEW_TASK_STATE_DETAIL) &&
+			      (!filter_cgroup || cgroup_wanted(prev));
+
+		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
+		if (unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
+			tell_again(cpu, change->header.time);
+		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
+	}
+	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
+		describe_quota(prev, cpu, change, &slot->wait);
+	if (unlikely(!sleeps && out_of_runtime(prev)))
+		describe_runtime(prev, change, &slot->wait);
+}
+
+/* The record is lost: what it would have done to the states of both tasks. */
+static __always_inline void switch_lost(struct clew_task_state *prev, bool sleeps,
+					struct clew_task_state *next)
+{
+	if (prev)
+		prev->slept = sleeps;
+	if (next) {
+		next->flags &= ~CLEW_TASK_STATE_NEW;
+		next->slept = 0;
+	}
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -39,36 +121,19 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 
 	/*
-	 * One for all that is told here: times that are equal take no room in the file. Before
-	 * memory that is cold is looked at: the CPU reads its clock only when all loads are done,
-	 * and what comes after it would wait too.
+	 * One time for all records of this switch: equal times take no room in the file. The clock
+	 * is read before cold memory: the CPU reads it only when all earlier loads are done, and
+	 * what follows would wait too.
 	 */
 	now = clock_ns();
 	if (next->pid) {
 		next_task = task_state(next);
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
-	if (unlikely(cpu_state->open)) {
-		tell_extents(cpu, now, 0);
-		if (cpu_state->call.call)
-			call_leave(cpu_state, task_state(prev));
-	}
-	if (next_task && unlikely(next_task->flags & CLEW_TASK_STATE_CALL))
-		call_return(cpu_state, next_task);
-	if (unlikely(cpu_state->fault_task && cpu_state->fault_task == (__u32)prev->pid))
-		fault_leave(cpu_state, task_state(prev));
-	before = cpu_state->running;
+	switch_files(cpu_state, cpu, now, prev, next_task);
 	/* A state with the task still runnable: a signal kept it from sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
-	if (unlikely(cpu_state->running_pid != (__u32)prev->pid)) {
-		prev_task = prev->pid ? task_state(prev) : NULL;
-		if (prev_task && cpu_state->switched &&
-		    (prev_task->slept || (prev_task->flags & CLEW_TASK_STATE_NEW)))
-			tell_late(cpu_state, cpu, now, before, prev_task);
-		before = prev_task ? prev_task->serial : prev->pid ? SERIAL_UNKNOWN : 0;
-	} else if (sleeps && prev->pid) {
-		prev_task = task_state(prev);
-	}
+	before = switch_prev(cpu_state, cpu, now, prev, sleeps, &prev_task);
 	cpu_state->running = after;
 	cpu_state->running_pid = next->pid;
 	cpu_state->switched = 1;
@@ -76,12 +141,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 
 	slot = slot_take(cpu_state, cpu, now, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {
-		if (prev_task)
-			prev_task->slept = sleeps;
-		if (next_task) {
-			next_task->flags &= ~CLEW_TASK_STATE_NEW;
-			next_task->slept = 0;
-		}
+		switch_lost(prev_task, sleeps, next_task);
 		return 0;
 	}
 	change = &slot->change;
@@ -94,28 +154,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		task_over(change, prev);
 	else if (sleeps)
 		change->header.flags = CLEW_SWITCH_SLEEP;
-	/* It was cleared when the task came on: one that does not sleep need not be looked up. */
-	if (prev_task) {
-		prev_task->slept = sleeps;
-		prev_task->wakes = 0;
-		/* What it completed is over, also where no program is told. */
-		prev_task->request = 0;
-	}
-	if (sleeps && prev_task) {
-		struct where where = {
-			.cpu_state = cpu_state, .time = change->header.time, .cpu = cpu};
-		bool detail = (prev_task->flags & CLEW_TASK_STATE_DETAIL) &&
-			      (!filter_cgroup || cgroup_wanted(prev));
-
-		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
-		if (unlikely(prev_task->flags & CLEW_TASK_STATE_UNTOLD))
-			tell_again(cpu, change->header.time);
-		describe_wait(ctx, &where, prev, prev_state, prev_task, detail, &slot->wait);
-	}
-	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
-		describe_quota(prev, cpu, change, &slot->wait);
-	if (unlikely(!sleeps && out_of_runtime(prev)))
-		describe_runtime(prev, change, &slot->wait);
+	switch_wait(ctx, cpu_state, cpu, prev, prev_state, sleeps, prev_task, slot);
 	if (next_task)
 		take_stamp(change, next_task);
 	slot_give(cpu_state, slot, next_task ? &next_task->cause : NULL);

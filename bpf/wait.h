@@ -194,16 +194,104 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
 	describe_reason(state, task_state_bits, wait);
 }
 
+/* A call that is begun again waits for what it waited for before. False: it is another call. */
+static __always_inline bool describe_restart(struct task_struct *task,
+					     const struct clew_task_state *state, __u8 class,
+					     struct clew_wait *wait)
+{
+	if (likely(class != CLEW_CALL_RESTART || !state->call_after) ||
+	    state->wait.call != state->call_after - 1)
+		return false;
+	*wait = state->wait;
+	wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
+	wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
+	if (notify_resume_mask && (task->thread_info.flags & notify_resume_mask))
+		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	return true;
+}
+
+/* Notes the call's arguments, and whether the task has stayed in the same call since its last wait.
+ */
+static __always_inline void describe_same_call(struct task_struct *task, const struct call *call,
+					       struct clew_task_state *state,
+					       struct clew_wait *wait)
+{
+	if (state->call_after == call_after(wait) && state->call_after &&
+	    state->first_argument == call->argument[0] &&
+	    state->second_argument == call->argument[1] && READ_TRUSTED(task, rseq) &&
+	    (task->thread_info.flags & notify_resume_mask))
+		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	state->first_argument = call->argument[0];
+	state->second_argument = call->argument[1];
+}
+
+/* What the task's memory says that is wanted of all tasks. */
+static __always_inline void describe_memory(const struct call *call, __u8 class,
+					    struct clew_wait *wait)
+{
+	if (class == CLEW_CALL_CLONE3) {
+		__u64 flags = 0;
+
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)call->argument[0]);
+		if (flags & CLONE_VFORK)
+			wait->flags |= CLEW_WAIT_FLAG_VFORK;
+	}
+	/* Holders of a lock are inferred from the waits of all tasks that queued for it, not only
+	 * of those that pass the filter. */
+	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
+		struct glibc_mutex mutex = {};
+
+		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call->argument[0]) ||
+		    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock),
+					 (void *)call->argument[0]))
+			classify_futex_any(wait, &mutex);
+	}
+}
+
+/* What the call is on, for tasks that pass the filter. */
+static __always_inline void describe_object(struct where *where, struct task_struct *task,
+					    const struct call *call, __u8 class,
+					    struct clew_task_state *state, struct clew_wait *wait)
+{
+	struct found found = {};
+
+	wait->flags |= CLEW_WAIT_FLAG_DETAIL;
+	if (class == CLEW_CALL_FUTEX_VECTOR) {
+		struct futex_entry entry = {};
+
+		/* Of several futexes it is not known yet which one will be woken. */
+		if (call->argument[1] == 1 &&
+		    !bpf_probe_read_user(&entry, sizeof(entry), (void *)call->argument[0])) {
+			wait->object_kind = CLEW_OBJECT_FUTEX;
+			wait->object = entry.address;
+			wait->futex_operation = entry.flags & FUTEX_PRIVATE_FLAG;
+		}
+	} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
+		wait->object =
+			send_text(class == CLEW_CALL_PATH ? call->argument[0] : call->argument[1],
+				  where->cpu, where->time);
+		if (wait->object)
+			wait->object_kind = CLEW_OBJECT_PATH;
+	} else if (class == CLEW_CALL_POLL) {
+		wait->descriptor = polled_alone(call);
+	}
+	if (wait->descriptor >= 0) {
+		describe_descriptor(where, task, state, wait->descriptor, &found);
+		wait->object_kind = found.kind;
+		wait->object = found.object;
+		wait->device = found.device;
+	}
+}
+
 /*
- * Fills in the wait that `task`, which is current and leaves the CPU, begins.
- * `detail`: look up the object too; locks are for all.
+ * Fills in the wait that `task` begins, which is current and leaves the CPU. `detail`: look up the
+ * object too. Kernel locks are described for all tasks.
  */
 static __always_inline void describe_wait(void *context, struct where *where,
 					  struct task_struct *task, __u32 task_state_bits,
 					  struct clew_task_state *state, bool detail,
 					  struct clew_wait *wait)
 {
-	struct found found = {};
 	struct call call;
 	__u8 class;
 
@@ -217,72 +305,17 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	class = class_of(&call);
 	if (likely(class != CLEW_CALL_RESTART))
 		state->class = class;
-	if (unlikely(class == CLEW_CALL_RESTART && state->call_after) &&
-	    state->wait.call == state->call_after - 1) {
-		*wait = state->wait;
-		wait->flags |= CLEW_WAIT_FLAG_RESTARTED;
-		wait->flags &= ~CLEW_WAIT_FLAG_SAME_CALL;
-		if (notify_resume_mask && (task->thread_info.flags & notify_resume_mask))
-			wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
+	if (describe_restart(task, state, class, wait))
 		return;
-	}
 	describe_call(task, task_state_bits, &call, wait);
 	if (in_kernel_fault(context, task, state))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
-	if (state->call_after == call_after(wait) && state->call_after &&
-	    state->first_argument == call.argument[0] &&
-	    state->second_argument == call.argument[1] && READ_TRUSTED(task, rseq) &&
-	    (task->thread_info.flags & notify_resume_mask))
-		wait->flags |= CLEW_WAIT_FLAG_SAME_CALL;
-	state->first_argument = call.argument[0];
-	state->second_argument = call.argument[1];
-
-	if (class == CLEW_CALL_CLONE3) {
-		__u64 flags = 0;
-
-		bpf_probe_read_user(&flags, sizeof(flags), (void *)call.argument[0]);
-		if (flags & CLONE_VFORK)
-			wait->flags |= CLEW_WAIT_FLAG_VFORK;
-	}
-	/* Who held a lock is read off the waits of all who queued for it, whomever the filter
-	 * chose. */
-	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, &call)) {
-		struct glibc_mutex mutex = {};
-
-		if (!bpf_probe_read_user(&mutex, sizeof(mutex), (void *)call.argument[0]) ||
-		    !bpf_probe_read_user(&mutex.lock, sizeof(mutex.lock), (void *)call.argument[0]))
-			classify_futex_any(wait, &mutex);
-	}
-	if (detail) {
-		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
-		if (class == CLEW_CALL_FUTEX_VECTOR) {
-			struct futex_entry entry = {};
-
-			/* Of several it is not known yet which will be woken. */
-			if (call.argument[1] == 1 &&
-			    !bpf_probe_read_user(&entry, sizeof(entry), (void *)call.argument[0])) {
-				wait->object_kind = CLEW_OBJECT_FUTEX;
-				wait->object = entry.address;
-				wait->futex_operation = entry.flags & FUTEX_PRIVATE_FLAG;
-			}
-		} else if (class == CLEW_CALL_PATH || class == CLEW_CALL_PATH_AT) {
-			wait->object = send_text(class == CLEW_CALL_PATH ? call.argument[0]
-									 : call.argument[1],
-						 where->cpu, where->time);
-			if (wait->object)
-				wait->object_kind = CLEW_OBJECT_PATH;
-		} else if (class == CLEW_CALL_POLL) {
-			wait->descriptor = polled_alone(&call);
-		}
-		if (wait->descriptor >= 0) {
-			describe_descriptor(where, task, state, wait->descriptor, &found);
-			wait->object_kind = found.kind;
-			wait->object = found.object;
-			wait->device = found.device;
-		}
-	}
-	/* Asleep out of a signal's reach and not for a disk, or as a descriptor is gone already:
-	 * the function says for what. */
+	describe_same_call(task, &call, state, wait);
+	describe_memory(&call, class, wait);
+	if (detail)
+		describe_object(where, task, &call, class, state, wait);
+	/* In an uninterruptible sleep that is not for a disk, and in a close, whose descriptor is
+	 * gone already, the waiting function says what the task waits for. */
 	if (!describe_reason(state, task_state_bits, wait) && detail &&
 	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
 		      !(task_state_bits & TASK_NOLOAD) &&

@@ -226,121 +226,141 @@ static __always_inline void stamp_completion(struct task_struct *waker,
 	stamp->has_cause = 1;
 }
 
-/* `born`: it is the first wake of a new task, which was in no call yet. */
-static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
+/* Fills in the context of the wake, and its cause if an interrupt makes it. */
+static __always_inline __u8 stamp_context(struct clew_cpu_state *cpu_state, __u32 cpu,
+					  struct clew_task_state *state)
 {
-	struct task_struct *waker = bpf_get_current_task_btf();
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
-	struct clew_task_state *state;
-	struct call call = {.number = -1};
-	struct clew_wake_stamp *stamp;
-	__u32 sleeper_state;
-	enum level level;
-	__u8 context, flags = untold_zero;
-	__u64 now;
+	struct clew_wake_stamp *stamp = &state->wake;
+	enum level level = level_of(cpu_state);
+	__u8 context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
 
-	if (!cpu_state)
-		return;
-	now = clock_ns(); /* before cold memory, as at a switch */
-	cpu_state->counts[CLEW_KIND_WAKE].seen++;
-	state = task_state(sleeper);
-	if (unlikely(!state)) {
-		cpu_state->counts[CLEW_KIND_WAKE].missed++;
-		return;
-	}
-	cpu_state->counts[CLEW_KIND_WAKE].reserved++;
-	stamp = &state->wake;
-	state->wakes = state->wakes ? 2 : 1;
-	stamp->time = now;
-	level = level_of(cpu_state);
 	stamp->has_cause = 0;
-	context = level == LEVEL_TASK ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
 	if (unlikely(level <= LEVEL_SOFT)) {
 		context = cause_of(cpu_state, level, &state->cause);
 		cause_name(&state->cause, cpu, stamp->time);
 		stamp->has_cause = state->cause.kind != CLEW_CAUSE_NONE;
 	}
 	stamp->context = context;
+	return context;
+}
+
+/* Fills in what a waker in task context is doing. Returns `flags` and those that this adds;
+ * `ret_call` is its call if that was read. */
+static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_task_state *state,
+					__u8 flags, struct call *ret_call)
+{
+	struct clew_wake_stamp *stamp = &state->wake;
+
+	if (unlikely(waker->flags & PF_EXITING))
+		flags |=
+			waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
+	if (unlikely(waker->flags & PF_KTHREAD))
+		stamp_completion(waker, state, stamp);
+	/* The waker's call matters to sleepers on futexes and in polls, and where the sleep is not
+	 * known yet. */
+	if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
+	    !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
+		read_call(waker, ret_call);
+	if (ret_call->number >= 0 && ret_call->number < CLEW_CALL_COUNT &&
+	    call_class[ret_call->number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
+		stamp->operation = futex_wake_operation(ret_call);
+		if (ret_call->argument[1] & FUTEX_PRIVATE_FLAG) {
+			flags |= CLEW_WAKE_PRIVATE;
+		} else {
+			stamp->object_kind = CLEW_OBJECT_FUTEX;
+			stamp->object = ret_call->argument[0];
+		}
+	}
+	if (ret_call->compat)
+		flags |= CLEW_WAKE_COMPAT;
+	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && lets_go_of_file(waker, state))
+		stamp->operation = CLEW_FILE_UNLOCK;
+	return flags;
+}
+
+/* Fills in what became ready for a sleeper in a call, and corrects the context of a wake that its
+ * waker made in the name of another task. */
+static __always_inline void stamp_sleeper(struct where *where, struct task_struct *sleeper,
+					  struct task_struct *waker, const struct call *waker_call,
+					  __u32 sleeper_state, struct clew_task_state *state)
+{
+	struct clew_wake_stamp *stamp = &state->wake;
+	struct call call = {.number = -1};
+	bool in_task = stamp->context == CLEW_WAKE_TASK;
+	/* In such a call it may also sleep for memory or for the socket's lock, but then no signal
+	 * interrupts it. */
+	bool may_be_taken = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
+	__u8 class = state->class;
+
+	/* Before it is switched out, its registers say what its state does not say yet. */
+	if (unlikely(!state->slept)) {
+		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
+			return;
+		read_call(sleeper, &call);
+		class = class_of(&call);
+	}
+	/* It waits for several futexes: the waker's address is in the same process. */
+	if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && stamp->flags & CLEW_WAKE_PRIVATE) {
+		stamp->object_kind = CLEW_OBJECT_FUTEX;
+		stamp->object = waker_call->argument[0];
+	}
+	if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL ||
+		     class == CLEW_CALL_IO_URING)) {
+		read_call(sleeper, &call);
+		describe_ready(where, sleeper, waker, &call, class, waker_call, in_task,
+			       may_be_taken, state);
+	} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
+		if (unlikely(!state->slept))
+			stamp_taken(taken_in(file_of_call(sleeper, &call)), state, call.number);
+		else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
+			stamp_taken(taken_in(state->file), state, (__s64)state->call_after - 1);
+	}
+}
+
+/* `born`: the first wake of a new task, which was in no call yet. */
+static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct where where = {.cpu = bpf_get_smp_processor_id()};
+	struct call call = {.number = -1};
+	struct clew_task_state *state;
+	struct clew_wake_stamp *stamp;
+	__u8 flags = untold_zero;
+	__u32 sleeper_state;
+
+	where.cpu_state = this_cpu_state(where.cpu);
+	if (!where.cpu_state)
+		return;
+	where.time = clock_ns(); /* before cold memory is read, as at a switch */
+	where.cpu_state->counts[CLEW_KIND_WAKE].seen++;
+	state = task_state(sleeper);
+	if (unlikely(!state)) {
+		where.cpu_state->counts[CLEW_KIND_WAKE].missed++;
+		return;
+	}
+	where.cpu_state->counts[CLEW_KIND_WAKE].reserved++;
+	stamp = &state->wake;
+	state->wakes = state->wakes ? 2 : 1;
+	stamp->time = where.time;
+	stamp_context(where.cpu_state, where.cpu, state);
 	stamp->object_kind = CLEW_OBJECT_NONE;
 	stamp->object = 0;
 	stamp->device = 0;
 	stamp->descriptor = -1;
 	stamp->operation = CLEW_FUTEX_NOT;
-	stamp->waker = serial_of_current(cpu_state, waker);
+	stamp->waker = serial_of_current(where.cpu_state, waker);
 
 	sleeper_state = sleeper->__state;
 	if (unlikely(signal_pending(sleeper, sleeper_state)))
 		flags |= CLEW_WAKE_SIGNAL;
 	if (unlikely(sleeper_state & (TASK_STOPPED | TASK_TRACED)))
 		flags |= CLEW_WAKE_STOPPED;
-	if (likely(context == CLEW_WAKE_TASK)) {
-		if (unlikely(waker->flags & PF_EXITING))
-			flags |= waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED
-						   : CLEW_WAKE_EXITING;
-		if (unlikely(waker->flags & PF_KTHREAD))
-			stamp_completion(waker, state, stamp);
-		/* What the waker was calling matters to sleepers on futexes and in polls, and where
-		 * the sleep is not known yet. */
-		if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
-		    !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
-			read_call(waker, &call);
-		if (call.number >= 0 && call.number < CLEW_CALL_COUNT &&
-		    call_class[call.number & (CLEW_CALL_COUNT - 1)] == CLEW_CALL_FUTEX) {
-			stamp->operation = futex_wake_operation(&call);
-			if (call.argument[1] & FUTEX_PRIVATE_FLAG) {
-				flags |= CLEW_WAKE_PRIVATE;
-			} else {
-				stamp->object_kind = CLEW_OBJECT_FUTEX;
-				stamp->object = call.argument[0];
-			}
-		}
-		if (call.compat)
-			flags |= CLEW_WAKE_COMPAT;
-		if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) &&
-		    lets_go_of_file(waker, state))
-			stamp->operation = CLEW_FILE_UNLOCK;
-	}
+	if (likely(stamp->context == CLEW_WAKE_TASK))
+		flags = stamp_waker(waker, state, flags, &call);
 	stamp->call = call.number >= 0 ? call.number : CLEW_NO_CALL;
 	stamp->flags = flags;
-
-	if (!born && !(flags & CLEW_WAKE_SIGNAL)) {
-		struct call sleeper_call = {.number = -1};
-		/* In such a call it may as well sleep for memory or the lock itself, but not so. */
-		bool may_be_taken =
-			context == CLEW_WAKE_TASK && (sleeper_state & TASK_INTERRUPTIBLE);
-		__u8 class = state->class;
-
-		/* Not switched out yet: its registers tell what its storage does not. */
-		if (unlikely(!state->slept)) {
-			if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
-				return;
-			read_call(sleeper, &sleeper_call);
-			class = class_of(&sleeper_call);
-		}
-		/* It waits for several: the address is of its own process. */
-		if (unlikely(class == CLEW_CALL_FUTEX_VECTOR) && flags & CLEW_WAKE_PRIVATE) {
-			stamp->object_kind = CLEW_OBJECT_FUTEX;
-			stamp->object = call.argument[0];
-		}
-		if (unlikely(class == CLEW_CALL_EPOLL || class == CLEW_CALL_POLL ||
-			     class == CLEW_CALL_IO_URING)) {
-			struct where where = {
-				.cpu_state = cpu_state, .time = stamp->time, .cpu = cpu};
-
-			read_call(sleeper, &sleeper_call);
-			describe_ready(&where, sleeper, waker, &sleeper_call, class, &call,
-				       context == CLEW_WAKE_TASK, may_be_taken, state);
-		} else if (may_be_taken &&
-			   (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
-			if (unlikely(!state->slept))
-				stamp_taken(taken_in(file_of_call(sleeper, &sleeper_call)), state,
-					    sleeper_call.number);
-			else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
-				stamp_taken(taken_in(state->file), state,
-					    (__s64)state->call_after - 1);
-		}
-	}
+	if (!born && !(flags & CLEW_WAKE_SIGNAL))
+		stamp_sleeper(&where, sleeper, waker, &call, sleeper_state, state);
 }
 
 #endif
