@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Captures of earlier versions of the format, in tests/golden/old/, give the answers that the clew that recorded them gave. Prints TAP.
+"""
+Captures of earlier formats, in tests/golden/old/, still give their answers. Prints TAP.
 
-A capture is NAME.clew, its answers are NAME.ANSWER.txt.xz and .json.xz. They were written once, by the recording clew, and never
-change: a later clew that answers otherwise has lost something of the file.
+A capture is NAME.clew, its answers are NAME.ANSWER.txt.xz and .json.xz, written
+once by the clew that recorded it. Text is compared byte by byte. In JSON a later
+clew may add fields (docs/answers.md); all that was there must be there unchanged.
 
 Usage: old.py [--write NAME]    --write: store the answers about a capture that was recorded just now
 """
 import glob
+import json
 import lzma
 import os
 import subprocess
@@ -46,6 +49,29 @@ def difference(got, expected):
     return "line %d, byte %d: %r instead of %r" % (number, at, ours[max(0, at - 40):at + 40], theirs[max(0, at - 40):at + 40])
 
 
+def lost(got, expected, path="$"):
+    """Where a JSON answer lacks something of an earlier one, or says something else; "" nowhere."""
+    if isinstance(expected, dict) and isinstance(got, dict):
+        for key, value in expected.items():
+            if key not in got:
+                return "%s.%s is gone" % (path, key)
+            found = lost(got[key], value, "%s.%s" % (path, key))
+            if found:
+                return found
+        return ""
+    if isinstance(expected, list) and isinstance(got, list) and len(got) == len(expected):
+        pairs = enumerate(zip(got, expected))
+        return next(filter(None, (lost(a, b, "%s[%d]" % (path, i)) for i, (a, b) in pairs)), "")
+    return "" if got == expected else "%s: %.80r instead of %.80r" % (path, got, expected)
+
+
+def problem(file, output, expected):
+    """What is wrong with an answer; "" nothing."""
+    if not file.endswith(".json.xz") or not output.startswith(b"{"):
+        return difference(output, expected)
+    return lost(json.loads(output), json.loads(expected))
+
+
 def main():
     if sys.argv[1:2] == ["--write"]:
         for file, output in answers(sys.argv[2]):
@@ -56,7 +82,8 @@ def main():
     for capture in sorted(glob.glob(os.path.join(OLD, "*.clew"))):
         for file, output in answers(os.path.basename(capture)[:-len(".clew")]):
             with open(os.path.join(OLD, file), "rb") as expected:
-                tap.report(file[:-len(".xz")], difference(output, lzma.decompress(expected.read())))
+                tap.report(file[:-len(".xz")],
+                           problem(file, output, lzma.decompress(expected.read())))
     tap.report("there is an old capture", "" if tap.count else "none in " + OLD)
     return tap.end()
 
