@@ -30,7 +30,6 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/test_
 TOOLS := $(patsubst tools/%.c,$(B)/tools/%,$(wildcard tools/*.c))
 WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/workloads/*.c))
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
-BPF_SOURCES := $(wildcard bpf/*.c bpf/*.h)
 
 .DELETE_ON_ERROR:
 .PHONY: all program deps demo check bench vm fuzz soak install clean unit workloads tools print-libraries
@@ -54,9 +53,9 @@ $(B)/%.o: %.c
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel side: one object, relocated at load for the kernel it meets.
-$(B)/clew.bpf.o: $(BPF_SOURCES) include/clew/kernel/records.h
+$(B)/clew.bpf.o: bpf/clew.bpf.c
 	@mkdir -p $(@D)
-	$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/clew.bpf.c
+	$(CLANG) -g -O2 -Wall -Wextra -Wno-unused-parameter -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Iinclude -Ibpf -I/usr/include/$(shell $(CC) -print-multiarch) -MMD -MP -c -o $@ $<
 
 $(B)/clew.skel.h: $(B)/clew.bpf.o
 	$(BPFTOOL) gen skeleton $< name clew_bpf > $@
