@@ -19,7 +19,7 @@ import os
 import sys
 
 from _flusher import Flushers, Watch
-from _live import CLEW, GUEST, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip
+from _live import CLEW, GUEST, PATIENCE, answer, clew, feature, finish, note, ok, scratch, skip, wanted_runs
 from _pages import Pages, Tally, below, compare, compare_sums, compare_unused
 from _place import Place, settings, write
 from _waiting import compare_waiting
@@ -37,7 +37,7 @@ GROUPS = [
     ("limits", ["pagereason,background", "pagereason,throttle"], {}),
 ]
 
-WANTED_RUNS = int(os.environ.get("CLEW_LIVE_RUNS", "2"))
+WANTED_RUNS = wanted_runs(2)
 MANY = 4  # with more a guest does what takes long there
 # What the groups are to have flushers write for.
 MEANT = {"periodic": ("periodic",), "memory": ("memory",), "limits": ("background", "throttled")}

@@ -22,11 +22,11 @@ import sys
 import tempfile
 import time
 
-from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, feature, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording
+from _live import CLEW, GUEST, PATIENCE, WORKLOADS, answer, await_detached, clew, feature, finish, note, ok, ready_socket, run, scratch, skip, start_recording, stop_recording, wanted_runs
 from _place import Place, mounts
 
 TOGETHER = 2 if GUEST else 5  # recordings that are killed at about the same time
-KILLS = TOGETHER if GUEST else 50
+KILLS = TOGETHER * (1 if GUEST else wanted_runs(10))
 
 
 def nothing_left(name):

@@ -4,8 +4,10 @@
 import os
 import sys
 
+from _live import wanted_runs
+
 NAMES = ["convoy", "deadlock", "execthread", "fault", "mutex,normal", "mutex,pidns", "pipe,processes", "reuse", "signal", "tree", "vfork", "disk,read-ext4"]
 
 if __name__ == "__main__":
     workloads = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads.py")
-    os.execv(sys.executable, [sys.executable, workloads, "--few-task-slots", "--only", "+".join(NAMES), "--runs", os.environ.get("CLEW_LIVE_RUNS", "5")])
+    os.execv(sys.executable, [sys.executable, workloads, "--few-task-slots", "--only", "+".join(NAMES), "--runs", str(wanted_runs(5))])
