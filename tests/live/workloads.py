@@ -21,7 +21,7 @@ import os
 import time
 
 from _graph import Capture, Score, compare_edges, compare_names, compare_waits, compare_why
-from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip
+from _live import CLEW, GUEST, PATIENCE, TRIES, WORKLOADS, answer, clew, feature, finish, note, ok, run, scratch, skip, wanted_runs
 from _place import Place
 from _rules import compare_rules
 
@@ -276,7 +276,7 @@ def report(about, results, alone):
             for problem in tried.wrong[name][:8]:
                 note(f"{name}, by itself: {problem}")
         if agreed(name, alone):
-            ok(True, title + f"; disagreed beside others, agreed in {runs} more runs by itself")
+            ok(True, title, first=f"beside others {results.wrong[name][0]}")
             continue
         ok(not results.wrong[name], title, f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
     finish()
@@ -284,7 +284,7 @@ def report(about, results, alone):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=int(os.environ.get("CLEW_LIVE_RUNS", "20")))
+    parser.add_argument("--runs", type=int, default=wanted_runs(20))
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alone", action="store_true", help="each by itself")
