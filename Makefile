@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# make · make demo · make check · make bench · make vm · make fuzz · make soak · make install
+# make · make demo · make check · make check-all · make bench · make vm · make fuzz · make soak · make install
 #
 # Everything made goes to build/, but for the program itself (B and PROGRAM say
 # otherwise, for builds with other flags beside the usual one: tests/run makes
@@ -32,7 +32,7 @@ WORKLOADS := $(patsubst tools/workloads/%.c,$(B)/workloads/%,$(wildcard tools/wo
 WORKLOADS += $(patsubst %,$(B)/workloads/%-32,mutex pipe signal sleep)
 
 .DELETE_ON_ERROR:
-.PHONY: all program deps demo check bench vm fuzz soak install clean unit workloads tools print-libraries
+.PHONY: all program deps demo check check-all bench vm fuzz soak install clean unit workloads tools print-libraries
 
 all: program workloads
 
@@ -102,6 +102,9 @@ demo: deps
 
 check: deps
 	@tests/run
+
+check-all: deps
+	@tests/run --all
 
 bench: deps
 	@$(MAKE_ALL) tools
