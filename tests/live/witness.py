@@ -18,10 +18,11 @@ import subprocess
 import threading
 import time
 
-from _live import GUEST, ROOT, answer, finish, note, ok, scratch, skip, skip_all, start_recording, stop_recording
+from _live import GUEST, ROOT, answer, finish, note, ok, scratch, skip, skip_all, start_recording, stop_recording, wanted_runs
 from _postgres import Cluster, Refused, programs
 
 SECONDS = 6
+BUILD_SECONDS = 8 * wanted_runs(15)  # at most: a build that ends earlier is done
 PERIOD = 0.01
 PLAIN_KINDS = {202: "futex", 449: "futex", 35: "sleep", 230: "sleep", 34: "signal", 130: "signal", 128: "signal", 61: "child", 247: "child",
                7: "poll", 271: "poll", 23: "poll", 270: "poll", 232: "poll", 281: "poll", 441: "poll", 58: "vfork", 65: "ipc", 220: "ipc",
@@ -266,7 +267,11 @@ def build():
     def load(sampler):
         make = subprocess.Popen(["make", "-s", "-j4", f"B={place}", f"{place}/libclew.a"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         sampler.roots.append(make.pid)
-        make.wait()
+        try:
+            make.wait(BUILD_SECONDS)
+        except subprocess.TimeoutExpired:
+            make.terminate()
+            make.wait()
 
     observe("parallel build", [], load)
 
