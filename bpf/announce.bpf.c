@@ -38,13 +38,13 @@ int clew_announced(struct pt_regs *registers)
 	record->announce.token = 0;
 	record->announce.task = state ? state->serial : 0;
 	record->announce.event = site->point == CLEW_POINT_END;
-	record->announce.reserved = 0;
+	record->announce.point = 0;
 	if (site->point >= CLEW_POINT_FIRST) {
 		number = site->point - CLEW_POINT_FIRST;
 		point = bpf_map_lookup_elem(&clew_points, &number);
 		if (point) {
 			size = tell_point(registers, site, point, record);
-			record->announce.reserved = number + 1;
+			record->announce.point = number + 1;
 		}
 	} else {
 		if (read_argument(registers, site, 0, &token))

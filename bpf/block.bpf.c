@@ -177,7 +177,7 @@ static __always_inline void request_event(struct request *request, __u8 event)
 
 /*
  * A WHOLE record in the ring of switches, which is cheaper: in an interrupt no switch comes
- * between. A softirq may be interrupted by another completion: `telling` sends that to the other
+ * between. A softirq may be interrupted by another completion: `slot_busy` sends that to the other
  * ring.
  */
 static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu,
@@ -338,12 +338,12 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	level = level_of(cpu_state);
 	window_open(cpu_state, level, (__u64)request);
 	if (likely(direct && !error && level <= LEVEL_SOFT &&
-		   !*(volatile __u32 *)&cpu_state->telling)) {
-		*(volatile __u32 *)&cpu_state->telling = 1;
+		   !*(volatile __u32 *)&cpu_state->slot_busy)) {
+		*(volatile __u32 *)&cpu_state->slot_busy = 1;
 		barrier();
 		tell_whole(cpu_state, cpu, level, request, disk, direct, bytes);
 		barrier();
-		*(volatile __u32 *)&cpu_state->telling = 0;
+		*(volatile __u32 *)&cpu_state->slot_busy = 0;
 		place_free(direct);
 		return 0;
 	}

@@ -5,7 +5,7 @@
  * tells it when they do not, at its next switch, and after CLEW_EXTENT_AGE.
  *
  * Invariants: only task context touches, with preemption off, so a switch never
- * meets a half-made extent; an interrupt looks at `touching`. Whoever orders
+ * meets a half-made extent; an interrupt looks at `extents_busy`. Whoever orders
  * extents and bios of one file by their beginnings orders them right: when a bio
  * takes pages of a file along, or an extent of dirtied or dropped pages begins, the
  * file's generation changes, and an extent of an older one grows no more.
@@ -271,20 +271,20 @@ static __always_inline void call_return(struct clew_cpu_state *cpu_state,
 /* From an interrupt: a task that never sleeps must not keep what it did to itself. */
 static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
-	if (unlikely(cpu_state->open) && !cpu_state->touching)
+	if (unlikely(cpu_state->open) && !cpu_state->extents_busy)
 		tell_extents(cpu, clock_ns(), CLEW_EXTENT_AGE);
 }
 
 static __always_inline void touch_begin(struct clew_cpu_state *cpu_state)
 {
-	*(volatile __u32 *)&cpu_state->touching = 1;
+	*(volatile __u32 *)&cpu_state->extents_busy = 1;
 	barrier();
 }
 
 static __always_inline void touch_end(struct clew_cpu_state *cpu_state)
 {
 	barrier();
-	*(volatile __u32 *)&cpu_state->touching = 0;
+	*(volatile __u32 *)&cpu_state->extents_busy = 0;
 }
 
 static __always_inline bool same_actor(const struct clew_open_extent *open,

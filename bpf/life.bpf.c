@@ -104,7 +104,7 @@ int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 	if (!enabled || !here(&where))
 		return 0;
 	state = task_state(task);
-	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
+	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
 		tell_again(where.cpu, where.time);
 	if (state)
 		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);

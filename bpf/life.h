@@ -130,12 +130,12 @@ static __always_inline struct clew_task_record *begin_identity(struct where *whe
 		record_reserve(where->cpu_state, where->cpu, CLEW_KIND_TASK, where->time, size);
 
 	if (!record) {
-		state->flags |= CLEW_TASK_STATE_UNTOLD;
+		state->flags |= CLEW_TASK_STATE_UNSENT;
 		return NULL;
 	}
 	describe_kin(task, state, record);
 	describe_task(where, task, state, record);
-	state->flags &= ~CLEW_TASK_STATE_UNTOLD;
+	state->flags &= ~CLEW_TASK_STATE_UNSENT;
 	return record;
 }
 

@@ -68,7 +68,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 
 	if (state) {
 		state->slept = sleeps;
-		state->wakes = 0;
+		state->wake.wakes = 0;
 		/* No program may run where a task ends its work on a request. */
 		state->request = 0;
 	}
@@ -79,7 +79,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 			      (!filter_cgroup || cgroup_wanted(prev));
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
-		if (unlikely(state->flags & CLEW_TASK_STATE_UNTOLD))
+		if (unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
 			tell_again(cpu, change->header.time);
 		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
 	}

@@ -114,7 +114,7 @@ static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cp
 		slot->change.header.flags &= ~CLEW_SWITCH_CAUSE;
 		/* It slept and was woken again unseen: the stamp is not the one that ended the
 		 * sleep that was seen. */
-		if (state->wakes > 1)
+		if (state->wake.wakes > 1)
 			slot->change.wake_time = 0;
 		slot_give(cpu_state, slot, &state->cause);
 	}

@@ -340,7 +340,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	}
 	where.cpu_state->counts[CLEW_KIND_WAKE].reserved++;
 	stamp = &state->wake;
-	state->wakes = state->wakes ? 2 : 1;
+	state->wake.wakes = state->wake.wakes ? 2 : 1;
 	stamp->time = where.time;
 	stamp_context(where.cpu_state, where.cpu, state);
 	stamp->object_kind = CLEW_OBJECT_NONE;

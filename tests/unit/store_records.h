@@ -108,6 +108,7 @@ static inline size_t random_switch(struct random *random, union any_record *any,
 	record->next = *last = random_below(random, 400) ? random_below(random, 300)
 							 : (uint32_t)random_next(random);
 	record->prev_state = random_value(random);
+	record->flags_high = random_next(random);
 	if (record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) {
 		record->wake_time = random_below(random, 20)
 					    ? in_units(random, record->header.time -
@@ -182,6 +183,9 @@ static inline size_t random_record(struct random *random, unsigned kind, uint64_
 					   .cpu = cpu,
 					   .kind = kind,
 					   .flags = random_next(random)};
+	/* Only the reader makes such gaps. */
+	if (kind == CLEW_KIND_GAP)
+		any->header.flags &= ~CLEW_GAP_IN_FILE;
 	if (kind == CLEW_KIND_SWITCH || kind == CLEW_KIND_STATE)
 		return random_switch(random, any, last);
 	return random_columns(random, &any->header);

@@ -275,10 +275,10 @@ static void test_schema_covers_records(void **state)
 		covered += sizeof(struct clew_header);
 		switch (kind) {
 		case CLEW_KIND_SWITCH:
-			reserved = 4 + 5 + 3;
+			reserved = 3 + 4 + 3;
 			break;
 		case CLEW_KIND_STATE:
-			reserved = 4 + 5;
+			reserved = 3 + 4;
 			break;
 		case CLEW_KIND_WORK:
 			reserved = 3 + 7;

@@ -94,21 +94,21 @@ static void put_announce(struct stream *stream, const void *data)
 
 	memcpy(&record.announce, data, sizeof(record.announce));
 	size = record.announce.size < CLEW_ANNOUNCE_TEXT ? record.announce.size : 0;
-	if (record.announce.reserved && stream->recorder->layers) {
+	if (record.announce.point && stream->recorder->layers) {
 		const struct clew_layers *layers = stream->recorder->layers;
 		const struct clew_layer_call *call = NULL;
 		const struct clew_layer_point *point =
-			clew_layers_point(layers, record.announce.reserved - 1u, NULL, &call);
+			clew_layers_point(layers, record.announce.point - 1u, NULL, &call);
 
 		record.announce.event = point && point == &call->end;
-		size = clew_layers_words(layers, record.announce.reserved - 1u, text, size,
+		size = clew_layers_words(layers, record.announce.point - 1u, text, size,
 					 record.announce.header.flags, record.text,
 					 sizeof(record.text));
 	} else {
 		memcpy(record.text, text, size);
 	}
 	record.announce.header.flags = 0;
-	record.announce.reserved = 0;
+	record.announce.point = 0;
 	record.announce.size = (uint16_t)size;
 	put(stream, &record, sizeof(record.announce) + size);
 }

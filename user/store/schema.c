@@ -167,8 +167,12 @@ static const struct table_column switch_columns[] = {
 	SWITCH_COLUMNS,
 	CAUSE_COLUMNS(sizeof(struct clew_switch) + sizeof(struct clew_wait), "next", "wake_time",
 		      CLEW_SWITCH_CAUSE),
+	SWITCH(flags_high, STORE_PLAIN, NULL, 0),
 };
-static const struct table_column state_columns[] = {SWITCH_COLUMNS};
+static const struct table_column state_columns[] = {
+	SWITCH_COLUMNS,
+	SWITCH(flags_high, STORE_PLAIN, NULL, 0),
+};
 
 #define TASK(member, coding, reference)                                                            \
 	AT(#member, struct clew_task_record, member, 0, coding, reference, 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a system call's arguments say of the object it may wait for: one class a
- * call, looked up in BPF by number. The table is made in user/record/calls.c.
+ * What a system call's arguments say of the object that it may wait for: one class for each call,
+ * which BPF looks up by the call's number. user/record/calls.c makes the table.
  */
 #ifndef CLEW_KERNEL_CALLS_H
 #define CLEW_KERNEL_CALLS_H
@@ -20,9 +20,9 @@ enum clew_call_class {
 	CLEW_CALL_CLONE3 = 8,	  /* argument 0 points to flags */
 	CLEW_CALL_VFORK = 9,
 	CLEW_CALL_IPC = 10,	/* argument 0 is a System V identifier */
-	CLEW_CALL_RESTART = 11, /* restart_syscall: the call before goes on */
+	CLEW_CALL_RESTART = 11, /* restart_syscall: the call before continues */
 	CLEW_CALL_ARM = 12,	/* arms a timer */
-	/* From here on it matters what the one who ends the wait was calling. */
+	/* From here on the call of the task that ends the wait matters. */
 	CLEW_CALL_FUTEX = 13,
 	CLEW_CALL_FUTEX_VECTOR = 14, /* argument 0 points to futex_waitv entries */
 	CLEW_CALL_EPOLL = 15,	     /* argument 0 is an epoll descriptor */
