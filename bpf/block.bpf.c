@@ -384,7 +384,7 @@ int BPF_PROG(clew_block_io_done, struct request *request)
 	level = level_of(cpu_state);
 	window_open(cpu_state, level, 0);
 	if (level <= LEVEL_SOFT)
-		cpu_state->levels[level & 1].outer.expires = (__u64)request;
+		cpu_state->levels[level & 1].outer.last_request = (__u64)request;
 	return 0;
 }
 

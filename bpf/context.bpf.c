@@ -13,7 +13,7 @@
 
 /* Returns this CPU's state, as level_leave() does, NULL if nothing is recorded. */
 static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8 kind, __u64 object,
-							  __u64 time)
+							  __u64 handler)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct clew_cpu_state *cpu_state;
@@ -28,8 +28,8 @@ static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8
 	cpu_state->interrupted = 1;
 	here->outer.kind = kind;
 	here->outer.object = object;
-	here->outer.time = time;
-	here->outer.expires = 0;
+	here->outer.handler = handler;
+	here->outer.last_request = 0;
 	here->inner.kind = 0;
 	here->request = 0;
 	return cpu_state;

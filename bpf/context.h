@@ -125,7 +125,7 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 
 /*
  * What the interrupt at `level` is about, narrowest first, and the context that
- * makes a wake there. An IRQ's `time` is its action's address until it is sent.
+ * makes a wake there. For an IRQ `handler` is set until cause_name() has sent the name.
  */
 static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level,
 				     struct clew_cause *ret_cause)
@@ -152,8 +152,8 @@ static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum leve
 static __always_inline void cause_name(struct clew_cause *cause, __u32 cpu, __u64 time)
 {
 	if (cause->kind == CLEW_CAUSE_IRQ) {
-		send_interrupt(cause->time, cause->object, cpu, time);
-		cause->time = 0;
+		send_interrupt(cause->handler, cause->object, cpu, time);
+		cause->handler = 0;
 	}
 }
 

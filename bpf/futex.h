@@ -48,7 +48,7 @@ struct glibc_mutex {
 
 /*
  * What the memory around a futex word looks like, for a FUTEX_WAIT that expects
- * `wait->argument`. glibc's plain mutex waits for the value 2, its rwlock for 3;
+ * `wait->expected`. glibc's plain mutex waits for the value 2, its rwlock for 3;
  * condition variables, semaphores, joins and barriers wait for other values or
  * fail the test of the neighbouring words.
  */
@@ -56,7 +56,7 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 	bool shared = !(wait->futex_operation & FUTEX_PRIVATE_FLAG);
-	__u32 expected = wait->argument;
+	__u32 expected = wait->expected;
 
 	if ((mutex->kind & ~GLIBC_MUTEX_BITS) == 0 &&
 	    !!(mutex->kind & GLIBC_MUTEX_SHARED) == shared) {
@@ -95,7 +95,7 @@ static __always_inline bool futex_memory_matters(const struct clew_wait *wait,
 
 	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look
 	 * alike, but keep no owner. */
-	if (operation == FUTEX_WAIT_BITSET && wait->argument != 3 && !call->argument[3])
+	if (operation == FUTEX_WAIT_BITSET && wait->expected != 3 && !call->argument[3])
 		return false;
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
 	       operation == FUTEX_LOCK_PI || operation == FUTEX_LOCK_PI2;

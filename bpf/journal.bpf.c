@@ -44,7 +44,7 @@ int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned i
 			return 0;
 		told.device = device;
 		told.transaction = transaction;
-		told.value = interval * jiffy;
+		told.open = interval * jiffy;
 		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 		return 0;
 	}
@@ -198,7 +198,7 @@ int BPF_PROG(clew_cache_xfs_push, struct work_struct *work)
 	log = BPF_CORE_READ(checkpoint, cil, xc_log);
 	told.device = BPF_CORE_READ(log, l_mp, m_super, s_dev);
 	told.transaction = BPF_CORE_READ(checkpoint, sequence);
-	told.value = (__u64)work;
+	told.work = (__u64)work;
 	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
 	return 0;
 }

@@ -87,7 +87,7 @@ static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 bl
 	told.device = device;
 	told.transaction = transaction;
 	told.block = block;
-	told.value = bytes;
+	told.unit = bytes;
 	told.task = actor.task;
 	tell_journal(actor.cpu_state, actor.cpu, clock_ns(), &told);
 }

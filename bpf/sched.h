@@ -188,7 +188,7 @@ static __always_inline void describe_runtime(struct task_struct *task, struct cl
 	wait->reason = CLEW_REASON_RUNTIME;
 	wait->object_kind = CLEW_OBJECT_TIMER;
 	wait->object = READ_NUMBER(task, dl.dl_timer.function);
-	wait->argument = READ(task, dl.dl_timer.node.expires);
+	wait->refilled = READ(task, dl.dl_timer.node.expires);
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 

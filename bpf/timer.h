@@ -73,7 +73,7 @@ static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64
 	here->inner.object = function;
 	here->inner.expires = CLEW_CLOCK(due);
 	here->inner.task = 0;
-	here->inner.time = slack;
+	here->inner.late = slack;
 	if (!may_be_armed)
 		return;
 	armed = bpf_map_lookup_elem(&clew_armed, &timer);

@@ -50,7 +50,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->object_kind = CLEW_OBJECT_FUTEX;
 		wait->object = call->argument[0];
 		wait->futex_operation = call->argument[1];
-		wait->argument = (__u32)call->argument[2];
+		wait->expected = (__u32)call->argument[2];
 		break;
 	case CLEW_CALL_CHILD:
 		wait->object_kind = CLEW_OBJECT_CHILD;
@@ -83,7 +83,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->descriptor = call->argument[0];
 		if (!awaits_input(number_of(task), call->argument[0], spliced_to(call))) {
 			wait->descriptor = spliced_to(call);
-			wait->futex_operation = CLEW_SPLICE_OUT;
+			wait->splice_side = CLEW_SPLICE_OUT;
 		}
 		break;
 	}
@@ -98,8 +98,8 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	    !(task_state_bits & TASK_INTERRUPTIBLE))
 		return false;
 	wait->reason = CLEW_REASON_FILE_LOCK;
-	wait->argument = state->file_lock_range;
-	wait->owner = state->file_lock_holder;
+	wait->file_lock = state->file_lock_range;
+	wait->lock_process = state->file_lock_holder;
 	return true;
 }
 
@@ -115,8 +115,8 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 		wait->reason = CLEW_REASON_LOCK;
 		wait->object_kind = CLEW_OBJECT_LOCK;
 		wait->object = state->lock;
-		wait->argument = state->lock_type;
-		wait->owner = lock_owner(state->lock, state->lock_type);
+		wait->lock_type = state->lock_type;
+		wait->lock_owner = lock_owner(state->lock, state->lock_type);
 		wait->device = 0;
 		wait->futex_class = CLEW_FUTEX_CLASS_NONE;
 		return true;
@@ -127,7 +127,7 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE &&
 			      (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
 
-		wait->argument = paused ? state->pause : wait->argument;
+		wait->pause = paused ? state->pause : wait->pause;
 		state->flags &= ~CLEW_TASK_STATE_PAUSED;
 		if (paused) {
 			wait->reason = CLEW_REASON_DIRTY;
@@ -322,8 +322,8 @@ static __always_inline void describe_wait(void *context, struct where *where,
 		      !(wait->flags & (CLEW_WAIT_FLAG_IOWAIT | CLEW_WAIT_FLAG_VFORK))) ||
 		     wait->call == CALL_CLOSE) &&
 	    !wait->argument) {
-		wait->argument = waiting_function(context);
-		if (wait->argument)
+		wait->function = waiting_function(context);
+		if (wait->function)
 			wait->reason = CLEW_REASON_FUNCTION;
 	}
 	remember_wait(state, wait, class);

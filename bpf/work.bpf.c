@@ -88,7 +88,7 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 
 		/* It is put into the queue without a word; the flusher is in it. */
 		record->header.flags = CLEW_WORK_BARRIER | CLEW_WORK_UNSEEN;
-		record->cause.object = READ(barrier, task, pid);
+		record->cause.flusher = READ(barrier, task, pid);
 	} else {
 		record->header.flags = CLEW_WORK_UNSEEN;
 	}

@@ -53,7 +53,7 @@ static __always_inline bool tell_sync(struct place *place, struct inode *inode, 
 		return false;
 	record->inode = READ(inode, i_ino);
 	record->device = READ(inode, i_sb, s_dev);
-	record->sync = data_only;
+	record->data_only = data_only;
 	record->call = place_call(place);
 	record_submit(record);
 	send_inode(number_of(inode), place->cpu, clock_ns());

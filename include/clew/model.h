@@ -47,7 +47,12 @@ struct clew_es {
 			*/
 	uint32_t mark; /* the first of its marks; the next ES's first mark (of the last ES:
 			  mark_count) ends them */
-	uint32_t unused;
+	union {
+		uint32_t reserved; /* 0 in a model */
+		/* What the simulation of changes keeps in a copy of its own: */
+		uint32_t mark_end; /* where its marks end */
+		uint32_t waiter;   /* the first span that waits for it, and 1; 0 none */
+	};
 };
 
 struct clew_span {

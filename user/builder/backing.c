@@ -25,7 +25,7 @@ struct backing {
 	uint32_t disk;
 };
 
-struct origin {
+struct backing_origin {
 	uint64_t queued;
 	uint64_t landed;
 	uint32_t set;
@@ -64,10 +64,10 @@ int build_backing_issued(struct clew_builder *builder, const struct clew_request
 	const uint64_t *found;
 	struct backing *backing;
 
-	if (!pending->bio || pending->bio != record->request || !build_is_backed(record->device) ||
-	    pending->offset < sectors)
+	if (!pending->request || pending->request != record->request ||
+	    !build_is_backed(record->device) || pending->offset < sectors)
 		return 0;
-	table->pending.bio = 0;
+	table->pending.request = 0;
 	found = map_get(&table->disks, record->device, 0);
 	if (!found) {
 		if (table->count == table->capacity) {
@@ -116,7 +116,8 @@ static int new_origin(struct backing_table *table, uint32_t *ret_origin)
 		forget_origins(table);
 	if (table->origin_count == table->origin_capacity) {
 		uint32_t capacity = table->origin_capacity ? table->origin_capacity * 2 : 256;
-		struct origin *origins = realloc(table->origins, capacity * sizeof(*origins));
+		struct backing_origin *origins =
+			realloc(table->origins, capacity * sizeof(*origins));
 
 		if (!origins)
 			return -ENOMEM;
@@ -149,10 +150,10 @@ int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct b
 		/* Making room may have forgotten all. */
 		if (!map_get(&table->places, place, disk))
 			next = NO_ORIGIN;
-		table->origins[at] = (struct origin){.queued = origin->queued,
-						     .landed = origin->landed,
-						     .set = origin->set,
-						     .next = next};
+		table->origins[at] = (struct backing_origin){.queued = origin->queued,
+							     .landed = origin->landed,
+							     .set = origin->set,
+							     .next = next};
 		if (map_set(&table->places, place, disk, at) < 0)
 			return -ENOMEM;
 	}
@@ -177,7 +178,7 @@ int build_origin_take(struct clew_builder *builder, const struct file_range *pag
 		return 0;
 	first = (uint32_t)*found;
 	for (link = &first; *link != NO_ORIGIN;) {
-		struct origin *origin = &table->origins[*link];
+		struct backing_origin *origin = &table->origins[*link];
 		uint32_t freed = *link;
 
 		if (origin->queued > at) {

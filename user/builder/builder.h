@@ -267,7 +267,7 @@ struct backing_table {
 	struct backing *backings;
 	uint32_t count, capacity;
 	struct map places; /* (4096 bytes of a disk, disk) -> newest of its origins */
-	struct origin *origins;
+	struct backing_origin *origins;
 	uint32_t origin_count, origin_capacity, free_origin;
 };
 

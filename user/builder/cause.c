@@ -27,7 +27,7 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 	case CLEW_CAUSE_PACKET:
 		if (!build_nobody(cause->task))
 			add_link(links,
-				 cause->object == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED
+				 cause->packet == CLEW_PACKET_WAITED ? CLEW_EVIDENCE_OBSERVED
 								     : CLEW_EVIDENCE_EXACT,
 				 (struct clew_link){.kind = CLEW_LINK_PACKET,
 						    .at = cause->time,
@@ -40,7 +40,7 @@ void build_cause_links(struct clew_builder *builder, const struct clew_cause *ca
 				 .number = cause->object,
 				 .begin = cause->expires,
 				 .end = cause->expires +
-					(cause->expires && build_nobody(cause->task) ? cause->time
+					(cause->expires && build_nobody(cause->task) ? cause->late
 										     : 0),
 				 .at = build_nobody(cause->task) ? 0 : cause->time,
 				 .task = build_nobody(cause->task) || cause->time == 0

@@ -32,7 +32,10 @@ enum clew_open {
 /* An object as the records name it. The trace resolves it to an identity. */
 struct clew_object {
 	uint64_t number;
-	uint32_t device;
+	union {
+		uint32_t device;
+		uint32_t lock_type; /* LOCK: CLEW_LOCK_* */
+	};
 	int32_t descriptor;
 	uint8_t kind;		 /* enum clew_object_kind */
 	uint8_t futex_operation; /* raw, low 8 bits */

@@ -259,8 +259,8 @@ static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *re
 /* Others may have the lock at the same time as who waits so. */
 static bool would_share(const struct clew_wait *wait)
 {
-	return (wait->reason == CLEW_REASON_LOCK && wait->argument & CLEW_LOCK_READ) ||
-	       (wait->reason == CLEW_REASON_FILE_LOCK && wait->argument & CLEW_FILE_LOCK_SHARED);
+	return (wait->reason == CLEW_REASON_LOCK && wait->lock_type & CLEW_LOCK_READ) ||
+	       (wait->reason == CLEW_REASON_FILE_LOCK && wait->file_lock & CLEW_FILE_LOCK_SHARED);
 }
 
 int build_futex_wait(struct clew_builder *builder, struct task *task)

@@ -106,7 +106,7 @@ static struct transaction *transaction_get(struct clew_builder *builder,
 static int feed_touch(struct clew_builder *builder, const struct clew_journal *record)
 {
 	struct journal_table *table = &builder->journals;
-	uint64_t bytes = record->value ? record->value : BLOCK_BYTES, page, touched;
+	uint64_t bytes = record->unit ? record->unit : BLOCK_BYTES, page, touched;
 	/* In ext4 alone a commit is the first to write what its transaction changed: others name no
 	 * blocks, but bytes and sectors. */
 	uint64_t number = bytes >= EXT4_BLOCK_MIN ? record->transaction : 0;

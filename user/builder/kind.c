@@ -395,7 +395,7 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 								 : CLEW_WAIT_UNKNOWN;
 	}
 	trait = trait_of(wait->call);
-	if (wait->call == SYS_splice && wait->futex_operation == CLEW_SPLICE_OUT)
+	if (wait->call == SYS_splice && wait->splice_side == CLEW_SPLICE_OUT)
 		trait = TRAIT_WRITE;
 	/* The file that is sent, not what it is sent to. */
 	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)

@@ -303,11 +303,11 @@ static struct wake runtime_refilled(const struct clew_builder *builder,
 {
 	struct wake wake;
 
-	if (wait->argument == 0 || wait->argument > builder->now)
+	if (wait->refilled == 0 || wait->refilled > builder->now)
 		return build_no_wake;
-	wake = build_timed_wake(wait->argument);
+	wake = build_timed_wake(wait->refilled);
 	wake.cause = (struct clew_cause){
-		.kind = CLEW_CAUSE_TIMER, .object = wait->object, .expires = wait->argument};
+		.kind = CLEW_CAUSE_TIMER, .object = wait->object, .expires = wait->refilled};
 	return wake;
 }
 

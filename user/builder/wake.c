@@ -232,11 +232,11 @@ static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL}
 bool build_owner_known(const struct clew_wait *wait)
 {
 	return wait->reason == CLEW_REASON_LOCK &&
-	       (wait->argument & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) ||
-		(!(wait->argument & CLEW_LOCK_PERCPU) && wait->owner));
+	       (wait->lock_type & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) ||
+		(!(wait->lock_type & CLEW_LOCK_PERCPU) && wait->lock_owner));
 }
 
-struct origin {
+struct wake_origin {
 	uint64_t at;
 	uint32_t task;
 	uint32_t ended_by;
@@ -244,10 +244,11 @@ struct origin {
 	uint8_t evidence;
 };
 
-static struct origin origin_in_task(const struct clew_sleep *sleep, const struct clew_wait *wait,
-				    unsigned state, const struct wake *wake)
+static struct wake_origin origin_in_task(const struct clew_sleep *sleep,
+					 const struct clew_wait *wait, unsigned state,
+					 const struct wake *wake)
 {
-	struct origin origin = {
+	struct wake_origin origin = {
 		.at = wake->time, .task = wake->waker, .ended_by = wake->waker, .type = -1};
 
 	if (wake->waker == CLEW_NO_TASK)
@@ -263,11 +264,11 @@ static struct origin origin_in_task(const struct clew_sleep *sleep, const struct
 }
 
 /* From who is behind the last step. */
-static struct origin origin_of_links(const struct clew_sleep *sleep, const struct links *links,
-				     const struct origin *in_task)
+static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const struct links *links,
+					  const struct wake_origin *in_task)
 {
 	const struct clew_link *first = &links->of[0], *last = &links->of[links->count - 1];
-	struct origin origin = {
+	struct wake_origin origin = {
 		.at = last->at, .task = last->task, .type = -1, .evidence = last->evidence};
 
 	/* Of a flusher's mark, and of an item queued unseen, the worker is all that is known. */
@@ -307,7 +308,7 @@ static struct origin origin_of_links(const struct clew_sleep *sleep, const struc
 
 /* Of io_uring the submission counts, whatever the completion came through. */
 static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait,
-			   const struct wake *wake, struct origin *origin)
+			   const struct wake *wake, struct wake_origin *origin)
 {
 	struct ring_submission submission;
 
@@ -398,10 +399,10 @@ static void take_place(struct clew_builder *builder, const struct clew_wait *wai
 	const struct clew_cause *cause = &wake->cause;
 	const struct request *request;
 
-	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || !cause->expires ||
+	if (!(wait->flags & CLEW_WAIT_FLAG_IOWAIT) || !cause->last_request ||
 	    (cause->kind != CLEW_CAUSE_IRQ && cause->kind != CLEW_CAUSE_SOFTIRQ))
 		return;
-	request = build_request_at(builder, cause->expires, wake->time);
+	request = build_request_at(builder, cause->last_request, wake->time);
 	if (!request)
 		return;
 	links->of[0] = build_request_link(request, wake->time);
@@ -446,7 +447,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 		       struct clew_sleep *sleep, const struct clew_wait *wait,
 		       const struct wake *wake)
 {
-	struct origin origin, in_task;
+	struct wake_origin origin, in_task;
 	struct links links;
 	int r = 0;
 
@@ -551,7 +552,7 @@ static bool awaits_completion(const struct clew_wait *wait, const struct clew_sl
 static uint64_t waiting_function(const struct clew_wait *wait)
 {
 	if (wait->reason == CLEW_REASON_FUNCTION)
-		return wait->argument;
+		return wait->function;
 	return wait->object_kind == CLEW_OBJECT_FUNCTION ? wait->object : 0;
 }
 
@@ -602,10 +603,10 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 		sleep.object.number = sleep.links[0].number;
 	} else if (wait->reason == CLEW_REASON_FUNCTION && sleep.object.kind == CLEW_OBJECT_NONE) {
 		sleep.object.kind = CLEW_OBJECT_FUNCTION;
-		sleep.object.number = wait->argument;
+		sleep.object.number = wait->function;
 	}
 	if (sleep.object.kind == CLEW_OBJECT_LOCK)
-		sleep.object.device = (uint32_t)wait->argument;
+		sleep.object.lock_type = (uint32_t)wait->lock_type;
 	task->frontier = sleep.switch_in;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
 	if (task->futex_wait) {

@@ -270,7 +270,7 @@ static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *
 		    slot->wait.object_kind == CLEW_OBJECT_TIMER)
 			put_name(stream, slot->wait.object, slot->change.header.time);
 		if (slot->wait.reason == CLEW_REASON_FUNCTION)
-			put_name(stream, slot->wait.argument, slot->change.header.time);
+			put_name(stream, slot->wait.function, slot->change.header.time);
 	}
 	if (!(flags & CLEW_SWITCH_CAUSE) || slot->change.header.kind != CLEW_KIND_SWITCH) {
 		pass_on(stream, slot, size);

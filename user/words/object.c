@@ -314,11 +314,11 @@ static void describe_lock(const struct clew_trace *trace, const struct clew_obje
 {
 	ret->function = clew_trace_text(trace, object->number);
 	if (ret->function)
-		snprintf(ret->name, sizeof(ret->name), "%s %s", clew_lock_type_name(object->device),
-			 ret->function);
+		snprintf(ret->name, sizeof(ret->name), "%s %s",
+			 clew_lock_type_name(object->lock_type), ret->function);
 	else
 		snprintf(ret->name, sizeof(ret->name), "%s 0x%" PRIx64,
-			 clew_lock_type_name(object->device), object->number);
+			 clew_lock_type_name(object->lock_type), object->number);
 }
 
 static void describe_request(const struct clew_trace *trace, const struct clew_object *object,
@@ -599,7 +599,7 @@ static void json_fields(struct clew_json *json, const struct clew_trace *trace,
 		break;
 	case CLEW_OBJECT_LOCK:
 		snprintf(address, sizeof(address), "0x%" PRIx64, object->number);
-		clew_json_string(json, "type", clew_lock_type_name(object->device));
+		clew_json_string(json, "type", clew_lock_type_name(object->lock_type));
 		clew_json_string(json, "address", address);
 		clew_json_string(json, "symbol", it->function);
 		break;

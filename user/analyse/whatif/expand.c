@@ -53,7 +53,7 @@ static void expand(const struct expander *e, uint32_t es, const struct cut *cuts
 		}
 		if (i + 1 == pieces)
 			piece->out = old.out;
-		for (; i + 1 < pieces && mark < old.unused && marks[mark].at <= piece->end;)
+		for (; i + 1 < pieces && mark < old.mark_end && marks[mark].at <= piece->end;)
 			mark++;
 	}
 }
@@ -68,7 +68,7 @@ static void expand_all(struct expander *e)
 	for (uint32_t es = result->out.es_count, end = result->out.mark_count; es-- > 0;) {
 		while (cut > 0 && result_es(result, c->cuts[cut - 1].es) == es)
 			cut--;
-		all[es].unused = end;
+		all[es].mark_end = end;
 		end = all[es].mark;
 		expand(e, es, c->cuts + cut);
 	}

@@ -29,7 +29,7 @@ struct plain {
  * runs. */
 static uint32_t *first_waiter(const struct plain *p, uint32_t es)
 {
-	return &p->w->es[es].unused;
+	return &p->w->es[es].waiter;
 }
 
 static void wait_for(const struct plain *p, uint32_t span, uint32_t es)
@@ -145,7 +145,7 @@ static inline int run(struct plain *p, uint32_t es, clew_time start, clew_time *
 	*new = *old;
 	new->start = start;
 	new->end = *ret_end = end;
-	new->unused = 0;
+	new->waiter = 0;
 	w->unstarted--;
 	p->runners[old->span].next = es + 1;
 	if (waiter)

@@ -33,7 +33,7 @@ static struct clew_es *part(struct splitter *s, struct clew_es *es, clew_time at
 {
 	const struct clew_model *model = s->w->model;
 	struct clew_es *next = &s->es[s->count++];
-	uint32_t mark = es->mark, end = es->unused;
+	uint32_t mark = es->mark, end = es->mark_end;
 
 	if (s->w->cut_before)
 		s->w->cut_before[next - s->es] = 0;
@@ -46,8 +46,8 @@ static struct clew_es *part(struct splitter *s, struct clew_es *es, clew_time at
 				 .out = es->out,
 				 .wait = CLEW_NONE};
 	next->mark = mark;
-	next->unused = end;
-	es->unused = mark;
+	next->mark_end = end;
+	es->mark_end = mark;
 	es->end = at;
 	es->out = CLEW_NONE;
 	return next;
@@ -65,7 +65,7 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 		w->cut_before[s->count] = 0;
 	s->moved[number] = s->count++;
 	*es = *old;
-	es->unused = marks.first + marks.count;
+	es->mark_end = marks.first + marks.count;
 	for (; end < w->end_count && w->ends[end].span == old->span && w->ends[end].at <= old->end;
 	     end++) {
 		const struct added_end *e = &w->ends[end];
@@ -95,7 +95,7 @@ static uint32_t split_es(struct splitter *s, uint32_t number, uint32_t end)
 	/* Nothing is left for the last part: what it was made for took the rest. */
 	if (es->start == es->end && es->in == CLEW_NONE && es->out == CLEW_NONE &&
 	    s->count - 1 > s->moved[number]) {
-		es[-1].unused = es->unused;
+		es[-1].mark_end = es->mark_end;
 		s->count--;
 	}
 	return end;
@@ -116,7 +116,7 @@ static int split_spans(struct splitter *s)
 	}
 	s->moved[w->model->es_count] = s->count;
 	for (uint32_t i = 0; i < s->count; i++)
-		s->es[i].unused = 0;
+		s->es[i].reserved = 0;
 	return end == w->end_count ? 0 : -EBADMSG;
 }
 
