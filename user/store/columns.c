@@ -413,13 +413,84 @@ static int recent_backward(struct store_work *work, const struct store_job *job,
 	return 0;
 }
 
+/* The residuals of a coding that goes by a reference in the same row, or in the one before. */
+static void from_reference(struct store_work *work, const struct store_job *job, unsigned shift)
+{
+	const struct store_column *column = job->column;
+	const uint64_t *reference = reference_of(work, job);
+	uint64_t *values = work->values, *residuals = work->residuals, previous = 0;
+	const uint32_t *present = job->present;
+	unsigned unit = job->unit;
+
+	switch (column->coding) {
+	case STORE_PREVIOUS:
+		for (size_t i = 0; i < job->count; i++) {
+			if (column->reference != job->number)
+				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
+			residuals[i] = fold(values[i] - previous, shift);
+			previous = values[i];
+		}
+		break;
+	case STORE_SAME:
+		for (size_t i = 0; i < job->count; i++)
+			residuals[i] = fold(values[i] - (reference[present[i]] >> unit), shift);
+		break;
+	case STORE_OFFSET:
+		for (size_t i = 0; i < job->count; i++) {
+			residuals[i] =
+				fold(values[i] - (reference[present[i]] >> unit) - previous, shift);
+			previous = values[i] - (reference[present[i]] >> unit);
+		}
+		break;
+	case STORE_BEFORE:
+		for (size_t i = 0; i < job->count; i++)
+			residuals[i] = ((reference[present[i]] >> unit) - values[i]) &
+				       mask_of(column->type);
+		break;
+	}
+}
+
+/* And back. */
+static void to_reference(struct store_work *work, const struct store_job *job, uint64_t mask)
+{
+	const struct store_column *column = job->column;
+	const uint64_t *reference = reference_of(work, job);
+	uint64_t *values = work->values, *residuals = work->residuals, previous = 0;
+	const uint32_t *present = job->present;
+	unsigned unit = job->unit;
+
+	switch (column->coding) {
+	case STORE_PREVIOUS:
+		for (size_t i = 0; i < job->count; i++) {
+			if (column->reference != job->number)
+				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
+			previous = values[i] = (previous + unfold(residuals[i])) & mask;
+		}
+		break;
+	case STORE_SAME:
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = ((reference[present[i]] >> unit) + unfold(residuals[i])) & mask;
+		break;
+	case STORE_OFFSET:
+		for (size_t i = 0; i < job->count; i++) {
+			values[i] = ((reference[present[i]] >> unit) + previous +
+				     unfold(residuals[i])) &
+				    mask;
+			previous = values[i] - (reference[present[i]] >> unit);
+		}
+		break;
+	case STORE_BEFORE:
+		for (size_t i = 0; i < job->count; i++)
+			values[i] = ((reference[present[i]] >> unit) - residuals[i]) & mask;
+		break;
+	}
+}
+
 int store_residuals(struct store_work *work, const struct store_job *job, size_t *ret_extra)
 {
 	const struct store_column *column = job->column;
 	uint64_t *values = work->values, *residuals = work->residuals, previous = 0;
 	unsigned shift = 64 - 8 * store_type_size(column->type), unit = job->unit;
-	const uint32_t *present = job->present;
-	const uint64_t *reference;
 
 	*ret_extra = 0;
 	switch (column->coding) {
@@ -430,32 +501,10 @@ int store_residuals(struct store_work *work, const struct store_job *job, size_t
 			residuals[i] = fold(values[i], shift);
 		return 0;
 	case STORE_PREVIOUS:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++) {
-			if (column->reference != job->number)
-				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
-			residuals[i] = fold(values[i] - previous, shift);
-			previous = values[i];
-		}
-		return 0;
 	case STORE_SAME:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++)
-			residuals[i] = fold(values[i] - (reference[present[i]] >> unit), shift);
-		return 0;
 	case STORE_OFFSET:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++) {
-			residuals[i] =
-				fold(values[i] - (reference[present[i]] >> unit) - previous, shift);
-			previous = values[i] - (reference[present[i]] >> unit);
-		}
-		return 0;
 	case STORE_BEFORE:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++)
-			residuals[i] = ((reference[present[i]] >> unit) - values[i]) &
-				       mask_of(column->type);
+		from_reference(work, job, shift);
 		return 0;
 	case STORE_TIME:
 		previous = job->first_time >> unit;
@@ -491,8 +540,6 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 	uint64_t *values = work->values, *residuals = work->residuals, previous = 0,
 		 mask = mask_of(column->type);
 	unsigned shift = 64 - 8 * store_type_size(column->type), unit = job->unit;
-	const uint32_t *present = job->present;
-	const uint64_t *reference;
 
 	switch (column->coding) {
 	case STORE_PLAIN:
@@ -502,31 +549,10 @@ int store_values(struct store_work *work, const struct store_job *job, size_t ex
 				mask;
 		return 0;
 	case STORE_PREVIOUS:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++) {
-			if (column->reference != job->number)
-				previous = present[i] ? reference[present[i] - 1] >> unit : 0;
-			previous = values[i] = (previous + unfold(residuals[i])) & mask;
-		}
-		return 0;
 	case STORE_SAME:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++)
-			values[i] = ((reference[present[i]] >> unit) + unfold(residuals[i])) & mask;
-		return 0;
 	case STORE_OFFSET:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++) {
-			values[i] = ((reference[present[i]] >> unit) + previous +
-				     unfold(residuals[i])) &
-				    mask;
-			previous = values[i] - (reference[present[i]] >> unit);
-		}
-		return 0;
 	case STORE_BEFORE:
-		reference = reference_of(work, job);
-		for (size_t i = 0; i < job->count; i++)
-			values[i] = ((reference[present[i]] >> unit) - residuals[i]) & mask;
+		to_reference(work, job, mask);
 		return 0;
 	case STORE_TIME:
 		previous = job->first_time >> unit;

@@ -495,26 +495,82 @@ static void follow(struct store_decoder *decoder, const struct store_column *col
 	followed->rows = count;
 }
 
+/* The rows of a kind, which have to be `count`, in decoder->positions. */
+static int find_rows(struct store_decoder *decoder, const struct store_rows *rows, unsigned kind,
+		     size_t count)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < rows->rows; i++) {
+		if (rows->kinds[i] != kind)
+			continue;
+		if (found == count)
+			return -EBADMSG;
+		decoder->positions[found++] = i;
+	}
+	return found == count ? 0 : -EBADMSG;
+}
+
+/* The values of a LATEST column, which takes no bytes. */
+static int get_latest(struct store_decoder *decoder, const struct store_job *job, size_t size)
+{
+	const struct store_column *column = job->column;
+	const struct store_kind *other =
+		&decoder->schema->kinds[decoder->schema->by_id[column->second]];
+	const struct followed *followed =
+		&decoder->followed[other->columns[column->reference].followed - 1];
+
+	return size ? -EBADMSG
+		    : store_latest(&decoder->work, job, decoder->positions, followed->values,
+				   followed->positions, followed->rows);
+}
+
+/* One column of a kind, which goes to `records` unless that is NULL. */
+static int decode_column(struct store_decoder *decoder, struct store_job *job, uint8_t *records,
+			 const struct store_kind *kind, const uint8_t *bytes, size_t size,
+			 struct place *place, struct store_rows *rows)
+{
+	const struct store_column *column = job->column;
+	struct store_work *work = &decoder->work;
+	size_t stride = kind->stride;
+	int r;
+
+	store_present(work, job);
+	switch (column->coding) {
+	case STORE_LATEST:
+		return get_latest(decoder, job, size);
+	case STORE_TRIMMED:
+		return get_trimmed(decoder, job, records, stride, bytes, size, place->pack);
+	case STORE_TAIL:
+		r = get_tail(decoder, job, &bytes, &size, place->pack);
+		return r == 0 && records ? keep_tails(rows, kind->id, bytes, size) : r;
+	}
+	r = get_numbers(work, job, bytes, size, place->pack);
+	if (r < 0)
+		return r;
+	if (records && column->pull)
+		scatter_pulled(records, stride, job, work->values);
+	else if (records)
+		scatter(records + column->offset, stride, job->present, work->values, job->count,
+			column->member_size);
+	if (column->followed)
+		follow(decoder, column, job->rows);
+	return 0;
+}
+
 static int decode_kind(struct store_decoder *decoder, const struct store_chunk_header *header,
 		       const struct store_kind *kind, size_t count, struct place *place,
 		       struct store_rows *rows)
 {
 	struct store_work *work = &decoder->work;
 	uint8_t *records = kind->known ? rows->of[kind->id].records : NULL;
-	size_t stride = kind->stride, found = 0;
+	size_t stride = kind->stride;
 	bool tail = false;
-	int r = 0;
+	int r;
 
-	for (size_t i = 0; i < header->rows; i++) {
-		if (rows->kinds[i] != kind->id)
-			continue;
-		if (found == count)
-			return -EBADMSG;
-		decoder->positions[found++] = i;
-	}
-	if (found != count)
-		return -EBADMSG;
-
+	r = find_rows(decoder, rows, kind->id, count);
+	if (r < 0)
+		return r;
 	store_work_begin(work);
 	memset(work->left, 0, count * sizeof(*work->left));
 	r = share_common(decoder, records, stride, count);
@@ -533,34 +589,9 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 		if (r < 0 || !(ours || column->referenced || column->followed ||
 			       (place->pack && in_stream(column))))
 			continue;
-		store_present(work, &job);
-		if (column->coding == STORE_LATEST) {
-			const struct store_kind *other =
-				&decoder->schema->kinds[decoder->schema->by_id[column->second]];
-			const struct followed *followed =
-				&decoder->followed[other->columns[column->reference].followed - 1];
-
-			r = size ? -EBADMSG
-				 : store_latest(work, &job, decoder->positions, followed->values,
-						followed->positions, followed->rows);
-		} else if (column->coding == STORE_TRIMMED) {
-			r = get_trimmed(decoder, &job, ours ? records : NULL, stride, bytes, size,
-					place->pack);
-		} else if (column->coding == STORE_TAIL) {
-			r = get_tail(decoder, &job, &bytes, &size, place->pack);
-			if (r == 0 && ours)
-				r = keep_tails(rows, kind->id, bytes, size);
-			tail |= ours;
-		} else {
-			r = get_numbers(work, &job, bytes, size, place->pack);
-			if (r == 0 && ours && column->pull)
-				scatter_pulled(records, stride, &job, work->values);
-			else if (r == 0 && ours)
-				scatter(records + column->offset, stride, job.present, work->values,
-					job.count, column->member_size);
-			if (r == 0 && column->followed)
-				follow(decoder, column, count);
-		}
+		r = decode_column(decoder, &job, ours ? records : NULL, kind, bytes, size, place,
+				  rows);
+		tail |= ours && column->coding == STORE_TAIL;
 	}
 	/* Lengths without what they are the lengths of. */
 	for (size_t i = 0;
@@ -619,12 +650,44 @@ static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_
 	return 0;
 }
 
+/* Finds the directory and the columns in the frame, and the stream of a packed chunk. */
+static int open_columns(struct store_decoder *decoder, const struct store_chunk_header *header,
+			const struct store_front *front, const uint8_t *payload,
+			struct place *ret_place)
+{
+	size_t columns = decoder->schema->kinds[0].count;
+	struct place place = {.directory = decoder->frame,
+			      .body = decoder->frame,
+			      .end = decoder->frame + header->raw_size};
+	int r;
+
+	/* The directory has an entry for each column: it ends with the last of them. */
+	for (unsigned i = 0; i < front->count; i++)
+		columns += decoder->schema->kinds[decoder->schema->by_id[front->entries[i].kind]]
+				   .count;
+	for (; columns && place.body < place.end; place.body++)
+		columns -= !(*place.body & 0x80);
+	if (columns)
+		return -EBADMSG;
+	place.directory_end = place.body;
+	if (front->packed) {
+		r = decoder->pack ? 0 : store_pack_new(&decoder->pack);
+		if (r < 0)
+			return r;
+		store_unpack_begin(decoder->pack, header->rows, payload + front->size,
+				   front->stream_size);
+		place.pack = decoder->pack;
+	}
+	*ret_place = place;
+	return 0;
+}
+
 int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
 		 const uint8_t *payload, struct store_rows *rows)
 {
 	struct store_front front;
 	struct place place;
-	size_t size, columns;
+	size_t size, at;
 	int r;
 
 	rows->rows = rows->next = 0;
@@ -638,36 +701,18 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 		return r;
 	if (front.packed && header->rows > STORE_PACKED_ROWS_MAX)
 		return -EBADMSG;
-	columns = front.size + front.stream_size;
-	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size,
-				   payload + columns, header->size - columns);
+	at = front.size + front.stream_size;
+	size = ZSTD_decompressDCtx(decoder->zstd, decoder->frame, header->raw_size, payload + at,
+				   header->size - at);
 	if (ZSTD_isError(size) || size != header->raw_size)
 		return -EBADMSG;
 	r = rows_prepare(decoder, header, &front, rows);
 	if (r < 0)
 		return r;
 
-	/* The directory's own length is known when its last entry is read: one a column. */
-	columns = decoder->schema->kinds[0].count;
-	for (unsigned i = 0; i < front.count; i++)
-		columns +=
-			decoder->schema->kinds[decoder->schema->by_id[front.entries[i].kind]].count;
-	place = (struct place){
-		.directory = decoder->frame, .body = decoder->frame, .end = decoder->frame + size};
-	for (; columns && place.body < place.end; place.body++)
-		columns -= !(*place.body & 0x80);
-	if (columns)
-		return -EBADMSG;
-	place.directory_end = place.body;
-	if (front.packed) {
-		r = decoder->pack ? 0 : store_pack_new(&decoder->pack);
-		if (r < 0)
-			return r;
-		store_unpack_begin(decoder->pack, header->rows, payload + front.size,
-				   front.stream_size);
-		place.pack = decoder->pack;
-	}
-
+	r = open_columns(decoder, header, &front, payload, &place);
+	if (r < 0)
+		return r;
 	rows->tails_size = 0;
 	decoder->text_left = STORE_PACKED_TEXT_MAX;
 	for (unsigned i = 0; i < STORE_FOLLOWED_MAX; i++)

@@ -632,17 +632,79 @@ static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t 
 	return r < 0 ? r : cut(encoder);
 }
 
+/* Compresses the columns into encoder->packed; *ret_ends, the caller's to free, as of
+ * compress_frame(). */
+static int pack_frame(struct store_encoder *encoder, size_t **ret_ends, size_t *ret_size)
+{
+	size_t capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) +
+			  16 * (encoder->cut_count + 1);
+	size_t *ends;
+	int r;
+
+	if (capacity > encoder->packed_capacity) {
+		free(encoder->packed);
+		encoder->packed = malloc(capacity);
+		encoder->packed_capacity = encoder->packed ? capacity : 0;
+	}
+	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
+	r = encoder->packed && ends
+		    ? compress_frame(encoder, encoder->packed, capacity, ends, ret_size)
+		    : -ENOMEM;
+	if (r < 0) {
+		free(ends);
+		return r;
+	}
+	*ret_ends = ends;
+	return 0;
+}
+
+/* The chunk of the columns and, if it is dense, their stream. */
+static int join_chunk(struct store_encoder *encoder, struct store_chunk_header *header,
+		      const struct mark marks[STORE_KINDS_MAX], const uint8_t *stream,
+		      uint32_t stream_size, struct store_chunk **ret_chunk)
+{
+	size_t front = 1, size, *ends;
+	struct store_chunk *chunk;
+	uint8_t *at;
+	int r;
+
+	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
+		front += encoder->starts[kind + 1] > encoder->starts[kind] ? 9 : 0;
+	r = pack_frame(encoder, &ends, &size);
+	if (r < 0)
+		return r;
+	chunk = calloc(1, sizeof(*chunk) + sizeof(*header) + front + sizeof(stream_size) +
+				  stream_size + size);
+	if (!chunk) {
+		free(ends);
+		return -ENOMEM;
+	}
+	at = chunk->data + sizeof(*header) + front;
+	if (encoder->dense) {
+		memcpy(at, &stream_size, sizeof(stream_size));
+		memcpy(at + sizeof(stream_size), stream, stream_size);
+		at += sizeof(stream_size) + stream_size;
+	}
+	memcpy(at, encoder->packed, size);
+	account(encoder, chunk, ends, size, marks);
+	free(ends);
+	header->raw_size = encoder->directory_size + encoder->body_size;
+	memcpy(chunk->data, header, sizeof(*header));
+	chunk->size = at + size - chunk->data;
+	store_chunk_seal(chunk);
+	*ret_chunk = chunk;
+	return 0;
+}
+
 int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows,
 		 unsigned stream, uint64_t row, bool dense, struct store_chunk **ret_chunk)
 {
 	const struct clew_header *first = (const struct clew_header *)records, *last;
 	struct store_chunk_header header = {
 		.kind = STORE_CHUNK_RECORDS, .stream = stream, .rows = rows, .row = row};
-	size_t front = 1, size, capacity, packed_size = 0, *ends = NULL;
 	struct mark marks[STORE_KINDS_MAX];
 	const uint8_t *packed = NULL;
-	struct store_chunk *chunk;
-	uint8_t *at;
+	size_t packed_size = 0;
 	int r;
 
 	if (!rows || bytes > UINT32_MAX)
@@ -659,46 +721,8 @@ int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t b
 		r = store_pack_end(encoder->pack, &packed, &packed_size);
 	if (r < 0)
 		return r;
-	for (unsigned kind = 1; kind < CLEW_KIND_COUNT; kind++)
-		front += encoder->starts[kind + 1] > encoder->starts[kind] ? 9 : 0;
-
-	capacity = ZSTD_compressBound(encoder->directory_size + encoder->body_size) +
-		   16 * (encoder->cut_count + 1);
-	if (capacity > encoder->packed_capacity) {
-		free(encoder->packed);
-		encoder->packed = malloc(capacity);
-		encoder->packed_capacity = encoder->packed ? capacity : 0;
-	}
-	ends = malloc((encoder->cut_count + 1) * sizeof(*ends));
-	r = encoder->packed && ends
-		    ? compress_frame(encoder, encoder->packed, capacity, ends, &size)
-		    : -ENOMEM;
-	chunk = r == 0 ? calloc(1, sizeof(*chunk) + sizeof(header) + front + sizeof(uint32_t) +
-					   packed_size + size)
-		       : NULL;
-	if (!chunk) {
-		free(ends);
-		return r < 0 ? r : -ENOMEM;
-	}
-	at = chunk->data + sizeof(header) + front;
-	if (encoder->dense) {
-		uint32_t stream_size = packed_size;
-
-		memcpy(at, &stream_size, sizeof(stream_size));
-		memcpy(at + sizeof(stream_size), packed, packed_size);
-		at += sizeof(stream_size) + packed_size;
-	}
-	memcpy(at, encoder->packed, size);
-	account(encoder, chunk, ends, size, marks);
-	free(ends);
-
 	last = (const struct clew_header *)(records + encoder->at_all[rows - 1]);
-	header.raw_size = encoder->directory_size + encoder->body_size;
 	header.first_time = first->time;
 	header.last_time = last->time;
-	memcpy(chunk->data, &header, sizeof(header));
-	chunk->size = at + size - chunk->data;
-	store_chunk_seal(chunk);
-	*ret_chunk = chunk;
-	return 0;
+	return join_chunk(encoder, &header, marks, packed, packed_size, ret_chunk);
 }
