@@ -213,6 +213,13 @@ static int get_planes(uint64_t *residuals, size_t count, const uint8_t *bytes, s
 	return 0;
 }
 
+/* Whether a column without bytes has only zeros. */
+static bool zeros_take_nothing(const struct store_column *column)
+{
+	return column->coding == STORE_PLAIN ||
+	       (column->coding == STORE_KEYED && column->third == STORE_NONE);
+}
+
 /* `pack`: where the numbers are if not in the bytes, or NULL. */
 static int get_numbers(struct store_work *work, struct store_job *job, const uint8_t *bytes,
 		       size_t size, struct store_pack *pack)
@@ -220,9 +227,7 @@ static int get_numbers(struct store_work *work, struct store_job *job, const uin
 	size_t extra = 0;
 	int r;
 
-	/* The commonest column of all is one of zeros. */
-	if (!size && (job->column->coding == STORE_PLAIN ||
-		      (job->column->coding == STORE_KEYED && job->column->third == STORE_NONE))) {
+	if (!size && zeros_take_nothing(job->column)) {
 		memset(work->values, 0, job->count * sizeof(*work->values));
 		return store_keep(work, job);
 	}
@@ -535,6 +540,9 @@ static int decode_column(struct store_decoder *decoder, struct store_job *job, u
 	size_t stride = kind->stride;
 	int r;
 
+	/* Most columns have only zeros, and so have the records. */
+	if (!size && zeros_take_nothing(column) && !column->referenced && !column->followed)
+		return 0;
 	store_present(work, job);
 	switch (column->coding) {
 	case STORE_LATEST:

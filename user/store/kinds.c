@@ -24,26 +24,49 @@ const struct store_shape *store_shape(unsigned kind)
 	return kind < CLEW_KIND_COUNT ? &shapes[kind] : &none;
 }
 
+/* Keeps the compiler from making a conditional move of the branch that it is in. */
+#define STAYS_A_BRANCH(number) __asm__ volatile("" : "+r"(number))
+
+/*
+ * A size is made of constants behind branches, which the CPU predicts. Were it
+ * computed from the header, a loop over records could not begin to load the next
+ * header before it has this one: encoding takes 8 % longer then.
+ */
+#define CLEW_RECORD_KIND(NAME, name_, number, structure, wait, cause, tail, ledger)                \
+	case number:                                                                               \
+		need = sizeof(structure);                                                          \
+		STAYS_A_BRANCH(need);                                                              \
+		wait_flags = (wait);                                                               \
+		cause_flags = (cause);                                                             \
+		tail_length = (tail);                                                              \
+		break;
+#define CLEW_LEDGER_KIND(NAME, name_, number)
+
 size_t store_record_size(const void *record, size_t size)
 {
 	const struct clew_header *header = record;
-	const struct store_shape *shape;
-	size_t need;
+	unsigned wait_flags, cause_flags;
+	size_t need, tail_length;
 
 	if (size < sizeof(*header))
 		return 0;
-	shape = store_shape(header->kind);
-	if (!shape->size)
+	switch (header->kind) {
+#include <clew/kernel/kinds.def>
+	default:
 		return 0;
-	need = shape->size;
-	if (header->flags & shape->wait_flags)
+	}
+	if (header->flags & wait_flags) {
 		need += sizeof(struct clew_wait);
-	if (header->flags & shape->cause_flags)
+		STAYS_A_BRANCH(need);
+	}
+	if (header->flags & cause_flags) {
 		need += sizeof(struct clew_cause);
-	if (shape->tail_length && size >= need) {
+		STAYS_A_BRANCH(need);
+	}
+	if (tail_length && size >= need) {
 		uint16_t length;
 
-		memcpy(&length, (const uint8_t *)record + shape->tail_length, sizeof(length));
+		memcpy(&length, (const uint8_t *)record + tail_length, sizeof(length));
 		need += length;
 	}
 	return need <= size ? need : 0;
