@@ -11,8 +11,8 @@
 
 struct store_buffers {
 	pthread_mutex_t lock;
-	uint8_t *mapped; /* NULL: all are malloc'ed, as where no memory may be promised that is not
-			    there */
+	uint8_t *mapped; /* NULL: buffers are allocated one by one, where memory is not
+			    overcommitted */
 	size_t size;
 	unsigned count;
 	unsigned free_count;

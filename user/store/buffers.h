@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Buffers for records on their way to be encoded, all of one size and mapped at the
- * beginning.
+ * Buffers for records that wait to be encoded, all of one size and mapped at
+ * the beginning.
  *
- * Invariant: while there are some left, neither to take nor to give one changes this
- * process's mappings. For that the kernel has a lock, and a thread of the idle policy
- * that is put aside inside of it keeps whoever drains the rings waiting: 70 ms were seen.
+ * Invariant: while free buffers are left, neither taking nor returning one
+ * changes this process's mappings. The kernel has a lock for these, and a
+ * thread of the idle policy that is preempted while it holds the lock blocks
+ * the threads that drain the rings: for 70 ms, as measured.
  */
 #ifndef CLEW_STORE_BUFFERS_H
 #define CLEW_STORE_BUFFERS_H
@@ -15,23 +16,31 @@
 
 struct store_buffers;
 
-/* Behind each buffer there are so many bytes that are its holder's too, to keep a note of what it
- * holds. */
+/*
+ * The bytes behind each buffer that its holder may use for a note of its
+ * contents.
+ */
 #define STORE_BUFFERS_NOTE 128
 
-/* `count` buffers of `size` bytes. Memory is used once it is written to. 0 or -ENOMEM. */
+/*
+ * `count` buffers of `size` bytes. Their pages are allocated when they are
+ * written to. Returns 0 or -ENOMEM.
+ */
 int store_buffers_new(unsigned count, size_t size, struct store_buffers **ret_buffers);
 
-/* The one that was given last, if any; or else another one. NULL: no memory. */
+/*
+ * Returns the buffer that was given back last, or else a new one. NULL: no
+ * memory.
+ */
 uint8_t *store_buffers_take(struct store_buffers *buffers);
 
 /* Where the note begins. */
 void *store_buffers_note(const struct store_buffers *buffers, uint8_t *buffer);
 
-/* Gives one back. NULL is nothing. */
+/* Gives a buffer back. NULL is ignored. */
 void store_buffers_give(struct store_buffers *buffers, uint8_t *buffer);
 
-/* Frees all of them, those that were not given back too. NULL is nothing. */
+/* Frees all buffers, also those that are still taken. NULL is ignored. */
 void store_buffers_free(struct store_buffers *buffers);
 
 #endif

@@ -2,7 +2,12 @@
 /*
  * The capture file (.clew): writing, reading, recovering. docs/file-format.md
  * specifies the bytes. Functions return 0 or -errno and never print; where an
- * error needs words, they are left in a caller's buffer.
+ * error needs words, they are left in a buffer of the caller's.
+ *
+ * A reader is for one thread at a time. A writer's streams may be fed by
+ * different threads, but clew_writer_put() and clew_writer_flush() of one
+ * stream must not overlap, nor any call clew_writer_close(). The writer's other
+ * functions may be called from any thread.
  */
 #ifndef CLEW_STORE_CAPTURE_H
 #define CLEW_STORE_CAPTURE_H
@@ -14,8 +19,10 @@
 
 #include <clew/kernel/records.h>
 
-/* Streams below CLEW_STREAM_USER are CPUs. This one carries what user space
- * itself made: iterator findings, texts, gaps of no CPU. */
+/*
+ * Streams below CLEW_STREAM_USER are CPUs. This one has the records that user
+ * space makes: what iterators found, texts, gaps of no CPU.
+ */
 #define CLEW_STREAM_USER 0xffff
 
 /* One row of the ledger: counts of one record kind on one CPU. */
@@ -49,55 +56,72 @@ struct clew_cost {
 struct clew_writer;
 
 struct clew_writer_options {
-	size_t size; /* sizeof(struct clew_writer_options) */
-	bool sync;   /* each chunk reaches the medium before the next is begun */
-	bool waits;  /* for clew_writer_begin: until then what is put is kept in memory, and a file
-			that is there as it is */
+	size_t size;   /* sizeof(struct clew_writer_options) */
+	bool sync;     /* each chunk is on the medium before the next one is begun */
+	bool waits;    /* until clew_writer_begin() records are kept in memory and the file is not
+			  changed */
 	unsigned cpus; /* how many CPU streams there may be */
 };
 
 /*
- * Makes the file (truncating one that is there; -EBUSY: another writer is at it) and writes its
- * first chunks. Writing goes around the page cache (O_DIRECT, or else write-and-drop). The writer
- * has a thread of its own for I/O and compresses in the thread that calls clew_writer_put.
+ * Creates the file, or takes one that is there (-EBUSY: another writer has it),
+ * and truncates it, unless the writer `waits`. The file is written around the
+ * page cache (O_DIRECT, else each write is flushed and dropped). The writer has
+ * a thread of its own that writes and threads that encode, two for every 8 CPUs
+ * or part of them.
  */
 int clew_writer_open(const char *path, const struct clew_writer_options *options,
 		     struct clew_writer **ret_writer);
 
-/* Empties the file and lets all that was put go there. Once, and only if the writer waits for it.
+/*
+ * Truncates the file and lets it have the records. Called once, and only if the
+ * writer `waits`.
  */
 int clew_writer_begin(struct clew_writer *writer);
 
-/* Adds "key" = "value" to what the file says of itself (kernel, host, cpus, start, end, ...). */
+/*
+ * Adds the pair to the file's description of itself (kernel, host, cpus, start,
+ * end, ...).
+ */
 int clew_writer_meta(struct clew_writer *writer, const char *key, const char *value);
 int clew_writer_clock(struct clew_writer *writer, const struct clew_clock *clock);
 
 /*
- * Appends one record (struct clew_header and what follows; header.cpu is
- * replaced by the stream's for CPU streams). Records of one stream come in
- * order of time and from one thread at a time; different streams may come from
- * different threads. Returns 0, or the first error the file met (-ENOSPC, ...).
+ * Appends one record (struct clew_header and what follows; in a CPU's stream
+ * header.cpu becomes the stream's number). Records of one stream come in order
+ * of time and from one thread at a time; different streams may be fed by
+ * different threads. The record is copied, and encoded later by another thread.
+ * Waits while too many records wait to be encoded. Returns 0, or the first
+ * error the file met (-ENOSPC, ...).
  */
 int clew_writer_put(struct clew_writer *writer, unsigned stream, const void *record, size_t size);
 
-/* Ends and queues the stream's open chunk if it was begun `age` ns or more before `now`. */
+/*
+ * Hands the stream's open chunk to the encoder if it was begun `age` ns or more
+ * before `now`.
+ */
 int clew_writer_flush(struct clew_writer *writer, unsigned stream, uint64_t now, uint64_t age);
 
-/* Replaces the ledger; the last one written holds. Gaps are GAP records, put like any other. */
+/*
+ * Replaces the ledger: the last one written is valid. Gaps are GAP records, put
+ * like any other.
+ */
 int clew_writer_ledger(struct clew_writer *writer, const struct clew_ledger_row *rows, size_t count,
 		       const struct clew_cost *cost);
 
-/* Records of this kind encoded so far on a stream: the ledger's "stored". */
+/* Records of this kind put so far on a stream: the ledger's "stored". */
 uint64_t clew_writer_stored(const struct clew_writer *writer, unsigned stream, unsigned kind);
 
-/* Bytes of the file so far; of them, compressed bytes of the columns of one record kind. */
+/* Bytes of the file so far. */
 uint64_t clew_writer_bytes(const struct clew_writer *writer);
 
-/* The first error met by the file, or 0. */
+/* The first error the file met, or 0. */
 int clew_writer_error(const struct clew_writer *writer);
 
-/* Flushes all streams, writes the index, trims and closes the file, frees the writer. A file that
- * was not begun is left as it was. */
+/*
+ * Encodes and writes what is left, writes the index, trims and closes the file
+ * and frees the writer. A file that was not begun stays as it was.
+ */
 int clew_writer_close(struct clew_writer *writer);
 
 /* ---- reading ---- */
@@ -106,9 +130,9 @@ struct clew_reader;
 
 struct clew_capture_info {
 	uint64_t bytes;
-	bool complete;		 /* ended by an index: the recording was not killed */
-	uint64_t damaged_chunks; /* skipped: bad checksum or contents; all of them once all was read
-				    or checked */
+	bool complete;		 /* it has an index: the recording was not killed */
+	uint64_t damaged_chunks; /* skipped: bad checksum or contents; complete once all was read or
+				    checked */
 	uint64_t start;		 /* ns, monotonic: when recording was enabled */
 	uint64_t end;		 /* when it was disabled; of an incomplete file, its last record */
 	unsigned cpus;
@@ -120,26 +144,26 @@ struct clew_capture_info {
 	const struct clew_clock *clocks;
 	size_t clock_count;
 	struct clew_cost cost;
-	uint64_t counts[CLEW_KIND_COUNT]; /* records in the file, by kind */
-	uint64_t
-		column_bytes[CLEW_KIND_COUNT]; /* bytes that kind's columns take in the file,
-						  compressed (share of the frame by encoded size) */
+	uint64_t counts[CLEW_KIND_COUNT];	/* records in the file, by kind */
+	uint64_t column_bytes[CLEW_KIND_COUNT]; /* compressed bytes of the kind's columns (a share
+						   of the frame by encoded size) */
 };
 
 /*
- * Opens a capture; recovers the index of one that has none. `message` gets one
- * line of words when the result is not 0: -EINVAL foreign or malformed, -ENODATA
- * not one whole chunk of records, or what open(2) or read(2) said.
+ * Opens a capture, and rebuilds the index of one that has none. `message` gets
+ * one line of words when the result is not 0: -EINVAL foreign or malformed,
+ * -ENODATA without one whole chunk of records, or what open(2) or read(2)
+ * returned.
  */
 int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message,
 		     size_t message_size);
 
-/* Whether the file's first bytes are a capture's: 1, 0 or -errno. */
+/* Whether the file begins as a capture does: 1, 0 or -errno. */
 int clew_capture_probe(const char *path);
 
 const struct clew_capture_info *clew_reader_info(const struct clew_reader *reader);
 
-/* A value the file says of itself, or NULL. */
+/* A value of the file's description of itself, or NULL. */
 const char *clew_reader_meta(const struct clew_reader *reader, const char *key);
 /* All of them, by number from 0, in the order they were written: the key and its value; NULL: there
  * are no more. */
@@ -147,20 +171,22 @@ const char *clew_reader_meta_at(const struct clew_reader *reader, size_t number,
 				const char **ret_value);
 
 /*
- * The next record of all streams in order of time (ties: the user stream
- * first, then by CPU; within a stream, the order it was put). Where the file lacks
- * rows, a GAP record with CLEW_GAP_IN_FILE comes in their place. The record is the
- * reader's and lives until the next call. 1 a record, 0 the end, or -errno.
+ * The next record of all streams in order of time. At the same time the user
+ * stream comes first, then the CPUs by number; records of a stream keep the
+ * order in which they were put. Where rows are missing from the file, a GAP
+ * record with CLEW_GAP_IN_FILE comes in their place. The record belongs to the
+ * reader and is valid until the next call. A thread of the reader's own decodes
+ * ahead in large captures. Returns 1 with a record, 0 at the end, or -errno.
  */
 int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_record);
 
 /*
- * Looks whether each chunk is whole, which is quick, so that the info tells what is
- * damaged and missing; then the reader is at the end.
+ * Checks whether each chunk is whole, without decoding it, so that the info
+ * says what is damaged and missing. The reader is at the end afterwards.
  */
 int clew_reader_check(struct clew_reader *reader);
 
-/* Starts over at the first record. */
+/* Goes back to the first record. */
 int clew_reader_rewind(struct clew_reader *reader);
 
 void clew_reader_close(struct clew_reader *reader);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Chunks in memory: made of records by the encoder or of plain bytes, and
- * turned back into records by the decoder. A chunk stands alone.
+ * Chunks in memory: the encoder makes them of records, or of plain bytes, and
+ * the decoder turns them back into records. Each chunk can be read by itself.
  */
 #ifndef CLEW_STORE_CHUNK_H
 #define CLEW_STORE_CHUNK_H
@@ -14,8 +14,8 @@
 /* A finished chunk, ready to be written. */
 struct store_chunk {
 	struct store_chunk *next;
-	bool provisional; /* a later chunk has its rows too, and takes its place */
-	bool dead;	  /* that chunk is in the file */
+	bool provisional; /* a later chunk will have its rows too and replace it */
+	bool dead;	  /* the chunk that replaces it is in the file */
 	size_t size;	  /* header and payload */
 	struct store_index_entry entry;
 	struct store_index_total totals[CLEW_KIND_COUNT];
@@ -29,7 +29,7 @@ int store_chunk_new(unsigned kind, const void *payload, size_t size, bool compre
 /* Frees a list of them. */
 void store_chunks_free(struct store_chunk *chunks);
 
-/* Adds bytes behind a chunk's payload; the chunk is freed on failure. */
+/* Appends bytes to a chunk's payload; the chunk is freed on failure. */
 int store_chunk_extend(struct store_chunk **chunk, const void *bytes, size_t size);
 
 /* Computes the checksum over a chunk whose header and payload are complete. */
@@ -42,12 +42,15 @@ int store_unframe(const struct store_chunk_header *header, const uint8_t *payloa
 
 #define STORE_FRONT_PACKED 0x80 /* in its first byte: numbers are in a packed stream */
 
-/* What a RECORDS payload says before its frame: one entry a record kind. */
+/*
+ * The head of a RECORDS payload, before its frame: one entry for each record
+ * kind.
+ */
 struct store_front {
 	unsigned count;
 	bool packed;
-	uint32_t stream_size; /* packed: of the stream that follows the front; the frame comes after
-				 it */
+	uint32_t stream_size; /* packed: size of the stream, which is between this head and the
+				 frame */
 	struct {
 		uint8_t kind;
 		uint32_t rows;
@@ -61,13 +64,13 @@ struct store_encoder;
 int store_encoder_new(const struct store_schema *schema, struct store_encoder **ret_encoder);
 void store_encoder_free(struct store_encoder *encoder);
 
-/* From now on it calls `rest` about every 0.1 ms of its work. */
+/* From now on the encoder calls `rest` about every 0.1 ms of work. */
 void store_encoder_rest(struct store_encoder *encoder, void (*rest)(void *context), void *context);
 
 /*
- * Encodes records that lie one after the other, each padded to 8 bytes; they
- * were checked by store_record_size. `row` is the number of the first. With
- * `dense` the chunk is made small, which takes a microsecond a record more.
+ * Encodes records that follow each other, each padded to 8 bytes and checked by
+ * store_record_size(). `row` is the number of the first. With `dense` the chunk
+ * becomes smaller, which costs a microsecond more for each record.
  */
 int store_encode(struct store_encoder *encoder, const uint8_t *records, size_t bytes, size_t rows,
 		 unsigned stream, uint64_t row, bool dense, struct store_chunk **ret_chunk);
@@ -76,7 +79,7 @@ struct store_decoder;
 int store_decoder_new(const struct store_schema *schema, struct store_decoder **ret_decoder);
 void store_decoder_free(struct store_decoder *decoder);
 
-/* A chunk's records, walked in order. */
+/* The records of a chunk, read in order. */
 struct store_rows {
 	size_t rows;
 	size_t next;
@@ -84,8 +87,8 @@ struct store_rows {
 	struct {
 		uint8_t *records; /* stride bytes each */
 		size_t at;
-		size_t tail_at;	    /* of the next one, in `tails` below */
-		size_t stride;	    /* 0: a kind not known here */
+		size_t tail_at;	    /* offset of the next one's tail in `tails` */
+		size_t stride;	    /* 0: an unknown kind */
 		size_t tail_length; /* offset in the record, 0 no tail */
 	} of[CLEW_KIND_COUNT];
 	uint8_t *memory;
@@ -99,7 +102,10 @@ struct store_rows {
 /* -EBADMSG: the contents contradict the schema. */
 int store_decode(struct store_decoder *decoder, const struct store_chunk_header *header,
 		 const uint8_t *payload, struct store_rows *rows);
-/* The next record of a kind known here, or NULL at the end. It lives until the next call. */
+/*
+ * The next record of a known kind, or NULL at the end. It is valid until the
+ * next call.
+ */
 const struct clew_header *store_rows_next(struct store_rows *rows);
 void store_rows_done(struct store_rows *rows);
 

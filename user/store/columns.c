@@ -27,18 +27,21 @@ static inline uint64_t unfold(uint64_t folded)
 	return (folded >> 1) ^ -(folded & 1);
 }
 
-/* Values most recently seen, the last one first. */
+/* The most recent values, the last one first. */
 struct recent {
 	unsigned count;
 	uint64_t values[STORE_RECENT_MAX];
 };
 
-/* Moves a value to the front; returns its place before, from 1, or 0: it was not there. */
+/*
+ * Moves a value to the front. Returns its earlier place, from 1, or 0: it was
+ * not in the list.
+ */
 static unsigned recent_touch(struct recent *recent, uint64_t value)
 {
 	uint64_t carried = value;
 
-	/* Each value passed moves back by one place. */
+	/* Each value on the way moves back by one place. */
 	for (unsigned at = 0; at < recent->count; at++) {
 		uint64_t here = recent->values[at];
 
@@ -264,7 +267,10 @@ static const uint64_t *reference_of(const struct store_work *work, const struct 
 	return store_column_of(work, job->column->reference);
 }
 
-/* Gives the residual `other`, if it is not 0, the number 1, and those below it one more. */
+/*
+ * Renumbers residuals: `other`, if it is not 0, becomes 1, and those below it
+ * become one more.
+ */
 static inline uint64_t advance(uint64_t residual, uint64_t other)
 {
 	if (!other || !residual || residual > other)
@@ -280,10 +286,11 @@ static inline uint64_t retreat(uint64_t residual, uint64_t other)
 }
 
 /*
- * KEYED looks up what the column had with this row's key. A pair that is new is
- * predicted by its second key, and what is new altogether by the third column or
- * the row before. The third column's value is the next best guess in any case.
- * NEXT is the same for what goes on where it ended: the third column is its length.
+ * KEYED predicts the value that the column had with this row's key. If the pair
+ * of keys is new, the second key decides; if both are new, the third column or
+ * the row before. The third column's value is the second best guess in any
+ * case. NEXT is the same for ranges that continue where the last one ended: the
+ * third column is the length.
  */
 static int keyed(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
@@ -325,8 +332,9 @@ static int keyed(struct store_work *work, const struct store_job *job, unsigned 
 }
 
 /*
- * NEAR: close to the reference's value, unless it is what the key had last, or the row before where
- * there is no key, in the third column or, without one, in this. With neither it is 0.
+ * NEAR: close to the reference's value, except that the value which the key had
+ * last has a short code. Without a key it is the row before; the value is taken
+ * from the third column or, without one, from this. With neither it is 0.
  */
 static int near(struct store_work *work, const struct store_job *job, unsigned shift, bool forward)
 {
@@ -598,7 +606,7 @@ void store_planes_put(uint8_t *to, const uint64_t *residuals, size_t count, unsi
 	for (unsigned plane = 0; plane < width; plane++, to += count) {
 		size_t i = 0;
 
-		/* A fixed count is what the compiler makes vectors of. */
+		/* The compiler vectorizes a loop with a fixed count. */
 		for (; i + 16 <= count; i += 16)
 			put_sixteen(to + i, residuals + i, 8 * plane);
 		for (; i < count; i++)

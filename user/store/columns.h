@@ -2,9 +2,10 @@
 /*
  * Columns of numbers: prediction and byte planes, the same for both directions.
  *
- * A column's values become residuals (what a simple prediction misses by), and
- * these are stored in as many planes as the largest has bytes: first the lowest
- * byte of every row, then the next. Everything starts afresh with each chunk.
+ * A column's values become residuals (the differences from a simple
+ * prediction), and these are stored in as many planes as the largest has bytes:
+ * first the lowest byte of every row, then the next. Nothing is carried over
+ * from one chunk to the next.
  */
 #ifndef CLEW_STORE_COLUMNS_H
 #define CLEW_STORE_COLUMNS_H
@@ -13,14 +14,17 @@
 #include "store/schema.h"
 
 #define STORE_RECENT_MAX 255
-#define STORE_HASHED	 256 /* of a tail's bytes */
-#define STORE_KEYS	 16  /* whose slots and sources are kept */
+#define STORE_HASHED	 256 /* bytes of a tail that its hash covers */
+#define STORE_KEYS	 16  /* for how many keys slots and sources are kept */
 
-/* What was computed for the keys of columns, by place among the rows that have them. */
+/*
+ * The results for one combination of keys, by place among the rows that have
+ * the column.
+ */
 struct store_keys {
 	uint8_t reference, second, condition;
 	uint32_t mask;
-	uint32_t count; /* of different slots, or of sources; 0: not computed yet */
+	uint32_t count; /* number of different slots, or of sources; 0: not computed yet */
 	uint32_t *of;
 };
 
@@ -29,7 +33,7 @@ struct store_work {
 	size_t capacity;
 	uint64_t *values; /* of the column at hand, by present row */
 	uint64_t *residuals;
-	uint64_t *keys;	 /* to be numbered */
+	uint64_t *keys;	 /* keys that are to be numbered */
 	uint32_t *last;	 /* by slot, of the key or pair, then of the second key: the last place */
 	uint32_t *pairs; /* slots of two keys together */
 	uint32_t *identity; /* 0, 1, 2, ... */
@@ -37,7 +41,7 @@ struct store_work {
 	size_t present_count;
 	uint8_t present_condition; /* what `present` was computed for, STORE_NONE nothing yet */
 	uint32_t present_mask;
-	uint64_t *left; /* packed: residuals of the last column in the stream, by row */
+	uint64_t *left; /* packed: residuals of the column before in the stream, by row */
 	uint32_t *hash;
 	size_t hash_size;
 	uint64_t *full[STORE_COLUMNS_MAX];     /* referenced columns of the kind at hand, by row; 0
@@ -64,34 +68,37 @@ static inline void store_rest(struct store_work *work, size_t steps)
 		work->rest(work->rest_context);
 }
 
-/* What one column is computed from. */
+/* What the values or residuals of one column are computed from. */
 struct store_job {
 	const struct store_column *column;
-	unsigned number; /* its place in its kind */
+	unsigned number; /* its number in its kind */
 	size_t rows;	 /* of its kind */
 	const uint32_t *present;
 	size_t count;  /* of present */
-	unsigned unit; /* packed: the column's values are multiples of 1 << unit, and numbers are
-			  counted in that; else 0 */
+	unsigned unit; /* packed: values are multiples of 1 << unit and are stored in that unit;
+			  else 0 */
 	uint64_t first_time;
 	uint64_t stream;
 };
 
 int store_work_reserve(struct store_work *work, size_t rows);
-/* Allocates a by-row array once; its contents are whatever they were. */
+/*
+ * Allocates an array with an element for each row, once; its contents are
+ * undefined.
+ */
 int store_work_array(struct store_work *work, uint64_t **array);
-/* Forgets what was computed of the last kind. */
+/* Drops the results for the last kind. */
 void store_work_begin(struct store_work *work);
 void store_work_done(struct store_work *work);
 
-/* By row; there if the column is marked as referenced and came before. */
+/* The values of a referenced column, by row. The column has to come earlier. */
 static inline const uint64_t *store_column_of(const struct store_work *work, uint8_t reference)
 {
 	return reference & STORE_COMMON ? work->common[reference & ~STORE_COMMON]
 					: work->full[reference];
 }
 
-/* The bits that any of the numbers has. */
+/* The bits that are set in any of the numbers. */
 static inline uint64_t store_bits_of(const uint64_t *numbers, size_t count)
 {
 	uint64_t even = 0, odd = 0;
@@ -106,7 +113,10 @@ static inline uint64_t store_bits_of(const uint64_t *numbers, size_t count)
 	return even | odd;
 }
 
-/* Rows whose condition holds, in work->present; or all of them. */
+/*
+ * Finds the rows that have the column: all, or those whose condition holds, in
+ * work->present.
+ */
 void store_present(struct store_work *work, struct store_job *job);
 
 /*
@@ -117,40 +127,46 @@ int store_latest(struct store_work *work, const struct store_job *job, const uin
 		 const uint64_t *other, const uint32_t *other_at, size_t other_rows);
 
 /*
- * For each of job->present the place there of the last one before with the same key, or pair of
- * keys, else with the same second key; or, with STORE_SOURCE_NEW, of the one just before, for the
- * first 0. NULL: no memory.
+ * For each of job->present the place of the last one before it with the same
+ * key or pair of keys, else with the same second key; or, with
+ * STORE_SOURCE_NEW, of the one just before (0 for the first). NULL: no memory.
  */
 #define STORE_SOURCE_NEW 0x80000000u
 const uint32_t *store_sources(struct store_work *work, const struct store_job *job,
 			      uint8_t reference, uint8_t second);
 
-/* What a TAIL column is as a number, for columns that refer to it: a hash of its bytes. */
+/*
+ * The number that a TAIL column has for columns that refer to it: a hash of its
+ * bytes.
+ */
 uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 
 /* Keeps work->values by row for the columns that refer to this one, if any do. */
 int store_keep(struct store_work *work, const struct store_job *job);
 
-/* Whether a packed column may be in units; what the directory has for it is then the unit, plus
- * one. */
+/*
+ * Whether a packed column may be stored in units; its entry in the directory is
+ * then the unit and 1.
+ */
 bool store_has_unit(const struct store_column *column);
-/* Sets job->unit to the largest that work->values have. */
+/* Sets job->unit to the largest unit that fits all of work->values. */
 void store_find_unit(const struct store_work *work, struct store_job *job);
-/* work->values to units and back. */
+/* Converts work->values to units and back. */
 void store_to_units(struct store_work *work, const struct store_job *job);
 void store_from_units(struct store_work *work, const struct store_job *job);
 
 /*
- * work->values -> work->residuals and back, both in units. RECENT has one residual a row (the
- * place, 0 a value not in the list) and the new values' own residuals after
- * them: *ret_extra tells how many, or what there have to be.
+ * work->values -> work->residuals and back, both in units. RECENT has one
+ * residual for each row (the place in the list, 0 for a value that is not in
+ * it), and after them the residuals of the new values: *ret_extra is how many
+ * these are, `extra` how many there have to be.
  */
 int store_residuals(struct store_work *work, const struct store_job *job, size_t *ret_extra);
 int store_values(struct store_work *work, const struct store_job *job, size_t extra);
 
 /*
- * work->residuals, with a RECENT column's extra ones, into a packed stream and
- * back; work->left is zeroed where a kind begins.
+ * work->residuals, with the extra ones of a RECENT column, into a packed stream
+ * and back; work->left is zero at the beginning of a kind.
  */
 int store_pack_residuals(struct store_work *work, const struct store_job *job,
 			 struct store_pack *pack);

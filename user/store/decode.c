@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A RECORDS chunk back to records, by the file's own schema. Nothing in a chunk
- * is believed before it is checked: a checksum says that the bytes are those
- * that were written, not who wrote them.
+ * is trusted before it is checked: a checksum proves that the bytes were
+ * written so, not by whom.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,28 +18,28 @@ struct store_decoder {
 	const struct store_schema *schema;
 	ZSTD_DCtx *zstd;
 	struct store_pack *pack; /* made when first needed */
-	uint8_t *texts;		 /* of the column at hand, packed */
-	int64_t text_left;	 /* bytes that the chunk may still have of such */
+	uint8_t *texts;		 /* texts of the current column, if packed */
+	int64_t text_left;	 /* how many more bytes of texts the chunk may have */
 	struct store_work work;
 	uint8_t *frame;
 	size_t frame_capacity;
-	size_t capacity;		     /* of the arrays below, in rows */
-	uint32_t *positions;		     /* of a kind's rows in the chunk */
+	size_t capacity;		     /* rows for which the arrays below have room */
+	uint32_t *positions;		     /* numbers of the current kind's rows in the chunk */
 	uint64_t *common[STORE_COLUMNS_MAX]; /* values of the common columns, by row of the chunk */
 	struct followed {
 		uint32_t *positions; /* of the kind's rows */
 		uint64_t *values;    /* of the column */
 		size_t rows;
-	} followed[STORE_FOLLOWED_MAX]; /* what LATEST columns look back to */
+	} followed[STORE_FOLLOWED_MAX]; /* columns that LATEST columns follow */
 };
 
-/* Where decoding stands in the frame. */
-struct place {
+/* The current position in the frame. */
+struct cursor {
 	const uint8_t *directory;
 	const uint8_t *directory_end;
 	const uint8_t *body;
 	const uint8_t *end;
-	struct store_pack *pack; /* a packed chunk's numbers, or NULL */
+	struct store_pack *pack; /* the stream of a packed chunk, or NULL */
 };
 
 int store_unframe(const struct store_chunk_header *header, const uint8_t *payload,
@@ -174,9 +174,11 @@ static bool in_stream(const struct store_column *column)
 	       column->coding != STORE_LATEST;
 }
 
-/* Takes the next column's bytes; for one that is in the stream, none, but *ret_size 1 if it is
- * there. */
-static int next_column(struct place *place, const struct store_column *column,
+/*
+ * Takes the next column's bytes. For a column in the stream there are none;
+ * *ret_size is not 0 if it is present.
+ */
+static int next_column(struct cursor *cursor, const struct store_column *column,
 		       const uint8_t **ret_bytes, size_t *ret_size)
 {
 	uint64_t size = 0;
@@ -184,22 +186,22 @@ static int next_column(struct place *place, const struct store_column *column,
 	for (unsigned shift = 0;; shift += 7) {
 		uint8_t byte;
 
-		if (shift > 28 || place->directory == place->directory_end)
+		if (shift > 28 || cursor->directory == cursor->directory_end)
 			return -EBADMSG;
-		byte = *place->directory++;
+		byte = *cursor->directory++;
 		size |= (uint64_t)(byte & 0x7f) << shift;
 		if (!(byte & 0x80))
 			break;
 	}
-	*ret_bytes = place->body;
+	*ret_bytes = cursor->body;
 	*ret_size = size;
-	if (place->pack && in_stream(column))
+	if (cursor->pack && in_stream(column))
 		return size <= (store_has_unit(column) ? 8 * store_type_size(column->type) : 1)
 			       ? 0
 			       : -EBADMSG;
-	if (size > (size_t)(place->end - place->body))
+	if (size > (size_t)(cursor->end - cursor->body))
 		return -EBADMSG;
-	place->body += size;
+	cursor->body += size;
 	return 0;
 }
 
@@ -220,7 +222,7 @@ static bool zeros_take_nothing(const struct store_column *column)
 	       (column->coding == STORE_KEYED && column->third == STORE_NONE);
 }
 
-/* `pack`: where the numbers are if not in the bytes, or NULL. */
+/* `pack`: the stream that has the numbers, or NULL: `bytes` have them. */
 static int get_numbers(struct store_work *work, struct store_job *job, const uint8_t *bytes,
 		       size_t size, struct store_pack *pack)
 {
@@ -256,7 +258,7 @@ static int get_numbers(struct store_work *work, struct store_job *job, const uin
 	return r < 0 ? r : store_keep(work, job);
 }
 
-/* Stores values in records that were all zero. */
+/* Stores values in records, which are zero so far. */
 static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const uint64_t *values,
 		    size_t count, unsigned size)
 {
@@ -282,7 +284,10 @@ static void scatter(uint8_t *to, size_t stride, const uint32_t *present, const u
 	}
 }
 
-/* For members that come earlier in some records; the flags of those are there already. */
+/*
+ * For members that are at a lower offset in some records, by flags that are
+ * decoded already.
+ */
 static void scatter_pulled(uint8_t *records, size_t stride, const struct store_job *job,
 			   const uint64_t *values)
 {
@@ -298,7 +303,10 @@ static void scatter_pulled(uint8_t *records, size_t stride, const struct store_j
 	}
 }
 
-/* A packed column's text goes to the decoder's memory; the lengths are in work->residuals. */
+/*
+ * Decodes a packed column's texts into the decoder's memory; their lengths are
+ * in work->residuals.
+ */
 static int unpack_texts(struct store_decoder *decoder, const struct store_job *job,
 			const uint8_t **ret_bytes, size_t *ret_size)
 {
@@ -334,7 +342,7 @@ static int unpack_texts(struct store_decoder *decoder, const struct store_job *j
 	return r;
 }
 
-/* Puts bytes into the records, by the lengths in work->residuals. */
+/* Copies bytes into the records; their lengths are in work->residuals. */
 static int place_trimmed(const struct store_work *work, const struct store_job *job,
 			 uint8_t *records, size_t stride, const uint8_t *bytes, const uint8_t *end)
 {
@@ -373,7 +381,10 @@ static int get_trimmed(struct store_decoder *decoder, const struct store_job *jo
 	return place_trimmed(work, job, records, stride, bytes + job->count, bytes + size);
 }
 
-/* The bytes stay together and are handed out one record after the other. */
+/*
+ * Tails stay together here; a record is joined with its tail when it is
+ * returned.
+ */
 static int get_tail(struct store_decoder *decoder, const struct store_job *job,
 		    const uint8_t **bytes, size_t *size, bool packed)
 {
@@ -410,7 +421,7 @@ static int get_tail(struct store_decoder *decoder, const struct store_job *job,
 	return 0;
 }
 
-/* Bytes of all rows of a kind that have tails. */
+/* Appends the tails of all rows of a kind. */
 static int keep_tails(struct store_rows *rows, unsigned kind, const uint8_t *bytes, size_t size)
 {
 	size_t need = rows->tails_size + size;
@@ -431,7 +442,7 @@ static int keep_tails(struct store_rows *rows, unsigned kind, const uint8_t *byt
 }
 
 static int decode_common(struct store_decoder *decoder, const struct store_chunk_header *header,
-			 struct place *place, struct store_rows *rows)
+			 struct cursor *cursor, struct store_rows *rows)
 {
 	const struct store_kind *common = &decoder->schema->kinds[0];
 	struct store_work *work = &decoder->work;
@@ -449,12 +460,12 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 		const uint8_t *bytes;
 		size_t size;
 
-		r = next_column(place, column, &bytes, &size);
+		r = next_column(cursor, column, &bytes, &size);
 		if (r < 0 || column->type == STORE_BYTES ||
-		    !(column->known || column->referenced || (place->pack && in_stream(column))))
+		    !(column->known || column->referenced || (cursor->pack && in_stream(column))))
 			continue;
 		store_present(work, &job);
-		r = get_numbers(work, &job, bytes, size, place->pack);
+		r = get_numbers(work, &job, bytes, size, cursor->pack);
 		if (r == 0)
 			memcpy(decoder->common[i], work->values, header->rows * sizeof(uint64_t));
 	}
@@ -463,8 +474,10 @@ static int decode_common(struct store_decoder *decoder, const struct store_chunk
 	return r;
 }
 
-/* What all kinds have, of this kind's rows: into its records, and where its columns refer to it.
- * NULL: no records. */
+/*
+ * Copies the common columns of this kind's rows into its records (NULL: none),
+ * and to where its columns refer to them.
+ */
 static int share_common(struct store_decoder *decoder, uint8_t *records, size_t stride,
 			size_t count)
 {
@@ -490,7 +503,7 @@ static int share_common(struct store_decoder *decoder, uint8_t *records, size_t 
 	return r;
 }
 
-/* Keeps a column's values for the kinds whose columns go by its latest one. */
+/* Keeps the values of a column that LATEST columns follow. */
 static void follow(struct store_decoder *decoder, const struct store_column *column, size_t count)
 {
 	struct followed *followed = &decoder->followed[column->followed - 1];
@@ -533,7 +546,7 @@ static int get_latest(struct store_decoder *decoder, const struct store_job *job
 /* One column of a kind, which goes to `records` unless that is NULL. */
 static int decode_column(struct store_decoder *decoder, struct store_job *job, uint8_t *records,
 			 const struct store_kind *kind, const uint8_t *bytes, size_t size,
-			 struct place *place, struct store_rows *rows)
+			 struct cursor *cursor, struct store_rows *rows)
 {
 	const struct store_column *column = job->column;
 	struct store_work *work = &decoder->work;
@@ -548,12 +561,12 @@ static int decode_column(struct store_decoder *decoder, struct store_job *job, u
 	case STORE_LATEST:
 		return get_latest(decoder, job, size);
 	case STORE_TRIMMED:
-		return get_trimmed(decoder, job, records, stride, bytes, size, place->pack);
+		return get_trimmed(decoder, job, records, stride, bytes, size, cursor->pack);
 	case STORE_TAIL:
-		r = get_tail(decoder, job, &bytes, &size, place->pack);
+		r = get_tail(decoder, job, &bytes, &size, cursor->pack);
 		return r == 0 && records ? keep_tails(rows, kind->id, bytes, size) : r;
 	}
-	r = get_numbers(work, job, bytes, size, place->pack);
+	r = get_numbers(work, job, bytes, size, cursor->pack);
 	if (r < 0)
 		return r;
 	if (records && column->pull)
@@ -567,7 +580,7 @@ static int decode_column(struct store_decoder *decoder, struct store_job *job, u
 }
 
 static int decode_kind(struct store_decoder *decoder, const struct store_chunk_header *header,
-		       const struct store_kind *kind, size_t count, struct place *place,
+		       const struct store_kind *kind, size_t count, struct cursor *cursor,
 		       struct store_rows *rows)
 {
 	struct store_work *work = &decoder->work;
@@ -593,22 +606,25 @@ static int decode_kind(struct store_decoder *decoder, const struct store_chunk_h
 		const uint8_t *bytes;
 		size_t size;
 
-		r = next_column(place, column, &bytes, &size);
+		r = next_column(cursor, column, &bytes, &size);
 		if (r < 0 || !(ours || column->referenced || column->followed ||
-			       (place->pack && in_stream(column))))
+			       (cursor->pack && in_stream(column))))
 			continue;
-		r = decode_column(decoder, &job, ours ? records : NULL, kind, bytes, size, place,
+		r = decode_column(decoder, &job, ours ? records : NULL, kind, bytes, size, cursor,
 				  rows);
 		tail |= ours && column->coding == STORE_TAIL;
 	}
-	/* Lengths without what they are the lengths of. */
+	/* A tail that the file lacks: its length has to be 0. */
 	for (size_t i = 0;
 	     r == 0 && records && rows->of[kind->id].tail_length && !tail && i < count; i++)
 		memset(records + i * stride + rows->of[kind->id].tail_length, 0, 2);
 	return r;
 }
 
-/* Memory for the rows: kinds, then each known kind's records, all zero; tails apart. */
+/*
+ * Memory for the rows: their kinds, then the records of each known kind, all
+ * zero. Tails are separate.
+ */
 static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_header *header,
 			const struct store_front *front, struct store_rows *rows)
 {
@@ -661,32 +677,32 @@ static int rows_prepare(struct store_decoder *decoder, const struct store_chunk_
 /* Finds the directory and the columns in the frame, and the stream of a packed chunk. */
 static int open_columns(struct store_decoder *decoder, const struct store_chunk_header *header,
 			const struct store_front *front, const uint8_t *payload,
-			struct place *ret_place)
+			struct cursor *ret_cursor)
 {
 	size_t columns = decoder->schema->kinds[0].count;
-	struct place place = {.directory = decoder->frame,
-			      .body = decoder->frame,
-			      .end = decoder->frame + header->raw_size};
+	struct cursor cursor = {.directory = decoder->frame,
+				.body = decoder->frame,
+				.end = decoder->frame + header->raw_size};
 	int r;
 
 	/* The directory has an entry for each column: it ends with the last of them. */
 	for (unsigned i = 0; i < front->count; i++)
 		columns += decoder->schema->kinds[decoder->schema->by_id[front->entries[i].kind]]
 				   .count;
-	for (; columns && place.body < place.end; place.body++)
-		columns -= !(*place.body & 0x80);
+	for (; columns && cursor.body < cursor.end; cursor.body++)
+		columns -= !(*cursor.body & 0x80);
 	if (columns)
 		return -EBADMSG;
-	place.directory_end = place.body;
+	cursor.directory_end = cursor.body;
 	if (front->packed) {
 		r = decoder->pack ? 0 : store_pack_new(&decoder->pack);
 		if (r < 0)
 			return r;
 		store_unpack_begin(decoder->pack, header->rows, payload + front->size,
 				   front->stream_size);
-		place.pack = decoder->pack;
+		cursor.pack = decoder->pack;
 	}
-	*ret_place = place;
+	*ret_cursor = cursor;
 	return 0;
 }
 
@@ -694,7 +710,7 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 		 const uint8_t *payload, struct store_rows *rows)
 {
 	struct store_front front;
-	struct place place;
+	struct cursor cursor;
 	size_t size, at;
 	int r;
 
@@ -718,20 +734,20 @@ int store_decode(struct store_decoder *decoder, const struct store_chunk_header 
 	if (r < 0)
 		return r;
 
-	r = open_columns(decoder, header, &front, payload, &place);
+	r = open_columns(decoder, header, &front, payload, &cursor);
 	if (r < 0)
 		return r;
 	rows->tails_size = 0;
 	decoder->text_left = STORE_PACKED_TEXT_MAX;
 	for (unsigned i = 0; i < STORE_FOLLOWED_MAX; i++)
 		decoder->followed[i].rows = 0;
-	r = decode_common(decoder, header, &place, rows);
+	r = decode_common(decoder, header, &cursor, rows);
 	for (unsigned i = 1; i < decoder->schema->count && r == 0; i++)
 		for (unsigned j = 0; j < front.count; j++)
 			if (front.entries[j].kind == decoder->schema->kinds[i].id)
 				r = decode_kind(decoder, header, &decoder->schema->kinds[i],
-						front.entries[j].rows, &place, rows);
-	if (r == 0 && place.body != place.end)
+						front.entries[j].rows, &cursor, rows);
+	if (r == 0 && cursor.body != cursor.end)
 		r = -EBADMSG;
 	if (r < 0)
 		rows->rows = 0;

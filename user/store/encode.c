@@ -3,8 +3,8 @@
  * Records to a RECORDS chunk: rows to columns, columns to byte planes, planes
  * into one zstd frame. The frame is cut into blocks where a plane is large, so
  * that each has entropy tables of its own, and at the end of each kind, so that
- * a kind's share of the bytes is known. A dense chunk has its columns in a packed
- * stream instead.
+ * the kind's share of the bytes is known. A dense chunk has its columns in a
+ * packed stream instead.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,25 +18,25 @@
 
 #define LEVEL	    1
 #define LEVEL_DENSE 19
-#define SMALL	    65536 /* bytes that are worth that level in any case */
-#define CUT_MIN	    1024  /* a plane of so many bytes is worth its own block */
+#define SMALL	    65536 /* up to that size the higher level is used in any case */
+#define CUT_MIN	    1024  /* a plane from that size on has a block of its own */
 
 /* For store_rest(). */
 #define STEPS_A_LETTER 8
-#define BYTES_A_STEP   8 /* in a frame */
+#define BYTES_A_STEP   8 /* in a frame, bytes for each step */
 
 struct store_encoder {
 	const struct store_schema *schema;
 	ZSTD_CCtx *zstd;
 	struct store_pack *pack; /* made when first needed */
-	bool dense;		 /* the chunk at hand has its numbers in a packed stream */
+	bool dense;		 /* the current chunk has its numbers in a packed stream */
 	struct store_work work;
 	const uint8_t *records;
 	size_t rows;
-	uint32_t *at;			    /* of each row: its offset in records, by kind */
-	uint32_t *at_all;		    /* the same in the order they came */
-	size_t starts[CLEW_KIND_COUNT + 1]; /* of each kind's in `at` */
-	struct store_turned turned;	    /* the kind at hand */
+	uint32_t *at;			    /* offset in `records` of each row, ordered by kind */
+	uint32_t *at_all;		    /* the same in the original order */
+	size_t starts[CLEW_KIND_COUNT + 1]; /* where each kind begins in `at` */
+	struct store_turned turned;	    /* the current kind */
 	uint8_t *body;
 	size_t body_size;
 	size_t body_capacity;
@@ -268,7 +268,9 @@ static int residuals_in_units(struct store_work *work, const struct store_job *j
 	return r;
 }
 
-/* Whether zeros have residuals of 0, whatever other columns have. */
+/*
+ * Whether zeros have residuals of 0 whatever the values of other columns are.
+ */
 static bool zeros_are_nothing(const struct store_job *job)
 {
 	const struct store_column *column = job->column;
@@ -288,7 +290,7 @@ static int put_numbers(struct store_encoder *encoder, struct store_job *job,
 	int r;
 
 	store_turn(&encoder->turned, kind, job, encoder->records, at);
-	/* The commonest column of all. */
+	/* Most columns have only zeros. */
 	if (!encoder->turned.bits[job->number] && !column->referenced && zeros_are_nothing(job)) {
 		put_length(encoder, 0);
 		return 0;
@@ -334,7 +336,7 @@ static size_t bytes_length(const struct store_column *column, const uint8_t *rec
 	return length;
 }
 
-/* What columns that refer to a tail take for its value. */
+/* Keeps the hashes of tails for columns that refer to them. */
 static int keep_hashes(struct store_encoder *encoder, const struct store_job *job, size_t length_at,
 		       const uint32_t *at)
 {
@@ -356,7 +358,10 @@ static int keep_hashes(struct store_encoder *encoder, const struct store_job *jo
 	return 0;
 }
 
-/* Bytes into the stream: first all lengths, if no other column has them. */
+/*
+ * Puts texts into the stream: first all lengths, unless another column has
+ * them.
+ */
 static int pack_bytes(struct store_encoder *encoder, const struct store_job *job, size_t length_at,
 		      const uint32_t *at)
 {
@@ -428,7 +433,7 @@ static int put_bytes(struct store_encoder *encoder, const struct store_job *job,
 	return 0;
 }
 
-/* What the rows of another kind had last. */
+/* The values of a LATEST column. */
 static int follow(struct store_encoder *encoder, const struct store_job *job, const uint32_t *at)
 {
 	unsigned id = job->column->second;
@@ -482,7 +487,9 @@ static int put_kind(struct store_encoder *encoder, const struct store_kind *kind
 	return r < 0 || encoder->dense ? r : cut(encoder);
 }
 
-/* Compresses directory and body as one frame; the output position after each piece goes to `ends`.
+/*
+ * Compresses directory and body as one frame; `ends` gets the position in the
+ * output after each piece.
  */
 static int compress_frame(struct store_encoder *encoder, uint8_t *to, size_t capacity, size_t *ends,
 			  size_t *ret_size)
@@ -552,7 +559,7 @@ static int sort_rows(struct store_encoder *encoder)
 	return 0;
 }
 
-/* Where columns of a kind end. */
+/* Positions behind the columns of a kind. */
 struct mark {
 	size_t cut;
 	size_t body;
@@ -565,8 +572,10 @@ static struct mark mark(const struct store_encoder *encoder)
 			     encoder->dense ? store_pack_size(encoder->pack) : 0};
 }
 
-/* What a kind's columns take: their pieces of the frame or, in a dense chunk, their share of it,
- * and of the stream. */
+/*
+ * The bytes of the columns between two marks: their pieces of the frame, or, in
+ * a dense chunk, their part of the stream and a share of the frame.
+ */
 static size_t spent(const struct store_encoder *encoder, const size_t *ends, size_t size,
 		    struct mark from, struct mark to)
 {
@@ -576,7 +585,10 @@ static size_t spent(const struct store_encoder *encoder, const size_t *ends, siz
 	       size * (to.body - from.body) / (encoder->directory_size + encoder->body_size);
 }
 
-/* Each kind's bytes: its own, and its share by rows of what is common. */
+/*
+ * Counts each kind's bytes: its own, and by its rows a share of the common
+ * ones.
+ */
 static void account(const struct store_encoder *encoder, struct store_chunk *chunk,
 		    const size_t *ends, size_t size, const struct mark marks[STORE_KINDS_MAX])
 {
@@ -603,7 +615,7 @@ static void account(const struct store_encoder *encoder, struct store_chunk *chu
 	front[0] = n | (encoder->dense ? STORE_FRONT_PACKED : 0);
 }
 
-/* All columns; where each kind's end goes to `marks`. */
+/* Puts all columns; `marks` gets the position behind each kind. */
 static int put_columns(struct store_encoder *encoder, unsigned stream, uint64_t first_time,
 		       struct mark marks[STORE_KINDS_MAX])
 {

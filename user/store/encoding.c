@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Encoding in the background. A thread that has the right to leave it again runs
- * under the idle policy; without it all run as they were started. Whoever wakes in
- * another group of tasks where it runs would still wait for the end of its slice, so
- * that is short; and who waits there already, for the tick that ends it. So it does
- * not work for longer than 0.1 ms without a rest.
+ * Encoding in the background. A thread that may leave the idle policy again
+ * runs under it; otherwise all threads run as they were started. A task that
+ * wakes in another group on the same CPU still has to wait for the end of the
+ * thread's slice, so the slice is short; one that waits there already has to
+ * wait for the tick, so the thread works for at most 0.1 ms without a rest.
  *
- * A dense job takes long, but the file mostly has its rows already: threads of their own
- * work at what is patient, and hurry only for room and at the end.
+ * A dense job takes long, but mostly the file has its rows already: separate
+ * threads do these patient jobs, and hurry only when memory gets short and at
+ * the end.
  *
- * An idle thread that lost its CPU may not get one for a second, and those that drain
- * the rings take the lock too: so it holds that, and the writer's, at the high priority
- * only.
+ * An idle thread that lost its CPU may not get one for a second, and the
+ * threads that drain the rings take the same lock: so it holds this lock and
+ * the writer's at high priority only.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,13 +29,14 @@
 #include "store/encoding.h"
 
 #define WAITING_MAX                                                                                \
-	(64u << 20) /* bytes of records that may wait for all threads; whoever gives more waits */
-#define WAITING_MIN (8u << 20) /* but each thread may have so many */
-#define WAIT_MAX    250000000u /* ns that a job waits, before its thread hurries until it is done */
+	(64u << 20)	       /* limit of the records that wait for all threads, bytes; above it, \
+				  store_encoding_put() blocks */
+#define WAITING_MIN (8u << 20) /* but each thread may have that many */
+#define WAIT_MAX    250000000u /* ns that a job may wait; then its thread hurries until it is done */
 #define HURRY_NICE  (-15)
-#define SLICE	    100000    /* ns; the shortest that a kernel takes */
+#define SLICE	    100000    /* ns; the shortest that the kernel accepts */
 #define REST	    200000    /* ns */
-#define REST_WHILE  100000000 /* ns that a job is old: then rests are short */
+#define REST_WHILE  100000000 /* ns; rests are short for jobs that are older */
 #define REST_SHORT  50000
 
 struct encoder_thread {
@@ -44,25 +46,25 @@ struct encoder_thread {
 	bool started;
 	bool patient;
 	pid_t tid;
-	bool may;	     /* change its policy; under the lock but for the thread itself */
-	atomic_bool hurries; /* changes under the lock */
-	struct store_job_rows *first; /* the one at work is no more in the list */
+	bool may;		      /* may change its policy */
+	atomic_bool hurries;	      /* changes under the lock */
+	struct store_job_rows *first; /* without the job at work */
 	struct store_job_rows **end;
 	uint64_t given; /* of the job at work, 0 none */
-	size_t waiting; /* bytes, that of the job at work too */
+	size_t waiting; /* bytes, including the job at work */
 };
 
 struct store_encoding {
 	void (*deliver)(void *context, struct store_chunk *chunk, int error);
 	void *context;
 	struct store_buffers *buffers;
-	pthread_mutex_t lock; /* of all below and of the threads' jobs */
+	pthread_mutex_t lock; /* for all members below and the threads' jobs */
 	pthread_cond_t given;
 	pthread_cond_t done;
 	bool closing;
-	size_t waiting_max; /* a thread */
+	size_t waiting_max; /* for each thread */
 	unsigned count;
-	struct encoder_thread threads[]; /* the second half of them is for patient jobs */
+	struct encoder_thread threads[]; /* the second half is for patient jobs */
 };
 
 static uint64_t now(void)
@@ -74,12 +76,13 @@ static uint64_t now(void)
 }
 
 /*
- * Idle or in a hurry. Nobody who wakes waits for a thread of the idle policy, and it does not keep
- * a CPU from being taken for an idle one. Kernels before 6.12 know no slice of a thread's own.
+ * Sets the idle policy or the high priority. A task that wakes never waits for
+ * a thread of the idle policy, and the scheduler regards a CPU that runs one as
+ * idle. Kernels before 6.12 ignore the slice.
  */
 static int set_policy(pid_t tid, bool hurry)
 {
-	/* struct sched_attr, whose header does not go together with the C library's. */
+	/* struct sched_attr: its header conflicts with the C library's. */
 	const struct {
 		uint32_t size, policy;
 		uint64_t flags;
@@ -102,13 +105,15 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
 	if (!thread->may || thread->hurries == hurry)
 		return;
 	atomic_store(&thread->hurries, hurry);
-	/* Idle it becomes by itself, with no lock held. */
+	/* The thread itself goes back to the idle policy, without the lock. */
 	if (hurry)
 		set_policy(thread->tid, true);
 }
 
-/* With the lock held: whether a job, the next one or that at work, or what others gave, cannot wait
- * for idle CPUs any more. */
+/*
+ * Whether a job, the next one or the one at work, or the amount that waits,
+ * cannot wait for idle CPUs any more. With the lock held.
+ */
 static bool is_late(const struct encoder_thread *thread, uint64_t given)
 {
 	return thread->encoding->closing || thread->waiting > thread->encoding->waiting_max / 4 ||
@@ -130,8 +135,10 @@ static void raise_priority(const struct encoder_thread *self)
 		set_policy(self->tid, true);
 }
 
-/* After it was left. Whoever asks for a hurry meanwhile says so first and raises it then: one of
- * the two comes last. */
+/*
+ * After a lock was released. A thread that asks for a hurry at the same time
+ * sets `hurries` first and the policy then, so the check below sees it.
+ */
 static void lower_priority(const struct encoder_thread *self)
 {
 	if (!self->may || atomic_load(&self->hurries))
@@ -175,7 +182,10 @@ static void *encode_thread(void *context)
 	bool may;
 
 	pthread_setname_np(pthread_self(), self->patient ? "clew-pack" : "clew-encode");
-	/* Lowering it is for ever where raising it is not allowed. */
+	/*
+	 * Where raising the priority is not permitted, lowering it could not be
+	 * undone.
+	 */
 	may = set_policy(tid, true) == 0 && set_policy(tid, false) == 0;
 	if (may) {
 		store_encoder_rest(self->encoder, rest, self);
@@ -200,7 +210,7 @@ static void *encode_thread(void *context)
 		if (!self->first)
 			self->end = &self->first;
 		self->given = job->given;
-		/* The hurry was for the one before. */
+		/* The hurry was for the job before. */
 		set_hurry(self, is_late(self, job->given));
 		pthread_mutex_unlock(&encoding->lock);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Encoding in the background: rows become chunks in threads that stay out of the
- * way of what is traced, until the rows have waited so long that they hurry.
+ * Encoding in the background: threads turn rows into chunks at low priority, so
+ * that they do not disturb what is traced, until the rows have waited too long.
  *
- * The jobs of one stream are done in the order they were given; those that can wait
- * are in an order of their own.
+ * The jobs of one stream are done in the order in which they were given,
+ * patient jobs in an order of their own.
  */
 #ifndef CLEW_STORE_ENCODING_H
 #define CLEW_STORE_ENCODING_H
@@ -16,34 +16,43 @@ struct store_encoding;
 
 struct store_job_rows {
 	struct store_job_rows *next;
-	uint8_t *records; /* one of the buffers, the job's own */
+	uint8_t *records; /* one of the buffers; it belongs to the job */
 	size_t bytes;
 	size_t rows;
 	uint64_t row;	/* number of the first */
 	uint64_t given; /* ns, CLOCK_MONOTONIC: set by store_encoding_put() */
 	unsigned stream;
 	bool provisional;
-	bool dense;   /* there is time to make it as small as it gets */
-	bool patient; /* the file has the rows already */
+	bool dense;   /* there is time to make the chunk as small as possible */
+	bool patient; /* the file has the rows already: the job can wait */
 };
 
 /*
- * Starts `threads` threads, and as many for patient jobs. Each chunk goes to `deliver`, which owns
- * it then; an error (-errno) comes as a NULL chunk. `buffers` stay the caller's. 0 or -errno.
+ * Starts `threads` threads, and as many for patient jobs. Each chunk is passed
+ * to `deliver`, which owns it from then on; an error (-errno) is passed with a
+ * NULL chunk. `buffers` remain the caller's. Returns 0 or -errno.
  */
 int store_encoding_new(const struct store_schema *schema, struct store_buffers *buffers,
 		       unsigned threads,
 		       void (*deliver)(void *context, struct store_chunk *chunk, int error),
 		       void *context, struct store_encoding **ret_encoding);
 
-/* Gives a job, whose buffer is the encoding's from then on. Waits while too much is waiting. */
+/*
+ * Adds a job, whose buffer belongs to the encoding from then on. Blocks while
+ * too much is waiting.
+ */
 void store_encoding_put(struct store_encoding *encoding, const struct store_job_rows *job);
 
-/* If a stream's thread has a job that waits for too long, it is given the CPU before others. To be
- * called every few ms. */
+/*
+ * Raises the priority of a stream's thread if its job has waited too long. To
+ * be called every few ms.
+ */
 void store_encoding_look(struct store_encoding *encoding, unsigned stream);
 
-/* Does what is left, ends the threads and frees all. NULL is nothing. */
+/*
+ * Does the remaining jobs, ends the threads and frees everything. NULL is
+ * ignored.
+ */
 void store_encoding_free(struct store_encoding *encoding);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The bytes of a capture file, as docs/file-format.md specifies them, and the
- * limits that a reader holds a file to before it believes one of its numbers.
+ * limits that a reader checks numbers of a file against before it uses them.
  */
 #ifndef CLEW_STORE_FORMAT_H
 #define CLEW_STORE_FORMAT_H
@@ -21,18 +21,19 @@
 #define STORE_VERSION_MINOR 1
 #define STORE_CHUNK_MAGIC   0x6b6863c1u /* bytes c1 63 68 6b: "?chk" */
 #define STORE_END_MAGIC	    "CLEWEND\n"
-#define STORE_BLOCK	    4096 /* unit of writing around the page cache */
+#define STORE_BLOCK	    4096 /* unit of writes around the page cache */
 
-/* What a writer keeps to. */
+/* Limits of a writer. */
 #define STORE_CHUNK_ROWS  16384
-#define STORE_CHUNK_BYTES (2u << 20) /* of records as they came */
+#define STORE_CHUNK_BYTES (2u << 20) /* of records before encoding */
 #define STORE_CHUNK_AGE	  120000000000ull
 #define STORE_SLOW_NS                                                                              \
-	250000 /* a record, and more: a slow stream, whose final chunks are packed .. */
-#define STORE_SLOW_ROWS	 49152 /* .. and larger, for the model learns as it goes */
+	250000 /* a stream with more time between records is slow: its final chunks are packed ..  \
+		*/
+#define STORE_SLOW_ROWS	 49152 /* .. and larger, as the model learns with each row */
 #define STORE_SLOW_BYTES (6u << 20)
 
-/* What a reader believes. */
+/* Limits of a reader. */
 #define STORE_PAYLOAD_MAX     (64u << 20)
 #define STORE_ROWS_MAX	      (1u << 20)
 #define STORE_PACKED_ROWS_MAX (1u << 16)
@@ -57,11 +58,11 @@ enum store_chunk_kind {
 
 struct store_chunk_header {
 	uint32_t magic;
-	uint32_t checksum; /* CRC-32 of all that follows this field, payload included */
+	uint32_t checksum; /* CRC-32 of everything after this field, payload included */
 	uint16_t kind;
 	uint16_t stream;
 	uint32_t size;	   /* of the payload */
-	uint32_t raw_size; /* of what the payload's zstd frame holds, 0 no frame */
+	uint32_t raw_size; /* bytes that the payload's zstd frame holds, 0 no frame */
 	uint32_t rows;
 	uint64_t row; /* number of the first row in its stream; LEDGER: version */
 	uint64_t first_time;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a keyed column finds its predictions: for each row the earlier one whose
- * value it is likely to have. That follows from the keys alone, so that columns
- * with the same keys and condition share it. Everything here is by place among
- * the rows that have the column.
+ * Where a keyed column finds its predictions: for each row the earlier one
+ * whose value it is likely to have. This depends on the keys only, so columns
+ * with the same keys and condition share it. All positions here are among the
+ * rows that have the column.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,9 @@ static bool is_for(const struct store_keys *keys, const struct store_job *job, u
 	       (keys->condition == STORE_NONE || keys->mask == job->column->mask);
 }
 
-/* The one of a few that is for these keys, or one to be made: then its count is 0. NULL: no memory.
+/*
+ * Finds the cached results for these keys, or a free place, whose count is then
+ * 0. NULL: no memory.
  */
 static struct store_keys *find(const struct store_work *work, struct store_keys *all,
 			       unsigned *next, const struct store_job *job, uint8_t reference,
@@ -42,8 +44,10 @@ static struct store_keys *find(const struct store_work *work, struct store_keys 
 	return keys;
 }
 
-/* Numbers equal keys, none larger than `most`, equally, from 0 in order of appearance. Returns how
- * many there are. */
+/*
+ * Gives equal keys equal numbers, from 0 in the order of their first rows. No
+ * key is larger than `most`. Returns how many numbers there are.
+ */
 static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint64_t most,
 			    size_t count, uint32_t *slots)
 {
@@ -53,7 +57,7 @@ static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint6
 	while (size < 2 * count)
 		size *= 2;
 	if (most < size) {
-		/* Small numbers, as most are, need no hash. */
+		/* Small keys, as most are, need no hash. */
 		memset(table, 0xff, (most + 1) * sizeof(*table));
 		for (size_t i = 0; i < count; i++) {
 			uint32_t slot = table[keys[i]];
@@ -68,7 +72,7 @@ static uint32_t number_keys(struct store_work *work, const uint64_t *keys, uint6
 	for (size_t i = 0; i < count; i++) {
 		size_t at = (keys[i] * 0x9e3779b97f4a7c15ull >> 32) & (size - 1);
 
-		/* The table has the first place of each key. */
+		/* The table has the first row of each key. */
 		while (table[at] != UINT32_MAX && keys[table[at]] != keys[i])
 			at = (at + 1) & (size - 1);
 		if (table[at] == UINT32_MAX) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Blocks to the file. Written bytes start and end inside blocks, so the part of
- * a block that is in the file already is kept in memory and written once more
- * with what follows it; with sync, padding chunks fill each block instead.
+ * Blocks to the file. Chunks begin and end inside blocks: the part of a block
+ * that is in the file already is kept in memory and written again with what
+ * follows it. With sync, padding chunks fill each block instead.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,26 +15,27 @@
 #include "store/output.h"
 
 #define BLOCK_MASK    ((uint64_t)STORE_BLOCK - 1)
-#define COMPACT_MIN   (64u << 10) /* dead bytes that are worth moving others */
-#define COMPACT_SHARE 8		  /* and they have to be this part of those that live */
+#define COMPACT_MIN   (64u << 10) /* fewer dead bytes do not trigger compaction */
+#define COMPACT_SHARE 8		  /* and they have to be at least this part of the live ones */
 #define TAIL_MAX      (8u << 20)  /* a longer tail is settled as it is */
 
 struct store_output {
 	int fd;
-	char *made; /* the file's path if it was not there before and has nothing yet, else NULL */
+	char *made; /* the file's path if it did not exist before and has no contents yet, else NULL
+		     */
 	bool regular;
 	bool direct;
 	bool sync;
 	bool compacts;
 	uint64_t settled; /* where the tail begins */
 	uint64_t end;
-	uint8_t settled_block[STORE_BLOCK]; /* what the file has of that block, before that place */
+	uint8_t settled_block[STORE_BLOCK]; /* contents of the block at `settled`, up to there */
 	uint8_t end_block[STORE_BLOCK];
 	struct store_chunk *tail;
 	struct store_chunk **tail_end;
 	uint64_t live;
 	uint64_t dead;
-	uint8_t *image; /* aligned; what is being written */
+	uint8_t *image; /* aligned; the bytes that are being written */
 	size_t image_size;
 	size_t image_capacity;
 	struct store_index_entry *entries;
@@ -44,7 +45,10 @@ struct store_output {
 
 /* ---- blocks ---- */
 
-/* Keeps track of the begun block while `size` bytes come to stand at `at`. */
+/*
+ * Updates the copy of the last block, for `size` bytes that are written at
+ * `at`.
+ */
 static void block_push(uint8_t *block, uint64_t at, const uint8_t *bytes, size_t size)
 {
 	uint64_t start = (at + size) & ~BLOCK_MASK;
@@ -122,8 +126,10 @@ static int write_all(struct store_output *output, const uint8_t *bytes, size_t s
 		bytes += n;
 		size -= n;
 		offset += n;
-		/* What a short write leaves may not be aligned any more: without O_DIRECT the next
-		 * one says what is wrong. */
+		/*
+		 * The rest of a short write may not be aligned: without
+		 * O_DIRECT the next write reports the error.
+		 */
 		if (size && output->direct && (n & BLOCK_MASK)) {
 			r = leave_direct(output);
 			if (r < 0)
@@ -133,7 +139,7 @@ static int write_all(struct store_output *output, const uint8_t *bytes, size_t s
 	return 0;
 }
 
-/* Writes the image, which was begun for the place `at`. */
+/* Writes the image, which begins at `at` in the file. */
 static int image_write(struct store_output *output, uint64_t at)
 {
 	size_t size = output->image_size;
@@ -192,7 +198,10 @@ static int settle_first(struct store_output *output)
 	return 0;
 }
 
-/* Settles the tail up to the first chunk that may still be replaced, or all of it. */
+/*
+ * Settles the tail up to the first chunk that may still be replaced, or all of
+ * it.
+ */
 static int settle(struct store_output *output, bool all)
 {
 	int r = 0;
@@ -214,7 +223,10 @@ static int image_add_live(struct store_output *output)
 	return r;
 }
 
-/* Drops what is dead from the tail's list and puts what is provisional last. */
+/*
+ * Removes dead chunks from the list of the tail and moves provisional ones to
+ * its end.
+ */
 static void sort_tail(struct store_output *output)
 {
 	struct store_chunk *final = NULL, **final_end = &final, *open = NULL, **open_end = &open,
@@ -257,7 +269,7 @@ static int compact(struct store_output *output)
 	if (r == 0)
 		r = image_write(output, output->end);
 	if (r == -ENOSPC) {
-		/* No room for the second copy: the dead stay where they are. */
+		/* There is no space for a second copy: the dead chunks stay. */
 		output->compacts = false;
 		return trim(output, output->end);
 	}
@@ -273,7 +285,7 @@ static int compact(struct store_output *output)
 	return trim(output, (output->end + BLOCK_MASK) & ~BLOCK_MASK);
 }
 
-/* Marks what a chunk replaces. */
+/* Marks the chunks that this one replaces. */
 static void supersede(struct store_output *output, const struct store_chunk *by)
 {
 	for (struct store_chunk *chunk = output->tail; chunk; chunk = chunk->next) {
@@ -337,7 +349,10 @@ static int pad(struct store_output *output, uint64_t *end)
 	return r;
 }
 
-/* Writes chunks behind the end; they become the output's only if that works. */
+/*
+ * Writes chunks behind the end of the file; they belong to the output only if
+ * that succeeds.
+ */
 static int append_together(struct store_output *output, struct store_chunk *chunks, bool padded)
 {
 	uint64_t end = output->end;
@@ -353,7 +368,7 @@ static int append_together(struct store_output *output, struct store_chunk *chun
 	if (r == 0)
 		r = image_write(output, output->end);
 	if (r < 0) {
-		/* What was whole before stays the end of the file. */
+		/* The chunks written before remain the end of the file. */
 		(void)trim(output, output->end);
 		return r;
 	}
@@ -393,7 +408,7 @@ int store_output_append(struct store_output *output, struct store_chunk *chunks)
 		return append_each(output, chunks, true);
 	r = append_together(output, chunks, false);
 	if (r < 0) {
-		/* There may still be room for some of them. The error stands. */
+		/* There may be space for some of them. The error remains. */
 		(void)append_each(output, chunks, false);
 		return r;
 	}
@@ -421,7 +436,7 @@ static int write_index(struct store_output *output, const struct store_index_tot
 	uint8_t *payload;
 	int r;
 
-	/* A file of so many chunks has its index made by those who read it. */
+	/* With that many chunks the file gets no index: readers rebuild it. */
 	if (size > STORE_PAYLOAD_MAX)
 		return 0;
 	payload = malloc(size);
@@ -455,7 +470,7 @@ int store_output_finish(struct store_output *output, const struct store_index_to
 	return r;
 }
 
-/* The file's first bytes: they reach a regular file with its first block. */
+/* The file's header; it reaches a regular file with its first block. */
 static int put_file_header(struct store_output *output)
 {
 	struct store_file_header header = {.major = STORE_VERSION_MAJOR,
@@ -468,12 +483,12 @@ static int put_file_header(struct store_output *output)
 	return output->regular ? 0 : write_all(output, (const uint8_t *)&header, sizeof(header), 0);
 }
 
-/* Opens the file, which stays as it is. */
+/* Opens the file without changing it. */
 static int open_file(struct store_output *output, const char *path)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (output->sync ? O_DSYNC : 0);
 
-	/* Who may record may see all command lines: others may not read them from the file. */
+	/* A capture has all command lines, which other users may not see. */
 	output->fd = open(path, flags | O_EXCL, 0600);
 	if (output->fd < 0 && errno == EEXIST) {
 		output->fd = open(path, flags, 0600);
@@ -485,14 +500,19 @@ static int open_file(struct store_output *output, const char *path)
 	return output->made ? 0 : -ENOMEM;
 }
 
-/* Two recordings into one file would leave neither. Where files cannot be locked nobody knows. */
+/*
+ * Two recordings into one file would destroy both. Where files cannot be locked
+ * this goes undetected.
+ */
 static int lock_file(int fd)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
 }
 
-/* Not to wait for the reader of a pipe was asked of the opening only; O_DIRECT would make packets
- * of its bytes. */
+/*
+ * O_NONBLOCK was only for opening a pipe without a reader; O_DIRECT would turn
+ * its bytes into packets.
+ */
 static int set_flags(struct store_output *output)
 {
 	int flags = fcntl(output->fd, F_GETFL);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where a capture's bytes go: past the page cache, in whole blocks.
+ * Writes a capture's bytes around the page cache, in whole blocks.
  *
- * The file is settled chunks, then a tail. The tail is where provisional chunks
- * stand until the one that replaces them is written; when enough of it is dead,
- * what lives is first written again behind the tail and only then over it. So
- * at any moment each row that was ever written is in a whole chunk of the file.
- * One thread at a time.
+ * The file consists of settled chunks and a tail. Provisional chunks stay in
+ * the tail until the chunk that replaces them is written. When enough of the
+ * tail is dead, its live chunks are first written again behind the tail and
+ * only then over it. So at any moment each row that was ever written is in a
+ * whole chunk of the file. For one thread at a time.
  */
 #ifndef CLEW_STORE_OUTPUT_H
 #define CLEW_STORE_OUTPUT_H
@@ -15,26 +15,28 @@
 
 struct store_output;
 
-/* What the file has stays until it is begun. */
+/* The contents of the file stay until store_output_begin(). */
 int store_output_open(const char *path, bool sync, struct store_output **ret_output);
 
-/* Empties the file and writes its header: before any chunk. */
+/* Truncates the file and writes its header; has to come before any chunk. */
 int store_output_begin(struct store_output *output);
 
 /* Whether provisional chunks can be replaced: not in a pipe, and not with sync. */
 bool store_output_replaces(const struct store_output *output);
 
-/* Writes a list of chunks, which become the output's. */
+/* Writes a list of chunks, which belong to the output from then on. */
 int store_output_append(struct store_output *output, struct store_chunk *chunks);
 
-/* Settles all, writes the index with these totals and trims the file. */
+/* Settles everything, writes the index with these totals and trims the file. */
 int store_output_finish(struct store_output *output, const struct store_index_total *totals,
 			unsigned total_count);
 
 uint64_t store_output_bytes(const struct store_output *output);
 
-/* Closes without writing anything more. A file that was not begun is as it was: one that was not
- * there is gone. */
+/*
+ * Closes the file without writing anything more. A file that was not begun is
+ * unchanged, or removed if it was not there before.
+ */
 int store_output_close(struct store_output *output);
 
 #endif

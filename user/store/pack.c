@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The model and the range coder. A number is cut into binary decisions: is it 0,
- * how many bits it has, then its bits from the highest on. Each decision has a
- * node; the chance of a 1 there has been learnt once for each context, and a
- * mixer that learns too makes one chance of them.
+ * The model and the range coder. A number is coded as binary decisions: whether
+ * it is 0, how many bits it has, then its bits from the highest on. Each
+ * decision has a slot in each context, which learns the probability of a 1; a
+ * mixer, which learns too, combines these probabilities.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,17 +22,17 @@
 #define WEIGHT	      26214 /* at first; 65536 is one */
 #define RATE	      3
 #define COUNT_MAX     60
-#define SHOWN_BITS    12 /* of a number that are modelled, below the highest */
-#define EXACT_BITS    8	 /* numbers of so many are seen as a whole */
-#define LOW_BITS      5	 /* of others, the lowest, are modelled by themselves */
+#define SHOWN_BITS    12 /* bits of a number below the highest that are modelled */
+#define EXACT_BITS    8	 /* numbers of at most that many bits are modelled as a whole */
+#define LOW_BITS      5	 /* lowest bits of larger numbers, which are modelled separately */
 #define LOW_LINE      0x40000000u
 #define SEEN_BITS     14
-#define MATCH_BYTES   4 /* of text that are looked for in what came before */
+#define MATCH_BYTES   4 /* bytes of text that are searched for in earlier texts */
 #define MATCH_LONG    31
 
 struct slot {
 	int16_t chance; /* of a 1, of 65536, less half of that: all is zero at first */
-	uint16_t count; /* how often it was asked */
+	uint16_t count; /* how often it was used */
 };
 
 struct mixer {
@@ -40,9 +40,9 @@ struct mixer {
 };
 
 struct store_pack {
-	struct slot slots[1 << SLOT_BITS]; /* of the column at hand; 16 are a line of the cache */
+	struct slot slots[1 << SLOT_BITS]; /* of the current column; 16 are a cache line */
 	struct slot text_slots[1 << TEXT_BITS];
-	struct mixer mixers[4]; /* of the column at hand */
+	struct mixer mixers[4]; /* of the current column */
 	struct mixer text_mixers[3];
 	unsigned line_shift, text_shift;
 	struct slot *lines[STORE_CONTEXTS];
@@ -53,16 +53,16 @@ struct store_pack {
 	uint64_t low;
 	uint32_t range;
 	uint32_t code;
-	uint8_t held;	/* a byte that may still be raised by one .. */
-	size_t pending; /* .. with so many bytes of 0xff behind it, itself counted */
+	uint8_t held;	/* a byte that a carry may still reach .. */
+	size_t pending; /* .. with that many bytes of 0xff behind it, itself included */
 	const uint8_t *from, *from_end;
 	uint8_t *bytes;
 	size_t size, capacity;
 	bool failed; /* no memory for the bytes */
 
-	uint8_t *texts; /* all that came, from place 1 on */
+	uint8_t *texts; /* all texts so far, from position 1 on */
 	size_t text_size, text_capacity;
-	uint32_t seen[1 << SEEN_BITS]; /* where the text went on after these bytes */
+	uint32_t seen[1 << SEEN_BITS]; /* position of what followed these bytes */
 
 	int16_t stretched[4096];       /* by 2048 + the upper 12 bits of a slot's chance */
 	uint16_t squashed[4096];       /* by 2048 + what was stretched */
@@ -126,8 +126,10 @@ static void begin_mixers(struct mixer *mixers, unsigned count)
 			mixers[i].weights[j] = WEIGHT;
 }
 
-/* Forgets what was learnt in the slots, of which there are so many that `rows` have room. Returns
- * how far a hash is shifted to a line. */
+/*
+ * Resets the slots, as many as `rows` need. Returns by how much a hash is
+ * shifted to become a line.
+ */
 static unsigned begin_slots(struct slot *slots, size_t rows, unsigned least, unsigned most)
 {
 	unsigned bits = least;
@@ -191,7 +193,9 @@ static void put_byte(struct store_pack *pack, uint8_t byte)
 	pack->bytes[pack->size++] = byte;
 }
 
-/* Moves the top byte of `low` out, once it is known whether a carry will reach it. */
+/*
+ * Emits the top byte of `low`, once it is known whether a carry will reach it.
+ */
 static void shift_low(struct store_pack *pack)
 {
 	uint8_t carry = pack->low >> 32;
@@ -237,7 +241,7 @@ static bool get_bit(struct store_pack *pack, uint32_t chance)
 	return bit;
 }
 
-/* Bits that are as good as random, at most 8. */
+/* At most 8 bits, coded as random ones. */
 static void put_plain(struct store_pack *pack, unsigned value, unsigned bits)
 {
 	pack->range >>= bits;
@@ -262,7 +266,9 @@ static unsigned get_plain(struct store_pack *pack, unsigned bits)
 
 /* ---- the model ---- */
 
-/* Where the decisions that come next are in the slots: 16 lie together, for each context elsewhere.
+/*
+ * Finds the lines of 16 slots for the next decisions, one line for each
+ * context.
  */
 static inline void find_lines(struct store_pack *pack, struct slot *slots, unsigned shift,
 			      uint32_t line)
@@ -284,8 +290,10 @@ static inline void find_text_lines(struct store_pack *pack, uint32_t line)
 	find_lines(pack, pack->text_slots, pack->text_shift, line);
 }
 
-/* One decision, of the slot with this number in each line. `reading`: the bit comes from the
- * stream. */
+/*
+ * One decision, with the slot of this number in each line. `reading`: the bit
+ * comes from the stream.
+ */
 static inline bool decide(struct store_pack *pack, bool reading, bool bit, struct mixer *mixer,
 			  unsigned number)
 {
@@ -318,7 +326,10 @@ static inline bool decide(struct store_pack *pack, bool reading, bool bit, struc
 	return bit;
 }
 
-/* At most 4 bits, the highest first: the slots' numbers are a 1 and then the bits before. */
+/*
+ * At most 4 bits, the highest first: a slot's number is a 1 followed by the
+ * bits so far.
+ */
 static inline unsigned decide_bits(struct store_pack *pack, bool reading, unsigned value,
 				   unsigned bits, struct mixer *mixer)
 {
@@ -384,7 +395,9 @@ static inline uint64_t number(struct store_pack *pack, bool reading, uint64_t va
 		else
 			put_plain(pack, value >> left & ((1u << bits) - 1), bits);
 	}
-	/* Steps of the clock and of addresses show in the lowest ones. */
+	/*
+	 * Granularities of the clock and of addresses show in the lowest bits.
+	 */
 	if (low) {
 		find_number_lines(pack, LOW_LINE);
 		value |= (uint64_t)decide(pack, reading, value >> (LOW_BITS - 1) & 1,
@@ -426,14 +439,14 @@ static int text_reserve(struct store_pack *pack, size_t more)
 }
 
 /*
- * A byte is seen behind the bytes before it in its text, and as a guess: what came
- * after them where they were last. All texts of the chunk are searched.
+ * A byte has as contexts the bytes before it in its text, and a guess: the byte
+ * that followed them last time, in any text of the chunk.
  */
 static inline int text(struct store_pack *pack, bool reading, uint64_t context, uint8_t *bytes,
 		       size_t size)
 {
 	unsigned column = pack->column, length = 0;
-	size_t match = 0; /* the guess's place, 0 none */
+	size_t match = 0; /* position of the guess, 0 none */
 	uint64_t last = 0;
 	int r;
 
@@ -497,7 +510,9 @@ size_t store_pack_size(const struct store_pack *pack)
 
 int store_pack_end(struct store_pack *pack, const uint8_t **ret_bytes, size_t *ret_size)
 {
-	/* Of all that mean the same, the one with most zeros at its end, which need not be there.
+	/*
+	 * Of all equivalent values the one with most zeros at its end, which
+	 * can be left out.
 	 */
 	pack->low = (pack->low + 0xffffff) & ~0xffffffull;
 	for (unsigned i = 0; i < 5; i++)

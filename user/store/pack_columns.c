@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Residuals of a column in a packed stream: the contexts that each is seen in.
- */
+/* Residuals of a column in a packed stream, and the contexts of each. */
 #include <string.h>
 
 #include "store/columns.h"
 
-#define STEPS 12		    /* that a number takes, see store_rest() */
-#define NEW   0x8000000000000000ull /* set in the contexts of RECENT's new values */
+#define STEPS 12		    /* for each number, see store_rest() */
+#define NEW   0x8000000000000000ull /* set in the contexts of a RECENT column's new values */
 
 struct view {
 	const uint64_t *context, *reference; /* by row, or NULL */
@@ -21,14 +19,17 @@ static struct view view_of(const struct store_work *work, const struct store_job
 
 	if (column->context != STORE_NONE)
 		view.context = store_column_of(work, column->context);
-	/* What is near to another number is alike where that is not: times. */
+	/*
+	 * A residual near another number, such as a time, does not depend on
+	 * that number: it is no context.
+	 */
 	if (column->reference != STORE_NONE && column->reference != job->number &&
 	    column->coding != STORE_BEFORE && column->coding != STORE_NEAR)
 		view.reference = store_column_of(work, column->reference);
 	return view;
 }
 
-/* Long residuals are alike if they are equally long. */
+/* Long residuals are of one class if they have the same length. */
 static inline uint64_t class_of(uint64_t residual)
 {
 	return residual < 256 ? residual : 320u - __builtin_clzll(residual);

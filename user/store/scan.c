@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture's chunks. A file that was ended has an index; in any other each
- * chunk is found where the one before ends, or, after damage, at the next place
- * that looks like a chunk and whose checksum agrees.
+ * A capture's chunks. A complete file has an index. In any other each chunk
+ * begins where the one before ends or, after damage, at the next position that
+ * looks like a chunk and has the right checksum.
  *
- * The file is read, not mapped: it may become shorter under the reader's eyes.
+ * The file is read, not mapped: it may be truncated while it is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -126,7 +126,9 @@ static int take_index(struct store_file *file, const uint8_t *bytes, size_t size
 	return r;
 }
 
-/* 0: the file has an index and it was taken; -EBADMSG: it has none. */
+/*
+ * Returns 0 if the file has an index, which was taken, -EBADMSG if it has none.
+ */
 static int read_index(struct store_file *file)
 {
 	struct store_trailer trailer;
@@ -181,7 +183,10 @@ static struct store_index_entry entry_of(const struct store_file *file,
 	return entry;
 }
 
-/* The next place from `offset` on with a chunk's magic number, or the file's size. */
+/*
+ * The next position from `offset` on with a chunk's magic number, or the file's
+ * size.
+ */
 static int find_magic(struct store_file *file, uint64_t offset, uint64_t *ret_offset)
 {
 	static const uint32_t magic = STORE_CHUNK_MAGIC;
@@ -209,7 +214,7 @@ static int find_magic(struct store_file *file, uint64_t offset, uint64_t *ret_of
 	return r;
 }
 
-/* Whether a stretch is zeros that fill a block: neither a chunk nor damage. */
+/* Whether a range is zeros that fill a block: neither a chunk nor damage. */
 static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 {
 	uint8_t bytes[4096];
@@ -222,8 +227,10 @@ static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Whether the index of an ended file, read last, is not where it was: of what is before it
- * something is missing, or was put in. */
+/*
+ * Whether the index of a complete file, read last, is at another position than
+ * it says: something before it is missing or was inserted.
+ */
 static bool was_moved(const struct store_file *file, const struct store_chunk_header *header,
 		      uint64_t offset)
 {
@@ -237,7 +244,10 @@ static bool was_moved(const struct store_file *file, const struct store_chunk_he
 
 static int rebuild_index(struct store_file *file)
 {
-	/* Who makes a file of nothing but beginnings of chunks shall not make it take for ever. */
+	/*
+	 * A file made of nothing but beginnings of chunks must not take
+	 * forever.
+	 */
 	uint64_t offset = sizeof(struct store_file_header), budget = 8 * file->size + (64u << 20);
 	uint64_t lost = 0;
 
@@ -277,7 +287,10 @@ static int rebuild_index(struct store_file *file)
 			return r;
 		file->damaged +=
 			header.kind == STORE_CHUNK_INDEX && was_moved(file, &header, offset);
-		/* What is unreadable at the very end was being written when the recording died. */
+		/*
+		 * The unreadable end of the file was being written when the
+		 * recording died.
+		 */
 		if (lost)
 			file->damaged += !all_zero(file, lost, offset);
 		lost = 0;
@@ -307,7 +320,10 @@ static int compare_entries(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Puts records last, by stream and row, and drops chunks whose rows a larger one has. */
+/*
+ * Moves chunks of records to the end, by stream and row, and drops those whose
+ * rows a larger one has.
+ */
 static void sort_entries(struct store_file *file)
 {
 	const struct store_index_entry *before = NULL;
@@ -338,7 +354,7 @@ static void sort_entries(struct store_file *file)
 	file->count = kept;
 }
 
-/* Sums up what each chunk says of its record kinds. */
+/* Sums up the totals in the heads of all chunks of records. */
 static int rebuild_totals(struct store_file *file)
 {
 	memset(file->totals, 0, sizeof(file->totals));
@@ -397,7 +413,10 @@ int clew_capture_probe(const char *path)
 		return -errno;
 	r = read_at(&file, magic, sizeof(magic), 0);
 	store_file_close(&file);
-	/* A pipe cannot be read from a position, and no capture is read from one. */
+	/*
+	 * A pipe cannot be read at a position: captures are not read from
+	 * pipes.
+	 */
 	if (r == -EBADMSG || r == -ESPIPE)
 		return 0;
 	return r < 0 ? r : memcmp(magic, STORE_MAGIC, sizeof(magic)) == 0;
@@ -409,7 +428,7 @@ int store_file_open(const char *path, struct store_file *file, char *message, si
 	int r;
 
 	memset(file, 0, sizeof(*file));
-	/* A pipe without a writer is not waited for. */
+	/* O_NONBLOCK: opening a pipe must not wait for its writer. */
 	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (file->fd < 0)
 		return -errno;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Finding the chunks of a file: by its index, or by looking for them.
- */
+/* Finds the chunks of a file: by its index, or by searching for them. */
 #ifndef CLEW_STORE_SCAN_H
 #define CLEW_STORE_SCAN_H
 
 #include "store/chunk.h"
 
-/* A chunk's, as read last. */
+/* Memory for a payload, which has the one that was read last. */
 struct store_payload {
 	uint8_t *bytes;
 	size_t capacity;
@@ -17,24 +15,31 @@ struct store_file {
 	int fd;
 	uint64_t size;
 	bool complete;
-	bool torn; /* without an index, and not as a kill leaves a file: damaged, or cut within a
-		      chunk */
+	bool torn; /* has no index, and not because of a kill: damaged, or cut within a chunk */
 	uint64_t damaged;
-	/* The records' chunks come last, by stream, then by row; no row is twice. */
+	/*
+	 * Chunks of records come last, by stream, then by row; no row is in
+	 * two.
+	 */
 	struct store_index_entry *entries;
 	size_t count;
-	size_t records; /* where they begin */
+	size_t records; /* the first of these */
 	size_t capacity;
 	struct store_index_total totals[CLEW_KIND_COUNT];
-	struct store_payload payload; /* for who has none of his own */
+	struct store_payload payload; /* for callers without one of their own */
 };
 
-/* -EINVAL: no capture, or one of another version; the words say which. */
+/*
+ * Opens a capture. -EINVAL: it is none, or of another version; `message` says
+ * which.
+ */
 int store_file_open(const char *path, struct store_file *file, char *message, size_t message_size);
 void store_file_close(struct store_file *file);
 
-/* Reads a chunk and checks it. -EBADMSG: damaged. Of the file it changes nothing: threads with
- * payloads of their own may do it at once. */
+/*
+ * Reads a chunk and checks it. -EBADMSG: damaged. Nothing in `file` changes:
+ * threads with payloads of their own may do it at the same time.
+ */
 int store_file_read(const struct store_file *file, const struct store_index_entry *entry,
 		    struct store_payload *payload, struct store_chunk_header *ret_header);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The one table of record kinds and their columns, and the schema chunk made
- * from it. A column is added by a line here; older readers skip it by its
- * length, and newer readers leave what an older file lacks at 0.
+ * The columns of each record kind, and the schema chunk made from them. A new
+ * column is one line here: older programs skip a column that they do not know,
+ * newer ones read a column that an older file lacks as 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -46,7 +46,9 @@ struct table_kind {
 		AT_CODED(name, type, member, base, coding, reference, mask)                        \
 	}
 
-/* No member: what is taken from the other kind's last row is there for other columns to refer to.
+/*
+ * A column without a member: other columns refer to the last value of the other
+ * kind's column.
  */
 #define LATEST(name_, type_, kind_, column_)                                                       \
 	{                                                                                          \
@@ -85,7 +87,7 @@ static const struct table_column common_columns[] = {
 #define WAIT(member, coding, reference)                                                            \
 	AT("wait_" #member, struct clew_wait, member, sizeof(struct clew_switch), coding,          \
 	   reference, CLEW_SWITCH_WAIT)
-/* Two keys, of which the second decides where the pair is new. */
+/* Two keys: the second one is used where the pair is new. */
 #define SWITCH_BY(member, reference_, second_, mask_)                                              \
 	{                                                                                          \
 		AT_CODED(#member, struct clew_switch, member, 0, STORE_KEYED, reference_, mask_),  \
@@ -98,15 +100,15 @@ static const struct table_column common_columns[] = {
 			.second = (second_)                                                        \
 	}
 
-/* A column of any kind: by a key, and where it is new with it by another. */
+/* A column of any kind, with two keys. */
 #define BY(type_, member_, reference_, second_)                                                    \
 	{                                                                                          \
 		AT_CODED(#member_, type_, member_, 0, STORE_KEYED, reference_, 0),                 \
 			.second = (second_)                                                        \
 	}
 
-/* A place in a file, after `bytes`. */
-#define STRETCH(type_, member_, reference_, second_)                                               \
+/* A position in a file; the range that begins there has `bytes`. */
+#define RANGE(type_, member_, reference_, second_)                                                 \
 	{                                                                                          \
 		AT_CODED(#member_, type_, member_, 0, STORE_NEXT, reference_, 0),                  \
 			.second = (second_), .third = "bytes"                                      \
@@ -119,8 +121,8 @@ static const struct table_column common_columns[] = {
 			.second = (second_)                                                        \
 	}
 /*
- * The same thing causes the same one's wakes; times are near those of its last one for
- * whom it woke, and a timer is due when it wakes.
+ * One task is mostly woken by the same cause. Times are close to that of its
+ * last wake, and a timer is due about when it wakes.
  */
 #define CAUSE_COLUMNS(base, key, when, mask)                                                       \
 	CAUSE_AT(kind, base, STORE_KEYED, key, NULL, mask),                                        \
@@ -177,7 +179,7 @@ static const struct table_column state_columns[] = {
 #define TASK(member, coding, reference)                                                            \
 	AT(#member, struct clew_task_record, member, 0, coding, reference, 0)
 
-/* A task's later records mostly say what its first did. */
+/* A task's later records mostly repeat its first one. */
 #define TASK_AS(member, guess)                                                                     \
 	{                                                                                          \
 		AT_CODED(#member, struct clew_task_record, member, 0, STORE_KEYED, "task", 0),     \
@@ -324,7 +326,10 @@ static const struct table_column bio_columns[] = {
 };
 
 #define REQUEST(member, coding, reference) AT(#member, struct clew_request, member, 0, coding, reference, 0)
-/* A request's later records mostly say what its first did, and that mostly what the last bio said. */
+/*
+ * A request's later records mostly repeat its first one, which mostly repeats
+ * the last bio.
+ */
 #define REQUEST_BY(member, key, second) BY(struct clew_request, member, key, second)
 
 static const struct table_column request_columns[] = {
@@ -372,14 +377,17 @@ static const struct table_column refill_columns[] = {
 
 #define EXTENT(member, coding, reference) AT(#member, struct clew_extent, member, 0, coding, reference, 0)
 
-/* Sizes come again whichever file it is; and where one touch ends, one of another kind often begins. */
+/*
+ * Sizes recur in all files; and where one touch ends, one of another kind often
+ * begins.
+ */
 static const struct table_column extent_columns[] = {
 	EXTENT(bytes, STORE_PLAIN, NULL),
 	EXTENT(inode, STORE_RECENT, "inode"),
 	EXTENT(device, STORE_KEYED, "inode"),
 	EXTENT(task, STORE_RECENT, "task"),
 	{AT_CODED("begin", struct clew_extent, begin, 0, STORE_NEAR, "time", 0), .second = "flags", .third = "time"},
-	STRETCH(struct clew_extent, offset, "inode", NULL),
+	RANGE(struct clew_extent, offset, "inode", NULL),
 };
 
 #define PAGES(member, coding, reference) AT(#member, struct clew_pages, member, 0, coding, reference, 0)
@@ -390,7 +398,7 @@ static const struct table_column pages_columns[] = {
 	PAGES(inode, STORE_RECENT, "inode"),
 	PAGES(device, STORE_KEYED, "inode"),
 	PAGES(bytes, STORE_KEYED, "inode"),
-	STRETCH(struct clew_pages, offset, "inode", "flags"),
+	RANGE(struct clew_pages, offset, "inode", "flags"),
 	PAGES(at, STORE_PREVIOUS, "at"),
 };
 
@@ -556,12 +564,14 @@ void store_bind(const struct store_kind *kind, struct store_column *column)
 	    (member->type == STORE_BYTES) != (column->type == STORE_BYTES))
 		return;
 	if (column->type == STORE_BYTES) {
-		/* What this clew needs and cannot decode is for the parser to refuse. */
+		/* The parser refuses needed columns with unknown codings. */
 		column->known = column->coding >= STORE_CODING_COUNT;
 		if (member->coding != column->coding || column->size > member->size)
 			return;
-		/* Records are walked by the length that they hold: it has to be the one the bytes
-		 * go by. */
+		/*
+		 * Records are found by the length in them, so the tail has to
+		 * go by that member.
+		 */
 		if (column->coding == STORE_TAIL &&
 		    (!kind->columns[column->reference].known ||
 		     kind->columns[column->reference].offset != shape->tail_length))

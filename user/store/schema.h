@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What columns each record kind has and how each is coded. A file carries its
- * own schema; encoding and decoding go by a parsed one, whose columns are bound
- * by name to the members of the records in include/clew/kernel/records.h.
+ * The columns of each record kind and their codings. A file has its own schema;
+ * encoding and decoding use a parsed one, whose columns are bound by name to
+ * the members of the records in include/clew/kernel/records.h.
  *
- * Invariant of a parsed schema: a reference or condition names a column that
- * comes earlier (or, for PREVIOUS, the column itself).
+ * Invariant of a parsed schema: a reference or condition is to a column that
+ * comes earlier (or, for PREVIOUS and RECENT, to the column itself).
  */
 #ifndef CLEW_STORE_SCHEMA_H
 #define CLEW_STORE_SCHEMA_H
@@ -37,11 +37,12 @@ enum store_coding {
 	STORE_RECENT = 7, /* place in a list of recent values */
 	STORE_TRIMMED = 8, /* bytes without the zeros at their end */
 	STORE_TAIL = 9,	   /* bytes whose length is another column */
-	STORE_LATEST = 10, /* no value of its own: what a column of another kind had last */
-	STORE_OFFSET = 11, /* difference to another column, less what that was in the row before */
-	STORE_NEAR = 12, /* difference to another column, but for what the column had last with the
-			    same key, or 0 */
-	STORE_NEXT = 13, /* KEYED, for stretches that go on where the last one ended: the third
+	STORE_LATEST = 10, /* no value of its own: the last value of a column of another kind */
+	STORE_OFFSET =
+		11,	 /* difference to another column, minus that difference in the row before */
+	STORE_NEAR = 12, /* difference to another column, except for the last value with the same
+			    key, or 0 */
+	STORE_NEXT = 13, /* KEYED, for ranges that continue where the last one ended: the third
 			    column is the length */
 	STORE_CODING_COUNT = 14,
 };
@@ -62,7 +63,7 @@ struct store_column {
 	uint8_t second;	 /* KEYED, NEAR: another key, as reference; LATEST: the number of the other
 			    kind */
 	uint8_t third;	 /* KEYED: predicts what is new, as reference */
-	uint8_t context; /* a column that says much of this one, as reference */
+	uint8_t context; /* a column that predicts much of this one, as reference */
 	uint8_t condition; /* a column's number or STORE_NONE: rows whose value there has a bit of
 			      `mask` */
 	uint32_t mask;
@@ -70,10 +71,10 @@ struct store_column {
 	/* not in the file: */
 	bool known;	  /* bound to a member */
 	bool referenced;  /* by columns of its kind, or of any if it is a common one */
-	uint8_t followed; /* by LATEST columns of other kinds: 1 + its number among such; 0 no */
+	uint8_t followed; /* by LATEST columns of other kinds: 1 + its number among these; 0 no */
 	uint8_t member_size;
 	uint16_t offset;   /* of the member */
-	uint16_t pull;	   /* bytes that the member comes earlier .. */
+	uint16_t pull;	   /* by how many bytes the member is at a lower offset .. */
 	uint8_t pull_mask; /* .. in records whose header.flags have none of these */
 };
 
@@ -86,7 +87,7 @@ struct store_kind {
 	struct store_column columns[STORE_COLUMNS_MAX];
 };
 
-/* kinds[0] has the columns common to all rows. */
+/* kinds[0] has the common columns of all rows. */
 struct store_schema {
 	unsigned count;
 	unsigned followed_count;
@@ -102,20 +103,30 @@ static inline unsigned store_type_size(unsigned type)
 	return type < sizeof(sizes) ? sizes[type] : 0;
 }
 
-/* The schema this clew writes, as bytes of a SCHEMA chunk. The buffer is the caller's to free. */
+/*
+ * The schema that this program writes, as the bytes of a SCHEMA chunk. The
+ * caller frees them.
+ */
 int store_schema_write(uint8_t **ret_bytes, size_t *ret_size);
 
 /*
- * Parses a SCHEMA chunk and binds its columns. -EINVAL malformed, -EPROTONOSUPPORT
- * a column needed here is coded in a way not known here; *ret_what then is its name.
+ * Parses a SCHEMA chunk and binds its columns. -EINVAL: malformed.
+ * -EPROTONOSUPPORT: a column that is needed has an unknown coding; ret_what is
+ * its name.
  */
 int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **ret_schema,
 		       char ret_what[STORE_NAME_MAX + 1]);
 
-/* Whether records of this kind are known here; 0, the common columns, counts. */
+/*
+ * Whether this program knows records of this kind; it does 0, the common
+ * columns.
+ */
 bool store_kind_known(unsigned id);
 
-/* Binds a parsed column to our member of the same name, if there is one that fits. */
+/*
+ * Binds a parsed column to the member of the same name, if there is one and it
+ * fits.
+ */
 void store_bind(const struct store_kind *kind, struct store_column *column);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file's SCHEMA chunk, parsed, checked and bound to our records. What passes
- * here can be decoded without looking at the schema with suspicion again.
+ * A file's SCHEMA chunk, parsed, checked and bound to the records of this
+ * program. Decoding needs no further checks of a schema that passes here.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,13 +43,16 @@ static void get_name(struct cursor *cursor, char name[STORE_NAME_MAX + 1])
 	cursor->left -= length;
 }
 
-/* Whether this program can compute the column's values. */
+/* Whether this program can decode the column. */
 static bool column_decodable(const struct store_column *column)
 {
 	return column->coding < STORE_CODING_COUNT && column->type && column->type <= STORE_BYTES;
 }
 
-/* The column that a reference or condition names: an earlier one that has numbers. */
+/*
+ * The column that a reference or condition names: an earlier one that can be
+ * decoded.
+ */
 static struct store_column *column_named(struct store_schema *schema, struct store_kind *kind,
 					 unsigned number, uint8_t reference)
 {
@@ -65,7 +68,7 @@ static struct store_column *column_named(struct store_schema *schema, struct sto
 	return target && column_decodable(target) ? target : NULL;
 }
 
-/* The same, if it has numbers. */
+/* The same, but only a column of numbers. */
 static struct store_column *column_target(struct store_schema *schema, struct store_kind *kind,
 					  unsigned number, uint8_t reference)
 {
@@ -74,7 +77,10 @@ static struct store_column *column_target(struct store_schema *schema, struct st
 	return target && target->type != STORE_BYTES ? target : NULL;
 }
 
-/* What a LATEST column follows: a column of an earlier kind that all its rows have. */
+/*
+ * The column that a LATEST column follows: of an earlier kind, and all its rows
+ * have it.
+ */
 static struct store_column *column_followed(struct store_schema *schema,
 					    const struct store_kind *kind,
 					    const struct store_column *column)
@@ -98,7 +104,7 @@ static struct store_column *column_followed(struct store_schema *schema,
 	return target;
 }
 
-/* Marks a column that another one is predicted by; there may be none. */
+/* Marks a column that predicts another one; there may be none. */
 static bool column_hint(struct store_schema *schema, struct store_kind *kind, unsigned number,
 			uint8_t reference)
 {
@@ -112,7 +118,10 @@ static bool column_hint(struct store_schema *schema, struct store_kind *kind, un
 	return target;
 }
 
-/* Whether a column's coding makes sense; its references only look back. */
+/*
+ * Whether a column's coding is valid; its references have to be to earlier
+ * columns.
+ */
 static bool column_valid(struct store_schema *schema, struct store_kind *kind, unsigned number)
 {
 	struct store_column *column = &kind->columns[number];
@@ -126,7 +135,7 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 			return false;
 		target->referenced = true;
 	}
-	/* What is not known here is skipped by its length. */
+	/* An unknown coding is skipped by its length. */
 	if (!column_decodable(column))
 		return true;
 	if ((column->type == STORE_BYTES) !=
@@ -155,7 +164,7 @@ static bool column_valid(struct store_schema *schema, struct store_kind *kind, u
 		break;
 	}
 	target = column_named(schema, kind, number, column->reference);
-	/* A tail has a number too, for those rows that have it. */
+	/* A tail has a number too, in the rows that have it. */
 	if (!target || (target->type == STORE_BYTES &&
 			(target->coding != STORE_TAIL || column->coding != STORE_SAME)))
 		return false;
@@ -234,7 +243,7 @@ int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **
 		r = -EINVAL;
 	for (unsigned i = 0; i < count && r == 0; i++)
 		r = parse_kind(schema, &cursor, ret_what);
-	/* The rest hangs on what kind a row is. */
+	/* Everything else depends on the kind of each row. */
 	if (r == 0 &&
 	    (!schema->kinds[0].count || strcmp(schema->kinds[0].columns[0].name, "kind") != 0 ||
 	     schema->kinds[0].columns[0].coding != STORE_PLAIN ||

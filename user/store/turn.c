@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rows to columns. A chunk's records are more than the near caches hold, so that
- * reading them for each column takes longest of all: the columns that the same
- * rows have are made together, a block of rows after the other.
+ * Rows to columns. A chunk's records do not fit in the near caches, so reading
+ * them once for each column would take longest of all. Columns that the same
+ * rows have are therefore made together, one block of rows after the other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 #include "store/turn.h"
 
-#define BLOCK_ROWS 128 /* that the nearest cache holds */
+#define BLOCK_ROWS 128 /* rows that fit in the nearest cache */
 
 static size_t column_size(const struct store_column *column, size_t rows)
 {
@@ -46,7 +46,10 @@ void store_turned_done(struct store_turned *turned)
 	free(turned->memory);
 }
 
-/* The members of a block of rows, one after the other. Returns the bits that any of them has. */
+/*
+ * Copies one member of each row of a block. Returns the bits that are set in
+ * any of them.
+ */
 static uint64_t turn_block(uint8_t *to, const uint8_t *const *records, size_t offset, size_t count,
 			   unsigned size)
 {
@@ -92,7 +95,9 @@ void store_turn(struct store_turned *turned, const struct store_kind *kind,
 
 		for (size_t i = 0; i < count; i++) {
 			block[i] = records + at[job->present[from + i]];
-			/* Members that come earlier in some records. */
+			/*
+			 * Members that are at a lower offset in some records.
+			 */
 			if (first->pull &&
 			    !(((const struct clew_header *)block[i])->flags & first->pull_mask))
 				block[i] -= first->pull;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The writer: records collect in a buffer a stream, become chunks in the threads
- * of encoding.c, and are written by a thread of the writer's own. Whoever puts
- * records does nothing but copy them.
+ * The writer: records are collected in a buffer for each stream, become chunks
+ * in the threads of encoding.c, and are written by a thread of the writer's
+ * own. A thread that puts records only copies them.
  *
- * A stream's chunk is final when it is full or old. Before that, what is new in
- * it goes out in provisional chunks, so that a kill loses little, while the
- * final one, being larger, compresses better.
+ * A stream's chunk is final when it is full or old. Before that, its new rows
+ * are written in provisional chunks, so that a kill loses little; the final
+ * chunk is larger and so compresses better.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,22 +19,23 @@
 #include "store/encoding.h"
 #include "store/output.h"
 
-#define QUEUE_MAX	 (64u << 20)  /* bytes not yet written; whoever has more waits */
-#define BUFFERS_MAX	 (128u << 20) /* bytes of records in all streams' open chunks, about */
-#define BATCH_BYTES	 (256u << 10) /* that many are written at once */
-#define BATCH_WAIT_NS	 150000000ull /* or fewer after that time */
-#define LAST_RECORD	 (64u << 10)  /* with which a chunk becomes full has room in it, too */
-#define BUFFERS		 32	      /* for rows that wait to be encoded, and for each stream .. */
+#define QUEUE_MAX                                                                                  \
+	(64u << 20) /* bytes of chunks not yet written; threads that make more have to wait */
+#define BUFFERS_MAX	 (128u << 20) /* approximate limit of the records in all open chunks, bytes */
+#define BATCH_BYTES	 (256u << 10) /* size from which on a batch is written at once .. */
+#define BATCH_WAIT_NS	 150000000ull /* .. and the time after which a smaller one is */
+#define LAST_RECORD	 (64u << 10)  /* room for the record with which a chunk becomes full */
+#define BUFFERS		 32 /* for rows that wait to be encoded, besides two for each stream */
 #define BUFFERS_A_STREAM 2
-#define ENCODE_CPUS	 8 /* that share a thread which encodes */
+#define ENCODE_CPUS	 8 /* CPUs that share an encoding thread */
 #define SLOW_CPUS                                                                                  \
-	8 /* from so many on slow chunks are no larger: a thread would be at them for too long */
+	8 /* with more CPUs chunks of slow streams are not larger: encoding would take too long */
 
 struct stream {
 	uint8_t *records;
 	size_t used;
 	size_t count;
-	size_t saved_used; /* of these, what is in provisional chunks */
+	size_t saved_used; /* bytes of these that are in provisional chunks */
 	size_t saved_count;
 	uint64_t row;	       /* number of the first record in the buffer */
 	uint64_t unsaved_time; /* of the first record not in any chunk */
@@ -42,34 +43,36 @@ struct stream {
 	_Atomic uint64_t stored[CLEW_KIND_COUNT];
 };
 
-/* Of the schema: the file's first chunk, behind the first rows until the last one is there, and at
- * the end. */
+/*
+ * Copies of the schema: as the first chunk, behind the first rows until the
+ * last copy is there, and at the end.
+ */
 enum { COPY_FIRST, COPY_EARLY, COPY_LAST, SCHEMA_COPIES };
 
 struct clew_writer {
 	struct store_output *output;
 	struct store_schema *schema;
-	struct store_chunk *copies[SCHEMA_COPIES]; /* that are not queued yet */
+	struct store_chunk *copies[SCHEMA_COPIES]; /* copies that are not queued yet */
 	struct store_encoding *encoding;
 	struct store_buffers *buffers;
 	size_t buffer_size;
 	struct stream *streams; /* CPUs, then the user stream */
 	unsigned cpus;
-	size_t chunk_bytes; /* of records, from which on a chunk is full .. */
-	size_t slow_rows;   /* .. and one of a slow stream */
+	size_t chunk_bytes; /* bytes of records that make a chunk full .. */
+	size_t slow_rows;   /* .. and rows that make one of a slow stream full */
 	size_t slow_bytes;
 	bool sync;
 	bool provisional;
 	pthread_t thread;
 	uint64_t ledger_version;
 
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* for all members below */
 	pthread_cond_t filled;
 	pthread_cond_t drained;
 	struct store_chunk *queue;
 	struct store_chunk **queue_end;
-	size_t queued; /* bytes, those being written too */
-	bool begun;    /* false: chunks wait, and the file is as it was */
+	size_t queued; /* bytes, including those being written */
+	bool begun;    /* false: chunks are kept back, and the file is unchanged */
 	bool closing;
 	uint8_t *meta; /* pairs that are not in a chunk yet */
 	size_t meta_size;
@@ -101,7 +104,7 @@ static void write_batch(struct clew_writer *writer, struct store_chunk *chunks)
 	writer->bytes = store_output_bytes(writer->output);
 }
 
-/* Lets a small batch grow for a moment. */
+/* Waits a moment for a small batch to grow. */
 static void gather_batch(struct clew_writer *writer)
 {
 	struct timespec until;
@@ -167,7 +170,9 @@ static void append(struct clew_writer *writer, struct store_chunk *chunk)
 	pthread_cond_signal(&writer->filled);
 }
 
-/* Without a schema a capture is worth nothing: damage to one of them shall not matter. */
+/*
+ * A capture without a schema is useless, so damage to one copy must not matter.
+ */
 static void append_schema(struct clew_writer *writer, unsigned copy)
 {
 	struct store_chunk *chunk = writer->copies[copy];
@@ -179,7 +184,10 @@ static void append_schema(struct clew_writer *writer, unsigned copy)
 	append(writer, chunk);
 }
 
-/* What the file says of itself comes in one chunk, as far as it comes at one time. */
+/*
+ * Collects the pairs of the META chunk, so that those added together are in one
+ * chunk.
+ */
 static void append_meta(struct clew_writer *writer)
 {
 	struct store_chunk *chunk;
@@ -207,7 +215,7 @@ static void enqueue(struct clew_writer *writer, struct store_chunk *chunk)
 	pthread_mutex_unlock(&writer->lock);
 }
 
-/* What a thread that encodes has made. */
+/* Takes a chunk from an encoding thread. */
 static void take_chunk(void *context, struct store_chunk *chunk, int error)
 {
 	struct clew_writer *writer = context;
@@ -299,7 +307,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 	writer->queue_end = &writer->queue;
 	writer->cpus = options->cpus;
 	writer->sync = options->sync;
-	/* Many CPUs share what a few may have each. */
+	/* With many CPUs each gets a smaller share of the memory. */
 	writer->chunk_bytes =
 		between(BUFFERS_MAX / options->cpus, STORE_CHUNK_BYTES / 8, STORE_CHUNK_BYTES);
 	writer->slow_rows = between(SLOW_CPUS * STORE_CHUNK_ROWS / options->cpus, STORE_CHUNK_ROWS,
@@ -341,7 +349,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 /* ---- records ---- */
 
-/* Whether there is time to make the chunk as small as it gets. */
+/* Whether there is time to make the chunk as small as possible. */
 static bool is_slow(const struct stream *stream)
 {
 	const struct clew_header *first = (const struct clew_header *)stream->records;
@@ -357,16 +365,20 @@ static bool is_full(const struct clew_writer *writer, const struct stream *strea
 	       stream->used >= writer->slow_bytes;
 }
 
-/* Whether the records are many enough for a final chunk, and come too fast to have most of them
- * encoded twice. */
+/*
+ * Whether there are enough records for a final chunk, and they come too fast to
+ * encode most of them twice.
+ */
 static bool is_worth(const struct stream *stream)
 {
 	return stream->count >= STORE_CHUNK_ROWS / 4 && stream->saved_count < stream->count / 2 &&
 	       !is_slow(stream);
 }
 
-/* Has a final chunk made of all of the stream's records, or a provisional one of what is in none
- * yet. */
+/*
+ * Has a final chunk made of all records of the stream, or a provisional one of
+ * those that are in no chunk yet.
+ */
 static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned number,
 		     bool provisional)
 {
@@ -397,7 +409,7 @@ static int put_chunk(struct clew_writer *writer, struct stream *stream, unsigned
 	return 0;
 }
 
-/* Has what is in no chunk yet put into a provisional one. */
+/* Has a provisional chunk made of the records that are in no chunk yet. */
 static void save_rows(struct clew_writer *writer, struct stream *stream, unsigned number)
 {
 	int r;
@@ -461,7 +473,7 @@ int clew_writer_put(struct clew_writer *writer, unsigned number, const void *rec
 		atomic_load_explicit(&stream->stored[header->kind], memory_order_relaxed) + 1,
 		memory_order_relaxed);
 	if (is_full(writer, stream)) {
-		/* The final one may be long in coming. */
+		/* Encoding the final chunk may take long. */
 		if (writer->provisional && is_slow(stream))
 			save_rows(writer, stream, number);
 		finish_chunk(writer, stream, number);
