@@ -21,7 +21,7 @@ int clew_announced(struct pt_regs *registers)
 	struct where where;
 	__u64 token, address, wanted;
 
-	if (!enabled || !here(&where) || bpf_get_current_pid_tgid() >> 32 == self_pid)
+	if (!enabled || !where_here(&where) || bpf_get_current_pid_tgid() >> 32 == self_pid)
 		return 0;
 	site = bpf_map_lookup_elem(&clew_sites, &number);
 	if (!site)
@@ -43,7 +43,7 @@ int clew_announced(struct pt_regs *registers)
 		number = site->point - CLEW_POINT_FIRST;
 		point = bpf_map_lookup_elem(&clew_points, &number);
 		if (point) {
-			size = tell_point(registers, site, point, record);
+			size = point_emit(registers, site, point, record);
 			record->announce.point = number + 1;
 		}
 	} else {

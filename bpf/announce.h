@@ -39,27 +39,27 @@ struct announce_record {
 static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site,
 					  __u32 number, __u64 *ret_value)
 {
-	struct clew_operand *place;
+	struct clew_operand *operand;
 	__u64 value = 0;
 	__u8 shift;
 
 	*ret_value = 0;
 	if (number >= CLEW_SITE_ARGUMENTS)
 		return false;
-	place = &site->arguments[number];
-	if (place->kind == CLEW_OPERAND_CONSTANT) {
-		*ret_value = place->value;
+	operand = &site->arguments[number];
+	if (operand->kind == CLEW_OPERAND_CONSTANT) {
+		*ret_value = operand->value;
 		return true;
 	}
-	if (place->kind == CLEW_OPERAND_NONE ||
-	    bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + place->base))
+	if (operand->kind == CLEW_OPERAND_NONE ||
+	    bpf_probe_read_kernel(&value, sizeof(value), (void *)registers + operand->base))
 		return false;
-	if (place->kind == CLEW_OPERAND_MEMORY &&
-	    bpf_probe_read_user(&value, sizeof(value), (void *)(value + place->value)))
+	if (operand->kind == CLEW_OPERAND_MEMORY &&
+	    bpf_probe_read_user(&value, sizeof(value), (void *)(value + operand->value)))
 		return false;
-	shift = place->shift & 63;
+	shift = operand->shift & 63;
 	value <<= shift;
-	*ret_value = place->is_signed ? (__u64)((__s64)value >> shift) : value >> shift;
+	*ret_value = operand->is_signed ? (__u64)((__s64)value >> shift) : value >> shift;
 	return true;
 }
 
@@ -86,7 +86,7 @@ static __always_inline bool follow_steps(struct clew_point_value *wanted, __u64 
 
 /* Value by value, numbers as eight bytes, texts with their NUL; one that cannot be had is a bit in
  * the flags and nothing in the text. */
-static __noinline __u32 tell_point(struct pt_regs *registers, struct clew_site *site,
+static __noinline __u32 point_emit(struct pt_regs *registers, struct clew_site *site,
 				   struct clew_point *point, struct announce_record *record)
 {
 	__u32 size = 0, unknown = 0;

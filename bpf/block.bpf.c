@@ -28,48 +28,49 @@ int BPF_PROG(clew_block_bio_queue, struct bio *bio)
 {
 	struct clew_bio *record;
 	struct walk walk = {};
-	struct place place;
+	struct context context;
 	__u32 disk;
 
-	if (!enabled || !place_here(&place) || direct_queue(&place, bio))
+	if (!enabled || !context_here(&context) || direct_queue(&context, bio))
 		return 0;
 	disk = disk_of(bio);
 	walk.bio = (__u64)bio;
-	walk.cpu = place.cpu;
+	walk.cpu = context.cpu;
 	walk.left = bio->bi_iter.bi_size;
 	walk.direct = is_direct(bio);
 	if (walk.direct)
-		direct_stretch(&place, bio, &walk);
-	else if (walk.left && !(is_buffer(bio) && journal_stretch(number_of(bio), &walk)))
-		first_stretch(bio, &walk);
-	if (page_cache && btrfs_end_io && walk.paged && !walk.stretch.inode)
-		contained_stretch(number_of(bio), &walk);
+		direct_range(&context, bio, &walk);
+	else if (walk.left && !(is_buffer(bio) && journal_range(number_of(bio), &walk)))
+		first_range(bio, &walk);
+	if (page_cache && btrfs_end_io && walk.paged && !walk.range.inode)
+		btrfs_range(number_of(bio), &walk);
 	if (page_cache && walk.paged && !walk.direct &&
-	    (bio->bi_opf & OPERATION_BITS) == OPERATION_READ && (__u32)place.task->tgid != self_pid)
-		walk.reader = place.task->flags & PF_IO_WORKER
-				      ? submitter_of(place.task, place_serial(&place))
-				      : place_serial(&place);
-	stretch_added(&walk);
-	tell_range(&place, bio, &walk);
-	record = bio_reserve(&place, bio, disk, CLEW_BIO_QUEUE);
+	    (bio->bi_opf & OPERATION_BITS) == OPERATION_READ &&
+	    (__u32)context.task->tgid != self_pid)
+		walk.reader = context.task->flags & PF_IO_WORKER
+				      ? submitter_of(context.task, context_serial(&context))
+				      : context_serial(&context);
+	range_added(&walk);
+	sync_range_emit(&context, bio, &walk);
+	record = bio_reserve(&context, bio, disk, CLEW_BIO_QUEUE);
 	if (!record)
 		return 0;
 	if (unlikely(is_swap(bio)))
 		record->header.flags |= CLEW_BIO_SWAP;
-	if (walk.stretch.inode) {
-		record->inode = walk.stretch.inode;
-		record->file_device = walk.stretch.device;
-		record->index = walk.direct ? ~0ULL : walk.stretch.offset >> PAGE_SHIFT;
+	if (walk.range.inode) {
+		record->inode = walk.range.inode;
+		record->file_device = walk.range.device;
+		record->index = walk.direct ? ~0ULL : walk.range.offset >> PAGE_SHIFT;
 		if (record->index != ~0ULL && !walk.compressed &&
-		    !(walk.stretch.offset & (PAGE_SIZE - 1)))
-			record->contiguous = walk.stretch.bytes;
+		    !(walk.range.offset & (PAGE_SIZE - 1)))
+			record->contiguous = walk.range.bytes;
 	}
 	record->parent = request_above(bio);
-	if (walk.stretch.inode && !record->contiguous && walk.stretch.bytes)
-		walk.tell = 1;
+	if (walk.range.inode && !record->contiguous && walk.range.bytes)
+		walk.emit = 1;
 	record_submit(record);
-	if (walk.left || walk.tell)
-		other_stretches(&walk);
+	if (walk.left || walk.emit)
+		other_ranges(&walk);
 	return 0;
 }
 
@@ -77,16 +78,16 @@ SEC("tp_btf/block_bio_remap")
 int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 {
 	struct clew_bio *record;
-	struct place place;
+	struct context context;
 	__u32 disk;
 
 	if (!enabled)
 		return 0;
 	disk = disk_of(bio);
 	/* A partition's bio is moved within its disk: that is no other device. */
-	if (disk == device || !place_here(&place))
+	if (disk == device || !context_here(&context))
 		return 0;
-	record = bio_reserve(&place, bio, disk, CLEW_BIO_REMAP);
+	record = bio_reserve(&context, bio, disk, CLEW_BIO_REMAP);
 	if (!record)
 		return 0;
 	record->from_device = device;
@@ -99,15 +100,15 @@ SEC("tp_btf/block_split")
 int BPF_PROG(clew_block_split, struct bio *bio)
 {
 	struct clew_bio *record;
-	struct place place;
+	struct context context;
 	__u32 disk;
 
 	if (!enabled || direct_split(bio))
 		return 0;
 	disk = disk_of(bio);
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return 0;
-	record = bio_reserve(&place, bio, disk, CLEW_BIO_SPLIT);
+	record = bio_reserve(&context, bio, disk, CLEW_BIO_SPLIT);
 	if (!record)
 		return 0;
 	record->parent = (__u64)bio->bi_private;
@@ -118,15 +119,15 @@ int BPF_PROG(clew_block_split, struct bio *bio)
 static __always_inline void bio_merged(struct bio *bio)
 {
 	struct clew_bio *record;
-	struct place place;
+	struct context context;
 	__u32 disk;
 
 	if (!enabled)
 		return;
 	disk = disk_of(bio);
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return;
-	record = bio_reserve(&place, bio, disk, CLEW_BIO_MERGE);
+	record = bio_reserve(&context, bio, disk, CLEW_BIO_MERGE);
 	if (record)
 		record_submit(record);
 }
@@ -162,15 +163,15 @@ static __always_inline void window_open(struct clew_cpu_state *cpu_state, enum l
 static __always_inline void request_event(struct request *request, __u8 event)
 {
 	struct clew_request *record;
-	struct place place;
+	struct context context;
 	__u32 disk;
 
 	if (!enabled)
 		return;
 	disk = disk_of_request(request);
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return;
-	record = request_reserve(&place, request, disk, event);
+	record = request_reserve(&context, request, disk, event);
 	if (record)
 		record_submit(record);
 }
@@ -180,7 +181,7 @@ static __always_inline void request_event(struct request *request, __u8 event)
  * between. A softirq may be interrupted by another completion: `slot_busy` sends that to the other
  * ring.
  */
-static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 cpu,
+static __always_inline void whole_emit(struct clew_cpu_state *cpu_state, __u32 cpu,
 				       enum level level, struct request *request, __u32 disk,
 				       const struct direct *direct, __u32 bytes)
 {
@@ -211,7 +212,7 @@ static __always_inline void tell_whole(struct clew_cpu_state *cpu_state, __u32 c
 	whole->operation = request->cmd_flags;
 	whole->task = direct->task;
 	whole->file_device = direct->file_device;
-	slots_give(cpu_state, 1);
+	slots_publish(cpu_state, 1);
 }
 
 /* A request's bios, one after the other. */
@@ -225,7 +226,7 @@ struct bio_walk {
 };
 
 /* What the record of a bio of direct I/O would have told, had it not been kept. */
-static __always_inline void tell_part(const struct bio_walk *walk, struct bio *bio,
+static __always_inline void part_emit(const struct bio_walk *walk, struct bio *bio,
 				      const struct direct *direct)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
@@ -264,8 +265,8 @@ static long request_bio(__u32 turn, struct bio_walk *walk)
 		return 1;
 	direct = direct_at(walk->bio, READ_NUMBER(bio, bi_end_io));
 	if (direct) {
-		tell_part(walk, bio, direct);
-		place_free(direct);
+		part_emit(walk, bio, direct);
+		direct_free(direct);
 	}
 	walk->bio = READ_NUMBER(bio, bi_next);
 	walk->count++;
@@ -278,7 +279,7 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 	struct bio_walk walk = {.request = (__u64)request};
 	struct clew_request *record;
 	struct direct *direct;
-	struct place place;
+	struct context context;
 
 	if (!enabled)
 		return 0;
@@ -290,13 +291,13 @@ int BPF_PROG(clew_block_rq_issue, struct request *request)
 	}
 	walk.bio = READ_NUMBER(request, bio);
 	walk.disk = disk_of_request(request);
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return 0;
-	walk.cpu = place.cpu;
+	walk.cpu = context.cpu;
 	if (unlikely(walk.disk >> MINOR_BITS == LOOP_MAJOR))
-		tell_backing(&place, request);
+		backing_emit(&context, request);
 	bpf_loop(BIOS_MOST, request_bio, &walk, 0);
-	record = request_reserve(&place, request, walk.disk, CLEW_REQUEST_ISSUE);
+	record = request_reserve(&context, request, walk.disk, CLEW_REQUEST_ISSUE);
 	if (!record)
 		return 0;
 	record->bio_count = walk.count;
@@ -326,7 +327,7 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	struct clew_request *record;
 	struct direct *direct;
-	struct place place;
+	struct context context;
 	enum level level;
 
 	if (!enabled || !cpu_state)
@@ -341,15 +342,15 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 		   !*(volatile __u32 *)&cpu_state->slot_busy)) {
 		*(volatile __u32 *)&cpu_state->slot_busy = 1;
 		barrier();
-		tell_whole(cpu_state, cpu, level, request, disk, direct, bytes);
+		whole_emit(cpu_state, cpu, level, request, disk, direct, bytes);
 		barrier();
 		*(volatile __u32 *)&cpu_state->slot_busy = 0;
-		place_free(direct);
+		direct_free(direct);
 		return 0;
 	}
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return 0;
-	record = request_reserve(&place, request, disk,
+	record = request_reserve(&context, request, disk,
 				 direct ? CLEW_REQUEST_WHOLE : CLEW_REQUEST_COMPLETE);
 	if (!record)
 		return 0;
@@ -360,7 +361,7 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 		record->inode = direct->inode;
 		record->offset = direct->offset;
 		record->file_device = direct->file_device;
-		place_free(direct);
+		direct_free(direct);
 	}
 	record->error = error & 0xff;
 	record->bytes = bytes;
@@ -393,15 +394,15 @@ SEC("tp_btf/block_bio_complete")
 int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *bio)
 {
 	struct clew_bio *record;
-	struct place place;
+	struct context context;
 	__u32 disk;
 
 	if (!enabled)
 		return 0;
 	disk = READ_TRUSTED(queue, disk, part0, bd_dev);
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return 0;
-	record = bio_reserve(&place, bio, disk, CLEW_BIO_COMPLETE);
+	record = bio_reserve(&context, bio, disk, CLEW_BIO_COMPLETE);
 	if (record)
 		record_submit(record);
 	return 0;

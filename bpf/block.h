@@ -94,10 +94,10 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 	}
 	if (!inode)
 		return false;
-	walk->stretch.inode = READ(inode, i_ino);
-	walk->stretch.device = READ(inode, i_sb, s_dev);
-	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
-	walk->stretch.at = 0;
+	walk->range.inode = READ(inode, i_ino);
+	walk->range.device = READ(inode, i_sb, s_dev);
+	walk->range.offset = BPF_CORE_READ(of, file_offset);
+	walk->range.at = 0;
 	walk->direct = 1;
 	walk->left = 0;
 	return true;
@@ -107,7 +107,7 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
  * Of direct I/O it is what the bio holds; else it was compressed, and the stretch of the file is
  * longer. A global function, see identity.h.
  */
-__noinline int contained_stretch(__u64 bio_address, struct walk *walk)
+__noinline int btrfs_range(__u64 bio_address, struct walk *walk)
 {
 	struct bio *bio = (struct bio *)bio_address;
 	struct btrfs_bio *of = (void *)bio_address - bpf_core_field_offset(struct btrfs_bio, bio);
@@ -118,7 +118,7 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 	if (!walk || (end != btrfs_end_io && end != btrfs_write_end_io))
 		return 0;
 	if (is_btrfs_direct(of, walk)) {
-		walk->stretch.bytes = READ(bio, bi_iter.bi_size);
+		walk->range.bytes = READ(bio, bi_iter.bi_size);
 		return 0;
 	}
 	if (!(walk->operation & 1) || !bpf_core_field_exists(of->inode) ||
@@ -127,14 +127,14 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
 	inode = BPF_CORE_READ(of, inode);
 	if (!inode)
 		return 0;
-	walk->stretch.inode = BPF_CORE_READ(inode, vfs_inode.i_ino);
-	walk->stretch.device = BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev);
-	walk->stretch.offset = BPF_CORE_READ(of, file_offset);
-	walk->stretch.bytes = BPF_CORE_READ(ordered, ordered, num_bytes);
-	walk->stretch.at = 0;
+	walk->range.inode = BPF_CORE_READ(inode, vfs_inode.i_ino);
+	walk->range.device = BPF_CORE_READ(inode, vfs_inode.i_sb, s_dev);
+	walk->range.offset = BPF_CORE_READ(of, file_offset);
+	walk->range.bytes = BPF_CORE_READ(ordered, ordered, num_bytes);
+	walk->range.at = 0;
 	walk->compressed = 1;
 	walk->left = 0;
-	generation_next(walk->stretch.inode);
+	generation_next(walk->range.inode);
 	return 0;
 }
 
@@ -143,7 +143,7 @@ __noinline int contained_stretch(__u64 bio_address, struct walk *walk)
  * file: its buffer tells of which other one it is. False: not one of these. A global function, see
  * identity.h.
  */
-__noinline int journal_stretch(__u64 bio_address, struct walk *walk)
+__noinline int journal_range(__u64 bio_address, struct walk *walk)
 {
 	struct bio *bio = (struct bio *)bio_address;
 	struct buffer_head *buffer = READ(bio, bi_private), *of;
@@ -159,10 +159,10 @@ __noinline int journal_stretch(__u64 bio_address, struct walk *walk)
 	page = READ_NUMBER(of, b_page);
 	data = READ_NUMBER(of, b_data);
 	/* A folio lies at a multiple of its size. */
-	look_at(page, data & (((__u64)folio_pages((void *)page) << PAGE_SHIFT) - 1), &piece);
+	page_locate(page, data & (((__u64)folio_pages((void *)page) << PAGE_SHIFT) - 1), &piece);
 	walk->operation = READ(bio, bi_opf);
 	walk->paged = 1;
-	stretch_begin(walk, &piece, walk->left);
+	range_begin(walk, &piece, walk->left);
 	walk->left = 0;
 	return 1;
 }
@@ -173,23 +173,24 @@ static __always_inline bool is_buffer(struct bio *bio)
 	       (__u64)bio->bi_end_io == buffer_end_io;
 }
 
-static __always_inline void direct_stretch(struct place *place, struct bio *bio, struct walk *walk)
+static __always_inline void direct_range(struct context *context, struct bio *bio,
+					 struct walk *walk)
 {
 	struct inode *inode = direct_inode(bio);
 	__u64 offset = direct_offset(bio);
 
-	direct_name(place, inode);
-	walk->stretch.inode = READ(inode, i_ino);
-	walk->stretch.device = READ(inode, i_sb, s_dev);
+	direct_name(context, inode);
+	walk->range.inode = READ(inode, i_ino);
+	walk->range.device = READ(inode, i_sb, s_dev);
 	if (offset != CLEW_NO_OFFSET) {
-		walk->stretch.offset = offset;
-		walk->stretch.bytes = walk->left;
+		walk->range.offset = offset;
+		walk->range.bytes = walk->left;
 	}
 	walk->left = 0;
 }
 
 /* Where a loop device's request lies in the file behind the device. */
-static __always_inline void tell_backing(struct place *place, struct request *request)
+static __always_inline void backing_emit(struct context *context, struct request *request)
 {
 	struct loop_device *loop;
 	struct clew_pages *record;
@@ -201,8 +202,8 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 	inode = BPF_CORE_READ(loop, lo_backing_file, f_inode);
 	if (!inode)
 		return;
-	send_inode((__u64)inode, place->cpu, clock_ns());
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_PAGES, clock_ns(),
+	send_inode((__u64)inode, context->cpu, clock_ns());
+	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_PAGES, clock_ns(),
 				sizeof(*record));
 	if (!record)
 		return;
@@ -218,23 +219,24 @@ static __always_inline void tell_backing(struct place *place, struct request *re
 }
 
 /* No tracepoint tells of sync_file_range: a bio that such a call submits does. */
-static __always_inline void tell_range(struct place *place, struct bio *bio, struct walk *walk)
+static __always_inline void sync_range_emit(struct context *context, struct bio *bio,
+					    struct walk *walk)
 {
 	struct clew_writeback *record;
 
-	if (!page_cache || !(bio->bi_opf & 1) || !walk->stretch.inode ||
-	    place_call(place) != CALL_SYNC_FILE_RANGE + 1)
+	if (!page_cache || !(bio->bi_opf & 1) || !walk->range.inode ||
+	    context_call(context) != CALL_SYNC_FILE_RANGE + 1)
 		return;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
+	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
 				sizeof(*record));
 	if (!record)
 		return;
 	__builtin_memset((void *)record + sizeof(record->header), 0,
 			 sizeof(*record) - sizeof(record->header));
 	record->header.flags = CLEW_WRITEBACK_SYNC_ENTER;
-	record->inode = walk->stretch.inode;
-	record->device = walk->stretch.device;
-	record->task = place_serial(place);
+	record->inode = walk->range.inode;
+	record->device = walk->range.device;
+	record->task = context_serial(context);
 	record->sync = 1;
 	record->call = CALL_SYNC_FILE_RANGE + 1;
 	record_submit(record);
@@ -242,12 +244,12 @@ static __always_inline void tell_range(struct place *place, struct bio *bio, str
 
 /* `disk`: disk_of it, found first of all: pointers followed behind many branches take the verifier
  * long. */
-static __always_inline struct clew_bio *bio_reserve(struct place *place, struct bio *bio,
+static __always_inline struct clew_bio *bio_reserve(struct context *context, struct bio *bio,
 						    __u32 disk, __u8 event)
 {
 	struct clew_bio *record;
 
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_BIO, clock_ns(),
+	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_BIO, clock_ns(),
 				sizeof(*record));
 	if (!record)
 		return NULL;
@@ -257,7 +259,7 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 	record->bytes = bio->bi_iter.bi_size;
 	record->operation = bio->bi_opf;
 	record->device = disk;
-	record->task = place_serial(place);
+	record->task = context_serial(context);
 	record->from_sector = 0;
 	record->inode = 0;
 	record->index = 0;
@@ -265,15 +267,15 @@ static __always_inline struct clew_bio *bio_reserve(struct place *place, struct 
 	record->from_device = 0;
 	record->file_device = 0;
 	record->contiguous = 0;
-	record->call = event == CLEW_BIO_QUEUE ? place_call(place) : 0;
+	record->call = event == CLEW_BIO_QUEUE ? context_call(context) : 0;
 	return record;
 }
 
 static __always_inline struct clew_request *
-request_reserve(struct place *place, struct request *request, __u32 disk, __u8 event)
+request_reserve(struct context *context, struct request *request, __u32 disk, __u8 event)
 {
 	struct clew_request *record = record_reserve(
-		place->cpu_state, place->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
+		context->cpu_state, context->cpu, CLEW_KIND_REQUEST, clock_ns(), sizeof(*record));
 
 	if (!record)
 		return NULL;
@@ -285,9 +287,9 @@ request_reserve(struct place *place, struct request *request, __u32 disk, __u8 e
 	record->bytes = request->__data_len;
 	record->device = disk;
 	record->operation = request->cmd_flags;
-	record->task = place_serial(place);
+	record->task = context_serial(context);
 	record->error = 0;
-	record->context = place_context(place);
+	record->context = wake_context(context);
 	record->bio_count = 0;
 	record->queued = 0;
 	record->issued = 0;

@@ -79,13 +79,13 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 }
 
 /* Which one the task here is in, as clew_bio.call. */
-static __always_inline __u32 place_call(const struct place *place)
+static __always_inline __u32 context_call(const struct context *context)
 {
 	struct call call;
 
-	if (place->level != LEVEL_TASK || place->task->flags & PF_KTHREAD)
+	if (context->level != LEVEL_TASK || context->task->flags & PF_KTHREAD)
 		return 0;
-	read_call(place->task, &call);
+	read_call(context->task, &call);
 	return call.number + 1;
 }
 

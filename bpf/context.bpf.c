@@ -82,7 +82,7 @@ int BPF_PROG(clew_softirq_entry, unsigned int vector)
 
 	level_enter(LEVEL_SOFT, CLEW_CAUSE_SOFTIRQ, vector, 0);
 	if (cpu_state && enabled) {
-		packet_over(cpu_state);
+		packet_end(cpu_state);
 		extents_age(cpu_state, cpu);
 	}
 	return 0;

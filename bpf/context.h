@@ -58,33 +58,34 @@ static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state,
 }
 
 /* Where a program runs, level included. False: not to be recorded. */
-struct place {
+struct context {
 	struct clew_cpu_state *cpu_state;
 	struct task_struct *task;
 	__u32 cpu;
 	enum level level;
 };
 
-static __always_inline bool place_here(struct place *ret_place)
+static __always_inline bool context_here(struct context *ret_context)
 {
-	ret_place->cpu = bpf_get_smp_processor_id();
-	ret_place->cpu_state = this_cpu_state(ret_place->cpu);
-	if (!ret_place->cpu_state)
+	ret_context->cpu = bpf_get_smp_processor_id();
+	ret_context->cpu_state = this_cpu_state(ret_context->cpu);
+	if (!ret_context->cpu_state)
 		return false;
-	ret_place->task = bpf_get_current_task_btf();
-	ret_place->level = level_of(ret_place->cpu_state);
+	ret_context->task = bpf_get_current_task_btf();
+	ret_context->level = level_of(ret_context->cpu_state);
 	return true;
 }
 
 /* The serial of who acts here: 0 in an interrupt. */
-static __always_inline __u32 place_serial(const struct place *place)
+static __always_inline __u32 context_serial(const struct context *context)
 {
-	return place->level == LEVEL_TASK ? serial_of_current(place->cpu_state, place->task) : 0;
+	return context->level == LEVEL_TASK ? serial_of_current(context->cpu_state, context->task)
+					    : 0;
 }
 
-static __always_inline __u8 place_context(const struct place *place)
+static __always_inline __u8 wake_context(const struct context *context)
 {
-	switch (place->level) {
+	switch (context->level) {
 	case LEVEL_TASK:
 		return CLEW_WAKE_TASK;
 	case LEVEL_HARD:
@@ -172,7 +173,7 @@ static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 }
 
 /* The softirq here is at no packet, or not yet. */
-static __always_inline void packet_over(struct clew_cpu_state *cpu_state)
+static __always_inline void packet_end(struct clew_cpu_state *cpu_state)
 {
 	cpu_state->packet_received = 0;
 	cpu_state->packet_actor = 0;

@@ -18,10 +18,10 @@
 #include <stdbool.h>
 
 #define DIRECT_SET_BITS 13
-#define DIRECT_PLACES	4
-#define PLACE_FREE	0
-#define PLACE_BUSY	1
-#define PLACE_AGE	60000000000ULL /* ns: longer than drivers wait for a device */
+#define DIRECT_SLOTS	4
+#define SLOT_FREE	0
+#define SLOT_BUSY	1
+#define SLOT_AGE	60000000000ULL /* ns: longer than drivers wait for a device */
 
 /* A line of cache. */
 struct direct {
@@ -38,7 +38,7 @@ struct direct {
 
 /* The places that a bio may have, by its address. */
 struct direct_set {
-	struct direct places[DIRECT_PLACES];
+	struct direct slots[DIRECT_SLOTS];
 };
 
 /* An array, as looking something up there takes no call; mapped ones begin on a line of cache. */
@@ -57,21 +57,21 @@ static __always_inline struct direct_set *direct_set(__u64 bio)
 	return bpf_map_lookup_elem(&clew_direct, &index);
 }
 
-static __always_inline bool place_take(struct direct *place, __u64 from)
+static __always_inline bool direct_take(struct direct *slot, __u64 from)
 {
-	return __sync_bool_compare_and_swap(&place->bio, from, PLACE_BUSY);
+	return __sync_bool_compare_and_swap(&slot->bio, from, SLOT_BUSY);
 }
 
 /* What is written there is for the bio from here on. */
-static __always_inline void place_keep(struct direct *place, __u64 bio)
+static __always_inline void direct_keep(struct direct *slot, __u64 bio)
 {
 	barrier();
-	*(volatile __u64 *)&place->bio = bio;
+	*(volatile __u64 *)&slot->bio = bio;
 }
 
-static __always_inline void place_free(struct direct *place)
+static __always_inline void direct_free(struct direct *slot)
 {
-	place_keep(place, PLACE_FREE);
+	direct_keep(slot, SLOT_FREE);
 }
 
 /* Whatever was at the address before, its end was not seen. */
@@ -83,9 +83,9 @@ static __always_inline void direct_forget(__u64 bio)
 	if (!set)
 		return;
 #pragma unroll
-	for (i = 0; i < DIRECT_PLACES; i++)
-		if (set->places[i].bio == bio && place_take(&set->places[i], bio))
-			place_free(&set->places[i]);
+	for (i = 0; i < DIRECT_SLOTS; i++)
+		if (set->slots[i].bio == bio && direct_take(&set->slots[i], bio))
+			direct_free(&set->slots[i]);
 }
 
 /* A place for the bio, to be written to and then kept; NULL: there is none, and nothing is known of
@@ -98,14 +98,14 @@ static __always_inline struct direct *direct_claim(__u64 bio, __u64 now)
 	if (!set)
 		return NULL;
 #pragma unroll
-	for (i = 0; i < DIRECT_PLACES; i++) {
-		struct direct *place = &set->places[i];
-		__u64 held = *(volatile __u64 *)&place->bio;
+	for (i = 0; i < DIRECT_SLOTS; i++) {
+		struct direct *slot = &set->slots[i];
+		__u64 held = *(volatile __u64 *)&slot->bio;
 
-		if ((held == PLACE_FREE || held == bio ||
-		     (held != PLACE_BUSY && (__s64)(now - place->queued) > (__s64)PLACE_AGE)) &&
-		    place_take(place, held))
-			return place;
+		if ((held == SLOT_FREE || held == bio ||
+		     (held != SLOT_BUSY && (__s64)(now - slot->queued) > (__s64)SLOT_AGE)) &&
+		    direct_take(slot, held))
+			return slot;
 	}
 	direct_forget(bio);
 	return NULL;
@@ -119,9 +119,9 @@ static __always_inline struct direct *direct_find(__u64 bio, __u64 whole)
 	if (!set)
 		return NULL;
 #pragma unroll
-	for (i = 0; i < DIRECT_PLACES; i++)
-		if (set->places[i].bio == bio)
-			return set->places[i].whole == whole ? &set->places[i] : NULL;
+	for (i = 0; i < DIRECT_SLOTS; i++)
+		if (set->slots[i].bio == bio)
+			return set->slots[i].whole == whole ? &set->slots[i] : NULL;
 	return NULL;
 }
 

@@ -43,27 +43,27 @@ static __always_inline __u64 direct_offset(struct bio *bio)
 
 /* Whether nothing but the task's own file is behind a bio: no layer above its device, and none
  * below that has no requests. */
-static __always_inline bool is_plain(struct place *place, struct bio *bio)
+static __always_inline bool is_plain(struct context *context, struct bio *bio)
 {
 	struct gendisk *disk = READ_TRUSTED(bio, bi_bdev, bd_disk);
 
-	return place->level == LEVEL_TASK && !(place->task->flags & PF_KTHREAD) &&
+	return context->level == LEVEL_TASK && !(context->task->flags & PF_KTHREAD) &&
 	       disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
 
 /* Who does direct I/O need not wait for it: that its file has a name is told here, for the first of
  * a row of bios. */
-static __always_inline void direct_name(struct place *place, struct inode *inode)
+static __always_inline void direct_name(struct context *context, struct inode *inode)
 {
-	if (!page_cache || place->cpu_state->named == (__u64)inode)
+	if (!page_cache || context->cpu_state->named == (__u64)inode)
 		return;
-	place->cpu_state->named = (__u64)inode;
-	send_inode((__u64)inode, place->cpu, clock_ns());
+	context->cpu_state->named = (__u64)inode;
+	send_inode((__u64)inode, context->cpu, clock_ns());
 }
 
 /* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own
  * record has to tell. */
-static __always_inline bool direct_queue(struct place *place, struct bio *bio)
+static __always_inline bool direct_queue(struct context *context, struct bio *bio)
 {
 	struct direct *direct;
 	struct inode *inode;
@@ -71,13 +71,13 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 
 	if (!is_direct(bio))
 		return false;
-	number = number_through(&place->cpu_state->queueing, bio);
-	if (!is_plain(place, bio)) {
+	number = number_through(&context->cpu_state->queueing, bio);
+	if (!is_plain(context, bio)) {
 		direct_forget(number);
 		return false;
 	}
 	inode = direct_inode(bio);
-	direct_name(place, inode);
+	direct_name(context, inode);
 	now = clock_ns();
 	direct = direct_claim(number, now);
 	if (unlikely(!direct))
@@ -89,8 +89,8 @@ static __always_inline bool direct_queue(struct place *place, struct bio *bio)
 	direct->offset = direct_offset(bio);
 	direct->whole = 0;
 	direct->file_device = READ(inode, i_sb, s_dev);
-	direct->task = serial_of_current(place->cpu_state, place->task);
-	place_keep(direct, number);
+	direct->task = serial_of_current(context->cpu_state, context->task);
+	direct_keep(direct, number);
 	return true;
 }
 
@@ -139,7 +139,7 @@ static __always_inline bool direct_split(struct bio *bio)
 		front->whole = whole;
 		front->file_device = rest->file_device;
 		front->task = rest->task;
-		place_keep(front, number);
+		direct_keep(front, number);
 	}
 	if (rest->offset != CLEW_NO_OFFSET)
 		rest->offset += bio->bi_iter.bi_size;

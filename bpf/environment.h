@@ -69,7 +69,7 @@ static __noinline int send_variable(struct environment *environment, __u32 numbe
 	return 0;
 }
 
-static long look_at_variable(__u32 index, struct environment *environment)
+static long variable_step(__u32 index, struct environment *environment)
 {
 	__u32 zero = 0, size;
 	char *text = bpf_map_lookup_elem(&clew_variable, &zero);
@@ -113,7 +113,7 @@ static __always_inline void send_environment(struct task_struct *task, __u32 ser
 		return;
 	environment.at = READ(task, mm, env_start);
 	environment.end = READ(task, mm, env_end);
-	bpf_loop(ENVIRONMENT_MOST, look_at_variable, &environment, 0);
+	bpf_loop(ENVIRONMENT_MOST, variable_step, &environment, 0);
 	for (__u32 i = 0; i < CLEW_ENVIRONMENT_NAMES; i++)
 		if (i < environment_count && !(environment.found >> i & 1))
 			send_variable(&environment, i, NULL, 0);

@@ -27,9 +27,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define EXTENT_LOOK	64 /* touches after which the age is looked at */
-#define GENERATION_BITS 10
-#define HANDLE_OPEN	(1u << CLEW_EXTENT_EVENTS)
+#define EXTENT_AGE_CHECK 64 /* touches after which the age is looked at */
+#define GENERATION_BITS	 10
+#define HANDLE_OPEN	 (1u << CLEW_EXTENT_EVENTS)
 
 /* Of a file; files may share one. A line of cache each. */
 struct generation {
@@ -78,7 +78,7 @@ struct touch {
 static __always_inline void dirtied_add(struct clew_dirtied *dirtied,
 					const struct clew_open_extent *open)
 {
-	__u32 place;
+	__u32 slot;
 
 	if (open->generation != *(volatile __u32 *)&generation_of(open->inode)->value)
 		return;
@@ -90,12 +90,12 @@ static __always_inline void dirtied_add(struct clew_dirtied *dirtied,
 		dirtied->task = open->task;
 		dirtied->generation = open->generation;
 	}
-	place = dirtied->next++ & (CLEW_DIRTIED_RANGES - 1);
-	dirtied->ranges[place].from = page_start(open->offset);
-	dirtied->ranges[place].to = page_end(open->offset + open->bytes);
+	slot = dirtied->next++ & (CLEW_DIRTIED_RANGES - 1);
+	dirtied->ranges[slot].from = page_start(open->offset);
+	dirtied->ranges[slot].to = page_end(open->offset + open->bytes);
 }
 
-static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event,
+static __noinline int extent_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u32 event,
 				  __u64 now)
 {
 	struct clew_open_extent *open;
@@ -122,7 +122,7 @@ static __noinline int tell_extent(struct clew_cpu_state *cpu_state, __u32 cpu, _
 	return 0;
 }
 
-static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+static __always_inline void journal_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 					 const struct clew_journal *told)
 {
 	struct clew_journal *record =
@@ -140,7 +140,7 @@ static __always_inline void tell_journal(struct clew_cpu_state *cpu_state, __u32
 	record_submit(record);
 }
 
-static __always_inline void tell_handle(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now)
+static __always_inline void handle_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now)
 {
 	struct clew_open_handle *handle = &cpu_state->handle;
 	struct clew_journal told = {.header.flags = CLEW_JOURNAL_HANDLE,
@@ -150,7 +150,7 @@ static __always_inline void tell_handle(struct clew_cpu_state *cpu_state, __u32 
 
 	if (!handle->device)
 		return;
-	tell_journal(cpu_state, cpu, now, &told);
+	journal_emit(cpu_state, cpu, now, &told);
 	handle->device = 0;
 }
 
@@ -170,7 +170,7 @@ static __always_inline __u64 call_left(const struct clew_open_call *open)
 }
 
 /* The open extent of writes gives back what the call at its end has not copied yet. */
-static __always_inline __u64 call_cut(struct clew_cpu_state *cpu_state)
+static __always_inline __u64 call_retract(struct clew_cpu_state *cpu_state)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
 	struct clew_open_call *call = &cpu_state->call;
@@ -205,7 +205,7 @@ static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 
  * Tells what is open on this CPU and began `age` or longer before `now`; age 0: the
  * task leaves the CPU.
  */
-__noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
+__noinline int extents_emit(__u32 cpu, __u64 now, __u64 age)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	__u64 uncopied = 0;
@@ -214,7 +214,7 @@ __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 	if (!cpu_state)
 		return 0;
 	if (cpu_state->call.call && now - cpu_state->extents[CLEW_EXTENT_WRITE].begin >= age) {
-		uncopied = call_cut(cpu_state);
+		uncopied = call_retract(cpu_state);
 		if (!uncopied)
 			cpu_state->call.call = 0;
 	}
@@ -230,10 +230,10 @@ __noinline int tell_extents(__u32 cpu, __u64 now, __u64 age)
 		if (now - open->begin < age)
 			left |= 1u << event;
 		else
-			tell_extent(cpu_state, cpu, event, now);
+			extent_emit(cpu_state, cpu, event, now);
 	}
 	if (cpu_state->open & HANDLE_OPEN)
-		tell_handle(cpu_state, cpu, now);
+		handle_emit(cpu_state, cpu, now);
 	cpu_state->open = left;
 	if (uncopied && age)
 		call_resume(cpu_state, now, uncopied);
@@ -272,7 +272,7 @@ static __always_inline void call_return(struct clew_cpu_state *cpu_state,
 static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
 	if (unlikely(cpu_state->open) && !cpu_state->extents_busy)
-		tell_extents(cpu, clock_ns(), CLEW_EXTENT_AGE);
+		extents_emit(cpu, clock_ns(), CLEW_EXTENT_AGE);
 }
 
 static __always_inline void touch_begin(struct clew_cpu_state *cpu_state)
@@ -311,7 +311,7 @@ static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state,
 static __always_inline bool extent_grow(struct clew_open_extent *open, const struct touch *touch,
 					__u32 last, __u64 *now)
 {
-	if (unlikely(++open->grown >= EXTENT_LOOK)) {
+	if (unlikely(++open->grown >= EXTENT_AGE_CHECK)) {
 		*now = clock_ns();
 		open->grown = 1;
 		if (*now - open->begin >= CLEW_EXTENT_AGE)
@@ -323,8 +323,8 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 }
 
 /* A call goes on in the page that its last copy made dirty: one extent tells both. */
-static __always_inline bool goes_on_in_page(const struct clew_open_extent *dirty,
-					    const struct touch *touch, __u32 generation)
+static __always_inline bool continues_in_page(const struct clew_open_extent *dirty,
+					      const struct touch *touch, __u32 generation)
 {
 	__u64 end = dirty->offset + dirty->bytes;
 
@@ -359,7 +359,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	__u32 number;
 
 	if (event == CLEW_EXTENT_WRITE &&
-	    goes_on_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
+	    continues_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
 	    extent_grow(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, last, &now))
 		return;
 	/* Also one that was taken back goes on: there is no need to look at the clock again. */
@@ -378,7 +378,7 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	if (!now)
 		now = clock_ns();
 	if (open->bytes)
-		tell_extent(cpu_state, cpu, event, now);
+		extent_emit(cpu_state, cpu, event, now);
 	if (event == CLEW_EXTENT_DIRTY || event == CLEW_EXTENT_DROP || event == CLEW_EXTENT_CLEAR) {
 		__u32 before = generation;
 
@@ -423,7 +423,7 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	int i;
 
 	open->last = 0;
-	if (goes_on_in_page(dirty, touch, generation))
+	if (continues_in_page(dirty, touch, generation))
 		return false;
 	if (!inside && dirtied->inode == touch->inode && dirtied->device == touch->device &&
 	    dirtied->task == touch->task && dirtied->generation == generation)
@@ -441,7 +441,7 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	}
 	now = clock_ns();
 	if (open->bytes)
-		tell_extent(cpu_state, cpu, CLEW_EXTENT_AGAIN, now);
+		extent_emit(cpu_state, cpu, CLEW_EXTENT_AGAIN, now);
 	extent_begin(open, touch, now);
 	open->last = touch->bytes;
 	cpu_state->open |= 1u << CLEW_EXTENT_AGAIN;
@@ -452,8 +452,8 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
  * Takes back from the end of an open extent what is of a folio, all of it: it is this
  * touch, and the event that comes now says more. False: it is not.
  */
-static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, __u8 event,
-					     const struct touch *touch)
+static __always_inline bool extent_retract(struct clew_cpu_state *cpu_state, __u8 event,
+					   const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 
@@ -472,8 +472,8 @@ static __always_inline bool extent_take_back(struct clew_cpu_state *cpu_state, _
  * The same of a call's last copy if that was into each of the folio's pages, which it made dirty:
  * `touch` becomes what was copied. What was copied there before may be on its way already.
  */
-static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_state, __u8 event,
-						  struct touch *touch)
+static __always_inline bool extent_retract_copy(struct clew_cpu_state *cpu_state, __u8 event,
+						struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u64 end = open->offset + open->bytes, start = end - open->last;
@@ -494,9 +494,8 @@ static __always_inline bool extent_take_back_copy(struct clew_cpu_state *cpu_sta
 
 /* The same of a copy that was taken for one to pages still dirty: they were on their way already,
  * but in no bio yet. */
-static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_state,
-						   const struct touch *touch,
-						   struct touch *ret_copy)
+static __always_inline bool extent_retract_again(struct clew_cpu_state *cpu_state,
+						 const struct touch *touch, struct touch *ret_copy)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_AGAIN];
 	__u64 at = cpu_state->dirtied.again;
@@ -517,8 +516,8 @@ static __always_inline bool extent_take_back_again(struct clew_cpu_state *cpu_st
  * meanwhile, with what was written there then, and the last copy, which makes it dirty anew, is a
  * row of its own.
  */
-static __always_inline void extent_part(struct clew_cpu_state *cpu_state, __u32 cpu,
-					const struct touch *touch)
+static __always_inline void extent_split(struct clew_cpu_state *cpu_state, __u32 cpu,
+					 const struct touch *touch)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
 	__u64 start = open->offset + open->bytes - open->last, now;
@@ -528,7 +527,7 @@ static __always_inline void extent_part(struct clew_cpu_state *cpu_state, __u32 
 		return;
 	now = clock_ns();
 	open->bytes -= open->last;
-	tell_extent(cpu_state, cpu, CLEW_EXTENT_WRITE, now);
+	extent_emit(cpu_state, cpu, CLEW_EXTENT_WRITE, now);
 	open->begin = now;
 	open->inode = touch->inode;
 	open->offset = start;

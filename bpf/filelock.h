@@ -59,8 +59,8 @@ static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bo
 }
 
 /* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */
-static __always_inline bool lets_go_of_file(struct task_struct *waker,
-					    const struct clew_task_state *sleeper)
+static __always_inline bool file_lock_released(struct task_struct *waker,
+					       const struct clew_task_state *sleeper)
 {
 	struct clew_task_state *state;
 

@@ -57,12 +57,6 @@ struct glob {
 	bool matches;
 };
 
-/*
- * Always 0, which the verifier must not know: older ones look at a loop's first turn
- * only and take for dead what cannot happen in that.
- */
-volatile __u32 nothing;
-
 /* One step of it, so that the verifier looks at one step only; 1 ends the loop. */
 static long glob_step(__u32 turn, struct glob *glob)
 {
@@ -92,7 +86,10 @@ static long glob_step(__u32 turn, struct glob *glob)
 /* Shell-like match of a task's name with the filter's pattern: '*' and '?'. */
 static __noinline bool comm_wanted(const char *comm)
 {
-	struct glob glob = {.at = nothing, .pattern = nothing, .star = nothing, .resume = nothing};
+	struct glob glob = {.at = always_zero,
+			    .pattern = always_zero,
+			    .star = always_zero,
+			    .resume = always_zero};
 
 	bpf_probe_read_kernel_str(glob.comm, sizeof(glob.comm), comm);
 	bpf_loop(CLEW_COMM_SIZE * sizeof(filter_glob), glob_step, &glob, 0);

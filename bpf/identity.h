@@ -196,7 +196,7 @@ static long name_step(__u32 turn, struct name_walk *walk)
 }
 
 /* What changes with a path, but for mounts. */
-static __always_inline __u64 names_mixed(struct dentry *dentry)
+static __always_inline __u64 names_hash(struct dentry *dentry)
 {
 	struct name_walk walk = {.at = (__u64)dentry};
 
@@ -225,7 +225,7 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 		return;
 	links = READ(inode, i_nlink);
 	version = (READ(inode, i_ino) << 1 | (links == 0)) ^
-		  (__u64)READ(inode, i_generation) << 32 ^ names_mixed(dentry);
+		  (__u64)READ(inode, i_generation) << 32 ^ names_hash(dentry);
 	/* Who knows it by its inode alone does not know the view of who opened it: that is told
 	 * besides. */
 	slot = sent_slot((__u64)inode + first, version);

@@ -206,7 +206,7 @@ int clew_iterate(struct bpf_iter__task *ctx)
 	struct clew_task_state *state;
 	struct where where;
 
-	if (!task || !here(&where))
+	if (!task || !where_here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state && pass == CLEW_PASS_IDENTIFY)

@@ -30,7 +30,7 @@ int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned i
 {
 	struct jbd2_journal_handle *handle;
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 	enum transaction_state state = T_RUNNING;
 
 	if (!enabled)
@@ -40,15 +40,15 @@ int BPF_PROG(clew_cache_jbd2_handle, __u32 device, __u32 transaction, unsigned i
 		state = BPF_CORE_READ(handle, h_transaction, t_state);
 	/* A commit may wait for this one, or it was open for long. */
 	if (unlikely(state != T_RUNNING || interval > 0)) {
-		if (!journal_here(&place, &told, CLEW_JOURNAL_HANDLE))
+		if (!journal_here(&context, &told, CLEW_JOURNAL_HANDLE))
 			return 0;
 		told.device = device;
 		told.transaction = transaction;
 		told.open = interval * jiffy;
-		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+		journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 		return 0;
 	}
-	tell_member(device, transaction, false);
+	handle_join(device, transaction, false);
 	return 0;
 }
 
@@ -58,13 +58,13 @@ int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 	struct ext4_inode_info *of;
 	struct clew_journal told;
 	struct inode *inode;
-	struct place place;
+	struct context context;
 
 	if (!file)
 		return 0;
 	inode = file->f_inode;
-	if (!tell_sync(&place, inode, data_only) ||
-	    !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
+	if (!sync_emit(&context, inode, data_only) ||
+	    !journal_here(&context, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct ext4_inode_info, vfs_inode));
 	told.inode = READ(inode, i_ino);
@@ -73,48 +73,48 @@ int BPF_PROG(clew_cache_ext4_sync, struct file *file, int data_only)
 		data_only ? BPF_CORE_READ(of, i_datasync_tid) : BPF_CORE_READ(of, i_sync_tid);
 	/* Without a journal there is nothing to await. */
 	if (told.transaction)
-		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+		journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 	return 0;
 }
 
-static __always_inline void tell_commit(struct journal_s *journal,
+static __always_inline void commit_emit(struct journal_s *journal,
 					struct transaction_s *transaction, __u8 event)
 {
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 
-	if (!journal || !transaction || !journal_here(&place, &told, event))
+	if (!journal || !transaction || !journal_here(&context, &told, event))
 		return;
 	told.device = BPF_CORE_READ(journal, j_fs_dev, bd_dev);
 	told.transaction = BPF_CORE_READ(transaction, t_tid);
-	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+	journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 }
 
 SEC("?tp_btf/jbd2_start_commit")
 int BPF_PROG(clew_cache_jbd2_start, struct journal_s *journal, struct transaction_s *transaction)
 {
-	tell_commit(journal, transaction, CLEW_JOURNAL_COMMIT_BEGIN);
+	commit_emit(journal, transaction, CLEW_JOURNAL_COMMIT_BEGIN);
 	return 0;
 }
 
 SEC("?tp_btf/jbd2_commit_locking")
 int BPF_PROG(clew_cache_jbd2_locking, struct journal_s *journal, struct transaction_s *transaction)
 {
-	tell_commit(journal, transaction, CLEW_JOURNAL_COMMIT_LOCKED);
+	commit_emit(journal, transaction, CLEW_JOURNAL_COMMIT_LOCKED);
 	return 0;
 }
 
 SEC("?tp_btf/jbd2_commit_flushing")
 int BPF_PROG(clew_cache_jbd2_flushing, struct journal_s *journal, struct transaction_s *transaction)
 {
-	tell_commit(journal, transaction, CLEW_JOURNAL_COMMIT_FLUSH);
+	commit_emit(journal, transaction, CLEW_JOURNAL_COMMIT_FLUSH);
 	return 0;
 }
 
 SEC("?tp_btf/jbd2_end_commit")
 int BPF_PROG(clew_cache_jbd2_end, struct journal_s *journal, struct transaction_s *transaction)
 {
-	tell_commit(journal, transaction, CLEW_JOURNAL_COMMIT_END);
+	commit_emit(journal, transaction, CLEW_JOURNAL_COMMIT_END);
 	return 0;
 }
 
@@ -136,7 +136,7 @@ int BPF_PROG(clew_cache_touch_buffer, struct buffer_head *buffer)
 	transaction = BPF_CORE_READ(handle, h_transaction);
 	if (!transaction || !device || BPF_CORE_READ(transaction, t_journal, j_fs_dev) != device)
 		return 0;
-	tell_block(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr,
+	block_emit(device->bd_dev, BPF_CORE_READ(transaction, t_tid), buffer->b_blocknr,
 		   buffer->b_size);
 	return 0;
 }
@@ -152,7 +152,7 @@ int BPF_PROG(clew_cache_xfs_commit, struct xfs_trans *transaction)
 	if (!enabled || !transaction)
 		return 0;
 	mount = BPF_CORE_READ(transaction, t_mountp);
-	tell_member(BPF_CORE_READ(mount, m_super, s_dev),
+	handle_join(BPF_CORE_READ(mount, m_super, s_dev),
 		    BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence), false);
 	return 0;
 }
@@ -165,9 +165,9 @@ int BPF_PROG(clew_cache_xfs_sync, struct xfs_inode *inode)
 	struct xfs_inode *from = (void *)number;
 	struct xfs_inode_log_item *item;
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 
-	if (!tell_sync(&place, of, false) || !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
+	if (!sync_emit(&context, of, false) || !journal_here(&context, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	item = BPF_CORE_READ(from, i_itemp);
 	if (!item)
@@ -176,7 +176,7 @@ int BPF_PROG(clew_cache_xfs_sync, struct xfs_inode *inode)
 	told.device = BPF_CORE_READ(of, i_sb, s_dev);
 	told.transaction = BPF_CORE_READ(item, ili_commit_seq);
 	if (told.transaction)
-		tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+		journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -188,10 +188,10 @@ int BPF_PROG(clew_cache_xfs_push, struct work_struct *work)
 	struct xfs_cil_ctx *checkpoint;
 	struct xlog *log;
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 
 	if (!enabled || !work_xfs_push || (__u64)work->func != work_xfs_push ||
-	    !journal_here(&place, &told, CLEW_JOURNAL_PUSH))
+	    !journal_here(&context, &told, CLEW_JOURNAL_PUSH))
 		return 0;
 	checkpoint =
 		(void *)(number_of(work) - bpf_core_field_offset(struct xfs_cil_ctx, push_work));
@@ -199,20 +199,20 @@ int BPF_PROG(clew_cache_xfs_push, struct work_struct *work)
 	told.device = BPF_CORE_READ(log, l_mp, m_super, s_dev);
 	told.transaction = BPF_CORE_READ(checkpoint, sequence);
 	told.work = (__u64)work;
-	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+	journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 	return 0;
 }
 
-static __always_inline void tell_log(struct xfs_mount *mount, __u64 value, __u8 event)
+static __always_inline void log_emit(struct xfs_mount *mount, __u64 value, __u8 event)
 {
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 
-	if (!journal_here(&place, &told, event))
+	if (!journal_here(&context, &told, event))
 		return;
 	told.device = BPF_CORE_READ(mount, m_super, s_dev);
 	told.value = value;
-	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+	journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 }
 
 /* Told by the address of the bio that writes it. */
@@ -221,7 +221,7 @@ int BPF_PROG(clew_cache_xfs_wait, struct xlog_in_core *buffer)
 {
 	struct xlog_in_core *from = (void *)number_of(buffer);
 
-	tell_log(BPF_CORE_READ(from, ic_log, l_mp),
+	log_emit(BPF_CORE_READ(from, ic_log, l_mp),
 		 (__u64)from + bpf_core_field_offset(struct xlog_in_core, ic_bio),
 		 CLEW_JOURNAL_IOCLOG);
 	return 0;
@@ -230,7 +230,7 @@ int BPF_PROG(clew_cache_xfs_wait, struct xlog_in_core *buffer)
 SEC("?tp_btf/xfs_log_force")
 int BPF_PROG(clew_cache_xfs_force, struct xfs_mount *mount, __s64 until)
 {
-	tell_log((void *)number_of(mount), until, CLEW_JOURNAL_FORCE);
+	log_emit((void *)number_of(mount), until, CLEW_JOURNAL_FORCE);
 	return 0;
 }
 
@@ -238,7 +238,7 @@ SEC("?tp_btf/xfs_log_grant_sleep")
 int BPF_PROG(clew_cache_xfs_space, struct xlog *log, struct xlog_ticket *ticket)
 {
 	if (log)
-		tell_log(BPF_CORE_READ(log, l_mp), 0, CLEW_JOURNAL_SPACE);
+		log_emit(BPF_CORE_READ(log, l_mp), 0, CLEW_JOURNAL_SPACE);
 	return 0;
 }
 
@@ -253,7 +253,7 @@ int BPF_PROG(clew_cache_xfs_block, struct xfs_buf_log_item *item)
 	buffer = BPF_CORE_READ(item, bli_buf);
 	mount = BPF_CORE_READ(buffer, b_mount);
 	if (mount)
-		tell_block(BPF_CORE_READ(mount, m_super, s_dev),
+		block_emit(BPF_CORE_READ(mount, m_super, s_dev),
 			   BPF_CORE_READ(mount, m_log, l_cilp, xc_current_sequence),
 			   BPF_CORE_READ(buffer, b_maps, bm_bn), 512);
 	return 0;
@@ -278,8 +278,8 @@ int BPF_PROG(clew_cache_btrfs_block, struct btrfs_root *root, struct extent_buff
 		return 0;
 	transaction = BPF_CORE_READ(handle, transid);
 	device = BPF_CORE_READ(root, fs_info, sb, s_dev);
-	tell_member(device, transaction, false);
-	tell_block(device, transaction, BPF_CORE_READ(block, start), 1);
+	handle_join(device, transaction, false);
+	block_emit(device, transaction, BPF_CORE_READ(block, start), 1);
 	return 0;
 }
 
@@ -289,19 +289,19 @@ int BPF_PROG(clew_cache_btrfs_sync, struct file *file, int data_only)
 	struct clew_journal told;
 	struct btrfs_inode *of;
 	struct inode *inode;
-	struct place place;
+	struct context context;
 
 	if (!file)
 		return 0;
 	inode = READ(file, f_inode);
-	if (!tell_sync(&place, inode, data_only) ||
-	    !journal_here(&place, &told, CLEW_JOURNAL_AWAIT))
+	if (!sync_emit(&context, inode, data_only) ||
+	    !journal_here(&context, &told, CLEW_JOURNAL_AWAIT))
 		return 0;
 	of = (void *)(number_of(inode) - bpf_core_field_offset(struct btrfs_inode, vfs_inode));
 	told.inode = READ(inode, i_ino);
 	told.device = READ(inode, i_sb, s_dev);
 	told.transaction = BPF_CORE_READ(of, last_trans);
-	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+	journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 	return 0;
 }
 
@@ -309,12 +309,12 @@ SEC("?tp_btf/btrfs_transaction_commit")
 int BPF_PROG(clew_cache_btrfs_commit, struct btrfs_fs_info *file_system)
 {
 	struct clew_journal told;
-	struct place place;
+	struct context context;
 
-	if (!file_system || !journal_here(&place, &told, CLEW_JOURNAL_COMMIT_END))
+	if (!file_system || !journal_here(&context, &told, CLEW_JOURNAL_COMMIT_END))
 		return 0;
 	told.device = BPF_CORE_READ(file_system, sb, s_dev);
 	told.transaction = BPF_CORE_READ(file_system, last_trans_committed);
-	tell_journal(place.cpu_state, place.cpu, clock_ns(), &told);
+	journal_emit(context.cpu_state, context.cpu, clock_ns(), &told);
 	return 0;
 }

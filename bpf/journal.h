@@ -18,18 +18,19 @@
 #include <stdbool.h>
 
 /* Room for records of one program, but for what `place` knows. */
-static __always_inline bool journal_here(struct place *place, struct clew_journal *told, __u8 event)
+static __always_inline bool journal_here(struct context *context, struct clew_journal *told,
+					 __u8 event)
 {
-	if (!enabled || !place_here(place))
+	if (!enabled || !context_here(context))
 		return false;
 	__builtin_memset(told, 0, sizeof(*told));
 	told->header.flags = event;
-	told->task = place_serial(place);
+	told->task = context_serial(context);
 	return true;
 }
 
 /* `last`: what comes after this handle must not be told before it. */
-static __always_inline void tell_member(__u32 device, __u64 transaction, bool last)
+static __always_inline void handle_join(__u32 device, __u64 transaction, bool last)
 {
 	struct clew_open_handle *handle;
 	struct actor actor;
@@ -40,14 +41,14 @@ static __always_inline void tell_member(__u32 device, __u64 transaction, bool la
 	touch_begin(actor.cpu_state);
 	if (handle->device != device || handle->transaction != transaction ||
 	    handle->task != actor.task) {
-		tell_handle(actor.cpu_state, actor.cpu, clock_ns());
+		handle_emit(actor.cpu_state, actor.cpu, clock_ns());
 		handle->transaction = transaction;
 		handle->task = actor.task;
 		handle->device = device;
 		actor.cpu_state->open |= HANDLE_OPEN;
 	}
 	if (last)
-		tell_handle(actor.cpu_state, actor.cpu, clock_ns());
+		handle_emit(actor.cpu_state, actor.cpu, clock_ns());
 	touch_end(actor.cpu_state);
 }
 
@@ -68,7 +69,7 @@ struct {
 	__type(value, struct touched);
 } clew_touched SEC(".maps");
 
-static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 block, __u64 bytes)
+static __always_inline void block_emit(__u32 device, __u64 transaction, __u64 block, __u64 bytes)
 {
 	struct clew_journal told = {.header.flags = CLEW_JOURNAL_TOUCH};
 	__u32 slot = block & (TOUCHED_SLOTS - 1);
@@ -89,7 +90,7 @@ static __always_inline void tell_block(__u32 device, __u64 transaction, __u64 bl
 	told.block = block;
 	told.unit = bytes;
 	told.task = actor.task;
-	tell_journal(actor.cpu_state, actor.cpu, clock_ns(), &told);
+	journal_emit(actor.cpu_state, actor.cpu, clock_ns(), &told);
 }
 
 #endif

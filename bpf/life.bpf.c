@@ -22,7 +22,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	struct clew_task_state *state, *parent_state;
 	struct where where;
 
-	if (!here(&where))
+	if (!where_here(&where))
 		return 0;
 	if (enabled) {
 		state = task_state_make(child);
@@ -48,7 +48,7 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 	update_filter(child, state, parent_state && (parent_state->flags & CLEW_TASK_STATE_PID));
 	if (!identifying)
 		return 0;
-	tell_identity(&where, child, state);
+	identity_emit(&where, child, state);
 	if (enabled)
 		send_life(&where, CLEW_KIND_FORK, parent_state ? parent_state->serial : 0,
 			  state->serial, 0);
@@ -66,7 +66,7 @@ int BPF_PROG(clew_sched_process_exec, struct task_struct *task, int old_pid)
 	long got;
 
 	state = task_state(task);
-	if (!here(&where) || !state)
+	if (!where_here(&where) || !state)
 		return 0;
 	before = state->serial;
 	if (task->pid != old_pid) {
@@ -101,11 +101,11 @@ int BPF_PROG(clew_sched_process_exit, struct task_struct *task)
 	struct clew_task_state *state;
 	struct where where;
 
-	if (!enabled || !here(&where))
+	if (!enabled || !where_here(&where))
 		return 0;
 	state = task_state(task);
 	if (state && unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
-		tell_again(where.cpu, where.time);
+		identity_emit_again(where.cpu, where.time);
 	if (state)
 		send_life(&where, CLEW_KIND_EXIT, state->serial, 0, (__u32)task->exit_code);
 	return 0;
@@ -119,7 +119,7 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	struct where where;
 
 	/* An exec tells its name in the record of the new identity. */
-	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !here(&where))
+	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !where_here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state)

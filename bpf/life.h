@@ -139,7 +139,7 @@ static __always_inline struct clew_task_record *begin_identity(struct where *whe
 	return record;
 }
 
-static __always_inline void tell_identity(struct where *where, struct task_struct *task,
+static __always_inline void identity_emit(struct where *where, struct task_struct *task,
 					  struct clew_task_state *state)
 {
 	struct clew_task_record *record = begin_identity(where, task, state, sizeof(*record));
@@ -150,14 +150,14 @@ static __always_inline void tell_identity(struct where *where, struct task_struc
 
 /* The task here tells its identity again, which was lost: the command line is no longer where it
  * was looked for. */
-__noinline int tell_again(__u32 cpu, __u64 time)
+__noinline int identity_emit_again(__u32 cpu, __u64 time)
 {
 	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state = task_state(task);
 
 	if (state && where.cpu_state)
-		tell_identity(&where, task, state);
+		identity_emit(&where, task, state);
 	return 0;
 }
 

@@ -29,19 +29,19 @@ SEC("tp_btf/contention_begin")
 int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 {
 	struct clew_task_state *state;
-	struct place place;
+	struct context context;
 
-	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+	if (!enabled || !context_here(&context) || context.level != LEVEL_TASK)
 		return 0;
 	if (is_spinlock(type)) {
 		/* Nobody waits for the idle task. */
-		if (!place.task->pid)
+		if (!context.task->pid)
 			return 0;
-		place.cpu_state->spin = (__u64)lock;
-		place.cpu_state->spin_since = clock_ns();
+		context.cpu_state->spin = (__u64)lock;
+		context.cpu_state->spin_since = clock_ns();
 		return 0;
 	}
-	state = task_state(place.task);
+	state = task_state(context.task);
 	if (!state)
 		return 0;
 	/* A mutex tells its turns of spinning and sleeping one by one. */
@@ -57,23 +57,24 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 	return 0;
 }
 
-static __always_inline void spun(struct place *place, __u64 lock, __u64 since, __u32 type,
-				 __u32 owner)
+static __always_inline void spin_emit(struct context *context, __u64 lock, __u64 since, __u32 type,
+				      __u32 owner)
 {
 	struct clew_lock *record;
 	__u64 now = clock_ns();
 
 	if (now - since < SPIN_WORTH) {
-		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].seen);
-		count_atomic(&place->cpu_state->counts[CLEW_KIND_LOCK].filtered);
+		count_atomic(&context->cpu_state->counts[CLEW_KIND_LOCK].seen);
+		count_atomic(&context->cpu_state->counts[CLEW_KIND_LOCK].filtered);
 		return;
 	}
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_LOCK, now, sizeof(*record));
+	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_LOCK, now,
+				sizeof(*record));
 	if (!record)
 		return;
 	record->begin = since;
 	record->lock = lock;
-	record->task = serial_of_current(place->cpu_state, place->task);
+	record->task = serial_of_current(context->cpu_state, context->task);
 	record->owner = owner;
 	record->type = type;
 	record->reserved = 0;
@@ -84,21 +85,21 @@ SEC("tp_btf/contention_end")
 int BPF_PROG(clew_contention_end, void *lock)
 {
 	struct clew_task_state *state;
-	struct place place;
+	struct context context;
 
-	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+	if (!enabled || !context_here(&context) || context.level != LEVEL_TASK)
 		return 0;
-	if (place.cpu_state->spin == (__u64)lock) {
-		place.cpu_state->spin = 0;
-		spun(&place, (__u64)lock, place.cpu_state->spin_since, CLEW_LOCK_SPIN, 0);
+	if (context.cpu_state->spin == (__u64)lock) {
+		context.cpu_state->spin = 0;
+		spin_emit(&context, (__u64)lock, context.cpu_state->spin_since, CLEW_LOCK_SPIN, 0);
 		return 0;
 	}
-	state = task_state(place.task);
+	state = task_state(context.task);
 	if (state && state->lock == (__u64)lock) {
 		state->lock = 0;
 		if (!state->lock_slept)
-			spun(&place, (__u64)lock, state->lock_since, state->lock_type,
-			     state->lock_owner);
+			spin_emit(&context, (__u64)lock, state->lock_since, state->lock_type,
+				  state->lock_owner);
 	}
 	return 0;
 }

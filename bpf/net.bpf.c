@@ -35,7 +35,7 @@ static __always_inline bool stays_here(struct net_device *device)
 }
 
 /* The same of a socket: its ports. */
-static __always_inline __u64 what_socket(struct sock *sock)
+static __always_inline __u64 socket_number(struct sock *sock)
 {
 	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
 }
@@ -68,9 +68,9 @@ static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, 
  * socket it takes in what came meanwhile, which may have made room. The kernel's own sockets, which
  * have no file, send for whoever asks it for something.
  */
-static __always_inline bool makes_room(const struct place *place, __u64 socket)
+static __always_inline bool sends_for_writer(const struct context *context, __u64 socket)
 {
-	return receives((__s64)place_call(place) - 1) &&
+	return receives((__s64)context_call(context) - 1) &&
 	       READ((struct sock *)socket, sk_socket, file);
 }
 
@@ -79,13 +79,14 @@ static __always_inline bool makes_room(const struct place *place, __u64 socket)
  * a task may take that in, by a socket of the kernel's own or (from 6.13 on) the connection's. But
  * who closes a socket resets its connection itself.
  */
-static __always_inline bool is_nobodys(const struct place *place, __u64 socket, const void *header)
+static __always_inline bool is_unowned(const struct context *context, __u64 socket,
+				       const void *header)
 {
 	if (!is_reset(header))
 		return false;
-	if (place->level != LEVEL_TASK)
+	if (context->level != LEVEL_TASK)
 		return socket;
-	return !socket || receives((__s64)place_call(place) - 1) ||
+	return !socket || receives((__s64)context_call(context) - 1) ||
 	       !READ((struct sock *)socket, sk_socket, file);
 }
 
@@ -105,67 +106,67 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 	}
 	if (!socket && received->kind == CLEW_CAUSE_PACKET) {
 		*time = received->time;
-		return who_sent(received->task, actor) |
+		return sender_of(received->task, actor) |
 		       (received->object == CLEW_PACKET_WAITED ? WAITED : 0);
 	}
 	if (acknowledges)
-		return who_sent(
+		return sender_of(
 			received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor,
 			actor);
 	/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket
 	 * last. */
 	if (socket && sender_get(socket, what, &before, &who))
-		return who_sent(sender_task(who), actor) | WAITED;
+		return sender_of(sender_task(who), actor) | WAITED;
 	/* Nobody writes an answer to a connect, but a task has asked for it. */
 	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
-	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? who_sent(0, actor) : 0;
+	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? sender_of(0, actor) : 0;
 }
 
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 {
-	struct place place;
+	struct context context;
 	__u64 now, socket, what, who, key, before, last;
 	const void *header;
 	bool acknowledges;
 
-	if (!enabled || !stays_here(packet->dev) || !place_here(&place))
+	if (!enabled || !stays_here(packet->dev) || !context_here(&context))
 		return 0;
-	place.cpu_state->packet_sent = 0;
+	context.cpu_state->packet_sent = 0;
 	now = clock_ns();
 	socket = READ_NUMBER(packet, sk);
-	what = what_socket(READ_TRUSTED(packet, sk));
-	key = number_of_packet(place.cpu_state, packet);
+	what = socket_number(READ_TRUSTED(packet, sk));
+	key = number_of_packet(context.cpu_state, packet);
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
 	header = packet->head + packet->network_header;
 	/* A hop of what is known already; another kind of packet is a new one where that was. */
-	if (place.level != LEVEL_TASK && key == place.cpu_state->packet_received &&
-	    acknowledges == place.cpu_state->packet_acknowledges)
+	if (context.level != LEVEL_TASK && key == context.cpu_state->packet_received &&
+	    acknowledges == context.cpu_state->packet_acknowledges)
 		return 0;
-	if (!acknowledges && is_nobodys(&place, socket, header)) {
+	if (!acknowledges && is_unowned(&context, socket, header)) {
 		who = 0;
-	} else if (place.level == LEVEL_TASK && socket && !acknowledges &&
-		   makes_room(&place, socket)) {
+	} else if (context.level == LEVEL_TASK && socket && !acknowledges &&
+		   sends_for_writer(&context, socket)) {
 		who = sender_get(socket, what, &before, &last)
-			      ? who_sent(sender_task(last), 0) | WAITED
+			      ? sender_of(sender_task(last), 0) | WAITED
 			      : 0;
-	} else if (place.level == LEVEL_TASK) {
-		__u32 task = serial_of_current(place.cpu_state, place.task);
+	} else if (context.level == LEVEL_TASK) {
+		__u32 task = serial_of_current(context.cpu_state, context.task);
 
-		who = who_sent(task, task);
+		who = sender_of(task, task);
 		/* Who reads acknowledges, and has written nothing. */
 		if (socket && !acknowledges &&
 		    (!sender_get(socket, what, &before, &last) || last != who))
 			sender_put(socket, what, now, who);
 	} else {
-		who = sender_in_softirq(place.cpu_state, socket, what, acknowledges, &now);
+		who = sender_in_softirq(context.cpu_state, socket, what, acknowledges, &now);
 	}
-	what = what_packet(header) | (acknowledges ? ACKNOWLEDGES : 0);
+	what = packet_number(header) | (acknowledges ? ACKNOWLEDGES : 0);
 	sender_put(key, what, now, who);
 	if (socket && !acknowledges) {
-		place.cpu_state->packet_sent = key;
-		place.cpu_state->packet_sent_what = what;
-		place.cpu_state->packet_sent_socket = socket;
+		context.cpu_state->packet_sent = key;
+		context.cpu_state->packet_sent_what = what;
+		context.cpu_state->packet_sent_socket = socket;
 	}
 	return 0;
 }
@@ -190,7 +191,7 @@ int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device 
 	if (key == cpu_state->packet_sent ||
 	    READ_NUMBER(packet, sk) != cpu_state->packet_sent_socket)
 		return 0;
-	what = what_packet(packet->head + packet->network_header);
+	what = packet_number(packet->head + packet->network_header);
 	if (!sender_get(key, what, &time, &who) &&
 	    sender_get(cpu_state->packet_sent, cpu_state->packet_sent_what, &time, &who))
 		sender_put(key, what, time, who);
@@ -201,26 +202,26 @@ SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 {
 	struct clew_cause *received;
-	struct place place;
+	struct context context;
 	__u64 time, who, key, what;
 	__u32 interrupt;
 
-	if (!enabled || !place_here(&place) || place.level != LEVEL_SOFT)
+	if (!enabled || !context_here(&context) || context.level != LEVEL_SOFT)
 		return 0;
-	received = &place.cpu_state->levels[LEVEL_SOFT].inner;
+	received = &context.cpu_state->levels[LEVEL_SOFT].inner;
 	received->kind = 0;
-	place.cpu_state->packet_actor = 0;
-	key = number_of_packet(place.cpu_state, packet);
-	place.cpu_state->packet_received = key;
-	place.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
-	what = what_packet(packet->data) |
-	       (place.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
+	context.cpu_state->packet_actor = 0;
+	key = number_of_packet(context.cpu_state, packet);
+	context.cpu_state->packet_received = key;
+	context.cpu_state->packet_acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
+	what = packet_number(packet->data) |
+	       (context.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
 	if (!stays_here(packet->dev)) {
 		/* A copy of what was sent to many. */
 		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
 			return 0;
 		/* A bridge may take it in once more. */
-		interrupt = napi_interrupt(place.cpu_state, packet, &time);
+		interrupt = napi_interrupt(context.cpu_state, packet, &time);
 		who = time ? FROM_OUTSIDE | interrupt : 0;
 		sender_put(key, what, time, who);
 	} else if (!sender_get(key, what, &time, &who)) {
@@ -231,13 +232,13 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 		received->object = (__u32)who;
 		received->task = 0;
 	} else {
-		place.cpu_state->packet_actor = sender_actor(who);
+		context.cpu_state->packet_actor = sender_actor(who);
 		received->task = sender_task(who);
 		if (!received->task)
 			return 0;
 		received->kind = CLEW_CAUSE_PACKET;
 		received->object = who & WAITED ? CLEW_PACKET_WAITED : 0;
-		place.cpu_state->interrupted = 1;
+		context.cpu_state->interrupted = 1;
 	}
 	received->time = time;
 	received->expires = 0;
@@ -257,6 +258,6 @@ int BPF_PROG(clew_napi_poll)
 	if (!cpu_state)
 		return 0;
 	cpu_state->levels[LEVEL_SOFT].inner.kind = 0;
-	packet_over(cpu_state);
+	packet_end(cpu_state);
 	return 0;
 }

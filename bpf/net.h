@@ -65,7 +65,7 @@ static __always_inline struct sender *sender_slot(__u64 key)
 	return bpf_map_lookup_elem(&clew_senders, &index);
 }
 
-static __always_inline __u64 who_sent(__u32 task, __u32 actor)
+static __always_inline __u64 sender_of(__u32 task, __u32 actor)
 {
 	return task | (__u64)actor << 32;
 }
@@ -114,11 +114,11 @@ static __always_inline __u32 sender_actor(__u64 who)
  * TCP the sequence number, else the length, and of IPv4 the identification. Routers and NAT leave
  * these alone. `header`: of its network layer.
  */
-static __always_inline __u64 what_packet(const void *header)
+static __always_inline __u64 packet_number(const void *header)
 {
 	__u32 words[12] = {};
 
-	if (can_look) {
+	if (can_cast) {
 		__u64 at = (__u64)header, pair = read_number(at);
 
 		words[0] = pair;

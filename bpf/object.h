@@ -186,7 +186,7 @@ static __always_inline bool is_numbered(__u8 kind)
 
 /* Of a file with a name: its inode, whether it was deleted, its own name and directory; and the
  * time, for those above. */
-static __always_inline __u64 what_is_named(struct file *file, __u64 time)
+static __always_inline __u64 named_file_version(struct file *file, __u64 time)
 {
 	struct inode *inode = READ(file, f_inode);
 	struct dentry *dentry = READ(file, f_path.dentry);
@@ -202,17 +202,17 @@ static __always_inline __u64 what_is_named(struct file *file, __u64 time)
  * What tells a file from the next one at its address, which after a close is mostly the next open.
  * Of other anonymous kinds than are left out below the object is that address.
  */
-static __always_inline __u64 what_is(struct file *file, __u8 kind, __u64 time)
+static __always_inline __u64 file_version(struct file *file, __u8 kind, __u64 time)
 {
 	if (kind == CLEW_OBJECT_FILE)
-		return what_is_named(file, time);
+		return named_file_version(file, time);
 	return is_numbered(kind) ? READ(file, f_inode, i_ino) : READ_NUMBER(file, f_op);
 }
 
 /* what_is() of a file that was not the task's last. */
-__noinline __u64 what_is_another(__u64 file_address, __u8 kind, __u64 time)
+__noinline __u64 other_file_version(__u64 file_address, __u8 kind, __u64 time)
 {
-	return what_is((struct file *)file_address, kind, time);
+	return file_version((struct file *)file_address, kind, time);
 }
 
 /* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
@@ -226,7 +226,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	if (!file)
 		return;
 	if (state->file == (__u64)file &&
-	    state->what == what_is(file, state->object_kind, where->time)) {
+	    state->what == file_version(file, state->object_kind, where->time)) {
 		ret_found->object = state->object;
 		ret_found->device = state->device;
 		ret_found->kind = state->object_kind & ~OBJECT_INET;
@@ -245,7 +245,7 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	state->file = (__u64)file;
 	state->what = is_numbered(ret_found->kind)
 			      ? ret_found->object
-			      : what_is_another((__u64)file, ret_found->kind, where->time);
+			      : other_file_version((__u64)file, ret_found->kind, where->time);
 	state->object = ret_found->object;
 	state->device = ret_found->device;
 	state->object_kind = ret_found->kind;

@@ -34,13 +34,13 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	touch_begin(actor.cpu_state);
 	/* The call's own word of it is this one's; but a store is no copy. */
 	copied = !in_user_fault(bpf_get_current_task_btf());
-	written = copied && (extent_take_back(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
-			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
-			     extent_take_back_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
+	written = copied && (extent_retract(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_retract_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
+			     extent_retract_copy(actor.cpu_state, CLEW_EXTENT_DIRTY, &touch));
 	if (copied && !written) {
-		again = extent_take_back_again(actor.cpu_state, &touch, &copy);
+		again = extent_retract_again(actor.cpu_state, &touch, &copy);
 		if (!again)
-			extent_part(actor.cpu_state, actor.cpu, &touch);
+			extent_split(actor.cpu_state, actor.cpu, &touch);
 		else if (page_start(copy.offset) == touch.offset &&
 			 page_end(copy.offset + copy.bytes) == touch.offset + touch.bytes)
 			written = true;
@@ -79,8 +79,7 @@ static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
  * The end of one copy of a call. Of one that came short, as what it is from has to be
  * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
  */
-static __always_inline void tell_write_end(struct inode *inode, __u64 offset, __u32 length,
-					   __u32 copied)
+static __always_inline void write_end(struct inode *inode, __u64 offset, __u32 length, __u32 copied)
 {
 	struct touch touch;
 	struct actor actor;
@@ -107,7 +106,7 @@ SEC("?tp_btf/ext4_da_write_end")
 int BPF_PROG(clew_cache_ext4_da_write, struct inode *inode, __s64 offset, unsigned int length,
 	     unsigned int copied)
 {
-	tell_write_end(inode, offset, length, copied);
+	write_end(inode, offset, length, copied);
 	return 0;
 }
 
@@ -115,7 +114,7 @@ SEC("?tp_btf/ext4_write_end")
 int BPF_PROG(clew_cache_ext4_write, struct inode *inode, __s64 offset, unsigned int length,
 	     unsigned int copied)
 {
-	tell_write_end(inode, offset, length, copied);
+	write_end(inode, offset, length, copied);
 	return 0;
 }
 
@@ -123,7 +122,7 @@ SEC("?tp_btf/ext4_journalled_write_end")
 int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset,
 	     unsigned int length, unsigned int copied)
 {
-	tell_write_end(inode, offset, length, copied);
+	write_end(inode, offset, length, copied);
 	return 0;
 }
 
@@ -165,7 +164,7 @@ const volatile __u32 btrfs_inode_tree;
 const volatile __u32 btrfs_written;
 
 /* One fault says it twice where it fills a hole. Faults are counted when they are over. */
-static __always_inline bool said_in_fault(struct task_struct *task, struct buffer_head *buffer)
+static __always_inline bool stored_in_fault(struct task_struct *task, struct buffer_head *buffer)
 {
 	struct clew_task_state *state = task_state(task);
 	__u64 faults = faults_over(task);
@@ -198,7 +197,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!enabled || !in_user_fault(task) || !actor_here(&actor))
 		return 0;
 	folio = (void *)buffer->b_page;
-	if (!folio || READ(folio, private) != buffer || said_in_fault(task, buffer))
+	if (!folio || READ(folio, private) != buffer || stored_in_fault(task, buffer))
 		return 0;
 	mapping = (void *)READ_NUMBER(folio, mapping);
 	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
@@ -212,7 +211,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	touch.offset = (READ(folio, index) << PAGE_SHIFT);
 	touch.bytes = (__u64)folio_pages(folio) << PAGE_SHIFT;
 	touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_STORE, &touch, inode);
+	touch_emit(&actor, CLEW_EXTENT_STORE, &touch, inode);
 	return 0;
 }
 
@@ -276,7 +275,7 @@ static long find_store(struct task_struct *task, struct vm_area_struct *area, st
 	return 0;
 }
 
-static __always_inline void tell_store(void)
+static __always_inline void store_emit(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct clew_task_state *state;
@@ -301,13 +300,13 @@ static __always_inline void tell_store(void)
 	if (bpf_find_vma(task, store.address, find_store, &store, 0) || !store.touch.bytes)
 		return;
 	store.touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_STORE, &store.touch, (void *)store.inode_address);
+	touch_emit(&actor, CLEW_EXTENT_STORE, &store.touch, (void *)store.inode_address);
 }
 
 SEC("?tp_btf/xfs_write_fault")
 int BPF_PROG(clew_cache_xfs_store, struct xfs_inode *inode)
 {
-	tell_store();
+	store_emit();
 	return 0;
 }
 
@@ -316,7 +315,7 @@ SEC("?tp_btf/xfs_filemap_fault")
 int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, bool write)
 {
 	if (write)
-		tell_store();
+		store_emit();
 	return 0;
 }
 
@@ -351,7 +350,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	/* Whole blocks do not say what was asked: once is enough. */
 	if (extent_covers(actor.cpu_state, &touch))
 		return 0;
-	tell_touch(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch,
+	touch_emit(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch,
 		   inode);
 	return 0;
 }
@@ -361,7 +360,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
  * only if it was read in for somebody. It is scattered, and much of it on a machine that is short
  * of memory.
  */
-static __always_inline bool reclaims_for_nothing(struct inode *inode)
+static __always_inline bool is_clean_reclaim(struct inode *inode)
 {
 	return (bpf_get_current_task_btf()->flags & PF_MEMALLOC) && inode->i_nlink &&
 	       !*(volatile __u64 *)&generation_of(inode->i_ino)->added;
@@ -375,15 +374,15 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	struct actor actor;
 
 	if (!mapping || !enabled || !touch_folio(&touch, folio, mapping->host) ||
-	    reclaims_for_nothing(mapping->host) || !actor_here(&actor))
+	    is_clean_reclaim(mapping->host) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
-	tell_touch(&actor, CLEW_EXTENT_DROP, &touch, NULL);
+	touch_emit(&actor, CLEW_EXTENT_DROP, &touch, NULL);
 	return 0;
 }
 
 /* A hole that ends within a folio: nobody dirties or drops that. */
-static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 bytes)
+static __always_inline void clear_emit(struct folio *folio, __u64 from, __u64 bytes)
 {
 	struct address_space *mapping = folio->mapping;
 	struct touch touch;
@@ -401,13 +400,13 @@ static __always_inline void tell_clear(struct folio *folio, __u64 from, __u64 by
 	touch.task = actor.task;
 	touch.offset += from;
 	touch.bytes = end - from;
-	tell_touch(&actor, CLEW_EXTENT_CLEAR, &touch, NULL);
+	touch_emit(&actor, CLEW_EXTENT_CLEAR, &touch, NULL);
 }
 
 SEC("?tp_btf/ext4_invalidate_folio")
 int BPF_PROG(clew_cache_ext4_clear, struct folio *folio, unsigned long from, unsigned long bytes)
 {
-	tell_clear(folio, from, bytes);
+	clear_emit(folio, from, bytes);
 	return 0;
 }
 
@@ -415,7 +414,7 @@ SEC("?tp_btf/ext4_journalled_invalidate_folio")
 int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned long from,
 	     unsigned long bytes)
 {
-	tell_clear(folio, from, bytes);
+	clear_emit(folio, from, bytes);
 	return 0;
 }
 
@@ -425,7 +424,7 @@ int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned lon
  */
 #define USES_EACH 8
 
-static __always_inline void tell_use(struct address_space *mapping, __u64 first, __u64 last)
+static __always_inline void use_emit(struct address_space *mapping, __u64 first, __u64 last)
 {
 	struct generation *generation;
 	struct inode *inode;
@@ -443,14 +442,14 @@ static __always_inline void tell_use(struct address_space *mapping, __u64 first,
 		return;
 	touch.task = actor.task;
 	__sync_fetch_and_add(&generation->used, touch.bytes >> PAGE_SHIFT);
-	tell_touch(&actor, CLEW_EXTENT_USE, &touch, NULL);
+	touch_emit(&actor, CLEW_EXTENT_USE, &touch, NULL);
 }
 
 SEC("?tp_btf/mm_filemap_get_pages")
 int BPF_PROG(clew_cache_get_pages, struct address_space *mapping, unsigned long first,
 	     unsigned long last)
 {
-	tell_use(mapping, first, last);
+	use_emit(mapping, first, last);
 	return 0;
 }
 
@@ -458,13 +457,13 @@ SEC("?tp_btf/mm_filemap_map_pages")
 int BPF_PROG(clew_cache_map_pages, struct address_space *mapping, unsigned long first,
 	     unsigned long last)
 {
-	tell_use(mapping, first, last);
+	use_emit(mapping, first, last);
 	return 0;
 }
 
 SEC("?tp_btf/mm_filemap_fault")
 int BPF_PROG(clew_cache_fault, struct address_space *mapping, unsigned long index)
 {
-	tell_use(mapping, index, index);
+	use_emit(mapping, index, index);
 	return 0;
 }

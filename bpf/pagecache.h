@@ -50,7 +50,7 @@ static __always_inline bool actor_here(struct actor *actor)
 	return true;
 }
 
-static __always_inline void tell_touch(struct actor *actor, __u8 event, const struct touch *touch,
+static __always_inline void touch_emit(struct actor *actor, __u8 event, const struct touch *touch,
 				       struct inode *inode)
 {
 	touch_begin(actor->cpu_state);

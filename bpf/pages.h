@@ -23,7 +23,7 @@
 #define MAPPING_FLAGS 3UL
 #define PIECES_MOST   8192 /* folios of one bio */
 
-struct stretch {
+struct range {
 	__u64 mapping;
 	__u64 inode; /* 0: no file's */
 	__u64 offset;
@@ -34,14 +34,14 @@ struct stretch {
 };
 
 struct walk {
-	struct stretch stretch;
+	struct range range;
 	__u64 bio;
 	__u64 vector; /* address of the bio_vec at hand */
 	__u32 done;   /* bytes of it that were looked at */
 	__u32 left;   /* bytes of the bio that were not */
 	__u32 at;     /* and those that were */
 	__u32 cpu;
-	__u32 tell;	 /* the stretch has to be told when it ends */
+	__u32 emit;	 /* the stretch has to be told when it ends */
 	__u32 operation; /* of the bio */
 	__u32 compressed;
 	__u32 direct;
@@ -71,7 +71,7 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 }
 
 /* What lies at `offset` bytes behind the beginning of a page. */
-static __always_inline void look_at(__u64 page, __u64 offset, struct piece *ret_piece)
+static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
 {
 	__u64 head, page_size = bpf_core_type_size(struct page);
 	struct folio *folio;
@@ -90,37 +90,37 @@ static __always_inline void look_at(__u64 page, __u64 offset, struct piece *ret_
 	ret_piece->bytes = (__u32)((folio_pages(folio) - number) << PAGE_SHIFT) - (__u32)offset;
 }
 
-static __always_inline void stretch_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
+static __always_inline void range_begin(struct walk *walk, const struct piece *piece, __u32 bytes)
 {
 	struct address_space *mapping = (void *)piece->mapping;
 	struct inode *inode = mapping ? (void *)READ_NUMBER(mapping, host) : NULL;
 
-	if (!inode || walk->stretch.mapping != piece->mapping) {
-		walk->stretch.mapping = inode ? piece->mapping : 0;
-		walk->stretch.inode = inode ? READ(inode, i_ino) : 0;
-		walk->stretch.device = inode ? READ(inode, i_sb, s_dev) : 0;
+	if (!inode || walk->range.mapping != piece->mapping) {
+		walk->range.mapping = inode ? piece->mapping : 0;
+		walk->range.inode = inode ? READ(inode, i_ino) : 0;
+		walk->range.device = inode ? READ(inode, i_sb, s_dev) : 0;
 		if (inode && page_cache)
 			send_inode((__u64)inode, walk->cpu, clock_ns());
 	}
 	/* The epochs of what was written end here. */
-	if (walk->stretch.inode && (walk->operation & 1))
-		generation_next(walk->stretch.inode);
-	walk->stretch.offset = piece->offset;
-	walk->stretch.bytes = bytes;
-	walk->stretch.at = walk->at;
+	if (walk->range.inode && (walk->operation & 1))
+		generation_next(walk->range.inode);
+	walk->range.offset = piece->offset;
+	walk->range.bytes = bytes;
+	walk->range.at = walk->at;
 }
 
 /* What a bio reads came into the page cache for it: that costs less to tell here than page by page.
  */
-static __always_inline void stretch_added(struct walk *walk)
+static __always_inline void range_added(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
 	struct clew_extent *record;
 
-	if (!walk->reader || !walk->stretch.inode || !cpu_state)
+	if (!walk->reader || !walk->range.inode || !cpu_state)
 		return;
-	__sync_fetch_and_add(&generation_of(walk->stretch.inode)->added,
-			     (walk->stretch.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
+	__sync_fetch_and_add(&generation_of(walk->range.inode)->added,
+			     (walk->range.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
 	/* Written once: all programs read that line of cache. */
 	if (unlikely(!uses_wanted))
 		uses_wanted = 1;
@@ -130,34 +130,34 @@ static __always_inline void stretch_added(struct walk *walk)
 		return;
 	record->header.flags = CLEW_EXTENT_ADD;
 	record->begin = record->header.time;
-	record->inode = walk->stretch.inode;
-	record->offset = walk->stretch.offset;
-	record->bytes = walk->stretch.bytes;
-	record->device = walk->stretch.device;
+	record->inode = walk->range.inode;
+	record->offset = walk->range.offset;
+	record->bytes = walk->range.bytes;
+	record->device = walk->range.device;
 	record->task = walk->reader;
 	record_submit(record);
 }
 
-static __always_inline void stretch_tell(struct walk *walk)
+static __always_inline void range_emit(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
 	struct clew_pages *record;
 
-	if (!walk->tell || !walk->stretch.inode || !walk->stretch.bytes || !cpu_state)
+	if (!walk->emit || !walk->range.inode || !walk->range.bytes || !cpu_state)
 		return;
 	record = record_reserve(cpu_state, walk->cpu, CLEW_KIND_PAGES, clock_ns(), sizeof(*record));
 	if (!record)
 		return;
 	record->bio = walk->bio;
-	record->inode = walk->stretch.inode;
-	record->offset = walk->stretch.offset;
-	record->bytes = walk->stretch.bytes;
-	record->at = walk->stretch.at;
-	record->device = walk->stretch.device;
+	record->inode = walk->range.inode;
+	record->offset = walk->range.offset;
+	record->bytes = walk->range.bytes;
+	record->at = walk->range.at;
+	record->device = walk->range.device;
 	record->reserved = 0;
 	record_submit(record);
-	if (walk->stretch.at)
-		stretch_added(walk);
+	if (walk->range.at)
+		range_added(walk);
 }
 
 /* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end
@@ -165,13 +165,13 @@ static __always_inline void stretch_tell(struct walk *walk)
 static long walk_piece(__u32 turn, struct walk *walk)
 {
 	struct bio_vec *vector = (void *)walk->vector;
-	struct stretch *stretch = &walk->stretch;
+	struct range *range = &walk->range;
 	__u32 length = READ(vector, bv_len), bytes;
 	struct piece piece;
 
 	if (!walk->left)
 		return 1;
-	look_at(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done, &piece);
+	page_locate(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done, &piece);
 	if (length <= walk->done)
 		return 1;
 	bytes = length - walk->done;
@@ -179,14 +179,14 @@ static long walk_piece(__u32 turn, struct walk *walk)
 		bytes = piece.bytes;
 	if (bytes > walk->left)
 		bytes = walk->left;
-	if (stretch->bytes && stretch->mapping == piece.mapping &&
-	    (!piece.mapping || stretch->offset + stretch->bytes == piece.offset)) {
-		stretch->bytes += bytes;
+	if (range->bytes && range->mapping == piece.mapping &&
+	    (!piece.mapping || range->offset + range->bytes == piece.offset)) {
+		range->bytes += bytes;
 	} else {
-		if (stretch->bytes && !walk->tell)
+		if (range->bytes && !walk->emit)
 			return 1;
-		stretch_tell(walk);
-		stretch_begin(walk, &piece, bytes);
+		range_emit(walk);
+		range_begin(walk, &piece, bytes);
 	}
 	walk->at += bytes;
 	walk->left -= bytes;
@@ -199,7 +199,7 @@ static long walk_piece(__u32 turn, struct walk *walk)
 }
 
 /* Finds the first stretch of a bio that has pages. */
-static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
+static __always_inline void first_range(struct bio *bio, struct walk *walk)
 {
 	__u64 vectors = READ_NUMBER(bio, bi_io_vec), size = bpf_core_type_size(struct bio_vec);
 	struct bio_vec *vector, *last_vector;
@@ -215,13 +215,14 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 	if (count && !skipped && !walk->done) {
 		__u32 offset = READ(vector, bv_offset);
 
-		look_at(READ_NUMBER(vector, bv_page), offset, &first);
+		page_locate(READ_NUMBER(vector, bv_page), offset, &first);
 		last_vector = (void *)(vectors + (count - 1) * size);
-		look_at(READ_NUMBER(last_vector, bv_page),
-			(__u64)READ(last_vector, bv_offset) + READ(last_vector, bv_len) - 1, &last);
+		page_locate(READ_NUMBER(last_vector, bv_page),
+			    (__u64)READ(last_vector, bv_offset) + READ(last_vector, bv_len) - 1,
+			    &last);
 		if (first.mapping == last.mapping &&
 		    (!first.mapping || last.offset + 1 - first.offset == walk->left)) {
-			stretch_begin(walk, &first, walk->left);
+			range_begin(walk, &first, walk->left);
 			walk->left = 0;
 			return;
 		}
@@ -229,20 +230,21 @@ static __always_inline void first_stretch(struct bio *bio, struct walk *walk)
 	if (page_cache) {
 		bpf_loop(PIECES_MOST, walk_piece, walk, 0);
 	} else {
-		look_at(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done, &first);
-		stretch_begin(walk, &first, 0);
+		page_locate(READ_NUMBER(vector, bv_page), READ(vector, bv_offset) + walk->done,
+			    &first);
+		range_begin(walk, &first, 0);
 		walk->left = 0;
 	}
 }
 
 /* Tells the first one if it is to be told, and all that follow. */
-static __always_inline void other_stretches(struct walk *walk)
+static __always_inline void other_ranges(struct walk *walk)
 {
-	if (!walk->tell)
-		walk->stretch.bytes = 0;
-	walk->tell = 1;
+	if (!walk->emit)
+		walk->range.bytes = 0;
+	walk->emit = 1;
 	bpf_loop(PIECES_MOST, walk_piece, walk, 0);
-	stretch_tell(walk);
+	range_emit(walk);
 }
 
 #endif

@@ -18,10 +18,10 @@
 #include <stdbool.h>
 
 /* Fixed at load: whether the kernel has bpf_rdonly_cast. */
-const volatile bool can_look;
+const volatile bool can_cast;
 extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 
-#define LOOK(type, address)                                                                        \
+#define CAST(type, address)                                                                        \
 	((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
 #define ARROW1(source, a)		    (source)->a
 #define ARROW2(source, a, b)		    (source)->a->b
@@ -34,7 +34,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define READ(source, ...)                                                                          \
 	({                                                                                         \
 		typeof(source) source_read = (source);                                             \
-		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__)             \
+		can_cast ? ARROW(CAST(typeof(*source_read), source_read), __VA_ARGS__)             \
 			 : BPF_CORE_READ(source_read, __VA_ARGS__);                                \
 	})
 
@@ -47,7 +47,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 #define READ_TRUSTED(source, ...)                                                                  \
 	({                                                                                         \
 		typeof(source) source_read = (source);                                             \
-		can_look ? ARROW(LOOK(typeof(*source_read), source_read), __VA_ARGS__)             \
+		can_cast ? ARROW(CAST(typeof(*source_read), source_read), __VA_ARGS__)             \
 			 : ARROW(source_read, __VA_ARGS__);                                        \
 	})
 
@@ -61,10 +61,10 @@ static __always_inline __u64 number_of(const void *pointer)
 }
 
 /* The same without a call, through a place of a map that no other program writes to meanwhile. */
-static __always_inline __u64 number_through(__u64 *place, const void *pointer)
+static __always_inline __u64 number_through(__u64 *slot, const void *pointer)
 {
-	*(volatile __u64 *)place = (__u64)pointer;
-	return *(volatile __u64 *)place;
+	*(volatile __u64 *)slot = (__u64)pointer;
+	return *(volatile __u64 *)slot;
 }
 
 /* What lies at an address; 0 if it cannot be read. The structure looked at begins with a number. */
@@ -72,8 +72,8 @@ static __always_inline __u64 read_number(__u64 address)
 {
 	__u64 number = 0;
 
-	if (can_look)
-		return LOOK(struct rb_node, address)->__rb_parent_color;
+	if (can_cast)
+		return CAST(struct rb_node, address)->__rb_parent_color;
 	bpf_probe_read_kernel(&number, sizeof(number), (const void *)address);
 	return number;
 }

@@ -62,7 +62,7 @@ static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state 
 
 /* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it
  * sees the new head. */
-static __always_inline void slots_give(struct clew_cpu_state *cpu_state, __u32 used)
+static __always_inline void slots_publish(struct clew_cpu_state *cpu_state, __u32 used)
 {
 	cpu_state->position += used;
 	if (unlikely(cpu_state->position >= switch_slots))
@@ -90,15 +90,15 @@ static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind,
 	}
 }
 
-#define CALL_AGAIN 200000 /* ns */
+#define DRAIN_WAKE_PERIOD 200000 /* ns */
 
 /* A burst would fill the ring before the drain looks again: wakes it, at most once in a while. */
-__noinline int call_drain(__u32 cpu, __u64 time)
+__noinline int drain_wake(__u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
 	void *ring = ring_of(cpu), *empty;
 
-	if (!cpu_state || !ring || (__s64)(time - cpu_state->called) < CALL_AGAIN)
+	if (!cpu_state || !ring || (__s64)(time - cpu_state->called) < DRAIN_WAKE_PERIOD)
 		return 0;
 	cpu_state->called = time;
 	empty = bpf_ringbuf_reserve(ring, sizeof(__u64), 0);
@@ -118,7 +118,7 @@ static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __
 	count_atomic(&cpu_state->counts[kind].seen);
 	if (ring) {
 		if (unlikely(bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > ring_urgent))
-			call_drain(cpu, time);
+			drain_wake(cpu, time);
 		header = bpf_ringbuf_reserve(ring, size, 0);
 	}
 	account(cpu_state, kind, header != NULL);

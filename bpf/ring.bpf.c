@@ -19,11 +19,11 @@ static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u
 				       __u8 event)
 {
 	struct clew_ring *record;
-	struct place place;
+	struct context context;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled || !context_here(&context))
 		return;
-	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_RING, clock_ns(),
+	record = record_reserve(context.cpu_state, context.cpu, CLEW_KIND_RING, clock_ns(),
 				sizeof(*record));
 	if (!record)
 		return;
@@ -31,7 +31,7 @@ static __always_inline void ring_event(struct io_kiocb *request, __u64 ring, __u
 	record->ring = ring;
 	record->user_data = user_data;
 	record->request = (__u64)request;
-	record->task = place_serial(&place);
+	record->task = context_serial(&context);
 	record->operation = request ? READ(request, opcode) : 0;
 	record_submit(record);
 }
@@ -55,14 +55,14 @@ SEC("?tp_btf/io_uring_queue_async_work")
 int BPF_PROG(clew_io_uring_queue_async_work, struct io_kiocb *request)
 {
 	__u64 key = (__u64)request;
-	struct place place;
+	struct context context;
 	__u32 serial;
 
 	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_WORKER);
 	/* A worker that hands it on is not who submitted it. */
-	if (!enabled || !place_here(&place) || (place.task->flags & PF_IO_WORKER))
+	if (!enabled || !context_here(&context) || (context.task->flags & PF_IO_WORKER))
 		return 0;
-	serial = place_serial(&place);
+	serial = context_serial(&context);
 	bpf_map_update_elem(&clew_submitters, &key, &serial, BPF_ANY);
 	return 0;
 }

@@ -24,7 +24,7 @@ static __always_inline void switch_files(struct clew_cpu_state *cpu_state, __u32
 					 struct task_struct *prev, struct clew_task_state *next)
 {
 	if (unlikely(cpu_state->open)) {
-		tell_extents(cpu, now, 0);
+		extents_emit(cpu, now, 0);
 		if (cpu_state->call.call)
 			call_leave(cpu_state, task_state(prev));
 	}
@@ -49,7 +49,7 @@ static __always_inline __u32 switch_prev(struct clew_cpu_state *cpu_state, __u32
 		state = prev->pid ? task_state(prev) : NULL;
 		if (state && cpu_state->switched &&
 		    (state->slept || (state->flags & CLEW_TASK_STATE_NEW)))
-			tell_late(cpu_state, cpu, now, serial, state);
+			late_emit(cpu_state, cpu, now, serial, state);
 		serial = state ? state->serial : prev->pid ? SERIAL_UNKNOWN : 0;
 	} else if (sleeps && prev->pid) {
 		state = task_state(prev);
@@ -80,7 +80,7 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 
 		change->header.flags = CLEW_SWITCH_SLEEP | CLEW_SWITCH_WAIT;
 		if (unlikely(state->flags & CLEW_TASK_STATE_UNSENT))
-			tell_again(cpu, change->header.time);
+			identity_emit_again(cpu, change->header.time);
 		describe_wait(context, &where, prev, prev_state, state, detail, &slot->wait);
 	}
 	if (unlikely(!sleeps && prev->pid && out_of_quota(prev)))
@@ -139,7 +139,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	cpu_state->switched = 1;
 	levels_reset(cpu_state);
 
-	slot = slot_take(cpu_state, cpu, now, CLEW_KIND_SWITCH);
+	slot = slot_reserve(cpu_state, cpu, now, CLEW_KIND_SWITCH);
 	if (unlikely(!slot)) {
 		switch_lost(prev_task, sleeps, next_task);
 		return 0;
@@ -157,7 +157,7 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	switch_wait(ctx, cpu_state, cpu, prev, prev_state, sleeps, prev_task, slot);
 	if (next_task)
 		take_stamp(change, next_task);
-	slot_give(cpu_state, slot, next_task ? &next_task->cause : NULL);
+	slot_publish(cpu_state, slot, next_task ? &next_task->cause : NULL);
 	return 0;
 }
 

@@ -54,8 +54,8 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 }
 
 /* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
-static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state *cpu_state,
-							  __u32 cpu, __u64 now, __u8 kind)
+static __always_inline struct clew_switch_slot *slot_reserve(struct clew_cpu_state *cpu_state,
+							     __u32 cpu, __u64 now, __u8 kind)
 {
 	struct clew_switch_slot *slot = slot_next(cpu_state, cpu);
 
@@ -73,8 +73,9 @@ static __always_inline struct clew_switch_slot *slot_take(struct clew_cpu_state 
 }
 
 /* `cause`: of the record's wake, if its flags say that there is one. */
-static __always_inline void slot_give(struct clew_cpu_state *cpu_state,
-				      struct clew_switch_slot *slot, const struct clew_cause *cause)
+static __always_inline void slot_publish(struct clew_cpu_state *cpu_state,
+					 struct clew_switch_slot *slot,
+					 const struct clew_cause *cause)
 {
 	__u32 used = 1;
 
@@ -94,17 +95,17 @@ static __always_inline void slot_give(struct clew_cpu_state *cpu_state,
 		->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH
 								      : CLEW_KIND_STATE]
 		.reserved++;
-	slots_give(cpu_state, used);
+	slots_publish(cpu_state, used);
 }
 
 /*
  * A task leaves the CPU that no program saw come on it, after a sleep: the wake
  * that ended the sleep is told now.
  */
-static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
+static __always_inline void late_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 				      __u32 before, struct clew_task_state *state)
 {
-	struct clew_switch_slot *slot = slot_take(cpu_state, cpu, now, CLEW_KIND_STATE);
+	struct clew_switch_slot *slot = slot_reserve(cpu_state, cpu, now, CLEW_KIND_STATE);
 
 	if (slot) {
 		slot->change.header.flags = CLEW_STATE_LATE;
@@ -116,7 +117,7 @@ static __always_inline void tell_late(struct clew_cpu_state *cpu_state, __u32 cp
 		 * sleep that was seen. */
 		if (state->wake.wakes > 1)
 			slot->change.wake_time = 0;
-		slot_give(cpu_state, slot, &state->cause);
+		slot_publish(cpu_state, slot, &state->cause);
 	}
 	state->slept = 0;
 }

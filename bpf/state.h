@@ -32,9 +32,12 @@ static __always_inline __u64 clock_ns(void)
  * `identifying`. */
 volatile __u32 enabled;
 volatile __u32 identifying;
-/* 0, but not to the verifier: flags that many branches add to it are one number to it then, not one
- * for each way through them. */
-volatile __u32 untold_zero;
+/*
+ * Always 0, which the verifier must not know. Flags that many branches add to it are one unknown
+ * number to the verifier, not one for each path. Older verifiers also look only at the first turn
+ * of a loop, and take for dead what cannot happen in that turn.
+ */
+volatile __u32 always_zero;
 /* What the iterator does: enum clew_pass of maps.h. */
 volatile __u32 pass;
 __u32 last_serial;
@@ -173,7 +176,7 @@ static __always_inline void count_atomic(__u64 *counter)
 
 const volatile bool page_cache; /* it is told what goes on there */
 
-static __always_inline bool here(struct where *where)
+static __always_inline bool where_here(struct where *where)
 {
 	where->cpu = bpf_get_smp_processor_id();
 	where->cpu_state = this_cpu_state(where->cpu);

@@ -27,7 +27,7 @@ int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
 	 * it. */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (class_of(&call) == CLEW_CALL_ARM)
-		arm((__u64)timer);
+		timer_arm((__u64)timer);
 	return 0;
 }
 
@@ -35,7 +35,7 @@ SEC("tp_btf/timer_start")
 int BPF_PROG(clew_timer_start, struct timer_list *timer)
 {
 	if (enabled && timer_delayed && (__u64)timer->function == timer_delayed)
-		arm((__u64)timer);
+		timer_arm((__u64)timer);
 	return 0;
 }
 
@@ -48,9 +48,10 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 		return 0;
 	function = (__u64)timer->function;
 	/* Timers by another clock expire in its time. */
-	expire((__u64)timer, function, timer->_softexpires - timer->base->offset,
-	       timer->node.expires - timer->_softexpires,
-	       function == timer_timerfd || function == timer_posix || function == timer_interval);
+	timer_expire((__u64)timer, function, timer->_softexpires - timer->base->offset,
+		     timer->node.expires - timer->_softexpires,
+		     function == timer_timerfd || function == timer_posix ||
+			     function == timer_interval);
 	return 0;
 }
 
@@ -63,8 +64,8 @@ int BPF_PROG(clew_hrtimer_expire_exit, struct hrtimer *timer)
 		return 0;
 	function = (__u64)timer->function;
 	if (unlikely(function && (function == timer_period || function == timer_slack)))
-		refill(timer, function == timer_period);
-	expired();
+		quota_refill(timer, function == timer_period);
+	timer_expired();
 	return 0;
 }
 
@@ -76,7 +77,7 @@ int BPF_PROG(clew_timer_expire_entry, struct timer_list *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	expire((__u64)timer, function, 0, 0, timer_delayed && function == timer_delayed);
+	timer_expire((__u64)timer, function, 0, 0, timer_delayed && function == timer_delayed);
 	return 0;
 }
 
@@ -84,6 +85,6 @@ SEC("tp_btf/timer_expire_exit")
 int BPF_PROG(clew_timer_expire_exit)
 {
 	if (enabled)
-		expired();
+		timer_expired();
 	return 0;
 }

@@ -41,34 +41,34 @@ struct {
 	__type(value, struct armed);
 } clew_armed SEC(".maps");
 
-static __always_inline void arm(__u64 timer)
+static __always_inline void timer_arm(__u64 timer)
 {
 	struct armed armed = {};
-	struct place place;
+	struct context context;
 
-	if (!place_here(&place))
+	if (!context_here(&context))
 		return;
-	if (place.level != LEVEL_TASK) {
+	if (context.level != LEVEL_TASK) {
 		bpf_map_delete_elem(&clew_armed, &timer);
 		return;
 	}
-	armed.task = serial_of_current(place.cpu_state, place.task);
+	armed.task = serial_of_current(context.cpu_state, context.task);
 	armed.time = clock_ns();
 	bpf_map_update_elem(&clew_armed, &timer, &armed, BPF_ANY);
 }
 
 /* `slack`: by how much it may be late, ns. */
-static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64 slack,
-				   bool may_be_armed)
+static __always_inline void timer_expire(__u64 timer, __u64 function, __u64 due, __u64 slack,
+					 bool may_be_armed)
 {
 	struct clew_level *here;
 	struct armed *armed;
-	struct place place;
+	struct context context;
 
-	if (!place_here(&place) || place.level > LEVEL_SOFT)
+	if (!context_here(&context) || context.level > LEVEL_SOFT)
 		return;
-	here = &place.cpu_state->levels[place.level & 1];
-	place.cpu_state->interrupted = 1;
+	here = &context.cpu_state->levels[context.level & 1];
+	context.cpu_state->interrupted = 1;
 	here->inner.kind = CLEW_CAUSE_TIMER;
 	here->inner.object = function;
 	here->inner.expires = CLEW_CLOCK(due);
@@ -83,12 +83,12 @@ static __always_inline void expire(__u64 timer, __u64 function, __u64 due, __u64
 	}
 }
 
-static __always_inline void expired(void)
+static __always_inline void timer_expired(void)
 {
-	struct place place;
+	struct context context;
 
-	if (place_here(&place) && place.level <= LEVEL_SOFT)
-		place.cpu_state->levels[place.level & 1].inner.kind = 0;
+	if (context_here(&context) && context.level <= LEVEL_SOFT)
+		context.cpu_state->levels[context.level & 1].inner.kind = 0;
 }
 
 static __always_inline bool waits_for_quota(struct task_group *group)
@@ -99,7 +99,7 @@ static __always_inline bool waits_for_quota(struct task_group *group)
 }
 
 /* Tells that a group's quota was refilled. */
-static __always_inline void refill(struct hrtimer *timer, bool period)
+static __always_inline void quota_refill(struct hrtimer *timer, bool period)
 {
 	struct task_group *group;
 	struct clew_refill *record;

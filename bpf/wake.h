@@ -52,7 +52,7 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
  * whom it wakes then, it wakes in another's name. The socket behind a file, if somebody has it
  * locked and something has come: then what its owner does by himself is not told from that. Else 0.
  */
-__noinline __u64 taken_in(__u64 file_address)
+__noinline __u64 socket_backlogged(__u64 file_address)
 {
 	struct file *file = (struct file *)file_address;
 	struct socket *socket;
@@ -79,7 +79,7 @@ static __always_inline bool is_loopback(struct sock *sock)
 
 /* Who sent the first of what has come since the queue was empty, if that cannot be an earlier
  * packet at its address. */
-__noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
+__noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause)
 {
 	struct sock *sock = (struct sock *)sock_address;
 	struct sk_buff *packet;
@@ -91,7 +91,7 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
 	packet = (void *)READ_NUMBER(sock, sk_receive_queue.next);
 	if (READ(sock, sk_receive_queue.qlen) != 1 || !is_loopback(sock) ||
 	    !sender_get((__u64)packet,
-			what_packet(READ(packet, head) + READ(packet, network_header)), &time,
+			packet_number(READ(packet, head) + READ(packet, network_header)), &time,
 			&who) ||
 	    !sender_task(who))
 		return 0;
@@ -106,13 +106,13 @@ __noinline int cause_of_taken(__u64 sock_address, struct clew_cause *ret_cause)
  * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of
  * the sleeper's call, < 0 where that may be on other sockets, too.
  */
-static __always_inline bool stamp_taken(__u64 sock, struct clew_task_state *state, __s64 number)
+static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *state, __s64 number)
 {
 	if (likely(!sock))
 		return false;
 	state->cause.kind = CLEW_CAUSE_NONE;
 	if (receives(number))
-		cause_of_taken(sock, &state->cause);
+		cause_of_backlog(sock, &state->cause);
 	state->wake.context = CLEW_WAKE_SOFTIRQ;
 	state->wake.has_cause = state->cause.kind != CLEW_CAUSE_NONE;
 	state->wake.call = CLEW_NO_CALL;
@@ -155,7 +155,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 					   struct task_struct *waker,
 					   const struct call *sleeper_call, __u8 sleeper_class,
 					   const struct call *waker_call, bool task_context,
-					   bool may_be_taken, struct clew_task_state *state)
+					   bool may_be_backlog, struct clew_task_state *state)
 {
 	struct clew_wake_stamp *stamp = &state->wake;
 	struct found found = {};
@@ -173,12 +173,13 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	 * so. */
 	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
 		return;
-	if (file && may_be_taken)
-		stamp_taken(taken_in((__u64)file), state, -1);
+	if (file && may_be_backlog)
+		stamp_backlog(socket_backlogged((__u64)file), state, -1);
 	if (!file && task_context) {
 		descriptor = -1;
 		file = (struct file *)file_of_call(waker, waker_call);
-		if (file && may_be_taken && stamp_taken(taken_in((__u64)file), state, -1))
+		if (file && may_be_backlog &&
+		    stamp_backlog(socket_backlogged((__u64)file), state, -1))
 			return;
 		if (file && (READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
 			/* The waker's end is not what the sleeper polls: its peer is. */
@@ -273,7 +274,7 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 	}
 	if (ret_call->compat)
 		flags |= CLEW_WAKE_COMPAT;
-	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && lets_go_of_file(waker, state))
+	if (unlikely(state->flags & CLEW_TASK_STATE_REFUSED) && file_lock_released(waker, state))
 		stamp->operation = CLEW_FILE_UNLOCK;
 	return flags;
 }
@@ -289,7 +290,7 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 	bool in_task = stamp->context == CLEW_WAKE_TASK;
 	/* In such a call it may also sleep for memory or for the socket's lock, but then no signal
 	 * interrupts it. */
-	bool may_be_taken = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
+	bool may_be_backlog = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
 	__u8 class = state->class;
 
 	/* Before it is switched out, its registers say what its state does not say yet. */
@@ -308,12 +309,14 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 		     class == CLEW_CALL_IO_URING)) {
 		read_call(sleeper, &call);
 		describe_ready(where, sleeper, waker, &call, class, waker_call, in_task,
-			       may_be_taken, state);
-	} else if (may_be_taken && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
+			       may_be_backlog, state);
+	} else if (may_be_backlog && (class == CLEW_CALL_DESCRIPTOR || class == CLEW_CALL_SPLICE)) {
 		if (unlikely(!state->slept))
-			stamp_taken(taken_in(file_of_call(sleeper, &call)), state, call.number);
+			stamp_backlog(socket_backlogged(file_of_call(sleeper, &call)), state,
+				      call.number);
 		else if (unlikely(state->object_kind == (CLEW_OBJECT_SOCKET | OBJECT_INET)))
-			stamp_taken(taken_in(state->file), state, (__s64)state->call_after - 1);
+			stamp_backlog(socket_backlogged(state->file), state,
+				      (__s64)state->call_after - 1);
 	}
 }
 
@@ -325,7 +328,7 @@ static __always_inline void stamp_wake(struct task_struct *sleeper, bool born)
 	struct call call = {.number = -1};
 	struct clew_task_state *state;
 	struct clew_wake_stamp *stamp;
-	__u8 flags = untold_zero;
+	__u8 flags = always_zero;
 	__u32 sleeper_state;
 
 	where.cpu_state = this_cpu_state(where.cpu);

@@ -19,27 +19,27 @@ int BPF_PROG(clew_workqueue_queue_work, int wanted_cpu, struct pool_workqueue *p
 {
 	struct queued queued = {};
 	__u64 key = (__u64)work;
-	struct place place;
+	struct context context;
 
-	if (!enabled || !place_here(&place))
+	if (!enabled || !context_here(&context))
 		return 0;
 	queued.time = clock_ns();
-	queued.context = place_context(&place);
-	if (place.level == LEVEL_TASK) {
-		struct clew_task_state *state = task_state(place.task);
+	queued.context = wake_context(&context);
+	if (context.level == LEVEL_TASK) {
+		struct clew_task_state *state = task_state(context.task);
 
-		queued.task = serial_of_current(place.cpu_state, place.task);
+		queued.task = serial_of_current(context.cpu_state, context.task);
 		if (state && state->request) {
 			queued.cause.kind = CLEW_CAUSE_REQUEST;
 			queued.cause.object = state->request;
 		}
-	} else if (place.level <= LEVEL_SOFT) {
-		queued.context = cause_of(place.cpu_state, place.level, &queued.cause);
-		cause_name(&queued.cause, place.cpu, queued.time);
+	} else if (context.level <= LEVEL_SOFT) {
+		queued.context = cause_of(context.cpu_state, context.level, &queued.cause);
+		cause_name(&queued.cause, context.cpu, queued.time);
 	}
 	if (bpf_map_update_elem(&clew_queued, &key, &queued, BPF_ANY)) {
-		count_atomic(&place.cpu_state->counts[CLEW_KIND_WORK].seen);
-		count_atomic(&place.cpu_state->counts[CLEW_KIND_WORK].missed);
+		count_atomic(&context.cpu_state->counts[CLEW_KIND_WORK].seen);
+		count_atomic(&context.cpu_state->counts[CLEW_KIND_WORK].missed);
 	}
 	return 0;
 }
@@ -51,26 +51,27 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	struct clew_task_state *state;
 	struct clew_work *record;
 	struct queued *queued;
-	struct place place;
+	struct context context;
 	__u64 now;
 
 	/* One in a softirq has no worker: the task there is a bystander. */
-	if (!enabled || !place_here(&place) || place.level != LEVEL_TASK)
+	if (!enabled || !context_here(&context) || context.level != LEVEL_TASK)
 		return 0;
 	now = clock_ns();
-	state = task_state(place.task);
+	state = task_state(context.task);
 	/* What it completed in its last item is over; not every kernel tells that. */
 	if (state)
 		state->request = 0;
 	function = (__u64)work->func;
-	record = record_reserve(place.cpu_state, place.cpu, CLEW_KIND_WORK, now, sizeof(*record));
+	record = record_reserve(context.cpu_state, context.cpu, CLEW_KIND_WORK, now,
+				sizeof(*record));
 	if (!record)
 		return 0;
 	__builtin_memset((void *)record + sizeof(record->header), 0,
 			 sizeof(*record) - sizeof(record->header));
 	record->work = key;
 	record->function = function;
-	record->worker = serial_of_current(place.cpu_state, place.task);
+	record->worker = serial_of_current(context.cpu_state, context.task);
 	queued = bpf_map_lookup_elem(&clew_queued, &key);
 	if (work->data.counter & WORK_PENDING) {
 		/* Queued anew since the worker took it: what is known may be of that, and is kept
@@ -92,7 +93,7 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	} else {
 		record->header.flags = CLEW_WORK_UNSEEN;
 	}
-	if (is_rescuer(place.task))
+	if (is_rescuer(context.task))
 		record->header.flags |= CLEW_WORK_RESCUER;
 	record_submit(record);
 	return 0;

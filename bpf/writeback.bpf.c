@@ -14,14 +14,14 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 
-static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_writeback_work *work,
+static __always_inline void order_emit(struct bdi_writeback *wb, struct wb_writeback_work *work,
 				       __u8 event)
 {
 	struct super_block *file_system;
 	struct clew_writeback *record;
-	struct place place;
+	struct context context;
 
-	record = writeback_reserve(&place, event);
+	record = writeback_reserve(&context, event);
 	if (!record)
 		return;
 	file_system = READ(work, sb);
@@ -38,21 +38,21 @@ static __always_inline void tell_order(struct bdi_writeback *wb, struct wb_write
 SEC("?tp_btf/writeback_queue")
 int BPF_PROG(clew_cache_writeback_queue, struct bdi_writeback *wb, struct wb_writeback_work *work)
 {
-	tell_order(wb, work, CLEW_WRITEBACK_QUEUE);
+	order_emit(wb, work, CLEW_WRITEBACK_QUEUE);
 	return 0;
 }
 
 SEC("?tp_btf/writeback_start")
 int BPF_PROG(clew_cache_writeback_start, struct bdi_writeback *wb, struct wb_writeback_work *work)
 {
-	tell_order(wb, work, CLEW_WRITEBACK_START);
+	order_emit(wb, work, CLEW_WRITEBACK_START);
 	return 0;
 }
 
 SEC("?tp_btf/writeback_written")
 int BPF_PROG(clew_cache_writeback_written, struct bdi_writeback *wb, struct wb_writeback_work *work)
 {
-	tell_order(wb, work, CLEW_WRITEBACK_END);
+	order_emit(wb, work, CLEW_WRITEBACK_END);
 	return 0;
 }
 
@@ -60,9 +60,9 @@ SEC("?tp_btf/writeback_wake_background")
 int BPF_PROG(clew_cache_writeback_wake, struct bdi_writeback *wb)
 {
 	struct clew_writeback *record;
-	struct place place;
+	struct context context;
 
-	record = writeback_reserve(&place, CLEW_WRITEBACK_WAKE);
+	record = writeback_reserve(&context, CLEW_WRITEBACK_WAKE);
 	if (!record)
 		return 0;
 	record->device = disk_of_writeback(wb);
@@ -70,13 +70,13 @@ int BPF_PROG(clew_cache_writeback_wake, struct bdi_writeback *wb)
 	return 0;
 }
 
-static __always_inline void tell_inode(struct inode *inode, struct writeback_control *control,
+static __always_inline void inode_emit(struct inode *inode, struct writeback_control *control,
 				       unsigned long wanted, __u8 event)
 {
 	struct clew_writeback *record;
-	struct place place;
+	struct context context;
 
-	record = writeback_reserve(&place, event);
+	record = writeback_reserve(&context, event);
 	if (!record)
 		return;
 	record->inode = inode->i_ino;
@@ -93,7 +93,7 @@ SEC("?tp_btf/writeback_single_inode_start")
 int BPF_PROG(clew_cache_writeback_inode_start, struct inode *inode,
 	     struct writeback_control *control, unsigned long wanted)
 {
-	tell_inode(inode, control, wanted, CLEW_WRITEBACK_INODE_BEGIN);
+	inode_emit(inode, control, wanted, CLEW_WRITEBACK_INODE_BEGIN);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ SEC("?tp_btf/writeback_single_inode")
 int BPF_PROG(clew_cache_writeback_inode, struct inode *inode, struct writeback_control *control,
 	     unsigned long wanted)
 {
-	tell_inode(inode, control, wanted, CLEW_WRITEBACK_INODE_END);
+	inode_emit(inode, control, wanted, CLEW_WRITEBACK_INODE_END);
 	return 0;
 }
 

@@ -27,36 +27,36 @@ static __always_inline __u32 disk_of_writeback(struct bdi_writeback *wb)
 	return owner ? READ(owner, devt) : 0;
 }
 
-static __always_inline struct clew_writeback *writeback_reserve(struct place *place, __u8 event)
+static __always_inline struct clew_writeback *writeback_reserve(struct context *context, __u8 event)
 {
 	struct clew_writeback *record;
 
-	if (!enabled || !place_here(place))
+	if (!enabled || !context_here(context))
 		return NULL;
-	record = record_reserve(place->cpu_state, place->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
+	record = record_reserve(context->cpu_state, context->cpu, CLEW_KIND_WRITEBACK, clock_ns(),
 				sizeof(*record));
 	if (!record)
 		return NULL;
 	__builtin_memset((void *)record + sizeof(record->header), 0,
 			 sizeof(*record) - sizeof(record->header));
 	record->header.flags = event;
-	record->task = place_serial(place);
+	record->task = context_serial(context);
 	return record;
 }
 
 /* A call begins to sync a file; false: nothing is told. */
-static __always_inline bool tell_sync(struct place *place, struct inode *inode, bool data_only)
+static __always_inline bool sync_emit(struct context *context, struct inode *inode, bool data_only)
 {
-	struct clew_writeback *record = writeback_reserve(place, CLEW_WRITEBACK_SYNC_ENTER);
+	struct clew_writeback *record = writeback_reserve(context, CLEW_WRITEBACK_SYNC_ENTER);
 
 	if (!record)
 		return false;
 	record->inode = READ(inode, i_ino);
 	record->device = READ(inode, i_sb, s_dev);
 	record->data_only = data_only;
-	record->call = place_call(place);
+	record->call = context_call(context);
 	record_submit(record);
-	send_inode(number_of(inode), place->cpu, clock_ns());
+	send_inode(number_of(inode), context->cpu, clock_ns());
 	return true;
 }
 

@@ -66,76 +66,76 @@ static void find_rivals(uint64_t *ret_bios, size_t count)
 
 static struct direct *keep(uint64_t bio, uint64_t now)
 {
-	struct direct *place = direct_claim(bio, now);
+	struct direct *slot = direct_claim(bio, now);
 
-	assert_non_null(place);
-	place->queued = now;
-	place->whole = 0;
-	place_keep(place, bio);
-	return place;
+	assert_non_null(slot);
+	slot->queued = now;
+	slot->whole = 0;
+	direct_keep(slot, bio);
+	return slot;
 }
 
 static void test_full(void **state)
 {
-	uint64_t bios[DIRECT_PLACES + 1];
-	struct direct *places[DIRECT_PLACES];
+	uint64_t bios[DIRECT_SLOTS + 1];
+	struct direct *slots[DIRECT_SLOTS];
 
 	(void)state;
-	find_rivals(bios, DIRECT_PLACES + 1);
-	for (unsigned i = 0; i < DIRECT_PLACES; i++)
-		places[i] = keep(bios[i], QUEUED + i);
-	assert_null(direct_claim(bios[DIRECT_PLACES], QUEUED + 100));
-	assert_null(direct_find(bios[DIRECT_PLACES], 0));
-	for (unsigned i = 0; i < DIRECT_PLACES; i++)
-		assert_ptr_equal(direct_find(bios[i], 0), places[i]);
+	find_rivals(bios, DIRECT_SLOTS + 1);
+	for (unsigned i = 0; i < DIRECT_SLOTS; i++)
+		slots[i] = keep(bios[i], QUEUED + i);
+	assert_null(direct_claim(bios[DIRECT_SLOTS], QUEUED + 100));
+	assert_null(direct_find(bios[DIRECT_SLOTS], 0));
+	for (unsigned i = 0; i < DIRECT_SLOTS; i++)
+		assert_ptr_equal(direct_find(bios[i], 0), slots[i]);
 	/* Of another whole bio nothing is known. */
 	assert_null(direct_find(bios[0], bios[1]));
-	place_free(places[2]);
+	direct_free(slots[2]);
 	assert_null(direct_find(bios[2], 0));
-	assert_ptr_equal(keep(bios[DIRECT_PLACES], QUEUED + 200), places[2]);
+	assert_ptr_equal(keep(bios[DIRECT_SLOTS], QUEUED + 200), slots[2]);
 }
 
 static void test_age(void **state)
 {
-	uint64_t bios[DIRECT_PLACES + 1];
-	struct direct *places[DIRECT_PLACES], *place;
+	uint64_t bios[DIRECT_SLOTS + 1];
+	struct direct *slots[DIRECT_SLOTS], *slot;
 
 	(void)state;
-	find_rivals(bios, DIRECT_PLACES + 1);
-	for (unsigned i = 0; i < DIRECT_PLACES; i++)
-		places[i] = keep(bios[i], QUEUED + 10 * i);
-	assert_null(direct_claim(bios[DIRECT_PLACES], QUEUED + PLACE_AGE));
+	find_rivals(bios, DIRECT_SLOTS + 1);
+	for (unsigned i = 0; i < DIRECT_SLOTS; i++)
+		slots[i] = keep(bios[i], QUEUED + 10 * i);
+	assert_null(direct_claim(bios[DIRECT_SLOTS], QUEUED + SLOT_AGE));
 	/* Another CPU's clock is behind. */
-	assert_null(direct_claim(bios[DIRECT_PLACES], QUEUED - 1));
-	place = direct_claim(bios[DIRECT_PLACES], QUEUED + PLACE_AGE + 1);
-	assert_ptr_equal(place, places[0]);
+	assert_null(direct_claim(bios[DIRECT_SLOTS], QUEUED - 1));
+	slot = direct_claim(bios[DIRECT_SLOTS], QUEUED + SLOT_AGE + 1);
+	assert_ptr_equal(slot, slots[0]);
 	assert_null(direct_find(bios[0], 0));
 	/* While it is written to it is nobody else's, however old what is in it is. */
-	assert_null(direct_claim(bios[0], QUEUED + PLACE_AGE + 2));
-	place->queued = QUEUED + PLACE_AGE + 1;
-	place_keep(place, bios[DIRECT_PLACES]);
-	assert_ptr_equal(direct_find(bios[DIRECT_PLACES], 0), place);
-	for (unsigned i = 1; i < DIRECT_PLACES; i++)
-		assert_ptr_equal(direct_find(bios[i], 0), places[i]);
+	assert_null(direct_claim(bios[0], QUEUED + SLOT_AGE + 2));
+	slot->queued = QUEUED + SLOT_AGE + 1;
+	direct_keep(slot, bios[DIRECT_SLOTS]);
+	assert_ptr_equal(direct_find(bios[DIRECT_SLOTS], 0), slot);
+	for (unsigned i = 1; i < DIRECT_SLOTS; i++)
+		assert_ptr_equal(direct_find(bios[i], 0), slots[i]);
 }
 
 static void test_again(void **state)
 {
-	uint64_t bios[DIRECT_PLACES + 1];
-	struct direct *place;
+	uint64_t bios[DIRECT_SLOTS + 1];
+	struct direct *slot;
 
 	(void)state;
-	find_rivals(bios, DIRECT_PLACES + 1);
-	place = keep(bios[0], QUEUED);
-	assert_ptr_equal(direct_claim(bios[0], QUEUED + 1), place);
-	place_keep(place, bios[0]);
-	for (unsigned i = 1; i < DIRECT_PLACES; i++)
+	find_rivals(bios, DIRECT_SLOTS + 1);
+	slot = keep(bios[0], QUEUED);
+	assert_ptr_equal(direct_claim(bios[0], QUEUED + 1), slot);
+	direct_keep(slot, bios[0]);
+	for (unsigned i = 1; i < DIRECT_SLOTS; i++)
 		keep(bios[i], QUEUED);
-	direct_forget(bios[DIRECT_PLACES]);
-	assert_ptr_equal(direct_find(bios[0], 0), place);
+	direct_forget(bios[DIRECT_SLOTS]);
+	assert_ptr_equal(direct_find(bios[0], 0), slot);
 	direct_forget(bios[0]);
 	assert_null(direct_find(bios[0], 0));
-	assert_ptr_equal(keep(bios[DIRECT_PLACES], QUEUED), place);
+	assert_ptr_equal(keep(bios[DIRECT_SLOTS], QUEUED), slot);
 }
 
 int main(void)

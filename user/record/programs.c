@@ -195,7 +195,7 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 		bpf_program__set_autoload(program, is_wanted(&types, bpf, program, choice));
 	find_btrfs(&types, bpf);
 	types_close(&types);
-	bpf->rodata->can_look = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	bpf->rodata->can_cast = btf__find_by_name_kind(btf, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
 	bpf->rodata->page_cache = choice->page_cache;
 	/* A step of the coarse clock is one of the kernel's ticks. */
 	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
