@@ -84,7 +84,7 @@ int BPF_PROG(clew_block_bio_remap, struct bio *bio, __u32 device, __u64 sector)
 	if (!enabled)
 		return 0;
 	disk = disk_of(bio);
-	/* A partition's bio is moved within its disk: that is no other device. */
+	/* Moving a partition's bio to its disk is no change of device. */
 	if (disk == device || !context_here(&context))
 		return 0;
 	record = bio_reserve(&context, bio, disk, CLEW_BIO_REMAP);
@@ -177,9 +177,9 @@ static __always_inline void request_event(struct request *request, __u8 event)
 }
 
 /*
- * A WHOLE record in the ring of switches, which is cheaper: in an interrupt no switch comes
- * between. A softirq may be interrupted by another completion: `slot_busy` sends that to the other
- * ring.
+ * Writes a WHOLE record to the slots of switches, which is cheaper: in an
+ * interrupt no switch can come in between. Another completion can interrupt a
+ * softirq; `slot_busy` makes it use the ring buffer.
  */
 static __always_inline void whole_emit(struct clew_cpu_state *cpu_state, __u32 cpu,
 				       enum level level, struct request *request, __u32 disk,
@@ -215,7 +215,7 @@ static __always_inline void whole_emit(struct clew_cpu_state *cpu_state, __u32 c
 	slots_publish(cpu_state, 1);
 }
 
-/* A request's bios, one after the other. */
+/* A walk over the bios of a request. */
 struct bio_walk {
 	__u64 bio;
 	__u64 request;
@@ -225,7 +225,8 @@ struct bio_walk {
 	__u32 reserved;
 };
 
-/* What the record of a bio of direct I/O would have told, had it not been kept. */
+/* What the record of a bio of direct I/O would have said, had the bio not been
+ * kept in a slot. */
 static __always_inline void part_emit(const struct bio_walk *walk, struct bio *bio,
 				      const struct direct *direct)
 {
@@ -248,7 +249,7 @@ static __always_inline void part_emit(const struct bio_walk *walk, struct bio *b
 	record->device = walk->disk;
 	record->operation = READ(bio, bi_opf);
 	record->task = direct->task;
-	/* As one, these take little room. */
+	/* Equal values take little room. */
 	record->allocated = record->queued = record->issued = direct->queued;
 	record->inode = direct->inode;
 	record->offset = direct->offset;
@@ -319,7 +320,7 @@ int BPF_PROG(clew_block_rq_merge, struct request *request)
 	return 0;
 }
 
-/* Comes before the bios end: what is woken from here on is woken by them. */
+/* Runs before the bios end: the wakes that follow are made by their ends. */
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigned int bytes)
 {
@@ -370,8 +371,9 @@ int BPF_PROG(clew_block_rq_complete, struct request *request, int error, unsigne
 }
 
 /*
- * After the bios; not every kernel tells, and not of every request. Who is woken from
- * here on by the same interrupt may have waited for the place that this one leaves.
+ * Runs after the bios have ended; not in every kernel, and not for every
+ * request. A task that the same interrupt wakes from here on may have waited
+ * for the room in the queue that this request leaves.
  */
 SEC("?tp_btf/block_io_done")
 int BPF_PROG(clew_block_io_done, struct request *request)
@@ -389,7 +391,8 @@ int BPF_PROG(clew_block_io_done, struct request *request)
 	return 0;
 }
 
-/* A bio that ends without having been in a request, as those of mapped devices do. */
+/* A bio that ends without having been in a request, as those of mapped devices
+ * do. */
 SEC("tp_btf/block_bio_complete")
 int BPF_PROG(clew_block_bio_complete, struct request_queue *queue, struct bio *bio)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The block layer: bios as they are queued, requests from insertion to completion,
- * and the window in which wakes and work items are a completion's.
+ * Helpers of the block layer: the ranges of files that bios carry, and records
+ * of bios and requests.
  *
- * Nothing is kept a request but of direct I/O (direct.h): each event is a record, joined in
- * user space by the addresses of requests and bios. Devices are told as whole disks.
+ * No state is kept per request, except for direct I/O (direct.h): each event is
+ * a record, and user space joins them by the addresses of requests and bios.
+ * Devices are recorded as whole disks.
  */
 #ifndef CLEW_BPF_BLOCK_H
 #define CLEW_BPF_BLOCK_H
@@ -42,14 +43,15 @@ static __always_inline __u32 disk_of_request(struct request *request)
 #define OPERATION_BITS 0xff
 #define OPERATION_READ 0
 
-/* How btrfs ends its bios; 0 unknown. */
+/* Fixed at load: bi_end_io or end_io of btrfs's bios; 0 unknown. */
 const volatile __u64 btrfs_end_io;
 const volatile __u64 btrfs_write_end_io;
-const volatile __u64 btrfs_direct_end; /* and those of direct I/O */
-/* How a buffer's bio ends, and the buffer itself if ext4's journal writes it; 0 unknown. */
+const volatile __u64 btrfs_direct_end; /* of direct I/O */
+/* Fixed at load: bi_end_io of a buffer's bio, and b_end_io of a buffer that
+ * ext4's journal writes; 0 unknown. */
 const volatile __u64 buffer_end_io;
 const volatile __u64 journal_end_io;
-/* And how swapping does; 0 unknown. */
+/* Fixed at load: bi_end_io of swapping; 0 unknown. */
 const volatile __u64 swap_in_end;
 const volatile __u64 swap_out_end;
 
@@ -60,7 +62,8 @@ static __always_inline bool is_swap(struct bio *bio)
 	return end && (end == swap_in_end || end == swap_out_end);
 }
 
-/* The loop device's request that a bio of direct I/O is for, 0 if it is for none. */
+/* The request of a loop device for which a bio of direct I/O is, 0 if it is for
+ * none. */
 static __always_inline __u64 request_above(struct bio *bio)
 {
 	struct iomap_dio *io = bio->bi_private;
@@ -75,7 +78,8 @@ static __always_inline __u64 request_above(struct bio *bio)
 	       bpf_core_type_size(struct request);
 }
 
-/* The bio is in pages of no file: the container in which btrfs has it tells of which file it is. */
+/* The pages of the bio belong to no file, but struct btrfs_bio, of which it is
+ * a part, leads to the file. */
 static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *walk)
 {
 	struct inode *inode = NULL;
@@ -104,8 +108,9 @@ static __always_inline bool is_btrfs_direct(struct btrfs_bio *of, struct walk *w
 }
 
 /*
- * Of direct I/O it is what the bio holds; else it was compressed, and the stretch of the file is
- * longer. A global function, see identity.h.
+ * The range of a file behind a bio of btrfs. For direct I/O it is what the bio
+ * holds. Otherwise the data was compressed, and the range in the file is longer
+ * than the bio. Global, see identity.h.
  */
 __noinline int btrfs_range(__u64 bio_address, struct walk *walk)
 {
@@ -139,9 +144,9 @@ __noinline int btrfs_range(__u64 bio_address, struct walk *walk)
 }
 
 /*
- * A block that the next transaction wants to change goes to the journal as a copy, in pages of no
- * file: its buffer tells of which other one it is. False: not one of these. A global function, see
- * identity.h.
+ * The journal writes a copy of a block that the next transaction wants to
+ * change. The copy is in pages of no file, but its buffer points to that of the
+ * block. Returns 0 if the bio is not such a copy. Global, see identity.h.
  */
 __noinline int journal_range(__u64 bio_address, struct walk *walk)
 {
@@ -153,12 +158,12 @@ __noinline int journal_range(__u64 bio_address, struct walk *walk)
 	if (!walk || READ_NUMBER(buffer, b_end_io) != journal_end_io)
 		return 0;
 	of = READ(buffer, b_private);
-	/* What the journal has of its own is of no other block. */
+	/* The journal's own blocks are no copies. */
 	if (!of)
 		return 0;
 	page = READ_NUMBER(of, b_page);
 	data = READ_NUMBER(of, b_data);
-	/* A folio lies at a multiple of its size. */
+	/* A folio is aligned to its size. */
 	page_locate(page, data & (((__u64)folio_pages((void *)page) << PAGE_SHIFT) - 1), &piece);
 	walk->operation = READ(bio, bi_opf);
 	walk->paged = 1;
@@ -189,7 +194,7 @@ static __always_inline void direct_range(struct context *context, struct bio *bi
 	walk->left = 0;
 }
 
-/* Where a loop device's request lies in the file behind the device. */
+/* Records where a loop device's request lies in the file behind the device. */
 static __always_inline void backing_emit(struct context *context, struct request *request)
 {
 	struct loop_device *loop;
@@ -218,7 +223,8 @@ static __always_inline void backing_emit(struct context *context, struct request
 	record_submit(record);
 }
 
-/* No tracepoint tells of sync_file_range: a bio that such a call submits does. */
+/* sync_file_range has no tracepoint: it is recognised by the bios that it
+ * submits. */
 static __always_inline void sync_range_emit(struct context *context, struct bio *bio,
 					    struct walk *walk)
 {
@@ -242,8 +248,8 @@ static __always_inline void sync_range_emit(struct context *context, struct bio 
 	record_submit(record);
 }
 
-/* `disk`: disk_of it, found first of all: pointers followed behind many branches take the verifier
- * long. */
+/* Reserves a record of a bio. `disk`: disk_of() it, which callers evaluate
+ * first: pointers followed after many branches make verification slow. */
 static __always_inline struct clew_bio *bio_reserve(struct context *context, struct bio *bio,
 						    __u32 disk, __u8 event)
 {

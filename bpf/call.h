@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The system call that a task is in, read from its saved user registers. No system call
- * is traced for this.
+ * The system call that a task is in, read from its saved user registers. No
+ * system call is traced for this.
  */
 #ifndef CLEW_BPF_CALL_H
 #define CLEW_BPF_CALL_H
@@ -41,7 +41,7 @@ const volatile __u16 compat_call[CLEW_CALL_COUNT];
 /* The saved user registers, as the call's arguments. */
 struct call {
 	__u64 argument[4];
-	__s64 number; /* 64-bit number; < 0 none, or none of that name */
+	__s64 number; /* 64-bit number; < 0: none, or the 64-bit table has no such call */
 	bool compat;
 	bool outside; /* in no system call */
 };
@@ -72,13 +72,14 @@ static __always_inline void read_call(struct task_struct *task, struct call *ret
 		ret_call->argument[2] = regs->dx;
 		ret_call->argument[3] = regs->r10;
 	}
-	/* Killed in a call, it is in that no more, though its registers say so. */
+	/* A task that was killed in a call has left it, though its registers
+	 * still name the call. */
 	if (unlikely(task->flags & PF_EXITING))
 		number = CALL_EXIT_GROUP;
 	ret_call->number = number;
 }
 
-/* Which one the task here is in, as clew_bio.call. */
+/* The call that the task here is in, as clew_bio.call has it. */
 static __always_inline __u32 context_call(const struct context *context)
 {
 	struct call call;
@@ -89,8 +90,8 @@ static __always_inline __u32 context_call(const struct context *context)
 	return call.number + 1;
 }
 
-/* Calls that take what comes: who sleeps in one found nothing there, and who is in one sends no
- * data of its own. */
+/* Calls that receive data. A task that sleeps in one found no data; a task that
+ * is in one sends no data of its own. */
 static __always_inline bool receives(__s64 number)
 {
 	switch (number) {

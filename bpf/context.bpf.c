@@ -11,7 +11,8 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 
-/* Returns this CPU's state, as level_leave() does, NULL if nothing is recorded. */
+/* Returns this CPU's state, NULL if nothing is recorded; level_leave() does the
+ * same. */
 static __always_inline struct clew_cpu_state *level_enter(enum level level, __u8 kind, __u64 object,
 							  __u64 handler)
 {
@@ -95,7 +96,8 @@ int BPF_PROG(clew_softirq_exit)
 	return 0;
 }
 
-/* Inter-processor interrupts that run functions; plain reschedules wake nobody. */
+/* Inter-processor interrupts that run functions. Those that only reschedule
+ * wake no task. */
 SEC("?tp_btf/call_function_entry")
 int BPF_PROG(clew_call_function_entry)
 {

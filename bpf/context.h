@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What runs on a CPU above its task: hard interrupts, softirqs, timer callbacks,
- * inter-processor interrupts. Each of the two levels keeps what is at work there.
+ * What runs on a CPU above its task: hard interrupts, softirqs, timer
+ * callbacks, inter-processor interrupts. Each of the two levels, hard and soft,
+ * records what is running there.
  *
- * Invariant: no level holds anything while the CPU's scheduler switches tasks, so
- * an exit that was never seen misleads until the next switch at most.
+ * Invariant: no level is occupied while the CPU's scheduler switches tasks.
+ * After an exit that was not seen, a level is wrong until the next switch at
+ * most.
  */
 #ifndef CLEW_BPF_CONTEXT_H
 #define CLEW_BPF_CONTEXT_H
@@ -30,7 +32,7 @@ const volatile __s64 preempt_count_offset;
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 
-/* The CPU's preempt count says which level it is at. */
+/* The level that the CPU is at, by its preempt count. */
 static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 {
 	__u64 here = variable_here(cpu_state, preempt_count_offset);
@@ -44,7 +46,9 @@ static __always_inline enum level level_of(struct clew_cpu_state *cpu_state)
 	return count & PREEMPT_HARDIRQ_NMI ? LEVEL_HARD : LEVEL_SOFT;
 }
 
-/* The serial of the task that runs here; 0 none or unknown. */
+/*
+ * The serial of the task that runs here; 0 if there is none or it is unknown.
+ */
 static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state,
 					       struct task_struct *current_task)
 {
@@ -52,12 +56,13 @@ static __always_inline __u32 serial_of_current(struct clew_cpu_state *cpu_state,
 
 	if (likely(cpu_state->running_pid == (__u32)current_task->pid))
 		return cpu_state->running;
-	/* No switch on this CPU yet, or one that was not seen. */
+	/* There was no switch on this CPU yet, or one that was not seen. */
 	state = current_task->pid ? task_state(current_task) : NULL;
 	return state ? state->serial : 0;
 }
 
-/* Where a program runs, level included. False: not to be recorded. */
+/* Where a program runs, and at which level. context_here() returns false if
+ * there is no state of the CPU: nothing is recorded. */
 struct context {
 	struct clew_cpu_state *cpu_state;
 	struct task_struct *task;
@@ -76,7 +81,7 @@ static __always_inline bool context_here(struct context *ret_context)
 	return true;
 }
 
-/* The serial of who acts here: 0 in an interrupt. */
+/* The serial of the acting task, 0 in an interrupt. */
 static __always_inline __u32 context_serial(const struct context *context)
 {
 	return context->level == LEVEL_TASK ? serial_of_current(context->cpu_state, context->task)
@@ -97,7 +102,7 @@ static __always_inline __u8 wake_context(const struct context *context)
 	}
 }
 
-/* Sends the name of an interrupt's driver once. */
+/* Sends the name of an interrupt's driver, once. */
 __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -125,8 +130,9 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 }
 
 /*
- * What the interrupt at `level` is about, narrowest first, and the context that
- * makes a wake there. For an IRQ `handler` is set until cause_name() has sent the name.
+ * Sets what the interrupt at `level` is doing, the innermost first, and returns
+ * the context of a wake made there. The `time` of an IRQ is the address of its
+ * struct irqaction until cause_name() has sent its name.
  */
 static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level,
 				     struct clew_cause *ret_cause)
@@ -158,7 +164,7 @@ static __always_inline void cause_name(struct clew_cause *cause, __u32 cpu, __u6
 	}
 }
 
-/* At a switch: nothing is at work above the task. */
+/* At a switch no level above the task is occupied. */
 static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 {
 	if (likely(!cpu_state->interrupted))
@@ -172,7 +178,7 @@ static __always_inline void levels_reset(struct clew_cpu_state *cpu_state)
 	cpu_state->levels[LEVEL_SOFT].request = 0;
 }
 
-/* The softirq here is at no packet, or not yet. */
+/* The softirq here handles no packet any more, or none yet. */
 static __always_inline void packet_end(struct clew_cpu_state *cpu_state)
 {
 	cpu_state->packet_received = 0;

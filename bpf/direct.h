@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Direct I/O by a task, whose request is told at its end in one record: by the bio
- * that is all of it, or the part of one that is. Of several bios each is told when
- * the request is issued. What is known of a bio until then is kept here by its
- * address, which serves many bios one after the other.
+ * Direct I/O by a task. One record at the end of its request says all, if one
+ * bio, or a part of one, is all of the request. If there are several bios, each
+ * gets a record when the request is issued. Until then what is known of a bio
+ * is kept here in a slot, by the bio's address, which many bios have one after
+ * the other.
  *
- * Invariants: who holds a place is its own until it gives it back; one that is written to is
- * PLACE_BUSY, and nobody else's. A bio whose end was never seen holds its place for PLACE_AGE at
- * most. A bio that has no place tells by records of its own.
+ * Invariants: a slot belongs to its bio until it is freed. A slot that is being
+ * written is SLOT_BUSY and no other program touches it. A bio whose end was
+ * never seen holds its slot for at most SLOT_AGE. A bio without a slot gets
+ * records of its own.
  */
 #ifndef CLEW_BPF_DIRECT_H
 #define CLEW_BPF_DIRECT_H
@@ -23,7 +25,7 @@
 #define SLOT_BUSY	1
 #define SLOT_AGE	60000000000ULL /* ns: longer than drivers wait for a device */
 
-/* A line of cache. */
+/* One cache line. */
 struct direct {
 	__u64 bio;
 	__u64 queued;
@@ -36,12 +38,12 @@ struct direct {
 	__u32 task;
 };
 
-/* The places that a bio may have, by its address. */
+/* The slots that a bio may have, by its address. */
 struct direct_set {
 	struct direct slots[DIRECT_SLOTS];
 };
 
-/* An array, as looking something up there takes no call; mapped ones begin on a line of cache. */
+/* An array: its lookup is no call. Mapped arrays start at a cache line. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -62,7 +64,7 @@ static __always_inline bool direct_take(struct direct *slot, __u64 from)
 	return __sync_bool_compare_and_swap(&slot->bio, from, SLOT_BUSY);
 }
 
-/* What is written there is for the bio from here on. */
+/* Publishes what was written to the slot as the bio's. */
 static __always_inline void direct_keep(struct direct *slot, __u64 bio)
 {
 	barrier();
@@ -74,7 +76,9 @@ static __always_inline void direct_free(struct direct *slot)
 	direct_keep(slot, SLOT_FREE);
 }
 
-/* Whatever was at the address before, its end was not seen. */
+/*
+ * A bio is queued at an address: the end of the earlier one there was not seen.
+ */
 static __always_inline void direct_forget(__u64 bio)
 {
 	struct direct_set *set = direct_set(bio);
@@ -88,8 +92,8 @@ static __always_inline void direct_forget(__u64 bio)
 			direct_free(&set->slots[i]);
 }
 
-/* A place for the bio, to be written to and then kept; NULL: there is none, and nothing is known of
- * the bio. */
+/* A slot for the bio, to be written and then published by direct_keep(). NULL:
+ * there is none, and nothing is kept of the bio. */
 static __always_inline struct direct *direct_claim(__u64 bio, __u64 now)
 {
 	struct direct_set *set = direct_set(bio);

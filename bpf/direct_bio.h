@@ -32,7 +32,8 @@ static __always_inline struct inode *direct_inode(struct bio *bio)
 	return (void *)READ_NUMBER(READ(io, iocb, ki_filp), f_inode);
 }
 
-/* Where in that file: what the I/O has submitted so far ends with this bio. */
+/* The bio's offset in that file: it is the end of what the I/O has submitted so
+ * far. */
 static __always_inline __u64 direct_offset(struct bio *bio)
 {
 	struct iomap_dio *io = bio->bi_private;
@@ -41,8 +42,8 @@ static __always_inline __u64 direct_offset(struct bio *bio)
 	return submitted < bytes ? CLEW_NO_OFFSET : READ(io, iocb, ki_pos) + submitted - bytes;
 }
 
-/* Whether nothing but the task's own file is behind a bio: no layer above its device, and none
- * below that has no requests. */
+/* Whether a bio comes straight from a task's own file: a task submits it, and
+ * its device has requests and is no loop device. */
 static __always_inline bool is_plain(struct context *context, struct bio *bio)
 {
 	struct gendisk *disk = READ_TRUSTED(bio, bi_bdev, bd_disk);
@@ -51,8 +52,8 @@ static __always_inline bool is_plain(struct context *context, struct bio *bio)
 	       disk->major != LOOP_MAJOR && !disk->fops->submit_bio;
 }
 
-/* Who does direct I/O need not wait for it: that its file has a name is told here, for the first of
- * a row of bios. */
+/* A task need not wait for its direct I/O, so the file's name is sent here,
+ * once for consecutive bios on one file. */
 static __always_inline void direct_name(struct context *context, struct inode *inode)
 {
 	if (!page_cache || context->cpu_state->named == (__u64)inode)
@@ -61,8 +62,11 @@ static __always_inline void direct_name(struct context *context, struct inode *i
 	send_inode((__u64)inode, context->cpu, clock_ns());
 }
 
-/* Keeps what a bio of direct I/O is about, in place: little is left of the stack. False: its own
- * record has to tell. */
+/*
+ * Keeps what is known of a queued bio of direct I/O. The slot is written in
+ * place, as little is left of the stack. False: the bio needs a record of its
+ * own.
+ */
 static __always_inline bool direct_queue(struct context *context, struct bio *bio)
 {
 	struct direct *direct;
@@ -94,8 +98,8 @@ static __always_inline bool direct_queue(struct context *context, struct bio *bi
 	return true;
 }
 
-/* What is kept of the bio at an address, which ends like this, if it is of direct I/O or was split
- * from one that is. */
+/* What is kept of the bio at an address; `end` is its bi_end_io. NULL: it is
+ * neither of direct I/O nor split from such a bio. */
 static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 {
 	if (!end || (end != direct_end_io && end != chain_end_io))
@@ -104,7 +108,8 @@ static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 			   end == chain_end_io ? READ_NUMBER((struct bio *)bio, bi_private) : 0);
 }
 
-/* What is known of the one bio of a request, if that is direct I/O. */
+/* What is kept of the bio of a request that has only one, if it is of direct
+ * I/O. */
 static __always_inline struct direct *direct_of(struct request *request)
 {
 	struct bio *bio = READ_TRUSTED(request, bio);
@@ -113,14 +118,14 @@ static __always_inline struct direct *direct_of(struct request *request)
 				    : NULL;
 }
 
-/* Keeps what the part of a bio is about that a split sends ahead; the rest is not queued anew.
- * False: its own record has to tell. */
+/* Keeps the front part that a split sends ahead; the rest is not queued again.
+ * False: the front part needs a record of its own. */
 static __always_inline bool direct_split(struct bio *bio)
 {
 	__u64 whole = READ_NUMBER(bio, bi_private), number;
 	struct direct *rest, *front;
 
-	/* It would not be found again. */
+	/* The front part could not be recognised later. */
 	if (!chain_end_io)
 		return false;
 	number = number_of(bio);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tasks do to files in the page cache, as extents: a CPU keeps one of each
- * event, makes it longer while the touches go on where the last one ended, and
- * tells it when they do not, at its next switch, and after CLEW_EXTENT_AGE.
+ * What tasks do to files in the page cache, as extents. A CPU keeps one open
+ * extent of each event. A touch that starts where the extent ends makes it
+ * longer; any other touch emits it and starts a new one. Open extents are also
+ * emitted at the next switch, and once they are CLEW_EXTENT_AGE old.
  *
  * Invariants: only task context touches, with preemption off, so a switch never
- * meets a half-made extent; an interrupt looks at `extents_busy`. Whoever orders
- * extents and bios of one file by their beginnings orders them right: when a bio
- * takes pages of a file along, or an extent of dirtied or dropped pages begins, the
- * file's generation changes, and an extent of an older one grows no more.
- * A call that is told of before it copies is told only as far as it has.
+ * meets a half-made extent; interrupts check `extents_busy`. Extents and bios of
+ * one file can be ordered by their start times: when a bio takes pages of a
+ * file, or an extent of dirtied or dropped pages starts, the file's generation
+ * changes, and an extent of an older generation grows no more. A call that is
+ * reported before it copies is recorded only as far as it has copied.
  */
 #ifndef CLEW_BPF_EXTENT_H
 #define CLEW_BPF_EXTENT_H
@@ -27,23 +28,23 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define EXTENT_AGE_CHECK 64 /* touches after which the age is looked at */
+#define EXTENT_AGE_CHECK 64 /* touches after which the extent's age is checked */
 #define GENERATION_BITS	 10
 #define HANDLE_OPEN	 (1u << CLEW_EXTENT_EVENTS)
 
-/* Of a file; files may share one. A line of cache each. */
+/* The state of a file, of a cache line's size. Files may share one. */
 struct generation {
 	__u32 value;
 	__u32 reserved;
-	__u64 added; /* pages that were read in */
-	__u64 used;  /* and told to be used */
+	__u64 added; /* pages that were read into the cache */
+	__u64 used;  /* uses of them that were recorded */
 	__u64 rest[5];
 };
 
 static struct generation generations[1 << GENERATION_BITS];
 
-/* Something was read in: until then nobody asks whose file a page is that is used, which processes
- * do a hundred times as they start. */
+/* Set by the first page that is read in. While it is 0 the page-use programs
+ * return at once: a starting process touches some 100 cached pages. */
 volatile __u32 uses_wanted;
 
 static __always_inline struct generation *generation_of(__u64 inode)
@@ -74,7 +75,8 @@ struct touch {
 	__u32 task;
 };
 
-/* An extent of dirtied pages is told: the same task may write there again. */
+/* Remembers the pages of an extent of dirtied pages that was emitted: the same
+ * task may write to them again. */
 static __always_inline void dirtied_add(struct clew_dirtied *dirtied,
 					const struct clew_open_extent *open)
 {
@@ -123,45 +125,47 @@ static __noinline int extent_emit(struct clew_cpu_state *cpu_state, __u32 cpu, _
 }
 
 static __always_inline void journal_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
-					 const struct clew_journal *told)
+					 const struct clew_journal *fields)
 {
 	struct clew_journal *record =
 		record_reserve(cpu_state, cpu, CLEW_KIND_JOURNAL, now, sizeof(*record));
 
 	if (!record)
 		return;
-	record->header.flags = told->header.flags;
-	record->transaction = told->transaction;
-	record->inode = told->inode;
-	record->block = told->block;
-	record->value = told->value;
-	record->device = told->device;
-	record->task = told->task;
+	record->header.flags = fields->header.flags;
+	record->transaction = fields->transaction;
+	record->inode = fields->inode;
+	record->block = fields->block;
+	record->value = fields->value;
+	record->device = fields->device;
+	record->task = fields->task;
 	record_submit(record);
 }
 
 static __always_inline void handle_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now)
 {
 	struct clew_open_handle *handle = &cpu_state->handle;
-	struct clew_journal told = {.header.flags = CLEW_JOURNAL_HANDLE,
-				    .transaction = handle->transaction,
-				    .device = handle->device,
-				    .task = handle->task};
+	struct clew_journal fields = {.header.flags = CLEW_JOURNAL_HANDLE,
+				      .transaction = handle->transaction,
+				      .device = handle->device,
+				      .task = handle->task};
 
 	if (!handle->device)
 		return;
-	journal_emit(cpu_state, cpu, now, &told);
+	journal_emit(cpu_state, cpu, now, &fields);
 	handle->device = 0;
 }
 
-/* How many bytes at its end a call has not copied; 0 also if it is over. */
+/* How many bytes at its end a call has not copied yet; 0 also if the call has
+ * ended. */
 static __always_inline __u64 call_left(const struct clew_open_call *open)
 {
 	struct iov_iter *data = (void *)open->data;
 	struct kiocb *call = (void *)open->call;
 	__u64 left;
 
-	/* Its end moves the position; later, other things lie on that stack. */
+	/* The end of the call moves ki_pos. Later the stack that held these
+	 * structures is reused. */
 	if (!open->call || READ_NUMBER(call, ki_filp) != open->file ||
 	    READ_NUMBER(call, ki_pos) != open->offset || !READ(data, data_source))
 		return 0;
@@ -169,7 +173,8 @@ static __always_inline __u64 call_left(const struct clew_open_call *open)
 	return left <= open->bytes ? left : 0;
 }
 
-/* The open extent of writes gives back what the call at its end has not copied yet. */
+/* Removes from the open WRITE extent what the call at its end has not copied
+ * yet. Returns how much that is. */
 static __always_inline __u64 call_retract(struct clew_cpu_state *cpu_state)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
@@ -182,7 +187,7 @@ static __always_inline __u64 call_retract(struct clew_cpu_state *cpu_state)
 	return left;
 }
 
-/* A call goes on. */
+/* Opens an extent for the rest of a call. */
 static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 now, __u64 left)
 {
 	struct clew_open_extent *open = &cpu_state->extents[CLEW_EXTENT_WRITE];
@@ -201,10 +206,8 @@ static __always_inline void call_resume(struct clew_cpu_state *cpu_state, __u64 
 	cpu_state->open |= 1u << CLEW_EXTENT_WRITE;
 }
 
-/*
- * Tells what is open on this CPU and began `age` or longer before `now`; age 0: the
- * task leaves the CPU.
- */
+/* Emits the extents of this CPU that are at least `age` old. With age 0 the
+ * task leaves the CPU. */
 __noinline int extents_emit(__u32 cpu, __u64 now, __u64 age)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -240,14 +243,15 @@ __noinline int extents_emit(__u32 cpu, __u64 now, __u64 age)
 	return 0;
 }
 
-/* The task goes in the middle of a call; what is left of that goes with it. */
+/* The task leaves the CPU in the middle of a call: its state takes the rest of
+ * the call. */
 static __always_inline void call_leave(struct clew_cpu_state *cpu_state,
 				       struct clew_task_state *state)
 {
 	struct clew_open_call *call = &cpu_state->call;
 
-	/* One that waits for its turn at the file's lock has not begun: the call was another
-	 * before. */
+	/* A task that waits for the lock of the file has not begun its call
+	 * yet: the one in `call` is an earlier one. */
 	if (state && !(state->lock >= call->inode_address &&
 		       state->lock - call->inode_address < bpf_core_type_size(struct inode))) {
 		state->call = *call;
@@ -268,7 +272,7 @@ static __always_inline void call_return(struct clew_cpu_state *cpu_state,
 	call_resume(cpu_state, clock_ns(), left);
 }
 
-/* From an interrupt: a task that never sleeps must not keep what it did to itself. */
+/* From an interrupt: emits old extents of a task that never sleeps. */
 static __always_inline void extents_age(struct clew_cpu_state *cpu_state, __u32 cpu)
 {
 	if (unlikely(cpu_state->open) && !cpu_state->extents_busy)
@@ -294,8 +298,8 @@ static __always_inline bool same_actor(const struct clew_open_extent *open,
 	       open->device == touch->device;
 }
 
-/* Whether an open extent of dirtied pages tells this touch too: the same task's, and nothing took
- * the pages along since. */
+/* Whether the open extent of dirtied pages includes this touch already: it is
+ * the same task's, and no bio has taken pages since. */
 static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state,
 					  const struct touch *touch)
 {
@@ -306,8 +310,8 @@ static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state,
 	       open->generation == *(volatile __u32 *)&generation_of(touch->inode)->value;
 }
 
-/* Makes an open extent longer by a touch that goes on where it ends; false: it is too old. `now` is
- * read if that has to be seen. */
+/* Makes an open extent longer by a touch that starts at its end. False: it is
+ * too old. `now` is set if the clock was read. */
 static __always_inline bool extent_grow(struct clew_open_extent *open, const struct touch *touch,
 					__u32 last, __u64 *now)
 {
@@ -322,7 +326,8 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 	return true;
 }
 
-/* A call goes on in the page that its last copy made dirty: one extent tells both. */
+/* Whether a call continues in the page that its last copy made dirty: the DIRTY
+ * extent grows by the copy. */
 static __always_inline bool continues_in_page(const struct clew_open_extent *dirty,
 					      const struct touch *touch, __u32 generation)
 {
@@ -344,10 +349,8 @@ static __always_inline void extent_begin(struct clew_open_extent *open, const st
 	open->task = touch->task;
 }
 
-/*
- * One touch. `inode_address`: its path is sent when it is another one's than that
- * of the last extent; 0 not.
- */
+/* Records one touch. `inode_address`: an inode whose path is sent if it is not
+ * that of the last extent; 0: none. */
 static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 event,
 					 const struct touch *touch, bool written,
 					 __u64 inode_address)
@@ -362,13 +365,15 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 	    continues_in_page(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, generation) &&
 	    extent_grow(&cpu_state->extents[CLEW_EXTENT_DIRTY], touch, last, &now))
 		return;
-	/* Also one that was taken back goes on: there is no need to look at the clock again. */
+	/* This includes an extent whose bytes were all retracted, so the clock
+	 * need not be read again. */
 	if (open->inode == touch->inode) {
 		if (open->offset + open->bytes == touch->offset && same_actor(open, touch) &&
 		    open->generation == generation && open->written == written &&
 		    extent_grow(open, touch, last, &now))
 			return;
-		/* Pages are stored to by several maps of one task, and used again and again. */
+		/* One task stores to the same pages through several mappings,
+		 * and uses pages again and again. */
 		if ((event == CLEW_EXTENT_STORE || event == CLEW_EXTENT_USE) &&
 		    open->offset <= touch->offset &&
 		    touch->offset + touch->bytes <= open->offset + open->bytes &&
@@ -383,12 +388,16 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 		__u32 before = generation;
 
 		generation = generation_next(touch->inode);
-		/* Its own next ones take nothing along. */
+		/*
+		 * Only this dirtying has changed the generation, and it takes
+		 * no pages to a disk: what the task dirtied before stays known.
+		 */
 		if (event == CLEW_EXTENT_DIRTY && cpu_state->dirtied.inode == touch->inode &&
 		    cpu_state->dirtied.generation == before && generation == before + 1)
 			cpu_state->dirtied.generation = generation;
 	}
-	/* The file may be on its way out, and another one then take its number and its address. */
+	/* The file may be about to go, and its inode's address and number be
+	 * reused. */
 	if (event == CLEW_EXTENT_DROP)
 		cpu_state->named = 0;
 	extent_begin(open, touch, now);
@@ -407,9 +416,10 @@ static __always_inline void extent_touch(struct clew_cpu_state *cpu_state, __u32
 }
 
 /*
- * A call's copy to pages that the same task made dirty lately, and nothing took along since: it is
- * a writer of theirs already, so all such copies are one extent, which tells how much they were.
- * False: to other pages.
+ * A call's copy to pages that the same task made dirty recently, and that no
+ * bio has taken since. The task is known as a writer of these pages, so all
+ * such copies are one AGAIN extent, which has only their sum. False: the copy
+ * went to other pages.
  */
 static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 cpu,
 					const struct touch *touch)
@@ -448,10 +458,8 @@ static __always_inline bool wrote_again(struct clew_cpu_state *cpu_state, __u32 
 	return true;
 }
 
-/*
- * Takes back from the end of an open extent what is of a folio, all of it: it is this
- * touch, and the event that comes now says more. False: it is not.
- */
+/* Removes `touch` from the end of an open extent that ends with all of it: the
+ * event at hand says more. False: the extent does not. */
 static __always_inline bool extent_retract(struct clew_cpu_state *cpu_state, __u8 event,
 					   const struct touch *touch)
 {
@@ -469,8 +477,9 @@ static __always_inline bool extent_retract(struct clew_cpu_state *cpu_state, __u
 }
 
 /*
- * The same of a call's last copy if that was into each of the folio's pages, which it made dirty:
- * `touch` becomes what was copied. What was copied there before may be on its way already.
+ * The same for a call's last copy, if it wrote to each page of the folio and so
+ * made it dirty: `touch` becomes the range of the copy. Earlier bytes of the
+ * folio may be on their way to a disk already.
  */
 static __always_inline bool extent_retract_copy(struct clew_cpu_state *cpu_state, __u8 event,
 						struct touch *touch)
@@ -478,7 +487,7 @@ static __always_inline bool extent_retract_copy(struct clew_cpu_state *cpu_state
 	struct clew_open_extent *open = &cpu_state->extents[event];
 	__u64 end = open->offset + open->bytes, start = end - open->last;
 
-	/* A call that is told of before it copies may have copied less. */
+	/* A call that is reported before it copies may have copied less. */
 	if (!open->last || open->last > open->bytes || !same_actor(open, touch) ||
 	    page_start(start) != touch->offset || page_end(end) != touch->offset + touch->bytes ||
 	    cpu_state->call.call)
@@ -492,8 +501,8 @@ static __always_inline bool extent_retract_copy(struct clew_cpu_state *cpu_state
 	return true;
 }
 
-/* The same of a copy that was taken for one to pages still dirty: they were on their way already,
- * but in no bio yet. */
+/* The same for a copy that was taken for one to dirty pages: their writeback
+ * had begun, but no bio had taken them yet. */
 static __always_inline bool extent_retract_again(struct clew_cpu_state *cpu_state,
 						 const struct touch *touch, struct touch *ret_copy)
 {
@@ -512,9 +521,9 @@ static __always_inline bool extent_retract_again(struct clew_cpu_state *cpu_stat
 }
 
 /*
- * A folio in which the row of writes was before becomes dirty only now: it was taken along
- * meanwhile, with what was written there then, and the last copy, which makes it dirty anew, is a
- * row of its own.
+ * The open WRITE extent has a folio in its middle that becomes dirty only now:
+ * writeback took the folio meanwhile, with the earlier writes. The last copy,
+ * which makes it dirty again, becomes an extent of its own.
  */
 static __always_inline void extent_split(struct clew_cpu_state *cpu_state, __u32 cpu,
 					 const struct touch *touch)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What people call a thing: paths of inodes and cgroups, addresses of sockets,
- * texts. Each is sent once, when first met, and again after a loss.
+ * Names of things: paths of inodes and cgroups, addresses of sockets, texts.
+ * Each is sent when first met, and again when its record was lost or its name
+ * has changed.
  *
  * Paths are walked from the last component to the first, without locks: a
- * rename in between gives a path that was never true, but no fault.
+ * concurrent rename can give a path that never existed, but no fault.
  */
 #ifndef CLEW_BPF_IDENTITY_H
 #define CLEW_BPF_IDENTITY_H
@@ -21,7 +22,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Which identities were sent: a cache, direct mapped; a collision costs a second sending. */
+/* Which names were sent: a direct-mapped cache. After a collision a name is
+ * sent again. */
 #define SENT_SLOTS 16384
 struct sent {
 	__u64 key;
@@ -35,7 +37,8 @@ struct {
 	__type(value, struct sent);
 } clew_sent SEC(".maps");
 
-/* Whether (key, version) has to be sent now; if so the caller sends it and then marks the slot. */
+/* The slot for `key` if that version of it has to be sent, else NULL. The
+ * caller sends it and marks the slot. */
 static __always_inline struct sent *sent_slot(__u64 key, __u64 version)
 {
 	__u32 index = (__u32)((key * 0x9e3779b97f4a7c15ULL) >> 40) & (SENT_SLOTS - 1);
@@ -55,7 +58,7 @@ static __always_inline void sent_mark(struct sent *slot, __u64 key, __u64 versio
 #define PATH_COMPONENTS	    32
 #define PATH_COMPONENT_SIZE 128
 #define PATH_WATCHED	    16
-#define GENERATION_MASK	    0xffffff /* they are random: more bits only take room */
+#define GENERATION_MASK	    0xffffff /* generations are random: more bits would only take space */
 
 struct path_record {
 	struct clew_file_record file;
@@ -72,13 +75,11 @@ struct text_record {
 	char bytes[CLEW_TEXT_SIZE];
 };
 
-/*
- * The functions below are global so that the verifier checks each by itself and
- * once; hence they take kernel addresses as numbers.
- */
+/* Some functions below are global, so that the verifier checks each one once,
+ * on its own. Their arguments are addresses as numbers for the same reason. */
 
-/* A walk from a place to the top; its turns are functions, which the verifier checks once and not
- * once a turn. */
+/* A walk from an entry to the root. Each step is a callback of bpf_loop(),
+ * which the verifier checks once. */
 struct path_walk {
 	__u64 at;    /* dentry or kernfs node */
 	__u64 mount; /* 0 none */
@@ -87,7 +88,7 @@ struct path_walk {
 	__u32 ended;
 };
 
-/* Appends one component, unless it does not fit. */
+/* Appends a component, unless it does not fit. */
 static __always_inline void path_append(struct path_walk *walk, const void *name)
 {
 	__u32 size = walk->size & (CLEW_PATH_SIZE - 1);
@@ -100,7 +101,7 @@ static __always_inline void path_append(struct path_walk *walk, const void *name
 		walk->size = (size + (__u32)got) & (CLEW_PATH_SIZE - 1);
 }
 
-/* What is read is read into one variable: little is left of the stack. */
+/* One variable serves all reads, as little is left of the stack. */
 static long path_step(__u32 turn, struct path_walk *walk)
 {
 	struct dentry *dentry = (void *)walk->at;
@@ -131,7 +132,7 @@ static long path_step(__u32 turn, struct path_walk *walk)
 #define MOUNTS_MOST 32
 
 struct mount_walk {
-	__u64 at; /* mount, or link of the list of them */
+	__u64 at; /* mount, or link in the list of mounts */
 	__u64 end;
 	__u64 root;
 	__u64 found;
@@ -145,7 +146,7 @@ static long mount_step(__u32 turn, struct mount_walk *walk)
 	if (!walk->at || walk->at == walk->end)
 		return 1;
 	if (bpf_core_field_exists(((struct super_block___chain *)0)->s_mounts)) {
-		/* The newest comes first. */
+		/* The newest mount comes first. */
 		if (READ_NUMBER(mount, mnt.mnt_root) == walk->root)
 			walk->found = (__u64)mount;
 		walk->at = READ_NUMBER((struct mount___chain *)mount, mnt_next_for_sb);
@@ -159,7 +160,7 @@ static long mount_step(__u32 turn, struct mount_walk *walk)
 	return 1;
 }
 
-/* The first place where all of a file system was mounted, NULL if it is not found. */
+/* The first mount of a whole file system, NULL if it is not found. */
 static __always_inline struct mount *first_mount(struct super_block *file_system)
 {
 	struct super_block___chain *chain = (void *)file_system;
@@ -181,7 +182,8 @@ struct name_walk {
 	__u64 mixed;
 };
 
-/* A name and where it is. An entry stays where it is in memory when it is renamed. */
+/* Hashes a name and its directory. A dentry keeps its address when it is
+ * renamed. */
 static long name_step(__u32 turn, struct name_walk *walk)
 {
 	struct dentry *dentry = (void *)walk->at;
@@ -195,7 +197,7 @@ static long name_step(__u32 turn, struct name_walk *walk)
 	return 0;
 }
 
-/* What changes with a path, but for mounts. */
+/* A number that changes with the path, except for mounts. */
 static __always_inline __u64 names_hash(struct dentry *dentry)
 {
 	struct name_walk walk = {.at = (__u64)dentry};
@@ -205,9 +207,10 @@ static __always_inline __u64 names_hash(struct dentry *dentry)
 }
 
 /*
- * Sends the path of an inode once; again when its being deleted, its name or that of one of the
- * next directories above it has changed, and of each inode that is at its address later. `first`:
- * as seen where its file system was mounted first, in place of `mount`.
+ * Sends the path of an inode once. Sends it again when the inode was deleted,
+ * when its name or that of one of PATH_WATCHED directories above has changed,
+ * and for another inode at the same address. `first`: as seen from the first
+ * mount of the file system, instead of `mount`.
  */
 static __always_inline void send_path(struct inode *inode, struct dentry *dentry,
 				      struct mount *mount, bool first, __u32 cpu, __u64 time,
@@ -226,8 +229,8 @@ static __always_inline void send_path(struct inode *inode, struct dentry *dentry
 	links = READ(inode, i_nlink);
 	version = (READ(inode, i_ino) << 1 | (links == 0)) ^
 		  (__u64)READ(inode, i_generation) << 32 ^ names_hash(dentry);
-	/* Who knows it by its inode alone does not know the view of who opened it: that is told
-	 * besides. */
+	/* The path by the first mount and the path by the mount of the task
+	 * that opened the file are two entries of the cache. */
 	slot = sent_slot((__u64)inode + first, version);
 	if (!slot)
 		return;
@@ -273,8 +276,8 @@ __noinline int send_file(__u64 file_address, __u32 cpu, __u64 time, __u32 mount_
 	return 0;
 }
 
-/* The same of an inode that nobody has opened here: one of its names, as seen where its file system
- * was mounted first. */
+/* Sends a path for an inode that no task here has opened: one of its names, as
+ * seen from the first mount of its file system. */
 __noinline int send_inode(__u64 inode_address, __u32 cpu, __u64 time)
 {
 	struct inode *inode = (struct inode *)inode_address;
@@ -313,8 +316,8 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 	return 0;
 }
 
-/* What a controller, by its number in the running kernel, keeps of the group that a task is in;
- * NULL nothing. */
+/* What a controller, by its number in the running kernel, keeps for a task's
+ * cgroup; NULL if there is none. */
 static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task,
 								    __u32 controller)
 {
@@ -335,10 +338,8 @@ static __always_inline struct cgroup *controller_cgroup(struct task_struct *task
 	return state ? (void *)READ_NUMBER(state, cgroup) : NULL;
 }
 
-/*
- * The cgroup a task is told to be in: the unified hierarchy's unless that is the
- * root, else the CPU controller's.
- */
+/* The cgroup that is recorded for a task: that of the unified hierarchy, or
+ * that of the CPU controller if the former is the root. */
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
 	struct cgroup *cgroup = (void *)READ_NUMBER(READ(task, cgroups), dfl_cgrp), *other;
@@ -350,7 +351,7 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 	return other ? other : cgroup;
 }
 
-/* Sends a cgroup's path; returns its id. */
+/* Sends a cgroup's path. Returns the cgroup's id. */
 __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -385,7 +386,9 @@ __noinline __u64 send_cgroup(__u64 cgroup_address, __u32 cpu, __u64 time)
 	return id;
 }
 
-/* One text at a time on a CPU: it is only used from sched_switch, with interrupts off. */
+/*
+ * One text at a time on a CPU: only sched_switch uses it, with interrupts off.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -393,7 +396,8 @@ struct {
 	__type(value, char[CLEW_TEXT_SIZE]);
 } clew_text SEC(".maps");
 
-/* Sends the path argument at a user address; returns what refers to it, 0 if it cannot be read. */
+/* Sends the string at a user address. Returns the hash that refers to it, 0 if
+ * it cannot be read. */
 __noinline __u64 send_text(__u64 address, __u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -453,10 +457,11 @@ static __always_inline void read_unix_path(char *path, struct sock *sock)
 	if (!address)
 		return;
 	length = (__u32)READ(address, len) - (__u32)sizeof(unsigned short);
-	/* An abstract name begins with NUL and is not ended by one: what is not read stays 0. */
+	/* An abstract name begins with NUL and is not terminated; unread bytes
+	 * stay 0. */
 	if (length == 0)
 		return;
-	/* Of a path that fills its room the NUL comes after that. */
+	/* A path that fills sun_path has its NUL after it. */
 	if (length > CLEW_UNIX_PATH_SIZE)
 		length = CLEW_UNIX_PATH_SIZE;
 	bpf_probe_read_kernel(path, length,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Journals: which tasks are in a transaction, who awaits it, and its commit; by
- * file system. Handles are told once for a transaction while a task runs on, and
- * touched blocks once for a task and transaction, as far as a small cache reaches.
+ * Journals by file system: which tasks are in a transaction, which await it,
+ * and its commit. A task's handle is recorded once per transaction while the
+ * task stays on the CPU. A block is recorded once per task and transaction, as
+ * far as a small cache remembers.
  */
 #ifndef CLEW_BPF_JOURNAL_H
 #define CLEW_BPF_JOURNAL_H
@@ -17,20 +18,20 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Room for records of one program, but for what `place` knows. */
-static __always_inline bool journal_here(struct context *context, struct clew_journal *told,
+/* Starts a record with what the context knows. False: nothing is recorded. */
+static __always_inline bool journal_here(struct context *context, struct clew_journal *fields,
 					 __u8 event)
 {
 	if (!enabled || !context_here(context))
 		return false;
-	__builtin_memset(told, 0, sizeof(*told));
-	told->header.flags = event;
-	told->task = context_serial(context);
+	__builtin_memset(fields, 0, sizeof(*fields));
+	fields->header.flags = event;
+	fields->task = context_serial(context);
 	return true;
 }
 
-/* `last`: what comes after this handle must not be told before it. */
-static __always_inline void handle_join(__u32 device, __u64 transaction, bool last)
+/* Notes that the task has a handle of a transaction. */
+static __always_inline void handle_join(__u32 device, __u64 transaction)
 {
 	struct clew_open_handle *handle;
 	struct actor actor;
@@ -47,14 +48,13 @@ static __always_inline void handle_join(__u32 device, __u64 transaction, bool la
 		handle->device = device;
 		actor.cpu_state->open |= HANDLE_OPEN;
 	}
-	if (last)
-		handle_emit(actor.cpu_state, actor.cpu, clock_ns());
 	touch_end(actor.cpu_state);
 }
 
 #define TOUCHED_SLOTS 256
 
-/* Blocks that were told: by their number, a collision costs a second telling. */
+/* Blocks that were recorded, by block number. After a collision a block is
+ * recorded again. */
 struct touched {
 	__u64 block;
 	__u64 transaction;
@@ -71,7 +71,7 @@ struct {
 
 static __always_inline void block_emit(__u32 device, __u64 transaction, __u64 block, __u64 bytes)
 {
-	struct clew_journal told = {.header.flags = CLEW_JOURNAL_TOUCH};
+	struct clew_journal fields = {.header.flags = CLEW_JOURNAL_TOUCH};
 	__u32 slot = block & (TOUCHED_SLOTS - 1);
 	struct touched *touched = bpf_map_lookup_elem(&clew_touched, &slot);
 	struct actor actor;
@@ -85,12 +85,12 @@ static __always_inline void block_emit(__u32 device, __u64 transaction, __u64 bl
 	touched->transaction = transaction;
 	touched->device = device;
 	touched->task = actor.task;
-	told.device = device;
-	told.transaction = transaction;
-	told.block = block;
-	told.unit = bytes;
-	told.task = actor.task;
-	journal_emit(actor.cpu_state, actor.cpu, clock_ns(), &told);
+	fields.device = device;
+	fields.transaction = transaction;
+	fields.block = block;
+	fields.unit = bytes;
+	fields.task = actor.task;
+	journal_emit(actor.cpu_state, actor.cpu, clock_ns(), &fields);
 }
 
 #endif

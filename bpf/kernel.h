@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The kernel's structures, as far as clew reads them: names and fields only.
- * Offsets come from the running kernel's BTF at load (CO-RE), so order and
- * completeness do not matter here. A structure with a ___suffix is another
- * kernel's version of the one before the suffix.
+ * The kernel's structures, as far as clew reads them: only the fields that it
+ * uses. Offsets come from the running kernel's BTF at load (CO-RE), so neither
+ * the order nor missing fields matter. A structure with a suffix ___x is
+ * another kernel's version of the structure without the suffix.
  */
 #ifndef CLEW_BPF_KERNEL_H
 #define CLEW_BPF_KERNEL_H
@@ -30,7 +30,7 @@
 #define TASK_FREEZABLE	     0x2000
 #define TASK_FROZEN	     0x8000
 
-#define TS_COMPAT 0x0002 /* thread_info.status: in a 32-bit system call */
+#define TS_COMPAT 0x0002 /* in thread_info.status: in a 32-bit system call */
 
 #define S_IFMT	 0170000
 #define S_IFSOCK 0140000
@@ -90,7 +90,7 @@ struct cfs_rq {
 	int throttle_count;
 };
 
-/* 6.18 has bits where there were ints. */
+/* 6.18 has bit fields where older kernels have ints. */
 struct cfs_rq___int {
 	int throttled;
 };
@@ -188,7 +188,8 @@ struct mount {
 	struct vfsmount mnt;
 };
 
-/* Where a file system is mounted: a list before 6.18, then a chain. */
+/* Where a file system is mounted: a list before 6.18, then a singly linked
+ * chain. */
 struct mount___list {
 	struct list_head mnt_instance;
 };
@@ -334,7 +335,7 @@ struct task_struct {
 	struct sched_dl_entity dl;
 };
 
-/* Since 6.18 a quota stops tasks, not run queues. */
+/* Since 6.18 a quota throttles tasks, not run queues. */
 struct task_struct___throttled {
 	bool throttled;
 };

@@ -13,10 +13,12 @@
 #define VM_SHARED    0x00000008UL
 #define IOMAP_FAULT  0x08
 
-/* The tree of a file's folios: the two lowest bits of what is in a slot tell what it is. */
+/*
+ * The tree of a file's folios. The two lowest bits of a slot say what it holds.
+ */
 #define XA_MARK	    3UL
 #define XA_INTERNAL 2UL
-#define XA_NODES    4096UL /* what is internal and larger is a node */
+#define XA_NODES    4096UL /* larger internal entries are nodes */
 #define XA_SLOTS    64
 #define XA_LEVELS   11
 
@@ -33,7 +35,7 @@ struct folio___pages { /* since 6.15 */
 	unsigned int _nr_pages;
 };
 
-struct folio___long { /* before */
+struct folio___long { /* before 6.15 */
 	unsigned int _folio_nr_pages;
 };
 
@@ -49,7 +51,7 @@ struct file_lock {
 	__s64 fl_end;
 };
 
-struct file_lock___whole { /* before */
+struct file_lock___whole { /* before 6.9 */
 	struct file_lock *fl_blocker;
 	struct list_head fl_list;
 	unsigned char fl_type;
@@ -62,7 +64,7 @@ struct file_lock_context {
 };
 
 struct backing_dev_info {
-	struct device *owner; /* the disk's */
+	struct device *owner; /* of the disk */
 };
 
 struct bdi_writeback {
@@ -244,7 +246,7 @@ struct btrfs_bio {
 };
 
 struct btrfs_dio_private {
-	struct inode *inode; /* of direct I/O where the bio's own container has none */
+	struct inode *inode; /* the file of direct I/O, where struct btrfs_bio has none */
 };
 struct btrfs_bio___ordered { /* since 6.4 */
 	struct btrfs_ordered_extent *ordered;

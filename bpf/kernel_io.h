@@ -41,7 +41,7 @@ struct worker {
 	struct workqueue_struct *rescue_wq;
 };
 
-/* Of a kernel thread, behind task_struct.worker_private. */
+/* Of a kernel thread; task_struct.worker_private points to it. */
 struct kthread {
 	void *data;
 };
@@ -84,7 +84,7 @@ struct block_device {
 };
 
 struct block_device_operations {
-	void *submit_bio; /* a device without requests */
+	void *submit_bio; /* set for a device without requests */
 };
 
 struct gendisk {
@@ -125,7 +125,7 @@ struct kiocb {
 	void *ki_complete;
 };
 
-/* Lies behind the request that a loop device passes on. */
+/* Follows the request that a loop device passes on. */
 struct loop_cmd {
 	struct kiocb iocb;
 };
@@ -188,7 +188,7 @@ struct page_counter {
 };
 
 struct mem_cgroup {
-	struct cgroup_subsys_state css; /* first in it: the kernel relies on that */
+	struct cgroup_subsys_state css; /* the first field: the kernel relies on that */
 	struct page_counter memory;
 };
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which interrupt makes the kernel take in a network device's packets. Its handler does not do that
- * itself: it appends the device's queue (napi_struct) to its CPU's list of those to be polled, and
- * a softirq does the rest, after other interrupts too, which ask for no softirq of their own while
- * one polls. What a handler appended is the list's last when it returns.
+ * Which interrupt makes the kernel receive a network device's packets. The
+ * handler does not receive them itself: it appends the device's queue (struct
+ * napi_struct) to its CPU's poll list, and a softirq polls the list, also after
+ * other interrupts, which raise no softirq of their own while one is polling.
+ * When a handler returns, the queue that it appended is the last of the list.
  *
- * A packet says which queue it came by; one of a driver that leaves this out is held for one of its
- * device's last queue here.
+ * A packet names the queue that received it. If a driver leaves that out, the
+ * packet is attributed to the last queue of its device here.
  */
 #ifndef CLEW_BPF_NAPI_H
 #define CLEW_BPF_NAPI_H
@@ -26,13 +27,13 @@ const volatile __s64 softnet_offset;
 #define NAPI_SLOTS 4096
 
 struct napi_slot {
-	__u32 napi; /* a queue's own number, 0 none */
+	__u32 napi; /* the queue's number, 0 none */
 	__u32 interrupt;
-	__u64 action; /* address of what handles it */
+	__u64 action; /* address of the interrupt's struct irqaction */
 };
 
-/* By the queue's number. Each has but one interrupt, so that CPUs that write at once write the
- * same. */
+/* Indexed by the queue's number. A queue has one interrupt, so CPUs that write
+ * at the same time write the same. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NAPI_SLOTS);
@@ -47,8 +48,8 @@ static __always_inline struct napi_slot *napi_slot(__u32 napi)
 	return bpf_map_lookup_elem(&clew_napi, &index);
 }
 
-/* Address of the last of this CPU's list of queues to be polled, or of the list's head, 0 if that
- * is not known. */
+/* The address of the last entry of this CPU's poll list, or of the list's head;
+ * 0 if unknown. */
 static __always_inline __u64 last_to_poll(struct clew_cpu_state *cpu_state)
 {
 	__u64 here = variable_here(cpu_state, softnet_offset);
@@ -70,13 +71,15 @@ static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_stat
 	struct napi_slot *slot;
 	__u32 napi;
 
-	/* Of the first interrupt here the beginning may not have been seen. */
+	/*
+	 * The begin of the first interrupt on this CPU may not have been seen.
+	 */
 	if (likely(last == cpu_state->last_to_poll) || !cpu_state->last_to_poll)
 		return;
 	queue = (struct napi_struct *)(last - bpf_core_field_offset(struct napi_struct, poll_list));
 	napi = numbered ? READ(queue, napi_id) : 0;
 	device = READ_NUMBER(queue, dev);
-	/* A queue of what was sent has no number, and nothing is received by it. */
+	/* A queue for sent packets has no number, and receives nothing. */
 	if (numbered && !napi && device)
 		return;
 	cpu_state->polled_device = device;
@@ -90,8 +93,8 @@ static __always_inline void napi_after_interrupt(struct clew_cpu_state *cpu_stat
 	slot->napi = napi;
 }
 
-/* The interrupt that had a packet taken in; ret_action: the address of what handles it, 0 if none
- * is known. */
+/* The interrupt that made the kernel receive a packet. `ret_action`: the
+ * address of its struct irqaction, 0 if unknown. */
 static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state,
 					    struct sk_buff *packet, __u64 *ret_action)
 {
@@ -103,7 +106,8 @@ static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state,
 		*ret_action = slot->action;
 		return slot->interrupt;
 	}
-	/* What a handler takes in itself waits in the CPU's own queue, which is of no device. */
+	/* What a handler receives itself waits in the CPU's own queue, which
+	 * belongs to no device. */
 	if (!napi &&
 	    (!cpu_state->polled_device || cpu_state->polled_device == READ_NUMBER(packet, dev))) {
 		*ret_action = cpu_state->polled_action;

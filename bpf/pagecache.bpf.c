@@ -26,13 +26,15 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 
 	if (!mapping || !enabled)
 		return 0;
-	/* Pointers are followed first: behind many branches that takes the verifier long. */
+	/* Pointers are followed first: after many branches that makes
+	 * verification slow. */
 	inode = READ_TRUSTED(mapping, host);
 	if (!touch_folio(&touch, folio, inode) || !actor_here(&actor))
 		return 0;
 	touch.task = actor.task;
 	touch_begin(actor.cpu_state);
-	/* The call's own word of it is this one's; but a store is no copy. */
+	/* A write call has reported this range already, so the two extents
+	 * become one. A store to a mapped page is no copy of a call. */
 	copied = !in_user_fault(bpf_get_current_task_btf());
 	written = copied && (extent_retract(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
 			     extent_retract_copy(actor.cpu_state, CLEW_EXTENT_WRITE, &touch) ||
@@ -54,14 +56,15 @@ int BPF_PROG(clew_cache_dirty_folio, struct folio *folio, struct address_space *
 	return 0;
 }
 
-/* What lies at a place of a file in the page cache: a folio's address, 0 nothing. */
+/* The address of the folio at an index of a file's page cache, 0 if there is
+ * none. */
 static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
 {
 	__u64 entry = READ_NUMBER(mapping, i_pages.xa_head);
 	int level;
 
-	/* A node is marked so; smaller numbers with that mark say in which slot of the same node
-	 * the folio is. */
+	/* An internal entry larger than XA_NODES is a node. A smaller one is
+	 * the number of the slot in the same node that has the folio. */
 	for (level = 0; level < XA_LEVELS && (entry & XA_MARK) == XA_INTERNAL && entry > XA_NODES;
 	     level++) {
 		struct xa_node *node = (void *)(entry - XA_INTERNAL);
@@ -76,8 +79,9 @@ static __noinline __u64 folio_at(struct address_space *mapping, __u64 index)
 }
 
 /*
- * The end of one copy of a call. Of one that came short, as what it is from has to be
- * read in, nothing is kept where the rest of the folio has yet to come: it is copied again.
+ * The end of one copy of a call. A copy is short if its source has to be read
+ * in first. If the folio is not up to date then, the call discards what it
+ * copied and copies it again.
  */
 static __always_inline void write_end(struct inode *inode, __u64 offset, __u32 length, __u32 copied)
 {
@@ -126,7 +130,7 @@ int BPF_PROG(clew_cache_ext4_journalled_write, struct inode *inode, __s64 offset
 	return 0;
 }
 
-/* At the start of the call: see struct clew_open_call. */
+/* Runs at the start of the call, see struct clew_open_call. */
 SEC("?tp_btf/xfs_file_buffered_write")
 int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 {
@@ -135,7 +139,8 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 	struct touch touch;
 	struct actor actor;
 
-	/* What a module gives the verifier takes for maybe NULL, here and below. */
+	/* The verifier assumes that pointers from modules may be NULL, here and
+	 * below. */
 	if (!call || !data || !actor_here(&actor))
 		return 0;
 	inode = READ_TRUSTED(call, ki_filp, f_inode);
@@ -158,12 +163,16 @@ int BPF_PROG(clew_cache_xfs_write, struct kiocb *call, struct iov_iter *data)
 	return 0;
 }
 
-/* Of which tree of extents a file's is, and which bit of an extent says that it was written: no
- * type has their numbers. */
+/*
+ * Fixed at load: which extent tree is that of a file's data, and the bit of an
+ * extent that was written. The enumerations with these numbers have no name, so
+ * CO-RE cannot find them.
+ */
 const volatile __u32 btrfs_inode_tree;
 const volatile __u32 btrfs_written;
 
-/* One fault says it twice where it fills a hole. Faults are counted when they are over. */
+/* A fault that fills a hole reports its buffer twice. It is the same fault if
+ * no fault of the task has ended since. */
 static __always_inline bool stored_in_fault(struct task_struct *task, struct buffer_head *buffer)
 {
 	struct clew_task_state *state = task_state(task);
@@ -179,10 +188,11 @@ static __always_inline bool stored_in_fault(struct task_struct *task, struct buf
 }
 
 /*
- * A buffer is dirtied in each call, which tells more itself, and in each first store to
- * a page since it was written: then all of its folio are, and the first speaks for them.
- * All may be mapped for stores at once, so it is not known to which of a large folio's
- * pages there were some.
+ * A buffer is dirtied in each write call, which the file system reports
+ * otherwise, and in the first store to a page since it was written. Such a
+ * store dirties all buffers of the folio; the first one stands for them. All
+ * pages of the folio may be mapped for stores at once, so it is unknown which
+ * pages of a large folio were stored to.
  */
 SEC("?tp_btf/block_dirty_buffer")
 int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
@@ -203,7 +213,7 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	if (!mapping || ((__u64)mapping & MAPPING_FLAGS))
 		return 0;
 	inode = READ(mapping, host);
-	/* A disk's own are metadata. */
+	/* Pages of a disk itself are metadata. */
 	if ((READ(inode, i_mode) & S_IFMT) == S_IFBLK)
 		return 0;
 	touch.inode = READ(inode, i_ino);
@@ -215,15 +225,13 @@ int BPF_PROG(clew_cache_dirty_buffer, struct buffer_head *buffer)
 	return 0;
 }
 
-/* Set by user space while the programs below are attached: it does so when they are first wanted.
- */
+/* stores_noted: set by user space while the two programs below are attached,
+ * which it does when stores_wanted is first set. */
 volatile __u32 stores_noted;
 volatile __u32 stores_wanted;
 
-/*
- * Where a store faults. Which file lies there costs more to find than most faults
- * are worth: it is looked up only when the file system says that it was one of its.
- */
+/* Notes where a store faults. Finding the file there costs more than most
+ * faults are worth: it is done only when the file system reports a store. */
 static __always_inline void note_fault(unsigned long address, unsigned long code)
 {
 	struct clew_cpu_state *cpu_state;
@@ -287,7 +295,7 @@ static __always_inline void store_emit(void)
 	if (likely(actor.cpu_state->fault_task == (__u32)task->pid)) {
 		store.address = actor.cpu_state->fault_address;
 	} else {
-		/* It lost its CPU on the way. */
+		/* The task has left a CPU since its fault. */
 		state = task_state(task);
 		store.address = state ? state->stored_at : 0;
 	}
@@ -319,7 +327,7 @@ int BPF_PROG(clew_cache_xfs_fault, struct xfs_inode *inode, unsigned int order, 
 	return 0;
 }
 
-/* Each write and first store, in whole blocks. */
+/* Runs at each write and at each first store, with ranges of whole blocks. */
 SEC("?tp_btf/btrfs_set_extent_bit")
 int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, __u64 length,
 	     unsigned int bits)
@@ -347,7 +355,7 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 	touch.offset = start;
 	touch.bytes = length;
 	touch.task = actor.task;
-	/* Whole blocks do not say what was asked: once is enough. */
+	/* Whole blocks do not say what was written: once is enough. */
 	if (extent_covers(actor.cpu_state, &touch))
 		return 0;
 	touch_emit(&actor, in_user_fault(task) ? CLEW_EXTENT_STORE : CLEW_EXTENT_WRITE, &touch,
@@ -356,9 +364,9 @@ int BPF_PROG(clew_cache_btrfs_write, struct extent_io_tree *tree, __u64 start, _
 }
 
 /*
- * What reclaim takes of a file that has a name is clean, so that no epoch ends with it: it matters
- * only if it was read in for somebody. It is scattered, and much of it on a machine that is short
- * of memory.
+ * Pages that reclaim takes from a file that still has a name are clean, so no
+ * epoch ends with them. They matter only if they were read in for a task. A
+ * machine that is short of memory reclaims many of them, scattered.
  */
 static __always_inline bool is_clean_reclaim(struct inode *inode)
 {
@@ -381,7 +389,7 @@ int BPF_PROG(clew_cache_drop, struct folio *folio)
 	return 0;
 }
 
-/* A hole that ends within a folio: nobody dirties or drops that. */
+/* A hole that ends within a folio neither dirties nor drops the folio. */
 static __always_inline void clear_emit(struct folio *folio, __u64 from, __u64 bytes)
 {
 	struct address_space *mapping = folio->mapping;
@@ -419,8 +427,9 @@ int BPF_PROG(clew_cache_ext4_journalled_clear, struct folio *folio, unsigned lon
 }
 
 /*
- * Uses matter where something was read in, and the first ones most: of a file whose
- * pages were used so often each since they came, no more is told.
+ * Uses matter where something was read in, and the first ones most: once pages
+ * of a file were used USES_EACH times as often as pages were added, no more
+ * uses are recorded.
  */
 #define USES_EACH 8
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The page cache: who dirties, writes, reads ahead and uses pages of files, and
- * what leaves the cache. Extents are made of it, see extent.h; nothing is kept a
- * page. What clew itself does there is not told.
+ * The page cache: which task acts, and on which pages of which file. Touches
+ * become extents (extent.h); nothing is kept per page. What clew does itself is
+ * not recorded.
  *
- * A page's epoch opens when its folio becomes dirty. The file system says first
- * that a call writes there, and where that makes the page dirty nothing more has to
- * be said of it.
+ * A page's epoch starts when its folio becomes dirty. The file system reports
+ * the write of a call first; where that makes the folio dirty, the DIRTY extent
+ * takes over the range of the WRITE extent.
  */
 #ifndef CLEW_BPF_PAGECACHE_H
 #define CLEW_BPF_PAGECACHE_H
@@ -58,13 +58,13 @@ static __always_inline void touch_emit(struct actor *actor, __u8 event, const st
 	touch_end(actor->cpu_state);
 }
 
-/* As folio_pages(), of one that the verifier knows. */
+/* folio_pages() for a folio that the verifier trusts. */
 static __always_inline __u32 known_folio_pages(struct folio *folio)
 {
 	struct folio___pages *pages = (void *)folio;
 	struct folio___long *before = (void *)folio;
 
-	/* The flags are a number or a structure with one, but first in any case. */
+	/* The flags come first, as a number or as a structure with one. */
 	if (!(*(unsigned long *)folio & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
 		return 1;
 	if (bpf_core_field_exists(pages->_nr_pages))
@@ -72,7 +72,7 @@ static __always_inline __u32 known_folio_pages(struct folio *folio)
 	return bpf_core_field_exists(before->_folio_nr_pages) ? before->_folio_nr_pages : 1;
 }
 
-/* What a folio is of a file. False: of none. */
+/* The range of a file that a folio caches. False: it is of no file. */
 static __always_inline bool touch_folio(struct touch *touch, struct folio *folio,
 					struct inode *inode)
 {

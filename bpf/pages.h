@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which pages of which files a bio carries, as stretches: one is the rule, and
- * then its first and last page tell all. Else every folio is looked at.
+ * Which ranges of which files a bio carries. Most bios carry one range, which
+ * the first and last page show. For the others every folio is examined.
  */
 #ifndef CLEW_BPF_PAGES_H
 #define CLEW_BPF_PAGES_H
@@ -25,33 +25,32 @@
 
 struct range {
 	__u64 mapping;
-	__u64 inode; /* 0: no file's */
+	__u64 inode; /* 0: of no file */
 	__u64 offset;
 	__u32 device;
 	__u32 bytes;
-	__u32 at; /* in the bio */
+	__u32 at; /* offset in the bio */
 	__u32 reserved;
 };
 
 struct walk {
 	struct range range;
 	__u64 bio;
-	__u64 vector; /* address of the bio_vec at hand */
-	__u32 done;   /* bytes of it that were looked at */
-	__u32 left;   /* bytes of the bio that were not */
-	__u32 at;     /* and those that were */
+	__u64 vector; /* address of the current bio_vec */
+	__u32 done;   /* bytes of it that were examined */
+	__u32 left;   /* bytes of the bio that were not examined yet */
+	__u32 at;     /* bytes of the bio that were */
 	__u32 cpu;
-	__u32 emit;	 /* the stretch has to be told when it ends */
+	__u32 emit;	 /* the range is emitted when it ends */
 	__u32 operation; /* of the bio */
 	__u32 compressed;
 	__u32 direct;
-	__u32 paged;  /* its pages were looked at */
-	__u32 reader; /* serial of the task that asks for what the bio reads into the page cache, 0
-			 it does not */
+	__u32 paged;  /* its pages were examined */
+	__u32 reader; /* serial of the task for which the bio reads into the page cache, 0 none */
 };
 
 struct piece {
-	__u64 mapping; /* 0: no file's */
+	__u64 mapping; /* 0: of no file */
 	__u64 offset;
 	__u32 bytes; /* to the end of the folio */
 };
@@ -62,7 +61,7 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 	struct folio___pages *pages = (void *)folio;
 	struct folio___long *before = (void *)folio;
 
-	/* Its flags come first, in all kernels. */
+	/* The flags come first in all kernels. */
 	if (!(read_number((__u64)folio) & (1UL << bpf_core_enum_value(enum pageflags, PG_head))))
 		return 1;
 	if (bpf_core_field_exists(pages->_nr_pages))
@@ -70,7 +69,7 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 	return bpf_core_field_exists(before->_folio_nr_pages) ? READ(before, _folio_nr_pages) : 1;
 }
 
-/* What lies at `offset` bytes behind the beginning of a page. */
+/* What is `offset` bytes after the start of a page. */
 static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
 {
 	__u64 head, page_size = bpf_core_type_size(struct page);
@@ -102,7 +101,7 @@ static __always_inline void range_begin(struct walk *walk, const struct piece *p
 		if (inode && page_cache)
 			send_inode((__u64)inode, walk->cpu, clock_ns());
 	}
-	/* The epochs of what was written end here. */
+	/* A bio that writes takes the pages: their epochs end here. */
 	if (walk->range.inode && (walk->operation & 1))
 		generation_next(walk->range.inode);
 	walk->range.offset = piece->offset;
@@ -110,8 +109,8 @@ static __always_inline void range_begin(struct walk *walk, const struct piece *p
 	walk->range.at = walk->at;
 }
 
-/* What a bio reads came into the page cache for it: that costs less to tell here than page by page.
- */
+/* What a bio reads was added to the page cache for it. That is cheaper to
+ * record here than page by page. */
 static __always_inline void range_added(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);
@@ -121,7 +120,7 @@ static __always_inline void range_added(struct walk *walk)
 		return;
 	__sync_fetch_and_add(&generation_of(walk->range.inode)->added,
 			     (walk->range.bytes + PAGE_SIZE - 1) >> PAGE_SHIFT);
-	/* Written once: all programs read that line of cache. */
+	/* Written once only: all page-use programs read this cache line. */
 	if (unlikely(!uses_wanted))
 		uses_wanted = 1;
 	record =
@@ -160,8 +159,8 @@ static __always_inline void range_emit(struct walk *walk)
 		range_added(walk);
 }
 
-/* One piece of a folio. Ends at the end of the stretch, if that is not to be told, and at the end
- * of the bio. */
+/* Examines one piece of a folio. Returns 1 to stop: at the end of a range that
+ * is not emitted, and at the end of the bio. */
 static long walk_piece(__u32 turn, struct walk *walk)
 {
 	struct bio_vec *vector = (void *)walk->vector;
@@ -198,7 +197,7 @@ static long walk_piece(__u32 turn, struct walk *walk)
 	return 0;
 }
 
-/* Finds the first stretch of a bio that has pages. */
+/* Finds the first range of a bio that has pages. */
 static __always_inline void first_range(struct bio *bio, struct walk *walk)
 {
 	__u64 vectors = READ_NUMBER(bio, bi_io_vec), size = bpf_core_type_size(struct bio_vec);
@@ -211,7 +210,8 @@ static __always_inline void first_range(struct bio *bio, struct walk *walk)
 	walk->vector = vectors + skipped * size;
 	walk->done = bio->bi_iter.bi_bvec_done;
 	vector = (void *)walk->vector;
-	/* A bio that is as its maker left it tells its last vector. */
+	/* bi_vcnt is that of the whole bio: it gives the last vector if no part
+	 * of the bio is done yet. */
 	if (count && !skipped && !walk->done) {
 		__u32 offset = READ(vector, bv_offset);
 
@@ -237,7 +237,7 @@ static __always_inline void first_range(struct bio *bio, struct walk *walk)
 	}
 }
 
-/* Tells the first one if it is to be told, and all that follow. */
+/* Emits the first range if it has to be, and all that follow. */
 static __always_inline void other_ranges(struct walk *walk)
 {
 	if (!walk->emit)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How programs read the kernel's structures. From 6.2 on an address may be looked at as a
- * structure, and each read is a load, where a helper's is a call that takes 20 to 50 ns; both give
- * 0 for what cannot be read.
+ * How programs read the kernel's structures. From 6.2 on an address can be cast
+ * to a structure, and each read is a load. Before that each read is a helper
+ * call of 20 to 50 ns. Both give 0 for what cannot be read.
  *
- * Invariants: READ is not for structures of modules, whose types the kernel does not take here:
- * BPF_CORE_READ is for those. A pointer that READ has read is no number to the verifier: it cannot
- * be masked, shifted, or given to a global function. READ_NUMBER reads it as one.
+ * Invariants: READ is not for structures of modules, whose types the cast does
+ * not accept; use BPF_CORE_READ for those. To the verifier a pointer read by
+ * READ is no number: it cannot be masked, shifted, or passed to a global
+ * function. READ_NUMBER reads it as a number.
  */
 #ifndef CLEW_BPF_READ_H
 #define CLEW_BPF_READ_H
@@ -39,10 +40,11 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 	})
 
 /*
- * The same of what the verifier trusts, as a program's own arguments: there a load needs no helper
- * in any kernel. To load a pointer from it as such costs no more when it runs, but each time that
- * it is verified newer kernels search the names of all their types for what is known of that field:
- * 1 ms.
+ * READ for pointers that the verifier trusts, such as a program's arguments,
+ * where a load needs no helper in any kernel. The cast is used nevertheless
+ * where it exists: when newer kernels verify the load of a pointer from a
+ * trusted structure, they search the names of all their types, which takes 1 ms
+ * each time.
  */
 #define READ_TRUSTED(source, ...)                                                                  \
 	({                                                                                         \
@@ -51,7 +53,7 @@ extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
 			 : ARROW(source_read, __VA_ARGS__);                                        \
 	})
 
-/* The verifier lets nobody calculate with what it knows to be a pointer. */
+/* A pointer as a number: the verifier allows no arithmetic on pointers. */
 static __always_inline __u64 number_of(const void *pointer)
 {
 	__u64 number = 0;
@@ -60,14 +62,16 @@ static __always_inline __u64 number_of(const void *pointer)
 	return number;
 }
 
-/* The same without a call, through a place of a map that no other program writes to meanwhile. */
+/* The same without a call, through a field of a map that no other program
+ * writes to meanwhile. */
 static __always_inline __u64 number_through(__u64 *slot, const void *pointer)
 {
 	*(volatile __u64 *)slot = (__u64)pointer;
 	return *(volatile __u64 *)slot;
 }
 
-/* What lies at an address; 0 if it cannot be read. The structure looked at begins with a number. */
+/* The number at an address, 0 if it cannot be read. The cast needs a structure
+ * that begins with a number. */
 static __always_inline __u64 read_number(__u64 address)
 {
 	__u64 number = 0;
@@ -78,7 +82,7 @@ static __always_inline __u64 read_number(__u64 address)
 	return number;
 }
 
-/* A pointer that one field of a structure is, as a number. */
+/* A field that is a pointer, as a number. */
 #define READ_NUMBER(source, field)                                                                 \
 	({                                                                                         \
 		_Static_assert(sizeof((source)->field) == sizeof(__u64),                           \

@@ -25,7 +25,8 @@
 const volatile __u32 switch_slots;
 const volatile __u64 ring_urgent;
 
-/* Rings of switches, and of direct I/O that interrupts complete: see clew_cpu_state. */
+/* Slots for switches, and for direct I/O that interrupts complete; see struct
+ * clew_cpu_state. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -34,7 +35,7 @@ struct {
 	__type(value, struct clew_switch_slot);
 } clew_switches SEC(".maps");
 
-/* Rings of everything else: rarer, and of many sizes. */
+/* Ring buffers for all other records. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);
@@ -47,8 +48,8 @@ struct {
 	__array(values, struct ring);
 } clew_rings SEC(".maps") = {};
 
-/* The CPU's next free slot; NULL if there are not two, as a switch may need the one after it for
- * its cause. */
+/* The CPU's next free slot. NULL if fewer than two are free: a switch may need
+ * a second one for its cause. */
 static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state *cpu_state,
 							  __u32 cpu)
 {
@@ -60,8 +61,8 @@ static __always_inline struct clew_switch_slot *slot_next(struct clew_cpu_state 
 	return bpf_map_lookup_elem(&clew_switches, &index);
 }
 
-/* Gives the drain the next `used` slots. On x86 stores are seen in order: they are whole when it
- * sees the new head. */
+/* Publishes the next `used` slots to the drain. x86 keeps the order of stores:
+ * the slots are complete when the drain sees the new head. */
 static __always_inline void slots_publish(struct clew_cpu_state *cpu_state, __u32 used)
 {
 	cpu_state->position += used;
@@ -71,13 +72,13 @@ static __always_inline void slots_publish(struct clew_cpu_state *cpu_state, __u3
 	*(volatile __u64 *)&cpu_state->head = cpu_state->head + used;
 }
 
-/* The ring of a CPU, or NULL; accounts for a refusal. */
+/* The ring buffer of a CPU, or NULL. */
 static __always_inline void *ring_of(__u32 cpu)
 {
 	return bpf_map_lookup_elem(&clew_rings, &cpu);
 }
 
-/* Accounts for a record of `kind` that did or did not reach the ring. */
+/* Counts a record of `kind` that was or was not reserved. */
 static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind, bool reserved)
 {
 	struct clew_count_row *row = &cpu_state->counts[kind];
@@ -92,7 +93,8 @@ static __always_inline void account(struct clew_cpu_state *cpu_state, __u8 kind,
 
 #define DRAIN_WAKE_PERIOD 200000 /* ns */
 
-/* A burst would fill the ring before the drain looks again: wakes it, at most once in a while. */
+/* Wakes the drain, which may sleep longer than a burst takes to fill the ring.
+ * At most one wakeup in DRAIN_WAKE_PERIOD. */
 __noinline int drain_wake(__u32 cpu, __u64 time)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(cpu);
@@ -107,8 +109,8 @@ __noinline int drain_wake(__u32 cpu, __u64 time)
 	return 0;
 }
 
-/* Room for a record of `kind` on this CPU's ring, its header filled in; NULL and accounted for if
- * there is none. */
+/* Reserves a record of `kind` on this CPU's ring and fills in its header. NULL
+ * if there is no room; the loss is counted. */
 static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __u32 cpu, __u8 kind,
 					    __u64 time, __u64 size)
 {
@@ -134,7 +136,9 @@ static __always_inline void *record_reserve(struct clew_cpu_state *cpu_state, __
 
 static __always_inline void record_submit(void *record)
 {
-	/* The drain polls: a wakeup for each would cost the traced task. */
+	/*
+	 * The drain polls: a wakeup for each record would cost the traced task.
+	 */
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 

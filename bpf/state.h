@@ -28,8 +28,11 @@ static __always_inline __u64 clock_ns(void)
 	return CLEW_CLOCK(bpf_ktime_get_ns());
 }
 
-/* The gate of every program. Lives and identities are told a little longer, from the attaching on:
- * `identifying`. */
+/*
+ * Every program returns at once while `enabled` is 0. Forks, execs, names and
+ * identities are also recorded while `identifying` is set, which is from the
+ * attaching on.
+ */
 volatile __u32 enabled;
 volatile __u32 identifying;
 /*
@@ -38,25 +41,27 @@ volatile __u32 identifying;
  * of a loop, and take for dead what cannot happen in that turn.
  */
 volatile __u32 always_zero;
-/* What the iterator does: enum clew_pass of maps.h. */
+/* What the iterator does: enum clew_pass. */
 volatile __u32 pass;
 __u32 last_serial;
 /*
- * The bit of thread_info.flags that is set from a switch-out to the return to user
- * mode for a thread with a registered rseq; its number differs among kernels. The
- * first pass finds what all sleeping ones have in common, user space picks the bit.
+ * The bit of thread_info.flags that is set from a switch-out to the return to
+ * user mode, for a thread with a registered rseq. Its number differs among
+ * kernels. The first pass of the iterator collects the flags that all sleeping
+ * threads have in common; user space picks the bit.
  */
 volatile __u64 notify_resume_mask;
 __u64 sleeping_flags = ~0ULL;
 
 /*
- * Where most tasks have their state: in the slot that the task's address is hashed to. Task storage
- * costs two more lines of cache at each look, and at a fork more than all the rest; who finds its
- * slot taken has its state there all the same.
+ * Where most tasks have their state: in the slot to which the task's address is
+ * hashed. Task storage costs two more cache lines at each lookup, and at a fork
+ * more than all the rest of the program. A task whose slot is taken has its
+ * state in task storage.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE); /* lets values begin at a cache line */
+	__uint(map_flags, BPF_F_MMAPABLE); /* aligns values to a page, so to a cache line */
 	__uint(max_entries, 1 << CLEW_TASK_SLOT_BITS);
 	__type(key, __u32);
 	__type(value, struct clew_task_slot);
@@ -90,8 +95,10 @@ static __always_inline struct clew_cpu_state *this_cpu_state(__u32 cpu)
 }
 
 /*
- * Address of one of this CPU's variables, which no symbol table of a hardened kernel gives: their
- * distances to its run queue are in BTF, and every task on the CPU points to that. 0: unknown.
+ * The address of one of this CPU's variables, 0 if unknown. The symbol table of
+ * a hardened kernel does not give it, but the offset of the variable from the
+ * CPU's run queue is in BTF, and every task on the CPU points to that run
+ * queue.
  */
 static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s64 offset)
 {
@@ -105,11 +112,11 @@ static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s
 	return offset ? cpu_state->run_queue + offset : 0;
 }
 
-/* What tells a task from all others there are: its address, but for the low byte. */
+/* What identifies a task: its address without the low byte. */
 static __always_inline __u64 task_key(struct task_struct *task)
 {
-	/* The verifier lets nobody calculate with a pointer, but once a byte of it was overwritten
-	 * it is a number. */
+	/* The verifier allows no arithmetic on a pointer, but takes it for a
+	 * number once one byte was overwritten. */
 	volatile union {
 		struct task_struct *task;
 		__u64 number;
@@ -137,8 +144,8 @@ static __always_inline struct clew_task_state *task_state(struct task_struct *ta
 	return bpf_task_storage_get(&clew_tasks, task, 0, 0);
 }
 
-/* Makes the state of a task that has none, all zero; NULL: no memory. A slot that has its address
- * still was another's, dead by now. */
+/* Makes the state of a task that has none, zeroed; NULL if there is no memory.
+ * A slot that already has the task's address belonged to a dead task. */
 static __always_inline struct clew_task_state *task_state_make(struct task_struct *task)
 {
 	__u64 key = task_key(task);
@@ -153,7 +160,7 @@ static __always_inline struct clew_task_state *task_state_make(struct task_struc
 	return &slot->state;
 }
 
-/* It has left its last CPU for good: the slot is free for another. */
+/* The task has left its last CPU for good: frees its slot. */
 static __always_inline void task_state_drop(struct task_struct *task)
 {
 	__u64 key = task_key(task);
@@ -163,7 +170,7 @@ static __always_inline void task_state_drop(struct task_struct *task)
 		slot->task = 0;
 }
 
-/* How many of a task's page faults are over. */
+/* How many page faults of a task have ended. */
 static __always_inline __u64 faults_over(struct task_struct *task)
 {
 	return task->min_flt + task->maj_flt;
@@ -174,7 +181,7 @@ static __always_inline void count_atomic(__u64 *counter)
 	__sync_fetch_and_add(counter, 1);
 }
 
-const volatile bool page_cache; /* it is told what goes on there */
+const volatile bool page_cache; /* Fixed at load: whether the page cache is recorded. */
 
 static __always_inline bool where_here(struct where *where)
 {

@@ -127,7 +127,7 @@ int BPF_PROG(clew_cache_throttled, struct bdi_writeback *wb, void *control, __u6
 	return 0;
 }
 
-/* As it was before 6.18. */
+/* The arguments before 6.18. */
 SEC("?tp_btf/balance_dirty_pages")
 int BPF_PROG(clew_cache_throttled_numbers, struct bdi_writeback *wb, __u64 threshold,
 	     __u64 background, __u64 dirty, __u64 device_threshold, __u64 device_dirty, __u64 rate,

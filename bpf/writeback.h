@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Why pages are written back: who orders it, what the flusher is at, calls that sync a file, and
- * writers that are slowed down. */
+/* Records of writeback, and of calls that sync a file. */
 #ifndef CLEW_BPF_WRITEBACK_H
 #define CLEW_BPF_WRITEBACK_H
 
@@ -17,9 +16,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-const volatile __u64 jiffy; /* ns */
+const volatile __u64 jiffy; /* Fixed at load, ns. */
 
-/* The disk that what is dirty here is for, 0 unknown. */
+/* The disk that is written to, 0 unknown. */
 static __always_inline __u32 disk_of_writeback(struct bdi_writeback *wb)
 {
 	struct device *owner = READ(wb, bdi, owner);
@@ -44,7 +43,7 @@ static __always_inline struct clew_writeback *writeback_reserve(struct context *
 	return record;
 }
 
-/* A call begins to sync a file; false: nothing is told. */
+/* Records that a call begins to sync a file. False: nothing is recorded. */
 static __always_inline bool sync_emit(struct context *context, struct inode *inode, bool data_only)
 {
 	struct clew_writeback *record = writeback_reserve(context, CLEW_WRITEBACK_SYNC_ENTER);
