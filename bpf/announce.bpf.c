@@ -26,8 +26,8 @@ int clew_announced(struct pt_regs *registers)
 	site = bpf_map_lookup_elem(&clew_sites, &number);
 	if (!site)
 		return 0;
-	/* What is written from here on is told apart from what was written before: it has other
-	 * descriptors. */
+	/* No open extent continues past an announcement: what is written after
+	 * it belongs to other descriptors. */
 	for (int event = 0; event < CLEW_EXTENT_EVENTS; event++)
 		where.cpu_state->extents[event].generation--;
 	state = task_state(task);

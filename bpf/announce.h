@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs tell of themselves: probes in user space, those of clew/announce.h
- * and those that a layer's description names.
+ * Probes in user space: those of clew/announce.h, and those that the
+ * description of a layer names.
  *
- * The program at a probe does not sleep: text that is not in memory is not told.
- * What a layer's point gives goes out as it was read; the drain makes words of it.
+ * The program at a probe does not sleep: text that is not in memory is left
+ * out. The values of a layer's point are sent as they were read; the drain
+ * turns them into words.
  */
 #ifndef CLEW_BPF_ANNOUNCE_H
 #define CLEW_BPF_ANNOUNCE_H
@@ -35,7 +36,7 @@ struct announce_record {
 	char text[CLEW_ANNOUNCE_TEXT];
 };
 
-/* The argument of a probe, 0 and false if it cannot be read. */
+/* Reads an argument of a probe. False, and 0, if it cannot be read. */
 static __always_inline bool read_argument(struct pt_regs *registers, struct clew_site *site,
 					  __u32 number, __u64 *ret_value)
 {
@@ -63,7 +64,7 @@ static __always_inline bool read_argument(struct pt_regs *registers, struct clew
 	return true;
 }
 
-/* Goes along the reads of a value; false if one fails. */
+/* Follows the chain of reads that leads to a value. False if one fails. */
 static __always_inline bool follow_steps(struct clew_point_value *wanted, __u64 *value)
 {
 	for (int i = 0; i < CLEW_POINT_STEPS; i++) {
@@ -84,8 +85,11 @@ static __always_inline bool follow_steps(struct clew_point_value *wanted, __u64 
 
 #define POINT_TEXT_MAX 128
 
-/* Value by value, numbers as eight bytes, texts with their NUL; one that cannot be had is a bit in
- * the flags and nothing in the text. */
+/*
+ * Writes value after value: numbers as eight bytes, texts with their NUL. A
+ * value that cannot be read sets its bit in the flags and takes no room in the
+ * text.
+ */
 static __noinline __u32 point_emit(struct pt_regs *registers, struct clew_site *site,
 				   struct clew_point *point, struct announce_record *record)
 {

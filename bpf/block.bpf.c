@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs of the block layer: bios from queueing to their request, requests from issue to
- * completion.
+ * Programs of the block layer: bios from queueing to their request, requests
+ * from issue to completion.
  */
 #include "block.h"
 #include "context.h"
@@ -225,8 +225,8 @@ struct bio_walk {
 	__u32 reserved;
 };
 
-/* What the record of a bio of direct I/O would have said, had the bio not been
- * kept in a slot. */
+/* Emits what the record of a bio of direct I/O would have said, had the bio not
+ * been kept in a slot. */
 static __always_inline void part_emit(const struct bio_walk *walk, struct bio *bio,
 				      const struct direct *direct)
 {

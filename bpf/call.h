@@ -15,8 +15,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: which arguments a call waits by (enum clew_call_class), and the 64-bit number of a
- * 32-bit call. */
+/* Fixed at load: which arguments a call waits by (enum clew_call_class), and
+ * the 64-bit number of a 32-bit call. */
 const volatile __u8 call_class[CLEW_CALL_COUNT];
 const volatile __u16 compat_call[CLEW_CALL_COUNT];
 

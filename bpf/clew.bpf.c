@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The kernel side of clew as one object: this file includes the programs of all
- * subjects. Were each subject an object of its own, linked by `bpftool gen object`,
- * helpers that are functions of their own would be compiled once for each object that
- * uses them, and maps and settings would be external symbols of all but one.
+ * subjects. With an object for each subject, linked by `bpftool gen object`,
+ * helpers that are not inlined would be compiled into each object that uses
+ * them, and maps and settings would be external symbols of all objects but one.
  *
- * The order is that in which programs are attached, so the one in which the kernel runs
- * programs of the same tracepoint.
+ * The order is the order of attaching, in which the kernel runs programs of the
+ * same tracepoint.
  */
 /* clang-format off */
 #include "context.bpf.c"
@@ -30,7 +30,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Counts switches by itself, to check the ledger against; loaded on request. */
+/* Counts switches on its own, to check the ledger; loaded on request. */
 __u64 verify_switches;
 
 SEC("?tp_btf/sched_switch")

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs at the begin and end of interrupts, softirqs and inter-processor interrupts. */
+/*
+ * Programs at the begin and end of interrupts, softirqs and inter-processor
+ * interrupts.
+ */
 #include "context.h"
 #include "extent.h"
 #include "kernel_io.h"
@@ -96,8 +99,8 @@ int BPF_PROG(clew_softirq_exit)
 	return 0;
 }
 
-/* Inter-processor interrupts that run functions. Those that only reschedule
- * wake no task. */
+/* Inter-processor interrupts that run functions. Interrupts that only
+ * reschedule wake no task. */
 SEC("?tp_btf/call_function_entry")
 int BPF_PROG(clew_call_function_entry)
 {

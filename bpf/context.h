@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What runs on a CPU above its task: hard interrupts, softirqs, timer
- * callbacks, inter-processor interrupts. Each of the two levels, hard and soft,
- * records what is running there.
+ * The levels at which a CPU runs above its task: hard interrupts, softirqs,
+ * timer callbacks, inter-processor interrupts. Each of the two levels, hard and
+ * soft, records what is running there.
  *
  * Invariant: no level is occupied while the CPU's scheduler switches tasks.
  * After an exit that was not seen, a level is wrong until the next switch at
@@ -26,9 +26,9 @@
 /* Fixed at load: from a CPU's struct rq to its preempt count; 0 unknown. */
 const volatile __s64 preempt_count_offset;
 
-#define PREEMPT_SOFTIRQ_OFFSET                                                                     \
-	0x00000100 /* set while a softirq is served; disabled bottom halves add twice that */
-#define PREEMPT_HARDIRQ_NMI 0x00ff0000
+/* Set while a softirq is served; disabled bottom halves add twice that. */
+#define PREEMPT_SOFTIRQ_OFFSET 0x00000100
+#define PREEMPT_HARDIRQ_NMI    0x00ff0000
 
 enum level { LEVEL_HARD, LEVEL_SOFT, LEVEL_TASK, LEVEL_UNKNOWN };
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Bios of direct I/O: which file they are on, and what direct.h keeps of them. */
+/*
+ * Bios of direct I/O: which file they are on, and what direct.h keeps of them.
+ */
 #ifndef CLEW_BPF_DIRECT_BIO_H
 #define CLEW_BPF_DIRECT_BIO_H
 
@@ -14,8 +16,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: bi_end_io of iomap's direct I/O, and of the front part of a split bio; 0 unknown.
- */
+/* Fixed at load: bi_end_io of iomap's direct I/O, and of the front part of a
+ * split bio; 0 unknown. */
 const volatile __u64 direct_end_io;
 const volatile __u64 chain_end_io;
 
@@ -42,7 +44,7 @@ static __always_inline __u64 direct_offset(struct bio *bio)
 	return submitted < bytes ? CLEW_NO_OFFSET : READ(io, iocb, ki_pos) + submitted - bytes;
 }
 
-/* Whether a bio comes straight from a task's own file: a task submits it, and
+/* True if a bio comes straight from a task's own file: a task submits it, and
  * its device has requests and is no loop device. */
 static __always_inline bool is_plain(struct context *context, struct bio *bio)
 {
@@ -98,7 +100,7 @@ static __always_inline bool direct_queue(struct context *context, struct bio *bi
 	return true;
 }
 
-/* What is kept of the bio at an address; `end` is its bi_end_io. NULL: it is
+/* The slot of the bio at an address; `end` is its bi_end_io. NULL: it is
  * neither of direct I/O nor split from such a bio. */
 static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 {
@@ -108,8 +110,9 @@ static __always_inline struct direct *direct_at(__u64 bio, __u64 end)
 			   end == chain_end_io ? READ_NUMBER((struct bio *)bio, bi_private) : 0);
 }
 
-/* What is kept of the bio of a request that has only one, if it is of direct
- * I/O. */
+/*
+ * The slot of the bio of a request that has only one, if it is of direct I/O.
+ */
 static __always_inline struct direct *direct_of(struct request *request)
 {
 	struct bio *bio = READ_TRUSTED(request, bio);

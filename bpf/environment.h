@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The environment variables that the user listed, of programs as they begin. Others
- * never leave this program. Of each listed one a text is sent, an empty one if it
- * is not set: what an earlier program of the process had is over.
+ * The environment variables that the user listed, sent when a program starts.
+ * Others never leave this program. A listed variable that is not set is sent as
+ * an empty text, which replaces the value in an earlier program of the process.
  */
 #ifndef CLEW_BPF_ENVIRONMENT_H
 #define CLEW_BPF_ENVIRONMENT_H
@@ -18,15 +18,17 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define ENVIRONMENT_MOST 8192 /* variables and pieces of long ones that are looked at */
+#define ENVIRONMENT_MOST 8192 /* variables, and pieces of long ones, that are examined */
 
-/* Names with their '=', in words of eight bytes, and which bytes of the words count. */
+/* Fixed at load: names with their '=', as words of eight bytes, and masks of
+ * the bytes that count. */
 const volatile __u32 environment_count;
 const volatile __u64 environment_names[CLEW_ENVIRONMENT_NAMES][CLEW_ENVIRONMENT_NAME / 8];
 const volatile __u32 environment_lengths[CLEW_ENVIRONMENT_NAMES];
 const volatile __u64 environment_masks[CLEW_ENVIRONMENT_NAMES][CLEW_ENVIRONMENT_NAME / 8];
 
-/* The variable at hand. Programs at an exec do not sleep. */
+/* The variable that is examined. The program at an exec does not sleep, so one
+ * per CPU is enough. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -40,8 +42,8 @@ struct environment {
 	__u64 time;
 	__u32 serial;
 	__u32 cpu;
-	__u32 found; /* bits of the names */
-	bool inside; /* what is at `at` goes on with a variable */
+	__u32 found; /* a bit for each name */
+	bool inside; /* `at` is inside a variable */
 };
 
 static __noinline int send_variable(struct environment *environment, __u32 number,
@@ -59,7 +61,7 @@ static __noinline int send_variable(struct environment *environment, __u32 numbe
 	record->text.reserved = 0;
 	record->text.reserved2 = 0;
 	size = value && size < CLEW_TEXT_SIZE ? size : 0;
-	/* The older verifiers want to see a mask, which the compiler finds superfluous. */
+	/* Older verifiers need this mask, which the compiler would remove. */
 	barrier_var(size);
 	size &= CLEW_TEXT_SIZE - 1;
 	if (size && bpf_probe_read_kernel(record->bytes, size, value))
@@ -103,7 +105,7 @@ static long variable_step(__u32 index, struct environment *environment)
 	return 0;
 }
 
-/* What of a program's environment the user wants to know, at its exec. */
+/* Sends the listed environment variables of a program at its exec. */
 static __always_inline void send_environment(struct task_struct *task, __u32 serial, __u32 cpu,
 					     __u64 time)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tasks do to files in the page cache, as extents. A CPU keeps one open
- * extent of each event. A touch that starts where the extent ends makes it
- * longer; any other touch emits it and starts a new one. Open extents are also
- * emitted at the next switch, and once they are CLEW_EXTENT_AGE old.
+ * Extents: ranges of files in the page cache that tasks read and write. A CPU
+ * keeps one open extent of each event. A touch that starts where the extent
+ * ends makes it longer; any other touch emits it and starts a new one. Open
+ * extents are also emitted at the next switch, and once they are
+ * CLEW_EXTENT_AGE old.
  *
  * Invariants: only task context touches, with preemption off, so a switch never
  * meets a half-made extent; interrupts check `extents_busy`. Extents and bios of
@@ -298,7 +299,7 @@ static __always_inline bool same_actor(const struct clew_open_extent *open,
 	       open->device == touch->device;
 }
 
-/* Whether the open extent of dirtied pages includes this touch already: it is
+/* True if the open extent of dirtied pages includes this touch already: it is
  * the same task's, and no bio has taken pages since. */
 static __always_inline bool extent_covers(struct clew_cpu_state *cpu_state,
 					  const struct touch *touch)
@@ -326,7 +327,7 @@ static __always_inline bool extent_grow(struct clew_open_extent *open, const str
 	return true;
 }
 
-/* Whether a call continues in the page that its last copy made dirty: the DIRTY
+/* True if a call continues in the page that its last copy made dirty: the DIRTY
  * extent grows by the copy. */
 static __always_inline bool continues_in_page(const struct clew_open_extent *dirty,
 					      const struct touch *touch, __u32 generation)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Locks on files, by flock and fcntl: who is refused one waits in its call for another
- * to let go. The kernel tells each attempt; where it was refused, the request
- * says which lock is in the way.
+ * Locks on files, by flock and fcntl. A task that is refused one waits in its
+ * call until another task unlocks the file. The kernel reports each attempt; a
+ * refused request points to the lock that blocks it.
  */
 #ifndef CLEW_BPF_FILELOCK_H
 #define CLEW_BPF_FILELOCK_H
@@ -30,14 +30,14 @@
 		 : (__typeof__(((struct file_lock_core *)0)->flc_##field))READ(                    \
 			   (struct file_lock___whole *)(lock), fl_##field))
 
-/* The lock on a file, or the refused request for one, that a request is behind; 0 none. */
+/* The lock, or the refused request, that blocks a request; 0 none. */
 static __always_inline __u64 blocker_of(__u64 request)
 {
 	return (__u64)READ_FILE_LOCK(request, blocker);
 }
 
-/* Who had the lock that a refused request is behind, 0 unknown: it may be free by now, and its
- * memory another's. */
+/* The holder of the lock that blocks a refused request, 0 unknown. The lock may
+ * be free by now and its memory reused. */
 static __always_inline __u32 holder_of(__u64 request)
 {
 	__u64 lock = blocker_of(request), next;
@@ -58,7 +58,8 @@ static __always_inline __u64 lock_number(__u64 inode, __u64 start, __u64 end, bo
 	return (number & ~CLEW_FILE_LOCK_SHARED) | (shared ? CLEW_FILE_LOCK_SHARED : 0);
 }
 
-/* Who gives up waiting for a lock on a file wakes those behind him, too: but he never had it. */
+/* True if a wake is made by unlocking a file. A task that gives up waiting also
+ * wakes those behind it, but never held the lock. */
 static __always_inline bool file_lock_released(struct task_struct *waker,
 					       const struct clew_task_state *sleeper)
 {
@@ -71,7 +72,8 @@ static __always_inline bool file_lock_released(struct task_struct *waker,
 	       state->file_lock != blocker_of(sleeper->file_lock);
 }
 
-/* Who has all locks on a file of a list, 0 if there are several or it is empty. */
+/* The holder of all locks of a list, 0 if there are several holders or no
+ * locks. */
 static __always_inline __u32 holder_of_all(__u64 list)
 {
 	__u32 in_lock = bpf_core_type_exists(struct file_lock_core)
@@ -92,8 +94,8 @@ static __always_inline __u32 holder_of_all(__u64 list)
 	return at == list ? holder : 0;
 }
 
-/* `task` waits in flock or fcntl since before the gate opened: where its request is is not known,
- * but what locks there are. */
+/* `task` has waited in flock or fcntl since before the recording. Its request
+ * is unknown, but the locks of the file are known. */
 static __always_inline void file_lock_from_before(struct task_struct *task, struct file *file,
 						  const struct call *call,
 						  struct clew_task_state *state)
@@ -108,7 +110,8 @@ static __always_inline void file_lock_from_before(struct task_struct *task, stru
 		return;
 	state->flags |= CLEW_TASK_STATE_REFUSED;
 	state->file_lock = 0;
-	/* Of which part of the file is not known: so it has a number of its own. */
+	/* For fcntl the part of the file is unknown: the lock gets a number of
+	 * its own. */
 	state->file_lock_range =
 		whole ? lock_number((__u64)inode, 0, OFFSET_MAX, true, call->argument[1] & LOCK_SH)
 		      : lock_number((__u64)inode, task->pid, 0, false, false);

@@ -46,18 +46,18 @@ static __always_inline bool cgroup_wanted(struct task_struct *task)
 	return ancestor && READ(ancestor, kn, id) == filter_cgroup_id;
 }
 
-/* A match under way: where we are in the name and the pattern, and where to go on after a '*' that
- * was too short. */
+/* A match in progress: positions in the name and in the pattern, and where to
+ * continue after a '*' that matched too little. */
 struct glob {
 	char comm[CLEW_COMM_SIZE];
 	__u32 at;
 	__u32 pattern;
-	__u32 star; /* behind the last '*', 0 none */
+	__u32 star; /* after the last '*', 0 none */
 	__u32 resume;
 	bool matches;
 };
 
-/* One step of it, so that the verifier looks at one step only; 1 ends the loop. */
+/* One step of the match; 1 ends the loop. The verifier checks one step only. */
 static long glob_step(__u32 turn, struct glob *glob)
 {
 	char c = glob->comm[glob->at & (CLEW_COMM_SIZE - 1)];
@@ -96,8 +96,11 @@ static __noinline bool comm_wanted(const char *comm)
 	return glob.matches;
 }
 
-/* `comm` is its name, or will be in a moment. Written only where it changes, as a task may be
- * renamed by another while it is switched. */
+/*
+ * `comm`: the task's name, or the one that it is about to get. The flag is
+ * written only if it changes: another task may rename this one while it is
+ * switched.
+ */
 static __always_inline void update_detail(struct clew_task_state *state, const char *comm)
 {
 	bool wanted = (state->flags & CLEW_TASK_STATE_PID) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Futexes: what the memory around a futex word says about the lock and its holder, and
- * what a waker's call does.
+ * Futexes: what the memory around a futex word says about the lock and its
+ * holder, and what a waker's call does.
  */
 #ifndef CLEW_BPF_FUTEX_H
 #define CLEW_BPF_FUTEX_H
@@ -25,12 +25,13 @@
 
 #define GLIBC_MUTEX_ROBUST 0x10
 #define GLIBC_MUTEX_SHARED 0x80
-/* Type 0-3, robust, PI, protect, pshared, elision: the bits a glibc mutex kind may have. */
+/* Bits that a glibc mutex kind may have: type 0-3, robust, PI, protect,
+ * pshared, elision. */
 #define GLIBC_MUTEX_BITS 0x3f3
 /* The highest tid that the kernel ever gives (PID_MAX_LIMIT). */
 #define TID_LIMIT 4194304
 
-/* What futex_waitv takes several of. */
+/* An element of futex_waitv's array. */
 struct futex_entry {
 	__u64 value;
 	__u64 address;
@@ -47,10 +48,10 @@ struct glibc_mutex {
 };
 
 /*
- * What the memory around a futex word looks like, for a FUTEX_WAIT that expects
- * `wait->expected`. glibc's plain mutex waits for the value 2, its rwlock for 3;
- * condition variables, semaphores, joins and barriers wait for other values or
- * fail the test of the neighbouring words.
+ * Classifies the memory around a futex word, for a FUTEX_WAIT that expects
+ * `wait->expected`. glibc's plain mutex waits for the value 2, its rwlock for
+ * 3. Condition variables, semaphores, joins and barriers wait for other values,
+ * or fail the test of the neighbouring words.
  */
 static __always_inline void classify_futex(struct clew_wait *wait, const struct glibc_mutex *mutex)
 {
@@ -78,8 +79,11 @@ static __always_inline void classify_futex(struct clew_wait *wait, const struct 
 	}
 	if (expected != 3 || (wait->flags & CLEW_WAIT_FLAG_COMPAT))
 		return;
-	/* __wrphase_futex has two zero words and __cur_writer behind it at 8, 12, 16;
-	 * __writers_futex at 4, 8, 12. */
+	/*
+	 * After __wrphase_futex the words at 8 and 12 are zero and __cur_writer
+	 * is at 16; after __writers_futex those at 4 and 8 are zero and it is
+	 * at 12.
+	 */
 	if (!mutex->owner && !mutex->users && mutex->kind && mutex->kind <= TID_LIMIT)
 		wait->owner = mutex->kind;
 	else if (!mutex->count && !mutex->owner && mutex->users && mutex->users <= TID_LIMIT)
@@ -93,8 +97,8 @@ static __always_inline bool futex_memory_matters(const struct clew_wait *wait,
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
-	/* For a mutex glibc waits so only if it is to give up some day. Rust's and others' look
-	 * alike, but keep no owner. */
+	/* glibc uses FUTEX_WAIT_BITSET for a mutex only with a timeout. Mutexes
+	 * of Rust and others look alike, but have no owner. */
 	if (operation == FUTEX_WAIT_BITSET && wait->expected != 3 && !call->argument[3])
 		return false;
 	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
@@ -105,8 +109,8 @@ static __always_inline void classify_futex_any(struct clew_wait *wait, struct gl
 {
 	__u32 operation = wait->futex_operation & FUTEX_CMD_MASK;
 
-	/* In 32-bit programs the kind comes before the users; their rwlock is another one still,
-	 * and is left alone. */
+	/* In 32-bit programs the kind comes before the users. Their rwlock
+	 * differs and is not classified. */
 	if (wait->flags & CLEW_WAIT_FLAG_COMPAT) {
 		__u32 kind = mutex->users;
 

@@ -316,7 +316,7 @@ static long cgroup_step(__u32 turn, struct path_walk *walk)
 	return 0;
 }
 
-/* What a controller, by its number in the running kernel, keeps for a task's
+/* The state of a controller, by its number in the running kernel, for a task's
  * cgroup; NULL if there is none. */
 static __always_inline struct cgroup_subsys_state *controller_state(struct task_struct *task,
 								    __u32 controller)

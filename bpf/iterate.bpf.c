@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tasks that were there before the programs: a pass over all of them makes their
- * storage and sends their identity, one after the gate opens finds the waits
- * open at the start, one after it shut finds the wakes that nothing carried away.
+ * Tasks from before the recording. A first pass over all tasks makes their
+ * states and sends their identities. A pass at the start finds the waits that
+ * have begun, and one at the stop finds the wakes that no switch has recorded.
  *
- * What it finds goes out through the iterator's own file, not through a ring: it
- * may sleep while it reads a task's memory, and it must not flood a ring.
+ * The iterator writes what it finds to its own file, not through a ring: it may
+ * sleep while it reads a task's memory, and it must not flood a ring.
  */
 #include "call.h"
 #include "filelock.h"
@@ -27,7 +27,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* One task at a time is looked at, and little is left of the stack. */
+/* The iterator visits one task at a time, and little is left of its stack. */
 static char iterated_line[CLEW_COMMAND_LINE_SIZE / 2];
 static struct clew_switch_slot iterated_state;
 
@@ -38,8 +38,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	struct clew_task_record record = {};
 	__u64 start, size = 0;
 
-	/* If it sleeps, the next switch-in shall bring the stamp; if it does not, that holds none
-	 * yet. */
+	/* If it sleeps, the next switch to it records the stamp of its wake. If
+	 * it does not sleep, there is no stamp yet. */
 	if (!state->serial) {
 		state->serial = new_serial();
 		state->slept = 1;
@@ -50,8 +50,8 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	record.header.time = where->time;
 	record.header.cpu = CLEW_NO_CALL;
 	record.header.kind = CLEW_KIND_TASK;
-	/* Kin are told by pid here: a sleepable program may not look up their storage. User space
-	 * puts the serials in. */
+	/* The parent is given by its pid: a sleepable program may not look up
+	 * its state. User space fills in the serial. */
 	record.parent = READ(task, real_parent, tgid);
 	describe_task(where, task, state, &record);
 	if (task->mm) {
@@ -67,7 +67,7 @@ static __always_inline void iterate_identify(struct bpf_iter_meta *meta, struct 
 	bpf_seq_write(meta->seq, iterated_line, sizeof(iterated_line));
 }
 
-/* What the task's memory says of its call. */
+/* Reads what the task's memory says about its call. */
 static __always_inline void iterate_memory(struct task_struct *task, const struct call *call,
 					   __u8 class, struct clew_wait *wait)
 {
@@ -88,7 +88,7 @@ static __always_inline void iterate_memory(struct task_struct *task, const struc
 	}
 }
 
-/* What the call is on, for tasks that pass the filter. */
+/* Describes what the call is on, for tasks that pass the filter. */
 static __always_inline void iterate_object(struct where *where, struct task_struct *task,
 					   __u32 bits, const struct call *call,
 					   struct clew_task_state *state, struct clew_wait *wait)
@@ -119,7 +119,8 @@ static __always_inline void iterate_object(struct where *where, struct task_stru
 	}
 }
 
-/* The wait that a task of a program began before the recording. `bits`: its __state. */
+/* The wait that a task of a program began before the recording. `bits`: its
+ * __state. */
 static __always_inline void iterate_wait(struct where *where, struct task_struct *task, __u32 bits,
 					 struct clew_task_state *state, struct clew_wait *wait)
 {
@@ -156,7 +157,8 @@ static __always_inline void iterate_start(struct bpf_iter_meta *meta, struct whe
 	change->prev = change->next = state->serial;
 	change->prev_state = bits;
 	if (!bits) {
-		/* It did not sleep when the recording began: its wake would have left a stamp. */
+		/* It did not sleep when the recording began: its wake would
+		 * have left a stamp. */
 		if (!state->wake.time)
 			state->slept = 0;
 		change->header.flags = CLEW_STATE_RUNNABLE;

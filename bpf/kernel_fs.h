@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's structures, continued: the page cache, writeback, journals, file systems. See
- * kernel.h. */
+/*
+ * The kernel's structures, continued: the page cache, writeback, journals, file
+ * systems. See kernel.h.
+ */
 #ifndef CLEW_BPF_KERNEL_FS_H
 #define CLEW_BPF_KERNEL_FS_H
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's structures, continued: timers, work items, the block layer, the network, locks,
- * quotas, io_uring. See kernel.h. */
+/*
+ * The kernel's structures, continued: timers, work items, the block layer, the
+ * network, locks, quotas, io_uring. See kernel.h.
+ */
 #ifndef CLEW_BPF_KERNEL_IO_H
 #define CLEW_BPF_KERNEL_IO_H
 
@@ -41,7 +43,7 @@ struct worker {
 	struct workqueue_struct *rescue_wq;
 };
 
-/* Of a kernel thread; task_struct.worker_private points to it. */
+/* The state of a kernel thread; task_struct.worker_private points to it. */
 struct kthread {
 	void *data;
 };

@@ -14,7 +14,8 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 
-/* task_newtask, not sched_process_fork: the latter leaves out the threads of io_uring. */
+/* task_newtask, not sched_process_fork: the latter leaves out the threads of
+ * io_uring. */
 SEC("tp_btf/task_newtask")
 int BPF_PROG(clew_task_newtask, struct task_struct *child)
 {
@@ -28,9 +29,10 @@ int BPF_PROG(clew_task_newtask, struct task_struct *child)
 		state = task_state_make(child);
 	} else {
 		/*
-		 * A state is made even while the gate is shut: the iterator may have passed
-		 * already. Then it is in task storage, where who looks for hidden tasks finds that
-		 * there is one, and a slot is of who had the address before.
+		 * The iterator may have passed already, so a state is made even
+		 * while nothing is recorded. It goes to task storage, where
+		 * user space finds it when it looks for hidden tasks. A slot
+		 * with the task's address belonged to a dead task.
 		 */
 		task_state_drop(child);
 		state = bpf_task_storage_get(&clew_tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
@@ -118,14 +120,14 @@ int BPF_PROG(clew_task_rename, struct task_struct *task, const char *name)
 	struct clew_task_state *state;
 	struct where where;
 
-	/* An exec tells its name in the record of the new identity. */
+	/* An exec records the new name with the new identity. */
 	if (BPF_CORE_READ_BITFIELD(task, in_execve) || !where_here(&where))
 		return 0;
 	state = task_state(task);
 	if (!state)
 		return 0;
-	/* Threads get names of their own only after they were made. The task still has the old one
-	 * here. */
+	/* Threads get names of their own only after they were made. The task
+	 * still has the old name here. */
 	if (filter_comm)
 		update_detail(state, name);
 	if (!identifying)

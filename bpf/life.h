@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Lives of tasks: fork, exec, exit, names; and the identity of each.
+ * Lives of tasks, and the identity of each task.
  *
- * A serial is one (task, tid): a thread that takes its leader's tid by exec gets
- * a new one.
+ * A serial stands for one (task, tid): a thread that takes its leader's tid at
+ * an exec gets a new one.
  */
 #ifndef CLEW_BPF_LIFE_H
 #define CLEW_BPF_LIFE_H
@@ -48,7 +48,7 @@ static __always_inline void describe_kin(struct task_struct *task, struct clew_t
 	}
 }
 
-/* Everything but the header, the kin and the command line. */
+/* Everything except the header, the leader, the parent and the command line. */
 static __always_inline void describe_task(struct where *where, struct task_struct *task,
 					  struct clew_task_state *state,
 					  struct clew_task_record *record)
@@ -119,8 +119,11 @@ static __always_inline void send_life(struct where *where, __u8 kind, __u32 task
 	record_submit(life);
 }
 
-/* A record of that size with a task's identity but for its command line; NULL: it is lost, and the
- * task knows. */
+/*
+ * Reserves a record of that size and fills in the task's identity without its
+ * command line. NULL: the record is lost, and a flag of the task's state says
+ * so.
+ */
 static __always_inline struct clew_task_record *begin_identity(struct where *where,
 							       struct task_struct *task,
 							       struct clew_task_state *state,
@@ -148,8 +151,8 @@ static __always_inline void identity_emit(struct where *where, struct task_struc
 		record_submit(record);
 }
 
-/* The task here tells its identity again, which was lost: the command line is no longer where it
- * was looked for. */
+/* Sends the identity of the current task again after it was lost. The command
+ * line is no longer where it was read. */
 __noinline int identity_emit_again(__u32 cpu, __u64 time)
 {
 	struct where where = {.cpu_state = this_cpu_state(cpu), .time = time, .cpu = cpu};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs at contention of kernel locks. A task that sleeps for a lock says so in its
- * wait. Spinning while it runs is a record of its own, if it took long enough to matter.
+ * Programs at contention of kernel locks. A task that sleeps for a lock says so
+ * in its wait. Spinning while it runs is a record of its own, if it took long
+ * enough to matter.
  *
- * Only contention of tasks is followed: an interrupt's would be charged to the task that
- * it interrupted. A lock's inner spinlock may be contended while the task waits for the
- * lock itself, so spinning has a field of its own.
+ * Only contention of tasks is followed: an interrupt's would be charged to the
+ * task that it interrupted. A lock's inner spinlock may be contended while the
+ * task waits for the lock itself, so spinning has a field of its own.
  */
 #include "lock.h"
 #include "context.h"
@@ -18,7 +19,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-#define SPIN_WORTH 1000 /* ns: a shorter spin costs more to tell than it cost */
+#define SPIN_WORTH 1000 /* ns: a shorter spin costs more to record than it took */
 
 static __always_inline bool is_spinlock(__u32 type)
 {
@@ -34,7 +35,7 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 	if (!enabled || !context_here(&context) || context.level != LEVEL_TASK)
 		return 0;
 	if (is_spinlock(type)) {
-		/* Nobody waits for the idle task. */
+		/* No task waits for the idle task. */
 		if (!context.task->pid)
 			return 0;
 		context.cpu_state->spin = (__u64)lock;
@@ -44,7 +45,8 @@ int BPF_PROG(clew_contention_begin, void *lock, unsigned int type)
 	state = task_state(context.task);
 	if (!state)
 		return 0;
-	/* A mutex tells its turns of spinning and sleeping one by one. */
+	/* Contention of a mutex begins again each time the task changes between
+	 * spinning and sleeping. */
 	if (state->lock == (__u64)lock) {
 		state->lock_type = type;
 		return 0;

@@ -9,12 +9,12 @@
 #include <clew/kernel/records.h>
 #include <linux/types.h>
 
-/* The low bits of an owner's address are flags; of a semaphore the lowest says that readers have
- * it. */
+/* The low bits of an owner's address are flags. The lowest one of a semaphore
+ * says that readers hold it. */
 #define OWNER_FLAGS  7UL
 #define OWNER_READER 1UL
 
-/* The global tid of who has a kernel lock, 0 where it keeps none. */
+/* The global tid of the holder of a kernel lock, 0 if the lock keeps none. */
 static __always_inline __u32 lock_owner(__u64 lock, __u32 type)
 {
 	__u64 owner = 0;

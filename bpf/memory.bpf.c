@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs at what a task does to get memory: its waits meanwhile are waits for memory. */
+/*
+ * Programs at what a task does to get memory: its waits meanwhile are waits for
+ * memory.
+ */
 #include "identity.h"
 #include "kernel.h"
 #include "kernel_io.h"
@@ -17,9 +20,10 @@
 #define CHARGE_AT_ONCE 512 /* pages */
 
 /*
- * The group that has to give back memory: the first on the way up from the task's that has no room
- * at all, or the only one that is near to that or has more than it should. Somebody may also have
- * asked for it: then none is known.
+ * The group that has to reclaim memory: on the way up from the task's group the
+ * only one that is near its limit or above memory.high. The search ends at a
+ * group that has reached its limit. NULL if there are several or none: user
+ * space may have asked for the reclaim.
  */
 static __always_inline struct cgroup *group_over_limit(struct task_struct *task)
 {

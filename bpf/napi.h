@@ -21,7 +21,9 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: from a CPU's struct rq to its struct softnet_data; 0 unknown. */
+/*
+ * Fixed at load: from a CPU's struct rq to its struct softnet_data; 0 unknown.
+ */
 const volatile __s64 softnet_offset;
 
 #define NAPI_SLOTS 4096
@@ -106,8 +108,8 @@ static __always_inline __u32 napi_interrupt(struct clew_cpu_state *cpu_state,
 		*ret_action = slot->action;
 		return slot->interrupt;
 	}
-	/* What a handler receives itself waits in the CPU's own queue, which
-	 * belongs to no device. */
+	/* Packets that a handler receives itself wait in the CPU's own queue,
+	 * which belongs to no device. */
 	if (!napi &&
 	    (!cpu_state->polled_device || cpu_state->polled_device == READ_NUMBER(packet, dev))) {
 		*ret_action = cpu_state->polled_action;

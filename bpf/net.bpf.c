@@ -2,9 +2,9 @@
 /*
  * Programs at packets that are sent and received.
  *
- * A softirq sends in the name of others: data belongs to the task that wrote to the
- * socket last. An acknowledgement without data is the act of the task that made room for
- * what it answers, and of no task if nothing was held up.
+ * A softirq sends in the name of others: data belongs to the task that wrote to
+ * the socket last. An acknowledgement without data is the act of the task that
+ * made room for what it answers, and of no task if nothing was held up.
  */
 #include "net.h"
 #include "call.h"
@@ -27,21 +27,22 @@
 /* truesize of an acknowledgement that carries no data. */
 #define ACKNOWLEDGEMENT_TRUESIZE 2
 
-/* Devices of software alone have link operations, and no hardware between the two ends. */
+/* A device that exists in software alone has link operations and no parent
+ * device: both ends of its packets are on this machine. */
 static __always_inline bool stays_here(struct net_device *device)
 {
 	return device && ((device->flags & IFF_LOOPBACK) ||
 			  (READ_NUMBER(device, rtnl_link_ops) && !READ_NUMBER(device, dev.parent)));
 }
 
-/* The same of a socket: its ports. */
+/* A number that distinguishes sockets at one address: their ports. */
 static __always_inline __u64 socket_number(struct sock *sock)
 {
 	return sock ? (__u64)sock->__sk_common.skc_dport << 16 | sock->__sk_common.skc_num : 0;
 }
 
-/* Whether it resets a TCP connection. With options of IP another byte is looked at, which seldom
- * says so. */
+/* True if a packet resets a TCP connection. With IP options another byte is
+ * tested, which rarely looks like a reset. */
 static __always_inline bool is_reset(const void *header)
 {
 	__u64 at = (__u64)header, first = read_number(at);
@@ -57,16 +58,18 @@ static __always_inline bool is_reset(const void *header)
 	return false;
 }
 
-/* Packets are sent and received with softirqs off, so that no other program comes between. */
+/* A packet's address as a number. Packets are sent and received with softirqs
+ * off, so that no other program uses the field meanwhile. */
 static __always_inline __u64 number_of_packet(struct clew_cpu_state *cpu_state, void *pointer)
 {
 	return number_through(&cpu_state->packet, pointer);
 }
 
 /*
- * Whether a task sends what others have written to a socket: it receives, and as it lets go of the
- * socket it takes in what came meanwhile, which may have made room. The kernel's own sockets, which
- * have no file, send for whoever asks it for something.
+ * True if a task that receives from a socket sends what other tasks wrote to
+ * it. When it unlocks the socket it processes what has arrived meanwhile, and
+ * this may have made room to send. The kernel's own sockets, which have no
+ * file, send for the task that asks for it.
  */
 static __always_inline bool sends_for_writer(const struct context *context, __u64 socket)
 {
@@ -75,9 +78,10 @@ static __always_inline bool sends_for_writer(const struct context *context, __u6
 }
 
 /*
- * A reset is how the kernel answers what comes for a connection that is over: nobody's act, though
- * a task may take that in, by a socket of the kernel's own or (from 6.13 on) the connection's. But
- * who closes a socket resets its connection itself.
+ * True if a packet is a reset that no task caused. The kernel sends one if a
+ * packet arrives for a connection that is over, by a socket of its own or (from
+ * 6.13 on) by that of the connection; a task may be receiving that packet. A
+ * task that closes a socket, however, resets its connection itself.
  */
 static __always_inline bool is_unowned(const struct context *context, __u64 socket,
 				       const void *header)
@@ -90,8 +94,8 @@ static __always_inline bool is_unowned(const struct context *context, __u64 sock
 	       !READ((struct sock *)socket, sk_socket, file);
 }
 
-/* In whose name a softirq sends a packet, and since when it is under way; one without a socket is a
- * copy of what is received. */
+/* The sender of a packet that a softirq sends. A packet without a socket is a
+ * forwarded one: `time` becomes the time at which it was first sent. */
 static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state, __u64 socket,
 					       __u64 what, bool acknowledges, __u64 *time)
 {
@@ -113,11 +117,12 @@ static __always_inline __u64 sender_in_softirq(struct clew_cpu_state *cpu_state,
 		return sender_of(
 			received->kind == CLEW_CAUSE_PACKET && received->task == actor ? 0 : actor,
 			actor);
-	/* What waited for an acknowledgement goes out now: its sender is who wrote to the socket
-	 * last. */
+	/* Data that waited for an acknowledgement is sent now: its sender is
+	 * the last task that wrote to the socket. */
 	if (socket && sender_get(socket, what, &before, &who))
 		return sender_of(sender_task(who), actor) | WAITED;
-	/* Nobody writes an answer to a connect, but a task has asked for it. */
+	/* No task writes the answer to a connect, but the task that connects
+	 * causes it. */
 	state = socket ? READ((struct sock *)socket, __sk_common.skc_state) : 0;
 	return state == TCP_LISTEN || state == TCP_NEW_SYN_RECV ? sender_of(0, actor) : 0;
 }
@@ -139,7 +144,8 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 	key = number_of_packet(context.cpu_state, packet);
 	acknowledges = packet->truesize == ACKNOWLEDGEMENT_TRUESIZE;
 	header = packet->head + packet->network_header;
-	/* A hop of what is known already; another kind of packet is a new one where that was. */
+	/* A hop of a packet that is known already. One of the other kind, with
+	 * or without data, is a new packet at the same address. */
 	if (context.level != LEVEL_TASK && key == context.cpu_state->packet_received &&
 	    acknowledges == context.cpu_state->packet_acknowledges)
 		return 0;
@@ -154,7 +160,8 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 		__u32 task = serial_of_current(context.cpu_state, context.task);
 
 		who = sender_of(task, task);
-		/* Who reads acknowledges, and has written nothing. */
+		/* An acknowledgement is sent by a reader, which has written
+		 * nothing. */
 		if (socket && !acknowledges &&
 		    (!sender_get(socket, what, &before, &last) || last != who))
 			sender_put(socket, what, now, who);
@@ -172,9 +179,9 @@ int BPF_PROG(clew_net_dev_queue, struct sk_buff *packet)
 }
 
 /*
- * A device is handed a packet: the one that was queued, or one of those that it was cut into
- * meanwhile, on the same CPU, which keep its socket. A packet that waited in a queue is known
- * already.
+ * A device gets a packet: the one that was queued, or one of the parts into
+ * which it was cut meanwhile on the same CPU. Parts keep the packet's socket. A
+ * packet that waited in a queue is in the table already.
  */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(clew_net_dev_start_xmit, struct sk_buff *packet, struct net_device *device)
@@ -217,10 +224,10 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	what = packet_number(packet->data) |
 	       (context.cpu_state->packet_acknowledges ? ACKNOWLEDGES : 0);
 	if (!stays_here(packet->dev)) {
-		/* A copy of what was sent to many. */
+		/* A copy of a packet that was sent to many. */
 		if (BPF_CORE_READ_BITFIELD(packet, pkt_type) == PACKET_LOOPBACK)
 			return 0;
-		/* A bridge may take it in once more. */
+		/* A bridge may receive the packet once more. */
 		interrupt = napi_interrupt(context.cpu_state, packet, &time);
 		who = time ? FROM_OUTSIDE | interrupt : 0;
 		sender_put(key, what, time, who);
@@ -245,8 +252,8 @@ int BPF_PROG(clew_netif_receive_skb, struct sk_buff *packet)
 	return 0;
 }
 
-/* A device's turn is over: what its next packets wake, and room that the next device makes, is not
- * of the last one. */
+/* A device's turn is over: the next device's packets, and the room that they
+ * make, have nothing to do with its last packet. */
 SEC("tp_btf/napi_poll")
 int BPF_PROG(clew_napi_poll)
 {

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Packets: who sent the one that is being received, and which interrupt brought it
- * in. Loopback, veth and bridges hand on the same packet, so its address joins both
- * ends; what is forwarded is its first sender's at each hop, and what a packet is cut
- * into, as it is larger than its device takes, is of that packet's sender.
+ * The table of senders: which task has sent the packet that is being received.
+ * Loopback, veth and bridges pass on the same packet, so its address joins both
+ * ends. A forwarded packet keeps its first sender at each hop, and the parts
+ * into which a packet is cut have the packet's sender.
  *
- * A softirq sends in others' names: data is that of who wrote to the socket last. An
- * acknowledgement without data is the act of whoever made room for what it answers,
- * and nobody's where that was not held up.
- *
- * Senders are kept in tables indexed by a hash of the address, not in a hash map:
- * a packet costs two stores and a load. A slot's sum tells a slot that two CPUs
- * wrote at once from a whole one.
+ * The table is indexed by a hash of the address, without a hash map: a packet
+ * costs two stores and a load. A slot's checksum does not match if two CPUs
+ * wrote the slot at the same time.
  */
 #ifndef CLEW_BPF_NET_H
 #define CLEW_BPF_NET_H
@@ -22,27 +18,32 @@
 #include <stdbool.h>
 
 #define IPPROTO_TCP 6
-/* In sender.who, instead of tasks: the packet came from outside, by the interrupt with this number;
- * sender.time is the address of the interrupt's action. */
+/*
+ * In sender.who, instead of tasks: the packet came from outside, by the
+ * interrupt with this number; sender.time is the address of the interrupt's
+ * action.
+ */
 #define FROM_OUTSIDE (1ULL << 63)
-/* In sender.who, with tasks: data that a softirq sent. Another task may have written it. */
+/* In sender.who, with tasks: data that a softirq sent. Another task may have
+ * written it. */
 #define WAITED (1ULL << 61)
 /*
- * In the number that distinguishes packets: the packet carries an acknowledgement and no data. The
- * data that follows may have the same sequence number and the same address.
+ * In the number that distinguishes packets: the packet carries an
+ * acknowledgement and no data. The data that follows may have the same sequence
+ * number and the same address.
  */
 #define ACKNOWLEDGES (1ULL << 63)
 
 #define SENDER_SLOTS 65536
-#define SLAB_SHIFT   14 /* a slab of packets has about that many bytes */
-#define PACKET_SHIFT 8	/* and a packet so many, or more */
+#define SLAB_SHIFT   14 /* a slab of packets has about 2^14 bytes */
+#define PACKET_SHIFT 8	/* and a packet 2^8 or more */
 
 struct sender {
 	__u64 key; /* address of a packet or of a socket */
 	__u64 time;
-	__u64 who; /* the sender's task; in the upper half the task by whose act it left, for one in
-		      a softirq another */
-	__u64 sum; /* of those, and of what tells the packet or socket from another one at that
+	__u64 who; /* the sender's task; upper half: the task by whose act it left, which differs if
+		      a softirq sent it */
+	__u64 sum; /* of the fields above, and of what distinguishes packets or sockets at that
 		      address */
 };
 
@@ -55,8 +56,8 @@ struct {
 
 static __always_inline struct sender *sender_slot(__u64 key)
 {
-	/* Packets are made in slabs, and those of one slab mostly come one after the other: their
-	 * slots share lines and pages. */
+	/* Packets of one slab are mostly made one after the other: their slots
+	 * share cache lines and pages. */
 	__u32 index = (__u32)((key >> SLAB_SHIFT) * 0x9e3779b97f4a7c15ULL >> 40)
 			      << (SLAB_SHIFT - PACKET_SHIFT) |
 		      ((key >> PACKET_SHIFT) & ((1u << (SLAB_SHIFT - PACKET_SHIFT)) - 1));
@@ -110,9 +111,10 @@ static __always_inline __u32 sender_actor(__u64 who)
 }
 
 /*
- * What tells a packet from another at its address, as where one is cut up or copied on its way: of
- * TCP the sequence number, else the length, and of IPv4 the identification. Routers and NAT leave
- * these alone. `header`: of its network layer.
+ * A number that distinguishes packets at one address, such as copies or parts
+ * of one packet: with TCP the sequence number, else the length, and with IPv4
+ * also the identification. Routers and NAT leave these unchanged. `header`: of
+ * the network layer.
  */
 static __always_inline __u64 packet_number(const void *header)
 {
@@ -131,7 +133,8 @@ static __always_inline __u64 packet_number(const void *header)
 	}
 	switch (words[0] & 0xf0) {
 	case 0x40:
-		/* With options the wrong words are read, and the same ones at both ends. */
+		/* With IP options other words are read, but the same ones at
+		 * both ends. */
 		return (words[2] >> 8 & 0xff) == IPPROTO_TCP
 			       ? (__u64)words[6] << 16 | (words[1] & 0xffff)
 			       : (__u64)(words[0] & 0xffff0000) << 16 | (words[1] & 0xffff);

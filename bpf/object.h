@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The objects behind descriptors: the kind and number of an open file, and a task's cache
- * of the last one.
+ * The objects behind descriptors: the kind and number of an open file, and a
+ * task's cache of the last one.
  *
- * What is read through a pointer here is a hint until the builder has checked it: other
- * threads may change descriptors meanwhile.
+ * All that is read through a pointer here is a hint until the builder has
+ * checked it: other threads may change descriptors meanwhile.
  */
 #ifndef CLEW_BPF_OBJECT_H
 #define CLEW_BPF_OBJECT_H
@@ -34,8 +34,8 @@ static __always_inline struct file *file_of(struct task_struct *task, __s32 desc
 	return (struct file *)read_number((__u64)((struct file **)table->fd + descriptor));
 }
 
-/* The same where it is rarely asked: a global function that the verifier checks once. An address, 0
- * none. */
+/* file_of() where it is rarely called: a global function, which is verified
+ * once. Returns an address, 0 none. */
 __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 {
 	struct task_struct *task = (struct task_struct *)task_address;
@@ -46,12 +46,13 @@ __noinline __u64 find_file(__u64 task_address, __s32 descriptor)
 	return read_number((__u64)(READ(table, fd) + descriptor));
 }
 
-/* Eight characters as the word they are in memory. */
+/* Eight characters as the word that they are in memory. */
 #define WORD(a, b, c, d, e, f, g, h)                                                               \
 	((__u64)(a) | (__u64)(b) << 8 | (__u64)(c) << 16 | (__u64)(d) << 24 | (__u64)(e) << 32 |   \
 	 (__u64)(f) << 40 | (__u64)(g) << 48 | (__u64)(h) << 56)
 
-/* Anonymous inodes share one inode: the first eight bytes of their names tell them apart. */
+/* Anonymous inodes share one inode. The first eight bytes of a name give the
+ * kind. */
 static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 {
 	const unsigned char *name = READ(file, f_path.dentry, d_name.name);
@@ -72,7 +73,8 @@ static __always_inline __u8 anonymous_kind(struct file *file, __u64 *ret_object)
 	if (word == WORD('[', 's', 'i', 'g', 'n', 'a', 'l', 'f'))
 		return CLEW_OBJECT_SIGNALFD;
 	if (word == WORD('[', 'i', 'o', '_', 'u', 'r', 'i', 'n')) {
-		/* The instance, as its submissions and completions tell it. */
+		/* The instance's address, which its submissions and completions
+		 * have too. */
 		*ret_object = READ_NUMBER(file, private_data);
 		return CLEW_OBJECT_IO_URING;
 	}
@@ -101,8 +103,11 @@ static __always_inline __u32 mount_namespace_at(__u64 task_address)
 	return task_address ? mount_namespace_of((struct task_struct *)task_address) : 0;
 }
 
-/* What kind of object an open file is, and its identity, which is sent if it never was: as
- * `task_address` sees it, 0 nobody. */
+/*
+ * The kind and number of an open file. Sends its name, as the task at
+ * `task_address` sees it, unless it was sent before; 0: as no task in
+ * particular does.
+ */
 __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 cpu, __u64 time,
 			     __u64 task_address)
 {
@@ -163,7 +168,7 @@ __noinline int describe_file(__u64 file_address, struct found *ret_found, __u32 
 	return 0;
 }
 
-/* In a task's memory of its last file: a socket of a family that packets come for. */
+/* In clew_task_state.object_kind: a socket of IPv4 or IPv6. */
 #define OBJECT_INET 0x80
 
 static __always_inline bool takes_packets(struct file *file)
@@ -174,18 +179,17 @@ static __always_inline bool takes_packets(struct file *file)
 	return family == AF_INET || family == AF_INET6;
 }
 
-/* Whether its object, the inode's number, is what tells it from others. */
+/* True if the inode's number distinguishes objects of this kind. */
 static __always_inline bool is_numbered(__u8 kind)
 {
 	return kind == CLEW_OBJECT_PIPE || (kind & ~OBJECT_INET) == CLEW_OBJECT_SOCKET;
 }
 
-#define NAME_AGE_BITS                                                                              \
-	23 /* of ns: for so long the directories above a file are taken to have the names that     \
-	      they had */
+/* Directories above a file are assumed to keep their names for 2^23 ns. */
+#define NAME_AGE_BITS 23
 
-/* Of a file with a name: its inode, whether it was deleted, its own name and directory; and the
- * time, for those above. */
+/* A number that changes with a file that has a name: with its inode, its
+ * deletion, its name and directory, and with time for the directories above. */
 static __always_inline __u64 named_file_version(struct file *file, __u64 time)
 {
 	struct inode *inode = READ(file, f_inode);
@@ -199,8 +203,9 @@ static __always_inline __u64 named_file_version(struct file *file, __u64 time)
 }
 
 /*
- * What tells a file from the next one at its address, which after a close is mostly the next open.
- * Of other anonymous kinds than are left out below the object is that address.
+ * Distinguishes a file from the next one at its address, which after a close is
+ * usually the next file that is opened. Anonymous kinds that
+ * describe_descriptor() does not leave out are identified by that address.
  */
 static __always_inline __u64 file_version(struct file *file, __u8 kind, __u64 time)
 {
@@ -209,13 +214,16 @@ static __always_inline __u64 file_version(struct file *file, __u8 kind, __u64 ti
 	return is_numbered(kind) ? READ(file, f_inode, i_ino) : READ_NUMBER(file, f_op);
 }
 
-/* what_is() of a file that was not the task's last. */
+/*
+ * file_version() of a file that was not the task's last, as a global function.
+ */
 __noinline __u64 other_file_version(__u64 file_address, __u8 kind, __u64 time)
 {
 	return file_version((struct file *)file_address, kind, time);
 }
 
-/* describe_file through the task's memory of its last file: a loop on one descriptor pays once. */
+/* describe_file() with the task's cache of its last file: a loop on one
+ * descriptor pays once. */
 static __always_inline void describe_descriptor(struct where *where, struct task_struct *task,
 						struct clew_task_state *state, __s32 descriptor,
 						struct found *ret_found)
@@ -234,9 +242,9 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 	}
 	describe_file((__u64)file, ret_found, where->cpu, where->time, number_of(task));
 	switch (ret_found->kind) {
-	case CLEW_OBJECT_TTY: /* may be renamed, too, and is waited for seldom */
+	case CLEW_OBJECT_TTY: /* can be renamed, and is rarely waited for */
 	case CLEW_OBJECT_DEVICE:
-	case CLEW_OBJECT_EVENTFD: /* nothing but what it points to tells one from another */
+	case CLEW_OBJECT_EVENTFD: /* only private_data distinguishes these */
 	case CLEW_OBJECT_IO_URING:
 	case CLEW_OBJECT_PIDFD:
 		state->file = 0;
@@ -253,8 +261,8 @@ static __always_inline void describe_descriptor(struct where *where, struct task
 		state->object_kind |= OBJECT_INET;
 }
 
-/* The newest entry of an epoll instance's ready list: what the last wake-up made ready. `alone`:
- * only if there is no other. */
+/* The newest entry of an epoll instance's ready list, which the last wakeup
+ * added. `alone`: only if there is no other. */
 static __always_inline struct file *epoll_ready(struct file *epoll_file, bool alone,
 						__s32 *ret_descriptor)
 {
@@ -282,8 +290,8 @@ static __always_inline struct pipe_inode_info *pipe_behind(__u64 task_address, _
 	return (struct pipe_inode_info *)READ_NUMBER(file, private_data);
 }
 
-/* One end of a splice is a pipe: who sleeps there waits for what the pipe lacks, data or room, or
- * else for the other end. */
+/* True if a splice waits for input. One of its ends is a pipe: the task waits
+ * for what the pipe lacks, data or room, or else for the other end. */
 __noinline int awaits_input(__u64 task_address, __s32 from, __s32 to)
 {
 	struct pipe_inode_info *pipe = pipe_behind(task_address, from);

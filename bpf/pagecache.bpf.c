@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs of the page cache: dirtied, written, stored to, used and dropped pages. */
+/*
+ * Programs of the page cache: dirtied, written, stored to, used and dropped
+ * pages.
+ */
 #include "pagecache.h"
 #include "extent.h"
 #include "kernel.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The page cache: which task acts, and on which pages of which file. Touches
- * become extents (extent.h); nothing is kept per page. What clew does itself is
- * not recorded.
+ * become extents (extent.h); nothing is kept per page. The accesses of clew
+ * itself are not recorded.
  *
  * A page's epoch starts when its folio becomes dirty. The file system reports
  * the write of a call first; where that makes the folio dirty, the DIRTY extent

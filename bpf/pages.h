@@ -69,7 +69,7 @@ static __always_inline __u32 folio_pages(struct folio *folio)
 	return bpf_core_field_exists(before->_folio_nr_pages) ? READ(before, _folio_nr_pages) : 1;
 }
 
-/* What is `offset` bytes after the start of a page. */
+/* Finds what is `offset` bytes after the start of a page. */
 static __always_inline void page_locate(__u64 page, __u64 offset, struct piece *ret_piece)
 {
 	__u64 head, page_size = bpf_core_type_size(struct page);
@@ -109,8 +109,8 @@ static __always_inline void range_begin(struct walk *walk, const struct piece *p
 	walk->range.at = walk->at;
 }
 
-/* What a bio reads was added to the page cache for it. That is cheaper to
- * record here than page by page. */
+/* Pages that a bio reads were added to the page cache for it. It is cheaper to
+ * record them here than page by page. */
 static __always_inline void range_added(struct walk *walk)
 {
 	struct clew_cpu_state *cpu_state = this_cpu_state(walk->cpu);

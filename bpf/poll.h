@@ -12,10 +12,10 @@ struct poll_entry {
 	__u16 events, ready;
 };
 
-#define SELECT_MOST 256 /* descriptors: of more, more than one is likely to be waited for */
+#define SELECT_MOST 256 /* descriptors: a larger set is likely to have more than one */
 
-/* Of 64 descriptors of a set of the current task's those that count; all of them, which are not
- * alone, if it cannot be read. */
+/* One word of a set of the current task, with the bits that count. All bits, so
+ * more than one, if it cannot be read. */
 __noinline __u64 selected_word(__u64 set, __u64 index, __u64 count)
 {
 	__u64 word = 0;
@@ -25,8 +25,8 @@ __noinline __u64 selected_word(__u64 set, __u64 index, __u64 count)
 	return count < (index + 1) * 64 ? word & ((1ULL << (count & 63)) - 1) : word;
 }
 
-/* The number of the lowest bit that is set, without a branch: each would be followed by itself when
- * the program is loaded. */
+/* The number of the lowest bit that is set, without branches: the verifier
+ * would follow each one. */
 static __always_inline int lowest_bit(__u64 word)
 {
 	__u64 count = (word & -word) - 1;
@@ -37,7 +37,8 @@ static __always_inline int lowest_bit(__u64 word)
 	return (int)(count * 0x0101010101010101ULL >> 56);
 }
 
-/* The one descriptor that is in any of these sets of the current task's, -1 if there are more. */
+/* The one descriptor in these sets of the current task, -1 if there are several
+ * or none. */
 __noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exceptions)
 {
 	int found = -1;
@@ -58,7 +59,7 @@ __noinline int selected_alone(__u64 count, __u64 reads, __u64 writes, __u64 exce
 	return found;
 }
 
-/* The descriptor that the current task polls, if it is one alone, else -1. */
+/* The descriptor that the current task polls if it is the only one, else -1. */
 static __always_inline __s32 polled_alone(const struct call *call)
 {
 	struct poll_entry entry;

@@ -2,12 +2,13 @@
 /*
  * How a record reaches user space.
  *
- * A CPU has two rings. Switches, a thousand times as many as all other records, go to
- * slots that are written in place: reserve and submit of a ring buffer would cost more
- * than the rest of the program. All other records go to a BPF ring buffer.
+ * A CPU has two rings. Switches, a thousand times as many as all other records,
+ * go to slots that are written in place: reserve and submit of a ring buffer
+ * would cost more than the rest of the program. All other records go to a BPF
+ * ring buffer.
  *
- * Invariant: the counters of SWITCH and WAKE are only touched with interrupts off, so
- * plain increments suffice; all others are atomic.
+ * Invariant: the counters of SWITCH and WAKE are only touched with interrupts
+ * off, so plain increments suffice; all others are atomic.
  */
 #ifndef CLEW_BPF_RECORD_H
 #define CLEW_BPF_RECORD_H
@@ -19,9 +20,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: switch slots of each CPU, and how many bytes in a CPU's ring buffer wake the
- * drain.
- */
+/* Fixed at load: switch slots of each CPU, and how many bytes in a CPU's ring
+ * buffer wake the drain. */
 const volatile __u32 switch_slots;
 const volatile __u64 ring_urgent;
 

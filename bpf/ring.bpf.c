@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Programs of io_uring: who submitted a request, and when it was completed. The ring and
- * the request's user_data identify it.
+ * Programs of io_uring: who submitted a request, and when it was completed. The
+ * ring and the request's user_data identify it.
  */
 #include "ring.h"
 #include "context.h"
@@ -59,7 +59,7 @@ int BPF_PROG(clew_io_uring_queue_async_work, struct io_kiocb *request)
 	__u32 serial;
 
 	ring_event(request, (__u64)request->ctx, request->cqe.user_data, CLEW_RING_WORKER);
-	/* A worker that hands it on is not who submitted it. */
+	/* A worker that passes a request on has not submitted it. */
 	if (!enabled || !context_here(&context) || (context.task->flags & PF_IO_WORKER))
 		return 0;
 	serial = context_serial(&context);
@@ -74,7 +74,7 @@ int BPF_PROG(clew_io_uring_complete, void *ring, void *request, __u64 user_data)
 	return 0;
 }
 
-/* Newer kernels give the entry instead of what is in it. */
+/* Newer kernels pass the entry instead of its fields. */
 SEC("?tp_btf/io_uring_complete")
 int BPF_PROG(clew_io_uring_complete_entry, void *ring, void *request, struct io_uring_cqe *entry)
 {

@@ -10,7 +10,8 @@
 #include <bpf/bpf_helpers.h>
 #include <linux/types.h>
 
-/* Who submitted what a worker of a ring works at, by the kernel's request. */
+/* Which task submitted the request that a worker executes, by the address of
+ * the kernel's request. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -18,7 +19,8 @@ struct {
 	__type(value, __u32);
 } clew_submitters SEC(".maps");
 
-/* Of a helper of io_uring, who submitted what it works at; else the task itself. */
+/* The task for which a worker of io_uring acts: the submitter of its request,
+ * or the worker if that is unknown. */
 static __noinline __u32 submitter_of(struct task_struct *task, __u32 serial)
 {
 	struct io_worker *worker = task->worker_private;

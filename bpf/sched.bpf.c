@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The program at every context switch, which runs with the run queue locked, and the one at
- * page faults taken in the kernel.
+ * The program at every context switch, which runs with the run queue locked,
+ * and the one at page faults taken in the kernel.
  */
 #include "sched.h"
 #include "context.h"
@@ -19,7 +19,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Ends on this CPU what `prev` does to files, and takes up the call that `next` left unfinished. */
+/* Ends on this CPU what `prev` does to files, and takes up the call that `next`
+ * left unfinished. */
 static __always_inline void switch_files(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 					 struct task_struct *prev, struct clew_task_state *next)
 {
@@ -35,8 +36,9 @@ static __always_inline void switch_files(struct clew_cpu_state *cpu_state, __u32
 }
 
 /*
- * The serial of the task that leaves this CPU. `ret_state`: its state if it was looked up, else
- * NULL; a task that does not sleep need not be, as its state was reset when it came on the CPU.
+ * The serial of the task that leaves this CPU. `ret_state`: its state if it was
+ * looked up, else NULL; a task that does not sleep need not be, as its state
+ * was reset when it came on the CPU.
  */
 static __always_inline __u32 switch_prev(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 					 struct task_struct *prev, bool sleeps,
@@ -69,7 +71,8 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 	if (state) {
 		state->slept = sleeps;
 		state->wake.wakes = 0;
-		/* No program may run where a task ends its work on a request. */
+		/* The request that the task completed is over. Not every kernel
+		 * reports that. */
 		state->request = 0;
 	}
 	if (sleeps && state) {
@@ -89,7 +92,8 @@ static __always_inline void switch_wait(void *context, struct clew_cpu_state *cp
 		describe_runtime(prev, change, &slot->wait);
 }
 
-/* The record is lost: what it would have done to the states of both tasks. */
+/* The record is lost: updates the states of both tasks as if it had been
+ * written. */
 static __always_inline void switch_lost(struct clew_task_state *prev, bool sleeps,
 					struct clew_task_state *next)
 {
@@ -121,9 +125,9 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		return 0;
 
 	/*
-	 * One time for all records of this switch: equal times take no room in the file. The clock
-	 * is read before cold memory: the CPU reads it only when all earlier loads are done, and
-	 * what follows would wait too.
+	 * One time for all records of this switch: equal times take no room in
+	 * the file. The clock is read before cold memory: the CPU reads it only
+	 * when all earlier loads are done, and what follows would wait too.
 	 */
 	now = clock_ns();
 	if (next->pid) {
@@ -131,7 +135,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 		after = next_task ? next_task->serial : SERIAL_UNKNOWN;
 	}
 	switch_files(cpu_state, cpu, now, prev, next_task);
-	/* A state with the task still runnable: a signal kept it from sleeping. */
+	/* A state, but the task is still runnable: a signal kept it from
+	 * sleeping. */
 	sleeps = !preempt && prev_state && prev->__state && !(prev_state & TASK_DEAD);
 	before = switch_prev(cpu_state, cpu, now, prev, sleeps, &prev_task);
 	cpu_state->running = after;
@@ -161,7 +166,8 @@ int BPF_PROG(clew_sched_switch, bool preempt, struct task_struct *prev, struct t
 	return 0;
 }
 
-/* Faults taken inside a system call; one in user mode shows in the registers by itself. */
+/* Faults taken inside a system call. A fault in user mode shows in the saved
+ * registers. */
 SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(clew_page_fault_kernel, unsigned long address, struct pt_regs *regs)
 {

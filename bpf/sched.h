@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One record a context switch: who goes and what it waits for, who comes and
- * the stamp its last waker left. Runs with the run queue locked.
+ * Helpers of the switch record: its slot, the stamp of the last wake, and waits
+ * for a quota or for runtime. They run with the run queue locked.
  */
 #ifndef CLEW_BPF_SCHED_H
 #define CLEW_BPF_SCHED_H
@@ -19,7 +19,7 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Serial of a task whose storage could not be had: it runs, but nothing joins it. */
+/* Serial of a task that has no state: it runs, but nothing refers to it. */
 #define SERIAL_UNKNOWN 0xffffffffu
 
 static __always_inline void copy_stamp(struct clew_switch *change,
@@ -37,7 +37,8 @@ static __always_inline void copy_stamp(struct clew_switch *change,
 	change->wake_object_kind = stamp->object_kind;
 }
 
-/* The stamp of the task that comes on the CPU, if this ends a sleep or is its first time. */
+/* Copies the stamp of the last wake of the task that comes on the CPU, if it
+ * slept or is new. */
 static __always_inline void take_stamp(struct clew_switch *change, struct clew_task_state *state)
 {
 	if (unlikely(state->flags & CLEW_TASK_STATE_NEW)) {
@@ -53,7 +54,8 @@ static __always_inline void take_stamp(struct clew_switch *change, struct clew_t
 	state->slept = 0;
 }
 
-/* The CPU's next free slot, its header filled in; NULL and accounted for if there is none. */
+/* Reserves the CPU's next slot and fills in the header. NULL if there is none;
+ * the loss is counted. */
 static __always_inline struct clew_switch_slot *slot_reserve(struct clew_cpu_state *cpu_state,
 							     __u32 cpu, __u64 now, __u8 kind)
 {
@@ -72,7 +74,7 @@ static __always_inline struct clew_switch_slot *slot_reserve(struct clew_cpu_sta
 	return slot;
 }
 
-/* `cause`: of the record's wake, if its flags say that there is one. */
+/* `cause`: that of the wake, if the record's flags say that there is one. */
 static __always_inline void slot_publish(struct clew_cpu_state *cpu_state,
 					 struct clew_switch_slot *slot,
 					 const struct clew_cause *cause)
@@ -89,7 +91,7 @@ static __always_inline void slot_publish(struct clew_cpu_state *cpu_state,
 			used = 2;
 		}
 	}
-	/* Identities sent meanwhile may have been lost on the way. */
+	/* Records that were sent meanwhile may have been lost. */
 	slot->change.header.lost = cpu_state->lost;
 	cpu_state
 		->counts[slot->change.header.kind == CLEW_KIND_SWITCH ? CLEW_KIND_SWITCH
@@ -98,10 +100,8 @@ static __always_inline void slot_publish(struct clew_cpu_state *cpu_state,
 	slots_publish(cpu_state, used);
 }
 
-/*
- * A task leaves the CPU that no program saw come on it, after a sleep: the wake
- * that ended the sleep is told now.
- */
+/* A task leaves the CPU that no program saw come on it after a sleep: records
+ * now the wake that ended the sleep. */
 static __always_inline void late_emit(struct clew_cpu_state *cpu_state, __u32 cpu, __u64 now,
 				      __u32 before, struct clew_task_state *state)
 {
@@ -113,8 +113,8 @@ static __always_inline void late_emit(struct clew_cpu_state *cpu_state, __u32 cp
 		slot->change.next = state->serial;
 		take_stamp(&slot->change, state);
 		slot->change.header.flags &= ~CLEW_SWITCH_CAUSE;
-		/* It slept and was woken again unseen: the stamp is not the one that ended the
-		 * sleep that was seen. */
+		/* It slept and was woken again unseen: the stamp is not that of
+		 * the sleep that was seen. */
 		if (state->wake.wakes > 1)
 			slot->change.wake_time = 0;
 		slot_publish(cpu_state, slot, &state->cause);
@@ -122,7 +122,8 @@ static __always_inline void late_emit(struct clew_cpu_state *cpu_state, __u32 cp
 	state->slept = 0;
 }
 
-/* Whether a task that could run may not, as its group has used up its quota. */
+/* True if a runnable task may not run because the quota of its group is used
+ * up. */
 static __always_inline bool out_of_quota(struct task_struct *task)
 {
 	struct task_struct___throttled *since = (void *)task;
@@ -145,7 +146,8 @@ static __always_inline bool is_throttled(struct cfs_rq *queue)
 
 #define GROUP_LEVELS 10
 
-/* The group whose quota it is: the first on the way up that is stopped here. */
+/* The group whose quota is used up: the first on the way up that is throttled
+ * on this CPU. */
 static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,
 					   struct clew_switch *change, struct clew_wait *wait)
 {
@@ -172,8 +174,8 @@ static __always_inline void describe_quota(struct task_struct *task, __u32 cpu,
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
-/* Whether a task of SCHED_DEADLINE, which alone has such a priority, has used up its runtime, or
- * given it up. */
+/* True if a task of SCHED_DEADLINE has used up its runtime or given it up. No
+ * other class has negative priorities. */
 static __always_inline bool out_of_runtime(struct task_struct *task)
 {
 	return task->prio < 0 && BPF_CORE_READ_BITFIELD_PROBED(task, dl.dl_throttled);
@@ -193,8 +195,8 @@ static __always_inline void describe_runtime(struct task_struct *task, struct cl
 	change->header.flags |= CLEW_SWITCH_THROTTLED | CLEW_SWITCH_WAIT;
 }
 
-/* Where it stores goes with a task: it may come on at another CPU, where another address of its is
- * the last. */
+/* The task takes the address of its last faulting store along: it may continue
+ * on another CPU. */
 static __always_inline void fault_leave(struct clew_cpu_state *cpu_state,
 					struct clew_task_state *state)
 {
@@ -203,7 +205,8 @@ static __always_inline void fault_leave(struct clew_cpu_state *cpu_state,
 	cpu_state->fault_task = 0;
 }
 
-/* Of a process that outlives its first thread new threads still ask for that one's serial. */
+/* A process may outlive its first thread. The state of that thread is kept, as
+ * new threads ask for its serial. */
 static __always_inline void task_over(struct clew_switch *change, struct task_struct *task)
 {
 	change->header.flags = CLEW_SWITCH_DEAD;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Kernel stacks: whether a task sleeps inside a page fault, and which function waits. */
+/*
+ * Kernel stacks: whether a task sleeps inside a page fault, and which function
+ * waits.
+ */
 #ifndef CLEW_BPF_STACK_H
 #define CLEW_BPF_STACK_H
 
@@ -11,8 +14,11 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Fixed at load: address ranges [start, end) of the kernel's entry for page faults, of the
- * scheduler's functions, and of wait_woken, in which many functions wait; 0 unknown. */
+/*
+ * Fixed at load: address ranges [start, end) of the kernel's entry for page
+ * faults, of the scheduler's functions, and of wait_woken, in which many
+ * functions wait; 0 unknown.
+ */
 const volatile __u64 fault_entry;
 const volatile __u64 fault_entry_end;
 const volatile __u64 sched_text;
@@ -25,7 +31,9 @@ const volatile __u64 wait_woken_end;
 #define FAULT_DEPTH	  40
 #define WAITING_DEPTH	  16
 
-/* One stack at a time on a CPU, as for texts. */
+/*
+ * One stack at a time on a CPU: only sched_switch uses it, with interrupts off.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -34,8 +42,8 @@ struct {
 } clew_stack SEC(".maps");
 
 /*
- * Both go through the stack that this CPU keeps, of which `size` bytes are filled. They are global
- * functions, as a loop that is inlined behind many branches takes the verifier long.
+ * Both search the first `size` bytes of the stack that this CPU keeps. They are
+ * global: a loop that is inlined after many branches makes verification slow.
  */
 __noinline int find_fault(long size)
 {
@@ -67,10 +75,10 @@ __noinline __u64 find_waiting(long size)
 }
 
 /*
- * Whether the wait is inside a page fault that the kernel took on this task's
- * stack while in a call. A stack is walked only if a fault was taken that may go
- * on still: none is over since, as the last thing that a fault does is to be
- * counted; we are below its registers, and the first of them is intact.
+ * True if the wait is inside a page fault that the kernel took on this task's
+ * stack during a call. The stack is walked only if such a fault may be going
+ * on: no fault of the task has ended since, as a fault is counted at its end;
+ * the stack pointer is below the fault's registers; and these are intact.
  */
 static __always_inline bool in_kernel_fault(void *context, struct task_struct *task,
 					    struct clew_task_state *state)
@@ -94,7 +102,7 @@ static __always_inline bool in_kernel_fault(void *context, struct task_struct *t
 	return true;
 }
 
-/* The function that called into the scheduler, as /proc/PID/wchan tells it; 0 unknown. */
+/* The function that called the scheduler, as in /proc/PID/wchan; 0 unknown. */
 static __always_inline __u64 waiting_function(void *context)
 {
 	__u32 zero = 0;

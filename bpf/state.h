@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What all programs share: whether they record, and the state of tasks and CPUs.
+ * State that all programs share: whether they record, and the state of tasks
+ * and CPUs.
  *
- * Invariant: a task's state is made at fork and by the iterator only; the hot paths
- * merely look it up.
+ * Invariant: a task's state is made at fork and by the iterator only; the hot
+ * paths merely look it up.
  */
 #ifndef CLEW_BPF_STATE_H
 #define CLEW_BPF_STATE_H
@@ -36,12 +37,13 @@ static __always_inline __u64 clock_ns(void)
 volatile __u32 enabled;
 volatile __u32 identifying;
 /*
- * Always 0, which the verifier must not know. Flags that many branches add to it are one unknown
- * number to the verifier, not one for each path. Older verifiers also look only at the first turn
- * of a loop, and take for dead what cannot happen in that turn.
+ * Always 0, which the verifier must not know. Flags that many branches add to
+ * it are one unknown number to the verifier, not one for each path. Older
+ * verifiers also look only at the first turn of a loop, and take for dead what
+ * cannot happen in that turn.
  */
 volatile __u32 always_zero;
-/* What the iterator does: enum clew_pass. */
+/* The iterator's current pass: enum clew_pass. */
 volatile __u32 pass;
 __u32 last_serial;
 /*
@@ -112,7 +114,7 @@ static __always_inline __u64 variable_here(struct clew_cpu_state *cpu_state, __s
 	return offset ? cpu_state->run_queue + offset : 0;
 }
 
-/* What identifies a task: its address without the low byte. */
+/* The key of a task: its address without the low byte. */
 static __always_inline __u64 task_key(struct task_struct *task)
 {
 	/* The verifier allows no arithmetic on a pointer, but takes it for a

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs at timers that are armed, and at the begin and end of their callbacks. */
+/*
+ * Programs at timers that are armed, and at the begin and end of their
+ * callbacks.
+ */
 #include "timer.h"
 #include "call.h"
 #include "kernel.h"
@@ -23,8 +26,8 @@ int BPF_PROG(clew_hrtimer_start, struct hrtimer *timer)
 		   function != timer_interval) ||
 	    !function)
 		return 0;
-	/* A periodic one is started again by whoever reads it: it was armed by the call that set
-	 * it. */
+	/* A periodic timer is started again by the task that reads it, but was
+	 * armed by the call that set it. */
 	read_call(bpf_get_current_task_btf(), &call);
 	if (class_of(&call) == CLEW_CALL_ARM)
 		timer_arm((__u64)timer);
@@ -47,7 +50,7 @@ int BPF_PROG(clew_hrtimer_expire_entry, struct hrtimer *timer)
 	if (!enabled)
 		return 0;
 	function = (__u64)timer->function;
-	/* Timers by another clock expire in its time. */
+	/* Timers of another clock expire in the time of that clock. */
 	timer_expire((__u64)timer, function, timer->_softexpires - timer->base->offset,
 		     timer->node.expires - timer->_softexpires,
 		     function == timer_timerfd || function == timer_posix ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Timers: which callback a wake comes from, when it was due, and who armed it
- * where that is not the sleeper itself. Quotas of CPU time are refilled by timers.
+ * Timers: whose callback makes a wake, when it was due, and which task armed it
+ * if that is not the sleeper itself. Timers also refill quotas of CPU time.
  */
 #ifndef CLEW_BPF_TIMER_H
 #define CLEW_BPF_TIMER_H
@@ -19,13 +19,13 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* Callbacks, resolved at load; 0 unknown. */
-const volatile __u64 timer_timerfd;  /* timerfd's */
-const volatile __u64 timer_posix;    /* timer_settime's */
-const volatile __u64 timer_interval; /* setitimer's and alarm's */
-const volatile __u64 timer_delayed;  /* delayed work's */
-const volatile __u64 timer_period;   /* quota: a new period */
-const volatile __u64 timer_slack;    /* quota: what others left over */
+/* Fixed at load: addresses of callbacks; 0 unknown. */
+const volatile __u64 timer_timerfd;  /* of timerfd */
+const volatile __u64 timer_posix;    /* of timer_settime */
+const volatile __u64 timer_interval; /* of setitimer and alarm */
+const volatile __u64 timer_delayed;  /* of delayed work */
+const volatile __u64 timer_period;   /* a quota's new period */
+const volatile __u64 timer_slack;    /* a quota's unused time on other CPUs */
 
 struct armed {
 	__u64 time;
@@ -33,7 +33,7 @@ struct armed {
 	__u32 reserved;
 };
 
-/* Who armed a timer, by its address. */
+/* Which task armed a timer, by the timer's address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -57,7 +57,7 @@ static __always_inline void timer_arm(__u64 timer)
 	bpf_map_update_elem(&clew_armed, &timer, &armed, BPF_ANY);
 }
 
-/* `slack`: by how much it may be late, ns. */
+/* `slack`: by how much the timer may be late, ns. */
 static __always_inline void timer_expire(__u64 timer, __u64 function, __u64 due, __u64 slack,
 					 bool may_be_armed)
 {
@@ -98,7 +98,7 @@ static __always_inline bool waits_for_quota(struct task_group *group)
 		       bpf_core_field_offset(struct cfs_bandwidth, throttled_cfs_rq);
 }
 
-/* Tells that a group's quota was refilled. */
+/* Records that a group's quota was refilled. */
 static __always_inline void quota_refill(struct hrtimer *timer, bool period)
 {
 	struct task_group *group;
@@ -120,9 +120,9 @@ static __always_inline void quota_refill(struct hrtimer *timer, bool period)
 		return;
 	record->cgroup = READ(cgroup, kn, id);
 	/*
-	 * A new period's callback has handed it out until there was none, or nobody who waited;
-	 * those on other CPUs may not have got it yet. The other timer's may not even have begun
-	 * to.
+	 * The callback of a new period hands out quota until none is left or no
+	 * run queue waits for it; other CPUs may not have received theirs yet.
+	 * The callback of unused time may not even have begun to.
 	 */
 	if (!waits_for_quota(group) || (period && READ(group, cfs_bandwidth.runtime) > 0))
 		record->header.flags = CLEW_REFILL_ENOUGH;

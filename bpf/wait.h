@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a task is about to wait for, described at its switch-out: the system call, its
- * arguments, and the object that they name.
+ * The wait that a task begins, described at its switch-out: the system call,
+ * its arguments, and the object that they name.
  *
- * What is read from the task's memory is a hint until the builder has checked it: other
- * threads may change it meanwhile.
+ * All that is read from the task's memory is a hint until the builder has
+ * checked it: other threads may change it meanwhile.
  */
 #ifndef CLEW_BPF_WAIT_H
 #define CLEW_BPF_WAIT_H
@@ -29,7 +29,7 @@
 
 #define CLONE_VFORK 0x00004000
 
-/* What the call alone tells: no memory of the task is read here. */
+/* Describes what the call alone says: no memory of the task is read here. */
 static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 					  const struct call *call, struct clew_wait *wait)
 {
@@ -41,7 +41,8 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 		wait->flags |= CLEW_WAIT_FLAG_COMPAT;
 	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		wait->flags |= CLEW_WAIT_FLAG_IOWAIT;
-	/* Who is stopped or frozen there, or waits for a core dump, has no fault. */
+	/* A task that is stopped or frozen outside a call, or that waits for a
+	 * core dump, is in no fault. */
 	if (call->outside && !(task->flags & PF_EXITING) &&
 	    !(state & (TASK_STOPPED | TASK_TRACED | TASK_FREEZABLE | TASK_FROZEN)))
 		wait->flags |= CLEW_WAIT_FLAG_FAULT;
@@ -75,7 +76,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	case CLEW_CALL_EPOLL:
 	case CLEW_CALL_IO_URING:
 		wait->descriptor = call->argument[0];
-		/* Only a file's data is waited for as I/O: that which is sent. */
+		/* As I/O sendfile waits only for the file that is sent. */
 		if (unlikely(wait->flags & CLEW_WAIT_FLAG_IOWAIT) && call->number == CALL_SENDFILE)
 			wait->descriptor = call->argument[1];
 		break;
@@ -90,7 +91,7 @@ static __always_inline __u8 describe_call(struct task_struct *task, __u32 state,
 	return class;
 }
 
-/* Whether it waits for the lock on a file that it was refused. */
+/* True if the task waits for the lock on a file that it was refused. */
 static __always_inline bool describe_file_lock(const struct clew_task_state *state,
 					       __u32 task_state_bits, struct clew_wait *wait)
 {
@@ -103,8 +104,8 @@ static __always_inline bool describe_file_lock(const struct clew_task_state *sta
 	return true;
 }
 
-/* What describe_reason() says where there is one. A function of its own, as it is rare and has many
- * ways through it. */
+/* The rare part of describe_reason(), a global function as it has many
+ * branches. */
 __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_state_bits,
 				     struct clew_wait *wait)
 {
@@ -122,8 +123,8 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 		return true;
 	}
 	if (state->flags & CLEW_TASK_STATE_PAUSED) {
-		/* It was told to sleep a moment ago. In a call that must not wait it does not: then
-		 * the next sleep is another. */
+		/* It was about to sleep a moment ago. In a call that must not
+		 * block it does not, and the next sleep is another one. */
 		bool paused = (task_state_bits & TASK_KILLABLE) == TASK_KILLABLE &&
 			      (wait->flags & CLEW_WAIT_FLAG_IOWAIT);
 
@@ -151,8 +152,8 @@ __noinline int describe_known_reason(struct clew_task_state *state, __u32 task_s
 	return false;
 }
 
-/* Why the kernel lets it wait, where it said so before: a lock, memory. True: there is no more to
- * find out. */
+/* Why the kernel makes the task wait, if it has reported that: a lock, memory.
+ * True: nothing more has to be found out. */
 static __always_inline bool describe_reason(struct clew_task_state *state, __u32 task_state_bits,
 					    struct clew_wait *wait)
 {
@@ -162,8 +163,8 @@ static __always_inline bool describe_reason(struct clew_task_state *state, __u32
 	return describe_known_reason(state, task_state_bits, wait);
 }
 
-/* So that a restart or another wait in the same call is known as such. Calls on descriptors are
- * never begun again. */
+/* Remembers a wait, so that a restart or another wait in the same call is
+ * recognised. Calls on descriptors are never restarted. */
 static __always_inline void remember_wait(struct clew_task_state *state,
 					  const struct clew_wait *wait, __u8 class)
 {
@@ -181,7 +182,8 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
 	wait->call = CLEW_NO_CALL;
 	wait->descriptor = -1;
 	wait->flags = CLEW_WAIT_FLAG_KTHREAD;
-	/* Asleep for work, its name says enough; otherwise only the function does. */
+	/* The name of a kernel thread that sleeps for work says enough. For
+	 * other sleeps the function says what it waits for. */
 	if (detail && (task_state_bits & TASK_UNINTERRUPTIBLE) &&
 	    !(task_state_bits & TASK_NOLOAD)) {
 		wait->flags |= CLEW_WAIT_FLAG_DETAIL;
@@ -194,7 +196,8 @@ static __always_inline void describe_kernel_thread(void *context, struct task_st
 	describe_reason(state, task_state_bits, wait);
 }
 
-/* A call that is begun again waits for what it waited for before. False: it is another call. */
+/* A call that is begun again waits for what it waited for before. False: it is
+ * another call. */
 static __always_inline bool describe_restart(struct task_struct *task,
 					     const struct clew_task_state *state, __u8 class,
 					     struct clew_wait *wait)
@@ -210,8 +213,8 @@ static __always_inline bool describe_restart(struct task_struct *task,
 	return true;
 }
 
-/* Notes the call's arguments, and whether the task has stayed in the same call since its last wait.
- */
+/* Notes the call's arguments, and whether the task has stayed in the same call
+ * since its last wait. */
 static __always_inline void describe_same_call(struct task_struct *task, const struct call *call,
 					       struct clew_task_state *state,
 					       struct clew_wait *wait)
@@ -225,7 +228,7 @@ static __always_inline void describe_same_call(struct task_struct *task, const s
 	state->second_argument = call->argument[1];
 }
 
-/* What the task's memory says that is wanted of all tasks. */
+/* Reads what the task's memory says, as far as all tasks need it. */
 static __always_inline void describe_memory(const struct call *call, __u8 class,
 					    struct clew_wait *wait)
 {
@@ -236,8 +239,8 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 		if (flags & CLONE_VFORK)
 			wait->flags |= CLEW_WAIT_FLAG_VFORK;
 	}
-	/* Holders of a lock are inferred from the waits of all tasks that queued for it, not only
-	 * of those that pass the filter. */
+	/* Holders of a lock are inferred from the waits of all tasks that
+	 * queued for it, not only of those that pass the filter. */
 	if (class == CLEW_CALL_FUTEX && futex_memory_matters(wait, call)) {
 		struct glibc_mutex mutex = {};
 
@@ -248,7 +251,7 @@ static __always_inline void describe_memory(const struct call *call, __u8 class,
 	}
 }
 
-/* What the call is on, for tasks that pass the filter. */
+/* Describes what the call is on, for tasks that pass the filter. */
 static __always_inline void describe_object(struct where *where, struct task_struct *task,
 					    const struct call *call, __u8 class,
 					    struct clew_task_state *state, struct clew_wait *wait)
@@ -259,7 +262,8 @@ static __always_inline void describe_object(struct where *where, struct task_str
 	if (class == CLEW_CALL_FUTEX_VECTOR) {
 		struct futex_entry entry = {};
 
-		/* Of several futexes it is not known yet which one will be woken. */
+		/* It is not known yet which one of several futexes will be
+		 * woken. */
 		if (call->argument[1] == 1 &&
 		    !bpf_probe_read_user(&entry, sizeof(entry), (void *)call->argument[0])) {
 			wait->object_kind = CLEW_OBJECT_FUTEX;
@@ -284,8 +288,8 @@ static __always_inline void describe_object(struct where *where, struct task_str
 }
 
 /*
- * Fills in the wait that `task` begins, which is current and leaves the CPU. `detail`: look up the
- * object too. Kernel locks are described for all tasks.
+ * Fills in the wait that `task` begins, which is current and leaves the CPU.
+ * `detail`: look up the object too. Kernel locks are described for all tasks.
  */
 static __always_inline void describe_wait(void *context, struct where *where,
 					  struct task_struct *task, __u32 task_state_bits,
@@ -314,8 +318,11 @@ static __always_inline void describe_wait(void *context, struct where *where,
 	describe_memory(&call, class, wait);
 	if (detail)
 		describe_object(where, task, &call, class, state, wait);
-	/* In an uninterruptible sleep that is not for a disk, and in a close, whose descriptor is
-	 * gone already, the waiting function says what the task waits for. */
+	/*
+	 * In an uninterruptible sleep that is not for a disk, and in a close,
+	 * whose descriptor is gone already, the waiting function says what the
+	 * task waits for.
+	 */
 	if (!describe_reason(state, task_state_bits, wait) && detail &&
 	    unlikely(((task_state_bits & TASK_UNINTERRUPTIBLE) &&
 		      !(task_state_bits & TASK_NOLOAD) &&

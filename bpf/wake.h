@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Wakes: who, when, in which context. The waker leaves a stamp in the sleeper's
- * task storage; the next switch-in carries it away. There is no wake record.
+ * Wakes: by which task, when, in which context. The waker leaves a stamp in the
+ * sleeper's state, and the next switch to the sleeper records it. There is no
+ * wake record.
  *
  * Runs under the sleeper's pi_lock with interrupts off, so stamps of one task
  * are written one at a time.
@@ -34,8 +35,11 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 {
 	__u64 pending;
 
-	/* The flag comes before the wake. It is the next bit in all kernels; signals are in memory
-	 * that is cold. */
+	/*
+	 * The flag of a pending signal is set before the wake. It is the bit
+	 * after that of notify_resume_mask in all kernels. The signals
+	 * themselves are in cold memory.
+	 */
 	if (likely(notify_resume_mask && !(task->thread_info.flags & notify_resume_mask << 1)))
 		return false;
 	pending = task->pending.signal.sig[0] | READ(task, signal, shared_pending.signal.sig[0]);
@@ -48,9 +52,11 @@ static __always_inline bool signal_pending(struct task_struct *task, __u32 state
 }
 
 /*
- * What comes for a TCP socket while a task has it locked, that task takes in when it lets go of it:
- * whom it wakes then, it wakes in another's name. The socket behind a file, if somebody has it
- * locked and something has come: then what its owner does by himself is not told from that. Else 0.
+ * A task that has a TCP socket locked processes what arrives meanwhile when it
+ * unlocks the socket: the wakes that this causes are in the senders' names.
+ * Returns the socket behind a file if it is locked and something has arrived,
+ * else 0. Wakes that the owner of the lock makes for itself cannot be
+ * distinguished then.
  */
 __noinline __u64 socket_backlogged(__u64 file_address)
 {
@@ -65,7 +71,9 @@ __noinline __u64 socket_backlogged(__u64 file_address)
 	return READ(sock, sk_lock.owned) && READ(sock, sk_backlog.len) > 0 ? (__u64)sock : 0;
 }
 
-/* Both ends of it are the same address: no packet for it came from outside. */
+/*
+ * Both ends have the same address: no packet for the socket comes from outside.
+ */
 static __always_inline bool is_loopback(struct sock *sock)
 {
 	__u64 local[2] = {}, peer[2] = {};
@@ -77,8 +85,11 @@ static __always_inline bool is_loopback(struct sock *sock)
 	return local[0] == peer[0] && local[1] == peer[1];
 }
 
-/* Who sent the first of what has come since the queue was empty, if that cannot be an earlier
- * packet at its address. */
+/*
+ * The cause of a wake by the packet that is alone in a socket's queue: its
+ * sender. It is set on loopback only; elsewhere the table may have an earlier
+ * packet at the same address.
+ */
 __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause)
 {
 	struct sock *sock = (struct sock *)sock_address;
@@ -102,10 +113,8 @@ __noinline int cause_of_backlog(__u64 sock_address, struct clew_cause *ret_cause
 	return 0;
 }
 
-/*
- * Whether the wake that is stamped is one in another's name; if so it is told as such. `number`: of
- * the sleeper's call, < 0 where that may be on other sockets, too.
- */
+/* Corrects a wake that was made in another task's name. False: it was not.
+ * `number`: the sleeper's call, < 0 if it may wait for other sockets too. */
 static __always_inline bool stamp_backlog(__u64 sock, struct clew_task_state *state, __s64 number)
 {
 	if (likely(!sock))
@@ -129,8 +138,11 @@ static __always_inline __u64 file_of_call(struct task_struct *task, const struct
 	return class == CLEW_CALL_SPLICE ? find_file(number_of(task), spliced_to(call)) : 0;
 }
 
-/* An instance may itself be watched by one: then what is ready there, if that is one thing, for
- * others may have been before. */
+/*
+ * Epoll instances may watch each other. The descriptor that is ready in a
+ * watched instance is known only if it is the only one: others may have been
+ * ready before.
+ */
 #define EPOLL_DEPTH 4
 
 static __always_inline struct file *epoll_ready_below(struct file *epoll_file,
@@ -149,8 +161,8 @@ static __always_inline struct file *epoll_ready_below(struct file *epoll_file,
 	return file;
 }
 
-/* A poller's object: what became ready. An epoll instance keeps a list of that; for poll and select
- * it is what the waker's call is on. */
+/* Records what became ready for a poller: the newest entry of an epoll
+ * instance's ready list, or for poll and select what the waker's call is on. */
 static __always_inline void describe_ready(struct where *where, struct task_struct *sleeper,
 					   struct task_struct *waker,
 					   const struct call *sleeper_call, __u8 sleeper_class,
@@ -169,8 +181,8 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		if (epoll_file)
 			file = epoll_ready_below(epoll_file, &descriptor);
 	}
-	/* A poller of the same instance hands on that something is ready: it is not what made it
-	 * so. */
+	/* A poller of the same instance passes on that something is ready; it
+	 * has not made it ready. */
 	if (task_context && class_of(waker_call) == CLEW_CALL_EPOLL)
 		return;
 	if (file && may_be_backlog)
@@ -182,7 +194,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 		    stamp_backlog(socket_backlogged((__u64)file), state, -1))
 			return;
 		if (file && (READ(file, f_inode, i_mode) & S_IFMT) == S_IFSOCK) {
-			/* The waker's end is not what the sleeper polls: its peer is. */
+			/* The sleeper polls the peer of the waker's end. */
 			struct socket *socket = READ(file, private_data);
 			struct sock *sock = (void *)READ_NUMBER(socket, sk);
 
@@ -193,7 +205,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 			stamp->object = socket_inode(socket);
 			if (stamp->object)
 				send_socket((__u64)socket, stamp->object, where->cpu, where->time);
-			else /* It has connected to who listens, or sends to an address. */
+			else /* The waker connects to a listener, or sends to an address. */
 				stamp->object_kind = CLEW_OBJECT_NONE;
 			return;
 		}
@@ -201,8 +213,8 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	if (!file)
 		return;
 	describe_file((__u64)file, &found, where->cpu, where->time, 0);
-	/* Who wrote to a file has woken who watches it by another descriptor, unless it is a
-	 * message queue. */
+	/* A task that writes to a file wakes pollers that watch it through
+	 * another descriptor, unless the file is a message queue. */
 	if (found.kind == CLEW_OBJECT_FILE && descriptor < 0 &&
 	    waker_call->number != CALL_MQ_SEND && waker_call->number != CALL_MQ_RECEIVE)
 		return;
@@ -212,7 +224,7 @@ static __always_inline void describe_ready(struct where *where, struct task_stru
 	stamp->descriptor = descriptor;
 }
 
-/* Some requests end in a kernel thread: their device is one itself. */
+/* Some requests are completed by the kernel thread that is their device. */
 static __always_inline void stamp_completion(struct task_struct *waker,
 					     struct clew_task_state *state,
 					     struct clew_wake_stamp *stamp)
@@ -245,8 +257,8 @@ static __always_inline __u8 stamp_context(struct clew_cpu_state *cpu_state, __u3
 	return context;
 }
 
-/* Fills in what a waker in task context is doing. Returns `flags` and those that this adds;
- * `ret_call` is its call if that was read. */
+/* Fills in what a waker in task context is doing. Returns `flags` and those
+ * that this adds; `ret_call` is its call if that was read. */
 static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_task_state *state,
 					__u8 flags, struct call *ret_call)
 {
@@ -257,8 +269,8 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 			waker->exit_state ? CLEW_WAKE_EXITING | CLEW_WAKE_ENDED : CLEW_WAKE_EXITING;
 	if (unlikely(waker->flags & PF_KTHREAD))
 		stamp_completion(waker, state, stamp);
-	/* The waker's call matters to sleepers on futexes and in polls, and where the sleep is not
-	 * known yet. */
+	/* The waker's call matters to sleepers on futexes and in polls, and
+	 * where the sleep is not known yet. */
 	if ((!state->slept || state->class >= CLEW_CALL_FUTEX) &&
 	    !(waker->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)))
 		read_call(waker, ret_call);
@@ -279,8 +291,8 @@ static __always_inline __u8 stamp_waker(struct task_struct *waker, struct clew_t
 	return flags;
 }
 
-/* Fills in what became ready for a sleeper in a call, and corrects the context of a wake that its
- * waker made in the name of another task. */
+/* Fills in what became ready for a sleeper in a call, and corrects the context
+ * of a wake that its waker made in the name of another task. */
 static __always_inline void stamp_sleeper(struct where *where, struct task_struct *sleeper,
 					  struct task_struct *waker, const struct call *waker_call,
 					  __u32 sleeper_state, struct clew_task_state *state)
@@ -288,12 +300,13 @@ static __always_inline void stamp_sleeper(struct where *where, struct task_struc
 	struct clew_wake_stamp *stamp = &state->wake;
 	struct call call = {.number = -1};
 	bool in_task = stamp->context == CLEW_WAKE_TASK;
-	/* In such a call it may also sleep for memory or for the socket's lock, but then no signal
-	 * interrupts it. */
+	/* In such a call it may also sleep for memory or for the socket's lock,
+	 * but then no signal interrupts it. */
 	bool may_be_backlog = in_task && (sleeper_state & TASK_INTERRUPTIBLE);
 	__u8 class = state->class;
 
-	/* Before it is switched out, its registers say what its state does not say yet. */
+	/* Before it is switched out, its registers say what its state does not
+	 * say yet. */
 	if (unlikely(!state->slept)) {
 		if (sleeper->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 			return;

@@ -54,12 +54,14 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	struct context context;
 	__u64 now;
 
-	/* One in a softirq has no worker: the task there is a bystander. */
+	/* An item that a softirq executes has no worker: the current task is
+	 * not involved. */
 	if (!enabled || !context_here(&context) || context.level != LEVEL_TASK)
 		return 0;
 	now = clock_ns();
 	state = task_state(context.task);
-	/* What it completed in its last item is over; not every kernel tells that. */
+	/* The request that the worker's last item completed is over. Not every
+	 * kernel reports that. */
 	if (state)
 		state->request = 0;
 	function = (__u64)work->func;
@@ -74,8 +76,10 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 	record->worker = serial_of_current(context.cpu_state, context.task);
 	queued = bpf_map_lookup_elem(&clew_queued, &key);
 	if (work->data.counter & WORK_PENDING) {
-		/* Queued anew since the worker took it: what is known may be of that, and is kept
-		 * for the run that comes then. */
+		/*
+		 * The item was queued again after the worker took it: what is
+		 * known may be of that queueing, and is kept for the next run.
+		 */
 		record->header.flags = CLEW_WORK_UNSEEN;
 	} else if (queued) {
 		record->queued = queued->time;
@@ -87,7 +91,8 @@ int BPF_PROG(clew_workqueue_execute_start, struct work_struct *work)
 		struct wq_barrier *barrier =
 			(void *)work - bpf_core_field_offset(struct wq_barrier, work);
 
-		/* It is put into the queue without a word; the flusher is in it. */
+		/* A barrier is queued without a tracepoint. It points to the
+		 * flushing task. */
 		record->header.flags = CLEW_WORK_BARRIER | CLEW_WORK_UNSEEN;
 		record->cause.flusher = READ(barrier, task, pid);
 	} else {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Work items: who queued one, kept by its address until a worker begins it, then
- * told in one record. What a worker does and wakes afterwards is that item's,
- * until its next.
+ * Work items: which task queued one, kept by the item's address until a worker
+ * begins it. Then one record says both. Everything that the worker does and
+ * wakes until its next item is due to this one.
  */
 #ifndef CLEW_BPF_WORK_H
 #define CLEW_BPF_WORK_H
@@ -15,10 +15,12 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
-const volatile __u64 work_barrier; /* the function of a flusher's mark in the queue */
+const volatile __u64 work_barrier; /* Fixed at load: the function of the barrier with which a flush
+				      waits; 0 unknown. */
 
-#define WORK_PENDING                                                                               \
-	1 /* in work_struct.data: it is queued, or about to be, and no worker has taken it yet */
+/* In work_struct.data: the item is queued, or about to be, and no worker has
+ * taken it yet. */
+#define WORK_PENDING 1
 
 struct queued {
 	__u64 time;
@@ -35,7 +37,8 @@ struct {
 	__type(value, struct queued);
 } clew_queued SEC(".maps");
 
-/* Whether a worker is one that is kept for when there is no memory for others. */
+/* True if a worker is a rescuer, which runs when there is no memory for another
+ * worker. */
 static __always_inline bool is_rescuer(struct task_struct *task)
 {
 	struct kthread *thread = task->worker_private;

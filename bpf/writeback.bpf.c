@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Programs of writeback: orders, the flusher's inodes, writers that are slowed down. */
+/*
+ * Programs of writeback: orders, the flusher's inodes, writers that are slowed
+ * down.
+ */
 #include "writeback.h"
 #include "context.h"
 #include "kernel.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What this kernel offers clew, found out by trying. The programs are loaded, one by one if all
- * together are refused, and attached. Each optional tier is tried with a program of two
- * instructions.
+ * Finds out by trying what this kernel offers clew. The programs are loaded,
+ * one by one if all together are refused, and attached. Each optional tier is
+ * tried with a program of two instructions.
  */
 #include "record/features.h"
 
@@ -54,7 +54,8 @@ static const char *reason_of(int error)
 	return strerror(-error);
 }
 
-/* Loads one program alone, and attaches it where it has a tracepoint. 0 or -errno. */
+/* Loads one program alone, and attaches it where it has a tracepoint. 0 or
+ * -errno. */
 static int try_program(const char *name)
 {
 	struct clew_bpf *bpf = clew_bpf__open();
@@ -81,7 +82,7 @@ static int try_program(const char *name)
 	return error;
 }
 
-/* Whether the kernel takes a tracing program at a function's entry. */
+/* True if the kernel takes a tracing program at a function's entry. */
 static int try_fentry(const struct btf *btf)
 {
 	const struct bpf_insn instructions[] = {
@@ -105,8 +106,8 @@ static int try_fentry(const struct btf *btf)
 	return id;
 }
 
-/* Whether the kernel has the 32-bit entry. A child calls getpid through it; a kernel without the
- * entry kills the child. */
+/* True if the kernel has the 32-bit entry. A child calls getpid through it; a
+ * kernel without the entry kills the child. */
 static bool try_compat(void)
 {
 	int status = -1;
@@ -135,7 +136,7 @@ static void *go_first(void *ret_error)
 	return NULL;
 }
 
-/* Whether a thread may have real-time priority. 0 or -errno. */
+/* True if a thread may have real-time priority. 0 or -errno. */
 static int try_priority(void)
 {
 	pthread_t thread;
@@ -147,7 +148,8 @@ static int try_priority(void)
 	return error;
 }
 
-/* Loads all programs at once. NULL: they do not load together, and each has to be tried alone. */
+/* Loads all programs at once. NULL: they do not load together, and each has to
+ * be tried alone. */
 static struct clew_bpf *load_all(struct btf *btf, const struct clew_kernel_symbols *symbols)
 {
 	const struct clew_program_choice choice = {.page_cache = true};
@@ -191,8 +193,8 @@ static size_t count_same(size_t first)
 	return count;
 }
 
-/* Adds the lines of programs. `any`: those of features for which one of several programs is enough.
- * `no`: why no program can be had, or NULL. */
+/* Adds the lines of programs. `any`: those of features for which one of several
+ * programs is enough. `no`: why no program can be had, or NULL. */
 static void add_programs(struct table *table, struct clew_bpf *all, bool any, const char *no)
 {
 	size_t same;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What this kernel offers clew, found out by trying. */
+/* Finds out by trying what this kernel offers clew. */
 #ifndef CLEW_RECORD_FEATURES_H
 #define CLEW_RECORD_FEATURES_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Runs that the kernel skipped. It does not start a program on a CPU where the same program is
- * running already, for example in an interrupt, and counts such misses by program. In the ledger
- * they belong to no CPU, and to the kind of the program's row.
+ * Runs that the kernel skipped. It does not start a program on a CPU where the
+ * same program is running already, for example in an interrupt, and counts such
+ * misses by program. In the ledger they belong to no CPU, and to the kind of
+ * the program's row.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of BPF programs. Rows with a feature are lines of `clew doctor` in this order; the rows
- * after one belong to the same feature and have its costs.
+ * The table of BPF programs. Rows with a feature are lines of `clew doctor` in
+ * this order; the rows after one belong to the same feature and have its costs.
  *
- * A program that writes no record of its own is of the kind whose records it completes: what it
- * learns of interrupts, timers and packets is part of wakes.
+ * A program that writes no record of its own is of the kind whose records it
+ * completes: what it learns of interrupts, timers and packets is part of wakes.
  */
 #include "record/program_table.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of BPF programs: what is to be known of each outside the object. A unit test proves
- * that each program of the object has a row and each row a program.
+ * The table of BPF programs: what is to be known of each outside the object. A
+ * unit test proves that each program of the object has a row and each row a
+ * program.
  */
 #ifndef CLEW_RECORD_PROGRAM_TABLE_H
 #define CLEW_RECORD_PROGRAM_TABLE_H
@@ -26,8 +27,11 @@ struct clew_program_row {
 	unsigned flags;
 	const char *feature; /* its line in `clew doctor`; NULL: another row has it */
 	const char *costs;   /* what is lost without it */
-	/* Programs for one tracepoint whose arguments differ among kernels: this one fits if
-	 * argument number `argument` points to `structure`, or, with `other`, if it does not. */
+	/*
+	 * Programs for one tracepoint whose arguments differ among kernels:
+	 * this one fits if argument number `argument` points to `structure`,
+	 * or, with `other`, if it does not.
+	 */
 	const char *structure;
 	unsigned argument;
 	bool other;

@@ -2,8 +2,8 @@
 /*
  * Which programs this kernel can take, and the addresses they compare with.
  *
- * A program is loaded if its tracepoint is in the kernel. `clew doctor` says what is lost without
- * the others.
+ * A program is loaded if its tracepoint is in the kernel. `clew doctor` says
+ * what is lost without the others.
  */
 #include "record/programs.h"
 
@@ -20,7 +20,8 @@
 #include "record/kernel.h"
 #include "record/program_table.h"
 
-/* File systems that may be modules. A module has types of its own once it is loaded. */
+/* File systems that may be modules. A module has types of its own once it is
+ * loaded. */
 static const char *const modules[] = {"jbd2", "ext4", "xfs", "btrfs", "loop"};
 
 #define MODULES (sizeof(modules) / sizeof(modules[0]))
@@ -50,7 +51,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Lists all tracepoints at once: each single search would go through all types of the kernel. */
+/* Lists all tracepoints at once: each single search would go through all types
+ * of the kernel. */
 static int list_tracepoints(struct types *types)
 {
 	const char prefix[] = "btf_trace_";
@@ -111,7 +113,8 @@ static bool has_tracepoint(const struct types *types, const char *name)
 	       bsearch(&name, types->tracepoints, types->tracepoint_count, sizeof(name), by_name);
 }
 
-/* Finds a member of an enumeration without a name, among the types from `first` on. */
+/* Finds a member of an enumeration without a name, among the types from `first`
+ * on. */
 static bool find_member(const struct btf *btf, uint32_t first, const char *name,
 			uint32_t *ret_value)
 {
@@ -203,8 +206,8 @@ int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 	return 0;
 }
 
-/* Without symbols these stay 0, and the programs do not record faults in calls, functions that
- * wait, who armed a timer, and quotas. */
+/* Without symbols these stay 0, and the programs do not record faults in calls,
+ * functions that wait, who armed a timer, and quotas. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols)
 {
 	const struct {

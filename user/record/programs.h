@@ -10,7 +10,8 @@
 struct btf;
 struct clew_bpf;
 
-/* A bit for each of the file systems that may be modules: set if its types are here. */
+/* A bit for each of the file systems that may be modules: set if its types are
+ * here. */
 unsigned clew_programs_modules(void);
 
 struct clew_program_choice {
@@ -18,12 +19,13 @@ struct clew_program_choice {
 	bool page_cache; /* load the programs of the page cache and the journals */
 };
 
-/* Chooses which programs are loaded. Call it after clew_programs_addresses() and before the load.
- * Returns 0, or -ENOMEM: nothing was chosen. */
+/* Chooses which programs are loaded. Call it after clew_programs_addresses()
+ * and before the load. Returns 0, or -ENOMEM: nothing was chosen. */
 int clew_programs_choose(struct clew_bpf *bpf, struct btf *btf,
 			 const struct clew_program_choice *choice);
 
-/* Sets the addresses of kernel functions. Call it before the load. `symbols` may be NULL. */
+/* Sets the addresses of kernel functions. Call it before the load. `symbols`
+ * may be NULL. */
 void clew_programs_addresses(struct clew_bpf *bpf, const struct clew_kernel_symbols *symbols);
 
 #endif
