@@ -131,8 +131,8 @@ __noinline int send_interrupt(__u64 action_address, __u64 number, __u32 cpu, __u
 
 /*
  * Sets what the interrupt at `level` is doing, the innermost first, and returns
- * the context of a wake made there. The `time` of an IRQ is the address of its
- * struct irqaction until cause_name() has sent its name.
+ * the context of a wake made there. An IRQ's `handler` is set until
+ * cause_name() has sent its name.
  */
 static __always_inline __u8 cause_of(struct clew_cpu_state *cpu_state, enum level level,
 				     struct clew_cause *ret_cause)
