@@ -8,7 +8,9 @@
  * writers are kept as origins of these places, until the lower file's page has gone
  * to its disk: an origin that was over when the lower bio was queued is in no later one.
  */
+#include "builder/backing.h"
 #include "builder/block.h"
+#include "builder/builder.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,65 +5,15 @@
  * how the bios of a request are told, whatever was merged into it.
  */
 #include "builder/block.h"
+#include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/pages.h"
+#include "builder/task.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BIOS_MOST     262144u
-#define BIOS_SEARCHED 32768u
-
-struct bio *block_bio_find(const struct block_table *table, uint64_t address)
-{
-	const uint64_t *found = address ? map_get(&table->bios, address, 0) : NULL;
-
-	return found ? (struct bio *)(uintptr_t)*found : NULL;
-}
-
-struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint64_t sector,
-			 bool covers)
-{
-	const uint64_t *found = map_get(&table->places, sector, device);
-
-	if (found)
-		return (struct bio *)(uintptr_t)*found;
-	/* So many under way at once are bios whose end was lost. */
-	covers = covers && table->bios.capacity <= BIOS_SEARCHED;
-	for (size_t i = 0; covers && i < table->bios.capacity; i++) {
-		struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;
-
-		if (table->bios.slots[i].used && bio->device == device && bio->sector <= sector &&
-		    sector - bio->sector < bio->bytes >> BLOCK_SECTOR_BITS)
-			return bio;
-	}
-	return NULL;
-}
-
-static int add_place(struct block_table *table, struct bio *bio)
-{
-	uint64_t *found = map_get(&table->places, bio->sector, bio->device);
-
-	bio->next = found ? (struct bio *)(uintptr_t)*found : NULL;
-	return map_set(&table->places, bio->sector, bio->device, (uintptr_t)bio);
-}
-
-static void remove_place(struct block_table *table, struct bio *bio)
-{
-	uint64_t *found = map_get(&table->places, bio->sector, bio->device);
-	struct bio *at = found ? (struct bio *)(uintptr_t)*found : NULL;
-
-	if (at == bio) {
-		if (bio->next)
-			*found = (uintptr_t)bio->next;
-		else
-			map_remove(&table->places, bio->sector, bio->device);
-	} else {
-		while (at && at->next != bio)
-			at = at->next;
-		if (at)
-			at->next = bio->next;
-	}
-	bio->next = NULL;
-}
+#define BIOS_MOST 262144u
 
 /* Its pages, if nobody took them over, are given up. */
 static int lose_flight(struct clew_builder *builder, struct bio *bio)
@@ -80,14 +30,6 @@ static int lose_bio(struct clew_builder *builder, struct bio *bio)
 
 	block_bio_forget(&builder->blocks, bio);
 	return r;
-}
-
-void block_bio_forget(struct block_table *table, struct bio *bio)
-{
-	remove_place(table, bio);
-	map_remove(&table->bios, bio->address, 0);
-	bio->next = table->free_bios;
-	table->free_bios = bio;
 }
 
 /* Those whose end was lost pile up: all are given up at once. */
@@ -140,35 +82,13 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 		.swap = record->header.flags & CLEW_BIO_SWAP,
 	};
 	if (map_set(&table->bios, bio->address, 0, (uintptr_t)bio) < 0 ||
-	    add_place(table, bio) < 0) {
+	    block_place_add(table, bio) < 0) {
 		map_remove(&table->bios, bio->address, 0);
 		bio->next = table->free_bios;
 		table->free_bios = bio;
 		return NULL;
 	}
 	return bio;
-}
-
-struct disk *block_disk(struct block_table *table, uint32_t device)
-{
-	const uint64_t *place = map_get(&table->disk_places, device, 0);
-
-	if (place)
-		return &table->disks[*place];
-	if (table->disk_count == table->disk_capacity) {
-		size_t capacity = table->disk_capacity ? table->disk_capacity * 2 : 8;
-		struct disk *disks = realloc(table->disks, capacity * sizeof(*disks));
-
-		if (!disks)
-			return NULL;
-		table->memory += (capacity - table->disk_capacity) * sizeof(*disks);
-		table->disks = disks;
-		table->disk_capacity = capacity;
-	}
-	if (map_set(&table->disk_places, device, 0, table->disk_count) < 0)
-		return NULL;
-	table->disks[table->disk_count] = (struct disk){.device = device};
-	return &table->disks[table->disk_count++];
 }
 
 /* It will need a flush of the device's cache. */
@@ -239,10 +159,10 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 		upper->number = table->numbers++;
 	if (bio && bio == upper) {
 		/* The same bio goes on at another place. */
-		remove_place(table, bio);
+		block_place_remove(table, bio);
 		bio->device = record->device;
 		bio->sector = record->sector;
-		return add_place(table, bio);
+		return block_place_add(table, bio);
 	}
 	if (bio && lose_bio(builder, bio) < 0)
 		return -ENOMEM;
@@ -286,11 +206,11 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	if (whole->flight &&
 	    build_flight_split(builder, whole->flight, record->bytes, &part->flight) < 0)
 		return -ENOMEM;
-	remove_place(table, whole);
+	block_place_remove(table, whole);
 	whole->sector += record->bytes >> BLOCK_SECTOR_BITS;
 	whole->bytes -= record->bytes;
 	whole->queued_again = true;
-	return add_place(table, whole);
+	return block_place_add(table, whole);
 }
 
 /* On a device without requests the bio is the request. */
@@ -380,34 +300,4 @@ int block_feed_part(struct clew_builder *builder, const struct clew_request *rec
 							      .offset = record->offset,
 							      .bytes = record->bytes,
 							      .device = record->file_device});
-}
-
-static void free_requests(struct request *request)
-{
-	while (request) {
-		struct request *older = request->older;
-
-		free(request);
-		request = older;
-	}
-}
-
-void build_blocks_done(struct clew_builder *builder)
-{
-	struct block_table *table = &builder->blocks;
-
-	forget_all(builder);
-	while (table->free_bios) {
-		struct bio *bio = table->free_bios;
-
-		table->free_bios = bio->next;
-		free(bio);
-	}
-	for (size_t i = 0; i < table->requests.capacity; i++)
-		if (table->requests.slots[i].used)
-			free_requests((struct request *)(uintptr_t)table->requests.slots[i].value);
-	map_done(&table->requests);
-	map_done(&table->disk_places);
-	free(table->disks);
-	*table = (struct block_table){0};
 }

@@ -4,6 +4,22 @@
  * still open. Once a taker or an allocation fails, every call returns that error.
  */
 #include "builder/builder.h"
+#include "builder/backing.h"
+#include "builder/block.h"
+#include "builder/build.h"
+#include "builder/cpu.h"
+#include "builder/emit.h"
+#include "builder/futex.h"
+#include "builder/journal.h"
+#include "builder/life.h"
+#include "builder/pages.h"
+#include "builder/quota.h"
+#include "builder/ring.h"
+#include "builder/switch.h"
+#include "builder/task.h"
+#include "builder/wake.h"
+#include "builder/work.h"
+#include "builder/writeback.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,14 +75,11 @@ size_t clew_builder_memory(const struct clew_builder *builder, size_t *ret_tasks
 		*ret_tasks = builder->tasks.count;
 	return sizeof(*builder) + builder->cpu_count * sizeof(*builder->cpus) +
 	       build_tasks_memory(builder) + build_futexes_memory(builder) +
-	       builder->blocks.memory + map_memory(&builder->blocks.bios) +
-	       map_memory(&builder->blocks.places) + map_memory(&builder->blocks.requests) +
-	       builder->works.memory + map_memory(&builder->works.loop_devices) +
-	       builder->rings.memory + map_memory(&builder->rings.submissions) +
-	       build_pages_memory(builder) + build_backings_memory(builder) +
-	       build_writebacks_memory(builder) + build_journals_memory(builder) +
-	       map_memory(&builder->function_kinds) + build_quotas_memory(builder) +
-	       builder->links.bytes;
+	       build_blocks_memory(builder) + build_works_memory(builder) +
+	       build_rings_memory(builder) + build_pages_memory(builder) +
+	       build_backings_memory(builder) + build_writebacks_memory(builder) +
+	       build_journals_memory(builder) + build_quotas_memory(builder) +
+	       map_memory(&builder->function_kinds) + builder->links.bytes;
 }
 
 /* Decides what was put off until the new horizon. */

@@ -4,7 +4,12 @@
  * completed, a work item and who queued it, a packet's sender, a timer. An address
  * is resolved as of the moment it was met: it may be another's by now.
  */
+#include "builder/cause.h"
+#include "builder/block.h"
 #include "builder/builder.h"
+#include "builder/task.h"
+#include "builder/wake.h"
+#include "builder/work.h"
 
 static void add_link(struct links *links, enum clew_evidence evidence, struct clew_link link)
 {
@@ -74,6 +79,6 @@ void build_links(struct clew_builder *builder, const struct wake *wake, struct l
 		const struct task *waker = build_task_find(builder, wake->waker);
 
 		if (waker && waker->worker)
-			build_work_links(builder, waker, wake->time, ret_links);
+			build_work_links(waker, wake->time, ret_links);
 	}
 }

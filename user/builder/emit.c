@@ -3,9 +3,12 @@
  * Hands findings to their takers, and knows which records the wanted findings depend
  * on. A finding without a taker costs one test of a mask.
  */
+#include "builder/emit.h"
 #include "builder/builder.h"
+#include "builder/task.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The findings that records of a kind can lead to or change, as a mask of tags. */
 static uint32_t tags_of_kind(unsigned kind)
@@ -66,4 +69,55 @@ int build_emit(struct clew_builder *builder, struct clew_finding finding)
 			return r;
 	}
 	return 0;
+}
+
+int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
+{
+	const struct task *task;
+
+	if (!build_wants(builder, CLEW_FINDING_EDGE))
+		return 0;
+	task = edge->from_comm[0] ? NULL : build_task_find(builder, edge->from);
+	if (task)
+		memcpy(edge->from_comm, task->comm, sizeof(edge->from_comm));
+	task = edge->to_comm[0] ? NULL : build_task_find(builder, edge->to);
+	if (task)
+		memcpy(edge->to_comm, task->comm, sizeof(edge->to_comm));
+	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_EDGE, .edge = edge});
+}
+
+struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep)
+{
+	return (struct clew_edge){
+		.from_at = sleep->from_at,
+		.to_at = sleep->end,
+		.from = sleep->from,
+		.to = sleep->task,
+		.type = (uint8_t)sleep->edge_type,
+		.evidence = sleep->edge_evidence,
+		.context = sleep->context,
+		.operation = sleep->operation,
+		.ends_sleep = true,
+		.object = sleep->object,
+		.links = sleep->links,
+		.link_count = sleep->link_count,
+		.and_count = sleep->and_count,
+	};
+}
+
+int build_send_edge_of(struct clew_builder *builder, const struct clew_sleep *sleep)
+{
+	struct clew_edge edge = clew_edge_of_sleep(sleep);
+
+	return sleep->edge_type < 0 ? 0 : build_send_edge(builder, &edge);
+}
+
+int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
+{
+	int r = build_send_edge_of(builder, sleep);
+
+	if (r < 0)
+		return r;
+	return build_emit(builder,
+			  (struct clew_finding){.tag = CLEW_FINDING_SLEEP, .sleep = sleep});
 }

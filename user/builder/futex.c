@@ -18,6 +18,10 @@
  * kept back while a waiter older than its end sleeps on, at most BUILD_GRACE.
  */
 #include "builder/futex.h"
+#include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/task.h"
+#include "builder/wake.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdlib.h>

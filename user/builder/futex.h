@@ -1,16 +1,118 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What futex.c needs of futex_table.c.
+ * Locks that somebody waits for: futexes that have holders, the kernel's own locks,
+ * and locks on files. All are called futex here.
  */
 #ifndef CLEW_BUILDER_FUTEX_H
 #define CLEW_BUILDER_FUTEX_H
 
-#include "builder/builder.h"
+#include "base/map.h"
+#include "builder/findings.h"
+
+struct clew_builder;
+struct task;
+struct wake;
+
+/* ns: how long a decision is put off that later records may still change. */
+#define BUILD_GRACE 100000000ull
+/* The most sleeps that are put off at once, and the most shared futexes that are remembered without
+ * waiters. */
+#define BUILD_PENDING_MAX 65536u
+#define BUILD_ALIAS_MAX	  4096u
+/* ns: how long such a futex is remembered; and how many of its releases. */
+#define BUILD_ALIAS_GRACE 1000000000ull
+#define BUILD_ALIAS_LOG	  64u
+
+/* A release of a futex: `releaser` held it up to `at` and woke `woken`. */
+struct release {
+	uint64_t at;
+	uint64_t again; /* when `woken` slept on the futex again, 0 it did not */
+	uint32_t releaser;
+	uint32_t woken;
+	uint32_t owner; /* task that held the futex at `again` */
+	bool many;	/* one of several wakes of one call */
+};
+
+struct futex_key {
+	uint32_t process;
+	uint64_t address;
+	struct futex_key *next;
+};
+
+struct wait_list {
+	struct futex_wait *first, *last;
+};
+
+/* `active` waits are in order of start. `pending` waits have ended, but their holders may still
+ * change. */
+struct futex {
+	struct futex_key *keys;
+	unsigned key_count;
+	struct wait_list active, pending;
+	struct release *log; /* in order of `at` */
+	size_t log_first, log_count, log_capacity, log_prune_at;
+	struct futex *idle_next, *idle_previous; /* in the list of those without waiters */
+	uint64_t idle_since;
+	bool idle;
+	bool shared;
+};
+
+struct futex_wait {
+	struct futex *futex;
+	uint32_t owner;	  /* task that held it at `read_at`, or CLEW_NO_TASK */
+	uint32_t process; /* main thread of the process that held it, where only that is known; or
+			     CLEW_NO_TASK */
+	bool ended;
+	bool sure; /* a task that releases it is known to have held it */
+	uint64_t start;
+	uint64_t read_at;
+	uint64_t deadline;
+	struct clew_sleep sleep;			/* when ended */
+	struct clew_link *links;			/* the sleep's */
+	struct futex_wait *next, *previous;		/* in its futex's list */
+	struct futex_wait *queue_next, *queue_previous; /* in the queue of the pending */
+};
+
+struct futex_table {
+	struct map keys; /* (address, process) -> struct futex * */
+	struct futex *free_futexes;
+	struct futex_wait *free_waits;
+	struct futex_wait *queue_first, *queue_last; /* pending, in order of deadline */
+	size_t pending;
+	struct futex *idle_first, *idle_last;
+	size_t idle_count;
+	size_t memory;
+	struct clew_holder *holders; /* for one sleep at a time */
+	size_t holder_capacity;
+};
+
+/* Whether a task that releases what a wait is for is known to have held it: for a kernel lock only
+ * if the lock stores its owner. */
+static inline bool build_owner_known(const struct clew_wait *wait)
+{
+	return wait->reason == CLEW_REASON_LOCK &&
+	       (wait->lock_type & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) ||
+		(!(wait->lock_type & CLEW_LOCK_PERCPU) && wait->lock_owner));
+}
+
+/* ---- futex.c ---- */
+
+/* A task begins to wait; nothing happens if it is not for a lock. */
+int build_futex_wait(struct clew_builder *builder, struct task *task);
+/* The task was not asleep after all. */
+void build_futex_cancel(struct clew_builder *builder, struct task *task);
+/* The task's wait, which build_futex_wait() noted, has ended. */
+int build_futex_ended(struct clew_builder *builder, struct task *task,
+		      const struct clew_sleep *sleep, const struct wake *wake);
+/* Emits the sleeps that were put off long enough, or all. */
+int build_futex_expire(struct clew_builder *builder, uint64_t now, bool all);
+
+/* ---- futex_table.c ---- */
 
 void futex_list_remove(struct wait_list *list, struct futex_wait *wait);
-/* `place` NULL: first. */
+/* After `place`; NULL: first. */
 void futex_list_insert(struct wait_list *list, struct futex_wait *place, struct futex_wait *wait);
-/* Among those who wait, in order of start. */
+/* Adds a wait to the active ones, in order of start. */
 void futex_add_active(struct futex *futex, struct futex_wait *wait);
 
 /* NULL: nobody waits for it, or did shortly before. */
@@ -20,9 +122,12 @@ struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t a
 struct futex *futex_new(struct futex_table *table, uint32_t process, uint64_t address);
 /* Somebody waits for it again. */
 void futex_not_idle(struct futex_table *table, struct futex *futex);
-/* Forgets a futex that nobody waits for, a shared one later. */
+/*
+ * Forgets a futex that nobody waits for. A shared one is kept for a while with its last
+ * releases: a waiter under another address may prove to wait for the same word.
+ */
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now);
-/* What one process has at this address is this futex, too. */
+/* Notes that an address of a process is this futex, too. */
 int futex_join(struct futex_table *table, struct futex *futex, uint32_t process, uint64_t address,
 	       uint64_t now);
 
@@ -30,7 +135,7 @@ int futex_log_add(struct futex_table *table, struct futex *futex, const struct r
 /* The first release after a moment. */
 struct release *futex_log_after(const struct futex *futex, uint64_t moment);
 
-/* An empty log has no memory yet, and nothing may be added to no address, not even 0. */
+/* A log that is empty may have no memory. NULL plus a number is undefined, even plus 0. */
 static inline struct release *futex_log_begin(const struct futex *futex)
 {
 	return futex->log ? futex->log + futex->log_first : NULL;
@@ -40,5 +145,8 @@ static inline struct release *futex_log_end(const struct futex *futex)
 {
 	return futex->log ? futex_log_begin(futex) + futex->log_count : NULL;
 }
+
+void build_futexes_done(struct clew_builder *builder);
+size_t build_futexes_memory(const struct clew_builder *builder);
 
 #endif

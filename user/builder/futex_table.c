@@ -7,6 +7,7 @@
  * a wake shows a waker's address and a sleeper's address to be the same word. The
  * waiters of an unjoined futex keep what they know until then.
  */
+#include "builder/builder.h"
 #include "builder/futex.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,12 @@
  * Transactions are kept while they may still be committed, or waited for: the latest
  * ones. That a commit ends a wait is exact where the transaction awaited is known.
  */
+#include "builder/journal.h"
 #include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/epoch.h"
+#include "builder/task.h"
+#include "builder/writeback.h"
 #include <errno.h>
 #include <stdlib.h>
 

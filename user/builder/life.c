@@ -3,7 +3,15 @@
  * Records of a task's life: where it began, its names, its identities, and the gaps
  * in what is known. They go to the sink as they came, before what follows from them.
  */
+#include "builder/life.h"
 #include "builder/builder.h"
+#include "builder/cpu.h"
+#include "builder/emit.h"
+#include "builder/futex.h"
+#include "builder/pages.h"
+#include "builder/ring.h"
+#include "builder/task.h"
+#include "builder/work.h"
 #include "store/capture.h"
 #include <errno.h>
 #include <stdio.h>

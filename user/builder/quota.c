@@ -7,7 +7,9 @@
  * A group's list may also have tasks that ran since: refills take them out, and where
  * none is told the list does before it grows.
  */
+#include "builder/quota.h"
 #include "builder/builder.h"
+#include "builder/task.h"
 #include <errno.h>
 #include <stdlib.h>
 

@@ -7,7 +7,13 @@
  * Whose a request is, its first bio tells: neither who issued it nor the flusher's
  * interrupt. A flush of a device's cache has no bio: it is of who last asked for one.
  */
+#include "builder/backing.h"
 #include "builder/block.h"
+#include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/pages.h"
+#include "builder/task.h"
+#include "builder/work.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,13 +146,42 @@ static void take_flight(struct request *request, struct bio *bio)
 	request->flights = flight;
 }
 
+/* From its first bio if that is known. A flush belongs to the task that last asked for one. */
+static int find_submitter(struct clew_builder *builder, const struct clew_request *record,
+			  struct clew_block_request *block)
+{
+	const struct bio *bio = block_bio_find(&builder->blocks, record->bio);
+
+	if (bio) {
+		take_bio(block, bio);
+	} else if ((record->operation & BLOCK_OPERATION) == BLOCK_FLUSH) {
+		struct disk *disk = block_disk(&builder->blocks, record->device);
+
+		if (!disk)
+			return -ENOMEM;
+		block->sector = UINT64_MAX;
+		block->bytes = 0;
+		block->submitter = disk->flush_task;
+		block->reason = disk->flush_why.reason;
+		block->reason_task = disk->flush_why.task;
+		block->queued = disk->flush_wanted ? disk->flush_queued : builder->now;
+		disk->flush_wanted = false;
+	} else if (!build_nobody(record->task)) {
+		const struct task *task = build_task_find(builder, record->task);
+
+		/* A worker may issue what others queued. */
+		block->submitter =
+			task && (task->worker || task->kworker) ? CLEW_NO_TASK : record->task;
+	}
+	return 0;
+}
+
 static int new_request(struct clew_builder *builder, const struct clew_request *record,
 		       struct request **ret_request)
 {
 	struct block_table *table = &builder->blocks;
 	struct request *older = latest_at(table, record->request),
 		       *request = calloc(1, sizeof(*request));
-	const struct bio *bio = block_bio_find(table, record->bio);
 	bool complete = record->header.flags == CLEW_REQUEST_COMPLETE;
 	int r;
 
@@ -182,27 +217,9 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 		older->block.reused = builder->now;
 	if (older)
 		unlist(builder, older);
-	if (bio) {
-		take_bio(&request->block, bio);
-	} else if ((record->operation & BLOCK_OPERATION) == BLOCK_FLUSH) {
-		struct disk *disk = block_disk(table, record->device);
-
-		if (!disk)
-			return -ENOMEM;
-		request->block.sector = UINT64_MAX;
-		request->block.bytes = 0;
-		request->block.submitter = disk->flush_task;
-		request->block.reason = disk->flush_why.reason;
-		request->block.reason_task = disk->flush_why.task;
-		request->block.queued = disk->flush_wanted ? disk->flush_queued : builder->now;
-		disk->flush_wanted = false;
-	} else if (!build_nobody(record->task)) {
-		const struct task *task = build_task_find(builder, record->task);
-
-		/* A worker may issue what others queued. */
-		request->block.submitter =
-			task && (task->worker || task->kworker) ? CLEW_NO_TASK : record->task;
-	}
+	r = find_submitter(builder, record, &request->block);
+	if (r < 0)
+		return r;
 	*ret_request = request;
 	return forget_past(builder, request);
 }
@@ -424,7 +441,7 @@ uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 {
 	struct task *task = bio->task == CLEW_NO_TASK ? NULL : build_task_find(builder, bio->task);
-	uint32_t device = task ? build_loop_device(builder, task) : 0;
+	uint32_t device = task ? build_loop_device(task) : 0;
 	struct request *only = NULL, *match = NULL;
 	struct disk *disk;
 

@@ -7,7 +7,11 @@
  * by the woken task itself just after it: so a wait whose completion is not known yet
  * is kept back until its task posts one on that ring or leaves the CPU.
  */
+#include "builder/ring.h"
 #include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/task.h"
+#include "builder/wake.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,4 +189,9 @@ int build_ring_release(struct clew_builder *builder, struct task *task)
 void build_rings_done(struct clew_builder *builder)
 {
 	forget_all(&builder->rings);
+}
+
+size_t build_rings_memory(const struct clew_builder *builder)
+{
+	return builder->rings.memory + map_memory(&builder->rings.submissions);
 }

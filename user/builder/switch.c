@@ -8,56 +8,19 @@
  * What the start's pass found (STATE) holds from the capture's start, unless the
  * task's own first switch proves otherwise.
  */
+#include "builder/switch.h"
 #include "builder/builder.h"
+#include "builder/cpu.h"
+#include "builder/emit.h"
+#include "builder/futex.h"
+#include "builder/quota.h"
+#include "builder/ring.h"
+#include "builder/task.h"
+#include "builder/wake.h"
+#include "builder/writeback.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct cpu *build_cpu(struct clew_builder *builder, uint16_t number)
-{
-	if (number >= builder->cpu_count) {
-		size_t count = (size_t)number + 1;
-		struct cpu *cpus = realloc(builder->cpus, count * sizeof(*cpus));
-
-		if (!cpus)
-			return NULL;
-		memset(cpus + builder->cpu_count, 0, (count - builder->cpu_count) * sizeof(*cpus));
-		builder->cpus = cpus;
-		builder->cpu_count = count;
-	}
-	return &builder->cpus[number];
-}
-
-int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start,
-		   uint64_t end, enum clew_run_end ended, bool open_start)
-{
-	struct clew_run run = {
-		.start = task ? later(start, task->frontier) : start,
-		.end = end,
-		.task = task ? task->serial : CLEW_NO_TASK,
-		.cpu = cpu,
-		.ended = (uint8_t)ended,
-		.open_start = open_start,
-	};
-
-	if (run.start > end || (run.start == end && ended == CLEW_RUN_LOST))
-		return 0;
-	if (task)
-		task->frontier = end;
-	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_RUN, .run = &run});
-}
-
-int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t start, uint64_t end)
-{
-	struct clew_ready ready = {
-		.start = later(start, task->frontier), .end = end, .task = task->serial};
-
-	if (ready.start >= end)
-		return 0;
-	task->frontier = end;
-	return build_emit(builder,
-			  (struct clew_finding){.tag = CLEW_FINDING_READY, .ready = &ready});
-}
 
 /* The task was runnable. */
 static bool keeps_off(unsigned reason)
@@ -96,32 +59,6 @@ static int lose_sleep(struct clew_builder *builder, struct task *task, uint64_t 
 {
 	sure = earlier(later(sure, task->since), builder->now);
 	return build_end_sleep(builder, task, &build_no_wake, sure, sure, true);
-}
-
-/* What happened on a CPU after `sure` is not known. */
-int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure)
-{
-	uint16_t number = (uint16_t)(cpu - builder->cpus);
-	struct task *task;
-	int r = 0;
-
-	cpu->seen = true;
-	if (!cpu->known)
-		return 0;
-	cpu->known = false;
-	sure = earlier(later(sure, cpu->since), builder->now);
-	if (cpu->current == CLEW_NO_TASK)
-		return build_send_run(builder, NULL, number, cpu->since, sure, CLEW_RUN_LOST,
-				      cpu->open_start);
-	task = build_task_find(builder, cpu->current);
-	if (!task || task->state != TASK_RUNNING || task->cpu != number)
-		return 0;
-	r = build_send_run(builder, task, number, task->since, sure, CLEW_RUN_LOST,
-			   task->open_start);
-	task->frontier = later(task->frontier, sure);
-	task->state = TASK_UNKNOWN;
-	task->since = sure;
-	return r;
 }
 
 /* A task shows up now although, by what is known of it, it cannot: something was lost before. */
@@ -499,7 +436,8 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 		return 0;
 	if (flags & CLEW_STATE_DEAD) {
 		build_task_dead(builder, task);
-		return build_feed_identity(builder, &record->header);
+		return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+								 .identity = &record->header});
 	}
 	task->open_start = task->start_time <= start;
 	task->found = true;

@@ -6,191 +6,20 @@
  * A wake is caused by the waker only in task context; in any other the waker is
  * whom the interrupt happened to interrupt, and nobody is named.
  */
+#include "builder/wake.h"
+#include "builder/block.h"
 #include "builder/builder.h"
+#include "builder/cause.h"
+#include "builder/emit.h"
+#include "builder/futex.h"
+#include "builder/journal.h"
+#include "builder/ring.h"
+#include "builder/task.h"
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/syscall.h>
 
 #define CALL_FUTEX_WAITV 449 /* which older headers do not know */
-
-const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
-
-/* The stamp for a task that was off the CPU since `task->switched_in` or later. */
-struct wake build_wake_of(const struct clew_builder *builder, const struct task *task,
-			  const struct clew_switch *record)
-{
-	uint64_t time = record->wake_time;
-	struct wake wake;
-
-	/* One older than the last switch-in ended an earlier wait; nobody wakes himself. */
-	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) ||
-	    time == 0 || time < task->switched_in ||
-	    (record->wake_context == CLEW_WAKE_TASK && record->waker == task->serial))
-		return build_no_wake;
-	wake = (struct wake){
-		.time = earlier(time, builder->now),
-		.object = record->wake_object,
-		.waker = record->wake_context == CLEW_WAKE_TASK && !build_nobody(record->waker)
-				 ? record->waker
-				 : CLEW_NO_TASK,
-		.device = record->wake_device,
-		.descriptor = record->wake_descriptor,
-		.context = record->wake_context <= CLEW_WAKE_WORK ? record->wake_context
-								  : CLEW_WAKE_UNKNOWN,
-		.flags = record->wake_flags,
-		.operation = record->wake_operation,
-		.object_kind = record->wake_object_kind,
-		.call = record->wake_call,
-	};
-	if (record->header.kind == CLEW_KIND_SWITCH && record->header.flags & CLEW_SWITCH_CAUSE) {
-		const char *behind = (const char *)(record + 1);
-
-		memcpy(&wake.cause,
-		       behind + (record->header.flags & CLEW_SWITCH_WAIT ? sizeof(struct clew_wait)
-									 : 0),
-		       sizeof(wake.cause));
-	}
-	return wake;
-}
-
-struct wake build_timed_wake(uint64_t time)
-{
-	return (struct wake){
-		.time = time, .descriptor = -1, .call = CLEW_NO_CALL, .context = CLEW_WAKE_TIMER};
-}
-
-static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const struct wake *wake)
-{
-	switch (wait->futex_class) {
-	case CLEW_FUTEX_CLASS_NONE:
-		return CLEW_EDGE_WAKE;
-	case CLEW_FUTEX_CLASS_RWLOCK:
-		if (wake->operation == CLEW_FUTEX_WAKE_MANY)
-			return CLEW_EDGE_UNLOCK;
-		break;
-	case CLEW_FUTEX_CLASS_ROBUST:
-	case CLEW_FUTEX_CLASS_PI:
-		/* The kernel releases what a dying owner held. */
-		if (wake->flags & CLEW_WAKE_EXITING)
-			return CLEW_EDGE_UNLOCK;
-		break;
-	default:
-		break;
-	}
-	if (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_UNLOCK_PI)
-		return CLEW_EDGE_UNLOCK;
-	return CLEW_EDGE_WAKE;
-}
-
-/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is
- * watched by way of others. */
-static bool polls_one(const struct clew_wait *wait)
-{
-	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE &&
-	       wait->object_kind != CLEW_OBJECT_EPOLL && wait->object_kind != CLEW_OBJECT_IO_URING;
-}
-
-static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const struct wake *wake)
-{
-	switch (polls_one(wait) ? wait->object_kind : wake->object_kind) {
-	case CLEW_OBJECT_PIPE:
-		return CLEW_EDGE_PIPE;
-	case CLEW_OBJECT_SOCKET:
-		return CLEW_EDGE_SOCKET;
-	case CLEW_OBJECT_EVENTFD:
-		return CLEW_EDGE_EVENTFD;
-	case CLEW_OBJECT_IPC:
-		return CLEW_EDGE_IPC;
-	case CLEW_OBJECT_PIDFD:
-		return wake->flags & CLEW_WAKE_EXITING ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
-	case CLEW_OBJECT_FILE:
-		/* Message queues are files of their own file system. */
-		return wake->call == SYS_mq_timedsend || wake->call == SYS_mq_timedreceive
-			       ? CLEW_EDGE_IPC
-			       : CLEW_EDGE_WAKE;
-	case CLEW_OBJECT_NONE:
-		/* In poll and select it is not known which, but that end is what they waited for.
-		 */
-		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
-	default:
-		return CLEW_EDGE_WAKE;
-	}
-}
-
-static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const struct wake *wake)
-{
-	enum clew_edge_type type = poll_edge_type(wait, wake);
-
-	/* libaio: what is done before its submitter leaves it is told by him. */
-	if (type == CLEW_EDGE_WAKE &&
-	    (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
-		return CLEW_EDGE_IO_URING;
-	return type;
-}
-
-enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait,
-				    unsigned state, const struct wake *wake)
-{
-	/* A process gets another program when its other threads are gone. */
-	if (wake->flags & CLEW_WAKE_EXITING &&
-	    (kind == CLEW_WAIT_CHILD ||
-	     (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
-		return CLEW_EDGE_EXIT;
-	/* Its tracer lets it go on, without a signal. */
-	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))
-		return CLEW_EDGE_WAKE;
-	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none.
-	 */
-	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
-	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
-		return CLEW_EDGE_SIGNAL;
-	switch (kind) {
-	case CLEW_WAIT_VFORK:
-		return CLEW_EDGE_VFORK;
-	case CLEW_WAIT_FUTEX:
-		return futex_edge_type(wait, wake);
-	case CLEW_WAIT_LOCK:
-		return CLEW_EDGE_UNLOCK;
-	case CLEW_WAIT_FILE:
-		return wait->reason == CLEW_REASON_FILE_LOCK && wake->operation == CLEW_FILE_UNLOCK
-			       ? CLEW_EDGE_UNLOCK
-			       : CLEW_EDGE_WAKE;
-	case CLEW_WAIT_PIPE:
-		return CLEW_EDGE_PIPE;
-	case CLEW_WAIT_SOCKET:
-		return CLEW_EDGE_SOCKET;
-	case CLEW_WAIT_EVENTFD:
-		return CLEW_EDGE_EVENTFD;
-	case CLEW_WAIT_IPC:
-		return CLEW_EDGE_IPC;
-	case CLEW_WAIT_POLL:
-		return poll_edge_type(wait, wake);
-	case CLEW_WAIT_IO_URING:
-		return ring_edge_type(wait, wake);
-	default:
-		return CLEW_EDGE_WAKE;
-	}
-}
-
-bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type)
-{
-	return builder->options.drop_types >> type & 1;
-}
-
-int build_send_edge(struct clew_builder *builder, struct clew_edge *edge)
-{
-	const struct task *task;
-
-	if (!build_wants(builder, CLEW_FINDING_EDGE))
-		return 0;
-	task = edge->from_comm[0] ? NULL : build_task_find(builder, edge->from);
-	if (task)
-		memcpy(edge->from_comm, task->comm, sizeof(edge->from_comm));
-	task = edge->to_comm[0] ? NULL : build_task_find(builder, edge->to);
-	if (task)
-		memcpy(edge->to_comm, task->comm, sizeof(edge->to_comm));
-	return build_emit(builder, (struct clew_finding){.tag = CLEW_FINDING_EDGE, .edge = edge});
-}
 
 static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind,
 				    const struct wake *wake)
@@ -198,7 +27,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 	/* Of a poller, that which made it ready says more than its epoll descriptor. */
 	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) &&
 	    wake->object_kind != CLEW_OBJECT_NONE && wake->object_kind != CLEW_OBJECT_FUTEX &&
-	    !polls_one(wait))
+	    !build_polls_one(wait))
 		return (struct clew_object){.number = wake->object,
 					    .device = wake->device,
 					    .descriptor = wake->descriptor,
@@ -228,13 +57,6 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 }
 
 static const struct clew_wait no_wait = {.descriptor = -1, .call = CLEW_NO_CALL};
-
-bool build_owner_known(const struct clew_wait *wait)
-{
-	return wait->reason == CLEW_REASON_LOCK &&
-	       (wait->lock_type & (CLEW_LOCK_MUTEX | CLEW_LOCK_RT) ||
-		(!(wait->lock_type & CLEW_LOCK_PERCPU) && wait->lock_owner));
-}
 
 struct wake_origin {
 	uint64_t at;
@@ -499,42 +321,6 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	return 0;
 }
 
-struct clew_edge clew_edge_of_sleep(const struct clew_sleep *sleep)
-{
-	return (struct clew_edge){
-		.from_at = sleep->from_at,
-		.to_at = sleep->end,
-		.from = sleep->from,
-		.to = sleep->task,
-		.type = (uint8_t)sleep->edge_type,
-		.evidence = sleep->edge_evidence,
-		.context = sleep->context,
-		.operation = sleep->operation,
-		.ends_sleep = true,
-		.object = sleep->object,
-		.links = sleep->links,
-		.link_count = sleep->link_count,
-		.and_count = sleep->and_count,
-	};
-}
-
-static int send_edge_of(struct clew_builder *builder, const struct clew_sleep *sleep)
-{
-	struct clew_edge edge = clew_edge_of_sleep(sleep);
-
-	return sleep->edge_type < 0 ? 0 : build_send_edge(builder, &edge);
-}
-
-int build_send_sleep(struct clew_builder *builder, struct clew_sleep *sleep)
-{
-	int r = send_edge_of(builder, sleep);
-
-	if (r < 0)
-		return r;
-	return build_emit(builder,
-			  (struct clew_finding){.tag = CLEW_FINDING_SLEEP, .sleep = sleep});
-}
-
 /* Whether the task's own completions, posted after it was woken, will tell more. */
 static bool awaits_completion(const struct clew_wait *wait, const struct clew_sleep *sleep)
 {
@@ -610,7 +396,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	task->frontier = sleep.switch_in;
 	task->released_at = sleep.edge_type == CLEW_EDGE_UNLOCK ? wake->time : 0;
 	if (task->futex_wait) {
-		r = send_edge_of(builder, &sleep);
+		r = build_send_edge_of(builder, &sleep);
 		return r < 0 ? r : build_futex_ended(builder, task, &sleep, wake);
 	}
 	if (awaits_completion(wait, &sleep))

@@ -4,7 +4,13 @@
  * what led to it. An item is its worker's until the next one: what a worker does at
  * an item's end is still that item's.
  */
+#include "builder/work.h"
+#include "builder/block.h"
 #include "builder/builder.h"
+#include "builder/cause.h"
+#include "builder/emit.h"
+#include "builder/task.h"
+#include "builder/writeback.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +40,10 @@ static const struct item *item_then(const struct worker *worker, uint64_t at)
 	return NULL;
 }
 
-bool build_work_links(const struct clew_builder *builder, const struct task *worker, uint64_t at,
-		      struct links *links)
+bool build_work_links(const struct task *worker, uint64_t at, struct links *links)
 {
 	const struct item *item = worker->worker ? item_then(worker->worker, at) : NULL;
 
-	(void)builder;
 	if (!item)
 		return false;
 	for (uint32_t i = 0; i < item->links.count && links->count < BUILD_LINKS; i++)
@@ -96,9 +100,8 @@ void build_works_done(struct clew_builder *builder)
 	map_done(&builder->works.loop_devices);
 }
 
-uint32_t build_loop_device(const struct clew_builder *builder, const struct task *task)
+uint32_t build_loop_device(const struct task *task)
 {
-	(void)builder;
 	return task->worker ? task->worker->loop_device : 0;
 }
 
@@ -181,7 +184,7 @@ int build_feed_work(struct clew_builder *builder, const struct clew_work *record
 	} else if (record->cause.kind != CLEW_CAUSE_NONE) {
 		build_cause_links(builder, &record->cause, record->queued, &links);
 	} else if (queuer && queuer->worker) {
-		build_work_links(builder, queuer, record->queued, &links);
+		build_work_links(queuer, record->queued, &links);
 	}
 	build_flush_next(task);
 	item = new_item(builder, task);
@@ -192,4 +195,9 @@ int build_feed_work(struct clew_builder *builder, const struct clew_work *record
 		return 0;
 	r = find_loop_device(builder, record, &task->worker->loop_device);
 	return r < 0 ? r : send_edge(builder, record, &links);
+}
+
+size_t build_works_memory(const struct clew_builder *builder)
+{
+	return builder->works.memory + map_memory(&builder->works.loop_devices);
 }

@@ -7,7 +7,13 @@
  * A sync has no end of its own: it is over with its call, at the latest when the
  * task has slept in another one.
  */
+#include "builder/writeback.h"
 #include "builder/block.h"
+#include "builder/builder.h"
+#include "builder/emit.h"
+#include "builder/journal.h"
+#include "builder/task.h"
+#include "builder/work.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,17 +31,6 @@ enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
 struct order {
 	uint64_t at;
 	uint32_t task;
-};
-
-/* Who last had the background pass of a disk begun. */
-struct background {
-	uint64_t at;
-	uint32_t task;
-	bool throttled;
-};
-
-struct dirty_system {
-	struct dirtier dirtiers[BUILD_DIRTIERS];
 };
 
 /* A flusher's time with one order, or a part of it. */
@@ -94,29 +89,6 @@ void build_flush_done(struct clew_builder *builder, struct task *task)
 	task->flush = NULL;
 }
 
-/* The entry of a key in a vector, made if need be; NULL: no memory. */
-static void *entry_of(struct map *map, struct vector *vector, size_t size, uint64_t key)
-{
-	const uint64_t *known = map_get(map, key, 0);
-
-	vector->item = size;
-	if (!known) {
-		if (vector_reserve(vector, vector->count + 1) < 0 ||
-		    map_set(map, key, 0, vector->count) < 0)
-			return NULL;
-		vector->count++;
-		known = map_get(map, key, 0);
-	}
-	return (char *)vector->data + *known * size;
-}
-
-static const void *known_entry(const struct map *map, const struct vector *vector, uint64_t key)
-{
-	const uint64_t *known = map_get(map, key, 0);
-
-	return known ? (const char *)vector->data + *known * vector->item : NULL;
-}
-
 /* ---- orders and passes ---- */
 
 static int feed_queue(struct clew_builder *builder, const struct clew_writeback *record)
@@ -131,7 +103,7 @@ static int feed_queue(struct clew_builder *builder, const struct clew_writeback 
 		map_done(&table->orders);
 		vector_done(&table->all_orders);
 	}
-	order = entry_of(&table->orders, &table->all_orders, sizeof(*order), record->work);
+	order = writeback_entry(&table->orders, &table->all_orders, sizeof(*order), record->work);
 	if (!order)
 		return -ENOMEM;
 	*order = (struct order){.at = builder->now, .task = record->task};
@@ -146,7 +118,7 @@ static uint32_t waker_of(const struct clew_builder *builder, const struct task *
 	struct links links = {0};
 
 	if (!background || background->task == CLEW_NO_TASK ||
-	    !build_work_links(builder, task, builder->now, &links) || !links.count)
+	    !build_work_links(task, builder->now, &links) || !links.count)
 		return CLEW_NO_TASK;
 	queued = &links.of[0];
 	return queued->task == background->task && queued->at >= background->at &&
@@ -185,9 +157,9 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 	case ASKED_BACKGROUND:
 		why.reason = CLEW_REQUEST_REASON_BACKGROUND;
 		if (why.task == CLEW_NO_TASK)
-			why.task = waker_of(
-				builder, task,
-				known_entry(&table->wakes, &table->all_wakes, record->device));
+			why.task = waker_of(builder, task,
+					    writeback_entry_find(&table->wakes, &table->all_wakes,
+								 record->device));
 		break;
 	default: /* for free space, say: nobody's word for it */
 		why.reason = CLEW_REQUEST_REASON_UNKNOWN;
@@ -229,8 +201,8 @@ static int feed_end(struct clew_builder *builder, const struct clew_writeback *r
 static int feed_wake(struct clew_builder *builder, const struct clew_writeback *record)
 {
 	struct writeback_table *table = &builder->writebacks;
-	struct background *background =
-		entry_of(&table->wakes, &table->all_wakes, sizeof(*background), record->device);
+	struct background *background = writeback_entry(&table->wakes, &table->all_wakes,
+							sizeof(*background), record->device);
 
 	if (!background)
 		return -ENOMEM;
@@ -350,7 +322,7 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 		/* Who had it begin may be made to wait only then. */
 		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
 			const struct background *background =
-				known_entry(&table->wakes, &table->all_wakes, stint->disk);
+				writeback_entry_find(&table->wakes, &table->all_wakes, stint->disk);
 
 			if (background && background->throttled && background->task == why.task)
 				why.reason = CLEW_REQUEST_REASON_THROTTLED;
@@ -394,7 +366,7 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	 * flusher at an order. */
 	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker &&
 	    !(task->flush && stint_at(task->flush, builder->now)))
-		build_work_links(builder, task, builder->now, &links);
+		build_work_links(task, builder->now, &links);
 	for (uint32_t i = 0; i < links.count && why.reason == CLEW_REQUEST_REASON_UNKNOWN; i++)
 		if (!build_nobody(links.of[i].task))
 			why = why_in_task(builder, build_task_find(builder, links.of[i].task),
@@ -447,154 +419,7 @@ bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t 
 	return true;
 }
 
-uint32_t build_disk_of(const struct clew_builder *builder, uint32_t device)
-{
-	const uint64_t *known = map_get(&builder->writebacks.disks, device, 0);
-
-	return known ? (uint32_t)*known : device;
-}
-
 /* ---- who dirties ---- */
-
-static uint64_t faded(const struct dirtier *dirtier, uint64_t at)
-{
-	uint64_t age = at > dirtier->at ? (at - dirtier->at) / DIRTY_FADE : 0;
-
-	return age < 64 ? dirtier->bytes >> age : 0;
-}
-
-int build_dirtied(struct clew_builder *builder, const struct clew_extent *record)
-{
-	struct writeback_table *table = &builder->writebacks;
-	struct dirty_system *system;
-	struct dirtier *least;
-
-	if (record->task == CLEW_NO_TASK)
-		return 0;
-	system = entry_of(&table->systems, &table->all_systems, sizeof(*system), record->device);
-	if (!system)
-		return -ENOMEM;
-	least = &system->dirtiers[0];
-	for (unsigned i = 0; i < BUILD_DIRTIERS; i++) {
-		struct dirtier *dirtier = &system->dirtiers[i];
-
-		if (dirtier->task == record->task) {
-			least = dirtier;
-			break;
-		}
-		if (faded(dirtier, record->begin) < faded(least, record->begin))
-			least = dirtier;
-	}
-	*least = (struct dirtier){
-		.task = record->task,
-		.bytes = (least->task == record->task ? faded(least, record->begin) : 0) +
-			 record->bytes,
-		.at = record->begin,
-	};
-	return 0;
-}
-
-/* What a task itself has dirtied lately. */
-static uint64_t own_weight(const struct clew_builder *builder, const struct task *task,
-			   const struct dirty_system *system)
-{
-	for (unsigned i = 0; i < BUILD_DIRTIERS; i++)
-		if (system->dirtiers[i].task == task->serial)
-			return faded(&system->dirtiers[i], builder->now);
-	return 0;
-}
-
-/* The others that dirty the disk, each with what it has dirtied lately. */
-static int send_candidates(struct clew_builder *builder, const struct task *task,
-			   const struct dirty_system *system, uint64_t own)
-{
-	int r = 0;
-
-	for (unsigned i = 0; i < BUILD_DIRTIERS && r >= 0; i++) {
-		const struct dirtier *dirtier = &system->dirtiers[i];
-		struct clew_edge edge = {
-			.from_at = earlier(dirtier->at, builder->now),
-			.to_at = builder->now,
-			.from = dirtier->task,
-			.to = task->serial,
-			.type = CLEW_EDGE_THROTTLE,
-			.evidence = CLEW_EVIDENCE_CANDIDATE,
-			.context = CLEW_WAKE_TIMER,
-			.object = {.kind = CLEW_OBJECT_DEVICE,
-				   .device = task->wait.device,
-				   .descriptor = -1},
-			.choice = builder->writebacks.choices,
-			.weight = faded(dirtier, builder->now),
-			.own = own,
-		};
-
-		if (dirtier->task != CLEW_NO_TASK && dirtier->task != task->serial &&
-		    edge.weight > 0)
-			r = build_send_edge(builder, &edge);
-	}
-	return r;
-}
-
-/* Where a task dirtied last. */
-static const struct dirty_system *last_dirtied(const struct writeback_table *table,
-					       const struct task *task)
-{
-	const struct dirty_system *all = table->all_systems.data, *last = NULL;
-	uint64_t at = 0;
-
-	for (size_t i = 0; i < table->all_systems.count; i++) {
-		for (unsigned k = 0; k < BUILD_DIRTIERS; k++) {
-			const struct dirtier *dirtier = &all[i].dirtiers[k];
-
-			if (dirtier->task != task->serial || dirtier->at < at)
-				continue;
-			at = dirtier->at;
-			last = &all[i];
-		}
-	}
-	return last;
-}
-
-/* Of the map of what is dirty by file system. */
-static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot,
-		       uint32_t disk)
-{
-	return slot->used && build_disk_of(builder, (uint32_t)slot->key) == disk;
-}
-
-int build_throttled(struct clew_builder *builder, const struct task *task)
-{
-	struct writeback_table *table = &builder->writebacks;
-	const struct background *known =
-		known_entry(&table->wakes, &table->all_wakes, task->wait.device);
-	struct background *background = (struct background *)(uintptr_t)known;
-	const struct dirty_system *all = table->all_systems.data;
-	uint64_t own = 0;
-	int r = 0;
-
-	if (background && background->task == task->serial &&
-	    background->at + WAKE_NEAR >= builder->now)
-		background->throttled = true;
-	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
-		return 0;
-	builder->writebacks.choices++;
-	/* Some file systems, like btrfs, are limited as a whole, and not by a disk. */
-	if (!task->wait.device) {
-		const struct dirty_system *system = last_dirtied(table, task);
-
-		return system ? send_candidates(builder, task, system,
-						own_weight(builder, task, system))
-			      : 0;
-	}
-	for (size_t i = 0; i < table->systems.capacity; i++)
-		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
-			own += own_weight(builder, task, &all[table->systems.slots[i].value]);
-	for (size_t i = 0; i < table->systems.capacity && r >= 0; i++)
-		if (is_of_disk(builder, &table->systems.slots[i], task->wait.device))
-			r = send_candidates(builder, task, &all[table->systems.slots[i].value],
-					    own);
-	return r;
-}
 
 void build_writebacks_done(struct clew_builder *builder)
 {
