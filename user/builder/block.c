@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Bios: who asked for what, until a request takes them over, or they end on a device
- * that has no requests. They are found by address, and by where they begin: that is
- * how the bios of a request are told, whatever was merged into it.
+ * Bios, until a request takes them over, or they end on a device that has no requests.
+ * The bios of a request are found by the sectors at which they begin, whatever was
+ * merged into it.
  */
 #include "builder/block.h"
 #include "builder/builder.h"
@@ -15,7 +15,7 @@
 
 #define BIOS_MOST 262144u
 
-/* Its pages, if nobody took them over, are given up. */
+/* Gives up the pages of a bio, unless a request took them over. */
 static int lose_flight(struct clew_builder *builder, struct bio *bio)
 {
 	struct flight *flight = bio->flight;
@@ -32,7 +32,7 @@ static int lose_bio(struct clew_builder *builder, struct bio *bio)
 	return r;
 }
 
-/* Those whose end was lost pile up: all are given up at once. */
+/* Bios whose end was lost pile up: all are given up at once. */
 static void forget_all(struct clew_builder *builder)
 {
 	struct block_table *table = &builder->blocks;
@@ -91,7 +91,7 @@ static struct bio *bio_new(struct clew_builder *builder, const struct clew_bio *
 	return bio;
 }
 
-/* It will need a flush of the device's cache. */
+/* Notes that a bio needs a flush of the device's cache. */
 static int note_flush(struct clew_builder *builder, const struct bio *bio)
 {
 	struct disk *disk;
@@ -101,7 +101,7 @@ static int note_flush(struct clew_builder *builder, const struct bio *bio)
 	disk = block_disk(&builder->blocks, bio->device);
 	if (!disk)
 		return -ENOMEM;
-	/* Who asks later has his flush done by that one, too. */
+	/* One flush serves all who ask before it is issued. */
 	if (disk->flush_wanted)
 		return 0;
 	disk->flush_queued = bio->queued;
@@ -118,8 +118,8 @@ static int feed_queue(struct clew_builder *builder, const struct clew_bio *recor
 	uint32_t upper = CLEW_NO_NUMBER;
 	int r;
 
-	/* The rest of one that was split is the same as before, and what was mapped keeps what is
-	 * above it. */
+	/* The rest of a bio that was split is queued again unchanged. A bio that was remapped keeps
+	 * the request above it. */
 	if (bio && bio->queued_again && bio->device == record->device &&
 	    bio->sector == record->sector) {
 		bio->queued_again = false;
@@ -158,7 +158,7 @@ static int feed_remap(struct clew_builder *builder, const struct clew_bio *recor
 	if (upper && upper->address != record->bio && upper->number == CLEW_NO_NUMBER)
 		upper->number = table->numbers++;
 	if (bio && bio == upper) {
-		/* The same bio goes on at another place. */
+		/* The same bio continues at another sector. */
 		block_place_remove(table, bio);
 		bio->device = record->device;
 		bio->sector = record->sector;
@@ -213,7 +213,7 @@ static int feed_split(struct clew_builder *builder, const struct clew_bio *recor
 	return block_place_add(table, whole);
 }
 
-/* On a device without requests the bio is the request. */
+/* On a device without requests the bio itself is emitted as a request. */
 static int feed_complete(struct clew_builder *builder, const struct clew_bio *record)
 {
 	struct block_table *table = &builder->blocks;

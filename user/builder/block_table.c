@@ -25,7 +25,6 @@ struct bio *block_bio_at(const struct block_table *table, uint32_t device, uint6
 
 	if (found)
 		return (struct bio *)(uintptr_t)*found;
-	/* So many under way at once are bios whose end was lost. */
 	covers = covers && table->bios.capacity <= SLOTS_SEARCHED;
 	for (size_t i = 0; covers && i < table->bios.capacity; i++) {
 		struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From what a wake's record says to the steps that led to the wake: a request that
- * completed, a work item and who queued it, a packet's sender, a timer. An address
- * is resolved as of the moment it was met: it may be another's by now.
+ * From the cause in a wake's record to links: a request that completed, a work item and
+ * the task that queued it, the sender of a packet, a timer. An address is resolved as
+ * of the moment it was recorded; by now it may belong to another object.
  */
 #include "builder/cause.h"
 #include "builder/block.h"

@@ -54,7 +54,6 @@ int build_send_ready(struct clew_builder *builder, struct task *task, uint64_t s
 			  (struct clew_finding){.tag = CLEW_FINDING_READY, .ready = &ready});
 }
 
-/* What happened on a CPU after `sure` is not known. */
 int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure)
 {
 	uint16_t number = (uint16_t)(cpu - builder->cpus);

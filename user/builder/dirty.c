@@ -35,7 +35,7 @@ const void *writeback_entry_find(const struct map *map, const struct vector *vec
 	return known ? (const char *)vector->data + *known * vector->item : NULL;
 }
 
-static uint32_t build_disk_of(const struct clew_builder *builder, uint32_t device)
+static uint32_t disk_of(const struct clew_builder *builder, uint32_t device)
 {
 	const uint64_t *known = map_get(&builder->writebacks.disks, device, 0);
 
@@ -81,7 +81,7 @@ int build_dirtied(struct clew_builder *builder, const struct clew_extent *record
 	return 0;
 }
 
-/* What a task itself has dirtied lately. */
+/* Bytes that a task itself dirtied lately. */
 static uint64_t own_weight(const struct clew_builder *builder, const struct task *task,
 			   const struct dirty_system *system)
 {
@@ -91,7 +91,7 @@ static uint64_t own_weight(const struct clew_builder *builder, const struct task
 	return 0;
 }
 
-/* The others that dirty the disk, each with what it has dirtied lately. */
+/* An edge from each other task that dirtied the file system lately. */
 static int send_candidates(struct clew_builder *builder, const struct task *task,
 			   const struct dirty_system *system, uint64_t own)
 {
@@ -122,7 +122,7 @@ static int send_candidates(struct clew_builder *builder, const struct task *task
 	return r;
 }
 
-/* Where a task dirtied last. */
+/* The file system that a task dirtied last. */
 static const struct dirty_system *last_dirtied(const struct writeback_table *table,
 					       const struct task *task)
 {
@@ -142,11 +142,11 @@ static const struct dirty_system *last_dirtied(const struct writeback_table *tab
 	return last;
 }
 
-/* Of the map of what is dirty by file system. */
+/* `slot` is one of writeback_table.systems. */
 static bool is_of_disk(const struct clew_builder *builder, const struct map_slot *slot,
 		       uint32_t disk)
 {
-	return slot->used && build_disk_of(builder, (uint32_t)slot->key) == disk;
+	return slot->used && disk_of(builder, (uint32_t)slot->key) == disk;
 }
 
 int build_throttled(struct clew_builder *builder, const struct task *task)
@@ -165,7 +165,7 @@ int build_throttled(struct clew_builder *builder, const struct task *task)
 	if (build_dropped(builder, CLEW_EDGE_THROTTLE))
 		return 0;
 	builder->writebacks.choices++;
-	/* Some file systems, like btrfs, are limited as a whole, and not by a disk. */
+	/* Some file systems, like btrfs, are limited as a whole, not by disk. */
 	if (!task->wait.device) {
 		const struct dirty_system *system = last_dirtied(table, task);
 

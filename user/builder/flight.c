@@ -69,7 +69,7 @@ void flight_free(struct page_table *table, struct flight *flight)
 	table->free_flights = flight;
 }
 
-/* Of metadata page by page, as each block has those that touched it. */
+/* Adds a part; metadata page by page, as each block has its own set of tasks. */
 static int put_part(struct clew_builder *builder, struct flight *flight, const struct part *whole)
 {
 	int r = 0;
@@ -113,7 +113,7 @@ int build_flight_new(struct clew_builder *builder, const struct clew_bio *record
 	if (flight->write && !flight->direct)
 		build_is_disk_page(builder, record->inode, record->file_device, record->device,
 				   &flight->metadata);
-	/* Of direct I/O, and of what is compressed, the place in the file is told behind it. */
+	/* For direct and compressed I/O the position in the file comes in a later record. */
 	if (!flight->direct && record->contiguous)
 		r = put_part(builder, flight,
 			     &(struct part){.range = {.inode = record->inode,
@@ -171,7 +171,7 @@ int build_flight_split(struct clew_builder *builder, struct flight *whole, uint3
 	front->write = whole->write;
 	front->direct = whole->direct;
 	front->metadata = whole->metadata;
-	/* Compressed pages are on the disk when all of it is. */
+	/* Compressed pages are on the disk only when the whole bio is. */
 	for (uint32_t i = 0; i < whole->part_count && !whole->squeezed; i++) {
 		struct part part = whole->parts[i];
 

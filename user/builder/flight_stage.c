@@ -32,14 +32,14 @@ static struct clew_object file_object(const struct file_range *range)
 				    .descriptor = -1};
 }
 
-/* One of several touched it so that it had to be written. */
+/* Of several tasks that touched a block, any one may have changed it. */
 static enum clew_evidence evidence_of(const struct clew_builder *builder, uint32_t touchers)
 {
 	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE
 									  : CLEW_EVIDENCE_EXACT;
 }
 
-/* From a writer to the task whose pass over the file took its pages; once a pass. */
+/* The edge from a writer to the task whose pass over the file took its pages; once a pass. */
 static int send_edge(struct clew_builder *builder, const struct flight *flight,
 		     const struct part *part, uint32_t writer, uint64_t dirtied)
 {
@@ -66,7 +66,7 @@ static int send_edge(struct clew_builder *builder, const struct flight *flight,
 	return build_send_edge(builder, &edge);
 }
 
-/* Those that touched a block of metadata, of which one or another changed it. */
+/* Edges from the tasks that touched a block of metadata. */
 static int note_touchers(struct clew_builder *builder, const struct flight *flight,
 			 const struct part *part)
 {
@@ -91,7 +91,7 @@ static int note_writers(void *pointer, const struct epoch_finding *finding)
 	return r;
 }
 
-static int send_stretch(const struct finding_context *context, const struct epoch_finding *finding)
+static int send_range(const struct finding_context *context, const struct epoch_finding *finding)
 {
 	struct clew_builder *builder = context->builder;
 	const struct epoch_table *epochs = &builder->pages.epochs;
@@ -146,16 +146,16 @@ static int send_stretch(const struct finding_context *context, const struct epoc
 			  (struct clew_finding){.tag = CLEW_FINDING_PAGES, .pages = &extent});
 }
 
-/* Of a file behind a loop device, page by page with whoever is behind it. */
+/* A file behind a loop device: the writers of each page are those of the upper request. */
 static int send_backing(const struct finding_context *context, const struct epoch_finding *finding)
 {
 	uint64_t end = finding->offset + finding->bytes;
-	struct epoch_finding stretch = *finding;
+	struct epoch_finding run = *finding;
 	struct file_range page = {.inode = context->part->range.inode,
 				  .device = context->part->range.device};
 	int r = 0;
 
-	stretch.bytes = 0;
+	run.bytes = 0;
 	for (page.offset = finding->offset; page.offset < end && r >= 0;
 	     page.offset += page.bytes) {
 		uint32_t set, later = 0;
@@ -170,16 +170,16 @@ static int send_backing(const struct finding_context *context, const struct epoc
 			set = finding->set;
 			later = finding->later;
 		}
-		if (stretch.bytes && (set != stretch.set || later != stretch.later)) {
-			r = send_stretch(context, &stretch);
-			stretch.offset = page.offset;
-			stretch.bytes = 0;
+		if (run.bytes && (set != run.set || later != run.later)) {
+			r = send_range(context, &run);
+			run.offset = page.offset;
+			run.bytes = 0;
 		}
-		stretch.set = set;
-		stretch.later = later;
-		stretch.bytes += page.bytes;
+		run.set = set;
+		run.later = later;
+		run.bytes += page.bytes;
 	}
-	return r < 0 || !stretch.bytes ? r : send_stretch(context, &stretch);
+	return r < 0 || !run.bytes ? r : send_range(context, &run);
 }
 
 static int send_extent(void *pointer, const struct epoch_finding *finding)
@@ -190,7 +190,7 @@ static int send_extent(void *pointer, const struct epoch_finding *finding)
 	if (context->flight->write &&
 	    build_is_backing(context->builder, range->inode, range->device))
 		return send_backing(context, finding);
-	return send_stretch(context, finding);
+	return send_range(context, finding);
 }
 
 static int take_off(struct clew_builder *builder, struct flight *flight)
@@ -212,7 +212,7 @@ static int take_off(struct clew_builder *builder, struct flight *flight)
 	return r;
 }
 
-/* The task's own memory. */
+/* Direct I/O: the data comes from, or goes to, the task's own memory. */
 static int send_direct(struct finding_context *context)
 {
 	const struct flight *flight = context->flight;
@@ -239,25 +239,25 @@ static int ignore_finding(void *context, const struct epoch_finding *finding)
 static int settle(struct clew_builder *builder, struct flight *flight)
 {
 	struct finding_context context = {.builder = builder, .flight = flight};
-	bool told = build_wants(builder, CLEW_FINDING_PAGES) && flight->request != CLEW_NO_NUMBER;
+	bool wanted = build_wants(builder, CLEW_FINDING_PAGES) && flight->request != CLEW_NO_NUMBER;
 	int r = 0;
 
 	for (uint32_t i = 0; i < flight->part_count && r >= 0; i++) {
 		const struct part *part = context.part = &flight->parts[i];
 
 		if (flight->direct)
-			r = told ? send_direct(&context) : 0;
+			r = wanted ? send_direct(&context) : 0;
 		else if (flight->write)
 			r = epoch_flight(&builder->pages.epochs, &part->range, flight, true,
-					 told && !flight->metadata ? send_extent : ignore_finding,
+					 wanted && !flight->metadata ? send_extent : ignore_finding,
 					 &context);
-		if (r >= 0 && told && flight->metadata)
-			r = send_stretch(&context,
-					 &(struct epoch_finding){.offset = part->range.offset,
-								 .bytes = part->range.bytes,
-								 .set = part->set,
-								 .known = part->set});
-		if (r >= 0 && told && !flight->direct && !flight->write)
+		if (r >= 0 && wanted && flight->metadata)
+			r = send_range(&context,
+				       &(struct epoch_finding){.offset = part->range.offset,
+							       .bytes = part->range.bytes,
+							       .set = part->set,
+							       .known = part->set});
+		if (r >= 0 && wanted && !flight->direct && !flight->write)
 			r = send_extent(&context,
 					&(struct epoch_finding){.offset = part->range.offset,
 								.bytes = part->range.bytes});
@@ -266,8 +266,8 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 	return r;
 }
 
-/* Whether what it carries is of a file behind a loop device: then its upper request is to be
- * settled before it. */
+/* Whether it carries pages of a file behind a loop device. Its upper request is settled before it.
+ */
 static bool is_lower(const struct clew_builder *builder, const struct flight *flight)
 {
 	return flight->write && flight->part_count &&
@@ -287,7 +287,7 @@ int flight_advance(struct clew_builder *builder, struct flight *flight, enum fli
 		     flight->write && !flight->direct && i < flight->part_count && r >= 0; i++)
 			r = epoch_land(&builder->pages.epochs, &flight->parts[i].range, flight,
 				       flight->landed);
-		/* A write that seemed to be before its bio may prove to have been behind it. */
+		/* A write that seemed to come before the bio may prove to have come after it. */
 		if (r >= 0)
 			r = page_queue_put(
 				&builder->pages.queue,

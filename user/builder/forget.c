@@ -9,7 +9,7 @@
 #include "builder/writeback.h"
 #include <stdlib.h>
 
-/* What a task has beside itself. */
+/* Frees what hangs on a task. */
 static void empty_task(struct clew_builder *builder, struct task *task)
 {
 	build_worker_done(builder, task);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Journals: who took part in a transaction, who commits it, and whose wait its
- * commit ended.
+ * Journals: the tasks that took part in a transaction, the task that commits it, and
+ * the tasks that wait for the commit.
  *
- * Transactions are kept while they may still be committed, or waited for: the latest
- * ones. That a commit ends a wait is exact where the transaction awaited is known.
+ * The latest transactions are kept, as they may still be committed or waited for. An
+ * edge from a commit to a wait is exact where the transaction that is awaited is known.
  */
 #include "builder/journal.h"
 #include "builder/builder.h"
@@ -24,7 +24,7 @@ struct member {
 };
 
 struct transaction {
-	struct transaction *next; /* in order of being met */
+	struct transaction *next; /* in the order they were first recorded */
 	uint64_t number;
 	uint32_t device;
 	uint32_t committer;
@@ -34,7 +34,7 @@ struct transaction {
 	uint32_t member_count, member_capacity;
 };
 
-/* Blocks that are touched and whose writing is awaited; more are given up, all at once. */
+/* The most blocks that were touched and not yet written; beyond, all are given up at once. */
 #define TOUCHED_MOST   1048576u
 #define BLOCK_BYTES    4096u
 #define EXT4_BLOCK_MIN 1024
@@ -112,8 +112,8 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 {
 	struct journal_table *table = &builder->journals;
 	uint64_t bytes = record->unit ? record->unit : BLOCK_BYTES, page, touched;
-	/* In ext4 alone a commit is the first to write what its transaction changed: others name no
-	 * blocks, but bytes and sectors. */
+	/* Only in ext4 is a commit the first to write what its transaction changed. Other file
+	 * systems record bytes and sectors, not blocks. */
 	uint64_t number = bytes >= EXT4_BLOCK_MIN ? record->transaction : 0;
 	const struct transaction *other;
 	const uint64_t *known;
@@ -133,7 +133,7 @@ static int feed_touch(struct clew_builder *builder, const struct clew_journal *r
 	touched = known ? *known : 0;
 	other = touched >> 32 == number ? NULL
 					: transaction_find(table, touched >> 32, record->device);
-	/* Its commit goes on, and may still write the block as it was before this touch. */
+	/* Its commit is under way, and may still write the block as it was before this touch. */
 	if (other && !other->ended) {
 		if (map_set(&table->touched_before, page, record->device, touched) < 0)
 			return -ENOMEM;
@@ -158,7 +158,7 @@ uint32_t build_touched_by(struct clew_builder *builder, uint32_t device, uint64_
 
 	if (before)
 		map_remove(&table->touched_before, page, device);
-	/* What a transaction changes its own commit is the first to write. */
+	/* The commit of a transaction is the first to write what the transaction changed. */
 	if (known && (!last || last->begun || last->ended)) {
 		set = (uint32_t)*known;
 		map_remove(&table->touched, page, device);
@@ -172,7 +172,7 @@ static struct clew_object system_object(const struct transaction *transaction)
 		.kind = CLEW_OBJECT_DEVICE, .device = transaction->device, .descriptor = -1};
 }
 
-/* From a task that had a handle to who commits. */
+/* The edge from a task that had a handle to the task that commits. */
 static int send_edge(struct clew_builder *builder, const struct transaction *transaction,
 		     const struct member *member)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records of a task's life: where it began, its names, its identities, and the gaps
- * in what is known. They go to the sink as they came, before what follows from them.
+ * Records of identity: forks, execs, names, tasks, functions, and gaps. They are emitted
+ * as they came, before the findings that follow from them.
  */
 #include "builder/life.h"
 #include "builder/builder.h"
@@ -45,7 +45,8 @@ static int feed_fork(struct clew_builder *builder, const struct clew_life *recor
 	return build_send_edge(builder, &edge);
 }
 
-/* A thread that was not the leader goes on as another task, on the same CPU. */
+/* exec by a thread that is not the leader: it continues under the leader's serial, on the same
+ * CPU. */
 static int change_serial(struct clew_builder *builder, struct task *before, struct task *after)
 {
 	int r = 0;
@@ -130,7 +131,7 @@ static int feed_gap(struct clew_builder *builder, const struct clew_gap *record)
 	return cpu ? build_lose_cpu(builder, cpu, record->from) : -ENOMEM;
 }
 
-/* Names of functions tell what is waited for in them, and which work is a loop device's. */
+/* A function's name gives the kind of waits in it, and which work items serve loop devices. */
 static int feed_text(struct clew_builder *builder, const struct clew_text_record *record)
 {
 	char name[128];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A ring of slots of time, each sorted when its time has come. See page_queue.h.
+ * A ring of slots by time. A slot is sorted when events are first taken from it.
  */
 #include "builder/page_queue.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* Slots before the first event that earlier ones may still need. */
+/* Slots kept before the first event, for events that happened earlier. */
 #define SLOTS_BEFORE 1024u
 
 static struct page_slot *slot_at(const struct page_queue *queue, uint64_t number)
@@ -57,7 +57,7 @@ static int compare(const void *left, const void *right)
 	return (int32_t)(a->order - b->order);
 }
 
-/* Nearly always they are in order, but for a few. */
+/* An insertion sort, as nearly all events are in order; else qsort. */
 static void sort(struct page_slot *slot)
 {
 	uint32_t moves = 0;
@@ -81,7 +81,7 @@ bool page_queue_take(struct page_queue *queue, uint64_t until, struct page_event
 {
 	uint64_t end = until >> PAGE_SLOT_BITS;
 
-	while (queue->row_at == queue->row.count) {
+	while (queue->current_at == queue->current.count) {
 		struct page_slot *slot;
 
 		if (queue->count == 0 || queue->first >= end)
@@ -89,15 +89,15 @@ bool page_queue_take(struct page_queue *queue, uint64_t until, struct page_event
 		slot = slot_at(queue, queue->first++);
 		if (slot->count == 0)
 			continue;
-		queue->memory -= queue->row.capacity * sizeof(*queue->row.events);
-		free(queue->row.events);
-		queue->row = *slot;
-		queue->row_at = 0;
+		queue->memory -= queue->current.capacity * sizeof(*queue->current.events);
+		free(queue->current.events);
+		queue->current = *slot;
+		queue->current_at = 0;
 		queue->count -= slot->count;
 		*slot = (struct page_slot){0};
-		sort(&queue->row);
+		sort(&queue->current);
 	}
-	*ret_event = queue->row.events[queue->row_at++];
+	*ret_event = queue->current.events[queue->current_at++];
 	return true;
 }
 
@@ -106,6 +106,6 @@ void page_queue_done(struct page_queue *queue)
 	for (unsigned i = 0; queue->slots && i < PAGE_SLOTS; i++)
 		free(queue->slots[i].events);
 	free(queue->slots);
-	free(queue->row.events);
+	free(queue->current.events);
 	*queue = (struct page_queue){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What happens to pages, put in order of time: events come nearly in order and are
- * taken in order, some while after they happened.
+ * A queue that puts events of pages in order of time. They are put nearly in order, and
+ * taken in order, some time after they happened.
  */
 #ifndef CLEW_BUILDER_PAGE_QUEUE_H
 #define CLEW_BUILDER_PAGE_QUEUE_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ns, as a power of two, that a slot is long; all of them are 4 s. */
+/* A slot covers 2^20 ns; all of them cover 4 s. */
 #define PAGE_SLOT_BITS 20
 #define PAGE_SLOTS     4096u
 
@@ -20,8 +20,8 @@ struct flight;
 struct page_event {
 	uint64_t at;
 	struct clew_extent *extent; /* or */
-	struct flight *flight;	    /* or, both NULL, everything is given up */
-	uint32_t order;		    /* equal times: as they came */
+	struct flight *flight;	    /* or, both NULL, records were lost */
+	uint32_t order;		    /* of equal times: as they were put */
 	uint8_t stage;		    /* of the flight */
 };
 
@@ -35,28 +35,28 @@ struct page_queue {
 	uint64_t first; /* number of the earliest slot that has not been taken from */
 	size_t count;	/* in slots */
 	uint32_t order;
-	struct page_slot row; /* the slot that is being taken from, sorted */
-	uint32_t row_at;
+	struct page_slot current; /* the slot that events are taken from, sorted */
+	uint32_t current_at;
 	size_t memory;
 };
 
-/* One from before what was taken already counts as happening next. 0 or -ENOMEM. */
+/* An event from before those already taken is taken next. 0 or -ENOMEM. */
 int page_queue_put(struct page_queue *queue, struct page_event event);
-/* The next one that happened at least a slot before `until`; false: there is none. */
+/* The next event that happened at least a slot before `until`; false: there is none. */
 bool page_queue_take(struct page_queue *queue, uint64_t until, struct page_event *ret_event);
-/* What is taken after what was taken last, if both are at the same time; else NULL. */
+/* The event after the one taken last, if both have the same time; else NULL. */
 static inline const struct page_event *page_queue_twin(const struct page_queue *queue)
 {
-	uint32_t at = queue->row_at;
+	uint32_t at = queue->current_at;
 
-	return at > 0 && at < queue->row.count &&
-			       queue->row.events[at].at == queue->row.events[at - 1].at
-		       ? &queue->row.events[at]
+	return at > 0 && at < queue->current.count &&
+			       queue->current.events[at].at == queue->current.events[at - 1].at
+		       ? &queue->current.events[at]
 		       : NULL;
 }
 static inline bool page_queue_empty(const struct page_queue *queue)
 {
-	return queue->count == 0 && queue->row_at == queue->row.count;
+	return queue->count == 0 && queue->current_at == queue->current.count;
 }
 void page_queue_done(struct page_queue *queue);
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From touches of pages and bios that carry them to who wrote what a request carries.
+ * What tasks do with pages of the page cache, in order of time.
  *
- * A touch is told when it is over, up to a while after it began, and a bio's pages in
- * pieces: so both wait, in order of when they happened, until nothing earlier is to
- * be expected. A flight, the pages of one bio, is looked at twice: when its bio was
- * queued it takes the oldest open epoch of each page, and when it lands what was
- * written meanwhile may be in it too.
+ * An extent is recorded when it is over, some time after it began, and the pages of a
+ * bio are recorded in pieces. Extents and flights therefore wait in a queue, in order
+ * of when they happened, until nothing earlier is still to come.
  */
 #include "builder/pages.h"
 #include "builder/builder.h"
@@ -65,7 +63,7 @@ int build_feed_extent(struct clew_builder *builder, const struct clew_extent *re
 	uint8_t event = record->header.flags;
 	int r;
 
-	/* The pages that calls wrote to are dirtied first. */
+	/* One record for pages that were dirtied by a write call: the dirtying comes first. */
 	if (event == (CLEW_EXTENT_DIRTY | CLEW_EXTENT_WRITTEN)) {
 		r = put_extent(builder, record, CLEW_EXTENT_DIRTY);
 		if (r < 0)
@@ -80,8 +78,6 @@ int build_pages_lost(struct clew_builder *builder)
 {
 	return put_event(builder, (struct page_event){.at = builder->now});
 }
-
-/* ---- touches ---- */
 
 struct touch_context {
 	struct clew_builder *builder;
@@ -111,7 +107,7 @@ static int send_unused(void *pointer, uint64_t offset, uint64_t bytes, uint32_t 
 					    });
 }
 
-/* From who asked for pages to another who used them. */
+/* The edge from the task that read pages in to another task that used them first. */
 static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t asker,
 		     uint64_t asked_at)
 {
@@ -139,7 +135,7 @@ static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t as
 	return build_send_edge(context->builder, &edge);
 }
 
-/* Whether a DIRTY extent is one of whose pages calls wrote each: then that is told next. */
+/* Whether write calls wrote each page of a DIRTY extent: then the WRITE extent comes next. */
 static bool is_written(const struct clew_extent *extent, const struct page_event *next)
 {
 	const struct clew_extent *write = next ? next->extent : NULL;
@@ -183,7 +179,7 @@ static int touch(struct clew_builder *builder, const struct clew_extent *extent)
 		r = epoch_use(epochs, &range, send_used, &context);
 		break;
 	case CLEW_EXTENT_AGAIN:
-		/* It is a writer of these pages already. */
+		/* The task is a writer of these pages already. */
 		event = CLEW_EXTENT_WRITE;
 		break;
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CPU quotas: until when a task was kept off the CPU as its group's was used up.
- * The first refill that left something over served whoever waited for it; after one
- * that left nothing some may still have had to wait, so that then the last one holds.
+ * CPU quotas: until when a task was kept off the CPU because its group's quota was used
+ * up. The first refill that left quota over served every task that waited. After a
+ * refill that left nothing some tasks may still have had to wait, so that then the last
+ * refill counts.
  *
- * A group's list may also have tasks that ran since: refills take them out, and where
- * none is told the list does before it grows.
+ * A group's list may contain tasks that ran since. They are removed at each refill, and
+ * before the list grows.
  */
 #include "builder/quota.h"
 #include "builder/builder.h"
@@ -40,7 +41,7 @@ static struct quota *quota_of(struct clew_builder *builder, uint64_t group)
 	return quota;
 }
 
-/* The task that waits still, or NULL. */
+/* The task of an entry if it still waits, else NULL. */
 static struct task *still_waits(struct clew_builder *builder, const struct waiting *waiting,
 				uint64_t group)
 {
@@ -69,7 +70,7 @@ int build_quota_used_up(struct clew_builder *builder, struct task *task)
 			if (still_waits(builder, &waiting[i], group))
 				waiting[kept++] = waiting[i];
 		list->count = kept;
-		/* Lest each task looks through all. */
+		/* Room for twice as many, so that the list is not searched for each task. */
 		if (vector_reserve(list, 2 * kept + 1) < 0)
 			return -ENOMEM;
 	}

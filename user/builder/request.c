@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Block requests, from the first sight of one to its end. An address is a request's
- * until it is made anew there; those that ended are kept for a while, as a wake tells
- * of its request only when the woken task runs.
+ * Block requests, from the first record of one to its end. An address belongs to a
+ * request until another one is made there. Ended requests are kept for a while, because
+ * the record of a wake, which names its request, is written only when the woken task
+ * runs.
  *
- * Whose a request is, its first bio tells: neither who issued it nor the flusher's
- * interrupt. A flush of a device's cache has no bio: it is of who last asked for one.
+ * The submitter of a request comes from its first bio, not from the task that issued
+ * it. A flush of a device's cache has no bio: it belongs to the task that last asked
+ * for one.
  */
 #include "builder/backing.h"
 #include "builder/block.h"
@@ -18,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ns: who issues a loop device's request queues its item at once. */
+/* ns: the task that issues a loop device's request queues the work item this soon. */
 #define LOOP_NEAR 1000000ull
 
 static struct request *latest_at(const struct block_table *table, uint64_t address)
@@ -33,7 +35,7 @@ const struct request *build_request_at(const struct clew_builder *builder, uint6
 {
 	const struct request *request = latest_at(&builder->blocks, address);
 
-	/* One that was completed in part only has no end yet. */
+	/* A request that was completed only in part has no end yet. */
 	while (request && (request->first_completed == 0 || request->first_completed > at))
 		request = request->older;
 	return request;
@@ -94,7 +96,7 @@ static int land_flights(struct clew_builder *builder, struct request *request, u
 	return r;
 }
 
-/* Sends and frees what ended at this address too long ago to be asked for. */
+/* Emits and frees the requests at this address that ended too long ago to be looked up. */
 static int forget_past(struct clew_builder *builder, struct request *latest)
 {
 	while (latest->oldest != latest) {
@@ -119,7 +121,7 @@ static int forget_past(struct clew_builder *builder, struct request *latest)
 	return 0;
 }
 
-/* What its first bio says of it. */
+/* Copies the fields that the first bio gives. */
 static void take_bio(struct clew_block_request *block, const struct bio *bio)
 {
 	block->queued = bio->queued;
@@ -132,7 +134,7 @@ static void take_bio(struct clew_block_request *block, const struct bio *bio)
 	block->swap = bio->swap;
 }
 
-/* Its pages go with the request. */
+/* The pages of a bio become the request's. */
 static void take_flight(struct request *request, struct bio *bio)
 {
 	struct flight *flight = bio->flight;
@@ -224,7 +226,7 @@ static int new_request(struct clew_builder *builder, const struct clew_request *
 	return forget_past(builder, request);
 }
 
-/* The request a record tells of; a new one where the address is made anew. */
+/* Finds the request of a record, or makes it where the address has a new one. */
 static int request_of(struct clew_builder *builder, const struct clew_request *record,
 		      struct request **ret_request)
 {
@@ -241,7 +243,7 @@ static int request_of(struct clew_builder *builder, const struct clew_request *r
 	return new_request(builder, record, ret_request);
 }
 
-/* The bios that go to the device with it, wherever they were merged in. */
+/* Takes over the bios that go to the device with a request, wherever they were merged in. */
 static int take_bios(struct clew_builder *builder, struct request *request)
 {
 	struct block_table *table = &builder->blocks;
@@ -320,8 +322,8 @@ bool block_adopt(struct clew_builder *builder, struct bio *bio)
 	return false;
 }
 
-/* Remembers, for who waits for several, that one of his has ended. */
-static int tell_submitter(struct clew_builder *builder, const struct request *request)
+/* Remembers with the submitter that this request ended: it may wait for several. */
+static int note_ended(struct clew_builder *builder, const struct request *request)
 {
 	struct task *task = build_nobody(request->block.submitter)
 				    ? NULL
@@ -363,8 +365,8 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	if (request->first_completed == 0)
 		request->first_completed = builder->now;
 	request->done += record->bytes;
-	/* What waits for a flush ends without having been issued, and what is written and flushed
-	 * ends twice. */
+	/* A request that only waits for a flush ends without having been issued. One that is
+	 * written and flushed ends twice. */
 	if (!block->issued && disk && disk->flush_issued >= block->queued)
 		request->flushed = disk->flush_issued;
 	if (request->done < block->bytes && record->error == 0)
@@ -377,10 +379,10 @@ static int feed_request_complete(struct clew_builder *builder, const struct clew
 	request->ended = true;
 	unlist(builder, request);
 	r = land_flights(builder, request, builder->now);
-	return r < 0 ? r : tell_submitter(builder, request);
+	return r < 0 ? r : note_ended(builder, request);
 }
 
-/* What bios and the issue of others tell. */
+/* A WHOLE record has what other requests get from their bios and their issue. */
 static void take_whole(struct clew_block_request *block, const struct clew_request *record)
 {
 	block->sector = record->sector;
@@ -435,8 +437,9 @@ uint32_t block_upper_at(struct clew_builder *builder, uint64_t address, uint32_t
 }
 
 /*
- * A loop device's worker does one request after the other: a bio of his is for the
- * oldest that goes its way and is not all asked for below. A flush asks for anything.
+ * A loop device's worker handles one request after the other. A bio of the worker serves
+ * the oldest request of the same direction that is not yet covered by bios. A flush may
+ * need any bio.
  */
 uint32_t block_upper_of(struct clew_builder *builder, const struct bio *bio)
 {
@@ -501,7 +504,7 @@ int build_blocks_finish(struct clew_builder *builder)
 		     request && r >= 0; request = request->older)
 			r = request->merged ? 0 : send_request(builder, request);
 	}
-	/* A bio on a device without requests that others were made for. */
+	/* Bios on devices without requests, for which other bios were made. */
 	for (size_t i = 0; i < table->bios.capacity && r >= 0; i++) {
 		const struct bio *bio = (struct bio *)(uintptr_t)table->bios.slots[i].value;
 		struct clew_block_request block;

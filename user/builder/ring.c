@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * io_uring: who submitted what a wait on a ring was for. A completion is joined to
- * its submission by the request's address, else by the ring and user_data.
+ * io_uring: the submission that a wait on a ring was for. A completion is joined to its
+ * submission by the request's address, else by the ring and user_data.
  *
- * The completion that ended a wait is posted by the waker just before the wake, or
- * by the woken task itself just after it: so a wait whose completion is not known yet
- * is kept back until its task posts one on that ring or leaves the CPU.
+ * The completion that ended a wait is posted by the waker just before the wake, or by
+ * the woken task itself just after it. A wait whose completion is not known yet is
+ * therefore kept back until its task posts one on that ring, or leaves the CPU.
  */
 #include "builder/ring.h"
 #include "builder/builder.h"
@@ -17,8 +17,8 @@
 #include <string.h>
 
 #define RING_MOST 262144u /* submissions remembered */
-/* ns: how far a completion may be before the wake that it made, whose task may be preempted in
- * between; and after it. */
+/* ns: how long before the wake its completion may be posted, as the poster may be preempted in
+ * between; and how long after it. */
 #define RING_BEFORE 100000000ull
 #define RING_AFTER  100000ull
 
@@ -78,7 +78,7 @@ static const struct ring_submission *submission_of(const struct ring_table *tabl
 	return found ? (const struct ring_submission *)(uintptr_t)*found : NULL;
 }
 
-/* The task has posted a completion on the ring that it had waited for. */
+/* The task itself posted a completion on the ring that it had waited for. */
 static int resolve_own(struct clew_builder *builder, struct task *task,
 		       const struct ring_submission *submission)
 {
@@ -135,7 +135,7 @@ bool build_ring_submission(const struct clew_builder *builder, uint64_t ring,
 
 	if (wake->waker == CLEW_NO_TASK)
 		return false;
-	/* The newest before it; of those after it the oldest. */
+	/* The newest completion before the wake, else the oldest one after it. */
 	for (uint32_t i = 0; i < BUILD_RING_LOG && i < table->next; i++) {
 		const struct ring_completion *completion =
 			&table->log[(table->next - 1 - i) % BUILD_RING_LOG];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state machine a task and a CPU, driven by SWITCH and STATE records.
+ * The state machines of tasks and CPUs, driven by SWITCH and STATE records.
  *
- * A CPU's records form a chain: who leaves must be who came on last. Where it is
- * broken, or a gap is told, what was believed of the task that ran there ends at
- * the last sure moment, and every sleep that touches the loss is marked blind.
- * What the start's pass found (STATE) holds from the capture's start, unless the
- * task's own first switch proves otherwise.
+ * A CPU's records form a chain: the task that leaves must be the one that came on
+ * last. Where the chain is broken, or a gap is recorded, the run of the task that was
+ * there ends at the last certain moment, and every sleep that overlaps the loss is
+ * marked blind. The states that the first iterator pass found (STATE) hold from the
+ * capture's start, unless the task's own first switch proves otherwise.
  */
 #include "builder/switch.h"
 #include "builder/builder.h"
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The task was runnable. */
+/* Reasons that keep a runnable task off the CPU. */
 static bool keeps_off(unsigned reason)
 {
 	return reason == CLEW_REASON_QUOTA || reason == CLEW_REASON_RUNTIME;
@@ -44,7 +44,7 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 		task->call_run = task->resumed;
 		task->ended_count = 0;
 	}
-	/* A kernel thread is in no call: what ended before is of no wait now. */
+	/* A kernel thread is in no call: requests that ended before belong to no wait now. */
 	if (task->has_wait && task->wait.flags & CLEW_WAIT_FLAG_KTHREAD)
 		task->ended_count = 0;
 	task->number = builder->sleep_count++;
@@ -54,14 +54,14 @@ static int begin_sleep(struct clew_builder *builder, struct task *task, uint64_t
 	return build_futex_wait(builder, task);
 }
 
-/* A sleep is over, but its end was not seen: it lasted until `sure` at least. */
+/* A sleep is over, but its end was not recorded: it lasted until `sure` at least. */
 static int lose_sleep(struct clew_builder *builder, struct task *task, uint64_t sure)
 {
 	sure = earlier(later(sure, task->since), builder->now);
 	return build_end_sleep(builder, task, &build_no_wake, sure, sure, true);
 }
 
-/* A task shows up now although, by what is known of it, it cannot: something was lost before. */
+/* A task appears in a record that its known state rules out: records were lost before. */
 static int lose_task(struct clew_builder *builder, struct task *task, uint64_t sure)
 {
 	int r = 0;
@@ -101,14 +101,14 @@ static int end_run(struct clew_builder *builder, struct cpu *cpu, struct task *t
 	enum clew_run_end ended = run_end_of(record->header.flags);
 	int r;
 
-	/* The first record of a CPU tells what ran there since the start. */
+	/* The first record of a CPU shows what ran there since the start. */
 	if (!cpu->seen &&
 	    (!task || (!task->switched && !task->forked && task->state != TASK_DEAD))) {
 		if (!task)
 			return build_send_run(builder, NULL, number, earlier(start, builder->now),
 					      builder->now, CLEW_RUN_YIELDED, true);
 		if (task->state == TASK_SLEEPING) {
-			/* It was about to sleep when it was looked at. */
+			/* It was about to sleep when the iterator read its state. */
 			build_futex_cancel(builder, task);
 			task->call_id--;
 		}
@@ -169,7 +169,7 @@ static int leave(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	return 0;
 }
 
-/* It comes on a CPU with nothing known of where it was before. */
+/* A task comes on a CPU, and nothing is known of its state before. */
 static int enter_unknown(struct clew_builder *builder, struct task *task,
 			 const struct clew_switch *record)
 {
@@ -179,7 +179,7 @@ static int enter_unknown(struct clew_builder *builder, struct task *task,
 		     builder->loss_to == 0 && task->start_time <= start;
 	int r;
 
-	/* Born while nothing was recorded yet it may still be told as new. */
+	/* A task that was made before recording began may still be flagged as new. */
 	if (record->header.flags & CLEW_SWITCH_NEXT_NEW &&
 	    (task->forked || task->start_time == 0 || task->start_time > start)) {
 		r = 0;
@@ -209,7 +209,7 @@ static int enter_unknown(struct clew_builder *builder, struct task *task,
 			       : 0;
 	if (whole && wake.time > start)
 		return build_unseen_sleep(builder, task, &wake, start, builder->now);
-	/* It was ready from its wake on; what it did before is lost, or before the start. */
+	/* It was ready from its wake on. What it did before was lost, or was before the start. */
 	r = wake.time > start ? build_lone_wake(builder, task, &wake) : 0;
 	return r < 0 ? r : build_send_ready(builder, task, wake.time, builder->now);
 }
@@ -221,7 +221,8 @@ static int enter_ready(struct clew_builder *builder, struct task *task,
 	uint64_t start = task->since;
 
 	if (flags & CLEW_SWITCH_NEXT_SLEPT || (flags & CLEW_SWITCH_NEXT_NEW && task->found)) {
-		/* Woken between the start and the look at it, or it slept unseen. */
+		/* It was woken between the start and the iterator's pass, or it slept unrecorded.
+		 */
 		task->state = task->found ? TASK_UNSEEN : TASK_UNKNOWN;
 		if (!task->found)
 			task->switched = true;
@@ -234,7 +235,8 @@ static int enter_ready(struct clew_builder *builder, struct task *task,
 	return build_send_ready(builder, task, start, builder->now);
 }
 
-/* Its own runtime is refilled by a timer that is known; whoever lets it run before that is not. */
+/* A task's own runtime is refilled by a known timer. If it runs before that, the cause is unknown.
+ */
 static struct wake runtime_refilled(const struct clew_builder *builder,
 				    const struct clew_wait *wait)
 {
@@ -248,7 +250,7 @@ static struct wake runtime_refilled(const struct clew_builder *builder,
 	return wake;
 }
 
-/* It was kept off the CPU until its group's quota, or its own runtime, was refilled. */
+/* The task was kept off the CPU until its group's quota, or its own runtime, was refilled. */
 static int enter_throttled(struct clew_builder *builder, struct task *task,
 			   const struct clew_switch *record)
 {
@@ -270,10 +272,10 @@ static int enter_sleeping(struct clew_builder *builder, struct task *task,
 
 	if (task->throttled)
 		return enter_throttled(builder, task, record);
-	/* A found sleeper may be one whose sleep the kernel side never saw begin. */
+	/* The kernel side need not have seen the sleep of a task begin that was found asleep. */
 	if (!(record->header.flags & CLEW_SWITCH_NEXT_SLEPT) && !task->found)
 		return lose_sleep(builder, task, builder->now);
-	/* Without a stamp the wake was missed: when and by whom is not known. */
+	/* Without a stamp the wake was missed: its time and its waker are unknown. */
 	return build_end_sleep(builder, task, &wake, wake.time ? wake.time : builder->now,
 			       builder->now, !wake.time);
 }
@@ -314,7 +316,7 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 		r = enter_unknown(builder, task, record);
 		break;
 	case TASK_DEAD:
-		/* A serial is never used again: this contradicts itself. */
+		/* A serial is never used again, so the records contradict each other. */
 		cpu->known = false;
 		return 0;
 	}
@@ -330,8 +332,8 @@ static int enter(struct clew_builder *builder, struct cpu *cpu, const struct cle
 	return 0;
 }
 
-/* A request of its own, for which it sleeps, that ended as it was woken: that is what woke it,
- * although no cause is told. */
+/* The request of a task sleeping for I/O that ended just before its wake: it made the wake,
+ * although the record has no cause. */
 static const struct clew_link *ended_as_woken(const struct task *task, const struct wake *wake)
 {
 	const uint64_t near =
@@ -354,14 +356,14 @@ static const struct clew_link *ended_as_woken(const struct task *task, const str
 }
 
 /*
- * A task came on the CPU some time since its last record, and nothing tells when:
- * its wake is known, where it was from then until now is not.
+ * A task came on the CPU at an unknown time since the CPU's last record. Its wake is
+ * known; what it did between the wake and now is not.
  */
 static int enter_late(struct clew_builder *builder, struct cpu *cpu,
 		      const struct clew_switch *record)
 {
 	struct task *task = build_task_get(builder, record->next);
-	uint64_t sure = earlier(cpu->last, builder->now); /* somebody else had the CPU then */
+	uint64_t sure = earlier(cpu->last, builder->now); /* another task had the CPU then */
 	int r = build_lose_cpu(builder, cpu, sure);
 
 	if (r < 0 || !task)
@@ -369,7 +371,7 @@ static int enter_late(struct clew_builder *builder, struct cpu *cpu,
 	if (task->state == TASK_SLEEPING) {
 		struct wake wake = build_wake_of(builder, task, record);
 
-		/* Such a record does not say what was behind an interrupt. */
+		/* Such a record does not carry the cause of an interrupt. */
 		wake.own = ended_as_woken(task, &wake);
 		r = wake.time ? build_end_sleep(builder, task, &wake, wake.time,
 						later(wake.time, sure),
@@ -421,7 +423,7 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 	if (flags & CLEW_STATE_STOP) {
 		if (task->state == TASK_UNSEEN && !task->forked && flags & CLEW_SWITCH_SLEEP &&
 		    builder->loss_to == 0 && task->start_time <= start) {
-			/* Not one switch of it in the whole capture. */
+			/* The capture has no switch of this task. */
 			task->found = task->open_start = true;
 			return begin_sleep(builder, task, start, record);
 		}
@@ -431,7 +433,7 @@ int build_feed_state(struct clew_builder *builder, const struct clew_switch *rec
 		}
 		return 0;
 	}
-	/* Its own switches, where there were any, know better. */
+	/* Its own switches, if there were any, are more precise. */
 	if (task->state != TASK_UNSEEN || task->switched)
 		return 0;
 	if (flags & CLEW_STATE_DEAD) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The builder's tasks: found by serial, and by the tid that another task of the
- * same pid namespace would use. A dead task is no longer found by tid at once; by
- * serial it is found for a while more, so that whom it woke can name it.
+ * same pid namespace would use. A dead task is not found by tid; forget.c frees it a
+ * while later.
  */
 #include "builder/builder.h"
 #include "builder/task.h"

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sleeps and what ended them: whether a stamp is the wake of this sleep, which type
- * of edge it is, and the sleep and the edge as they are sent.
- *
- * A wake is caused by the waker only in task context; in any other the waker is
- * whom the interrupt happened to interrupt, and nobody is named.
+ * Sleeps and what ended them: the kind of a sleep, its object, the links behind its
+ * wake, and the edge to it.
  */
 #include "builder/wake.h"
 #include "builder/block.h"
@@ -24,7 +21,7 @@
 static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait_kind kind,
 				    const struct wake *wake)
 {
-	/* Of a poller, that which made it ready says more than its epoll descriptor. */
+	/* For a poller, the object that became ready says more than the epoll descriptor. */
 	if ((kind == CLEW_WAIT_POLL || kind == CLEW_WAIT_IO_URING) &&
 	    wake->object_kind != CLEW_OBJECT_NONE && wake->object_kind != CLEW_OBJECT_FUTEX &&
 	    !build_polls_one(wait))
@@ -32,7 +29,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 					    .device = wake->device,
 					    .descriptor = wake->descriptor,
 					    .kind = wake->object_kind};
-	/* Of several futexes, the one that was woken. */
+	/* futex_waitv waits for several: the object is the one that was woken. */
 	if (wait->call == CALL_FUTEX_WAITV && wait->object_kind == CLEW_OBJECT_NONE &&
 	    wake->object_kind == CLEW_OBJECT_FUTEX && wake->flags & CLEW_WAKE_PRIVATE &&
 	    (wake->operation == CLEW_FUTEX_WAKE_ONE || wake->operation == CLEW_FUTEX_WAKE_MANY))
@@ -40,7 +37,7 @@ static struct clew_object object_of(const struct clew_wait *wait, enum clew_wait
 					    .descriptor = -1,
 					    .kind = CLEW_OBJECT_FUTEX,
 					    .futex_operation = FUTEX_WAIT_PRIVATE};
-	/* What the call is on, memory is not. */
+	/* A wait for memory has nothing to do with the call's object. */
 	if (kind == CLEW_WAIT_MEMORY && wait->object_kind != CLEW_OBJECT_CGROUP)
 		return (struct clew_object){
 			.kind = CLEW_OBJECT_MEMORY, .number = wait->reason, .descriptor = -1};
@@ -75,7 +72,8 @@ static struct wake_origin origin_in_task(const struct clew_sleep *sleep,
 
 	if (wake->waker == CLEW_NO_TASK)
 		return origin;
-	/* Across a loss the stamp holds but may be of another wait than the one seen to begin. */
+	/* Across a loss the stamp holds, but may belong to another wait than the one that was
+	 * recorded. */
 	origin.type =
 		sleep->blind ? CLEW_EDGE_WAKE : build_edge_type(sleep->kind, wait, state, wake);
 	origin.evidence = CLEW_EVIDENCE_EXACT;
@@ -85,7 +83,7 @@ static struct wake_origin origin_in_task(const struct clew_sleep *sleep,
 	return origin;
 }
 
-/* From who is behind the last step. */
+/* The origin is the task of the last link. */
 static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const struct links *links,
 					  const struct wake_origin *in_task)
 {
@@ -93,7 +91,8 @@ static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const 
 	struct wake_origin origin = {
 		.at = last->at, .task = last->task, .type = -1, .evidence = last->evidence};
 
-	/* Of a flusher's mark, and of an item queued unseen, the worker is all that is known. */
+	/* For a barrier item, and an item whose queueing was not recorded, only the worker is
+	 * known. */
 	if (first->kind == CLEW_LINK_WORK &&
 	    (first->flags & CLEW_LINK_BARRIER || (links->count == 1 && last->task == CLEW_NO_TASK)))
 		return *in_task;
@@ -110,7 +109,7 @@ static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const 
 		break;
 	case CLEW_LINK_TIMER:
 		origin.type = CLEW_EDGE_TIMER;
-		/* One's own timeout is part of the wait. */
+		/* A task's own timeout is part of its wait. */
 		if (origin.task == sleep->task && origin.at >= sleep->start)
 			origin.type = -1;
 		if (first->kind == CLEW_LINK_WORK) {
@@ -128,7 +127,7 @@ static struct wake_origin origin_of_links(const struct clew_sleep *sleep, const 
 	return origin;
 }
 
-/* Of io_uring the submission counts, whatever the completion came through. */
+/* For io_uring the origin is the submission, whatever context posted the completion. */
 static bool origin_of_ring(const struct clew_builder *builder, const struct clew_wait *wait,
 			   const struct wake *wake, struct wake_origin *origin)
 {
@@ -144,7 +143,7 @@ static bool origin_of_ring(const struct clew_builder *builder, const struct clew
 	return true;
 }
 
-/* The steps, and behind them the other requests of the same call that had to end too. */
+/* Keeps the links, followed by the other requests of the same call that had to end too. */
 static int keep_links(struct clew_builder *builder, const struct task *task,
 		      struct clew_sleep *sleep, const struct links *links, const struct wake *wake)
 {
@@ -172,8 +171,7 @@ static int keep_links(struct clew_builder *builder, const struct task *task,
 	return 0;
 }
 
-/* Whether a kind, but for what the kernel says of memory, may be a wait for a page that is swapped
- * out, or on its way there. */
+/* Whether a wait of this kind may be for a page that is swapped out, or being swapped out. */
 static bool may_swap(unsigned kind, const struct clew_wait *wait)
 {
 	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) &&
@@ -181,7 +179,7 @@ static bool may_swap(unsigned kind, const struct clew_wait *wait)
 	       kind != CLEW_WAIT_STOPPED;
 }
 
-/* What ended it tells of some sleeps what they were for. */
+/* The request that ended a sleep may show what the sleep was for. */
 static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wait, unsigned state,
 			    const struct links *links)
 {
@@ -189,11 +187,10 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 
 	if (!last || last->kind != CLEW_LINK_REQUEST)
 		return;
-	/* A completion is not what a wait is for if a request was behind it: its call says more. */
+	/* The wait used a completion, but was for a request: the call gives the better kind. */
 	if (sleep->kind == CLEW_WAIT_WORK)
 		sleep->kind = (uint8_t)clew_classify_wait(wait, state, -1);
-	/* Another's request that was merely there when it was woken says nothing of what it waited
-	 * for. */
+	/* A request of another task that merely ended at the same time proves nothing. */
 	if (last->flags & CLEW_LINK_SWAP &&
 	    (last->evidence == CLEW_EVIDENCE_EXACT || last->task == sleep->task) && !sleep->blind &&
 	    may_swap(sleep->kind, wait)) {
@@ -201,8 +198,8 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 		sleep->object = (struct clew_object){
 			.kind = CLEW_OBJECT_DEVICE, .device = last->device, .descriptor = -1};
 	}
-	/* These read one file and write another: which of them it slept for shows here. What was
-	 * looked up is the one that is read. */
+	/* These calls read one file and write another. The object of the record is the file that is
+	 * read; the request shows that the sleep was for the other one. */
 	if (sleep->kind == CLEW_WAIT_READ &&
 	    (wait->call == SYS_sendfile || wait->call == SYS_copy_file_range) &&
 	    last->flags & CLEW_LINK_WRITE && last->task == sleep->task && !sleep->blind) {
@@ -212,11 +209,11 @@ static void reconsider_kind(struct clew_sleep *sleep, const struct clew_wait *wa
 }
 
 /*
- * Who sleeps for I/O and is woken by the interrupt that ended a request, but after that
- * end, waited for no data: all places at the device were taken, and this one left its own.
+ * A task that sleeps for I/O, and is woken by a request's interrupt after that request
+ * ended, waited for a free tag of the device: the request gave its tag back.
  */
-static void take_place(struct clew_builder *builder, const struct clew_wait *wait,
-		       const struct wake *wake, struct links *links)
+static void link_tag_owner(struct clew_builder *builder, const struct clew_wait *wait,
+			   const struct wake *wake, struct links *links)
 {
 	const struct clew_cause *cause = &wake->cause;
 	const struct request *request;
@@ -232,8 +229,8 @@ static void take_place(struct clew_builder *builder, const struct clew_wait *wai
 	links->count = 1;
 }
 
-/* Who sleeps for I/O and is woken by the timer of a disk's limit on writes was kept waiting on
- * purpose. */
+/* Whether a task that sleeps for I/O is woken by the timer of a disk's limit on writes: then it was
+ * throttled. */
 static bool limited(const struct clew_builder *builder, const struct clew_wait *wait,
 		    const struct links *links)
 {
@@ -246,25 +243,24 @@ static bool limited(const struct clew_builder *builder, const struct clew_wait *
 	return kind && *kind == CLEW_WAIT_THROTTLE;
 }
 
-/* Whether steps beside the waking task count. */
+/* Whether the edge follows the links instead of the waking task. */
 static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links,
 			  const struct wake *wake)
 {
 	if (links->count == 0 || sleep->blind)
 		return false;
-	/* An idle worker waits for work: neither for the request whose end brings it some, nor for
-	 * a worker that has too much. */
+	/* An idle worker waits for work, not for the request whose end queues some, nor for another
+	 * worker. */
 	if (sleep->kind == CLEW_WAIT_IDLE &&
 	    (links->of[0].kind == CLEW_LINK_WORK || links->of[0].kind == CLEW_LINK_REQUEST))
 		return false;
-	/* A worker that releases a lock does it by itself, also after it has completed a request.
-	 */
+	/* A worker that releases a lock acts for itself, even after it has completed a request. */
 	return sleep->kind != CLEW_WAIT_LOCK ||
 	       (links->of[0].kind != CLEW_LINK_WORK &&
 		(links->of[0].kind != CLEW_LINK_REQUEST || wake->context != CLEW_WAKE_TASK));
 }
 
-/* Fills in what the wake says of a sleep. */
+/* Fills in what the wake says about a sleep. */
 static int explain_end(struct clew_builder *builder, const struct task *task,
 		       struct clew_sleep *sleep, const struct clew_wait *wait,
 		       const struct wake *wake)
@@ -281,7 +277,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	sleep->context = wake->context;
 	sleep->operation = wake->operation;
 	build_links(builder, wake, &links);
-	take_place(builder, wait, wake, &links);
+	link_tag_owner(builder, wait, wake, &links);
 	if (limited(builder, wait, &links))
 		sleep->kind = CLEW_WAIT_THROTTLE;
 	reconsider_kind(sleep, wait, task->sleep_state, &links);
@@ -321,7 +317,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	return 0;
 }
 
-/* Whether the task's own completions, posted after it was woken, will tell more. */
+/* Whether completions that the task itself posts after its wake may name the submission. */
 static bool awaits_completion(const struct clew_wait *wait, const struct clew_sleep *sleep)
 {
 	if (sleep->kind != CLEW_WAIT_IO_URING || wait->object_kind != CLEW_OBJECT_IO_URING ||
@@ -330,11 +326,11 @@ static bool awaits_completion(const struct clew_wait *wait, const struct clew_sl
 		return false;
 	if (sleep->edge_type == CLEW_EDGE_IO_URING)
 		return sleep->link_count >
-		       0; /* a request's submitter, until the ring tells its own */
+		       0; /* by a request's submitter, until the ring names the submission */
 	return sleep->edge_type < 0 || sleep->edge_type == CLEW_EDGE_WAKE;
 }
 
-/* The function that it waits in, 0 untold: a kernel thread's is its object. */
+/* The kernel function that a task waits in, 0 unknown. For a kernel thread it is the object. */
 static uint64_t waiting_function(const struct clew_wait *wait)
 {
 	if (wait->reason == CLEW_REASON_FUNCTION)
@@ -362,7 +358,7 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	};
 	int r;
 
-	/* A gap anywhere may have hidden that it ran and slept anew. */
+	/* A gap on any CPU may hide that the task ran and slept again. */
 	sleep.blind = blind || builder->loss_to > sleep.start;
 	sleep.end = later(end, sleep.start);
 	sleep.switch_in = later(switch_in, sleep.end == CLEW_TIME_OPEN ? 0 : sleep.end);
@@ -377,14 +373,14 @@ int build_end_sleep(struct clew_builder *builder, struct task *task, const struc
 	if (r < 0)
 		return r;
 	if (sleep.kind == CLEW_WAIT_FAULT || sleep.kind == CLEW_WAIT_STOPPED) {
-		/* It came in the middle of a call: what that is on has nothing to do with it. */
+		/* A fault or stop is not about the call's object. */
 		sleep.object = (struct clew_object){.descriptor = -1};
 	} else if (sleep.kind == CLEW_WAIT_SLEEP && sleep.link_count > 0 &&
 		   sleep.links[0].kind == CLEW_LINK_TIMER &&
 		   (sleep.object.kind == CLEW_OBJECT_NONE ||
 		    sleep.object.kind == CLEW_OBJECT_FUNCTION)) {
-		/* A sleep's object is its timer, and a function's name is all that some others
-		 * have. */
+		/* The timer says more than nothing, and more than the name of the function that the
+		 * task waits in. */
 		sleep.object.kind = CLEW_OBJECT_TIMER;
 		sleep.object.number = sleep.links[0].number;
 	} else if (wait->reason == CLEW_REASON_FUNCTION && sleep.object.kind == CLEW_OBJECT_NONE) {

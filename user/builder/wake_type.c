@@ -14,14 +14,13 @@
 
 const struct wake build_no_wake = {.descriptor = -1, .call = CLEW_NO_CALL};
 
-/* The stamp for a task that was off the CPU since `task->switched_in` or later. */
 struct wake build_wake_of(const struct clew_builder *builder, const struct task *task,
 			  const struct clew_switch *record)
 {
 	uint64_t time = record->wake_time;
 	struct wake wake;
 
-	/* One older than the last switch-in ended an earlier wait; nobody wakes himself. */
+	/* A stamp from before the last switch-in ended an earlier wait. No task wakes itself. */
 	if (!(record->header.flags & (CLEW_SWITCH_NEXT_SLEPT | CLEW_SWITCH_NEXT_NEW)) ||
 	    time == 0 || time < task->switched_in ||
 	    (record->wake_context == CLEW_WAKE_TASK && record->waker == task->serial))
@@ -69,7 +68,7 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 		break;
 	case CLEW_FUTEX_CLASS_ROBUST:
 	case CLEW_FUTEX_CLASS_PI:
-		/* The kernel releases what a dying owner held. */
+		/* The kernel releases the locks of a dying owner. */
 		if (wake->flags & CLEW_WAKE_EXITING)
 			return CLEW_EDGE_UNLOCK;
 		break;
@@ -81,8 +80,6 @@ static enum clew_edge_type futex_edge_type(const struct clew_wait *wait, const s
 	return CLEW_EDGE_WAKE;
 }
 
-/* Of one descriptor in poll or select it is known from the start what it is; an epoll instance is
- * watched by way of others. */
 bool build_polls_one(const struct clew_wait *wait)
 {
 	return wait->descriptor >= 0 && wait->object_kind != CLEW_OBJECT_NONE &&
@@ -108,8 +105,8 @@ static enum clew_edge_type poll_edge_type(const struct clew_wait *wait, const st
 			       ? CLEW_EDGE_IPC
 			       : CLEW_EDGE_WAKE;
 	case CLEW_OBJECT_NONE:
-		/* In poll and select it is not known which, but that end is what they waited for.
-		 */
+		/* With several descriptors it is unknown which became ready, but the end of a task
+		 * is what was waited for. */
 		return wake->flags & CLEW_WAKE_ENDED ? CLEW_EDGE_EXIT : CLEW_EDGE_WAKE;
 	default:
 		return CLEW_EDGE_WAKE;
@@ -120,7 +117,7 @@ static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const st
 {
 	enum clew_edge_type type = poll_edge_type(wait, wake);
 
-	/* libaio: what is done before its submitter leaves it is told by him. */
+	/* libaio: an operation that completes during io_submit is completed by the submitter. */
 	if (type == CLEW_EDGE_WAKE &&
 	    (wait->call == SYS_io_getevents || wait->call == SYS_io_pgetevents))
 		return CLEW_EDGE_IO_URING;
@@ -130,16 +127,15 @@ static enum clew_edge_type ring_edge_type(const struct clew_wait *wait, const st
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait,
 				    unsigned state, const struct wake *wake)
 {
-	/* A process gets another program when its other threads are gone. */
+	/* execve waits until the process's other threads are gone. */
 	if (wake->flags & CLEW_WAKE_EXITING &&
 	    (kind == CLEW_WAIT_CHILD ||
 	     (kind == CLEW_WAIT_FILE && (wait->call == SYS_execve || wait->call == SYS_execveat))))
 		return CLEW_EDGE_EXIT;
-	/* Its tracer lets it go on, without a signal. */
+	/* The tracer resumes it, without a signal. */
 	if (state & BUILD_STATE_TRACED && !(wake->flags & CLEW_WAKE_SIGNAL))
 		return CLEW_EDGE_WAKE;
-	/* A signal that was pending wakes only who sleeps interruptibly; who is thawed gets none.
-	 */
+	/* A pending signal wakes interruptible sleeps only. Thawing sends no signal. */
 	if (state & BUILD_STATE_STOPPED || wake->flags & CLEW_WAKE_STOPPED ||
 	    (wake->flags & CLEW_WAKE_SIGNAL && state & BUILD_STATE_INTERRUPTIBLE))
 		return CLEW_EDGE_SIGNAL;

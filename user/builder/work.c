@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Work items: which one a worker was at, at any moment of about the last second, and
- * what led to it. An item is its worker's until the next one: what a worker does at
- * an item's end is still that item's.
+ * Work items: which one a worker ran at any moment of about the last second, and what
+ * led to it. An item lasts until its worker begins the next one, so that what the
+ * worker does at the end of an item still belongs to that item.
  */
 #include "builder/work.h"
 #include "builder/block.h"
@@ -20,11 +20,11 @@ struct item {
 	struct links links;
 };
 
-/* Items in order of beginning, the oldest ones forgotten. */
+/* A ring of items in the order they began; the oldest ones are dropped. */
 struct worker {
 	struct item *items;
 	uint32_t first, count, capacity;
-	uint32_t loop_device; /* that its item serves, 0 none */
+	uint32_t loop_device; /* the one that its item serves, 0 none */
 };
 
 static struct item *item_at(const struct worker *worker, uint32_t index)
@@ -105,7 +105,8 @@ uint32_t build_loop_device(const struct task *task)
 	return task->worker ? task->worker->loop_device : 0;
 }
 
-/* One item serves many requests of a loop device: whoever issued one just before queued it. */
+/* One item serves many requests of a loop device. The task that queued the item issued a request of
+ * that device just before. */
 static int find_loop_device(struct clew_builder *builder, const struct clew_work *record,
 			    uint32_t *ret_device)
 {
@@ -121,7 +122,7 @@ static int find_loop_device(struct clew_builder *builder, const struct clew_work
 	return device ? map_set(&builder->works.loop_devices, record->work, 0, device) : 0;
 }
 
-/* The edge from who queued an item to the worker's run of it. */
+/* The edge from the task that queued an item to the worker's run of it. */
 static int send_edge(struct clew_builder *builder, const struct clew_work *record,
 		     const struct links *links)
 {
@@ -135,7 +136,7 @@ static int send_edge(struct clew_builder *builder, const struct clew_work *recor
 		.object = {.kind = CLEW_OBJECT_WORK, .number = record->function, .descriptor = -1},
 	};
 
-	/* Delayed work is queued by its timer, for whoever armed that. */
+	/* Delayed work is queued by its timer: the origin is the task that armed the timer. */
 	if (origin->task == CLEW_NO_TASK && links->count > 1 &&
 	    links->of[1].kind == CLEW_LINK_TIMER)
 		origin = &links->of[1];
@@ -147,7 +148,7 @@ static int send_edge(struct clew_builder *builder, const struct clew_work *recor
 	return build_send_edge(builder, &edge);
 }
 
-/* A flusher's mark in the queue: what it waits for is the item before. */
+/* A barrier item in the queue: a flush waits for the item before it. */
 static void barrier_links(const struct worker *worker, struct links *links)
 {
 	if (worker && worker->count > 0)

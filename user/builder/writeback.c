@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Why something is written: by what the task that queues a bio is at, a pass of the
- * flusher over a file, a sync of its own, a commit. And who, by dirtying much, had the
- * flusher begin or keeps others waiting.
+ * Why something is written, by what the task that queues a bio is doing: a pass of the
+ * flusher over a file, a sync of its own, or a commit.
  *
- * A sync has no end of its own: it is over with its call, at the latest when the
- * task has slept in another one.
+ * An order is a writeback work item of the kernel: somebody wants pages written, and a
+ * flusher serves it. A stint is an interval in which a flusher serves one order. The
+ * end of a sync is not recorded: it ends with its call, at the latest when the task has
+ * slept in another call.
  */
 #include "builder/writeback.h"
 #include "builder/block.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the flusher is asked for, as the kernel numbers it. */
+/* The kernel's numbers for why the flusher writes (enum wb_reason). */
 enum { ASKED_BACKGROUND, ASKED_MEMORY, ASKED_SYNC, ASKED_PERIODIC };
 
 /* ns: a dirtier that has the background pass begun queues the flusher's work item at once, and
@@ -33,7 +34,7 @@ struct order {
 	uint32_t task;
 };
 
-/* A flusher's time with one order, or a part of it. */
+/* A flusher's time on one order, or a part of it. */
 struct stint {
 	uint64_t began, ended; /* began 0: none; ended UINT64_MAX: it goes on */
 	uint64_t work;
@@ -42,24 +43,24 @@ struct stint {
 	uint16_t asked;
 };
 
-/* Workers that write for a flusher may be late. */
+/* Past stints are kept, as workers that write for a flusher may be late. */
 #define STINTS_PAST 15u
 
-/* What a task writes. */
+/* What a task writes, and why. */
 struct flush {
-	uint64_t inode; /* of the pass over a file it is at, 0 none */
+	uint64_t inode; /* of the file that it makes a pass over, 0 none */
 	uint64_t sync_inode;
 	uint64_t awaited;
 	uint32_t awaited_device;
 	uint32_t device, sync_device;
-	uint32_t sync_call; /* its number among the task's own */
-	uint32_t sync_in;   /* and which one it is */
+	uint32_t sync_call; /* call_id of the syncing call */
+	uint32_t sync_in;   /* system call number of that call, plus 1 */
 	uint32_t pass, sync_pass;
-	struct stint now, past[STINTS_PAST]; /* the flusher's orders it is or was at last, and
-						before that, the latest first */
+	struct stint now, past[STINTS_PAST]; /* the current or last stint, and those before it,
+						the latest first */
 	bool syncs;
 	bool commits;
-	bool next; /* it is at its next work item */
+	bool next; /* it began another work item since the last stint */
 };
 
 static struct flush *flush_get(struct clew_builder *builder, uint32_t serial)
@@ -98,7 +99,7 @@ static int feed_queue(struct clew_builder *builder, const struct clew_writeback 
 
 	if (record->work == 0 || build_nobody(record->task))
 		return 0;
-	/* Those whose end was lost. */
+	/* Orders whose end was lost pile up. */
 	if (table->all_orders.count >= ORDERS_MOST) {
 		map_done(&table->orders);
 		vector_done(&table->all_orders);
@@ -110,7 +111,7 @@ static int feed_queue(struct clew_builder *builder, const struct clew_writeback 
 	return 0;
 }
 
-/* Who had the flusher's work item queued for the background pass, if that is the item it is at. */
+/* The task that started background writeback, if the flusher runs the work item it queued. */
 static uint32_t waker_of(const struct clew_builder *builder, const struct task *task,
 			 const struct background *background)
 {
@@ -127,7 +128,8 @@ static uint32_t waker_of(const struct clew_builder *builder, const struct task *
 		       : CLEW_NO_TASK;
 }
 
-/* An order is told once: a flusher that comes back to it for more pages tells where it was only. */
+/* An order is recorded once. A flusher that returns to it for more pages keeps the reason it had.
+ */
 static struct why_written why_of_order(const struct clew_builder *builder, const struct task *task,
 				       const struct clew_writeback *record)
 {
@@ -161,7 +163,7 @@ static struct why_written why_of_order(const struct clew_builder *builder, const
 					    writeback_entry_find(&table->wakes, &table->all_wakes,
 								 record->device));
 		break;
-	default: /* for free space, say: nobody's word for it */
+	default: /* to free space, for example: no task asked for it */
 		why.reason = CLEW_REQUEST_REASON_UNKNOWN;
 	}
 	return why;
@@ -272,15 +274,15 @@ int build_feed_writeback(struct clew_builder *builder, const struct clew_writeba
 
 /* ---- why a bio is queued ---- */
 
-/* Whether a task syncs, and writes that for it. Of another, whom it works for, it may be at its
- * next call by now. */
+/* Whether a bio belongs to a sync of a task. A task for which a worker writes may be in its next
+ * call by now. */
 static bool syncs_for(const struct clew_builder *builder, const struct task *task,
 		      const struct clew_bio *record, uint64_t at)
 {
 	const struct flush *flush = task->flush;
 	bool own = at == builder->now;
 
-	/* Some calls write before they drop pages, and are no sync. */
+	/* Some calls write pages before they drop them, and are no sync. */
 	if (!flush->syncs || (own && record->call != flush->sync_in))
 		return false;
 	return task->call_id <= flush->sync_call + 1 ||
@@ -298,8 +300,7 @@ static const struct stint *stint_at(const struct flush *flush, uint64_t at)
 	return NULL;
 }
 
-/* Pages of a file that are written, or what belongs to that; by what the task was at then, for one
- * that works for it. */
+/* The reason by what a task was doing at `at`. The bio may be queued by a worker on its behalf. */
 static struct why_written why_in_task(const struct clew_builder *builder, const struct task *task,
 				      const struct clew_bio *record, uint64_t at)
 {
@@ -319,7 +320,7 @@ static struct why_written why_in_task(const struct clew_builder *builder, const 
 	if (stint) {
 		why = stint->why;
 		why.pass = flush->pass;
-		/* Who had it begin may be made to wait only then. */
+		/* The task that started it may be made to wait after that. */
 		if (why.reason == CLEW_REQUEST_REASON_BACKGROUND) {
 			const struct background *background =
 				writeback_entry_find(&table->wakes, &table->all_wakes, stint->disk);
@@ -362,8 +363,8 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 	    map_set(&builder->writebacks.disks, record->file_device, 0, record->device) < 0)
 		return (struct why_written){0};
 	why = why_in_task(builder, task, record, builder->now);
-	/* A worker writes for who queued its item, and that one for who queued its own; not a
-	 * flusher at an order. */
+	/* A worker, unless it is a flusher on an order, writes for the task that queued its item,
+	 * and so on up the links. */
 	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && task->worker &&
 	    !(task->flush && stint_at(task->flush, builder->now)))
 		build_work_links(task, builder->now, &links);
@@ -371,14 +372,14 @@ struct why_written build_why_written(struct clew_builder *builder, const struct 
 		if (!build_nobody(links.of[i].task))
 			why = why_in_task(builder, build_task_find(builder, links.of[i].task),
 					  record, links.of[i].at);
-	/* Not the flusher, and no sync that was told: a call writes the file out by the way, as
-	 * ext4's close of what replaces another. */
+	/* Neither a flusher nor a recorded sync: the call itself writes the file out, as ext4 does
+	 * at the close of a file that replaces another. */
 	if (why.reason == CLEW_REQUEST_REASON_UNKNOWN && task && !task->worker &&
 	    !(task->wait.flags & CLEW_WAIT_FLAG_KTHREAD) && !task->kworker && record->inode &&
 	    !disk_page && builder->loss_to == 0)
 		why = (struct why_written){.reason = CLEW_REQUEST_REASON_CALL,
 					   .task = task->serial};
-	/* Whatever had it written, what it is says more. */
+	/* For metadata, what is written says more than why it is written. */
 	if (why.reason != CLEW_REQUEST_REASON_JOURNAL &&
 	    (disk_page || record->operation & BLOCK_META))
 		why.reason =
@@ -418,8 +419,6 @@ bool build_awaited(const struct task *task, uint64_t *ret_transaction, uint32_t 
 	*ret_device = task->flush->awaited_device;
 	return true;
 }
-
-/* ---- who dirties ---- */
 
 void build_writebacks_done(struct clew_builder *builder)
 {
