@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Through a loop device: who wrote a page of the file behind it is who wrote what the
- * device's request carried there, not the device's worker.
+ * Through a loop device: the writers of a page of the backing file are the writers of
+ * what the device's request carried there, not the device's worker.
  *
- * A request of the device names its place in the file before it is issued, and so all
- * of the device's places are known. When the pages of an upper request are settled its
- * writers are kept as origins of these places, until the lower file's page has gone
- * to its disk: an origin that was over when the lower bio was queued is in no later one.
+ * Before a request of the device is issued, a record gives its position in the file,
+ * which gives the position of every sector of the device. When the pages of an upper
+ * request are settled, its writers are kept as origins of the sectors, until the lower
+ * file's page is written to its disk. An origin that had landed when the lower bio was
+ * queued is in no later bio.
  */
 #include "builder/backing.h"
 #include "builder/block.h"
@@ -22,7 +23,7 @@
 
 struct backing {
 	uint64_t inode;
-	uint64_t begin; /* where the device's first sector is in the file */
+	uint64_t begin; /* position of the device's first sector in the file */
 	uint32_t device;
 	uint32_t disk;
 };
@@ -31,7 +32,7 @@ struct backing_origin {
 	uint64_t queued;
 	uint64_t landed;
 	uint32_t set;
-	uint32_t next; /* an earlier one of the place, or a free one */
+	uint32_t next; /* an earlier one of the same 4096 bytes, or a free one */
 };
 
 static const struct backing *backing_of_file(const struct backing_table *table, uint64_t inode,
@@ -57,7 +58,6 @@ void build_feed_backing(struct clew_builder *builder, const struct clew_pages *r
 	builder->backings.pending = *record;
 }
 
-/* The request that the last record was of names its disk and sector. */
 int build_backing_issued(struct clew_builder *builder, const struct clew_request *record)
 {
 	struct backing_table *table = &builder->backings;
@@ -142,14 +142,14 @@ int build_origin_add(struct clew_builder *builder, uint32_t disk, const struct b
 		const uint64_t *found = map_get(&table->places, place, disk);
 		uint32_t next = found ? (uint32_t)*found : NO_ORIGIN, at;
 
-		/* A row of rewrites by one and the same. */
+		/* The same tasks rewrite it. */
 		if (next != NO_ORIGIN && table->origins[next].set == origin->set) {
 			table->origins[next].landed = origin->landed;
 			continue;
 		}
 		if (new_origin(table, &at) < 0)
 			return -ENOMEM;
-		/* Making room may have forgotten all. */
+		/* new_origin() may have dropped all origins. */
 		if (!map_get(&table->places, place, disk))
 			next = NO_ORIGIN;
 		table->origins[at] = (struct backing_origin){.queued = origin->queued,

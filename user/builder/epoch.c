@@ -2,10 +2,10 @@
 /*
  * Epochs of pages. See epoch.h.
  *
- * A folio becomes dirty as a whole, of which the file system may write only what was
- * stored to. So of an epoch who wrote to the page counts, and who made the folio dirty
- * only where nobody is known to have written to it; and an epoch in which nobody wrote
- * to the page gives way to a later one in which somebody did.
+ * A folio becomes dirty as a whole, but the file system may write only the pages that
+ * were stored to. The writers of an epoch are therefore the tasks that wrote to the
+ * page. The task that made the folio dirty counts only if no writer is known. An epoch
+ * without writers gives way to a later one that has some.
  */
 #include "builder/epoch_chunk.h"
 #include <errno.h>
@@ -13,12 +13,12 @@
 
 #define EPOCHS_MOST  (1u << 25)
 #define WRITERS_MOST 1048576u
-/* ns: from the moment at which a page counts as clean to the queueing of its bio. */
+/* ns: a page is marked clean this soon before its bio is queued. */
 #define PASS_NEAR 10000000ull
 /* ns: a write to a clean page makes it dirty at once. */
 #define WRITE_NEAR 1000000000ull
 
-/* ---- what happens to pages ---- */
+/* ---- events ---- */
 
 /* Whether a segment is the page on which the event began. */
 static bool begins_on(const struct segment *segment, uint64_t offset,
@@ -29,13 +29,14 @@ static bool begins_on(const struct segment *segment, uint64_t offset,
 }
 
 /*
- * Whether a write that was taken for an epoch's was what made the page dirty anew: if it
- * may have happened so late, and the task has not written elsewhere since.
+ * Whether the latest write of an epoch made the page dirty again, and belongs to the
+ * next epoch: it may have happened so late, and the task has not written elsewhere
+ * since.
  */
 static bool moves_write(const struct epoch *from, const struct epoch_visit *visit)
 {
 	return from && from->movable && from->writer == visit->task &&
-	       from->write_told >= visit->begin && from->write_begin >= visit->written;
+	       from->write_until >= visit->begin && from->write_begin >= visit->written;
 }
 
 static int dirty_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
@@ -47,11 +48,11 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 
 	/* Written to when it was clean. */
 	if (last && !last->opened && !last->flight) {
-		if (last->write_told + WRITE_NEAR < visit->begin)
+		if (last->write_until + WRITE_NEAR < visit->begin)
 			last->set = last->doubtful = 0;
 		last->opened = true;
 		last->begin = visit->begin;
-		last->told = visit->told;
+		last->until = visit->until;
 		last->opener = visit->task;
 		last->movable = false;
 		return 0;
@@ -64,7 +65,7 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		if (set == UINT32_MAX)
 			return -ENOMEM;
 	}
-	/* Nobody wrote to the page in the two before: the older one is over. */
+	/* Neither of the two open epochs has a writer: the older one is over. */
 	if (*open && (*open)->next && !(*open)->set && !(*open)->next->set)
 		epoch_remove(table, open);
 	epoch = epoch_new(table);
@@ -72,8 +73,8 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 		return -ENOMEM;
 	*epoch = (struct epoch){
 		.begin = visit->begin,
-		.told = visit->told,
-		.write_told = wrote ? visit->told : 0,
+		.until = visit->until,
+		.write_until = wrote ? visit->until : 0,
 		.opener = visit->task,
 		.writer = wrote ? visit->task : 0,
 		.set = set,
@@ -86,18 +87,18 @@ static int dirty_segment(struct epoch_table *table, struct segment *segment, uin
 	return 0;
 }
 
-/* Before another write becomes the latest: when it is known that the one before was on this page.
- */
+/* Before another write becomes the latest: notes until when the write before it may not have
+ * reached this page. */
 static int keep_doubt(struct epoch_table *table, struct epoch *epoch,
 		      const struct epoch_visit *visit)
 {
-	if (epoch->doubtful_told <= visit->begin)
+	if (epoch->doubtful_until <= visit->begin)
 		epoch->doubtful = 0;
-	if (!epoch->writer || epoch->began || epoch->write_told <= visit->begin ||
+	if (!epoch->writer || epoch->began || epoch->write_until <= visit->begin ||
 	    epoch_set_has(table, epoch->set_before, epoch->writer))
 		return 0;
-	if (!epoch->doubtful || epoch->doubtful_told < epoch->write_told)
-		epoch->doubtful_told = epoch->write_told;
+	if (!epoch->doubtful || epoch->doubtful_until < epoch->write_until)
+		epoch->doubtful_until = epoch->write_until;
 	epoch->doubtful = epoch_set_with(table, epoch->doubtful, epoch->writer);
 	return epoch->doubtful == UINT32_MAX ? -ENOMEM : 0;
 }
@@ -121,15 +122,16 @@ static int write_segment(struct epoch_table *table, struct segment *segment, uin
 		return -ENOMEM;
 	if (keep_doubt(table, last, visit) < 0)
 		return -ENOMEM;
-	/* What made it dirty is its own; but no row of a file goes on behind a bio of it. */
+	/* The write that made the page dirty belongs to this epoch, unless a bio took pages of the
+	 * file since. */
 	last->movable =
-		last->opened && !(last->opener == visit->task && visit->begin <= last->told &&
+		last->opened && !(last->opener == visit->task && visit->begin <= last->until &&
 				  visit->taken <= last->begin);
 	last->set_before = last->set;
 	last->set = set;
 	last->writer = visit->task;
 	last->write_begin = visit->begin;
-	last->write_told = visit->told;
+	last->write_until = visit->until;
 	last->began = begins_on(segment, offset, visit);
 	return 0;
 }
@@ -190,8 +192,8 @@ static int use_segment(struct epoch_table *table, struct segment *segment, uint6
 }
 
 /*
- * The oldest one goes; but one in which nobody wrote to the page, of a folio that was
- * written without it, is over if there is a later one.
+ * The oldest open epoch takes off. An epoch without writers is over if there is a later
+ * one: its folio was written without this page.
  */
 static int take_off_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			    struct epoch_visit *visit)
@@ -206,7 +208,7 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 		(*open)->flight = visit->flight;
 		return 0;
 	}
-	/* A part of a page, or a copy for another device, goes with what went before. */
+	/* Another part of a page, or a copy for another device, shares the epoch in flight. */
 	for (epoch = segment->epochs; epoch && epoch->next;)
 		epoch = epoch->next;
 	if (epoch && epoch->flight != visit->flight && !epoch->landed) {
@@ -223,14 +225,14 @@ static int take_off_segment(struct epoch_table *table, struct segment *segment, 
 }
 
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t told, bool own)
+		uint64_t begin, uint64_t until, bool own)
 {
 	struct epoch_visit visit = {.range = range,
 				    .segment = dirty_segment,
 				    .make = true,
 				    .task = task,
 				    .begin = begin,
-				    .told = told,
+				    .until = until,
 				    .parts = true};
 	const uint64_t *written = map_get(&table->written, task, 0);
 
@@ -241,14 +243,14 @@ int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint3
 }
 
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t told)
+		uint64_t begin, uint64_t until)
 {
 	struct epoch_visit visit = {.range = range,
 				    .segment = write_segment,
 				    .make = true,
 				    .task = task,
 				    .begin = begin,
-				    .told = told,
+				    .until = until,
 				    .parts = true};
 	uint32_t file;
 
@@ -315,7 +317,7 @@ int epoch_take_off(struct epoch_table *table, const struct file_range *range, st
 	return epoch_visit_range(table, &visit);
 }
 
-/* ---- what is found of them ---- */
+/* ---- findings ---- */
 
 static uint32_t writers_of(struct epoch_table *table, const struct epoch *epoch)
 {
@@ -332,18 +334,18 @@ static struct epoch **carried_by(struct segment *segment, const struct flight *f
 }
 
 /*
- * Who had written to a page when it landed. A row has one begin: of pages behind its first
- * one it is known only once it was told, and a page that was written after the landing
- * has nothing in it of that.
+ * The tasks that had written to a page when its bio landed. An extent has one begin. For
+ * its later pages it is only known that they were written before the extent was
+ * emitted, which may be after the landing.
  */
 static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 			   const struct epoch_visit *visit, bool hooked)
 {
 	const bool written = epoch->writer != 0;
 	const bool sure =
-		epoch->began || (written ? epoch->write_told : epoch->told) <= visit->landed;
+		epoch->began || (written ? epoch->write_until : epoch->until) <= visit->landed;
 
-	if (epoch->doubtful && epoch->doubtful_told > visit->landed) {
+	if (epoch->doubtful && epoch->doubtful_until > visit->landed) {
 		uint32_t set = epoch_set_without(table, epoch->set_before, epoch->doubtful);
 
 		return sure && set != UINT32_MAX ? epoch_set_with(table, set, epoch->writer) : set;
@@ -352,12 +354,12 @@ static uint32_t written_by(struct epoch_table *table, const struct epoch *epoch,
 		return epoch->set_before;
 	if (epoch->set || hooked)
 		return epoch->set;
-	/* Who made its folio dirty need not have written to the page. */
+	/* The task that made the folio dirty need not have written to this page. */
 	return sure ? writers_of(table, epoch) : 0;
 }
 
-/* One on its way too is a copy, or goes later: what was written since is in it only if nobody
- * carries it yet. */
+/* Later epochs that are open may be in the bio too. Those in flight are copies, or take off
+ * later. */
 static int land_segment(struct epoch_table *table, struct segment *segment, uint64_t offset,
 			struct epoch_visit *visit)
 {
@@ -404,7 +406,7 @@ static int find_in_segment(struct epoch_table *table, struct segment *segment,
 	return 0;
 }
 
-/* Adds a finding to the one before, or sends that. */
+/* Extends the finding before by the next one, or emits the one before. */
 static int join(struct epoch_finding *whole, const struct epoch_finding *next, epoch_found found,
 		void *context)
 {
@@ -477,7 +479,7 @@ int epoch_flight(struct epoch_table *table, const struct file_range *range,
 	return r >= 0 && whole.bytes ? found(context, &whole) : r;
 }
 
-/* ---- all of them ---- */
+/* ---- the table ---- */
 
 int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context)
 {

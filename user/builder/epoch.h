@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The state of pages in the page cache, as far as it can matter still: who wrote
- * them since they were last clean, which bio carries them, who asked for them.
+ * The state of pages in the page cache: the tasks that wrote to them since they were
+ * last clean, the bio that carries them, and the task that read them in.
  *
- * An epoch of a page begins when it becomes dirty and ends with the bio that writes
- * it, or unwritten when it leaves the page cache. A page may have several: while one
- * is on its way to the disk the next one is open. Nothing is kept of a page that is
- * clean and used. Calls come in the order in which things happened.
+ * An epoch of a page begins when the page becomes dirty. It ends with the bio that
+ * writes the page, or unwritten when the page leaves the page cache. A page may have
+ * several epochs: while one is in flight the next one is open. Nothing is kept for a
+ * page that is clean and was used. Calls come in the order of what they report.
  */
 #ifndef CLEW_BUILDER_EPOCH_H
 #define CLEW_BUILDER_EPOCH_H
@@ -18,7 +18,7 @@
 
 #define EPOCH_PAGE_BITS 12
 
-/* A stretch of a file, in bytes. */
+/* A range of a file, in bytes. */
 struct file_range {
 	uint64_t inode;
 	uint64_t offset;
@@ -26,9 +26,10 @@ struct file_range {
 	uint32_t device;
 };
 
-/* A set of tasks, by its number: equal sets have equal numbers. 0: the empty one. */
+/* A set of tasks. A set is known by its number; equal sets have equal numbers; 0 is the empty set.
+ */
 struct task_set {
-	uint32_t parent; /* the same without `task`, which is the greatest */
+	uint32_t parent; /* the set without `task`, which is its greatest */
 	uint32_t task;
 	uint32_t count;
 };
@@ -42,11 +43,11 @@ struct epoch_table {
 	struct map chunks; /* (index of 64 pages, file) -> struct chunk * */
 	uint32_t *free_files;
 	uint32_t file_count, free_file_count, free_file_capacity;
-	uint64_t *file_taken;  /* by file: when pages of it last went on their way */
+	uint64_t *file_taken;  /* by file: when a bio last took pages of it */
 	uint32_t *file_chunks; /* by file: how many of its chunks there are */
 	size_t file_capacity;
 	struct map written;   /* task -> when its last write began */
-	struct map hooked;    /* device -> 1: each write to a file of it is told of */
+	struct map hooked;    /* device -> 1: each write to a file of it is recorded */
 	struct map set_nodes; /* (parent, task) -> set */
 	struct map set_sums;  /* (set, task) -> the set with the task */
 	struct task_set *sets;
@@ -58,7 +59,8 @@ struct epoch_table {
 	size_t memory;
 };
 
-/* One stretch of what a bio carries: `set` wrote it, `later` wrote it while it was on its way. */
+/* One range that a bio carries: `set` wrote it before the bio took it, `later` while it was in
+ * flight. */
 struct epoch_finding {
 	uint64_t offset;
 	uint64_t bytes;
@@ -68,13 +70,13 @@ struct epoch_finding {
 	bool known;
 };
 
-/* All return 0 or -ENOMEM. `begin`..`told`: the event's time. */
-/* `own`: by writes that are told apart, and no other. */
+/* All return 0 or -ENOMEM. `begin`..`until`: the interval in which the event happened. */
+/* `own`: by writes that have a record of their own, and by no others. */
 int epoch_dirty(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t told, bool own);
+		uint64_t begin, uint64_t until, bool own);
 int epoch_write(struct epoch_table *table, const struct file_range *range, uint32_t task,
-		uint64_t begin, uint64_t told);
-/* `unused` is called for what was asked for and never used, with who asked. */
+		uint64_t begin, uint64_t until);
+/* `unused` is called for pages that were read in and never used, with the task that read them. */
 typedef int (*epoch_unused)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker);
 int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_unused unused,
 	       void *context);
@@ -82,38 +84,37 @@ int epoch_drop(struct epoch_table *table, const struct file_range *range, epoch_
 int epoch_clear(struct epoch_table *table, const struct file_range *range);
 int epoch_ask(struct epoch_table *table, const struct file_range *range, uint32_t task,
 	      uint64_t at);
-/* `used` is called for what somebody asked for and nobody had used yet. */
+/* `used` is called for pages that were read in and not used before. */
 typedef int (*epoch_used)(void *context, uint64_t offset, uint64_t bytes, uint32_t asker,
 			  uint64_t asked_at);
 int epoch_use(struct epoch_table *table, const struct file_range *range, epoch_used used,
 	      void *context);
-/* A bio with these pages is on its way: the oldest open epoch of each is its. */
+/* A bio takes these pages: the oldest open epoch of each becomes its own. */
 int epoch_take_off(struct epoch_table *table, const struct file_range *range, struct flight *flight,
 		   uint64_t at);
-/* They arrived at `at`, UINT64_MAX never: what was written before may be in them. */
+/* The bio ended at `at`, UINT64_MAX unknown: what was written before may be in it. */
 int epoch_land(struct epoch_table *table, const struct file_range *range,
 	       const struct flight *flight, uint64_t at);
-/* What of an epoch is on its way in `flight`, in order of place, all of it; `over`: it is forgotten
- * then. */
+/* Calls `found` for all ranges that `flight` carries, in order of offset; `over`: their epochs are
+ * dropped then. */
 typedef int (*epoch_found)(void *context, const struct epoch_finding *finding);
 int epoch_flight(struct epoch_table *table, const struct file_range *range,
 		 const struct flight *flight, bool over, epoch_found found, void *context);
-/* What was asked for and is unused still. */
+/* Calls `asked` for pages that were read in and are still unused. */
 typedef int (*epoch_asked)(void *context, const struct file_range *range, uint32_t asker,
 			   uint64_t asked_at);
 int epoch_each_unused(const struct epoch_table *table, epoch_asked asked, void *context);
-/* Something was lost: nothing is known of any page any more. */
+/* Records were lost: drops what is known of all pages. */
 void epoch_forget(struct epoch_table *table);
 void epoch_done(struct epoch_table *table);
 size_t epoch_memory(const struct epoch_table *table);
 
-/* The set and one more task, or one more set, or without what is in another. UINT32_MAX: no memory.
- */
+/* The set with a task, with the tasks of another set, or without them. UINT32_MAX: no memory. */
 uint32_t epoch_set_with(struct epoch_table *table, uint32_t set, uint32_t task);
 uint32_t epoch_set_union(struct epoch_table *table, uint32_t set, uint32_t other);
 uint32_t epoch_set_without(struct epoch_table *table, uint32_t set, uint32_t other);
 bool epoch_set_has(const struct epoch_table *table, uint32_t set, uint32_t task);
-/* Its tasks in order; `tasks` has room for sets[set].count. */
+/* The tasks of a set in order; `tasks` has room for sets[set].count. */
 uint32_t epoch_set_tasks(const struct epoch_table *table, uint32_t set, uint32_t *tasks);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PAGE_BYTES (1ull << EPOCH_PAGE_BITS)
-/* Bytes of one event: more cannot happen in the time that one takes. */
+/* The most bytes of one event: a larger range is damaged or invented. */
 #define RANGE_MOST (1ull << 30)
 
 #define BLOCK_EPOCHS 1000u
@@ -122,7 +122,7 @@ static void forget_file(struct epoch_table *table, const struct file_range *rang
 		uint32_t *files = realloc(table->free_files, capacity * sizeof(*files));
 
 		if (!files)
-			return; /* it stays, empty */
+			return; /* the file stays, without chunks */
 		table->free_files = files;
 		table->free_file_capacity = capacity;
 	}
@@ -206,7 +206,7 @@ int epoch_chunk_cut(struct epoch_table *table, struct chunk *chunk, unsigned pag
 	return 0;
 }
 
-/* Every page from `first` up to `end` is in a segment. */
+/* Makes segments so that every page from `first` up to `end` is in one. */
 static int fill(struct epoch_table *table, struct chunk *chunk, unsigned first, unsigned end)
 {
 	for (unsigned i = 0; first < end; i++) {
@@ -258,7 +258,7 @@ uint64_t epoch_page_end(const struct file_range *range)
 	return (range->offset + bytes + PAGE_BYTES - 1) >> EPOCH_PAGE_BITS;
 }
 
-/* Something of the segment is on its way. */
+/* Whether an epoch of the segment is in flight. */
 static bool is_flying(const struct segment *segment)
 {
 	for (const struct epoch *epoch = segment->epochs; epoch; epoch = epoch->next)
@@ -322,8 +322,6 @@ int epoch_visit_range(struct epoch_table *table, struct epoch_visit *visit)
 	}
 	return r;
 }
-
-/* ---- all of them ---- */
 
 void epoch_chunks_forget(struct epoch_table *table)
 {

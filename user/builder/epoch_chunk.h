@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where the epochs of a file's pages are kept. See epoch.h.
+ * How the epochs of a file's pages are stored. See epoch.h.
  *
- * The pages of a file are kept in chunks of 64, and in a chunk those with equal
- * state in one segment: a file written in one go takes a segment a chunk. Segments
- * lie in order of place and do not overlap.
+ * A chunk holds 64 pages of a file, and a segment the pages of a chunk that have equal
+ * state: a file written in one go takes one segment for each chunk. The segments of a
+ * chunk are in order and do not overlap.
  */
 #ifndef CLEW_BUILDER_EPOCH_CHUNK_H
 #define CLEW_BUILDER_EPOCH_CHUNK_H
@@ -15,29 +15,29 @@
 #define CHUNK_PAGES (1u << CHUNK_BITS)
 
 struct epoch {
-	uint64_t begin, told;		  /* of its becoming dirty */
-	uint64_t write_begin, write_told; /* of the latest write */
-	struct epoch *next;		  /* a later one of the page */
-	const struct flight *flight;	  /* that carries it; NULL: none yet */
+	uint64_t begin, until;		   /* when it became dirty */
+	uint64_t write_begin, write_until; /* of the latest write */
+	struct epoch *next;		   /* a later one of the page */
+	const struct flight *flight;	   /* the one that carries it; NULL: none yet */
 	uint32_t opener;
-	uint32_t set;	     /* who wrote to the page in it */
-	uint32_t set_before; /* the same without the latest write */
-	uint32_t writer;     /* whose that is */
-	uint32_t doubtful; /* of set_before: of whose writes it is not known before `doubtful_told`
-			      that they were on this page */
-	uint64_t doubtful_told;
-	uint32_t later; /* who wrote to the page while it was carried */
+	uint32_t set;	     /* tasks that wrote to the page in it */
+	uint32_t set_before; /* `set` without the latest write */
+	uint32_t writer;     /* task of the latest write */
+	uint32_t doubtful;   /* those of set_before whose writes are known to be on this page only
+				from `doubtful_until` on */
+	uint64_t doubtful_until;
+	uint32_t later; /* tasks that wrote to the page while it was in flight */
 	bool opened;	/* it was seen to become dirty */
-	bool landed;	/* what carried it has arrived */
-	bool movable;	/* the latest write may turn out to be the next epoch's */
-	bool began; /* the latest event, a write if there is one, began on this page: that moment is
-		       its own */
+	bool landed;	/* its flight has landed */
+	bool movable;	/* the latest write may prove to belong to the next epoch */
+	bool began; /* the latest event, a write if there is one, began on this page, so that its
+		       begin is exact for this page */
 };
 
 struct segment {
 	uint8_t first, end; /* pages in the chunk */
 	bool used;
-	uint32_t asker; /* who brought it into the page cache, 0 unknown */
+	uint32_t asker; /* task that read it into the page cache, 0 unknown */
 	uint64_t asked_at;
 	struct epoch *epochs; /* in order */
 };
@@ -49,16 +49,16 @@ struct chunk {
 	struct segment *segments;
 };
 
-/* What is done to the segments of a range. */
+/* An operation on the segments of a range. */
 struct epoch_visit {
 	const struct file_range *range;
 	int (*segment)(struct epoch_table *table, struct segment *segment, uint64_t offset,
 		       struct epoch_visit *visit);
-	bool make;  /* segments where there are none */
-	bool parts; /* the range's first page from the others, where something is on its way */
+	bool make;  /* makes segments where there are none */
+	bool parts; /* gives the range's first page a segment of its own, if it is in flight */
 	uint32_t task;
-	uint64_t begin, told;
-	uint64_t taken;	  /* when pages of the file last went on their way */
+	uint64_t begin, until;
+	uint64_t taken;	  /* when a bio last took pages of the file */
 	uint64_t written; /* when the task last began to write to any file */
 	uint64_t landed;  /* UINT64_MAX: not in the capture */
 	const struct flight *flight;
@@ -69,7 +69,7 @@ struct epoch_visit {
 struct epoch *epoch_new(struct epoch_table *table);
 void epoch_remove(struct epoch_table *table, struct epoch **place);
 
-/* The first that no bio carries yet. */
+/* The first epoch that no bio carries yet. */
 static inline struct epoch **epoch_first_open(struct segment *segment)
 {
 	struct epoch **place = &segment->epochs;
@@ -94,18 +94,18 @@ int epoch_file_number(struct epoch_table *table, const struct file_range *range,
 
 /* NULL: nothing is known there. */
 struct chunk *epoch_chunk_find(const struct epoch_table *table, uint32_t file, uint64_t index);
-/* No segment lies on both sides of `page` any more. 0 or -ENOMEM. */
+/* Cuts the segment that contains `page` before that page. 0 or -ENOMEM. */
 int epoch_chunk_cut(struct epoch_table *table, struct chunk *chunk, unsigned page);
-/* Drops segments that say nothing, and the chunk with the last of them. */
+/* Drops segments without state, and the chunk if none is left. */
 void epoch_chunk_drop_empty(struct epoch_table *table, const struct file_range *range,
 			    struct chunk *chunk);
 
-/* The page behind the last; no more than can be true. */
+/* The page after the last; the length of the range is limited. */
 uint64_t epoch_page_end(const struct file_range *range);
 /* Calls visit->segment for each segment of visit->range; its error, or -ENOMEM. */
 int epoch_visit_range(struct epoch_table *table, struct epoch_visit *visit);
 
-/* Forget: nothing is known of any page any more. Done: nor is any memory kept for it. */
+/* Forget drops all chunks; done frees all memory too. */
 void epoch_chunks_forget(struct epoch_table *table);
 void epoch_chunks_done(struct epoch_table *table);
 

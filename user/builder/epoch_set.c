@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sets of tasks, each kept once: a set is the one without its greatest task, and that
- * task. See epoch.h.
+ * Sets of tasks, each stored once: as its greatest task and the set without that task.
+ * See epoch.h.
  */
 #include "builder/epoch.h"
 #include <stdlib.h>
 
 #define SETS_MOST (1u << 20)
-#define SET_MOST  1024u /* tasks in one; more are counted, not kept */
+#define SET_MOST  1024u /* the most tasks in a set; more are not added */
 
 static uint32_t set_node(struct epoch_table *table, uint32_t parent, uint32_t task)
 {
@@ -55,7 +55,7 @@ uint32_t epoch_set_tasks(const struct epoch_table *table, uint32_t set, uint32_t
 	return count;
 }
 
-/* Adds the tasks above `task` again, on top of it. */
+/* Rebuilds the set with `task` under the greater ones. */
 static uint32_t set_insert(struct epoch_table *table, uint32_t set, uint32_t task)
 {
 	uint32_t below;

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who held a futex while somebody waited for it.
+ * The tasks that held a futex while another one waited for it.
  *
- * Only futexes that have holders (mutexes, rwlocks) and are waited for are known
- * here, and the kernel's own locks and those on files alike. Each keeps a log of its releases in
- * order of their time; a wait's holders are read off the log once the wait has ended:
+ * Each futex keeps a log of its releases in order of time. The holders during a wait are
+ * read off the log once the wait has ended:
  *
- *  - up to a release, the releaser held it: it had what it gave away. Unless the
- *    waiter read another owner when it blocked: then a hand-over went unseen, and
- *    nobody is named;
- *  - from the last release on, the woken waiter holds it, unless it slept on the
- *    futex again without a release of its own before: then whom it saw holding it;
- *  - before any release, the owner that the waiter read when it blocked. Of a lock on a file
- *    it is only known which process that was, so any release tells more.
+ *  - Up to a release the releaser held it. If the waiter read another owner when it
+ *    blocked, a hand-over was not recorded, and no holder is named.
+ *  - From the last release on the woken waiter holds it. If that slept on the futex
+ *    again without a release of its own, the owner that it then read holds it.
+ *  - Before any release the owner that the waiter read when it blocked holds it. For a
+ *    lock on a file only the owner's process is known, so any release says more.
  *
- * A release is learned when the woken waiter comes on a CPU, so an ended wait is
- * kept back while a waiter older than its end sleeps on, at most BUILD_GRACE.
+ * A release becomes known when the woken waiter comes on a CPU. An ended wait is
+ * therefore kept back while a waiter that began before its end still sleeps, for at most
+ * BUILD_GRACE.
  */
 #include "builder/futex.h"
 #include "builder/builder.h"
@@ -27,10 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A release's wake comes so soon behind it, and those of one release behind each other, ns. */
+/* ns: the wakes of a release follow it, and each other, this soon. */
 #define SOON 50000
 
-/* The woken waiter of an entry slept again before it had ever held the futex. */
+/* Whether the woken waiter slept again before it ever held the futex. */
 static bool lost_race(const struct futex *futex, const struct release *release)
 {
 	if (release->again == 0)
@@ -55,7 +54,7 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 {
 	struct futex_table *table = holders->table;
 
-	/* Contradicting records may have the wait begin later than it was seen to. */
+	/* Records that contradict each other may make the wait begin later than recorded. */
 	from = later(from, holders->start);
 	if (task == CLEW_NO_TASK || from >= to || holders->error < 0)
 		return;
@@ -79,9 +78,9 @@ static void add_holder(struct holders *holders, uint32_t task, uint64_t from, ui
 	};
 }
 
-/* Who took the futex after the wakes group..last of one release, as far as the log tells. */
-static void add_taker(struct holders *holders, const struct futex *futex,
-		      const struct release *group, const struct release *last, uint64_t to)
+/* Adds the task that took the futex after the wakes group..last of one release. */
+static void add_successor(struct holders *holders, const struct futex *futex,
+			  const struct release *group, const struct release *last, uint64_t to)
 {
 	for (const struct release *wake = group; wake <= last; wake++) {
 		if (!lost_race(futex, wake)) {
@@ -100,22 +99,22 @@ static bool woke(const struct release *group, const struct release *last, uint32
 	return false;
 }
 
-/* Both wakes are of one release that lets in many: a holder that takes it again to release it anew
- * is not so fast. */
+/* Whether both wakes belong to one release that admits many. A holder is not fast enough to take
+ * the futex again and release it. */
 static bool same_release(const struct release *last, const struct release *next)
 {
 	return last->many && next->many && last->releaser == next->releaser &&
 	       next->at - last->at <= SOON;
 }
 
-/* Whether `last`, the latest release or NULL, is no later than the look at who was the owner. */
+/* Whether the owner was read at or after `last`, the latest release or NULL. */
 static bool owner_counts(const struct futex_wait *wait, const struct release *last)
 {
 	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
 }
 
-/* Whether the futex was free before the wait began, and taken by the owner that was read, but the
- * wake came only then. */
+/* Whether the release happened before the wait began, and the owner that was read took the futex
+ * then, but the release's wake was later. */
 static bool woke_late(const struct futex_wait *wait, const struct release *release)
 {
 	const struct futex *futex = wait->futex;
@@ -132,7 +131,7 @@ static bool woke_late(const struct futex_wait *wait, const struct release *relea
 	return next < futex_log_end(futex) && next->releaser == wait->owner;
 }
 
-/* Up to a release. `last`: the one before, of the wakes from `group` on, or NULL. */
+/* Adds the holder up to a release. group..last: the wakes of the release before, or NULL. */
 static void add_releaser(struct holders *holders, const struct futex_wait *wait,
 			 const struct release *group, const struct release *last, uint32_t releaser,
 			 uint64_t from, uint64_t to)
@@ -176,14 +175,14 @@ static int find_holders(struct clew_builder *builder, const struct futex_wait *w
 	if (sleep->edge_type == CLEW_EDGE_UNLOCK)
 		add_releaser(&holders, wait, group, last, sleep->ended_by, cursor, end);
 	else if (last)
-		add_taker(&holders, futex, group, last, end);
+		add_successor(&holders, futex, group, last, end);
 	else
 		add_holder(&holders, wait->owner != CLEW_NO_TASK ? wait->owner : wait->process,
 			   cursor, end, true, false);
 	return holders.error < 0 ? holders.error : (int)holders.count;
 }
 
-/* Sends a wait that is in no list any more, and frees it. */
+/* Emits a wait that is in no list any more, and frees it. */
 static int send_wait(struct clew_builder *builder, struct futex_wait *wait)
 {
 	struct futex_table *table = &builder->futexes;
@@ -217,7 +216,7 @@ static int send_pending(struct clew_builder *builder, struct futex_wait *wait)
 	return send_wait(builder, wait);
 }
 
-/* Nothing that is still to come can change the holders of an ended wait. */
+/* Whether no record that is still to come can change the holders of an ended wait. */
 static bool settled(const struct futex_wait *wait)
 {
 	const struct futex *futex = wait->futex;
@@ -243,8 +242,8 @@ static int settle(struct clew_builder *builder, struct futex *futex)
 	return r;
 }
 
-/* Which lock a wait is for: the kernel's own, and those on files, are of no process. False: none,
- * or it is not known. */
+/* The lock that a wait is for. Kernel locks and locks on files belong to no process. False: none,
+ * or it is unknown. */
 static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *ret_address)
 {
 	const struct clew_wait *record = &task->wait;
@@ -260,7 +259,7 @@ static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *re
 	return *ret_address != 0;
 }
 
-/* Others may have the lock at the same time as who waits so. */
+/* Whether others may hold the lock together with a task that waits like this. */
 static bool would_share(const struct clew_wait *wait)
 {
 	return (wait->reason == CLEW_REASON_LOCK && wait->lock_type & CLEW_LOCK_READ) ||
@@ -376,14 +375,15 @@ int build_futex_ended(struct clew_builder *builder, struct task *task,
 			.at = wake->time,
 			.releaser = wake->waker,
 			.woken = task->serial,
-			/* Readers are let in together. */
+			/* Readers are admitted together. */
 			.many = wake->operation == CLEW_FUTEX_WAKE_MANY || would_share(&task->wait),
 		};
 
 		r = futex_log_add(table, futex, &release);
 		if (r < 0)
 			return r;
-		/* The waker's call names what it released only to who waits in such a call, too. */
+		/* The address in the waker's call is the same futex only if the waiter was in a
+		 * futex call, too. */
 		if (task->wait.object_kind == CLEW_OBJECT_FUTEX &&
 		    !(task->wait.futex_operation & FUTEX_PRIVATE_FLAG) &&
 		    wake->object_kind == CLEW_OBJECT_FUTEX && wake->object &&

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The futexes that somebody waits for: by process and address, with their waiters
- * and the log of their releases.
+ * The futexes that somebody waits for, by process and address, with their waiters and
+ * the log of their releases.
  *
- * A shared futex may have several keys, one a process: they become one futex when
- * a wake shows a waker's address and a sleeper's address to be the same word. The
- * waiters of an unjoined futex keep what they know until then.
+ * A shared futex may have several keys, one for each process. They become one futex when
+ * a wake proves that a waker's address and a sleeper's address are the same word.
  */
 #include "builder/builder.h"
 #include "builder/futex.h"
@@ -122,7 +121,7 @@ struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t a
 	const uint64_t *found = map_get(&table->keys, address, process);
 	struct futex *futex = found ? (struct futex *)(uintptr_t)*found : NULL;
 
-	/* By now the memory may be another's. */
+	/* By now the memory may be used for something else. */
 	if (futex && futex->idle && now - futex->idle_since > BUILD_ALIAS_GRACE) {
 		free_futex(table, futex);
 		return NULL;
@@ -130,10 +129,6 @@ struct futex *futex_find(struct futex_table *table, uint32_t process, uint64_t a
 	return futex;
 }
 
-/*
- * Nobody waits any more: forget it. A shared one is kept for a while, with its last
- * releases: a waiter under another address may turn out to wait for the same word.
- */
 void futex_retire(struct futex_table *table, struct futex *futex, uint64_t now)
 {
 	if (futex->active.first || futex->pending.first)
@@ -200,7 +195,6 @@ int futex_log_add(struct futex_table *table, struct futex *futex, const struct r
 	return 0;
 }
 
-/* The first entry after a moment. */
 struct release *futex_log_after(const struct futex *futex, uint64_t moment)
 {
 	struct release *low = futex_log_begin(futex);

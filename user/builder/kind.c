@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which kind of wait a wait record proves: by the sleeper's state first, then what
- * the kernel says of it (a lock, memory, a quota, the function it is in), then the
- * fault, then the object waited for, then the system call alone. What is proven
- * by nothing is `other` if the wait has a name (its call, its kernel function),
- * else `unknown`.
+ * The kind of wait that a wait record proves: by the sleeper's state first, then by what
+ * the kernel says (a lock, memory, a quota, the function it is in), then by a fault,
+ * then by the object waited for, then by the system call alone. A wait with no proof is `other` if
+ * the wait has a name (its call, its kernel function), else `unknown`.
  */
 #include "builder/build.h"
 #include <fnmatch.h>
@@ -23,7 +22,7 @@ enum {
 	STATE_FROZEN = 0x8000,
 };
 
-/* What a call says by itself, and how it uses a file. */
+/* What a call waits for by itself, and how it uses a file. */
 enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_READ,  /* moves data from its descriptor */
@@ -215,7 +214,7 @@ static enum clew_wait_kind classify_kernel_thread(const struct clew_wait *wait, 
 	return CLEW_WAIT_OTHER;
 }
 
-/* A call that says what it waits for before its object is looked at. */
+/* Calls whose kind of wait does not depend on the object. */
 static int classify_by_call(enum call_trait trait)
 {
 	switch (trait) {
@@ -304,8 +303,8 @@ static const struct {
 	{"wait_for_commit", CLEW_WAIT_JOURNAL},
 	{"wait_current_trans", CLEW_WAIT_JOURNAL},
 	{"wait_log_commit", CLEW_WAIT_JOURNAL},
-	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket has it; it wakes whoever
-					    waits for its turn */
+	{"__lock_sock", CLEW_WAIT_LOCK}, /* another call on the same socket holds it, and wakes the
+					    next waiter */
 	{"lock_sock_nested", CLEW_WAIT_LOCK},
 	{"sk_stream_wait_close", CLEW_WAIT_SOCKET}, /* a close that lingers until all is sent */
 	{"synchronize_rcu*", CLEW_WAIT_RCU},
@@ -327,7 +326,7 @@ static const struct {
 	{"wait_for_completion*", CLEW_WAIT_WORK},
 	{"__wait_for_common", CLEW_WAIT_WORK},
 	{"rq_qos_wait", CLEW_WAIT_THROTTLE},
-	{"blk_stat_timer_fn", CLEW_WAIT_THROTTLE}, /* lets those go on who wait in it */
+	{"blk_stat_timer_fn", CLEW_WAIT_THROTTLE}, /* the timer that resumes throttled tasks */
 	{"mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
 	{"__mem_cgroup_handle_over_high", CLEW_WAIT_THROTTLE},
 	{"balance_dirty_pages*", CLEW_WAIT_THROTTLE},
@@ -346,7 +345,7 @@ int clew_function_kind(const char *name)
 	return -1;
 }
 
-/* What the kernel says of a wait, whatever the call; -1: nothing. */
+/* The kind that the kernel's reason proves, whatever the call; -1: none. */
 static int classify_reason(const struct clew_wait *wait, int function_kind)
 {
 	switch (wait->reason) {
@@ -362,7 +361,7 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	case CLEW_REASON_DIRTY:
 		return CLEW_WAIT_THROTTLE;
 	case CLEW_REASON_RUNTIME:
-		/* It gave up the rest itself, until its next period. */
+		/* It gave up the rest of its runtime itself, until its next period. */
 		return wait->call == SYS_sched_yield ? CLEW_WAIT_SLEEP : CLEW_WAIT_THROTTLE;
 	case CLEW_REASON_FUNCTION:
 		return function_kind;
@@ -371,7 +370,7 @@ static int classify_reason(const struct clew_wait *wait, int function_kind)
 	}
 }
 
-/* What the call says, or that there is none. */
+/* The kind by the fault, the object and the call. */
 static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned state)
 {
 	enum call_trait trait;
@@ -385,7 +384,7 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return CLEW_WAIT_VFORK;
 
 	if (wait->call == CLEW_NO_CALL) {
-		/* Its group is frozen, as containers are that pause. */
+		/* Its group is frozen, as that of a paused container is. */
 		if (state & STATE_FROZEN ||
 		    (state & STATE_FREEZABLE && state & STATE_INTERRUPTIBLE))
 			return CLEW_WAIT_STOPPED;
@@ -397,7 +396,7 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 	trait = trait_of(wait->call);
 	if (wait->call == SYS_splice && wait->splice_side == CLEW_SPLICE_OUT)
 		trait = TRAIT_WRITE;
-	/* The file that is sent, not what it is sent to. */
+	/* It waits for the file that is sent, not for the descriptor that it is sent to. */
 	if (wait->call == SYS_sendfile && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 		trait = TRAIT_READ;
 	kind = classify_by_call(trait);
@@ -409,10 +408,10 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 		return CLEW_WAIT_FILE;
 	if (trait == TRAIT_SOCKET)
 		return CLEW_WAIT_SOCKET;
-	/* The descriptor is gone by then. */
+	/* close has removed the descriptor by then. */
 	if (wait->call == SYS_close && wait->flags & CLEW_WAIT_FLAG_IOWAIT)
 		return CLEW_WAIT_FILE;
-	/* No object was looked up, but only a file's data is waited for as I/O. */
+	/* No object was looked up, but an I/O wait is for a file's data. */
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_READ)
 		return CLEW_WAIT_READ;
 	if (wait->flags & CLEW_WAIT_FLAG_IOWAIT && trait == TRAIT_WRITE)
@@ -420,14 +419,14 @@ static enum clew_wait_kind classify_own(const struct clew_wait *wait, unsigned s
 	return CLEW_WAIT_OTHER;
 }
 
-/* That it goes by a work item says less than what the call is for. */
+/* The call's own kind says more than that the wait uses a work item. */
 static bool says_more_than_work(enum clew_wait_kind own)
 {
 	return own != CLEW_WAIT_OTHER && own != CLEW_WAIT_UNKNOWN;
 }
 
-/* So does a grace period, but no file's contents are waited for by one: it is then a file that
- * stands for something of the kernel's. */
+/* The same for an RCU grace period. But no file's data is waited for by one: such a file stands for
+ * something in the kernel. */
 static bool says_more_than_rcu(enum clew_wait_kind own)
 {
 	return says_more_than_work(own) && own != CLEW_WAIT_READ && own != CLEW_WAIT_WRITE &&
@@ -445,7 +444,7 @@ enum clew_wait_kind clew_classify_wait(const struct clew_wait *wait, unsigned st
 	if (!wait)
 		return CLEW_WAIT_UNKNOWN;
 	own = classify_own(wait, state);
-	/* Without a call the function is all that there is to tell it by. */
+	/* Without a call the function is the only evidence. */
 	if (own == CLEW_WAIT_OTHER && wait->object_kind == CLEW_OBJECT_FUNCTION &&
 	    (function_kind == CLEW_WAIT_RCU || function_kind == CLEW_WAIT_WORK))
 		return (enum clew_wait_kind)function_kind;
