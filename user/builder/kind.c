@@ -2,8 +2,8 @@
 /*
  * The kind of wait that a wait record proves: by the sleeper's state first, then by what
  * the kernel says (a lock, memory, a quota, the function it is in), then by a fault,
- * then by the object waited for, then by the system call alone. A wait with no proof is `other` if
- * the wait has a name (its call, its kernel function), else `unknown`.
+ * then by the object waited for, then by the system call alone. A wait with no proof is
+ * `other` if it has a name (its call, its kernel function), else `unknown`.
  */
 #include "builder/build.h"
 #include <fnmatch.h>

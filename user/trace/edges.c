@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The edges of a trace. A sleep says all of the edge that ended it, so edges are
- * stored only where no sleep does (fork, exec, a wake whose sleep is unknown); the
- * whole list is made when somebody asks for it.
+ * The edges of a trace. A sleep carries the edge that ended it, so that only other edges
+ * are stored (fork, exec, a wake whose sleep is unknown). The list of all edges is made
+ * when it is first asked for.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -58,7 +58,7 @@ static int make_edges(struct clew_trace *trace)
 
 		edges[i] = of_sleep ? edge_of(trace, &sleeps[keys[i].index])
 				    : lone[keys[i].index - sleep_count];
-		/* What is found out late may be of tasks that the builder has forgotten. */
+		/* Edges that are found late may be of tasks that the builder has forgotten. */
 		if (edges[i].type == CLEW_EDGE_WRITEBACK || edges[i].type == CLEW_EDGE_READAHEAD) {
 			memset(edges[i].from_comm, 0, sizeof(edges[i].from_comm));
 			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
@@ -67,7 +67,7 @@ static int make_edges(struct clew_trace *trace)
 			copy_comm(edges[i].to_comm,
 				  clew_trace_comm_at(trace, edges[i].to, edges[i].to_at));
 		}
-		/* The new name is told right after the exec. */
+		/* The record of the new name comes right after the exec. */
 		if (edges[i].type == CLEW_EDGE_EXEC) {
 			memset(edges[i].to_comm, 0, sizeof(edges[i].to_comm));
 			copy_comm(edges[i].to_comm,
@@ -84,7 +84,7 @@ static int make_edges(struct clew_trace *trace)
 
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count)
 {
-	/* The list is a cache: filling it changes nothing that can be seen. */
+	/* The list is a cache: making it changes nothing that a caller can see. */
 	struct clew_trace *writable = (struct clew_trace *)(uintptr_t)trace;
 	const struct clew_edge *edges;
 
@@ -126,7 +126,8 @@ static bool other_executable(const struct clew_trace_task *task,
 
 const char *clew_trace_program(const struct clew_trace *trace, const struct clew_trace_task *task)
 {
-	/* Who forked may have become another program since: then its line is not the child's. */
+	/* A parent may have become another program since the fork: then its line is not the
+	 * child's. */
 	enum { MOST_FORKS = 64 };
 	const struct clew_trace_task *at = task;
 
@@ -180,8 +181,8 @@ static bool is_one_of_many(const struct clew_edge *edge, const struct clew_sleep
 		return false;
 	if (sleep->kind == CLEW_WAIT_FUTEX)
 		return edge->operation == CLEW_FUTEX_WAKE_MANY;
-	/* All pollers, and all readers of an eventfd, are woken at once; of others that wait for
-	 * one object only the next. */
+	/* All pollers, and all readers of an eventfd, are woken at once. For other objects only one
+	 * waiter is woken. */
 	return edge->object.kind != CLEW_OBJECT_NONE &&
 	       (sleep->kind == CLEW_WAIT_POLL || sleep->kind == CLEW_WAIT_EVENTFD) &&
 	       edge->type != CLEW_EDGE_WAKE && edge->type != CLEW_EDGE_SIGNAL;
@@ -194,13 +195,13 @@ static bool same_object(const struct clew_object *a, const struct clew_object *b
 	       (a->shared || a->number == b->number) && a->device == b->device;
 }
 
-/* Nobody is woken twice by one call, and of those in one epoll instance one is woken. */
+/* One call wakes no task twice, and only one of the waiters in one epoll instance. */
 static bool fits(const struct grouping *grouping, const struct open_group *open, uint32_t edge)
 {
 	const struct clew_sleep *sleep = sleep_of(grouping, edge);
 	const struct clew_edge *edges = grouping->edges;
 
-	/* The waker was not off the CPU in between, and who is woken was already waiting then. */
+	/* The waker stayed on the CPU in between, and the woken task was already waiting then. */
 	if (edges[edge].from_at >= open->run_end ||
 	    !same_object(&edges[open->first].object, &edges[edge].object) ||
 	    (sleep->start > edges[open->first].from_at + CLOCK_SLACK &&
@@ -296,8 +297,8 @@ int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order,
 		free(order);
 		return -ENOMEM;
 	}
-	/* Counting sort: begin[g + 1] is where the next edge of g goes, and in the end where g
-	 * ends. */
+	/* Counting sort: begin[g + 1] is where the next edge of g goes, and finally where g ends.
+	 */
 	for (size_t i = 0; i < count; i++)
 		begin[group_of[i] + 2]++;
 	for (uint32_t g = 2; g <= groups + 1; g++)

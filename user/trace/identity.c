@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who is who in a trace: tasks with their names over time, files, sockets, cgroups,
- * texts. Of what is told twice the last holds; names are kept all, with their times.
+ * Identities in a trace: tasks with their names over time, files, sockets, cgroups, texts.
+ * The last record of an identity holds. All names are kept, with their times.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -71,7 +71,7 @@ static int add_name(struct clew_trace *trace, struct trace_task *task, uint64_t 
 	return 0;
 }
 
-/* Arguments end in NUL: blanks between them, and no more than one NUL, at the end. */
+/* Arguments are separated by NULs, which become blanks; NULs at the end are dropped. */
 static int set_command_line(struct clew_trace *trace, struct trace_task *task, const char *bytes,
 			    size_t size)
 {
@@ -118,7 +118,7 @@ static int take_task(struct clew_trace *trace, const struct clew_task_record *re
 					record->command_line_size);
 }
 
-/* Stores a copy of a record that ends in a text, unless the same is there. */
+/* Stores a copy of a record that ends in a text, unless an equal one is stored. */
 static int take_record(struct clew_trace *trace, struct map *map, uint64_t key, uint32_t part,
 		       const void *record, size_t size)
 {
@@ -149,8 +149,8 @@ static bool same_last_component(const struct clew_file_record *a, const struct c
 	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
 }
 
-/* Whether a record is of the file that is known by its inode's number. Where there are no
- * generations, one that was deleted stays so. */
+/* Whether a record is about the file that is known under its inode number. Without generations, a
+ * file that was deleted stays deleted. */
 static bool same_file(const struct clew_file_record *known, const struct clew_file_record *record)
 {
 	return known->generation == record->generation &&
@@ -158,8 +158,8 @@ static bool same_file(const struct clew_file_record *known, const struct clew_fi
 		record->header.flags & CLEW_FILE_DELETED);
 }
 
-/* A file's path as its opener sees it is no other name than the one that is known of its inode
- * alone. */
+/* Whether a record gives a file another name. The path as its opener sees it is no other name than
+ * the path found from the inode alone. */
 static bool renamed(const struct clew_file_record *known, const struct clew_file_record *record)
 {
 	if (known->path_size == record->path_size &&
@@ -170,9 +170,9 @@ static bool renamed(const struct clew_file_record *known, const struct clew_file
 }
 
 /*
- * Stores a file. What its opener sees stays, until it has another name; what is known of the inode
- * alone says if it was deleted. Its number may be another's later: each is kept, and each name that
- * it had.
+ * Stores a file. The path that its opener sees is kept until the file has another name;
+ * a record from the inode alone says whether it was deleted. An inode number may be
+ * re-used: each file is kept, and each name that it had.
  */
 static int take_file(struct clew_trace *trace, const struct clew_file_record *record)
 {
@@ -242,7 +242,7 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 {
 	void *copy = arena_copy(&trace->arena, announce, sizeof(*announce) + announce->size);
 
-	/* Whoever said something was there, even if all else of it is lost. */
+	/* A task that announced something existed, even if all its other records were lost. */
 	if (!copy || vector_reserve(&trace->announcements, trace->announcements.count + 1) < 0 ||
 	    (!trace_nobody(announce->task) && !trace_task_get(trace, announce->task)))
 		return -ENOMEM;
@@ -251,7 +251,7 @@ static int take_announce(struct clew_trace *trace, const struct clew_announce *a
 	return 0;
 }
 
-/* It ended before the capture began. */
+/* A task that ended before the capture began. */
 static int take_dead(struct clew_trace *trace, const struct clew_switch *state)
 {
 	struct trace_task *task = trace_task_get(trace, state->prev);
@@ -349,7 +349,7 @@ static uint64_t piece_end(const struct clew_trace *trace, uint32_t piece)
 	}
 }
 
-/* Where a task's timeline begins and ends. */
+/* Finds where a task's timeline begins and ends. */
 static void bound_timeline(const struct clew_trace *trace, struct trace_task *task)
 {
 	const struct numbers *pieces = &task->pieces;
@@ -360,7 +360,7 @@ static void bound_timeline(const struct clew_trace *trace, struct trace_task *ta
 		return;
 	if (task->task.birth == 0 && task->start_time > trace->start)
 		task->task.birth = task->start_time < first ? task->start_time : first;
-	/* Until it was made ready its creator was still busy with it. */
+	/* Until it was made ready its creator was still setting it up. */
 	if (task->task.birth && pieces->count && pieces->data[0] >> PIECE_SHIFT == PIECE_READY &&
 	    first > task->task.birth)
 		task->task.birth = first;

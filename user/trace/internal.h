@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The trace's inside: shared by the files of user/trace, and by those who feed a trace
- * from memory or walk its timelines step by step.
+ * The state of a trace, for the files of user/trace, and for those that make a trace
+ * from a model or walk timelines piece by piece.
  */
 #ifndef CLEW_TRACE_INTERNAL_H
 #define CLEW_TRACE_INTERNAL_H
@@ -12,7 +12,7 @@
 #include "trace/trace.h"
 #include <pthread.h>
 
-/* A piece of a timeline: which array it is in (the top two bits) and where. */
+/* A piece of a timeline: its array in the top two bits, and its index there. */
 #define PIECE_RUN   0u
 #define PIECE_SLEEP 1u
 #define PIECE_READY 2u
@@ -36,7 +36,7 @@ struct trace_task {
 	struct numbers pieces; /* in order of start */
 	uint64_t last_start;   /* of the last piece */
 	uint64_t begin, end;   /* of its timeline */
-	bool bounded;	       /* they are known already, birth and death too */
+	bool bounded;	       /* begin, end, birth and death are known already */
 	uint64_t start_time;
 	uint64_t exit_time; /* 0: no EXIT record */
 	uint64_t executable_inode;
@@ -52,13 +52,14 @@ struct trace_page {
 };
 
 /*
- * A file; `older`: who had its number before, NULL none; `jump`: one of those, so far
- * back that a search takes few steps; the first has itself. `depth`: how many they are.
+ * A file under one name. `older` is the file, or the name of this file, that had the
+ * inode number before, NULL none; `depth` is the number of older ones. `jump` is one of
+ * them, so far back that a search takes few steps; the oldest one points to itself.
  */
 struct trace_file {
 	struct trace_file *older, *jump;
-	struct trace_file **last; /* the same file by its last name, one place for all its names */
-	uint64_t since;		  /* when it was told first, by this name */
+	struct trace_file **last; /* the same file under its last name; shared by all its names */
+	uint64_t since;		  /* when it was first recorded under this name */
 	uint32_t number;	  /* of the trace's own, from 1 */
 	uint32_t depth;
 	struct clew_file_record record;
@@ -74,7 +75,7 @@ struct clew_trace {
 	int error;
 
 	struct vector runs, sleeps, readies;
-	struct vector lone_edges; /* those no sleep tells of */
+	struct vector lone_edges; /* edges that end no sleep */
 	struct vector gaps;
 	size_t first_sleep; /* the array begins here once finished */
 
@@ -110,20 +111,20 @@ struct clew_trace {
 /* Keeps one finding, of a builder or of a model that is turned back into a trace. `context`: the
  * trace. */
 int trace_take(void *context, struct clew_finding finding);
-/* The two halves of a run: on its CPU (UINT16_MAX unknown), in order of time there; and in its
- * task's timeline, which has room for all. */
+/* Stores a run, and lists it for its CPU (UINT16_MAX unknown), in order of time there. */
 int trace_keep_run(struct clew_trace *trace, const struct clew_run *run, size_t *ret_index);
-/* The first process, and what makes the kernel's threads, see the machine's own mounts. */
+/* The first process, and the parent of the kernel's threads, have the machine's own mounts. */
 static inline void trace_note_mounts(struct clew_trace *trace, const struct clew_trace_task *task)
 {
 	if ((task->tid == 1 || task->tid == 2) && task->mount_namespace)
 		trace->mount_namespace = task->mount_namespace;
 }
 
+/* Adds a run, sleep or ready interval to a task's timeline. */
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
 		    uint64_t start);
 
-/* ---- trace_identity.c ---- */
+/* ---- identity.c ---- */
 
 int trace_identity(struct clew_trace *trace, const struct clew_header *record);
 /* Whether a serial names no task. */
@@ -152,37 +153,38 @@ static inline struct trace_task *trace_task_find(const struct clew_trace *trace,
 	return page ? page->tasks[serial & ((1u << TRACE_PAGE_BITS) - 1)] : NULL;
 }
 
-/* ---- trace_requests.c ---- */
+/* ---- requests.c, pages.c ---- */
 
 int trace_add_request(struct clew_trace *trace, const struct clew_block_request *request);
 int trace_add_below(struct clew_trace *trace, const struct clew_below *below);
 int trace_add_spin(struct clew_trace *trace, const struct clew_spin *spin);
 int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent);
 int trace_add_touch(struct clew_trace *trace, const struct clew_touch *touch);
-/* Gives requests their pages; place_of as in trace_finish_requests. */
+/* Gives requests their pages. place_of: by the builder's number, the request's index or
+ * UINT32_MAX. */
 int trace_finish_pages(struct clew_trace *trace, const uint32_t *place_of, size_t numbers);
 int trace_finish_touches(struct clew_trace *trace);
-/* Puts requests in order and joins them to each other and to whose waits they ended. Sleeps are in
- * their places. */
+/* Puts requests in order, and joins them to each other and to the sleeps that they ended. Sleeps
+ * are in order already. */
 int trace_finish_requests(struct clew_trace *trace);
 
-/* ---- trace_order.c ---- */
+/* ---- order.c ---- */
 
 int trace_order_sleeps(struct clew_trace *trace);
 void trace_blind_sleeps(struct clew_trace *trace);
 
-/* ---- trace_timeline.c ---- */
+/* ---- timeline.c ---- */
 
 uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece);
 /*
- * The piece of a task at a moment, as clew_trace_piece(). *hint is where the last
- * one was found, from which the search begins; 0 at first.
+ * The piece of a task at a moment, as clew_trace_piece(). *hint: where the last one was
+ * found, 0 at first; the search begins there.
  */
 bool trace_piece_at(const struct clew_trace *trace, const struct trace_task *task, uint64_t at,
 		    uint32_t *hint, struct clew_piece *ret_piece);
 /*
- * What ran on a CPU at a moment, until when at most `to` that holds, and whether
- * it is known at all.
+ * The task that ran on a CPU at a moment. *ret_until: until when that holds, at most
+ * `to`. False: unknown, until *ret_until.
  */
 bool trace_ran_at(const struct clew_trace *trace, uint16_t cpu, uint64_t at, uint64_t to,
 		  uint32_t *ret_task, uint64_t *ret_until);

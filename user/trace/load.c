@@ -35,7 +35,7 @@ static int feed_all(struct clew_reader *reader, struct clew_builder *builder,
 		if (r < 0)
 			break;
 		if (++done % TOUCH_EVERY == 0 && touch)
-			trace_touch_tell(touch, filled);
+			trace_touch_update(touch, filled);
 		if (done % PROGRESS_EVERY == 0 && options && options->progress)
 			options->progress(options->progress_context,
 					  done < total ? (double)done / (double)total : 1.0);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Puts the sleeps in order of start, then serial. They lie in the order they began
- * already, but for those found at the capture's start or told late, numbers that
- * stayed unused, and equal times. So only the late ones and groups of equal start
- * are sorted; the others move up in place, and the unused places end up before the
- * first sleep.
+ * Puts the sleeps in order of start, then serial. They are nearly in the order they
+ * began. The exceptions are sleeps found at the capture's start or recorded late, unused
+ * numbers, and equal times. Only the late ones and groups of equal start are sorted. The
+ * others move up in the array, and unused entries end up before the first sleep.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -33,8 +32,8 @@ static int compare_sleeps(const void *left, const void *right)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* Up to where the array must be sorted as a whole, how many there come late, and where the last
- * group of equal starts out of order ends. */
+/* Returns the end of the part that must be sorted as a whole. *ret_late: how many sleeps there come
+ * late. *ret_ties: where the last group of equal starts that is out of order ends. */
 static size_t find_disorder(const struct clew_trace *trace, size_t *ret_late, size_t *ret_ties)
 {
 	const struct clew_sleep *latest = NULL;
@@ -59,10 +58,11 @@ static size_t find_disorder(const struct clew_trace *trace, size_t *ret_late, si
 }
 
 /*
- * Puts the first `end` in order of start: those that come late, which are few, are taken out, and
- * find their places while all others move up. Returns how many places are left over at the front.
+ * Puts the first `end` sleeps in order of start. The late ones, which are few, are taken
+ * out, and inserted while all others move up. *ret_unused: how many entries are left
+ * over at the front.
  */
-static int sort_stretch(struct clew_trace *trace, size_t end, size_t late_count, size_t *ret_unused)
+static int sort_first(struct clew_trace *trace, size_t end, size_t late_count, size_t *ret_unused)
 {
 	struct clew_sleep *late = malloc((late_count + 1) * sizeof(*late));
 	size_t left = 0, to = end;
@@ -88,7 +88,7 @@ static int sort_stretch(struct clew_trace *trace, size_t end, size_t late_count,
 
 		if (sleep->task == CLEW_NO_TASK)
 			continue;
-		/* Its own place is behind this one, and so there is room. */
+		/* Its old entry is after this one, so there is room. */
 		while (left && late[left - 1].start > sleep->start)
 			*sleep_at(trace, --to) = late[--left];
 		if (--to != i)
@@ -115,7 +115,7 @@ static void sort_ties(struct clew_trace *trace, size_t first, size_t end)
 	}
 }
 
-/* Timelines refer to sleeps by their place, which was their number until now. */
+/* Timelines refer to sleeps by index, which was the sleep's number until now. */
 static int renumber(struct clew_trace *trace, size_t end)
 {
 	uint32_t *places = malloc((end ? end : 1) * sizeof(*places));
@@ -149,11 +149,11 @@ int trace_order_sleeps(struct clew_trace *trace)
 
 	if (end == 0)
 		return 0;
-	r = whole ? sort_stretch(trace, whole, late, &unused) : 0;
+	r = whole ? sort_first(trace, whole, late, &unused) : 0;
 	if (r < 0)
 		return r;
 	trace->first_sleep = unused;
-	/* A group of equal starts may reach over either end. */
+	/* A group of equal starts may extend beyond the end. */
 	while (end < trace->sleeps.count &&
 	       sleep_at(trace, end)->start == sleep_at(trace, end - 1)->start)
 		end++;
@@ -169,9 +169,9 @@ static int compare_gaps(const void *left, const void *right)
 }
 
 /*
- * Takes back what was concluded from how a sleep began: its end may be another's. What
- * is left is what the builder gives a sleep that it knows to be blind: the wake as
- * stamped, if a task made it.
+ * Makes a sleep blind: its end may belong to another sleep, so that conclusions from how
+ * it began are dropped. What is left is what the builder gives a blind sleep: the wake
+ * as stamped, if a task made it.
  */
 static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep)
 {
@@ -180,7 +180,8 @@ static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep
 
 	if (sleep->raw_end &&
 	    (sleep->context == CLEW_WAKE_TASK || sleep->context == CLEW_WAKE_WORK)) {
-		/* With a work item or a packet it says who was behind that. */
+		/* With a work item or a packet ended_by is not the waker, but the task behind it.
+		 */
 		waker = sleep->ended_by;
 		if (first && first->kind == CLEW_LINK_WORK)
 			waker = first->worker;
@@ -202,8 +203,8 @@ static void doubt_sleep(const struct clew_trace *trace, struct clew_sleep *sleep
 }
 
 /*
- * A gap is told when it is over, often after sleeps that began in it have ended
- * elsewhere: those are blind too, as they may have run and slept anew unseen.
+ * A gap is recorded when it is over, often after sleeps that began in it have ended on
+ * other CPUs. Those are blind too: the task may have run and slept again unrecorded.
  */
 void trace_blind_sleeps(struct clew_trace *trace)
 {
@@ -216,8 +217,8 @@ void trace_blind_sleeps(struct clew_trace *trace)
 	for (size_t i = trace->first_sleep; i < trace->sleeps.count; i++) {
 		struct clew_sleep *sleep = sleep_at(trace, i);
 		uint64_t end = sleep->switch_in;
-		/* One that began with the last row of a capture that was not ended has a gap of no
-		 * length at its start. */
+		/* A sleep that began with the last record of a capture that was cut off has an
+		 * empty gap at its start. */
 		uint64_t start = sleep->start - (end == CLEW_TIME_OPEN);
 
 		/* Gaps in order of `from`: those before `at` began before this sleep did. */

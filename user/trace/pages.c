@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What requests carry of files, and what tasks did with files in the page cache.
+ * The ranges of files that requests carry, and what tasks did with files in the page
+ * cache.
  */
 #include "trace/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ns between acts that are taken together. */
+/* ns: acts that follow each other this closely are joined. */
 #define TOUCH_NEAR 10000000ull
 
 int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *extent)
@@ -37,7 +38,7 @@ int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *ext
 	return 0;
 }
 
-/* The same, and the one goes on where the other ends. */
+/* Whether `next` has the same writers as `last` and begins where that ends. */
 static bool continues(const struct clew_page_extent *last, const struct clew_page_extent *next)
 {
 	return last->request == next->request && last->inode == next->inode &&

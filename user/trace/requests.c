@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The trace's block requests: kept by the builder's number, then put in order of when
- * they were queued, without the numbers that stayed unused; whose end was lost; and the
- * stretches that tasks spun for locks or were without quota.
+ * The trace's block requests. They are stored by the builder's number, and at the end put
+ * in order of when they were queued, without unused numbers. Also here: requests whose
+ * completion was lost, intervals in which tasks spun for locks, and sleeps for want of
+ * quota.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -83,7 +84,8 @@ const struct clew_trace_request *clew_trace_requests(const struct clew_trace *tr
 	return trace->requests.data;
 }
 
-/* New places in order of `queued`; place_of[number] is UINT32_MAX for those unused. */
+/* Puts requests in order of `queued`. place_of[number] is the new index, UINT32_MAX of an unused
+ * number. */
 static int order_requests(struct clew_trace *trace, uint32_t *place_of)
 {
 	size_t count = trace->requests.count, used = 0;
@@ -116,7 +118,7 @@ static int order_requests(struct clew_trace *trace, uint32_t *place_of)
 	return 0;
 }
 
-/* A disk does later requests first, but not those that come so much later, ns. */
+/* ns: a disk may do later requests first, but not those that come this much later. */
 #define OVERTAKEN 1000000000
 
 static uint64_t asked_at(const struct clew_block_request *block)
@@ -124,7 +126,7 @@ static uint64_t asked_at(const struct clew_block_request *block)
 	return block->queued ?: block->issued;
 }
 
-/* When the last loss was over, 0 there was none. */
+/* When the last gap ended, 0 there was none. */
 static uint64_t lost_until(const struct clew_trace *trace)
 {
 	const struct clew_gap *gaps = trace->gaps.data;
@@ -136,11 +138,10 @@ static uint64_t lost_until(const struct clew_trace *trace)
 }
 
 /*
- * Which of the requests without a completion are not in hand: the kernel had another in its place;
- * or records were lost since, and the same sectors were asked for again and that is done, or what
- * was asked for much later is. Without a loss none of these is: a disk or scheduler may keep one
- * for very long. `open`: their sectors, with the place of the last one that is done and begins
- * there.
+ * Finds the requests whose completion was lost. The kernel re-used the request's memory;
+ * or records were lost since, and a later request for the same sectors, or one that came
+ * much later, is complete. Without a loss a request may take very long. `open`: sectors
+ * of requests without a completion -> index of the last complete request there.
  */
 static int find_lost(struct clew_trace *trace, struct map *open, struct map *newest)
 {
@@ -180,7 +181,7 @@ static int find_lost(struct clew_trace *trace, struct map *open, struct map *new
 	return r;
 }
 
-/* Of a capture that was cut off some streams end before others: to where all of them reach. */
+/* When a capture was cut off some streams end before others: the moment that all of them reach. */
 static uint64_t seen_until(const struct clew_trace *trace)
 {
 	const struct clew_gap *gaps = trace->gaps.data;
@@ -192,8 +193,8 @@ static uint64_t seen_until(const struct clew_trace *trace)
 	return until;
 }
 
-/* Of one whose end was lost no more is known than that it was issued: nobody is kept waiting by
- * what may be over. */
+/* A request whose completion was lost counts until its issue only, as it may have been over at any
+ * time after that. */
 static void find_ends(struct clew_trace *trace)
 {
 	uint64_t seen = seen_until(trace);
@@ -208,7 +209,7 @@ static void find_ends(struct clew_trace *trace)
 	}
 }
 
-/* A list for each request, out of one block of numbers: first counted, then filled. */
+/* Gives each request its lists, in one block of numbers: counted before, filled after. */
 static int make_room(struct clew_trace *trace)
 {
 	size_t total = 0;
@@ -250,7 +251,7 @@ static bool is_request(const struct clew_link *link)
 	return link->kind == CLEW_LINK_REQUEST;
 }
 
-/* Gives requests of sleeps their places; `fill`: and those requests the sleepers. */
+/* Renumbers the requests in sleeps' links and counts their sleepers; `fill`: lists the sleepers. */
 static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size_t numbers,
 			bool fill)
 {
@@ -271,7 +272,7 @@ static void join_sleeps(struct clew_trace *trace, const uint32_t *place_of, size
 			if (links[k].number >= trace->requests.count || k >= sleep->link_count)
 				continue;
 			request = request_at(trace, links[k].number);
-			/* A request that is done in parts ends several sleeps of one task. */
+			/* A request that completes in parts may end several sleeps of one task. */
 			if (!fill)
 				request->woke_count++;
 			else if (!has(request->woke, request->woke_count, sleep->task))

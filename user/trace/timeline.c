@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Timelines: which piece of a task, and which run of a CPU, a moment falls in. A
- * sleep's entry stands for two pieces, the sleep and the run queue after it; what
- * lies between two entries is unknown.
+ * Timelines: the piece of a task, and the run of a CPU, that contain a moment. An entry
+ * of a sleep stands for two pieces, the sleep and the run queue after it. The time
+ * between two entries is unknown.
  */
 #include "trace/internal.h"
 
@@ -33,7 +33,7 @@ uint64_t trace_piece_start(const struct clew_trace *trace, uint32_t piece)
 	}
 }
 
-/* How many of `count` entries begin at or before a moment; looks around `hint` first. */
+/* How many of `count` entries begin at or before a moment; searches near `hint` first. */
 static uint32_t count_until(const struct clew_trace *trace, const uint32_t *pieces, uint32_t count,
 			    uint64_t at, uint32_t hint)
 {
@@ -94,7 +94,7 @@ static bool run_queue_piece(const struct clew_trace *trace, const struct trace_t
 	return true;
 }
 
-/* What an entry says of a moment at or after its start; false: it is over. */
+/* The piece of an entry at a moment at or after its start; false: the entry has ended. */
 static bool entry_at(const struct clew_trace *trace, const struct trace_task *task, uint32_t index,
 		     uint64_t at, struct clew_piece *piece)
 {
@@ -132,7 +132,7 @@ static bool entry_at(const struct clew_trace *trace, const struct trace_task *ta
 	}
 }
 
-/* Where an entry's time is over. */
+/* Where an entry ends. */
 static uint64_t entry_end(const struct clew_trace *trace, const struct trace_task *task,
 			  uint32_t index)
 {
@@ -183,8 +183,7 @@ bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t 
 	const struct trace_task *task = trace_task_find(trace, serial);
 	uint32_t hint = 0;
 
-	/* Times are whole: what ends at a moment or contains it from the left holds the ns before
-	 * it. */
+	/* Times are whole ns: the piece before a moment contains the ns before it. */
 	if (!task || (before && at == 0))
 		return false;
 	return trace_piece_at(trace, task, before ? at - 1 : at, &hint, ret_piece);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The thread that touches memory ahead. A large capture's trace fills a gigabyte, and
- * a fifth of the loading thread's time would be the kernel's, who clears each page
- * when it is written first. Only pages come to be there: no byte is written, so that
- * a vector that has grown elsewhere meanwhile does no harm.
+ * A thread that populates memory ahead. The trace of a large capture fills a gigabyte,
+ * and the loading thread would spend a fifth of its time in page faults. The thread
+ * populates pages and writes no byte, so that it does no harm when a vector has moved
+ * meanwhile.
  */
 #include "trace/touch.h"
 #include "base/thread.h"
@@ -12,26 +12,25 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#define AHEAD (16u << 20) /* bytes of each vector behind what is used */
-#define STEP  (2u << 20)  /* a huge page: nobody waits for more than one */
+#define AHEAD (16u << 20) /* bytes of each vector after those used */
+#define STEP  (2u << 20)  /* a huge page, so that each step is short */
 
-/* What of a vector is to be there, as of the last time it was told. */
+/* The part of a vector to populate, as of the last update. */
 struct window {
 	char *data;
 	size_t used, bytes;
-	size_t touched; /* the thread's own: all before it is there, wherever the vector has moved
-			 */
+	size_t touched; /* the thread's own: up to here it is populated, wherever the vector is */
 };
 
 struct trace_touch {
 	pthread_t thread;
 	pthread_mutex_t lock;  /* of all below */
-	pthread_cond_t wanted; /* something was told, or the end has come */
-	bool told, closing;
+	pthread_cond_t wanted; /* there was an update, or the thread is to end */
+	bool updated, closing;
 	struct window windows[TRACE_TOUCHED];
 };
 
-/* One step of a vector, with the lock not held; false: there is nothing to do. */
+/* Populates one step of a vector, without holding the lock; false: there is nothing to do. */
 static bool touch(struct trace_touch *touch, struct window *window)
 {
 	size_t from = window->touched > window->used ? window->touched
@@ -58,9 +57,9 @@ static void *touch_main(void *context)
 
 		for (int i = 0; i < TRACE_TOUCHED && !all->closing; i++)
 			done |= touch(all, &all->windows[i]);
-		if (!done && !all->told && !all->closing)
+		if (!done && !all->updated && !all->closing)
 			pthread_cond_wait(&all->wanted, &all->lock);
-		all->told = false;
+		all->updated = false;
 	}
 	pthread_mutex_unlock(&all->lock);
 	return NULL;
@@ -82,8 +81,8 @@ struct trace_touch *trace_touch_new(void)
 	return NULL;
 }
 
-void trace_touch_tell(struct trace_touch *touch,
-		      const struct vector *const vectors[static TRACE_TOUCHED])
+void trace_touch_update(struct trace_touch *touch,
+			const struct vector *const vectors[static TRACE_TOUCHED])
 {
 	pthread_mutex_lock(&touch->lock);
 	for (int i = 0; i < TRACE_TOUCHED; i++) {
@@ -91,7 +90,7 @@ void trace_touch_tell(struct trace_touch *touch,
 		touch->windows[i].used = vectors[i]->count * vectors[i]->item;
 		touch->windows[i].bytes = vectors[i]->bytes;
 	}
-	touch->told = true;
+	touch->updated = true;
 	pthread_cond_signal(&touch->wanted);
 	pthread_mutex_unlock(&touch->lock);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The taker that keeps everything. A run, a sleep, a ready stretch is stored once in
- * the array of its kind; a task's timeline and a CPU's are lists of indexes. A sleep
- * goes to the place of its number, so that the array is in order of start with few
- * exceptions, which finishing puts right.
+ * The taker that keeps everything. Each run, sleep and ready interval is stored once, in
+ * the array of its kind; the timelines of tasks and CPUs are lists of indexes. A sleep is
+ * stored at the index of its number, so that the array is in order of start with few
+ * exceptions, which order.c puts right at the end.
  */
 #include "trace/internal.h"
 #include <errno.h>
@@ -26,7 +26,7 @@ static int add_number(struct clew_trace *trace, struct numbers *numbers, uint32_
 	return 0;
 }
 
-/* A sleep whose holders were decided late arrives after its successors. */
+/* A sleep whose holders were found late arrives after its successors. */
 int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, size_t index,
 		    uint64_t start)
 {

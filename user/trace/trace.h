@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A causal trace in memory, as far as issue "first true answer" goes: what the
- * builder found, kept in arrays, found again by task and time. It is one sink of
- * the builder; reading it is thread-safe once it is finished.
+ * A causal trace in memory: all findings of a capture, in arrays, found again by task and
+ * time. It is one taker of findings, and owns all that it returns: pointers are valid
+ * until clew_trace_free(). Times are in ns of CLOCK_MONOTONIC, sizes in bytes.
+ *
+ * While findings come the trace belongs to the thread that feeds them. Once it is
+ * finished, any number of threads may read it at once.
  */
 #ifndef CLEW_TRACE_TRACE_H
 #define CLEW_TRACE_TRACE_H
@@ -34,7 +37,7 @@ struct clew_trace_task {
 struct clew_trace_options {
 	size_t size;
 	uint32_t drop_types; /* as in clew_builder_options */
-	/* Called now and then with how far reading is, 0..1. May be NULL. */
+	/* Called from time to time with the share that was read, 0..1. May be NULL. */
 	void (*progress)(void *context, double done);
 	void *progress_context;
 };
@@ -71,19 +74,19 @@ size_t clew_trace_task_count(const struct clew_trace *trace);
 const struct clew_trace_task *clew_trace_task_at(const struct clew_trace *trace, size_t index);
 /* By serial; NULL unknown. */
 const struct clew_trace_task *clew_trace_task(const struct clew_trace *trace, uint32_t serial);
-/* The name a task had at a moment; never NULL. */
+/* The name that a task had at a moment; never NULL. */
 const char *clew_trace_comm_at(const struct clew_trace *trace, uint32_t serial, uint64_t at);
-/* The names that it had, by their number from 0 in order of time; NULL: there are no more. */
+/* The names of a task by number from 0, in order of time; NULL: there are no more. */
 const char *clew_trace_comm_number(const struct clew_trace *trace, uint32_t serial, size_t number);
 
-/* All sleeps in order of start, then serial. Holders and links are the trace's own. */
+/* All sleeps in order of start, then serial. */
 const struct clew_sleep *clew_trace_sleeps(const struct clew_trace *trace, size_t *ret_count);
 /* All edges in order of to_at; made at the first call. NULL with *ret_count 0 also when memory is
  * short. */
 const struct clew_edge *clew_trace_edges(const struct clew_trace *trace, size_t *ret_count);
 
-/* The word of an edge's type: one of the closed list, or what notation calls it by itself. Never
- * NULL. */
+/* The name of an edge's type: from the closed list, or a name that a model in notation brought.
+ * Never NULL. */
 const char *clew_trace_type_name(const struct clew_trace *trace, unsigned type);
 
 /*
@@ -97,25 +100,26 @@ int clew_trace_edge_groups(const struct clew_trace *trace, uint32_t **ret_order,
 
 /*
  * A block request, or a bio of a device that has no requests, in order of `queued`.
- * `number` is its place here; links and objects of kind REQUEST say it.
+ * `number` is its index here, to which links and objects of kind REQUEST refer.
  */
 struct clew_trace_request {
 	struct clew_block_request block;
-	const uint32_t *lower; /* places of the requests that were made below for it */
+	const uint32_t *lower; /* indexes of the requests that were made below for it */
 	uint32_t lower_count;
-	const uint32_t *woke; /* serials of whose waits its completion ended, in order of time */
+	const uint32_t *woke; /* tasks whose waits its completion ended, in order of time */
 	uint32_t woke_count;
-	const struct clew_page_extent *pages; /* what files it carries, in order of sector */
+	const struct clew_page_extent
+		*pages; /* the ranges of files that it carries, in order of sector */
 	uint32_t page_count;
 	/*
-	 * Not completed in the capture, in which records were lost since, and not in hand to its
-	 * end either, as later ones tell: its end was lost. When it was is unknown.
+	 * Its completion was lost: the capture has none, records were lost after it was queued, and
+	 * later requests show that it was over. When it ended is unknown.
 	 */
 	bool end_lost;
 	/*
-	 * To when it is known to have been in hand: its completion; of one without, where its end
-	 * was lost its issue, of a recording that was cut off where the first of the CPUs' records
-	 * end (but not before its issue), else CLEW_TIME_OPEN.
+	 * Until when it is known to have been in progress: its completion; else its issue if the
+	 * completion was lost; else, in a recording that was cut off, the moment at which the
+	 * first CPU's records end, but not before its issue; else CLEW_TIME_OPEN.
 	 */
 	uint64_t until;
 };
@@ -123,24 +127,24 @@ const struct clew_trace_request *clew_trace_requests(const struct clew_trace *tr
 						     size_t *ret_count);
 
 /*
- * What tasks did with files in the page cache, in order of `begin`: acts of one kind by
- * one task on one file that came close together are one, `bytes` their sum and `offset`
- * the least.
+ * What tasks did with files in the page cache, in order of `begin`. Acts of one kind by
+ * one task on one file that follow each other closely are one, with the sum of their
+ * `bytes` and the least `offset`.
  */
 const struct clew_touch *clew_trace_touches(const struct clew_trace *trace, size_t *ret_count);
 
-/* The first spin of a task that ends after a moment, NULL none; those of a task follow each other
- * there. */
+/* The first spin of a task that ends after a moment, NULL none. The task's later ones follow it in
+ * memory. */
 const struct clew_spin *clew_trace_spin(const struct clew_trace *trace, uint32_t serial,
 					uint64_t after);
 
-/* Idle stretches included, as runs of serial 0. */
+/* All runs. A CPU's idle intervals are runs of serial 0. */
 const struct clew_run *clew_trace_runs(const struct clew_trace *trace, size_t *ret_count);
 
 /*
  * A task's timeline: pieces without overlap in order of time, from its birth (or
- * the capture's start) to its death (or the capture's end). A piece that nothing
- * tells anything of is UNKNOWN.
+ * the capture's start) to its death (or the capture's end). An interval
+ * without records is UNKNOWN.
  */
 enum clew_piece_kind {
 	CLEW_PIECE_RUNNING,
@@ -160,7 +164,7 @@ struct clew_piece {
 bool clew_trace_piece(const struct clew_trace *trace, uint32_t serial, uint64_t at, bool before,
 		      struct clew_piece *ret_piece);
 
-/* What ran on a CPU at a moment: its serial (0 idle) and the stretch. False: unknown. */
+/* The run on a CPU at a moment; serial 0: idle. False: unknown. */
 bool clew_trace_running(const struct clew_trace *trace, uint16_t cpu, uint64_t at,
 			struct clew_run *ret_run);
 
@@ -182,8 +186,8 @@ const struct clew_file_record *clew_trace_file_at(const struct clew_trace *trace
 const struct clew_file_record *clew_trace_file_then(const struct clew_trace *trace, uint32_t device,
 						    uint64_t inode, uint64_t at,
 						    const char **ret_path);
-/* Which file that is, the same for all moments at which it had the number: a file's own number, or
- * the inode's where none is known. */
+/* A key that is the same for all moments at which a file had an inode number: the file's own number
+ * if it is known, else the inode's. */
 struct clew_file_key {
 	uint64_t number;
 	uint32_t device; /* of the inode; UINT32_MAX: the number is the file's own */
@@ -196,16 +200,15 @@ const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trac
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
 
-/* What programs announced, in order of time; the words follow each, and a NUL follows them. */
+/* What programs announced, in order of time. The words follow each structure, then a NUL. */
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
 							    size_t *ret_count);
 
-/* Losses that touch an interval; returns how many of the capture's gaps do, the first in
- * *ret_first. */
+/* The gaps that overlap an interval: their number, and the first one in *ret_first, if not NULL. */
 size_t clew_trace_gaps(const struct clew_trace *trace, uint64_t from, uint64_t to,
 		       const struct clew_gap **ret_first);
 
-/* Bytes the trace takes. */
+/* Bytes that the trace takes. */
 size_t clew_trace_memory(const struct clew_trace *trace);
 
 #endif
