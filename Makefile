@@ -72,7 +72,12 @@ $(B)/make_capture: tests/golden/make_capture.c $(B)/libclew.a
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
 
-unit: $(UNIT_TESTS) $(B)/make_capture
+# A recorder with a live builder beside the capture file, for a live test.
+$(B)/record_both: tests/live/record_both.c $(B)/libclew.a
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(B)/libclew.a $(LIBS)
+
+unit: $(UNIT_TESTS) $(B)/make_capture $(B)/record_both
 
 print-libraries:
 	@echo $(LIBS)

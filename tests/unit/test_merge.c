@@ -297,6 +297,7 @@ static void test_silent(void **state)
 	clew_merge_advance(merge, 1, 3001); /* it has no further record at that time */
 	assert_int_equal(run(merge, &output), 1);
 	assert_int_equal(output.records[0].cpu, 2);
+	assert_int_equal(clew_merge_horizon(merge), 3000);
 	assert_int_equal(clew_merge_late(merge), 0);
 	clew_merge_free(merge);
 }

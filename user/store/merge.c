@@ -137,6 +137,11 @@ int clew_merge_run(struct clew_merge *merge,
 	return r < 0 ? r : 0;
 }
 
+uint64_t clew_merge_horizon(const struct clew_merge *merge)
+{
+	return merge->heads.heads[0].time;
+}
+
 uint64_t clew_merge_late(const struct clew_merge *merge)
 {
 	return merge->late;

@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""A live builder beside the capture file finds what the file gives later, and says how much it left out where it cannot keep up."""
+
+import json
+import os
+import subprocess
+import sys
+
+from _live import ROOT, TRIES, WORKLOADS, await_detached, finish, note, ok, run, scratch, skip_all
+
+BOTH = os.environ.get("CLEW_RECORD_BOTH", os.path.join(ROOT, "build", "record_both"))
+LOADS = ("mutex", "pipe", "condition", "pagecache", "work", "epoll", "socket", "timer", "tree")
+# What any machine gives under these loads; the rest depends on its disks and locks.
+SURE = ("identity", "run", "sleep", "ready", "edge")
+
+
+def record(name, seconds, queue):
+    """Records under all loads at once. Returns what the recorder with the live builder said, or None and why."""
+    script = f"cd {scratch()}; while :; do for load in {' '.join(LOADS)}; do {WORKLOADS}/$load > /dev/null 2>&1 & done; wait; done"
+    load = subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True, stdin=subprocess.DEVNULL)
+    try:
+        done = run(BOTH, scratch(name), seconds, queue, *([scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []))
+    finally:
+        # The group, as some loads have children that outlive them.
+        os.killpg(load.pid, 9)
+        load.wait()
+    if done.returncode != 0:
+        return None, f"status {done.returncode}: {done.stderr.strip()}"
+    return json.loads(done.stdout), ""
+
+
+def counts(findings):
+    return " ".join(f"{tag} {count}" for tag, (count, _) in findings.items())
+
+
+def same():
+    """What comes too late to be put in order is not the merge's fault, and rare: then it is tried again."""
+    for attempt in range(TRIES):
+        said, why = record("same.clew", 4, 0)
+        if not said:
+            ok(False, "it records with a live builder", why)
+            return
+        if not said["late"] and not said["missed"]:
+            break
+        note(f"attempt {attempt + 1}: {said['late']} records late, {said['missed']} missed")
+    note(counts(said["file"]))
+    ok(said["balanced"] and not said["lost"], "the capture beside a live builder is whole", said)
+    ok(said["missed"] == 0 and said["late"] == 0, "the live builder misses nothing, and nothing is late", f"{said['missed']} missed, {said['late']} late")
+    ok(said["fed"] == said["read"] > 1000, f"it gets the {said['read']} records of the file", said["fed"])
+    for tag, found in said["file"].items():
+        ok(said["live"][tag] == found, f"{tag}: live as from the file ({found[0]})", f"{said['live'][tag]} and {found}")
+    poor = [tag for tag in SURE if said["file"][tag][0] < 100]
+    ok(not poor, "there are findings to compare", poor)
+
+
+def too_small():
+    """Queues that hold a few records: not even the tasks there are find room in theirs."""
+    said, why = record("small.clew", 1, 4096)
+    if not said:
+        ok(False, "it records with small queues", why)
+        return
+    ok(said["balanced"] and not said["lost"], "a live builder that cannot keep up costs the capture nothing", said)
+    ok(said["missed"] > 0 and said["fed"] + said["missed"] == said["read"], f"it says how much it missed ({said['missed']} of {said['read']})", said)
+    ok(0 < said["live"]["run"][0] < said["file"]["run"][0], "and goes on with the rest", f"{said['live']['run']} and {said['file']['run']}")
+
+
+def main():
+    if not os.access(BOTH, os.X_OK):
+        if os.environ.get("CLEW_LIVE_GUEST") == "1":
+            skip_all("the recorder with a live builder is not in the guest")
+        ok(False, "there is a recorder with a live builder", f"{BOTH} is missing: make unit")
+        finish()
+    same()
+    too_small()
+    left = await_detached()
+    ok(not left, "nothing stays attached", [p.get("name") for p in left])
+    finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
