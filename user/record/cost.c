@@ -17,24 +17,6 @@
 #define SAMPLE_PERIOD 1000000000ULL
 #define SAMPLE_LENGTH 10000000ULL
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-uint64_t clew_now(void)
-{
-	return CLEW_CLOCK(read_clock(CLOCK_MONOTONIC));
-}
-
-uint64_t clew_cpu_time(void)
-{
-	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
 static void read_program(int descriptor, uint64_t *ret_time, uint64_t *ret_count)
 {
 	struct bpf_prog_info info = {};

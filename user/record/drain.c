@@ -21,167 +21,8 @@
 #include "base/thread.h"
 #include "clew.skel.h"
 #include "record/internal.h"
-#include "symbol/kernel.h"
 
 #define CPUS_A_THREAD 8
-
-/* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
-static size_t turn_path(const char *components, size_t size, char *ret_path)
-{
-	size_t length = 0;
-
-	if (size == 0 || components[size - 1] != '\0') {
-		ret_path[0] = '/';
-		return 1;
-	}
-	for (size_t end = size - 1;;) {
-		size_t start = end;
-
-		while (start > 0 && components[start - 1] != '\0')
-			start--;
-		ret_path[length++] = '/';
-		memcpy(ret_path + length, components + start, end - start);
-		length += end - start;
-		if (start == 0)
-			return length;
-		end = start - 1;
-	}
-}
-
-static void put(struct stream *stream, const void *record, size_t size)
-{
-	clew_takers_put(stream->recorder, stream->cpu, record, size);
-}
-
-static void put_gap(struct stream *stream, uint64_t to, uint32_t count)
-{
-	struct clew_gap gap = {
-		.header = {.time = to, .cpu = stream->cpu, .kind = CLEW_KIND_GAP},
-		.from = stream->last_time,
-		.count = count,
-	};
-
-	put(stream, &gap, sizeof(gap));
-}
-
-static void put_path(struct stream *stream, const void *data, size_t fixed, size_t path_size_offset)
-{
-	union {
-		struct clew_header header;
-		char bytes[sizeof(struct clew_file_record) + CLEW_PATH_SIZE * 2];
-	} record;
-	uint16_t size;
-
-	memcpy(record.bytes, data, fixed);
-	memcpy(&size, record.bytes + path_size_offset, sizeof(size));
-	if (size > CLEW_PATH_SIZE)
-		size = CLEW_PATH_SIZE;
-	size = turn_path((const char *)data + fixed, size, record.bytes + fixed);
-	memcpy(record.bytes + path_size_offset, &size, sizeof(size));
-	put(stream, record.bytes, fixed + size);
-}
-
-/* Of a layer's point the ring holds what was read there, and the point's number; the file holds
- * words. */
-static void put_announce(struct stream *stream, const void *data)
-{
-	struct {
-		struct clew_announce announce;
-		char text[CLEW_ANNOUNCE_TEXT];
-	} record;
-	const char *text = (const char *)data + sizeof(record.announce);
-	size_t size;
-
-	memcpy(&record.announce, data, sizeof(record.announce));
-	size = record.announce.size < CLEW_ANNOUNCE_TEXT ? record.announce.size : 0;
-	if (record.announce.point && stream->recorder->layers) {
-		const struct clew_layers *layers = stream->recorder->layers;
-		const struct clew_layer_call *call = NULL;
-		const struct clew_layer_point *point =
-			clew_layers_point(layers, record.announce.point - 1u, NULL, &call);
-
-		record.announce.event = point && point == &call->end;
-		size = clew_layers_words(layers, record.announce.point - 1u, text, size,
-					 record.announce.header.flags, record.text,
-					 sizeof(record.text));
-	} else {
-		memcpy(record.text, text, size);
-	}
-	record.announce.header.flags = 0;
-	record.announce.point = 0;
-	record.announce.size = (uint16_t)size;
-	put(stream, &record, sizeof(record.announce) + size);
-}
-
-/* Names a kernel address the first time it is met, and again when another one took its place. */
-static void put_name(struct stream *stream, uint64_t address, uint64_t time)
-{
-	struct {
-		struct clew_text_record text;
-		char bytes[CLEW_TEXT_SIZE];
-	} record = {.text = {.header = {.time = time,
-					.cpu = stream->cpu,
-					.kind = CLEW_KIND_TEXT,
-					.lost = stream->lost},
-			     .hash = address}};
-	uint64_t *named =
-		&stream->named[(address >> 4) % (sizeof(stream->named) / sizeof(stream->named[0]))];
-	const char *name = stream->recorder->symbols
-				   ? clew_kernel_symbol_at(stream->recorder->symbols, address)
-				   : NULL;
-
-	if (!name || *named == address)
-		return;
-	*named = address;
-	record.text.text_size = strnlen(name, CLEW_TEXT_SIZE);
-	memcpy(record.bytes, name, record.text.text_size);
-	put(stream, &record, sizeof(record.text) + record.text.text_size);
-	/* Nothing in the kernel counted it: the ledger takes it as read here. */
-	stream->made[CLEW_KIND_TEXT]++;
-}
-
-static void name_cause(struct stream *stream, const struct clew_cause *cause, uint64_t time)
-{
-	if (cause->kind == CLEW_CAUSE_TIMER)
-		put_name(stream, cause->object, time);
-}
-
-/* Hands one record to the file, with the gap before it if there is one. */
-static void pass_on(struct stream *stream, const void *data, size_t size)
-{
-	const struct clew_header *header = data;
-
-	if ((int32_t)(header->lost - stream->lost) > 0) {
-		put_gap(stream, header->time, header->lost - stream->lost);
-		stream->lost = header->lost;
-	}
-	stream->last_time = header->time;
-	if (header->kind < CLEW_KIND_COUNT)
-		stream->read[header->kind]++;
-	switch (header->kind) {
-	case CLEW_KIND_FILE:
-		put_path(stream, data, sizeof(struct clew_file_record),
-			 offsetof(struct clew_file_record, path_size));
-		break;
-	case CLEW_KIND_CGROUP:
-		put_path(stream, data, sizeof(struct clew_cgroup_record),
-			 offsetof(struct clew_cgroup_record, path_size));
-		break;
-	case CLEW_KIND_ANNOUNCE:
-		put_announce(stream, data);
-		break;
-	case CLEW_KIND_WORK: {
-		const struct clew_work *work = data;
-
-		put_name(stream, work->function, header->time);
-		name_cause(stream, &work->cause, header->time);
-		put(stream, data, size);
-		break;
-	}
-	default:
-		put(stream, data, size);
-	}
-}
 
 /* A pending record: its size, then itself, both on eight bytes. */
 struct parcel {
@@ -210,7 +51,7 @@ static int take(void *context, void *data, size_t size)
 				       room < pending->size + needed ? room + needed : room);
 
 		if (!larger) {
-			pass_on(stream, data, size);
+			clew_stream_pass(stream, data, size);
 			return 0;
 		}
 		pending->room = room < pending->size + needed ? room + needed : room;
@@ -223,71 +64,11 @@ static int take(void *context, void *data, size_t size)
 	return 0;
 }
 
-/* Direct I/O without error: what the slot leaves out of the record is known. */
-static void pass_whole(struct stream *stream, const struct clew_whole *whole)
-{
-	struct clew_request record = {
-		.header = whole->header,
-		.request = whole->request,
-		.sector = whole->sector,
-		.bio = whole->bio,
-		.allocated = whole->allocated,
-		.bytes = whole->bytes,
-		.device = whole->device,
-		.operation = whole->operation,
-		.task = whole->task,
-		.context =
-			whole->header.flags & CLEW_WHOLE_SOFT ? CLEW_WAKE_SOFTIRQ : CLEW_WAKE_IRQ,
-		.queued = whole->queued,
-		.issued = whole->issued,
-		.inode = whole->inode,
-		.offset = whole->offset,
-		.file_device = whole->file_device,
-	};
-
-	record.header.flags = CLEW_REQUEST_WHOLE;
-	pass_on(stream, &record, sizeof(record));
-}
-
-/* A slot, and the one after it where that holds its cause; returns how many. */
-static unsigned pass_slot(struct stream *stream, const struct clew_switch_slot *slot,
-			  const struct clew_switch_slot *next)
-{
-	struct {
-		struct clew_switch change;
-		char more[sizeof(struct clew_wait) + sizeof(struct clew_cause)];
-	} record;
-	size_t size = sizeof(slot->change);
-	unsigned flags = slot->change.header.flags;
-
-	if (slot->change.header.kind == CLEW_KIND_REQUEST) {
-		pass_whole(stream, &slot->whole);
-		return 1;
-	}
-	if (flags & CLEW_SWITCH_WAIT) {
-		size = sizeof(*slot);
-		if (slot->wait.object_kind == CLEW_OBJECT_FUNCTION ||
-		    slot->wait.object_kind == CLEW_OBJECT_TIMER)
-			put_name(stream, slot->wait.object, slot->change.header.time);
-		if (slot->wait.reason == CLEW_REASON_FUNCTION)
-			put_name(stream, slot->wait.function, slot->change.header.time);
-	}
-	if (!(flags & CLEW_SWITCH_CAUSE) || slot->change.header.kind != CLEW_KIND_SWITCH) {
-		pass_on(stream, slot, size);
-		return 1;
-	}
-	name_cause(stream, &next->cause, slot->change.header.time);
-	memcpy(&record, slot, size);
-	memcpy((char *)&record + size, &next->cause, sizeof(next->cause));
-	pass_on(stream, &record, size + sizeof(next->cause));
-	return 2;
-}
-
 static size_t pass_parcel(struct stream *stream, size_t at)
 {
 	const struct parcel *parcel = (const struct parcel *)(stream->pending.data + at);
 
-	pass_on(stream, &parcel->header, parcel->size);
+	clew_stream_pass(stream, &parcel->header, parcel->size);
 	return at + parcel_size(parcel->size);
 }
 
@@ -313,7 +94,8 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 		       ((const struct parcel *)(pending->data + at))->header.time <=
 			       slot->change.header.time)
 			at = pass_parcel(stream, at);
-		used = pass_slot(stream, slot, &slots[place + 1 == count ? 0 : place + 1]);
+		used = clew_stream_pass_slot(stream, slot,
+					     &slots[place + 1 == count ? 0 : place + 1]);
 		place = place + used >= count ? place + used - count : place + used;
 		tail += used;
 		/* Room is given back early, so that a full ring drains while it fills. */
@@ -359,6 +141,8 @@ void clew_drain_round(struct drain *drain, bool last)
 		round.horizon = horizon_of(stream, begun);
 		clew_takers_round(drain->recorder, stream->cpu, &round);
 	}
+	if (drain == drain->recorder->drains && atomic_load(&drain->recorder->user_silent))
+		clew_user_round(drain->recorder, begun, false);
 }
 
 /* A CPU's share: one half for switches, one for all else, which comes in bursts: a sync of many
@@ -371,73 +155,92 @@ void clew_drain_sizes(struct clew_recorder *recorder)
 		sizeof(struct clew_switch_slot) * recorder->switch_slots * recorder->cpu_count;
 }
 
-int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
+static int open_drains(struct clew_recorder *recorder, struct clew_message *message)
 {
-	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
-	size_t size = recorder->records_size;
-
 	recorder->drain_count = (recorder->cpu_count + CPUS_A_THREAD - 1) / CPUS_A_THREAD;
 	recorder->streams = calloc(recorder->cpu_count, sizeof(*recorder->streams));
 	recorder->drains = calloc(recorder->drain_count, sizeof(*recorder->drains));
 	if (!recorder->streams || !recorder->drains)
 		return clew_say(message, -ENOMEM, "no memory for the drain: free some");
+	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
+		recorder->streams[cpu].ring = -1;
 	for (unsigned i = 0; i < recorder->drain_count; i++) {
-		store_lock_init(&recorder->drains[i].lock);
-		recorder->drains[i].urgent = epoll_create1(EPOLL_CLOEXEC);
-		if (recorder->drains[i].urgent < 0)
+		struct drain *drain = &recorder->drains[i];
+
+		drain->recorder = recorder;
+		drain->streams = &recorder->streams[i * CPUS_A_THREAD];
+		store_lock_init(&drain->lock);
+		drain->urgent = epoll_create1(EPOLL_CLOEXEC);
+		if (drain->urgent < 0)
 			return clew_say(message, -errno,
 					"the rings cannot be waited for: %s: raise the limit of "
 					"open files (ulimit -Hn)",
 					strerror(errno));
 	}
-	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++)
-		recorder->streams[cpu].ring = -1;
+	return 0;
+}
 
-	for (unsigned cpu = 0; cpu < recorder->cpu_count; cpu++) {
+/* Makes the CPU's ring buffer, and gives it to the programs. */
+static int make_ring(struct stream *stream, struct clew_message *message)
+{
+	struct clew_recorder *recorder = stream->recorder;
+	int rings = bpf_map__fd(recorder->bpf->maps.clew_rings);
+	size_t size = recorder->records_size;
+
+	stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
+	if (stream->ring < 0)
+		return clew_say(message, -errno,
+				"no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size",
+				size, stream->cpu, strerror(errno));
+	if (bpf_map_update_elem(rings, &stream->cpu, &stream->ring, BPF_ANY))
+		return clew_say(message, -errno,
+				"the ring of CPU %u was refused: %s: try a smaller --ring-size",
+				stream->cpu, strerror(errno));
+	return 0;
+}
+
+/* Makes the drain read the stream's ring, and wait for it. */
+static int add_ring(struct drain *drain, struct stream *stream, struct clew_message *message)
+{
+	/* Edge-triggered: a ring that merely holds something wakes nobody. */
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+	int r = 0;
+
+	if (drain->rings)
+		r = ring_buffer__add(drain->rings, stream->ring, take, stream);
+	else
+		drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
+	if (r || !drain->rings)
+		return clew_say(message, -errno,
+				"the ring of CPU %u cannot be mapped: %s: free some memory",
+				stream->cpu, strerror(errno));
+	if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, stream->ring, &event))
+		return clew_say(message, -errno,
+				"the ring of CPU %u cannot be waited for: %s: free some memory",
+				stream->cpu, strerror(errno));
+	drain->stream_count++;
+	return 0;
+}
+
+int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message)
+{
+	size_t room = 2 * recorder->records_size;
+	int error = open_drains(recorder, message);
+
+	for (unsigned cpu = 0; !error && cpu < recorder->cpu_count; cpu++) {
 		struct stream *stream = &recorder->streams[cpu];
-		struct drain *drain = &recorder->drains[cpu / CPUS_A_THREAD];
-		/* Once a wake-up: that the ring holds something is none. */
-		struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
-		/* Here, and not while records come: see store/buffers.h. Without it take() tries
-		 * again. */
-		stream->pending.data = malloc(2 * size);
-		stream->pending.room = stream->pending.data ? 2 * size : 0;
-		stream->ring = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "clew_ring", 0, 0, size, NULL);
-		if (stream->ring < 0)
-			return clew_say(
-				message, -errno,
-				"no ring of %zu bytes for CPU %u: %s: try a smaller --ring-size",
-				size, cpu, strerror(errno));
-		if (bpf_map_update_elem(rings, &cpu, &stream->ring, BPF_ANY))
-			return clew_say(
-				message, -errno,
-				"the ring of CPU %u was refused: %s: try a smaller --ring-size",
-				cpu, strerror(errno));
-		if (!drain->rings) {
-			drain->recorder = recorder;
-			drain->streams = stream;
-			drain->rings = ring_buffer__new(stream->ring, take, stream, NULL);
-			if (!drain->rings)
-				return clew_say(
-					message, -errno,
-					"the ring of CPU %u cannot be mapped: %s: free some memory",
-					cpu, strerror(errno));
-		} else if (ring_buffer__add(drain->rings, stream->ring, take, stream)) {
-			return clew_say(message, -errno,
-					"the ring of CPU %u cannot be mapped: %s: free some memory",
-					cpu, strerror(errno));
-		}
-		if (epoll_ctl(drain->urgent, EPOLL_CTL_ADD, stream->ring, &event))
-			return clew_say(
-				message, -errno,
-				"the ring of CPU %u cannot be waited for: %s: free some memory",
-				cpu, strerror(errno));
-		drain->stream_count++;
+		/* Memory is taken now, not while records come: see store/buffers.h. If there
+		 * is none, take() tries again. */
+		stream->pending.data = malloc(room);
+		stream->pending.room = stream->pending.data ? room : 0;
+		error = make_ring(stream, message);
+		if (!error)
+			error = add_ring(&recorder->drains[cpu / CPUS_A_THREAD], stream, message);
 	}
-	return 0;
+	return error;
 }
 
 /* Extents and handles that were not told when the gate shut. No program touches them any more. */
@@ -462,7 +265,7 @@ static void put_open(struct stream *stream)
 		record.header.flags = clew_extent_flags(event, open);
 		cpu->counts[CLEW_KIND_EXTENT].seen++;
 		cpu->counts[CLEW_KIND_EXTENT].reserved++;
-		pass_on(stream, &record, sizeof(record));
+		clew_stream_pass(stream, &record, sizeof(record));
 	}
 	if (cpu->handle.device) {
 		struct clew_journal record = {.header = header,
@@ -474,7 +277,7 @@ static void put_open(struct stream *stream)
 		record.header.flags = CLEW_JOURNAL_HANDLE;
 		cpu->counts[CLEW_KIND_JOURNAL].seen++;
 		cpu->counts[CLEW_KIND_JOURNAL].reserved++;
-		pass_on(stream, &record, sizeof(record));
+		clew_stream_pass(stream, &record, sizeof(record));
 	}
 }
 
@@ -487,7 +290,7 @@ void clew_drain_end(struct clew_recorder *recorder)
 
 		put_open(stream);
 		if (lost != stream->lost)
-			put_gap(stream, clew_now(), lost - stream->lost);
+			clew_stream_gap(stream, clew_now(), lost - stream->lost);
 	}
 }
 

@@ -87,6 +87,11 @@ struct clew_recorder {
 	atomic_bool stopping;
 	int stop_event;	     /* event descriptor: when stopping is set */
 	atomic_bool started; /* the gate was opened */
+	/*
+	 * Between start and stop no record of the user stream comes, and the first drain
+	 * ends that stream's rounds. It is false before `end` is read from the clock.
+	 */
+	atomic_bool user_silent;
 	uint64_t start;
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
@@ -105,8 +110,31 @@ struct clew_recorder {
 		missed_before[CLEW_KIND_COUNT]; /* runs that were left out before it was recorded */
 };
 
-uint64_t clew_now(void); /* in steps, as the programs read the clock */
+/* clock.c: CLOCK_MONOTONIC in the steps in which the programs read it, and this process's CPU time;
+ * ns. */
+uint64_t clew_now(void);
 uint64_t clew_cpu_time(void);
+
+/* load.c: opens and loads the kernel side, and maps its rings. */
+int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+	      struct clew_message *message);
+/* load.c: says that the kernel refused `what` with this error. */
+int clew_say_refused(struct clew_message *message, const char *what, int error);
+
+/* meta.c: what the capture says of the machine and of the options; a number; a reading of the
+ * clocks. 0 or the file's error. */
+int clew_meta_write(struct clew_recorder *recorder, const struct clew_recorder_options *options);
+int clew_meta_number(struct clew_recorder *recorder, const char *key, uint64_t value);
+int clew_meta_clock(struct clew_recorder *recorder);
+
+/* stream.c: passes on a record of the ring buffer, with a GAP before it if records were lost. */
+void clew_stream_pass(struct stream *stream, const void *data, size_t size);
+/* stream.c: passes on a slot. The record may take the slot `next`, too; returns how many it took.
+ */
+unsigned clew_stream_pass_slot(struct stream *stream, const struct clew_switch_slot *slot,
+			       const struct clew_switch_slot *next);
+/* stream.c: a GAP from the stream's last record to `to`. */
+void clew_stream_gap(struct stream *stream, uint64_t to, uint32_t count);
 
 #define CLEW_URGENT_SHARE                                                                          \
 	4 /* of a ring of everything else: when so much of it is full a thread is woken */
@@ -148,12 +176,13 @@ int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
  * did, in order. Returns 0 or the file's error. */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
 
-/* iterate.c: a record for the user stream */
+/* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
-/* iterate.c: ends a round of the user stream. No record that comes later may be older than `now`.
+/* user_stream.c: ends a round of the user stream. No record that comes later may be older than
+ * `now`.
  */
 void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush);
-/* iterate.c: the text behind a hash, cut to what a record takes */
+/* user_stream.c: the text behind a hash, cut to what a record takes */
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *text, uint64_t time);
 
 /* disks.c: names of the machine's disks, told with that time; the file's error */

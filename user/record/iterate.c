@@ -89,33 +89,6 @@ static uint32_t serial_of(struct identified **sorted, size_t count, uint32_t tid
 	return found ? (*found)->task.task : 0;
 }
 
-int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size)
-{
-	recorder->user_reads[((const struct clew_header *)record)->kind]++;
-	return clew_takers_put(recorder, CLEW_STREAM_USER, record, size);
-}
-
-void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush)
-{
-	const struct clew_round round = {.now = now, .horizon = now, .flush = flush};
-
-	clew_takers_round(recorder, CLEW_STREAM_USER, &round);
-}
-
-int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *value, uint64_t time)
-{
-	struct {
-		struct clew_text_record text;
-		char bytes[CLEW_TEXT_SIZE];
-	} record = {
-		.text = {.header = {.time = time, .cpu = CLEW_STREAM_USER, .kind = CLEW_KIND_TEXT},
-			 .hash = hash}};
-
-	record.text.text_size = (uint16_t)strnlen(value, CLEW_TEXT_SIZE - 1);
-	memcpy(record.bytes, value, record.text.text_size);
-	return clew_put_user(recorder, &record, sizeof(record.text) + record.text.text_size);
-}
-
 static int put_identities(struct clew_recorder *recorder, struct identified *tasks, size_t count)
 {
 	struct identified **sorted = malloc(count * sizeof(*sorted));

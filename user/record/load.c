@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Loading the kernel side: its constants and the sizes of its maps are set for this
+ * machine and these options, then the kernel verifies the programs.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "clew.skel.h"
+#include "record/announce.h"
+#include "record/calls.h"
+#include "record/environment.h"
+#include "record/internal.h"
+#include "record/kernel.h"
+#include "record/programs.h"
+#include "symbol/kernel.h"
+
+#define LRU_A_CPU	    512
+#define TASK_SLOT_BITS_MOST 16
+
+static void *map_memory(struct bpf_map *map, size_t size)
+{
+	void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+/*
+ * Before 6.16 each CPU keeps up to 128 entries of an LRU map in a list of its own. A CPU
+ * that finds no free entry for its list takes its newest ones again.
+ */
+static void size_lru_maps(struct bpf_object *object, unsigned cpus)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map (map, object)
+		if (bpf_map__type(map) == BPF_MAP_TYPE_LRU_HASH &&
+		    bpf_map__max_entries(map) < cpus * LRU_A_CPU)
+			bpf_map__set_max_entries(map, cpus * LRU_A_CPU);
+}
+
+/* Four slots for each thread: one in eight then finds its own slot taken. The most is a limit of
+ * memory. */
+static uint32_t choose_task_slot_bits(void)
+{
+	uint32_t bits = CLEW_TASK_SLOT_BITS;
+	unsigned threads = 0;
+	FILE *file = fopen("/proc/loadavg", "re");
+
+	if (file && fscanf(file, "%*f %*f %*f %*u/%u", &threads) != 1)
+		threads = 0;
+	if (file)
+		fclose(file);
+	while (bits < TASK_SLOT_BITS_MOST && 1u << bits < 4 * threads)
+		bits++;
+	return bits;
+}
+
+int clew_say_refused(struct clew_message *message, const char *what, int error)
+{
+	int number = error == -EMFILE || error == -ENOMEM
+			     ? error
+			     : -ENOTSUP; /* -EINVAL says that an argument is wrong */
+
+	if (error == -EMFILE)
+		return clew_say(message, number,
+				"%s: too many open files: raise their limit (ulimit -Hn)", what);
+	if (error == -ENOMEM)
+		return clew_say(message, number,
+				"%s: out of memory: free some, or give a smaller --ring-size",
+				what);
+	if (clew_kernel_jit_off())
+		return clew_say(
+			message, number,
+			"%s: BPF's JIT is off: turn it on (sysctl net.core.bpf_jit_enable=1)",
+			what);
+	return clew_say(message, number, "%s: %s: see `clew doctor`", what, strerror(-error));
+}
+
+/* Opens the kernel side and chooses the programs that this kernel can take. */
+static int open_object(struct clew_recorder *recorder, const struct clew_program_choice *choice,
+		       struct clew_message *message)
+{
+	struct btf *btf = clew_kernel_btf(message);
+	struct clew_bpf *bpf;
+	int error;
+
+	if (!btf)
+		return -ENOTSUP;
+	bpf = recorder->bpf = clew_bpf__open();
+	if (!bpf) {
+		btf__free(btf);
+		return clew_say(message, -errno,
+				"the kernel side cannot be opened: %s: build clew again",
+				strerror(errno));
+	}
+	bpf->rodata->preempt_count_offset = clew_kernel_preempt_count_offset(btf);
+	bpf->rodata->softnet_offset = clew_kernel_softnet_offset(btf);
+	if (!recorder->symbols)
+		clew_kernel_symbols_load(&recorder->symbols);
+	clew_programs_addresses(bpf, recorder->symbols);
+	error = clew_programs_choose(bpf, btf, choice);
+	btf__free(btf);
+	if (error)
+		return clew_say(message, error,
+				"the kernel's tracepoints cannot be listed: %s: free some memory",
+				strerror(-error));
+	return 0;
+}
+
+/* Sets what the programs find in their constants. */
+static int set_constants(struct clew_recorder *recorder,
+			 const struct clew_recorder_options *options, struct clew_message *message)
+{
+	struct clew_bpf *bpf = recorder->bpf;
+	int error;
+
+	bpf->rodata->self_pid = getpid();
+	error = clew_call_classes(bpf->rodata->call_class);
+	if (error)
+		return clew_say(message, error,
+				"the table of system calls is wrong: build clew again");
+	clew_compat_calls(bpf->rodata->compat_call);
+	error = clew_filter_prepare(bpf, options, message);
+	if (!error)
+		error = clew_environment_prepare(bpf, options->environment, message);
+	if (error)
+		return error;
+	clew_announce_prepare(bpf);
+	bpf->rodata->switch_slots = recorder->switch_slots;
+	bpf->rodata->ring_urgent = recorder->records_size / CLEW_URGENT_SHARE;
+	bpf->rodata->task_slot_bits = options->few_task_slots ? 1 : choose_task_slot_bits();
+	return 0;
+}
+
+static void size_maps(struct clew_recorder *recorder)
+{
+	struct clew_bpf *bpf = recorder->bpf;
+
+	bpf_map__set_max_entries(bpf->maps.clew_switches,
+				 recorder->switch_slots * recorder->cpu_count);
+	bpf_map__set_max_entries(bpf->maps.clew_task_slots, 1u << bpf->rodata->task_slot_bits);
+	bpf_map__set_max_entries(bpf->maps.clew_cpus, recorder->cpu_count);
+	bpf_map__set_max_entries(bpf->maps.clew_rings, recorder->cpu_count);
+	size_lru_maps(bpf->obj, recorder->cpu_count);
+}
+
+static int map_rings(struct clew_recorder *recorder, struct clew_message *message)
+{
+	struct clew_bpf *bpf = recorder->bpf;
+
+	recorder->cpus_size = sizeof(struct clew_cpu_state) * recorder->cpu_count;
+	recorder->cpus = map_memory(bpf->maps.clew_cpus, recorder->cpus_size);
+	recorder->slots = map_memory(bpf->maps.clew_switches, recorder->slots_size);
+	if (!recorder->cpus || !recorder->slots)
+		return clew_say(message, -errno,
+				"the rings cannot be mapped: %s: free some memory, or give a "
+				"smaller --ring-size",
+				strerror(errno));
+	return 0;
+}
+
+static int load_with(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+		     bool page_cache, struct clew_message *message)
+{
+	const struct clew_program_choice choice = {.verify = options->verify,
+						   .page_cache = page_cache};
+	int error;
+
+	if (!clew_kernel_privileged())
+		return clew_say(
+			message, -EPERM,
+			"recording is not permitted: run as root (CAP_BPF and CAP_PERFMON)");
+	error = open_object(recorder, &choice, message);
+	if (error)
+		return error;
+	clew_drain_sizes(recorder);
+	error = set_constants(recorder, options, message);
+	if (error)
+		return error;
+	size_maps(recorder);
+	error = clew_bpf__load(recorder->bpf);
+	if (error)
+		return clew_say_refused(message, "the kernel refuses clew's programs", error);
+	error = clew_filter_fill(recorder->bpf, options, message);
+	return error ? error : map_rings(recorder, message);
+}
+
+int clew_load(struct clew_recorder *recorder, const struct clew_recorder_options *options,
+	      struct clew_message *message)
+{
+	int error = load_with(recorder, options, !options->no_page_cache, message);
+
+	recorder->page_cache = options->no_page_cache ? "off" : "on";
+	if (error != -ENOTSUP || options->no_page_cache || !recorder->bpf)
+		return error;
+	/* Some kernels take all programs but those of the page cache. */
+	clew_bpf__destroy(recorder->bpf);
+	recorder->bpf = NULL;
+	recorder->page_cache = "refused";
+	return load_with(recorder, options, false, message);
+}
