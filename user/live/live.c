@@ -16,7 +16,10 @@
 #define QUEUE_SIZE_TOTAL (64u << 20)
 #define PAUSE		 10000000L /* ns between two runs of the merge */
 
-/* What is left out of a stream. Only the thread that feeds the stream writes to it. */
+/*
+ * Records that were left out of a stream. Only the thread that feeds the stream
+ * writes here.
+ */
 struct missing {
 	uint64_t last_time; /* of the last record that was fed */
 	uint64_t count;	    /* of records left out since then */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which argument of which system call names what it may wait for: the table that
- * the kernel side looks classes up in, and the 32-bit numbers beside the 64-bit
- * ones. Names and numbers are libseccomp's.
+ * The class of each system call, which says which argument names the object
+ * that the call may wait for, and the 64-bit number of each 32-bit call. Names
+ * and numbers come from libseccomp.
  */
 #include "record/calls.h"
 
@@ -48,7 +48,7 @@ static const struct {
 	{CLEW_CALL_RESTART, "restart_syscall"},
 };
 
-/* 32-bit calls that have no 64-bit call of the same name. */
+/* 32-bit calls whose 64-bit call has another name. */
 static const struct {
 	const char *name;
 	const char *native;
@@ -118,7 +118,7 @@ void clew_compat_calls(uint16_t ret_numbers[CLEW_CALL_COUNT])
 					native = native_number(renamed[i].native);
 			if (native < 0)
 				native = native_number(name);
-			/* A name ending in 32 is the old width of the call without it. */
+			/* getuid32 is the 32-bit form of getuid. */
 			size_t length = strlen(name);
 			if (native < 0 && length > 2 && !strcmp(name + length - 2, "32")) {
 				name[length - 2] = '\0';

@@ -9,10 +9,14 @@
 #include <clew/kernel/calls.h>
 #include <clew/kernel/records.h>
 
-/* enum clew_call_class by 64-bit number. 0 or -errno. */
+/*
+ * The class (enum clew_call_class) of each call, by 64-bit number. 0 or -errno.
+ */
 int clew_call_classes(uint8_t ret_classes[CLEW_CALL_COUNT]);
 
-/* 64-bit number by 32-bit number, CLEW_NO_CALL where there is none. */
+/*
+ * The 64-bit number of each call, by 32-bit number. CLEW_NO_CALL: it has none.
+ */
 void clew_compat_calls(uint16_t ret_numbers[CLEW_CALL_COUNT]);
 
 #endif

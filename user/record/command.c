@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * A command that is recorded from its first instruction on: it is forked before
- * the recording starts and held at a pipe until the gate is open.
+ * the recording starts, and waits at a pipe until the programs are enabled.
  */
 #include "record/command.h"
 

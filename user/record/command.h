@@ -8,17 +8,20 @@
 
 struct clew_child {
 	pid_t pid;
-	int go;	    /* written to: let it run */
-	int failed; /* read from: errno of an exec that failed, or the end */
+	int go;	    /* a byte written to it lets the child run */
+	int failed; /* gives the errno of an exec that failed, else the end of the file */
 };
 
-/* Forks; the child waits until clew_child_run. `mask` is the signal mask it gets. 0 or -errno. */
+/*
+ * Forks. The child waits until clew_child_run(), and then gets the signal mask
+ * `mask`. 0 or -errno.
+ */
 int clew_child_make(char **argv, const sigset_t *mask, struct clew_child *ret_child);
 
-/* Lets it run. 0, or -errno of its exec. */
+/* Lets the child run. 0, or -errno of its exec. */
 int clew_child_run(struct clew_child *child);
 
-/* Ends a child that was never let run. */
+/* Ends a child that clew_child_run() was never called for. */
 void clew_child_drop(struct clew_child *child);
 
 /* The exit status that a wait status stands for: 128 + n for signal n. */

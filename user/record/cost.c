@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew's own cost. The kernel's run time statistics of BPF programs cost some
- * per cent themselves: they are on for 10 ms a second, and the mean run time
- * found then is multiplied by how often a program ran in all.
+ * clew's own cost. The kernel's run time statistics of BPF programs slow the
+ * programs down by some per cent. They are therefore enabled for 10 ms a second
+ * only. The mean run time of a program in these samples is multiplied by the
+ * number of its runs in the whole recording.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Names of the machine's disks and their parts, as user space has them: the kernel
- * side tells numbers only. Read at the start and, for those made meanwhile, at the
- * stop. A disk that came and went in between stays a number.
+ * Names of the machine's disks and partitions. Records have device numbers
+ * only. The names are read at the start, and again at the stop for disks that
+ * were added meanwhile. A disk that was added and removed in between has no
+ * name.
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define DISKS_MOST 4096
 
-/* The name that a mapping was given; "" none. */
+/* The name of a device-mapper device; "": it is none. */
 static void read_mapping(const char *disk, char *name, size_t size)
 {
 	char path[96];

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The drain: from the rings to the capture file. Its threads are in drain_threads.c.
+ * The drain: empties the rings and passes their records on to the takers. Its
+ * threads are in drain_threads.c.
  *
- * A CPU has two rings, of switches (and of direct I/O that interrupts complete) and of
- * everything else; a round merges them by time. It first looks how far the switches go
- * and then takes what the other ring holds: a switch that is older than a taken record
- * may still be missing, so records younger than all switches wait for the next round.
+ * Each CPU has two rings. One holds slots of fixed size, for switches and for
+ * direct I/O that an interrupt completes; the other is a BPF ring buffer for
+ * all other records. A round merges the two by time. It reads the head of the
+ * slots first and empties the ring buffer after that. A slot that is older than
+ * a record of the ring buffer may therefore be missing from this round, and
+ * records younger than all slots are kept for the next round.
  *
- * A record always goes to the file once it was taken from its ring, and the callback
- * never fails: libbpf would take the record and drop it.
+ * Invariant: a record that was taken from a ring is passed on. The ring
+ * buffer's callback never fails, as libbpf would drop the record.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -24,7 +27,7 @@
 
 #define CPUS_A_THREAD 8
 
-/* A pending record: its size, then itself, both on eight bytes. */
+/* A pending record behind its size. Both are aligned to eight bytes. */
 struct parcel {
 	uint64_t size;
 	struct clew_header header;
@@ -35,8 +38,10 @@ static size_t parcel_size(size_t size)
 	return sizeof(uint64_t) + (size + 7) / 8 * 8;
 }
 
-/* libbpf's callback: keeps the record. Out of memory, it passes it on at once: out of order beats
- * lost. */
+/*
+ * libbpf's callback: keeps the record for the merge. If there is no memory, the
+ * record is passed on at once, out of order, and not lost.
+ */
 static int take(void *context, void *data, size_t size)
 {
 	struct stream *stream = context;
@@ -72,8 +77,11 @@ static size_t pass_parcel(struct stream *stream, size_t at)
 	return at + parcel_size(parcel->size);
 }
 
-/* Merges the switches up to `head` with what is pending; keeps the youngest of that unless this is
- * the `last` round. */
+/*
+ * Passes on the slots up to `head` and the pending records, in order of time.
+ * Pending records that came in this round and are younger than all slots are
+ * kept, unless this is the `last` round.
+ */
 static void merge(struct stream *stream, uint64_t head, bool last)
 {
 	struct clew_recorder *recorder = stream->recorder;
@@ -82,12 +90,12 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 		recorder->slots + (size_t)stream->cpu * recorder->switch_slots;
 	struct pending *pending = &stream->pending;
 	uint64_t tail = cpu->tail;
-	uint32_t count = recorder->switch_slots, place = tail % count;
+	uint32_t count = recorder->switch_slots, index = tail % count;
 	size_t at = 0;
 
 	stream->slot_fill = head - tail;
 	while (tail != head) {
-		const struct clew_switch_slot *slot = &slots[place];
+		const struct clew_switch_slot *slot = &slots[index];
 		unsigned used;
 
 		while (at < pending->size &&
@@ -95,10 +103,13 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 			       slot->change.header.time)
 			at = pass_parcel(stream, at);
 		used = clew_stream_pass_slot(stream, slot,
-					     &slots[place + 1 == count ? 0 : place + 1]);
-		place = place + used >= count ? place + used - count : place + used;
+					     &slots[index + 1 == count ? 0 : index + 1]);
+		index = index + used >= count ? index + used - count : index + used;
 		tail += used;
-		/* Room is given back early, so that a full ring drains while it fills. */
+		/*
+		 * Slots are freed as the merge goes, for programs that find the
+		 * ring full.
+		 */
 		if ((tail ^ (tail - used)) & 256)
 			__atomic_store_n(&cpu->tail, tail, __ATOMIC_RELEASE);
 	}
@@ -112,8 +123,10 @@ static void merge(struct stream *stream, uint64_t head, bool last)
 	pending->old = pending->size;
 }
 
-/* No record of the stream that comes later is older, see struct clew_round. `begun`: before the
- * round looked at the rings. */
+/*
+ * The stream's horizon, see struct clew_round. `begun`: a time before this
+ * round read the rings.
+ */
 static uint64_t horizon_of(const struct stream *stream, uint64_t begun)
 {
 	const struct parcel *first = (const struct parcel *)stream->pending.data;
@@ -145,8 +158,11 @@ void clew_drain_round(struct drain *drain, bool last)
 		clew_user_round(drain->recorder, begun, false);
 }
 
-/* A CPU's share: one half for switches, one for all else, which comes in bursts: a sync of many
- * small files makes 2 MiB in 10 ms. */
+/*
+ * A CPU's memory is shared equally by the slots and the ring buffer. The latter
+ * needs as much because its records come in bursts: a sync of many small files
+ * makes 2 MiB in 10 ms.
+ */
 void clew_drain_sizes(struct clew_recorder *recorder)
 {
 	recorder->records_size = recorder->ring_size / 2;
@@ -180,7 +196,9 @@ static int open_drains(struct clew_recorder *recorder, struct clew_message *mess
 	return 0;
 }
 
-/* Makes the CPU's ring buffer, and gives it to the programs. */
+/*
+ * Makes the CPU's ring buffer and puts it into the map that the programs use.
+ */
 static int make_ring(struct stream *stream, struct clew_message *message)
 {
 	struct clew_recorder *recorder = stream->recorder;
@@ -199,10 +217,16 @@ static int make_ring(struct stream *stream, struct clew_message *message)
 	return 0;
 }
 
-/* Makes the drain read the stream's ring, and wait for it. */
+/*
+ * Makes the drain read the stream's ring buffer, and its urgent thread wait for
+ * it.
+ */
 static int add_ring(struct drain *drain, struct stream *stream, struct clew_message *message)
 {
-	/* Edge-triggered: a ring that merely holds something wakes nobody. */
+	/*
+	 * Edge-triggered: epoll_wait() returns when a program wakes the ring,
+	 * not because the ring holds records.
+	 */
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 	int r = 0;
 
@@ -232,8 +256,10 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 
 		stream->recorder = recorder;
 		stream->cpu = cpu;
-		/* Memory is taken now, not while records come: see store/buffers.h. If there
-		 * is none, take() tries again. */
+		/*
+		 * Memory is allocated here, not while records come: see
+		 * store/buffers.h. If there is none, take() tries again.
+		 */
 		stream->pending.data = malloc(room);
 		stream->pending.room = stream->pending.data ? room : 0;
 		error = make_ring(stream, message);
@@ -243,7 +269,10 @@ int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message
 	return error;
 }
 
-/* Extents and handles that were not told when the gate shut. No program touches them any more. */
+/*
+ * Passes on the extents and the journal handle that were still open in the
+ * kernel when the programs were disabled. No program changes them any more.
+ */
 static void put_open(struct stream *stream)
 {
 	struct clew_cpu_state *cpu = &stream->recorder->cpus[stream->cpu];
@@ -283,7 +312,10 @@ static void put_open(struct stream *stream)
 
 void clew_drain_end(struct clew_recorder *recorder)
 {
-	/* What was lost after a CPU's last record shows in no record. */
+	/*
+	 * No record carries the count of what was lost after the CPU's last
+	 * one.
+	 */
 	for (unsigned cpu = 0; recorder->started && cpu < recorder->cpu_count; cpu++) {
 		struct stream *stream = &recorder->streams[cpu];
 		uint32_t lost = recorder->cpus[cpu].lost;

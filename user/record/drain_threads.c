@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Two threads for each few CPUs look after their rings, one at a time.
+ * Two threads empty the rings of up to eight CPUs. A lock lets one of them do
+ * so at a time.
  *
- * The first polls: to be woken would cost the traced tasks. How long it sleeps follows
- * how full the rings were. The second sleeps until a program finds a good part of a
- * ring full, and goes before all ordinary threads then: on a busy machine the first may
- * wait for 10 ms, for the fair scheduler owes little to a thread that ran just now,
- * however low its nice value. It does not poll, because it takes the CPU where it slept
- * from whoever has it, though another one be idle.
+ * The polling thread sleeps between rounds, because a wake by a program would
+ * cost the traced tasks. It sleeps the shorter, the fuller the rings were.
+ *
+ * The urgent thread waits until a program finds a large part of a ring full. It
+ * has a real-time policy: on a busy machine the polling thread may wait 10 ms
+ * for a CPU, as the fair scheduler makes a thread wait that ran just before,
+ * whatever its nice value. The urgent thread does not poll, because a real-time
+ * thread preempts the task on the CPU where it slept even if another CPU is
+ * idle.
  */
 #include <errno.h>
 #include <sched.h>
@@ -32,7 +36,10 @@ static void sleep_for(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &time, NULL);
 }
 
-/* The larger of `most` and how full the stream's rings were, in 1/1024. */
+/*
+ * The larger of `most` and the share of the stream's fuller ring that was in
+ * use, in 1/1024.
+ */
 static size_t fullest(const struct stream *stream, size_t most)
 {
 	size_t slots = stream->slot_fill * 1024 / stream->recorder->switch_slots;
@@ -42,10 +49,10 @@ static size_t fullest(const struct stream *stream, size_t most)
 	return records > most ? records : most;
 }
 
-/* With the lock held: empties the rings. */
-static void look(struct drain *drain, bool last)
+/* Empties the rings and adapts the pause. The caller holds the lock. */
+static void empty_rings(struct drain *drain, bool last)
 {
-	size_t most = 0; /* of a ring, in 1/1024 */
+	size_t most = 0; /* the share of the fullest ring in use, in 1/1024 */
 
 	clew_drain_round(drain, last);
 	for (unsigned i = 0; i < drain->stream_count; i++)
@@ -64,7 +71,7 @@ static void *poll_main(void *argument)
 	uint64_t pause_once = recorder->pause_drain;
 
 	pthread_setname_np(pthread_self(), "clew-drain");
-	/* Not permitted is no harm. */
+	/* If this is not permitted, the recording works nevertheless. */
 	setpriority(PRIO_PROCESS, gettid(), DRAIN_NICE);
 	for (;;) {
 		bool last = atomic_load(&recorder->stopping);
@@ -75,7 +82,7 @@ static void *poll_main(void *argument)
 			sleep_for(pause_once);
 			pause_once = 0;
 		}
-		look(drain, last);
+		empty_rings(drain, last);
 		pause = drain->pause;
 		pthread_mutex_unlock(&drain->lock);
 		if (last)
@@ -104,7 +111,7 @@ static void *urgent_main(void *argument)
 		if (epoll_wait(drain->urgent, &event, 1, -1) < 1)
 			continue;
 		pthread_mutex_lock(&drain->lock);
-		look(drain, false);
+		empty_rings(drain, false);
 		pthread_mutex_unlock(&drain->lock);
 	}
 	return NULL;
@@ -112,7 +119,7 @@ static void *urgent_main(void *argument)
 
 int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message)
 {
-	/* Who waits for rings is woken for the end, too. */
+	/* The event ends the urgent thread's wait when the recording stops. */
 	struct epoll_event event = {.events = EPOLLIN};
 
 	recorder->stop_event = eventfd(0, EFD_CLOEXEC);

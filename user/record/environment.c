@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Environment variables on the user's list. The kernel side tells them at each exec;
- * of processes that run already they are read here, as they were at their exec. Those
- * not listed are looked at and forgotten: they hold what nobody wants in a file.
+ * Environment variables that the user listed. The kernel side records them at
+ * each exec. For processes that run already they are read here, with the values
+ * of their exec. Variables that are not listed never reach the file, as they
+ * may hold secrets.
  */
 #include "record/environment.h"
 
@@ -76,7 +77,9 @@ int clew_environment_read(struct clew_recorder *recorder, uint32_t pid, uint32_t
 	return error;
 }
 
-/* The machine's own list: others could take for ever to answer. */
+/*
+ * Only the local list is read, as a directory service may take long to answer.
+ */
 int clew_environment_users(struct clew_recorder *recorder, uint64_t time)
 {
 	FILE *file = fopen("/etc/passwd", "re");

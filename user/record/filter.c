@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Filters: from the options to what the kernel side compares. */
+/* Filters: turns the options into what the kernel side compares tasks with. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -17,8 +17,10 @@
 #define CGROUP1_MAGIC 0x27e0eb
 #define CGROUP2_MAGIC 0x63677270
 
-/* The mount point that `path` is under, and the controllers it is for: "" for the unified
- * hierarchy. */
+/*
+ * Finds the mount point of the cgroup hierarchy that `path` is in, and the
+ * hierarchy's controllers; "" for the unified hierarchy.
+ */
 static int find_mount(const char *path, char *ret_root, size_t root_size, char *ret_controllers,
 		      size_t controllers_size)
 {
@@ -47,8 +49,10 @@ static int find_mount(const char *path, char *ret_root, size_t root_size, char *
 	return best ? 0 : -ENOENT;
 }
 
-/* Index in css_set.subsys of the first controller among a mount's options; the kernel's enum gives
- * it. */
+/*
+ * Finds the index in css_set.subsys of the controller that a mount's options
+ * name. The kernel's enum has it.
+ */
 static int subsystem_index(const char *options, uint32_t *ret_index)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
@@ -61,7 +65,10 @@ static int subsystem_index(const char *options, uint32_t *ret_index)
 		const char *name = btf__name_by_offset(btf, value->name_off), *at;
 		size_t length = strlen(name);
 
-		/* io_cgrp_id is mounted as "blkio". */
+		/*
+		 * A controller's enumerator is its name and "_cgrp_id"; the
+		 * name of io is "blkio" in mounts.
+		 */
 		if (length <= 8 || strcmp(name + length - 8, "_cgrp_id"))
 			continue;
 		char controller[64];
@@ -113,8 +120,8 @@ static int prepare_cgroup(struct clew_bpf *bpf, const char *given, struct clew_m
 	return 0;
 }
 
-/* Whether a thread is its process's first, whose tid is the pid. One that has gone meanwhile is. */
-static bool leads(pid_t tid)
+/* True for a process's leader, and for a thread that has ended meanwhile. */
+static bool is_leader(pid_t tid)
 {
 	char path[64], line[256];
 	int pid = tid;
@@ -142,7 +149,7 @@ int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options
 		if (access(path, F_OK))
 			return clew_say(message, -EINVAL, "no %s %d: give the %s of one that runs",
 					thread ? "thread" : "process", pid, thread ? "tid" : "pid");
-		if (!thread && !leads(pid))
+		if (!thread && !is_leader(pid))
 			return clew_say(message, -EINVAL,
 					"%d is a thread of a process: choose it by -t, or the "
 					"process by its pid",

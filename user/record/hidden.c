@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Tasks that run and that /proc shows, but that the kernel's task iterator leaves
- * out (some hardened kernels hide their first process from it). Their storage is
- * made through a pidfd, their identity read from /proc; the wait they are in at
- * the start stays unknown.
+ * Tasks that /proc shows but the kernel's task iterator leaves out: some
+ * hardened kernels hide their first process from it. Their storage is made
+ * through a pidfd, and their identity is read from /proc. The wait that such a
+ * task is in at the start stays unknown.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -31,7 +31,9 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* The serial given, 0 if the task cannot be had or has one already. */
+/*
+ * Returns the new serial, or 0 if the task has ended or has a serial already.
+ */
 static uint32_t make_storage(struct clew_recorder *recorder, uint32_t pid, uint32_t tid)
 {
 	struct clew_task_state state = {.flags = CLEW_TASK_STATE_PID | CLEW_TASK_STATE_DETAIL,

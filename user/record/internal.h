@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of the recorder share. */
+/* Declarations that the parts of the recorder share. */
 #ifndef CLEW_RECORD_INTERNAL_H
 #define CLEW_RECORD_INTERNAL_H
 
@@ -17,49 +17,55 @@ struct clew_announcer;
 struct clew_bpf;
 struct ring_buffer;
 
-/* Records taken from a ring buffer, kept until the switches before them are read. */
+/*
+ * Records taken from a ring buffer that are kept until all older slots are
+ * read.
+ */
 struct pending {
 	char *data;
 	size_t size, room;
-	size_t old; /* of the data, bytes that were there before this round */
+	size_t old; /* bytes of `data` that an earlier round left */
 };
 
-/* One CPU's rings, as their drain sees them. */
+/*
+ * One CPU's rings, and the records that come from them. Its drain's lock
+ * protects it.
+ */
 struct stream {
 	struct clew_recorder *recorder;
 	struct pending pending;
-	uint64_t named[1024]; /* kernel addresses whose names are in the file, by hash */
+	uint64_t named[1024]; /* kernel addresses whose names were passed on, by hash */
 	unsigned cpu;
 	int ring;	    /* map */
 	uint32_t lost;	    /* of the last record */
 	uint64_t last_time; /* of the last record */
-	size_t fill;	    /* bytes found in the ring of everything else in this round */
-	size_t slot_fill;   /* and slots in the other */
+	size_t fill;	    /* bytes that this round found in the ring buffer */
+	size_t slot_fill;   /* slots that this round found */
 	uint64_t read[CLEW_KIND_COUNT];
-	uint64_t made[CLEW_KIND_COUNT]; /* records of the drain's own making */
+	uint64_t made[CLEW_KIND_COUNT]; /* records made by clew itself, not by a program */
 };
 
 struct drain {
 	struct clew_recorder *recorder;
 	struct ring_buffer *rings;
-	int urgent;		/* epoll: a program found one of them rather full */
-	struct stream *streams; /* its share of them */
+	int urgent;		/* epoll descriptor: ready when a program woke one of the rings */
+	struct stream *streams; /* the streams of this drain, stream_count of them */
 	unsigned stream_count;
-	pthread_mutex_t lock; /* of the rings and streams */
-	uint64_t pause;	      /* ns until it looks again; under the lock */
+	pthread_mutex_t lock; /* protects the rings, the streams and `pause` */
+	uint64_t pause;	      /* ns that the polling thread sleeps after a round */
 	pthread_t threads[2];
 	unsigned thread_count;
 };
 
 /* Sampled run time of the programs. */
 struct cost_sampler {
-	uint64_t begun; /* ns, of the sample under way */
+	uint64_t begun; /* ns, start of the current sample */
 	uint64_t next;
 	uint64_t sampled_ns; /* wall time that samples covered */
 	bool any;
 	struct program_cost {
 		int descriptor;
-		int kind; /* whose count tells how often it ran, -1 none */
+		int kind; /* kind of record whose count is the number of its runs, -1 none */
 		uint64_t start_time, start_count;
 		uint64_t time, count;
 	} programs[160];
@@ -71,43 +77,43 @@ struct clew_recorder {
 	struct clew_writer *writer;
 	struct clew_record_taker takers[TAKERS_MOST];
 	unsigned taker_count;
-	struct clew_kernel_symbols *symbols; /* NULL: hidden */
+	struct clew_kernel_symbols *symbols; /* NULL: the kernel hides them */
 	struct clew_cpu_state *cpus;	     /* mapped from the kernel, cpu_count of them */
 	size_t cpus_size;
-	struct clew_switch_slot *slots; /* likewise: switch_slots a CPU */
+	struct clew_switch_slot *slots; /* mapped from the kernel, switch_slots a CPU */
 	size_t slots_size;
 	uint32_t switch_slots;
-	size_t records_size; /* bytes of a CPU's ring of everything else */
+	size_t records_size; /* bytes of a CPU's ring buffer */
 	unsigned cpu_count;
 	struct stream *streams;
 	struct drain *drains;
 	unsigned drain_count;
-	size_t ring_size; /* bytes of a CPU's two rings together */
+	size_t ring_size; /* bytes of a CPU's slots and ring buffer together */
 	uint64_t pause_drain;
 	atomic_bool stopping;
-	int stop_event;	     /* event descriptor: when stopping is set */
-	atomic_bool started; /* the gate was opened */
+	int stop_event;	     /* event descriptor, ready once `stopping` is set */
+	atomic_bool started; /* the programs were enabled */
 	/*
-	 * Between start and stop no record of the user stream comes, and the first drain
-	 * ends that stream's rounds. It is false before `end` is read from the clock.
+	 * Set between start and stop, when no record of the user stream comes:
+	 * the first drain then ends that stream's rounds. It is cleared before
+	 * the end's time is read from the clock.
 	 */
 	atomic_bool user_silent;
 	uint64_t start;
 	uint64_t start_cpu_time;
 	uint64_t next_clock;
 	struct cost_sampler cost;
-	const struct clew_layers *layers; /* NULL none */
-	struct clew_announcer *announcer; /* NULL: nothing is announced here */
-	const char *page_cache;	  /* what of it is recorded: "on", "off", "refused" by the kernel */
-	unsigned modules;	  /* that were there when programs were loaded last, by
-				     clew_programs_modules; ~0 never look */
-	struct clew_bpf *more[4]; /* programs for modules that came later */
+	const struct clew_layers *layers; /* NULL: there are none */
+	struct clew_announcer *announcer; /* NULL: no calls are announced on this machine */
+	const char *page_cache;		  /* "on", "off", or "refused" by the kernel */
+	unsigned modules; /* clew_programs_modules() when programs were last loaded; ~0: do not look
+			     for new modules */
+	struct clew_bpf *more[4]; /* programs for modules that were loaded during the recording */
 	unsigned more_count;
-	struct bpf_link *stores[2]; /* see stores.c; NULL not attached */
+	struct bpf_link *stores[2]; /* see stores.c; NULL: not attached */
 	bool verify;
-	uint64_t user_reads[CLEW_KIND_COUNT]; /* records the iterator gave */
-	uint64_t
-		missed_before[CLEW_KIND_COUNT]; /* runs that were left out before it was recorded */
+	uint64_t user_reads[CLEW_KIND_COUNT];	 /* records put into the user stream */
+	uint64_t missed_before[CLEW_KIND_COUNT]; /* clew_missed_runs() at the start */
 };
 
 /* clock.c: CLOCK_MONOTONIC in the steps in which the programs read it, and this process's CPU time;
@@ -137,21 +143,27 @@ unsigned clew_stream_pass_slot(struct stream *stream, const struct clew_switch_s
 void clew_stream_gap(struct stream *stream, uint64_t to, uint32_t count);
 
 #define CLEW_URGENT_SHARE                                                                          \
-	4 /* of a ring of everything else: when so much of it is full a thread is woken */
+	4 /* a program wakes the urgent thread when 1/4 of a ring buffer is full */
 
 /* drain.c */
-void clew_drain_sizes(struct clew_recorder *recorder); /* before load */
+void clew_drain_sizes(struct clew_recorder *recorder); /* before clew_load() */
 int clew_drain_open(struct clew_recorder *recorder, struct clew_message *message);
-/* Takes what the rings hold; with the lock held. The last time nothing is kept for the next. */
+/*
+ * One round; the caller holds the lock. The last round keeps no records for a
+ * next one.
+ */
 void clew_drain_round(struct drain *drain, bool last);
-/* After the last round: what no program has told and what was lost since. */
+/*
+ * After the last round: passes on what is still open in the kernel, and GAPs
+ * for the last losses.
+ */
 void clew_drain_end(struct clew_recorder *recorder);
 void clew_drain_close(struct clew_recorder *recorder);
 
-/* drain_threads.c: the calling thread goes before all ordinary ones from now on. 0 or -errno. */
+/* drain_threads.c: gives the calling thread a real-time policy. 0 or -errno. */
 int clew_go_first(void);
 int clew_drain_start(struct clew_recorder *recorder, struct clew_message *message);
-/* Drains what is left and ends the threads. */
+/* Ends the threads, which empty the rings first, and the stream of each CPU. */
 void clew_drain_stop(struct clew_recorder *recorder);
 
 /*
@@ -168,54 +180,70 @@ void clew_takers_round(const struct clew_recorder *recorder, unsigned stream,
 		       const struct clew_round *round);
 void clew_takers_end(const struct clew_recorder *recorder, uint64_t end);
 
-/* iterate.c */
+/* iterate.c: one pass over all tasks. 0 or -errno. */
 int clew_iterate_tasks(struct clew_recorder *recorder, enum clew_pass which,
 		       struct clew_message *message);
 
-/* hidden.c: identifies tasks that /proc shows and the iterator did not; `known` are the tids it
- * did, in order. Returns 0 or the file's error. */
+/*
+ * hidden.c: identifies tasks that /proc shows and the iterator does not.
+ * `known`: the tids that the iterator found, in order. 0 or the file's error.
+ */
 int clew_identify_hidden(struct clew_recorder *recorder, const uint32_t *known, size_t count);
 
 /* user_stream.c: a record for the user stream. 0 or the first error of a taker. */
 int clew_put_user(struct clew_recorder *recorder, const void *record, size_t size);
-/* user_stream.c: ends a round of the user stream. No record that comes later may be older than
- * `now`.
+/*
+ * user_stream.c: ends a round of the user stream. No later record of it may be
+ * older than `now`.
  */
 void clew_user_round(struct clew_recorder *recorder, uint64_t now, bool flush);
-/* user_stream.c: the text behind a hash, cut to what a record takes */
+/*
+ * user_stream.c: puts the text of a hash, cut to the size of a record. 0 or the
+ * file's error.
+ */
 int clew_put_text(struct clew_recorder *recorder, uint64_t hash, const char *text, uint64_t time);
 
-/* disks.c: names of the machine's disks, told with that time; the file's error */
+/*
+ * disks.c: puts the names of the machine's disks, as records of that time. 0 or
+ * the file's error.
+ */
 int clew_disks_read(struct clew_recorder *recorder, uint64_t time);
 
-/* filter.c: before load, then after it */
+/* filter.c. Prepare: before the load. Fill: after it. */
 int clew_filter_prepare(struct clew_bpf *bpf, const struct clew_recorder_options *options,
 			struct clew_message *message);
 int clew_filter_fill(struct clew_bpf *bpf, const struct clew_recorder_options *options,
 		     struct clew_message *message);
 
-/* cost.c. Add: the programs of an object that is loaded, between two ticks. */
+/* cost.c. Add: includes the programs of a loaded object; not during a tick. */
 void clew_cost_add(struct clew_recorder *recorder, const struct bpf_object *object);
 void clew_cost_tick(struct clew_recorder *recorder, uint64_t now);
 void clew_cost_close(struct clew_recorder *recorder, uint64_t duration, struct clew_cost *ret_cost);
 
-/* stores.c: whether it is noted where stores fault. Prepare: before attaching. */
+/*
+ * stores.c: programs that note where stores to mapped files fault. Prepare:
+ * before attaching.
+ */
 void clew_stores_prepare(struct clew_bpf *bpf);
 void clew_stores_open(struct clew_recorder *recorder);
 void clew_stores_tick(struct clew_recorder *recorder);
 void clew_stores_close(struct clew_recorder *recorder);
 
-/* modules.c: programs for file systems that are loaded while it is recorded. Close: before the
- * rings are closed. */
+/*
+ * modules.c: programs for file systems whose modules are loaded during the
+ * recording. Close: before the rings are closed.
+ */
 void clew_modules_open(struct clew_recorder *recorder, bool page_cache);
 void clew_modules_tick(struct clew_recorder *recorder);
 void clew_modules_close(struct clew_recorder *recorder);
 
-/* missed.c: how many runs of programs the kernel has left out so far, by kind (CLEW_KIND_COUNT of
- * them) */
+/*
+ * missed.c: how many runs of programs the kernel has skipped so far, by kind of
+ * record: CLEW_KIND_COUNT numbers.
+ */
 void clew_missed_runs(const struct clew_recorder *recorder, uint64_t *ret_counts);
 
-/* ledger.c */
+/* ledger.c: writes the ledger and sums it up. 0 or the file's error. */
 int clew_ledger_write(struct clew_recorder *recorder, const struct clew_cost *cost,
 		      struct clew_recorder_summary *ret_summary);
 

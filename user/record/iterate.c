@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Passes over all tasks: what the kernel side's iterator writes goes to the
- * file's user stream. In the first pass kin are told by pid; here they become
- * serials.
+ * user stream. In the first pass processes and parents come as pids, and are
+ * replaced by serials here.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +15,7 @@
 #include "record/environment.h"
 #include "record/internal.h"
 
-/* What a pass writes for each task (bpf/iterate.bpf.c). */
+/* The record that a pass writes for each task (bpf/iterate.bpf.c). */
 struct identified {
 	struct clew_task_record task;
 	char command_line[CLEW_COMMAND_LINE_SIZE / 2];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the running kernel is and gives: privileges, BTF, places of per-CPU variables. */
+/*
+ * Properties of the running kernel: privileges, BTF, offsets of per-CPU
+ * variables.
+ */
 #include "record/kernel.h"
 
 #include <bpf/btf.h>
@@ -13,7 +16,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define MACHINE_PID_NAMESPACE 0xeffffffc /* the first one's inode, in all kernels */
+#define MACHINE_PID_NAMESPACE 0xeffffffc /* its inode, in all kernels */
 
 #define CAPABILITY(data, number) ((data)[(number) / 32].effective & (1u << ((number) % 32)))
 
@@ -45,7 +48,7 @@ bool clew_kernel_shows_all_tasks(void)
 	return stat("/proc/self/ns/pid", &status) || status.st_ino == MACHINE_PID_NAMESPACE;
 }
 
-/* From here on: what is wrong is said in one line, by us. */
+/* clew says in one line of its own what is wrong. */
 static void keep_libbpf_quiet(void)
 {
 	libbpf_set_print(NULL);
@@ -90,7 +93,10 @@ static int64_t variable_offset(const struct btf *btf, const char *name)
 	return -1;
 }
 
-/* Offset of a member of a structure in bytes, those of unnamed structures inside included. */
+/*
+ * Offset in bytes of a member of a structure, or of an unnamed structure in it;
+ * -1: there is none.
+ */
 static int64_t member_offset(const struct btf *btf, const struct btf_type *type, const char *name)
 {
 	const struct btf_member *member;
@@ -121,7 +127,7 @@ int64_t clew_kernel_preempt_count_offset(const struct btf *btf)
 	if (queue < 0)
 		return 0;
 	if (count < 0) {
-		/* 6.2 to 6.14 kept it in a structure of hot variables. */
+		/* 6.2 to 6.14 have it in struct pcpu_hot. */
 		int id = btf__find_by_name_kind(btf, "pcpu_hot", BTF_KIND_STRUCT);
 		int64_t hot = variable_offset(btf, "pcpu_hot"),
 			member = id > 0 ? member_offset(btf, btf__type_by_id(btf, id),
@@ -154,7 +160,10 @@ bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsig
 	id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
 	type = id > 0 ? btf__type_by_id(btf, btf__type_by_id(btf, id)->type) : NULL;
 	type = type && btf_is_ptr(type) ? btf__type_by_id(btf, type->type) : NULL;
-	/* The first parameter is the tracepoint's own. */
+	/*
+	 * The first parameter is the tracepoint's context, which no argument
+	 * is.
+	 */
 	if (!type || !btf_is_func_proto(type) || argument + 1 >= btf_vlen(type))
 		return false;
 	type = btf__type_by_id(btf, btf_params(type)[argument + 1].type);

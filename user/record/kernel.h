@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the running kernel is and gives. */
+/* Properties of the running kernel. */
 #ifndef CLEW_RECORD_KERNEL_H
 #define CLEW_RECORD_KERNEL_H
 
@@ -10,34 +10,57 @@
 
 struct btf;
 
-/* Whether this process may load tracing programs (CAP_SYS_ADMIN, or CAP_BPF and CAP_PERFMON). */
+/*
+ * True if this process may load tracing programs (CAP_SYS_ADMIN, or CAP_BPF and
+ * CAP_PERFMON).
+ */
 bool clew_kernel_privileged(void);
 
-/* Whether BPF programs are interpreted, which newer kernels refuse those of tracepoints with BTF.
+/*
+ * True if BPF programs are interpreted. Newer kernels then refuse programs of
+ * BTF tracepoints.
  */
 bool clew_kernel_jit_off(void);
 
-/* Whether this process sees all tasks there are: false in a PID namespace of its own. */
+/* True if this process sees all tasks: it is in the initial PID namespace. */
 bool clew_kernel_shows_all_tasks(void);
 
-/* The kernel's BTF, or NULL with words: too old, or built without. The caller frees it. */
+/*
+ * The kernel's BTF, which the caller frees. NULL: `message` says why there is
+ * none.
+ */
 struct btf *clew_kernel_btf(struct clew_message *message);
 
-/* Bytes from a CPU's struct rq to its preempt count; 0: this kernel's BTF does not tell. */
+/*
+ * Bytes from a CPU's struct rq to its preempt count; 0: the kernel's BTF does
+ * not say.
+ */
 int64_t clew_kernel_preempt_count_offset(const struct btf *btf);
 
-/* The same to its struct softnet_data, where the network devices are that the CPU shall poll. */
+/*
+ * Bytes from a CPU's struct rq to its struct softnet_data, which lists the
+ * network devices that the CPU is to poll; 0: the kernel's BTF does not say.
+ */
 int64_t clew_kernel_softnet_offset(const struct btf *btf);
 
-/* Whether an argument of a tracepoint, counted from 0, is a pointer to that structure. */
+/*
+ * True if an argument of a tracepoint, counted from 0, is a pointer to a
+ * structure of that name.
+ */
 bool clew_kernel_tracepoint_takes(const struct btf *btf, const char *name, unsigned argument,
 				  const char *structure);
 
-/* Whether a structure has that member, in the kernel itself or in a module that is loaded. */
+/*
+ * True if a structure of the kernel, or of `module` if that is loaded, has a
+ * member of that name.
+ */
 bool clew_kernel_has_member(struct btf *btf, const char *module, const char *structure,
 			    const char *member);
 
-/* How many CPUs there are, of which those with rings are numbered below the result. */
+/*
+ * How many CPUs the machine can have; their numbers are below the result. Or
+ * -errno.
+ */
 int clew_kernel_cpus(void);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ledger: what the programs counted, what the drain read, what the file
- * stored, per CPU and kind. It balances when seen = filtered + reserved + lost +
- * missed and reserved = read = stored. A wake has no record of its own: its
- * stamp is reserved, read and stored in the task. Runs that the kernel left out are
- * seen and missed on no CPU.
+ * The ledger: counts of what the programs saw, the drain read and the file
+ * stored, by CPU and kind of record. It balances if seen = filtered + reserved
+ * + lost + missed, and reserved = read = stored.
+ *
+ * A wake has no record, only a stamp in the task that it wakes: it counts as
+ * read and stored once it is reserved. Runs of programs that the kernel skipped
+ * are in the user stream's rows, as seen and missed.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * New mappings come as records of the kernel's perf events, a ring a CPU: no program
- * has to run on any mmap, and a record wakes who waits for it at once. A record that
- * finds no room is lost; then all mappings are gone through again.
+ * New executable mappings, by perf events with a ring for each CPU. No program
+ * of clew's has to run at each mmap, and a record wakes the waiting thread at
+ * once. If a ring overflows, all mappings of all processes are read again.
  *
- * Each fork and exit is a record there, too, and the interrupt by which it wakes takes
- * longer than all else that is done for it: while there are many, only a ring that is
- * half full wakes, and the rings are looked at again and again, less often while they
- * hold nothing new.
+ * Forks and exits are records of these rings too, and the interrupt of the wake
+ * costs more than all other work for a record. While records are frequent (a
+ * storm), a ring therefore wakes only when it is half full, and the rings are
+ * polled, less often the longer they hold no new file.
  */
 #include "record/mappings.h"
 
@@ -31,23 +31,28 @@
 #include "record/internal.h"
 
 #define RING_PAGES 16
-/* A program by itself is looked at as soon as it is mapped; a storm of them is taken together. */
+/*
+ * The interval at which rings are polled in a storm: the shortest, and the
+ * longest.
+ */
 #define STORM_NS      5000000ull
 #define STORM_NS_MOST 40000000ull
-/* So many records at one look are a storm, which is over when fewer than one each STORM_NS came in
- * STORM_OVER_NS. */
+/*
+ * A storm begins with so many records in one poll. It ends when STORM_OVER_NS
+ * had fewer than one record per STORM_NS.
+ */
 #define STORM_RECORDS 16
 #define STORM_OVER_NS 1000000000ull
 
 struct clew_mappings {
-	struct pollfd *polls; /* one a CPU, then `stop` */
+	struct pollfd *polls; /* one for each CPU, then `stop` */
 	struct perf_event_mmap_page **rings;
 	unsigned cpus;
-	uint64_t looked;   /* the last time, ns, CLOCK_MONOTONIC */
-	uint64_t counted;  /* since when `taken` counts */
-	uint64_t interval; /* ns, of looks in a storm */
+	uint64_t polled;   /* ns, time of the last poll */
+	uint64_t counted;  /* ns, time from which `taken` counts */
+	uint64_t interval; /* ns, between polls in a storm */
 	bool storm;
-	unsigned taken; /* records of this look, in a storm of some */
+	unsigned taken; /* records since `counted` */
 };
 
 /* The kernel's record of a mapping. */
@@ -70,12 +75,15 @@ static void close_ring(struct perf_event_mmap_page *ring, int descriptor)
 {
 	if (ring)
 		munmap(ring, ring_size() + (size_t)sysconf(_SC_PAGESIZE));
-	/* Of a CPU that was taken off since it is kept so. */
+	/*
+	 * The descriptor of a CPU that went offline is kept inverted, see
+	 * clew_mappings_wait().
+	 */
 	if (descriptor != -1)
 		close(descriptor >= 0 ? descriptor : ~descriptor);
 }
 
-/* Leaves what is there if it fails. */
+/* If it fails, the CPU's old ring stays. */
 static int open_ring(struct clew_mappings *mappings, unsigned cpu)
 {
 	struct perf_event_attr attributes = {
@@ -126,7 +134,7 @@ int clew_mappings_open(unsigned cpus, struct clew_mappings **ret_mappings)
 	for (unsigned cpu = 0; cpu < cpus; cpu++) {
 		int r;
 
-		/* A CPU that is off maps nothing. */
+		/* No task runs on an offline CPU, so it needs no ring. */
 		mappings->polls[cpu].fd = -1;
 		r = open_ring(mappings, cpu);
 		if (r)
@@ -196,7 +204,7 @@ void clew_mappings_scan(clew_mapping_found *found, void *context)
 		closedir(processes);
 }
 
-/* Returns whether it is of a file that is new. */
+/* Returns whether the record is of a file that `found` did not know. */
 static bool take_record(const struct perf_event_header *header, clew_mapping_found *found,
 			void *context)
 {
@@ -219,11 +227,11 @@ static bool take_record(const struct perf_event_header *header, clew_mapping_fou
 	return found(context, &mapping);
 }
 
-/* What rings held. */
+/* Contents of the rings in one poll. */
 struct drained {
 	unsigned records;
-	bool lost;  /* more than these */
-	bool fresh; /* files that are new */
+	bool lost;  /* records did not fit */
+	bool fresh; /* a file was new */
 };
 
 static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *found, void *context,
@@ -240,7 +248,10 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 	while (tail != head) {
 		size_t at = tail % size, length, first;
 
-		/* Records are aligned to eight bytes, as long as a header is. */
+		/*
+		 * Records are aligned to eight bytes, so that a header never
+		 * wraps.
+		 */
 		memcpy(&record.header, data + at, sizeof(record.header));
 		length = record.header.size;
 		if (length < sizeof(record.header) || length > head - tail)
@@ -257,17 +268,23 @@ static void drain_ring(struct perf_event_mmap_page *ring, clew_mapping_found *fo
 	__atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* Until a storm's shortest time since the last look is over. */
+/*
+ * Sleeps until STORM_NS after the last poll, so that what comes together is
+ * read together.
+ */
 static void await_more(const struct clew_mappings *mappings)
 {
-	uint64_t until = mappings->looked + STORM_NS;
+	uint64_t until = mappings->polled + STORM_NS;
 	struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
 				.tv_nsec = (long)(until % 1000000000)};
 
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
 }
 
-/* New rings, which wake otherwise. The old ones take the same records until the new ones do. */
+/*
+ * Begins or ends a storm: makes new rings with another watermark. Each old ring
+ * records until the new one does.
+ */
 static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found, void *context,
 		       struct drained *drained)
 {
@@ -285,10 +302,10 @@ static void turn_storm(struct clew_mappings *mappings, clew_mapping_found *found
 	}
 }
 
-/* Whether a storm begins or ends with what the last look found. */
+/* True if a storm begins or ends with the last poll. */
 static bool storm_turns(struct clew_mappings *mappings, const struct drained *drained)
 {
-	uint64_t counted = mappings->looked - mappings->counted;
+	uint64_t counted = mappings->polled - mappings->counted;
 	bool turns;
 
 	mappings->taken += drained->records;
@@ -303,7 +320,7 @@ static bool storm_turns(struct clew_mappings *mappings, const struct drained *dr
 		turns = mappings->taken < counted / STORM_NS;
 	}
 	mappings->taken = 0;
-	mappings->counted = mappings->looked;
+	mappings->counted = mappings->polled;
 	return turns;
 }
 
@@ -320,12 +337,14 @@ int clew_mappings_wait(struct clew_mappings *mappings, int stop, clew_mapping_fo
 		return -ECANCELED;
 	if (!mappings->storm)
 		await_more(mappings);
-	mappings->looked = clew_now();
+	mappings->polled = clew_now();
 	for (unsigned cpu = 0; cpu < mappings->cpus; cpu++) {
 		if (mappings->rings[cpu])
 			drain_ring(mappings->rings[cpu], found, context, &drained);
-		/* The end of its CPU would keep it ready for ever. 0 is no event's: clew's own
-		 * input. */
+		/*
+		 * When a CPU goes offline its descriptor stays ready for ever.
+		 * poll() ignores an inverted one, as it is negative.
+		 */
 		if (mappings->polls[cpu].revents & (POLLERR | POLLHUP | POLLNVAL))
 			mappings->polls[cpu].fd = ~mappings->polls[cpu].fd;
 	}
@@ -346,7 +365,7 @@ int clew_mapping_file(const struct clew_mapping *mapping)
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	if (descriptor >= 0)
 		return descriptor;
-	/* The linker may have split the mapping by now. */
+	/* The dynamic linker may have split the mapping meanwhile. */
 	snprintf(path, sizeof(path), "/proc/%d/root%s", mapping->pid, mapping->path);
 	descriptor = open(path, O_RDONLY | O_CLOEXEC);
 	return descriptor < 0 ? -errno : descriptor;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The line of words that goes with an error. */
+/* The message of an error. */
 #include "record/recorder.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a capture says of its recording: the machine, the options, the clocks. */
+/* A capture's metadata: the machine, the options, the clocks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * File systems that are loaded while it is recorded: their programs come with them.
+ * Programs for file systems whose kernel modules are loaded during the
+ * recording.
  *
- * A second instance of the kernel side has only the programs that the first could
- * not load; it shares all maps with it but the constants, some of which are known
- * only now.
+ * A second instance of the kernel side loads only the programs that the first
+ * could not load. It shares all maps with the first but the constants, some of
+ * which depend on the new module.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -29,7 +30,10 @@ static bool share_maps(struct clew_bpf *bpf, const struct clew_bpf *first)
 	return true;
 }
 
-/* What this kernel could not take at the start and can now; NULL if it is nothing, or refused. */
+/*
+ * Loads and attaches the programs that the kernel could not take at the start
+ * and can take now. NULL: there are none, or the kernel refused them.
+ */
 static struct clew_bpf *load_more(struct clew_recorder *recorder)
 {
 	const struct clew_program_choice choice = {.page_cache = true};

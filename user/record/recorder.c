@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A recording from load to close. See recorder.h for the order of things.
+ * A recording from load to close; recorder.h has the order of the steps.
  *
- * The gate (`enabled`) is the only thing that tells programs to work: they are
- * attached before it opens and detached after it shut, so start and stop are
- * sharp on all CPUs at once.
+ * Invariant: programs are attached before the word `enabled` is set and
+ * detached after it is cleared. It alone decides whether they record, so that a
+ * recording starts and stops on all CPUs at once.
  */
 #include "record/recorder.h"
 
@@ -36,7 +36,10 @@ static size_t default_ring_size(unsigned cpus)
 	return size;
 }
 
-/* The size of both rings of a CPU together: what is half of it must be a power of two of pages. */
+/*
+ * The size of a CPU's two rings together. Half of it is a BPF ring buffer,
+ * whose size must be a power of two and a multiple of the page size.
+ */
 static size_t ring_size_of(size_t wanted)
 {
 	size_t size = 8 * sysconf(_SC_PAGESIZE);
@@ -46,7 +49,7 @@ static size_t ring_size_of(size_t wanted)
 	return size;
 }
 
-/* `what`: the file's name, or what it is. */
+/* `what`: the name of the file, or words for it. */
 static int say_unwritable(struct clew_message *message, const char *what, int error)
 {
 	switch (error) {
@@ -73,7 +76,9 @@ static int say_unwritable(struct clew_message *message, const char *what, int er
 	}
 }
 
-/* Opens the capture file, connects the takers, and says what the file is a recording of. */
+/*
+ * Opens the capture file, connects the takers, and writes the file's metadata.
+ */
 static int open_capture(struct clew_recorder *recorder, const struct clew_recorder_options *options,
 			struct clew_message *message)
 {
@@ -160,7 +165,11 @@ int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *mes
 		error = clew_iterate_tasks(recorder, CLEW_PASS_IDENTIFY, message);
 	if (error)
 		return error;
-	/* Bit 1 in older kernels, bit 0 since they number these flags alike on all machines. */
+	/*
+	 * The first pass has found the flags that all sleeping threads with
+	 * rseq share. TIF_NOTIFY_RESUME is bit 1 in older kernels, and bit 0
+	 * since all architectures number these flags alike.
+	 */
 	common = recorder->bpf->data->sleeping_flags & 3;
 	recorder->bpf->bss->notify_resume_mask = common == 1 || common == 2 ? common : 0;
 
@@ -196,7 +205,10 @@ int clew_recorder_tick(struct clew_recorder *recorder)
 	return clew_writer_error(recorder->writer);
 }
 
-/* Programs that saw the gate open have ended when all CPUs passed a grace period. */
+/*
+ * Waits until the programs that saw `enabled` set have ended: they have once
+ * all CPUs passed a grace period.
+ */
 static void wait_for_programs(void)
 {
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0)) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Recording a live machine: load and attach the kernel side, drain its rings to
- * a capture file, stop without losing what was reserved.
+ * Recording a live machine: loads and attaches the kernel side, drains its
+ * rings to the takers of records, of which the capture file is one, and stops
+ * without losing a record that a program has reserved.
  *
- * Order of a recording: open (load, attach), start (iterate, open the gate,
- * iterate), keep (begin the file), any time of drain, stop (shut the gate, wait for programs under
- * way, last drain, iterate, ledger, close).
+ * The steps of a recording: open (load, attach); start (pass over the tasks,
+ * enable the programs, a second pass); keep (begin the file); ticks; stop
+ * (disable the programs, wait for those that run, last drain, last pass,
+ * ledger, close). One thread calls these functions. Except where another
+ * contract is stated they return 0 or -errno with a message.
  */
 #ifndef CLEW_RECORD_RECORDER_H
 #define CLEW_RECORD_RECORDER_H
@@ -19,12 +22,12 @@
 #include "relate/layer.h"
 #include "store/capture.h"
 
-/* One line of words for what went wrong: "what is wrong: what to do". */
+/* One line that says what went wrong: "what is wrong: what to do". */
 struct clew_message {
 	char text[512];
 };
 
-/* Writes the line; returns `error` (a -errno). */
+/* Formats the message. Returns `error`, a -errno. */
 int clew_say(struct clew_message *message, int error, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -32,37 +35,43 @@ struct clew_recorder;
 
 struct clew_recorder_options {
 	const char *output;
-	const pid_t *pids; /* whose waits carry full detail: all threads of these */
+	/* Without any of these filters all waits have full detail. */
+	const pid_t *pids; /* processes, with all their threads */
 	size_t pid_count;
 	const pid_t *tids;
 	size_t tid_count;
 	const char *comm;		  /* glob, or NULL */
 	const char *cgroup;		  /* path of a cgroup directory, or NULL */
-	const char *command;		  /* words for the file's "command", or NULL */
-	const char *program;		  /* that the command runs, or NULL */
-	const char *environment;	  /* names of variables with commas between, or NULL */
-	const char *layers_text;	  /* descriptions, for the file, or NULL */
-	const struct clew_layers *layers; /* the same read: the caller's */
-	const struct clew_record_taker *takers; /* that get all records, too; copied */
+	const char *command;		  /* the file's "command", or NULL */
+	const char *program;		  /* the program that the command runs, or NULL */
+	const char *environment;	  /* names of variables, separated by commas, or NULL */
+	const char *layers_text;	  /* descriptions of layers, for the file, or NULL */
+	const struct clew_layers *layers; /* the same, parsed, or NULL; the caller keeps them */
+	const struct clew_record_taker *takers; /* further ones; the array is copied */
 	size_t taker_count;
 	size_t ring_size;     /* bytes a CPU, 0: min(8 MiB, 512 MiB / CPUs) */
-	uint64_t pause_drain; /* ns that draining waits after the start: to test loss */
-	bool no_page_cache;   /* leave out what goes on in the page cache and the journals */
+	uint64_t pause_drain; /* for tests of losses: ns that the drain waits after the start */
+	bool no_page_cache;   /* do not record the page cache and the journals */
 	bool sync;
-	bool few_task_slots; /* most tasks find no slot, to test what then keeps their state */
-	bool verify;	     /* count switches a second time, to check the ledger */
+	bool few_task_slots; /* for tests: most tasks find no slot for their state */
+	bool verify;	     /* for tests: count switches a second time, to check the ledger */
 };
 
 int clew_recorder_open(const struct clew_recorder_options *options,
 		       struct clew_recorder **ret_recorder, struct clew_message *message);
 int clew_recorder_start(struct clew_recorder *recorder, struct clew_message *message);
 
-/* What was recorded since the start, and all that follows, goes to the file. Until then one that is
- * there stays as it is. */
+/*
+ * Begins the file with what was recorded since the start. Until then a file of
+ * that name stays as it is.
+ */
 int clew_recorder_keep(struct clew_recorder *recorder, struct clew_message *message);
 
-/* To be called some ten times a second while recording: samples the cost, writes clocks. The first
- * error of the file, or 0. */
+/*
+ * To be called some ten times a second while recording: samples the cost,
+ * writes clocks, looks for new modules. 0 or the file's first error, without a
+ * message.
+ */
 int clew_recorder_tick(struct clew_recorder *recorder);
 
 struct clew_recorder_summary {
@@ -71,7 +80,7 @@ struct clew_recorder_summary {
 	uint64_t lost;
 	uint64_t missed;
 	uint64_t bytes;
-	uint64_t verified_switches; /* of the separate counter */
+	uint64_t verified_switches; /* by the second count, if options.verify */
 	uint64_t seen_switches;
 	bool balanced;
 	struct clew_cost cost;
@@ -79,7 +88,9 @@ struct clew_recorder_summary {
 			     none: the caller's */
 };
 
-/* Stops and closes the file. Also after a failed start. The recorder is gone whatever it returns.
+/*
+ * Stops the recording and closes the file; to be called after a failed start
+ * too. It frees the recorder whatever it returns.
  */
 int clew_recorder_stop(struct clew_recorder *recorder, struct clew_recorder_summary *ret_summary,
 		       struct clew_message *message);

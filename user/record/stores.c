@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Where stores to mapped files fault. Only xfs, which tells that one of its pages
- * is stored to but not which, needs that, and it costs each page fault of the
- * machine a program: they are attached where an xfs is mounted, or else at the
- * next look after one has told of a store. What is stored until then is counted as
- * missed.
+ * Programs that note where a store to a mapped file faults. Only xfs needs
+ * them: it says that a page is stored to, but not which. Since they run at each
+ * page fault of the machine, they are attached only if an xfs is mounted, or at
+ * the first tick after an xfs has had such a store. Stores before that are
+ * counted as missed.
  */
 #include <bpf/libbpf.h>
 #include <mntent.h>
@@ -39,7 +39,7 @@ static void attach(struct clew_recorder *recorder)
 			recorder->stores[i] = bpf_program__attach(programs[i]);
 		all &= recorder->stores[i] != NULL;
 	}
-	/* If not, stores go on being counted as missed. */
+	/* Without both programs, stores continue to be counted as missed. */
 	recorder->bpf->bss->stores_noted = all;
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One CPU's stream: turns what lies in the CPU's rings into the records that takers get.
+ * One CPU's stream: turns what lies in the CPU's rings into the records that
+ * takers get.
  *
- * Paths, the words of announced calls and direct I/O lie in the rings in a form that is
- * cheap to make in the kernel. Names of kernel functions, and gaps where records were
- * lost, are made here.
- *
- * A record that was taken from a ring always goes on to the takers.
+ * Paths, announced calls and direct I/O lie in the rings in a form that is
+ * cheap to make in the kernel. Names of kernel functions and GAPs for lost
+ * records are made here.
  */
 #include <stddef.h>
 #include <string.h>
@@ -15,7 +14,10 @@
 #include "relate/layer.h"
 #include "symbol/kernel.h"
 
-/* Turns components, the last first, each ended by NUL, into a path. Returns its size. */
+/*
+ * Makes a path of its components, which come last first and end with NUL.
+ * Returns the path's size.
+ */
 static size_t turn_path(const char *components, size_t size, char *ret_path)
 {
 	size_t length = 0;
@@ -71,8 +73,11 @@ static void put_path(struct stream *stream, const void *data, size_t fixed, size
 	put(stream, record.bytes, fixed + size);
 }
 
-/* Of a layer's point the ring holds what was read there, and the point's number; the file holds
- * words. */
+/*
+ * For a call that a layer describes, the ring holds the number of the probed
+ * point and the raw values that were read there. Takers get the text that the
+ * layer makes of them.
+ */
 static void put_announce(struct stream *stream, const void *data)
 {
 	struct {
@@ -103,7 +108,10 @@ static void put_announce(struct stream *stream, const void *data)
 	put(stream, &record, sizeof(record.announce) + size);
 }
 
-/* Names a kernel address the first time it is met, and again when another one took its place. */
+/*
+ * Puts the name of a kernel address, unless the stream has had it. It may come
+ * again after an address of the same hash.
+ */
 static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 {
 	struct {
@@ -126,7 +134,9 @@ static void put_name(struct stream *stream, uint64_t address, uint64_t time)
 	record.text.text_size = strnlen(name, CLEW_TEXT_SIZE);
 	memcpy(record.bytes, name, record.text.text_size);
 	put(stream, &record, sizeof(record.text) + record.text.text_size);
-	/* Nothing in the kernel counted it: the ledger takes it as read here. */
+	/*
+	 * No program counted this record, so that the ledger has to know of it.
+	 */
 	stream->made[CLEW_KIND_TEXT]++;
 }
 
@@ -136,7 +146,10 @@ static void name_cause(struct stream *stream, const struct clew_cause *cause, ui
 		put_name(stream, cause->object, time);
 }
 
-/* Hands one record to the file, with the gap before it if there is one. */
+/*
+ * clew_header.lost counts the CPU's losses so far. If it has grown, a GAP is
+ * put first.
+ */
 void clew_stream_pass(struct stream *stream, const void *data, size_t size)
 {
 	const struct clew_header *header = data;
@@ -173,7 +186,10 @@ void clew_stream_pass(struct stream *stream, const void *data, size_t size)
 	}
 }
 
-/* Direct I/O without error: what the slot leaves out of the record is known. */
+/*
+ * Direct I/O that ended without error has a short slot: what the slot leaves
+ * out follows from that.
+ */
 static void pass_whole(struct stream *stream, const struct clew_whole *whole)
 {
 	struct clew_request record = {
@@ -199,7 +215,7 @@ static void pass_whole(struct stream *stream, const struct clew_whole *whole)
 	clew_stream_pass(stream, &record, sizeof(record));
 }
 
-/* A slot, and the one after it where that holds its cause; returns how many. */
+/* A switch with a cause takes two slots. The cause is in the second. */
 unsigned clew_stream_pass_slot(struct stream *stream, const struct clew_switch_slot *slot,
 			       const struct clew_switch_slot *next)
 {

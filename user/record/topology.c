@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where each CPU is: node, socket, core, as the kernel tells in sysfs. */
+/* The node, socket and core of each CPU, from sysfs. */
 #include "record/topology.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ static int read_number(unsigned cpu, const char *name)
 	return number;
 }
 
-/* A CPU's folder has a link named after its node. */
+/* A CPU's directory has a link that is named after its node. */
 static int read_node(unsigned cpu)
 {
 	char path[64];

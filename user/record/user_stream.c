@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The user stream: records that user space makes, and what the iterator finds. */
+/*
+ * The user stream: records that clew makes in user space, and those of the task
+ * iterator.
+ */
 #include <string.h>
 
 #include "record/internal.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The thread that decodes ahead. The index tells the order in which the chunks will
- * be needed: a stream needs its next one at the time of its last record before. That
- * order is only a guess (times may be wrong, chunks damaged), so each chunk is the
- * thread's or the reader's, whoever comes first.
+ * The thread that decodes ahead. The order in which the reader needs chunks
+ * follows from the index: a stream needs its next chunk at the time of the last
+ * record of the chunk before. The order is a guess, as times may be wrong and
+ * chunks damaged. A chunk is therefore decoded by the thread or by the reader,
+ * whichever is first.
  *
- * Rows lie in slots until the reader takes them, and its own used memory takes their
- * place. As that moves from stream to stream, a slot keeps no more than its chunk can need.
+ * Decoded rows lie in slots until the reader takes them. In exchange it leaves
+ * the memory of rows that it has read. As this memory moves from stream to
+ * stream, a slot frees what is larger than its next chunk can need.
  */
 #include "store/ahead.h"
 
@@ -17,10 +19,10 @@
 #include "base/thread.h"
 
 #define SLOTS 4
-#define ROWS_MAX                                                                                   \
-	STORE_PACKED_ROWS_MAX /* larger chunks, which clew does not write, are the reader's */
+/* Larger chunks, which clew does not write, are left to the reader. */
+#define ROWS_MAX STORE_PACKED_ROWS_MAX
 
-/* When a chunk will be needed. */
+/* A chunk, and the time at which the reader is expected to need it. */
 struct turn {
 	uint64_t time;
 	size_t entry;
@@ -28,12 +30,12 @@ struct turn {
 
 struct slot {
 	const struct store_index_entry *entry; /* NULL: free */
-	bool ready;			       /* else somebody is at it, with no lock held */
+	bool ready;			       /* false: it is being decoded, without the lock */
 	int result;
 	struct store_rows rows;
 };
 
-/* What each of the two decodes with. */
+/* A decoder and a buffer, for the thread and for the reader. */
 struct worker {
 	struct store_decoder *decoder;
 	struct store_payload payload;
@@ -41,17 +43,17 @@ struct worker {
 
 struct store_ahead {
 	const struct store_file *file;
-	struct worker own;    /* the thread's */
-	struct worker reader; /* the reader's, who helps while he waits */
+	struct worker own;    /* of the thread */
+	struct worker reader; /* of the reader, which decodes another chunk while it waits */
 	pthread_t thread;
-	pthread_mutex_t lock;	/* of all below */
+	pthread_mutex_t lock;	/* protects all members below */
 	pthread_cond_t decoded; /* a slot became ready */
-	pthread_cond_t freed;	/* one became free, or the end has come */
+	pthread_cond_t freed;	/* a slot became free, or `closing` is set */
 	bool closing;
-	bool *begun; /* by entry, from the file's first records on: somebody has it */
-	size_t next; /* turn */
+	bool *begun; /* for each chunk of records: the thread or the reader decodes it, or has */
+	size_t next; /* index of the next turn */
 	struct slot slots[SLOTS];
-	size_t count; /* does not change, like the turns */
+	size_t count; /* of the turns; constant, as they are */
 	struct turn turns[];
 };
 
@@ -64,7 +66,7 @@ static int compare_turns(const void *a, const void *b)
 	return x->entry < y->entry ? -1 : x->entry > y->entry;
 }
 
-/* First comes each stream's first chunk. */
+/* The first chunks of all streams come first. */
 static void order_turns(struct store_ahead *ahead)
 {
 	const struct store_index_entry *entries = ahead->file->entries + ahead->file->records;
@@ -90,8 +92,10 @@ static struct slot *find_slot(struct store_ahead *ahead, const struct store_inde
 	return NULL;
 }
 
-/* Decodes the chunk whose turn is next, for which there must be a slot; false: there is none left.
- * The lock is held but for the work. */
+/*
+ * Decodes the chunk whose turn is next into a free slot. False: no chunk is
+ * left. The caller holds the lock, which is released during the work.
+ */
 static bool do_turn(struct store_ahead *ahead, struct worker *worker, struct slot *slot)
 {
 	const struct store_index_entry *entries = ahead->file->entries + ahead->file->records;
@@ -137,7 +141,10 @@ static void *ahead_main(void *context)
 	return NULL;
 }
 
-/* The thread is at what is needed now: that takes as long as another chunk. */
+/*
+ * Waits for a chunk that the thread is decoding, and decodes another one
+ * meanwhile, which takes as long.
+ */
 static void wait_for(struct store_ahead *ahead, const struct slot *wanted)
 {
 	while (!wanted->ready) {
@@ -175,7 +182,7 @@ bool store_ahead_take(struct store_ahead *ahead, const struct store_index_entry 
 	return slot;
 }
 
-/* Frees all, when there is no thread. */
+/* Frees everything. The thread has ended. */
 static void discard(struct store_ahead *ahead)
 {
 	for (unsigned i = 0; i < SLOTS; i++)

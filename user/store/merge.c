@@ -107,7 +107,10 @@ static uint64_t look_at(struct input *input)
 	input->record = store_queue_first(&input->queue);
 	if (input->record)
 		return input->record->time;
-	/* What was fed before the horizon was moved is seen after the horizon is read. */
+	/*
+	 * Records that were fed before the horizon was moved are visible once
+	 * it is read.
+	 */
 	horizon = atomic_load_explicit(&input->horizon, memory_order_acquire);
 	input->record = store_queue_first(&input->queue);
 	if (input->record)

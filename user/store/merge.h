@@ -111,8 +111,10 @@ void clew_merge_end(struct clew_merge *merge);
 int clew_merge_run(struct clew_merge *merge,
 		   int (*emit)(void *context, const struct clew_header *record), void *context);
 
-/* What is certain by now: every record before this time has been emitted, late ones aside. For the
- * thread that runs the merge. */
+/*
+ * Every record before this time has been emitted, late ones aside. For the
+ * thread that runs the merge.
+ */
 uint64_t clew_merge_horizon(const struct clew_merge *merge);
 
 /* Late records so far. For the thread that runs the merge. */

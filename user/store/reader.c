@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The reader: what a capture says of itself, and its records, all streams
- * merged by time. One decoded chunk a stream is in memory, and of a large capture
- * a few more, which a thread decodes ahead (ahead.c). Where a stream's rows are
- * missing from the file, a GAP record of the reader's own stands for them.
+ * The reader: a capture's metadata, and the records of all streams, merged by
+ * time.
+ *
+ * One decoded chunk of each stream is in memory. For large captures there are a
+ * few more, which a thread decodes ahead (ahead.c). Where rows of a stream are
+ * missing from the file, the reader emits a GAP record of its own.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,32 +18,37 @@
 #include "store/reader.h"
 #include "store/scan.h"
 
-/* Decoded chunks may take that much, and that often the file's size. */
+/*
+ * The memory of decoded chunks is limited to MEMORY_MIN and MEMORY_RATIO times
+ * the file's size, added.
+ */
 #define MEMORY_MIN   (256ull << 20)
 #define MEMORY_RATIO 256
 
-/* A capture of so many rows pays for a thread that decodes ahead: they take 20 ms and more. */
+/* From so many rows on a thread decodes ahead. They take at least 20 ms. */
 #define AHEAD_ROWS 131072
 
-/* ns: a recording that was killed lacks no row older than this as of its latest one. The writer
- * promises less than half of it. */
+/*
+ * ns: a recording that was killed lacks no row that is older than its latest
+ * row by more. The writer keeps rows back for less than half of this.
+ */
 #define KILL_LACKS 2000000000ull
 
 struct cursor {
 	uint16_t stream;
-	size_t first; /* its entries in the file's */
+	size_t first; /* its chunks: entries first .. end - 1 of the file's index */
 	size_t end;
-	size_t at; /* the entry to load next */
+	size_t at; /* the entry of the chunk to load next */
 	struct store_rows rows;
 	const struct clew_header *record;
-	bool absent;	     /* stands for CPUs that have no stream */
-	uint64_t row;	     /* number that its next row has if none is missing */
-	uint64_t missing;    /* rows, since the last one that was there */
-	uint64_t last_time;  /* of that one, or when recording began */
-	uint64_t lost_from;  /* of the rows in chunks that turned out damaged, 0 none .. */
-	uint64_t lost_until; /* .. to this time */
-	struct clew_gap gap; /* handed out where rows are missing .. */
-	const struct clew_header *held; /* .. and this record after it */
+	bool absent;			/* it stands for the CPUs that have no stream */
+	uint64_t row;			/* number of its next row if none is missing */
+	uint64_t missing;		/* rows that are missing since the last one that was read */
+	uint64_t last_time;		/* of that row, or when recording began */
+	uint64_t lost_from;		/* first time of the damaged chunks since then, 0: none */
+	uint64_t lost_until;		/* and their last time */
+	struct clew_gap gap;		/* the record emitted for missing rows */
+	const struct clew_header *held; /* the record that follows `gap` */
 };
 
 struct pair {
@@ -63,14 +70,14 @@ struct clew_reader {
 	struct cursor *cursors;
 	size_t cursor_count;
 	struct store_heads heads; /* of the cursors that have a record */
-	bool begun;		  /* each stream's first chunk was loaded, or all are checked */
-	bool taken;		  /* the first record of the heap was handed out */
-	bool checks;		  /* chunks are looked at whether they are whole, and not decoded */
-	struct store_ahead *ahead; /* in a pass that it pays for, or NULL */
-	uint64_t ahead_rows;	   /* from so many rows on it does */
+	bool begun;  /* each stream's first chunk was loaded, or all chunks are checked */
+	bool taken;  /* the first record of the heap was emitted */
+	bool checks; /* chunks are only checked, and not decoded */
+	struct store_ahead *ahead; /* NULL: no thread decodes ahead */
+	uint64_t ahead_rows;	   /* from so many rows on one does */
 };
 
-/* Makes room for one more element; arrays double at powers of two. */
+/* Makes room for one more element. The array's size is a power of two. */
 static void *one_more(void *array, size_t count, size_t size)
 {
 	if (count & (count - 1) || count == 0)
@@ -78,7 +85,7 @@ static void *one_more(void *array, size_t count, size_t size)
 	return realloc(array, 2 * count * size);
 }
 
-/* ---- what the file says of itself ---- */
+/* ---- metadata ---- */
 
 static int add_pair(struct clew_reader *reader, const uint8_t *key, uint32_t key_size,
 		    const uint8_t *value, uint32_t value_size)
@@ -236,7 +243,10 @@ static int read_plain_chunks(struct clew_reader *reader, char *message, size_t m
 
 /* ---- streams ---- */
 
-/* Reads a chunk and decodes it. -EBADMSG: damaged. */
+/*
+ * Reads a chunk and decodes it, unless chunks are only checked. -EBADMSG: it is
+ * damaged.
+ */
 static int read_rows(struct clew_reader *reader, const struct store_index_entry *entry,
 		     struct store_rows *rows)
 {
@@ -263,7 +273,7 @@ static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
 	return 0;
 }
 
-/* Puts a GAP of the reader's own before the cursor's record. */
+/* Puts a GAP before the cursor's record. */
 static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t from, uint64_t to,
 		   uint64_t count)
 {
@@ -281,8 +291,11 @@ static int put_gap(struct clew_reader *reader, struct cursor *cursor, uint64_t f
 	return add_gap(reader, &cursor->gap);
 }
 
-/* The user stream is silent for long: of its rows only those whose times are known from the index
- * are missing at a known time. */
+/*
+ * The user stream has no records for most of the time, so that a gap since its
+ * last row would be too long. Only for damaged chunks are the times of missing
+ * rows known, from the index.
+ */
 static int put_gap_between(struct clew_reader *reader, struct cursor *cursor, uint64_t next)
 {
 	if (cursor->stream == CLEW_STREAM_USER && cursor->lost_from)
@@ -293,13 +306,17 @@ static int put_gap_between(struct clew_reader *reader, struct cursor *cursor, ui
 }
 
 /*
- * What may be missing after a stream's last row. Of a capture that was not ended
- * nobody knows: its CPU was idle, or what it did was not written yet. The time from
- * there to the capture's end is a gap then, lest what was true last seems to hold on;
- * but no more of it than a kill leaves out, lest one idle CPU blind all others for
- * long. A file that is torn besides (a copy cut short, a full disk) may lack anything.
- * The stream that ends last has its gap too, of no length: who slept then may have
- * been woken long before, as that is told only when he runs.
+ * Puts a GAP for what may be missing after a stream's last row.
+ *
+ * If the recording did not end regularly, a stream's rows end because its CPU
+ * was idle, or because the last rows were not written. The time from the last
+ * row to the capture's end is then a gap, so that the CPU's last state is not
+ * taken to continue. The gap is no longer than what a kill can cost, so that
+ * one idle CPU does not make findings about the others doubtful for long. A
+ * file that is torn besides, such as a truncated copy, may lack anything.
+ *
+ * The stream that ends last has a gap of no length: a task that sleeps at the
+ * end may have been woken before, as a wake is recorded when the task runs.
  */
 static int put_gap_at_end(struct clew_reader *reader, struct cursor *cursor)
 {
@@ -321,8 +338,11 @@ static int put_gap_at_end(struct clew_reader *reader, struct cursor *cursor)
 	return put_gap(reader, cursor, from, from < end ? end : from, CLEW_GAP_UNCOUNTED);
 }
 
-/* The user stream's last records of all are of the time at which recording ended, and may follow
- * later ones. */
+/*
+ * Adds a damaged chunk to the range that is lost. Its first time may be after
+ * its last: the user stream's last records have the time at which recording
+ * ended, and follow later ones.
+ */
 static void add_lost(struct cursor *cursor, const struct store_index_entry *entry)
 {
 	uint64_t from = entry->first_time, until = entry->last_time;
@@ -337,8 +357,11 @@ static void add_lost(struct cursor *cursor, const struct store_index_entry *entr
 		cursor->lost_until = until;
 }
 
-/* Loads the cursor's next chunk that can be, and finds what is missing before it; at the stream's
- * end the record is NULL. */
+/*
+ * Loads the cursor's next chunk that is not damaged, and puts a GAP for rows
+ * that are missing before it. At the stream's end the cursor's record is NULL,
+ * or a last GAP.
+ */
 static int load(struct clew_reader *reader, struct cursor *cursor)
 {
 	const struct store_index_entry *entry;
@@ -417,12 +440,15 @@ static int make_cursors(struct clew_reader *reader, char *message, size_t messag
 					}))
 			return -ENOMEM;
 	}
-	/* One more may be for CPUs without a stream. */
+	/* One more, for the CPUs without a stream. */
 	reader->heads.heads = malloc((reader->cursor_count + 1) * sizeof(*reader->heads.heads));
 	return reader->heads.heads ? 0 : -ENOMEM;
 }
 
-/* How many CPUs there were, by the topology; those that were off have no core. */
+/*
+ * The number of CPUs that were online. Those that were not have no core in the
+ * topology.
+ */
 static unsigned count_online(const struct clew_reader *reader)
 {
 	const char *at = clew_reader_meta(reader, "topology");
@@ -434,7 +460,7 @@ static unsigned count_online(const struct clew_reader *reader)
 	return online ? online : reader->info.cpus;
 }
 
-/* Of a CPU without a stream, an incomplete capture may lack the rows as well. */
+/* An incomplete capture may lack the rows of CPUs that have no stream. */
 static int make_absent_cursor(struct clew_reader *reader)
 {
 	unsigned streams = 0;
@@ -454,7 +480,7 @@ static int compare_gaps(const void *a, const void *b)
 
 	if (x->header.time != y->header.time)
 		return x->header.time < y->header.time ? -1 : 1;
-	/* The user stream comes first. */
+	/* The user stream's number becomes 0 and comes first. */
 	return (uint16_t)(x->header.cpu + 1) - (uint16_t)(y->header.cpu + 1);
 }
 
@@ -464,7 +490,7 @@ static void sort_gaps(struct clew_reader *reader)
 		qsort(reader->gaps, reader->info.gap_count, sizeof(*reader->gaps), compare_gaps);
 }
 
-/* Collects the GAP records from the chunks that have any. */
+/* Collects the GAP records of all chunks. */
 static int collect_gaps(struct clew_reader *reader)
 {
 	const uint32_t gaps = store_index_kinds(clew_kind_bit(CLEW_KIND_GAP));
@@ -500,7 +526,7 @@ static int collect_gaps(struct clew_reader *reader)
 	return 0;
 }
 
-/* Leaves those gaps that are in the file. */
+/* Forgets the reader's own gaps. */
 static void forget_own_gaps(struct clew_reader *reader)
 {
 	size_t kept = 0;
@@ -519,13 +545,13 @@ static void stop_ahead(struct clew_reader *reader)
 	reader->ahead = NULL;
 }
 
-/* Every cursor stands before its stream's first chunk. */
+/* Puts every cursor before its stream's first chunk. */
 static void start_over(struct clew_reader *reader)
 {
 	stop_ahead(reader);
 	reader->heads.count = 0;
 	reader->begun = reader->taken = reader->checks = false;
-	/* Damage that reading meets, and what is missing for it, is told once a pass. */
+	/* Damage that is found while reading is counted once a pass. */
 	reader->info.damaged_chunks = reader->file.damaged;
 	forget_own_gaps(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++) {
@@ -537,7 +563,7 @@ static void start_over(struct clew_reader *reader)
 	}
 }
 
-/* Loads the first chunk of each stream, or checks all. */
+/* Loads the first chunk of each stream, or checks all chunks. */
 static int load_all(struct clew_reader *reader)
 {
 	reader->begun = true;
@@ -568,7 +594,10 @@ int clew_reader_check(struct clew_reader *reader)
 	return r;
 }
 
-/* Where there is enough to read; without it all goes on too. */
+/*
+ * Starts to decode ahead if the capture is large. Without the thread reading
+ * works too.
+ */
 static void start_ahead(struct clew_reader *reader)
 {
 	const struct store_file *file = &reader->file;
@@ -591,7 +620,7 @@ int clew_reader_rewind(struct clew_reader *reader)
 	return 0;
 }
 
-/* What is not needed by who wants the capture's info only. */
+/* Prepares for the first record, which is not necessary for the info. */
 static int begin(struct clew_reader *reader)
 {
 	int r;
@@ -733,7 +762,7 @@ const struct clew_capture_info *clew_reader_info(const struct clew_reader *reade
 
 const char *clew_reader_meta(const struct clew_reader *reader, const char *key)
 {
-	/* What was said last holds. */
+	/* The last value of a key is valid. */
 	for (size_t i = reader->pair_count; i-- > 0;)
 		if (strcmp(reader->pairs[i].key, key) == 0)
 			return reader->pairs[i].value;
