@@ -14,7 +14,9 @@
 
 #include "base/thread.h"
 #include "store/ahead.h"
+#include "store/grow.h"
 #include "store/merge.h"
+#include "store/metadata.h"
 #include "store/reader.h"
 #include "store/scan.h"
 
@@ -51,22 +53,12 @@ struct cursor {
 	const struct clew_header *held; /* the record that follows `gap` */
 };
 
-struct pair {
-	char *key;
-	char *value;
-};
-
 struct clew_reader {
 	struct store_file file;
-	struct store_schema *schema;
+	struct store_metadata metadata;
 	struct store_decoder *decoder;
 	struct clew_capture_info info;
-	struct clew_ledger_row *ledger;
-	uint64_t ledger_version;
 	struct clew_gap *gaps;
-	struct clew_clock *clocks;
-	struct pair *pairs;
-	size_t pair_count;
 	struct cursor *cursors;
 	size_t cursor_count;
 	struct store_heads heads; /* of the cursors that have a record */
@@ -76,170 +68,6 @@ struct clew_reader {
 	struct store_ahead *ahead; /* NULL: no thread decodes ahead */
 	uint64_t ahead_rows;	   /* from so many rows on one does */
 };
-
-/* Makes room for one more element. The array's size is a power of two. */
-static void *one_more(void *array, size_t count, size_t size)
-{
-	if (count & (count - 1) || count == 0)
-		return count ? array : realloc(array, size);
-	return realloc(array, 2 * count * size);
-}
-
-/* ---- metadata ---- */
-
-static int add_pair(struct clew_reader *reader, const uint8_t *key, uint32_t key_size,
-		    const uint8_t *value, uint32_t value_size)
-{
-	struct pair *pairs, pair = {strndup((const char *)key, key_size),
-				    strndup((const char *)value, value_size)};
-
-	pairs = one_more(reader->pairs, reader->pair_count, sizeof(*pairs));
-	if (pairs)
-		reader->pairs = pairs;
-	if (!pairs || !pair.key || !pair.value) {
-		free(pair.key);
-		free(pair.value);
-		return -ENOMEM;
-	}
-	reader->pairs[reader->pair_count++] = pair;
-	return 0;
-}
-
-static int read_meta(struct clew_reader *reader, const uint8_t *payload, size_t size)
-{
-	while (size) {
-		uint32_t sizes[2];
-		int r;
-
-		if (size < sizeof(sizes))
-			return -EBADMSG;
-		memcpy(sizes, payload, sizeof(sizes));
-		payload += sizeof(sizes);
-		size -= sizeof(sizes);
-		if (sizes[0] > size || sizes[1] > size - sizes[0])
-			return -EBADMSG;
-		r = add_pair(reader, payload, sizes[0], payload + sizes[0], sizes[1]);
-		if (r < 0)
-			return r;
-		payload += sizes[0] + sizes[1];
-		size -= sizes[0] + sizes[1];
-	}
-	return 0;
-}
-
-static int read_clocks(struct clew_reader *reader, const uint8_t *payload, size_t size)
-{
-	struct clew_clock *clocks;
-
-	if (size % 24)
-		return -EBADMSG;
-	for (; size; size -= 24, payload += 24) {
-		uint64_t values[3];
-
-		clocks = one_more(reader->clocks, reader->info.clock_count, sizeof(*clocks));
-		if (!clocks)
-			return -ENOMEM;
-		reader->clocks = clocks;
-		memcpy(values, payload, sizeof(values));
-		clocks[reader->info.clock_count++] =
-			(struct clew_clock){values[0], values[1], values[2]};
-	}
-	return 0;
-}
-
-static int read_ledger(struct clew_reader *reader, const struct store_chunk_header *header,
-		       const uint8_t *payload)
-{
-	struct store_ledger_head head;
-	struct clew_ledger_row *rows;
-	uint8_t *bytes;
-	int r;
-
-	if (reader->ledger_version && header->row <= reader->ledger_version)
-		return 0;
-	r = store_unframe(header, payload, &bytes);
-	if (r < 0)
-		return r;
-	if (header->raw_size < sizeof(head)) {
-		free(bytes);
-		return -EBADMSG;
-	}
-	memcpy(&head, bytes, sizeof(head));
-	if (header->raw_size - sizeof(head) != (uint64_t)head.rows * sizeof(*rows)) {
-		free(bytes);
-		return -EBADMSG;
-	}
-	rows = malloc(head.rows * sizeof(*rows) + 1);
-	if (!rows) {
-		free(bytes);
-		return -ENOMEM;
-	}
-	memcpy(rows, bytes + sizeof(head), head.rows * sizeof(*rows));
-	free(bytes);
-	free(reader->ledger);
-	reader->ledger = rows;
-	reader->ledger_version = header->row;
-	reader->info.ledger_count = head.rows;
-	reader->info.cost = (struct clew_cost){head.user_ns, head.bpf_ns, head.bpf_sampled};
-	return 0;
-}
-
-static int read_schema(struct clew_reader *reader, const struct store_chunk_header *header,
-		       const uint8_t *payload, char *message, size_t message_size)
-{
-	char what[STORE_NAME_MAX + 1] = "";
-	uint8_t *bytes;
-	int r;
-
-	if (reader->schema)
-		return 0;
-	r = store_unframe(header, payload, &bytes);
-	if (r < 0)
-		return r;
-	r = store_schema_parse(bytes, header->raw_size, &reader->schema, what);
-	free(bytes);
-	if (r == -EPROTONOSUPPORT) {
-		snprintf(message, message_size,
-			 "written by a newer clew: its column %s is coded in a way not known here",
-			 what);
-		return -EINVAL;
-	}
-	return r == -EINVAL ? -EBADMSG : r;
-}
-
-static int read_plain_chunks(struct clew_reader *reader, char *message, size_t message_size)
-{
-	struct store_file *file = &reader->file;
-
-	for (size_t i = 0; i < file->records; i++) {
-		struct store_chunk_header header;
-		int r;
-
-		r = store_file_read(file, &file->entries[i], &file->payload, &header);
-		if (r == 0) {
-			switch (header.kind) {
-			case STORE_CHUNK_SCHEMA:
-				r = read_schema(reader, &header, file->payload.bytes, message,
-						message_size);
-				break;
-			case STORE_CHUNK_META:
-				r = read_meta(reader, file->payload.bytes, header.size);
-				break;
-			case STORE_CHUNK_CLOCK:
-				r = read_clocks(reader, file->payload.bytes, header.size);
-				break;
-			case STORE_CHUNK_LEDGER:
-				r = read_ledger(reader, &header, file->payload.bytes);
-				break;
-			}
-		}
-		if (r == -EBADMSG)
-			file->damaged++;
-		else if (r < 0)
-			return r;
-	}
-	return 0;
-}
 
 /* ---- streams ---- */
 
@@ -264,7 +92,7 @@ static int read_rows(struct clew_reader *reader, const struct store_index_entry 
 
 static int add_gap(struct clew_reader *reader, const struct clew_gap *gap)
 {
-	struct clew_gap *gaps = one_more(reader->gaps, reader->info.gap_count, sizeof(*gaps));
+	struct clew_gap *gaps = store_one_more(reader->gaps, reader->info.gap_count, sizeof(*gaps));
 
 	if (!gaps)
 		return -ENOMEM;
@@ -405,7 +233,8 @@ static int advance(struct clew_reader *reader, struct cursor *cursor)
 
 static struct cursor *add_cursor(struct clew_reader *reader, const struct cursor *cursor)
 {
-	struct cursor *cursors = one_more(reader->cursors, reader->cursor_count, sizeof(*cursors));
+	struct cursor *cursors =
+		store_one_more(reader->cursors, reader->cursor_count, sizeof(*cursors));
 
 	if (!cursors)
 		return NULL;
@@ -605,7 +434,8 @@ static void start_ahead(struct clew_reader *reader)
 
 	for (size_t i = file->records; i < file->count; i++)
 		rows += file->entries[i].rows;
-	if (rows >= reader->ahead_rows && store_ahead_new(file, reader->schema, &reader->ahead) < 0)
+	if (rows >= reader->ahead_rows &&
+	    store_ahead_new(file, reader->metadata.schema, &reader->ahead) < 0)
 		reader->ahead = NULL;
 }
 
@@ -666,20 +496,9 @@ int clew_reader_next(struct clew_reader *reader, const struct clew_header **ret_
 
 /* ---- opening ---- */
 
-static uint64_t meta_number(const struct clew_reader *reader, const char *key, uint64_t otherwise)
-{
-	const char *value = clew_reader_meta(reader, key);
-	char *end;
-	uint64_t number;
-
-	if (!value || *value < '0' || *value > '9')
-		return otherwise;
-	number = strtoull(value, &end, 10);
-	return *end ? otherwise : number;
-}
-
 static void fill_info(struct clew_reader *reader)
 {
+	const struct store_metadata *metadata = &reader->metadata;
 	struct clew_capture_info *info = &reader->info;
 	const struct store_file *file = &reader->file;
 	uint64_t start = UINT64_MAX, end = 0;
@@ -697,12 +516,15 @@ static void fill_info(struct clew_reader *reader)
 	info->bytes = file->size;
 	info->complete = file->complete;
 	info->damaged_chunks = file->damaged;
-	info->start = meta_number(reader, "start", start);
-	info->end = meta_number(reader, "end", end);
-	info->cpus = meta_number(reader, "cpus", cpus);
-	info->ledger = reader->ledger;
+	info->start = store_metadata_number(metadata, "start", start);
+	info->end = store_metadata_number(metadata, "end", end);
+	info->cpus = store_metadata_number(metadata, "cpus", cpus);
+	info->ledger = metadata->ledger;
+	info->ledger_count = metadata->ledger_count;
+	info->cost = metadata->cost;
 	info->gaps = reader->gaps;
-	info->clocks = reader->clocks;
+	info->clocks = metadata->clocks;
+	info->clock_count = metadata->clock_count;
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++) {
 		info->counts[kind] = file->totals[kind].count;
 		info->column_bytes[kind] = file->totals[kind].column_bytes;
@@ -722,17 +544,17 @@ int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *me
 	}
 	r = store_file_open(path, &reader->file, words, sizeof(words));
 	if (r == 0)
-		r = read_plain_chunks(reader, words, sizeof(words));
+		r = store_metadata_read(&reader->metadata, &reader->file, words, sizeof(words));
 	if (r == 0 && reader->file.records == reader->file.count) {
 		snprintf(words, sizeof(words), "the capture has not one whole chunk of records");
 		r = -ENODATA;
 	}
-	if (r == 0 && !reader->schema) {
+	if (r == 0 && !reader->metadata.schema) {
 		snprintf(words, sizeof(words), "the capture's schema is damaged");
 		r = -EINVAL;
 	}
 	if (r == 0)
-		r = store_decoder_new(reader->schema, &reader->decoder);
+		r = store_decoder_new(reader->metadata.schema, &reader->decoder);
 	if (r == 0)
 		r = make_cursors(reader, words, sizeof(words));
 	if (r == 0)
@@ -762,20 +584,16 @@ const struct clew_capture_info *clew_reader_info(const struct clew_reader *reade
 
 const char *clew_reader_meta(const struct clew_reader *reader, const char *key)
 {
-	/* The last value of a key is valid. */
-	for (size_t i = reader->pair_count; i-- > 0;)
-		if (strcmp(reader->pairs[i].key, key) == 0)
-			return reader->pairs[i].value;
-	return NULL;
+	return store_metadata_value(&reader->metadata, key);
 }
 
 const char *clew_reader_meta_at(const struct clew_reader *reader, size_t number,
 				const char **ret_value)
 {
-	if (number >= reader->pair_count)
+	if (number >= reader->metadata.pair_count)
 		return NULL;
-	*ret_value = reader->pairs[number].value;
-	return reader->pairs[number].key;
+	*ret_value = reader->metadata.pairs[number].value;
+	return reader->metadata.pairs[number].key;
 }
 
 void clew_reader_close(struct clew_reader *reader)
@@ -785,18 +603,11 @@ void clew_reader_close(struct clew_reader *reader)
 	stop_ahead(reader);
 	for (size_t i = 0; i < reader->cursor_count; i++)
 		store_rows_done(&reader->cursors[i].rows);
-	for (size_t i = 0; i < reader->pair_count; i++) {
-		free(reader->pairs[i].key);
-		free(reader->pairs[i].value);
-	}
 	store_decoder_free(reader->decoder);
 	store_file_close(&reader->file);
-	free(reader->schema);
+	store_metadata_done(&reader->metadata);
 	free(reader->cursors);
 	free(reader->heads.heads);
-	free(reader->pairs);
-	free(reader->clocks);
 	free(reader->gaps);
-	free(reader->ledger);
 	free(reader);
 }
