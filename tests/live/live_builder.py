@@ -10,14 +10,15 @@ import sys
 from _live import ROOT, TRIES, WORKLOADS, await_detached, finish, note, ok, run, scratch, skip_all
 
 BOTH = os.environ.get("CLEW_RECORD_BOTH", os.path.join(ROOT, "build", "record_both"))
-LOADS = ("mutex", "pipe", "condition", "pagecache", "work", "epoll", "socket", "timer", "tree")
+LOADS = ("mutex", "pipe", "condition", "pagecache", "work", "epoll", "socket", "tree")
 # What any machine gives under these loads; the rest depends on its disks and locks.
 SURE = ("identity", "run", "sleep", "ready", "edge")
 
 
 def record(name, seconds, queue):
     """Records under all loads at once. Returns what the recorder with the live builder said, or None and why."""
-    script = f"cd {scratch()}; while :; do for load in {' '.join(LOADS)}; do {WORKLOADS}/$load > /dev/null 2>&1 & done; wait; done"
+    # Each by itself, so that a slow one holds up no other.
+    script = f"cd {scratch()}; for load in {' '.join(LOADS)}; do while :; do {WORKLOADS}/$load > /dev/null 2>&1; done & done; wait"
     load = subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True, stdin=subprocess.DEVNULL)
     try:
         done = run(BOTH, scratch(name), seconds, queue, *([scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []))
@@ -50,7 +51,7 @@ def same():
     ok(said["fed"] == said["read"] > 1000, f"it gets the {said['read']} records of the file", said["fed"])
     for tag, found in said["file"].items():
         ok(said["live"][tag] == found, f"{tag}: live as from the file ({found[0]})", f"{said['live'][tag]} and {found}")
-    poor = [tag for tag in SURE if said["file"][tag][0] < 100]
+    poor = [tag for tag in SURE if said["file"][tag][0] < 50]
     ok(not poor, "there are findings to compare", poor)
 
 
@@ -62,7 +63,8 @@ def too_small():
         return
     ok(said["balanced"] and not said["lost"], "a live builder that cannot keep up costs the capture nothing", said)
     ok(said["missed"] > 0 and said["fed"] + said["missed"] == said["read"], f"it says how much it missed ({said['missed']} of {said['read']})", said)
-    ok(0 < said["live"]["run"][0] < said["file"]["run"][0], "and goes on with the rest", f"{said['live']['run']} and {said['file']['run']}")
+    ok(said["live"]["run"][0] > 0 and said["live"]["identity"][0] < said["file"]["identity"][0], "and goes on with the rest",
+       f"runs {said['live']['run']}, identities {said['live']['identity']} of {said['file']['identity']}")
 
 
 def main():
