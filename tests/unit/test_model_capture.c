@@ -5,6 +5,7 @@
  * everything an answer could show.
  */
 #include "convert/convert.h"
+#include "explain/depend.h"
 #include "explain/why.h"
 #include "relate/relate.h"
 #include "synthetic.h"

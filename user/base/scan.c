@@ -246,11 +246,11 @@ size_t scan_keep(struct scanner *scanner)
 	return begin;
 }
 
-int scan_moment(struct scanner *scanner, clew_time *ret_at)
+int scan_moment(struct scanner *scanner, int64_t *ret_at)
 {
 	const char *begin = scanner->at, *at = begin, *end = scanner->end;
 	bool negative = false;
-	clew_time value = 0;
+	int64_t value = 0;
 	uint32_t scale = scanner->unit;
 
 	if (at < end && (*at == '-' || *at == '+'))
@@ -261,13 +261,13 @@ int scan_moment(struct scanner *scanner, clew_time *ret_at)
 		if (__builtin_mul_overflow(value, 10, &value) ||
 		    __builtin_add_overflow(value, *at - '0', &value))
 			return scan_fail(scanner, begin, "the number is too large");
-	if (__builtin_mul_overflow(value, (clew_time)scale, &value))
+	if (__builtin_mul_overflow(value, (int64_t)scale, &value))
 		return scan_fail(scanner, begin, "the number is too large");
 	/* 20..60 is an interval. */
 	if (end - at > 1 && at[0] == '.' && scan_is(at[1], SCAN_DIGIT)) {
 		for (at++; at < end && scan_is(*at, SCAN_DIGIT); at++) {
 			scale /= 10;
-			if (__builtin_add_overflow(value, (clew_time)scale * (*at - '0'), &value))
+			if (__builtin_add_overflow(value, (int64_t)scale * (*at - '0'), &value))
 				return scan_fail(scanner, begin, "the number is too large");
 		}
 	}

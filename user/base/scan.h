@@ -8,7 +8,8 @@
 #define CLEW_BASE_SCAN_H
 
 #include "base/vector.h"
-#include <clew/model.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct scanner {
 	const char *at;
@@ -93,7 +94,7 @@ int scan_value(struct scanner *scanner);
 size_t scan_keep(struct scanner *scanner);
 
 /* A number in the unit, as ns; digits beyond a ns are cut off. */
-int scan_moment(struct scanner *scanner, clew_time *ret_at);
+int scan_moment(struct scanner *scanner, int64_t *ret_at);
 
 /* Whether the next word is exactly this one, ended by a blank, the line's end or one of `enders`;
  * takes it then. */

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "convert/convert.h"
+#include "explain/depend.h"
 #include "relate/relate.h"
 #include "trace/internal.h"
 #include <clew/model_make.h>

@@ -481,3 +481,8 @@ const struct clew_relation *clew_relations_list(const struct clew_relations *rel
 	*ret_count = relations->list.count;
 	return relations->list.data;
 }
+
+const struct clew_trace *clew_relations_trace(const struct clew_relations *relations)
+{
+	return relations->trace;
+}

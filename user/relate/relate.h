@@ -58,6 +58,9 @@ int clew_relations_new(const struct clew_trace *trace, const struct clew_relatio
 		       struct clew_relations **ret_relations);
 void clew_relations_free(struct clew_relations *relations);
 
+/* The trace that they were made from. */
+const struct clew_trace *clew_relations_trace(const struct clew_relations *relations);
+
 /* In order of begin. */
 const struct clew_activity *clew_relations_activities(const struct clew_relations *relations,
 						      size_t *ret_count);
@@ -91,26 +94,6 @@ const struct clew_activity *clew_relations_from(const struct clew_relations *rel
 const struct clew_relation *clew_relations_called(const struct clew_relations *relations,
 						  uint32_t serial, uint64_t at, uint64_t to,
 						  uint64_t over, bool perhaps, uint64_t *ret_until);
-
-/*
- * A relation between two tasks as a dependency. A call: from where its upper one's thread
- * began the wait in which the lower one begins, or else from the upper one's begin. A
- * return: from the lower one's end, to when who waited for it ran again, where only the
- * relation tells that it did; that may be a task between the two that announces nothing.
- */
-struct clew_call_dependency {
-	uint64_t from_at, to_at;
-	uint32_t from, to; /* tasks */
-	const struct clew_relation *relation;
-	bool is_return;
-};
-
-/*
- * In order of the lower one's begin, a call before its return; of relations with one
- * upper end alone, as else none is known. The array is the caller's to free. 0 or -ENOMEM.
- */
-int clew_relations_dependencies(const struct clew_relations *relations,
-				struct clew_call_dependency **ret_dependencies, size_t *ret_count);
 
 #define CLEW_DESCRIPTORS_MOST 64
 

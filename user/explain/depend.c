@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Calls between tasks as dependencies. That a call's thread goes on after what it
- * called is over is a dependency of its own only where `why` follows the call: where a
- * wake tells it, that is in the trace already.
+ * Calls between tasks as dependencies. A return becomes a dependency only where `why`
+ * follows the call: where a wake shows it, the trace has it already.
  */
+#include "explain/depend.h"
+
 #include "explain/why_internal.h"
-#include "relate/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 
-/* The upper one's thread sleeps in its call when the lower one begins: from there on it can have
- * done nothing for it. */
-static uint64_t call_moment(const struct clew_relations *relations,
-			    const struct clew_activity *upper, const struct clew_activity *lower)
+/* A thread that sleeps in its call when the lower activity begins has done nothing for it since it
+ * fell asleep. */
+static uint64_t call_moment(const struct clew_trace *trace, const struct clew_activity *upper,
+			    const struct clew_activity *lower)
 {
 	struct clew_piece piece;
 
-	if (upper->is_async ||
-	    !clew_trace_piece(relations->trace, upper->task, lower->begin, false, &piece) ||
+	if (upper->is_async || !clew_trace_piece(trace, upper->task, lower->begin, false, &piece) ||
 	    piece.kind != CLEW_PIECE_SLEEP || piece.start < upper->begin)
 		return upper->begin;
 	return piece.start;
@@ -27,8 +26,8 @@ static int find_return(const struct clew_relations *relations, struct why_search
 		       const struct clew_relation *relation,
 		       struct clew_call_dependency *dependency, bool *ret_found)
 {
-	const struct clew_activity *upper = relate_activity(relations, relation->uppers[0]);
-	const struct clew_activity *lower = relate_activity(relations, relation->lower);
+	const struct clew_activity *upper = clew_relations_upper(relations, relation, 0);
+	const struct clew_activity *lower = clew_relations_lower(relations, relation);
 	const struct clew_sleep *sleep;
 	int r;
 
@@ -55,25 +54,25 @@ static int find_return(const struct clew_relations *relations, struct why_search
 int clew_relations_dependencies(const struct clew_relations *relations,
 				struct clew_call_dependency **ret_dependencies, size_t *ret_count)
 {
-	const struct clew_relation *list = relations->list.data;
+	const struct clew_trace *trace = clew_relations_trace(relations);
+	size_t relation_count, count = 0;
+	const struct clew_relation *list = clew_relations_list(relations, &relation_count);
 	struct clew_call_dependency *dependencies =
-		malloc((2 * relations->list.count + 1) * sizeof(*dependencies));
+		malloc((2 * relation_count + 1) * sizeof(*dependencies));
 	struct why_search *search = NULL;
-	int r = dependencies ? why_search_new(relations->trace, relations, &search) : -ENOMEM;
-	size_t count = 0;
+	int r = dependencies ? why_search_new(trace, relations, &search) : -ENOMEM;
 
-	for (size_t i = 0; i < relations->list.count && r >= 0; i++) {
-		const struct clew_activity *upper = relate_activity(relations, list[i].uppers[0]);
-		const struct clew_activity *lower = relate_activity(relations, list[i].lower);
+	for (size_t i = 0; i < relation_count && r >= 0; i++) {
+		const struct clew_activity *upper = clew_relations_upper(relations, &list[i], 0);
+		const struct clew_activity *lower = clew_relations_lower(relations, &list[i]);
 		bool found;
 
 		if (list[i].upper_count > 1 || upper->task == lower->task ||
-		    !clew_trace_task(relations->trace, upper->task) ||
-		    !clew_trace_task(relations->trace, lower->task))
+		    !clew_trace_task(trace, upper->task) || !clew_trace_task(trace, lower->task))
 			continue;
 		dependencies[count++] = (struct clew_call_dependency){
 			.from = upper->task,
-			.from_at = call_moment(relations, upper, lower),
+			.from_at = call_moment(trace, upper, lower),
 			.to = lower->task,
 			.to_at = lower->begin,
 			.relation = &list[i],
