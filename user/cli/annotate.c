@@ -9,13 +9,15 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/parts.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "cli/write.h"
 #include "words/json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct annotate_values {
 	struct clew_parts rules;
@@ -162,13 +164,13 @@ static int run(char **operands, struct annotate_values *values)
 	return status;
 }
 
-int clew_command_annotate(int argc, char **argv)
+int clew_command_annotate(const struct clew_command *command, int argc, char **argv)
 {
 	struct annotate_values values = {};
 	char **operands;
 	int status;
 
-	if (clew_options_parse(argc, argv, &values, &operands, &status)) {
+	if (clew_options_parse(command, argc, argv, &values, &operands, &status)) {
 		if (values.json && values.output && strcmp(values.output, "-") == 0)
 			status = clew_fail(CLEW_EXIT_INPUT, "--json: the trace goes to standard "
 							    "output, too: name a file in --output");

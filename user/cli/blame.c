@@ -9,11 +9,13 @@
 
 #include "cli/blame_names.h"
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "words/es.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct blame_values {
 	const char *victims;
@@ -234,14 +236,14 @@ static int answer_with(const struct clew_model *model, const struct blame_values
 	return status;
 }
 
-int clew_command_blame(int argc, char **argv)
+int clew_command_blame(const struct clew_command *command, int argc, char **argv)
 {
 	struct blame_values values = {.top = {.value = 20}};
 	struct clew_model *model;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
-#include "cli/truth.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "words/model_json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct check_values {
 	bool json;
@@ -78,7 +80,7 @@ static void print_text(const struct clew_model *model, const struct clew_problem
 	clew_print_model_truth(stdout, model, CLEW_WHOLE);
 }
 
-int clew_command_check(int argc, char **argv)
+int clew_command_check(const struct clew_command *command, int argc, char **argv)
 {
 	struct check_values values = {};
 	struct clew_problem *problems;
@@ -88,7 +90,7 @@ int clew_command_check(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_model(operands[0], &model, &is_capture);
 	if (status)

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The table of subcommands, their help, and the one line of an error.
+ * The table of subcommands, and finding one by its name.
  */
 #include "cli/commands.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "words/text.h"
 
 const struct clew_command clew_commands[] = {
 	{"record", "[-- COMMAND ARG..]", "record this machine into a capture file",
@@ -126,33 +123,4 @@ void clew_commands_print(FILE *out)
 	      "\nExit status: 0 done, 1 a negative answer, 2 unusable input or arguments, 3 the "
 	      "system refused.\n",
 	      out);
-}
-
-void clew_command_print_help(FILE *out, const struct clew_command *command)
-{
-	fprintf(out, "Usage: clew %s [OPTION..]%s%s\n\n%c%s.\n\nOptions:\n", command->name,
-		command->operands[0] ? " " : "", command->operands, command->summary[0] - 'a' + 'A',
-		command->summary + 1);
-	clew_options_print(out, command->options);
-	if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
-		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in "
-		      "notation; \"-\" is standard input.\n",
-		      out);
-}
-
-int clew_fail(int status, const char *format, ...)
-{
-	char *message = NULL;
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (vasprintf(&message, format, arguments) < 0)
-		message = NULL;
-	va_end(arguments);
-	fflush(stdout);
-	fputs("clew: ", stderr);
-	clew_print_safe(stderr, message ?: "out of memory: free some and try again");
-	fputc('\n', stderr);
-	free(message);
-	return status;
 }

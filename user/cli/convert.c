@@ -3,7 +3,8 @@
  * clew convert: any trace as notation.
  */
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/write.h"
 
 struct convert_values {
@@ -16,14 +17,14 @@ const struct clew_option clew_convert_options[] = {
 	CLEW_OPTION_END,
 };
 
-int clew_command_convert(int argc, char **argv)
+int clew_command_convert(const struct clew_command *command, int argc, char **argv)
 {
 	struct convert_values values = {.output = "-"};
 	struct clew_model *model;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_check_output(operands[0], values.output);
 	if (!status)

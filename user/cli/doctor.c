@@ -4,6 +4,8 @@
 #include <sys/utsname.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/options.h"
 #include "record/features.h"
 #include "record/kernel.h"
 #include "words/json.h"
@@ -39,7 +41,7 @@ static void print_json(const char *kernel, const struct clew_feature *features, 
 	clew_json_end(&json);
 }
 
-int clew_command_doctor(int argc, char **argv)
+int clew_command_doctor(const struct clew_command *command, int argc, char **argv)
 {
 	struct clew_feature features[CLEW_FEATURES_MOST];
 	struct doctor_values values = {.json = false};
@@ -49,7 +51,7 @@ int clew_command_doctor(int argc, char **argv)
 	size_t count;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	uname(&name);
 	count = clew_features_probe(features);

@@ -9,10 +9,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
-#include "cli/truth.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "words/model_json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct dump_values {
 	bool json;
@@ -217,14 +219,14 @@ static void print_json(const struct clew_model *model)
 	clew_json_end(&json);
 }
 
-int clew_command_dump(int argc, char **argv)
+int clew_command_dump(const struct clew_command *command, int argc, char **argv)
 {
 	struct dump_values values = {};
 	struct clew_model *model;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_model(operands[0], &model, NULL);
 	if (status)

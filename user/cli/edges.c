@@ -8,8 +8,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/selection.h"
 #include "words/descriptors.h"
+#include "words/ledger.h"
 #include "words/object.h"
 #include "words/text.h"
 
@@ -440,13 +444,13 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 	show_relations(&listing, CLEW_TIME_OPEN, &next_relation);
 	if (values->json) {
 		clew_json_array_end(&listing.json);
-		clew_json_truth(&listing.json, trace, clew_trace_start(trace),
-				clew_trace_end(trace));
+		clew_json_ledger(&listing.json, trace, clew_trace_start(trace),
+				 clew_trace_end(trace));
 		clew_json_object_end(&listing.json);
 		clew_json_end(&listing.json);
 	} else {
 		printf("\n%zu of %zu dependencies\n", listing.shown, group_count + relation_count);
-		clew_print_truth(stdout, trace);
+		clew_print_ledger_and_cost(stdout, trace);
 	}
 	clew_relations_free(listing.relations);
 	free(order);
@@ -454,14 +458,14 @@ static int answer(const struct clew_trace *trace, const struct edges_values *val
 	return CLEW_EXIT_DONE;
 }
 
-int clew_command_edges(int argc, char **argv)
+int clew_command_edges(const struct clew_command *command, int argc, char **argv)
 {
 	struct edges_values values = {};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)

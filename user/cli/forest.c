@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
 #include "cli/forest_text.h"
-#include "cli/report.h"
-#include "cli/truth.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "words/model_json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct forest_values {
 	const char *types;
@@ -375,7 +377,7 @@ static int find(const struct forest_values *values, const struct clew_model *mod
 	return status;
 }
 
-int clew_command_forest(int argc, char **argv)
+int clew_command_forest(const struct clew_command *command, int argc, char **argv)
 {
 	struct forest_values values = {};
 	struct clew_forest_rule *rules;
@@ -383,7 +385,7 @@ int clew_command_forest(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (values.dot && values.json)
 		return clew_fail(CLEW_EXIT_INPUT, "--dot and --json at once: choose one");

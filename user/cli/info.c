@@ -8,9 +8,12 @@
 #include <time.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
 #include "cli/left_alone.h"
-#include "cli/report.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "store/kinds.h"
+#include "words/ledger.h"
 #include "words/text.h"
 
 struct info_values {
@@ -295,7 +298,7 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	clew_print_cost(stdout, info);
 }
 
-int clew_command_info(int argc, char **argv)
+int clew_command_info(const struct clew_command *command, int argc, char **argv)
 {
 	struct info_values values = {};
 	const struct clew_capture_info *info;
@@ -303,7 +306,7 @@ int clew_command_info(int argc, char **argv)
 	char **operands;
 	int status, r;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_info(operands[0], &source.reader, &source.trace);
 	if (status)

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "words/ledger.h"
 #include "words/object.h"
 #include "words/text.h"
 #include "words/writers.h"
@@ -333,8 +336,8 @@ static int json_answer(const struct answer *answer, bool story)
 			json_event(&json, answer, &answer->events[i]);
 		clew_json_array_end(&json);
 	}
-	clew_json_truth(&json, answer->trace, clew_trace_start(answer->trace),
-			clew_trace_end(answer->trace));
+	clew_json_ledger(&json, answer->trace, clew_trace_start(answer->trace),
+			 clew_trace_end(answer->trace));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 	return status;
@@ -550,7 +553,7 @@ static int print_answer(const struct answer *answer, bool story)
 		print_devices(answer);
 	}
 	putchar('\n');
-	clew_print_truth(stdout, answer->trace);
+	clew_print_ledger_and_cost(stdout, answer->trace);
 	return status;
 }
 
@@ -576,7 +579,7 @@ static int choose(struct answer *answer, const char *path)
 	return 0;
 }
 
-int clew_command_io(int argc, char **argv)
+int clew_command_io(const struct clew_command *command, int argc, char **argv)
 {
 	struct io_values values = {};
 	struct answer answer = {0};
@@ -584,7 +587,7 @@ int clew_command_io(int argc, char **argv)
 	char **operands;
 	int status, r;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)

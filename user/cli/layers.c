@@ -2,12 +2,11 @@
 /* Descriptions of layers from files. See layers.h. */
 #include "cli/layers.h"
 
+#include "cli/fail.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "cli/commands.h"
 
 #define TEXT_MOST (1 << 20)
 

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/options.h"
 
 static int unknown_command(const char *name)
 {
@@ -36,7 +38,7 @@ static int help(int argc, char **argv)
 	command = clew_command_find(argv[1]);
 	if (!command)
 		return unknown_command(argv[1]);
-	clew_command_print_help(stdout, command);
+	clew_options_print_help(command);
 	return CLEW_EXIT_DONE;
 }
 
@@ -60,7 +62,7 @@ static int run(int argc, char **argv)
 	/* A command that clew starts would inherit what is ignored here. */
 	if (!command->takes_command)
 		signal(SIGPIPE, SIG_IGN);
-	return command->run(argc - 1, argv + 1);
+	return command->run(command, argc - 1, argv + 1);
 }
 
 /* Whether standard output is a pipe that nobody reads any more: enough was seen, that is no error.

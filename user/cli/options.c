@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/fail.h"
 #include "words/position.h"
 
 #define MOST_OPTIONS  32
@@ -147,17 +147,40 @@ static int check_operands(const struct clew_command *command, int argc, char **a
 	return 0;
 }
 
-bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operands, int *ret_status)
+static void print_options(const struct clew_option *options)
 {
-	const struct clew_command *command = clew_command_find(argv[0]);
+	for (const struct clew_option *option = options; option->name; option++) {
+		char left[64];
+		int n = 0;
+
+		if (option->letter)
+			n = snprintf(left, sizeof(left), "-%c, ", option->letter);
+		n += snprintf(left + n, sizeof(left) - n, "--%s", option->name);
+		if (option->argument)
+			snprintf(left + n, sizeof(left) - n, " %s", option->argument);
+		printf("  %-26s  %s\n", left, option->help);
+	}
+	printf("  %-26s  %s\n", "-h, --help", "this text");
+}
+
+void clew_options_print_help(const struct clew_command *command)
+{
+	printf("Usage: clew %s [OPTION..]%s%s\n\n%c%s.\n\nOptions:\n", command->name,
+	       command->operands[0] ? " " : "", command->operands, command->summary[0] - 'a' + 'A',
+	       command->summary + 1);
+	print_options(command->options);
+	if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
+		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in "
+		      "notation; \"-\" is standard input.\n",
+		      stdout);
+}
+
+bool clew_options_parse(const struct clew_command *command, int argc, char **argv, void *values,
+			char ***ret_operands, int *ret_status)
+{
 	struct getopt_tables tables;
 	int value;
 
-	if (!command) {
-		*ret_status =
-			clew_fail(CLEW_EXIT_INPUT, "'%s' is no command: see `clew help`", argv[0]);
-		return false;
-	}
 	make_tables(command, &tables);
 	opterr = 0;
 	optind = 0; /* glibc: begin afresh */
@@ -166,7 +189,7 @@ bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operand
 		const char *argument = optarg;
 
 		if (value == 'h' || value == VALUE_OF_HELP) {
-			clew_command_print_help(stdout, command);
+			clew_options_print_help(command);
 			*ret_status = CLEW_EXIT_DONE;
 			return false;
 		}
@@ -188,22 +211,6 @@ bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operand
 		check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
 	*ret_operands = argv + optind;
 	return *ret_status == 0;
-}
-
-void clew_options_print(FILE *out, const struct clew_option *options)
-{
-	for (const struct clew_option *option = options; option->name; option++) {
-		char left[64];
-		int n = 0;
-
-		if (option->letter)
-			n = snprintf(left, sizeof(left), "-%c, ", option->letter);
-		n += snprintf(left + n, sizeof(left) - n, "--%s", option->name);
-		if (option->argument)
-			snprintf(left + n, sizeof(left) - n, " %s", option->argument);
-		fprintf(out, "  %-26s  %s\n", left, option->help);
-	}
-	fprintf(out, "  %-26s  %s\n", "-h, --help", "this text");
 }
 
 int clew_take_flag(const struct clew_option *option, const char *argument, void *value)

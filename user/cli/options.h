@@ -1,48 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Options of a subcommand: one table says how they are read and what --help
- * prints. A row names the member of a structure of values that the option sets
- * and the function that turns its argument into that value:
+ * Options of a subcommand: one table says how they are read and what --help prints.
+ * A row names the member of a structure of values that the option sets, and the
+ * function that converts its argument to that value:
  *
- *	struct record_values { const char *output; uint64_t duration; bool sync; };
- *
- *	const struct clew_option clew_record_options[] = {
- *		{'o', "output", "FILE", "write the capture there (clew.clew)", clew_take_string,
- *offsetof(struct record_values, output)},
- *		{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", clew_take_seconds,
- *offsetof(struct record_values, duration)}, {0, "sync", NULL, "each chunk reaches the medium",
- *clew_take_flag, offsetof(struct record_values, sync)}, CLEW_OPTION_END,
+ *	struct check_values {
+ *		bool json;
  *	};
  *
- *	int clew_command_record(int argc, char **argv)
- *	{
- *		struct record_values values = {.output = "clew.clew"};
- *		char **operands;	// of a command that takes a COMMAND: what stands after "--", or
- *operands[0] == NULL int status;
+ *	const struct clew_option clew_check_options[] = {
+ *		{0, "json", NULL, "print one JSON object", clew_take_flag,
+ *		 offsetof(struct check_values, json)},
+ *		CLEW_OPTION_END,
+ *	};
  *
- *		if (!clew_options_parse(argc, argv, &values, &operands, &status))
+ *	int clew_command_check(const struct clew_command *command, int argc, char **argv)
+ *	{
+ *		struct check_values values = {0};
+ *		char **operands;
+ *		int status;
+ *
+ *		if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
  *			return status;
  *
- * An option of one's own kind needs a function of its own: it gets the row, the
- * argument and the member's address, and returns 0 or an exit status after
- * clew_fail(). --help and -h are understood without a row.
+ * --help and -h need no row. A new kind of value needs a function of its own, see
+ * struct clew_option.
  */
 #ifndef CLEW_CLI_OPTIONS_H
 #define CLEW_CLI_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "cli/command.h"
 #include <stdint.h>
 #include <stdio.h>
-
-struct clew_option {
-	char letter;	      /* 0: none */
-	const char *name;     /* without dashes */
-	const char *argument; /* as --help names it; NULL: a flag; "[N]": may be left out */
-	const char *help;
-	int (*take)(const struct clew_option *option, const char *argument, void *value);
-	size_t offset; /* of the value in the structure of values */
-};
 
 #define CLEW_OPTION_END                                                                            \
 	{                                                                                          \
@@ -50,14 +39,15 @@ struct clew_option {
 	}
 
 /*
- * Reads argv by the table of the command that argv[0] names. True: go on;
- * *ret_operands is the rest of argv. False: return *ret_status (help was
- * printed, or what is wrong).
+ * Reads argv by the command's table of options. True: *ret_operands is the rest of
+ * argv; for a command that takes a command, what follows "--". False: the caller
+ * returns *ret_status; help was printed, or what is wrong.
  */
-bool clew_options_parse(int argc, char **argv, void *values, char ***ret_operands, int *ret_status);
+bool clew_options_parse(const struct clew_command *command, int argc, char **argv, void *values,
+			char ***ret_operands, int *ret_status);
 
-/* The options as --help lists them. */
-void clew_options_print(FILE *out, const struct clew_option *options);
+/* Prints what `clew COMMAND --help` shows to standard output. */
+void clew_options_print_help(const struct clew_command *command);
 
 /* Sets a bool. */
 int clew_take_flag(const struct clew_option *option, const char *argument, void *value);

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "cli/write.h"
 #include "words/json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct pair_values {
 	const char *type;
@@ -236,7 +238,7 @@ static int pair(const char *trace, const struct clew_model *model, const struct 
 	return status;
 }
 
-int clew_command_pair(int argc, char **argv)
+int clew_command_pair(const struct clew_command *command, int argc, char **argv)
 {
 	struct pair_values values = {
 		.type = "send", .origins = "^send:(.*)$", .destinations = "^recv:(.*)$"};
@@ -244,7 +246,7 @@ int clew_command_pair(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (!*values.type)
 		return clew_fail(CLEW_EXIT_INPUT,

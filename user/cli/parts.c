@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/options.h"
 #include "cli/query.h"
 
 static int fail_for_memory(void)

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "words/es.h"
 #include "words/path_via.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct path_values {
 	const char *from;
@@ -580,7 +582,7 @@ static int answer_with(struct answer *answer)
 	return CLEW_EXIT_DONE;
 }
 
-int clew_command_path(int argc, char **argv)
+int clew_command_path(const struct clew_command *command, int argc, char **argv)
 {
 	struct path_values values = {.top = {.value = 1}};
 	struct answer answer = {.values = &values};
@@ -588,7 +590,7 @@ int clew_command_path(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (values.all && (values.from || values.to || values.top.given))
 		return clew_fail(

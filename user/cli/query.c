@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/fail.h"
 #include "words/text.h"
 
 /* Characters that the first `size` bytes of a text take when it is printed. */

@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
 #include "cli/layers.h"
 #include "cli/left_alone.h"
+#include "cli/options.h"
 #include "cli/ready.h"
 #include "record/command.h"
 #include "record/kernel.h"
@@ -316,11 +318,11 @@ static int fail_to_run(const char *program, int error)
 	}
 }
 
-/* Records; the child, if any, runs when this returns 0 or its end was seen. */
-static int record(struct session *session, const struct record_values *values, const char *command,
-		  const char *program)
+/* `line`: the command in words; `program`: its first word. Both NULL: there is no command. */
+static struct clew_recorder_options options_of(const struct record_values *values, const char *line,
+					       const char *program)
 {
-	struct clew_recorder_options options = {
+	return (struct clew_recorder_options){
 		.output = values->output,
 		.pids = values->pids.pids,
 		.pid_count = values->pids.count,
@@ -328,7 +330,7 @@ static int record(struct session *session, const struct record_values *values, c
 		.tid_count = values->tids.count,
 		.comm = values->comm,
 		.cgroup = values->cgroup,
-		.command = command,
+		.command = line,
 		.program = program,
 		.environment = values->environment,
 		.layers = values->layers,
@@ -340,65 +342,98 @@ static int record(struct session *session, const struct record_values *values, c
 		.verify = values->verify,
 		.no_page_cache = values->no_page_cache,
 	};
-	struct clew_recorder_summary summary;
-	struct clew_message message, stop_message;
-	struct clew_recorder *recorder;
-	int error, stop_error, exec_error = 0;
-	bool running = false;
+}
+
+/* Opens the recorder; a child that cannot be recorded is not run. */
+static int open_recorder(struct session *session, const struct clew_recorder_options *options,
+			 struct clew_recorder **ret_recorder)
+{
+	struct clew_message message;
+	int r;
 
 	raise_open_files();
-	error = clew_recorder_open(&options, &recorder, &message);
-	if (error) {
+	r = clew_recorder_open(options, ret_recorder, &message);
+	if (r) {
 		if (session->has_child)
 			clew_child_drop(&session->child);
 		session->has_child = false;
-		return clew_fail(status_of(error), "%s", message.text);
+		return clew_fail(status_of(r), "%s", message.text);
 	}
 	if (!clew_kernel_shows_all_tasks())
 		fprintf(stderr, "clew: in a PID namespace of its own, other tasks from before the "
 				"start are unknown: start it in the machine's "
 				"(nsenter -t 1 -p, docker --pid=host)\n");
-	error = clew_recorder_start(recorder, &message);
-	/* A command that cannot be run shall not cost the capture that the file may hold. */
-	if (!error && !session->has_child)
-		error = clew_recorder_keep(recorder, &message);
-	if (!error)
+	return 0;
+}
+
+/*
+ * Starts recording, then the child, if any, and begins the file. *ret_exec_error: the
+ * child's program cannot be run. The child is dropped unless it runs.
+ */
+static int start_recording(struct clew_recorder *recorder, struct session *session,
+			   struct clew_message *message, int *ret_exec_error)
+{
+	bool running = false;
+	int r = clew_recorder_start(recorder, message);
+
+	*ret_exec_error = 0;
+	/* The file is begun only once the command runs: a command that cannot be run does not
+	 * overwrite an older capture. */
+	if (!r && !session->has_child)
+		r = clew_recorder_keep(recorder, message);
+	if (!r)
 		clew_tell_ready();
-	if (!error && session->has_child) {
-		exec_error = clew_child_run(&session->child);
-		running = exec_error == 0;
+	if (!r && session->has_child) {
+		*ret_exec_error = clew_child_run(&session->child);
+		running = *ret_exec_error == 0;
 		if (running)
-			error = clew_recorder_keep(recorder, &message);
+			r = clew_recorder_keep(recorder, message);
 	}
-	if (!error && !exec_error)
-		record_until_end(recorder, session, values);
 	if (session->has_child && !running) {
-		if (!exec_error)
+		if (!*ret_exec_error)
 			clew_child_drop(&session->child);
 		session->has_child = false;
 	}
-	stop_error = clew_recorder_stop(recorder, &summary, &stop_message);
-	if (!exec_error && !error && !stop_error)
+	return r;
+}
+
+/* Records; the child, if any, runs when this returns 0 or its end was seen. */
+static int record(struct session *session, const struct record_values *values, const char *line,
+		  const char *program)
+{
+	struct clew_recorder_options options = options_of(values, line, program);
+	struct clew_recorder_summary summary;
+	struct clew_message message, stop_message;
+	struct clew_recorder *recorder;
+	int status = open_recorder(session, &options, &recorder), exec_error, r, stopped;
+
+	if (status)
+		return status;
+	r = start_recording(recorder, session, &message, &exec_error);
+	if (!r && !exec_error)
+		record_until_end(recorder, session, values);
+	stopped = clew_recorder_stop(recorder, &summary, &stop_message);
+	if (!exec_error && !r && !stopped)
 		print_summary(values, &summary);
 	free(summary.left_alone);
 	if (exec_error)
 		return fail_to_run(program, exec_error);
-	if (error)
-		return clew_fail(status_of(error), "%s", message.text);
-	if (stop_error)
+	if (r)
+		return clew_fail(status_of(r), "%s", message.text);
+	if (stopped)
 		return clew_fail(CLEW_EXIT_SYSTEM, "%s", stop_message.text);
 	return CLEW_EXIT_DONE;
 }
 
-int clew_command_record(int argc, char **argv)
+int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
 	struct record_values values = {.output = "trace.clew"};
 	struct session session = {.has_child = false};
-	char **operands, *command = NULL;
+	char **operands, *line = NULL;
 	sigset_t blocked, before;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = values.layer_files
 			 ? clew_load_layers(values.layer_files, &values.layers, &values.layers_text)
@@ -429,10 +464,10 @@ int clew_command_record(int argc, char **argv)
 				"no process for the command: %s: raise the limit of processes",
 				strerror(-error));
 		session.has_child = true;
-		command = join(operands);
+		line = join(operands);
 	}
-	status = record(&session, &values, command, operands[0]);
-	free(command);
+	status = record(&session, &values, line, operands[0]);
+	free(line);
 	clew_layers_free(values.layers);
 	free(values.layers_text);
 	if (session.has_child) {

@@ -10,8 +10,11 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "words/descriptors.h"
+#include "words/ledger.h"
 #include "words/object.h"
 #include "words/text.h"
 #include "words/writers.h"
@@ -324,7 +327,7 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 	}
 	if (values->json) {
 		clew_json_array_end(&json);
-		clew_json_truth(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
+		clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 	} else {
@@ -332,21 +335,21 @@ static int answer(const struct clew_trace *trace, const struct requests_values *
 		if (!shown && print_disks(&listing) < 0)
 			status = clew_fail(CLEW_EXIT_SYSTEM,
 					   "out of memory: free some and try again");
-		clew_print_truth(stdout, trace);
+		clew_print_ledger_and_cost(stdout, trace);
 	}
 	clew_relations_free(listing.relations);
 	free(listing.wanted);
 	return status;
 }
 
-int clew_command_requests(int argc, char **argv)
+int clew_command_requests(const struct clew_command *command, int argc, char **argv)
 {
 	struct requests_values values = {};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)

@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "words/json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct select_values {
 	const char *hierarchy;
@@ -152,7 +154,7 @@ static int answer(struct selected *selected, const struct clew_query *query,
 	return CLEW_EXIT_DONE;
 }
 
-int clew_command_select(int argc, char **argv)
+int clew_command_select(const struct clew_command *command, int argc, char **argv)
 {
 	struct select_values values = {};
 	struct clew_query *query;
@@ -160,7 +162,7 @@ int clew_command_select(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	/* A trace may take long to load: what is wrong with the pattern is said before. */
 	status = clew_compile_query("pattern", operands[1], &query);

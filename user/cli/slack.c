@@ -9,11 +9,13 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "words/es.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct slack_values {
 	const char *from;
@@ -85,7 +87,7 @@ static void print_text(const struct clew_model *model, struct clew_slack *slack,
 
 	qsort_r(slack->rows, slack->count, sizeof(*slack->rows), compare, (void *)model);
 	printf("%" PRIu32 " elements; drag: what shortening it alone could gain; slack: how late "
-			  "it could be\n\n"
+	       "it could be\n\n"
 	       "        drag       slack      length  element\n",
 	       slack->count);
 	for (uint32_t i = 0; i < slack->count && i < top; i++) {
@@ -136,14 +138,14 @@ static int answer(const struct clew_model *model, const struct slack_values *val
 	return CLEW_EXIT_DONE;
 }
 
-int clew_command_slack(int argc, char **argv)
+int clew_command_slack(const struct clew_command *command, int argc, char **argv)
 {
 	struct slack_values values = {.top = {.value = 20}};
 	struct clew_model *model;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (!values.from != !values.to)
 		return clew_fail(CLEW_EXIT_INPUT,

@@ -9,12 +9,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/parts.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "cli/write.h"
 #include "words/json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct given_offsets {
 	bool given[CLEW_STITCH_MOST_TRACES];
@@ -454,13 +456,13 @@ static int run(char **operands, struct stitch_values *values)
 	return status;
 }
 
-int clew_command_stitch(int argc, char **argv)
+int clew_command_stitch(const struct clew_command *command, int argc, char **argv)
 {
 	struct stitch_values values = {.type = "send"};
 	char **operands;
 	int status;
 
-	if (clew_options_parse(argc, argv, &values, &operands, &status))
+	if (clew_options_parse(command, argc, argv, &values, &operands, &status))
 		status = run(operands, &values);
 	clew_parts_done(&values.statements);
 	clew_parts_done(&values.matches);

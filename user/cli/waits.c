@@ -5,7 +5,10 @@
 #include "trace/trace.h"
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/text.h"
@@ -209,7 +212,7 @@ static void answer_json(const struct clew_trace *trace, const struct waits_value
 		if (wanted(trace, values, &sleeps[i]))
 			json_wait(&json, trace, &sleeps[i]);
 	clew_json_array_end(&json);
-	clew_json_truth(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
+	clew_json_ledger(&json, trace, clew_trace_start(trace), clew_trace_end(trace));
 	clew_json_object_end(&json);
 	clew_json_end(&json);
 }
@@ -228,17 +231,17 @@ static void answer_text(const struct clew_trace *trace, const struct waits_value
 		shown++;
 	}
 	printf("\n%zu of %zu waits, %s in all\n", shown, count, CLEW_DURATION(ns));
-	clew_print_truth(stdout, trace);
+	clew_print_ledger_and_cost(stdout, trace);
 }
 
-int clew_command_waits(int argc, char **argv)
+int clew_command_waits(const struct clew_command *command, int argc, char **argv)
 {
 	struct waits_values values = {};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_trace(operands[0], 0, &trace);
 	if (status)

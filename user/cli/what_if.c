@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
 #include "cli/query.h"
-#include "cli/report.h"
-#include "cli/truth.h"
 #include "words/es.h"
 #include "words/model_json.h"
 #include "words/text.h"
+#include "words/truth.h"
 
 struct what_if_values {
 	const char *sweep;
@@ -470,7 +472,7 @@ static int answer(struct question *question)
 	return r;
 }
 
-int clew_command_what_if(int argc, char **argv)
+int clew_command_what_if(const struct clew_command *command, int argc, char **argv)
 {
 	struct what_if_values values = {};
 	struct question question = {.values = &values};
@@ -478,7 +480,7 @@ int clew_command_what_if(int argc, char **argv)
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	if (!operands[1] && !values.sweep && !values.cpus.given && !values.resources)
 		return clew_fail(CLEW_EXIT_INPUT, "what-if: no program: give one, as 'scale "

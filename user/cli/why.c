@@ -9,13 +9,17 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/report.h"
+#include "cli/fail.h"
+#include "cli/open.h"
+#include "cli/options.h"
+#include "cli/selection.h"
 #include "cli/why_text.h"
 #include "words/beside.h"
 #include "words/by_program.h"
 #include "words/called.h"
 #include "words/causes.h"
 #include "words/descriptors.h"
+#include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/position.h"
@@ -260,7 +264,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 	for (size_t i = 0; i < share_count; i++)
 		json_program_share(json, trace, why, &shares[i]);
 	clew_json_array_end(json);
-	clew_json_truth(json, trace, why->from, why->to);
+	clew_json_ledger(json, trace, why->from, why->to);
 }
 
 /* Explains one interval; `json` NULL: in words. */
@@ -322,7 +326,7 @@ static int explain_slowest(const struct clew_trace *trace, const struct clew_rel
 	free(operations);
 	if (values->json) {
 		clew_json_array_end(&json);
-		clew_json_truth(&json, trace, from, to);
+		clew_json_ledger(&json, trace, from, to);
 		clew_json_object_end(&json);
 		clew_json_end(&json);
 	} else if (count) {
@@ -475,14 +479,14 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 	return status;
 }
 
-int clew_command_why(int argc, char **argv)
+int clew_command_why(const struct clew_command *command, int argc, char **argv)
 {
 	struct why_values values = {};
 	struct clew_trace *trace;
 	char **operands;
 	int status;
 
-	if (!clew_options_parse(argc, argv, &values, &operands, &status))
+	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
 	status = clew_open_trace(operands[0], values.without, &trace);
 	if (status)

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report.h"
 #include "words/called.h"
+#include "words/ledger.h"
 #include "words/object.h"
 #include "words/segment.h"
 #include "words/segment_text.h"

@@ -5,6 +5,7 @@
  */
 #include "cli/write.h"
 
+#include "cli/fail.h"
 #include "store/capture.h"
 #include <clew/notation.h>
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "cli/commands.h"
 
 int clew_check_output(const char *input, const char *output)
 {

@@ -7,7 +7,6 @@
 
 #include <clew/tokens.h>
 
-#include "cli/report.h"
 #include "words/descriptors.h"
 #include "words/object.h"
 #include "words/segment.h"

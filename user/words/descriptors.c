@@ -2,46 +2,10 @@
 /* What people call a thing that happened. See descriptors.h. */
 #include "words/descriptors.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "words/text.h"
 #include "words/writers.h"
-
-static int no_relations(int r)
-{
-	return clew_fail(CLEW_EXIT_SYSTEM,
-			 "what programs announced cannot be gone through: %s: free some memory and "
-			 "try again",
-			 strerror(-r));
-}
-
-int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
-			struct clew_relations **ret_relations)
-{
-	const struct clew_relations_options options = {.size = sizeof(options),
-						       .match_window = match_window};
-	int r = clew_relations_new(trace, &options, ret_relations);
-
-	if (r >= 0)
-		return 0;
-	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT, "the capture's description of layers cannot be "
-						  "read: ask `clew why`, which goes without it");
-	return no_relations(r);
-}
-
-int clew_try_relations(const struct clew_trace *trace, struct clew_relations **ret_relations)
-{
-	int r = clew_relations_new(trace, NULL, ret_relations);
-
-	if (r != -EINVAL)
-		return r < 0 ? no_relations(r) : 0;
-	*ret_relations = NULL;
-	return clew_fail(CLEW_EXIT_DONE, "the capture's description of layers cannot be read: "
-					 "calls that programs announced are left out");
-}
 
 void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object,
 			  uint64_t at, struct clew_description *description)

@@ -8,13 +8,6 @@
 
 #include "words/json.h"
 
-/* What programs announced in a trace; 0 or an exit status after clew_fail(). */
-int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
-			struct clew_relations **ret_relations);
-/* The same; where the capture's description of layers cannot be read, NULL after a line that says
- * so. */
-int clew_try_relations(const struct clew_trace *trace, struct clew_relations **ret_relations);
-
 /* The path of the file that an object was then, or that a request is for, as word "path". */
 void clew_describe_object(const struct clew_trace *trace, const struct clew_object *object,
 			  uint64_t at, struct clew_description *description);

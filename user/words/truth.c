@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The truth of a causal trace. See truth.h.
+ * The ledger and the cost of the recording behind a causal trace. See truth.h.
  */
-#include "cli/truth.h"
+#include "words/truth.h"
 
 #include "convert/convert.h"
 
-#include "cli/report.h"
+#include "words/ledger.h"
 
-/* Captures have no moments before 0, and their times are within their start and end. */
+/* Clamps a moment of the model to the capture's start and end. */
 static uint64_t within(const struct clew_trace *trace, clew_time at)
 {
 	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace),
@@ -24,7 +24,7 @@ void clew_json_model_truth(struct clew_json *json, const struct clew_model *mode
 
 	if (clew_trace_truth_from_model(model, &trace) < 0 || !trace)
 		return;
-	clew_json_truth(json, trace, within(trace, from), within(trace, to));
+	clew_json_ledger(json, trace, within(trace, from), within(trace, to));
 	clew_trace_free(trace);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The one line of an error. See fail.h. */
+#include "cli/fail.h"
+
+#include "words/text.h"
+#include <stdarg.h>
+#include <stdlib.h>
+
+int clew_fail(int status, const char *format, ...)
+{
+	char *message = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&message, format, arguments) < 0)
+		message = NULL;
+	va_end(arguments);
+	fflush(stdout);
+	fputs("clew: ", stderr);
+	clew_print_safe(stderr, message ?: "out of memory: free some and try again");
+	fputc('\n', stderr);
+	free(message);
+	return status;
+}

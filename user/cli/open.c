@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Opening what an operand names. See open.h.
+ */
+#include "cli/open.h"
+
+#include "cli/fail.h"
+#include "cli/progress.h"
+#include "convert/convert.h"
+#include <clew/notation.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or
+ * -errno. */
+static int keep_stream(int from)
+{
+	char buffer[65536];
+	int to = memfd_create("capture", MFD_CLOEXEC);
+	ssize_t got;
+
+	if (to < 0)
+		return -errno;
+	while ((got = read(from, buffer, sizeof(buffer))) != 0) {
+		if (got < 0 && errno == EINTR)
+			continue;
+		for (ssize_t done = 0, put; got > 0 && done < got; done += put) {
+			put = write(to, buffer + done, got - done);
+			if (put < 0)
+				got = put;
+		}
+		if (got < 0) {
+			int error = errno;
+
+			close(to);
+			return -error;
+		}
+	}
+	return to;
+}
+
+static int fail_to_open(const char *name, int error)
+{
+	switch (error) {
+	case ENOENT:
+	case ENOTDIR:
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: no such file: name a capture that `clew record` made", name);
+	case EISDIR:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is a directory: name a capture file", name);
+	case EACCES:
+	case EPERM:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: make it readable or run as its owner",
+				 name, strerror(error));
+	default:
+		return clew_fail(CLEW_EXIT_SYSTEM, "%s: %s: name a file that can be read", name,
+				 strerror(error));
+	}
+}
+
+/* Finds the path by which the library can open and seek in what an operand names. */
+static int resolve_operand(const char *operand, char *path, size_t size)
+{
+	bool standard_input = !strcmp(operand, "-");
+	const char *name = standard_input ? "standard input" : operand;
+	struct stat status;
+	int fd, kept;
+
+	if ((standard_input ? fstat(STDIN_FILENO, &status) : stat(operand, &status)) < 0)
+		return fail_to_open(name, errno);
+	if (S_ISDIR(status.st_mode))
+		return fail_to_open(name, EISDIR);
+	if (S_ISREG(status.st_mode) || S_ISBLK(status.st_mode)) {
+		if (snprintf(path, size, "%s", standard_input ? "/proc/self/fd/0" : operand) >=
+		    (int)size)
+			return fail_to_open(name, ENAMETOOLONG);
+		return 0;
+	}
+	if (!S_ISFIFO(status.st_mode))
+		return clew_fail(CLEW_EXIT_INPUT, "%s: is no regular file: name a capture file",
+				 name);
+	fd = standard_input ? STDIN_FILENO : open(operand, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail_to_open(name, errno);
+	kept = keep_stream(fd);
+	if (!standard_input)
+		close(fd);
+	if (kept < 0)
+		return fail_to_open(name, -kept);
+	/* Stays open to the end of the program: the path leads to it. */
+	snprintf(path, size, "/proc/self/fd/%d", kept);
+	return 0;
+}
+
+/* `message`: what the library found wrong with the file's contents, or the words of an error of the
+ * system. */
+static int fail_to_read(const char *operand, int error, const char *message)
+{
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
+
+	switch (error) {
+	case -EINVAL:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a capture that `clew record` made",
+				 name, message);
+	case -ENODATA:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again", name, message);
+	case -ENOMEM:
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or record for a shorter time",
+				 name);
+	default:
+		return fail_to_open(name, -error);
+	}
+}
+
+/* What the library said of a file that was to be a causal trace. */
+static int fail_to_load(const char *name, int r, const char *message)
+{
+	switch (r) {
+	case -EINVAL:
+		/* A line that cannot be taken is named already. */
+		if (!strncmp(message, name, strlen(name)))
+			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture",
+				 name, message);
+	case -ENODATA:
+		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: record again, or name another trace",
+				 name, message);
+	case -ENOMEM:
+		return clew_fail(CLEW_EXIT_SYSTEM,
+				 "%s: out of memory: free some, or take a smaller trace", name);
+	default:
+		return fail_to_open(name, -r);
+	}
+}
+
+static int load_model(const char *operand, const char *path, struct clew_model **ret_model,
+		      bool *ret_capture)
+{
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	char message[512] = "";
+	struct clew_progress progress;
+	struct clew_load_options options = {
+		.size = sizeof(options),
+		.name = name,
+		.ret_capture = ret_capture,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int r;
+
+	clew_progress_begin(&progress, "reading the trace");
+	r = clew_model_load(path, &options, ret_model, message, sizeof(message));
+	clew_progress_end(&progress);
+	return r < 0 ? fail_to_load(name, r, message) : 0;
+}
+
+int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture)
+{
+	char path[4096];
+	int status = resolve_operand(operand, path, sizeof(path));
+
+	return status ? status : load_model(operand, path, ret_model, ret_capture);
+}
+
+static int open_capture(const char *operand, const char *path, uint32_t drop_types,
+			struct clew_trace **ret_trace)
+{
+	char message[512] = "";
+	struct clew_progress progress;
+	struct clew_trace_options options = {
+		.size = sizeof(options),
+		.drop_types = drop_types,
+		.progress = clew_progress_update,
+		.progress_context = &progress,
+	};
+	int r;
+
+	clew_progress_begin(&progress, "reading the capture");
+	r = clew_trace_load(path, &options, ret_trace, message, sizeof(message));
+	clew_progress_end(&progress);
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
+}
+
+static int open_notation(const char *operand, const char *path, uint32_t drop_types,
+			 struct clew_trace **ret_trace)
+{
+	struct clew_trace_options options = {.size = sizeof(options), .drop_types = drop_types};
+	const char *name = strcmp(operand, "-") ? operand : "standard input";
+	struct clew_model *model;
+	char message[512] = "";
+	int status = load_model(operand, path, &model, NULL), r;
+
+	if (status)
+		return status;
+	r = clew_trace_from_model(model, &options, ret_trace, message, sizeof(message));
+	clew_model_free(model);
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT,
+				 "%s: %s: write it anew with `clew convert`, or mend it", name,
+				 message);
+	return r < 0 ? fail_to_load(name, r, message) : 0;
+}
+
+/* Resolves an operand and tells what it is. */
+static int probe_operand(const char *operand, char *path, size_t size, bool *ret_capture)
+{
+	int status = resolve_operand(operand, path, size), r;
+
+	if (status)
+		return status;
+	r = clew_capture_probe(path);
+	*ret_capture = r > 0;
+	return r < 0 ? fail_to_open(strcmp(operand, "-") ? operand : "standard input", -r) : 0;
+}
+
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace)
+{
+	char path[4096];
+	bool is_capture;
+	int status = probe_operand(operand, path, sizeof(path), &is_capture);
+
+	if (status)
+		return status;
+	return (is_capture ? open_capture : open_notation)(operand, path, drop_types, ret_trace);
+}
+
+int clew_open_info(const char *operand, struct clew_reader **ret_reader,
+		   struct clew_trace **ret_trace)
+{
+	char path[4096], message[512] = "";
+	bool is_capture;
+	int status = probe_operand(operand, path, sizeof(path), &is_capture), r;
+
+	*ret_reader = NULL;
+	*ret_trace = NULL;
+	if (status)
+		return status;
+	if (!is_capture)
+		return open_notation(operand, path, 0, ret_trace);
+	r = clew_reader_open(path, ret_reader, message, sizeof(message));
+	return r < 0 ? fail_to_read(operand, r, message) : 0;
+}
+
+static int no_relations(int r)
+{
+	return clew_fail(CLEW_EXIT_SYSTEM,
+			 "what programs announced cannot be gone through: %s: free some memory and "
+			 "try again",
+			 strerror(-r));
+}
+
+int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
+			struct clew_relations **ret_relations)
+{
+	const struct clew_relations_options options = {.size = sizeof(options),
+						       .match_window = match_window};
+	int r = clew_relations_new(trace, &options, ret_relations);
+
+	if (r >= 0)
+		return 0;
+	if (r == -EINVAL)
+		return clew_fail(CLEW_EXIT_INPUT, "the capture's description of layers cannot be "
+						  "read: ask `clew why`, which goes without it");
+	return no_relations(r);
+}
+
+int clew_try_relations(const struct clew_trace *trace, struct clew_relations **ret_relations)
+{
+	int r = clew_relations_new(trace, NULL, ret_relations);
+
+	if (r != -EINVAL)
+		return r < 0 ? no_relations(r) : 0;
+	*ret_relations = NULL;
+	return clew_fail(CLEW_EXIT_DONE, "the capture's description of layers cannot be read: "
+					 "calls that programs announced are left out");
+}

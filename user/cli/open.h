@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Opening what an operand names: a capture or a causal trace in notation; "-" is
+ * standard input. Functions return 0 or, after clew_fail(), an exit status.
+ */
+#ifndef CLEW_CLI_OPEN_H
+#define CLEW_CLI_OPEN_H
+
+#include "relate/relate.h"
+#include "trace/trace.h"
+#include <clew/model.h>
+
+/* Loads the trace of a capture or of notation. `drop_types`: a mask of dependency types to leave
+ * out. */
+int clew_open_trace(const char *operand, uint32_t drop_types, struct clew_trace **ret_trace);
+
+/* Opens a file for what it says of itself: *ret_reader for a capture, *ret_trace for notation; the
+ * other is NULL. */
+int clew_open_info(const char *operand, struct clew_reader **ret_reader,
+		   struct clew_trace **ret_trace);
+
+/* Loads a causal trace. *ret_capture says whether the operand is a capture; it may be NULL. */
+int clew_open_model(const char *operand, struct clew_model **ret_model, bool *ret_capture);
+
+/* What programs announced in a trace. `match_window`: ns, see struct clew_relations_options. */
+int clew_open_relations(const struct clew_trace *trace, uint64_t match_window,
+			struct clew_relations **ret_relations);
+
+/* The same for answers that can do without: where the capture's description of layers cannot be
+ * read, it prints a line that says so, and *ret_relations is NULL. */
+int clew_try_relations(const struct clew_trace *trace, struct clew_relations **ret_relations);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The threads that --tid, --pid and --comm choose. */
+#ifndef CLEW_CLI_SELECTION_H
+#define CLEW_CLI_SELECTION_H
+
+#include "cli/options.h"
+#include "trace/trace.h"
+
+/* What was asked for; a task has to satisfy all that is given. */
+struct clew_selection {
+	struct clew_number tid;
+	struct clew_number pid;
+	const char *comm; /* a glob; NULL: any name */
+	/* NULL: `comm` is matched against a task's last name. Else the trace, and it is matched
+	 * against all names that the task had. */
+	const struct clew_trace *trace;
+};
+
+/* Whether a task is chosen. clew's own threads are only where --tid or --pid names them. `context`:
+ * struct clew_selection *. */
+bool clew_selection_wants(void *context, const struct clew_trace_task *task);
+
+/* The same, by the name that the task had at a moment. */
+bool clew_selection_wants_at(const struct clew_selection *selection, const struct clew_trace *trace,
+			     const struct clew_trace_task *task, uint64_t at);
+
+/*
+ * Fails if no task of the capture is chosen, and says which option is to blame. Where no
+ * task's last name matches --comm it sets `selection->trace`, so that earlier names
+ * count, too. Returns 0 or, after clew_fail(), an exit status.
+ */
+int clew_selection_check(struct clew_selection *selection, const struct clew_trace *trace);
+
+#endif

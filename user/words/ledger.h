@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a recording lost and what it cost, in words and in JSON. docs/answers.md lists
+ * the fields.
+ */
+#ifndef CLEW_WORDS_LEDGER_H
+#define CLEW_WORDS_LEDGER_H
+
+#include "trace/trace.h"
+#include <stdio.h>
+
+#include "words/json.h"
+
+/* The ledger's rows added up. */
+struct clew_ledger_sum {
+	struct clew_ledger_row total;
+	bool balanced;	  /* each row is, and there is one */
+	uint64_t missing; /* records that were stored and that the file lacks */
+	bool uncounted;	  /* `missing` is a lower bound */
+};
+
+void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum);
+
+/* Whether every record of the row is accounted for. */
+bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
+
+/* The fields "ledger" and "cost" of the open object; "gaps" counts losses between from and to, ns.
+ */
+void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
+		      uint64_t to);
+
+/* The line about the ledger. It names the first loss between from and to, ns. */
+void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
+
+/* The line about clew's own cost. NULL: nothing is known, nothing is printed. */
+void clew_print_cost(FILE *out, const struct clew_capture_info *info);
+
+/* Both lines, for an answer about the whole capture. */
+void clew_print_ledger_and_cost(FILE *out, const struct clew_trace *trace);
+
+#endif
