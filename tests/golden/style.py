@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The code's style: clang-format's, a licence line in every file, no file over a thousand lines; prints TAP."""
+"""The code's style: clang-format's, a licence line in every file, no file over a thousand lines, folders that use only those below; prints TAP."""
 import os
+import re
 import subprocess
 
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 count = 0
+
+# From the lowest up: a folder includes its own headers and those of folders before it. analyse/forest stands apart because patterns
+# (query/) use it.
+FOLDERS = ["base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record", "query", "explain", "convert", "notation", "analyse",
+           "words", "cli"]
+# The folder that implements a public header. A header of include/clew/kernel/ is below them all.
+PUBLIC = {"announce": "base", "tokens": "base", "model": "model", "model_make": "model", "query": "query", "notation": "notation", "forest": "analyse/forest",
+          "annotate": "analyse", "blame": "analyse", "pair": "analyse", "path": "analyse", "slack": "analyse", "stitch": "analyse", "what_if": "analyse"}
 
 
 def files(*patterns):
@@ -34,4 +43,30 @@ without = [name for name in texts if "SPDX-License-Identifier" not in open(name,
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
 long = [name for name in sources if sum(1 for _ in open(name, encoding="utf-8")) > 1000]
 ok(not long, "no source is over 1,000 lines", ", ".join(long))
+
+
+def folder_of(name):
+    """The folder that a file of user/ or include/clew/ belongs to; None: it is below all, or none of these."""
+    if name.startswith("include/clew/"):
+        return PUBLIC.get(os.path.basename(name).removesuffix(".h")) if os.path.dirname(name) == "include/clew" else None
+    path = os.path.dirname(name.removeprefix("user/"))
+    return max((folder for folder in FOLDERS if (path + "/").startswith(folder + "/")), key=len, default=None)
+
+
+upward, unknown, included = [], [], 0
+for name in files("user/*.[ch]", "include/*.h", "bpf/*.[ch]"):
+    folder = folder_of(name)
+    if folder is None and not name.startswith(("include/clew/kernel/", "bpf/")):
+        unknown.append(name)
+        continue
+    for header in re.findall(r'^#include ["<]([^">]+)[">]', open(name, encoding="utf-8").read(), re.MULTILINE):
+        path = next((path for path in ("include/" + header, "user/" + header) if os.path.isfile(path)), None)
+        if path is None or path.startswith("include/clew/kernel/"):
+            continue
+        included += 1
+        other = folder_of(path)
+        if folder is None or other is None or FOLDERS.index(other) > FOLDERS.index(folder):
+            upward.append(f"{name} includes {header}")
+ok(not unknown, "every folder has its place in the order", ", ".join(unknown))
+ok(included and not upward, f"{included} includes lead to the same folder or a lower one", ", ".join(upward))
 print(f"1..{count}")
