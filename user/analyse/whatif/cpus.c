@@ -5,7 +5,7 @@
  */
 #include "analyse/whatif/cpus.h"
 
-#include "base/sort.h"
+#include "analyse/whatif/events.h"
 
 /* Four minutes in turns of 1 ms fit whatever the trace, a second in turns of 1 ns does not. */
 enum { MOST_CUTS = 1 << 18, MOST_CUTS_AN_ES = 8 };
@@ -44,7 +44,7 @@ int cpus_plan_end(struct whatif *w, uint32_t es)
 	if (*planned)
 		return 0;
 	*planned = 1;
-	return whatif_plan(w, w->es[es].end, es, EVENT_END);
+	return events_plan(w, w->es[es].end, es, EVENT_END);
 }
 
 bool cpus_comes_to_end(struct whatif *w, uint32_t es, clew_time at)
@@ -63,8 +63,11 @@ static int run_on(struct whatif *w, uint32_t cpu, uint32_t es, clew_time at)
 	c->cpus[cpu].since = at;
 	append(c, cpu);
 	set_running(w, cpu, es);
-	if (!(w->state[es] & STATE_PAUSED))
-		return whatif_run(w, es, at);
+	if (!(w->state[es] & STATE_PAUSED)) {
+		int r = whatif_start(w, es, at);
+
+		return r < 0 ? r : cpus_plan_end(w, es);
+	}
 	/* While it was off its CPU, its end was how much is left of it. */
 	if (__builtin_add_overflow(at, w->es[es].end, &end))
 		return -EOVERFLOW;
@@ -96,7 +99,7 @@ static int plan_slice(struct whatif *w, clew_time at)
 	if (__builtin_add_overflow(since, w->slice, &when))
 		when = INT64_MAX;
 	c->slice_planned = true;
-	return whatif_plan(w, when > at ? when : at, 0, EVENT_SLICE);
+	return events_plan(w, when > at ? when : at, 0, EVENT_SLICE);
 }
 
 static void queue_up(struct whatif_cpus *c, uint32_t es)
@@ -153,7 +156,7 @@ int cpus_end(struct whatif *w, uint32_t es, clew_time at)
 	c->cpus[cpu].es = CLEW_NONE;
 	c->cpus[cpu].next = c->held[thread];
 	c->held[thread] = cpu;
-	return whatif_plan(w, at, es, EVENT_RELEASE);
+	return events_plan(w, at, es, EVENT_RELEASE);
 }
 
 /* The ones that wait go to what is free. */

@@ -62,7 +62,7 @@ static int add_requests(struct whatif *w, const struct sort_key *keys, uint32_t 
 				    .kind = CLEW_SEGMENT_QUEUED,
 				    .object = CLEW_NONE};
 	clew_time latest = INT64_MIN;
-	int r = whatif_add_queue(w, &queue);
+	int r = queues_add(w, &queue);
 
 	slots->count = 0;
 	slots->capacity = queue.capacity;
@@ -88,7 +88,7 @@ static int add_requests(struct whatif *w, const struct sort_key *keys, uint32_t 
 										 : latest;
 		section.delay = es->start - got;
 		put_slot(slots, es->end);
-		r = whatif_add_section(w, &section);
+		r = queues_add_section(w, &section);
 	}
 	return r;
 }

@@ -212,13 +212,42 @@ enum {
 	STATE_PAUSED = 64,   /* it is off its CPU */
 };
 
-/* Something is to happen at a moment; `es` as the kind says. 0 or -ENOMEM. */
-int whatif_plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind);
-/* An ES that has all that it needs runs from now on. */
-int whatif_run(struct whatif *w, uint32_t es, clew_time at);
+/* What is left of a gap before an ES that no dependency ends, by the statements about waits.
+ * -EOVERFLOW. */
+int whatif_scale_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap);
+static inline int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap)
+{
+	*ret_gap = gap;
+	return w->wait_count ? whatif_scale_gap(w, es, gap, ret_gap) : 0;
+}
 
-/* What is left of a gap that no dependency ends, by the statements about waits. -EOVERFLOW. */
-int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap);
+/* The length of an ES in the run. -EOVERFLOW. */
+static inline int whatif_length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
+{
+	const struct clew_es *old = &w->base.es[es];
+	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
+
+	*ret_length = old->end - old->start;
+	return rule ? whatif_length(&w->rules[rule - 1], *ret_length,
+				    w->base.spans[old->span].elementary.count, ret_length)
+		    : 0;
+}
+
+/* An ES that has all that it needs starts now, and ends when its length is over. -EOVERFLOW. */
+static inline int whatif_start(struct whatif *w, uint32_t es, clew_time at)
+{
+	struct clew_es *new = &w->es[es];
+	clew_time length, end;
+
+	if (whatif_length_of(w, es, &length) < 0 || __builtin_add_overflow(at, length, &end))
+		return -EOVERFLOW;
+	*new = w->base.es[es];
+	new->start = at;
+	new->end = end;
+	w->state[es] |= STATE_STARTED;
+	w->unstarted--;
+	return 0;
+}
 
 int whatif_bind(struct whatif *w);
 /* Adds the cuts that its sections need; nothing where neither locks nor devices are simulated. */

@@ -87,7 +87,7 @@ static int queue_of(struct finder *f, const struct clew_model_wait *wait, uint32
 		*ret_queue = (uint32_t)*known;
 		return 0;
 	}
-	r = whatif_add_queue(f->w, &queue);
+	r = queues_add(f->w, &queue);
 	*ret_queue = r < 0 ? 0 : f->w->queues->queue_count - 1;
 	return r < 0 ? r : map_set(&f->queues, object, process, *ret_queue);
 }
@@ -172,7 +172,7 @@ static int add_wait(struct finder *f, const struct lock_event *wait,
 		section.release = release->trigger;
 		section.release_at = release->at;
 	}
-	return whatif_add_section(f->w, &section);
+	return queues_add_section(f->w, &section);
 }
 
 /* Who had it without having waited. `free_at`: when it last let go itself. */
@@ -186,7 +186,7 @@ static int add_hold(struct finder *f, const struct lock_event *release, clew_tim
 	section.begin_at = release->from > free_at ? release->from : free_at;
 	section.release_at = release->at;
 	section.holds = true;
-	return whatif_add_section(f->w, &section);
+	return queues_add_section(f->w, &section);
 }
 
 /* Of one lock and one thread: a wait, and the letting go behind it, are a section. */

@@ -106,54 +106,84 @@ static bool scale_by_ten(int64_t *value)
 	return !__builtin_mul_overflow(*value, 10, value) && *value < INT64_MAX / 4;
 }
 
-/* A decimal number, exactly; digits that change nothing beyond the 18th are dropped. */
-static int take_number(struct parser *p, struct factor *ret_factor)
+static int fail_too_large(struct parser *p, size_t begin)
 {
-	struct factor f = {.numerator = 0, .denominator = 1};
-	size_t begin = p->t.at;
-	bool negative = false, digits = false, point = false;
-	long exponent = 0;
+	return program_fail(&p->t, begin, "the factor is too large: write a smaller one");
+}
 
-	if (p->t.at < p->t.size && (p->t.text[p->t.at] == '-' || p->t.text[p->t.at] == '+'))
-		negative = p->t.text[p->t.at++] == '-';
-	for (; p->t.at < p->t.size; p->t.at++) {
-		char c = p->t.text[p->t.at];
+static int fail_no_number(struct parser *p, size_t begin)
+{
+	return program_fail(&p->t, begin, "no number: write a factor, as .5 or 2");
+}
 
-		if (c == '.' && !point &&
-		    !(p->t.at + 1 < p->t.size && p->t.text[p->t.at + 1] == '.')) {
+/* Takes a sign, if one stands here. True: it is a minus. */
+static bool take_minus(struct program_text *t)
+{
+	return t->at < t->size && (t->text[t->at] == '-' || t->text[t->at] == '+') &&
+	       t->text[t->at++] == '-';
+}
+
+/* Digits, perhaps with a point. Two points belong to a range. Digits behind the point that are
+ * beyond what 64 bits hold are dropped. */
+static int take_digits(struct parser *p, size_t begin, struct factor *f)
+{
+	struct program_text *t = &p->t;
+	bool digits = false, point = false;
+
+	for (; t->at < t->size; t->at++) {
+		char c = t->text[t->at];
+
+		if (c == '.' && !point && !(t->at + 1 < t->size && t->text[t->at + 1] == '.')) {
 			point = true;
 			continue;
 		}
 		if (!isdigit((unsigned char)c))
 			break;
 		digits = true;
-		if (f.numerator < INT64_MAX / 100 && f.denominator < INT64_MAX / 100) {
-			f.numerator = f.numerator * 10 + (c - '0');
-			f.denominator *= point ? 10 : 1;
+		if (f->numerator < INT64_MAX / 100 && f->denominator < INT64_MAX / 100) {
+			f->numerator = f->numerator * 10 + (c - '0');
+			f->denominator *= point ? 10 : 1;
 		} else if (!point) {
-			return program_fail(&p->t, begin,
-					    "the factor is too large: write a smaller one");
+			return fail_too_large(p, begin);
 		}
+	}
+	return digits ? 0 : fail_no_number(p, begin);
+}
+
+static int take_exponent(struct parser *p, size_t begin, long *ret_exponent)
+{
+	struct program_text *t = &p->t;
+	bool digits = false, minus;
+
+	*ret_exponent = 0;
+	if (t->at == t->size || (t->text[t->at] != 'e' && t->text[t->at] != 'E'))
+		return 0;
+	t->at++;
+	minus = take_minus(t);
+	for (; t->at < t->size && isdigit((unsigned char)t->text[t->at]); t->at++) {
+		digits = true;
+		if (*ret_exponent < 1000)
+			*ret_exponent = *ret_exponent * 10 + (t->text[t->at] - '0');
 	}
 	if (!digits)
-		return program_fail(&p->t, begin, "no number: write a factor, as .5 or 2");
-	if (p->t.at < p->t.size && (p->t.text[p->t.at] == 'e' || p->t.text[p->t.at] == 'E')) {
-		bool minus = false;
+		return fail_no_number(p, begin);
+	*ret_exponent = minus ? -*ret_exponent : *ret_exponent;
+	return 0;
+}
 
-		digits = false;
-		p->t.at++;
-		if (p->t.at < p->t.size && (p->t.text[p->t.at] == '-' || p->t.text[p->t.at] == '+'))
-			minus = p->t.text[p->t.at++] == '-';
-		for (; p->t.at < p->t.size && isdigit((unsigned char)p->t.text[p->t.at]);
-		     p->t.at++) {
-			digits = true;
-			exponent = exponent < 1000 ? exponent * 10 + (p->t.text[p->t.at] - '0')
-						   : exponent;
-		}
-		if (!digits)
-			return program_fail(&p->t, begin, "no number: write a factor, as .5 or 2");
-		exponent = minus ? -exponent : exponent;
-	}
+/* A decimal number, exactly as far as 64 bits hold it. */
+static int take_number(struct parser *p, struct factor *ret_factor)
+{
+	struct factor f = {.numerator = 0, .denominator = 1};
+	size_t begin = p->t.at;
+	bool negative = take_minus(&p->t);
+	long exponent = 0;
+	int r = take_digits(p, begin, &f);
+
+	if (r == 0)
+		r = take_exponent(p, begin, &exponent);
+	if (r < 0)
+		return r;
 	while (f.numerator && f.denominator > 1 && f.numerator % 10 == 0) {
 		f.numerator /= 10;
 		f.denominator /= 10;
@@ -162,8 +192,7 @@ static int take_number(struct parser *p, struct factor *ret_factor)
 		if (f.denominator > 1)
 			f.denominator /= 10;
 		else if (!scale_by_ten(&f.numerator))
-			return program_fail(&p->t, begin,
-					    "the factor is too large: write a smaller one");
+			return fail_too_large(p, begin);
 	}
 	for (; f.numerator && exponent < 0; exponent++)
 		if (!scale_by_ten(&f.denominator))

@@ -134,13 +134,10 @@ static inline int run(struct plain *p, uint32_t es, clew_time start, clew_time *
 	struct whatif *w = p->w;
 	const struct clew_es *old = &w->base.es[es];
 	struct clew_es *new = &w->es[es];
-	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0, waiter = *first_waiter(p, es);
-	clew_time length = old->end - old->start, end;
+	uint32_t waiter = *first_waiter(p, es);
+	clew_time length, end;
 
-	if (rule && whatif_length(&w->rules[rule - 1], length,
-				  w->base.spans[old->span].elementary.count, &length) < 0)
-		return -EOVERFLOW;
-	if (__builtin_add_overflow(start, length, &end))
+	if (whatif_length_of(w, es, &length) < 0 || __builtin_add_overflow(start, length, &end))
 		return -EOVERFLOW;
 	*new = *old;
 	new->start = start;

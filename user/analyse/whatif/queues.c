@@ -5,7 +5,9 @@
  */
 #include "analyse/whatif/queues.h"
 
-int whatif_add_queue(struct whatif *w, const struct queue *queue)
+#include "analyse/whatif/events.h"
+
+int queues_add(struct whatif *w, const struct queue *queue)
 {
 	struct whatif_queues *q = w->queues;
 
@@ -24,7 +26,7 @@ int whatif_add_queue(struct whatif *w, const struct queue *queue)
 	return 0;
 }
 
-int whatif_add_section(struct whatif *w, const struct section *section)
+int queues_add_section(struct whatif *w, const struct section *section)
 {
 	struct whatif_queues *q = w->queues;
 
@@ -42,63 +44,6 @@ int whatif_add_section(struct whatif *w, const struct section *section)
 	}
 	q->sections[q->section_count++] = *section;
 	return 0;
-}
-
-/* Sections that begin or end within an ES cut it. */
-static int add_cuts(struct whatif *w)
-{
-	struct whatif_queues *q = w->queues;
-	size_t capacity = (size_t)w->end_count + 2 * (size_t)q->section_count;
-	struct added_end *ends;
-
-	if (capacity >= CLEW_NONE)
-		return -E2BIG;
-	ends = reallocarray(w->ends, capacity + 1, sizeof(*ends));
-	if (!ends)
-		return -ENOMEM;
-	w->ends = ends;
-	for (uint32_t i = 0; i < q->section_count; i++) {
-		const struct section *section = &q->sections[i];
-
-		if (section->begin == CLEW_NONE)
-			ends[w->end_count++] = (struct added_end){.span = section->span,
-								  .dependency = CLEW_NONE,
-								  .at = section->begin_at};
-		if (section->holds && section->release == CLEW_NONE)
-			ends[w->end_count++] = (struct added_end){.span = section->span,
-								  .dependency = CLEW_NONE,
-								  .at = section->release_at};
-	}
-	return 0;
-}
-
-int whatif_sections(struct whatif *w)
-{
-	uint32_t added = w->end_count;
-	int r = 0;
-
-	if (!(w->resources & (RESOURCE_LOCKS | RESOURCE_DEVICES)))
-		return 0;
-	w->queues = calloc(1, sizeof(*w->queues));
-	if (!w->queues)
-		return -ENOMEM;
-	if (w->resources & RESOURCE_LOCKS)
-		r = whatif_find_locks(w);
-	if (r == 0 && w->resources & RESOURCE_DEVICES)
-		r = whatif_find_devices(w);
-	if (r == 0)
-		r = add_cuts(w);
-	w->cut_count = w->end_count - added;
-	for (uint32_t i = 0; i < w->queues->section_count; i++) {
-		const struct section *section = &w->queues->sections[i];
-		bool lock = w->queues->queues[section->queue].lock;
-
-		w->result.lock_waits += lock && section->waits;
-		w->result.requests += !lock;
-	}
-	whatif_count(w, RESOURCE_LOCKS, w->result.lock_waits);
-	whatif_count(w, RESOURCE_DEVICES, w->result.requests);
-	return r;
 }
 
 /* The last part of an ES of the trace. */
@@ -201,7 +146,7 @@ static int let_go(struct whatif *w, uint32_t number, clew_time at)
 	queue->in_use--;
 	queue->let_go = number;
 	queue->let_go_at = at;
-	return whatif_plan(w, at, section->queue, EVENT_GRANT);
+	return events_plan(w, at, section->queue, EVENT_GRANT);
 }
 
 /* First what it waits for, then all that it has at once: who comes at the same moment comes before
@@ -221,7 +166,7 @@ int queues_enter(struct whatif *w, uint32_t es, clew_time at)
 			section->entered = true;
 			section->entered_at = at;
 			queue_up(q, number - 1);
-			r = whatif_plan(w, at, section->queue, EVENT_GRANT);
+			r = events_plan(w, at, section->queue, EVENT_GRANT);
 		}
 		if (section->waits && !section->granted)
 			break;
@@ -267,7 +212,7 @@ int queues_grant(struct whatif *w, uint32_t number, clew_time at)
 			    &start))
 			return -EOVERFLOW;
 		if (section->waits || has_all(q, section->begin))
-			r = whatif_plan(w, start, section->begin, EVENT_START);
+			r = events_plan(w, start, section->begin, EVENT_START);
 	}
 	return r;
 }

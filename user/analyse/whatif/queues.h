@@ -55,8 +55,8 @@ struct whatif_queues {
 /* Sections as the trace has them, one queue after the other; times and ESs are the trace's. */
 int whatif_find_locks(struct whatif *w);
 int whatif_find_devices(struct whatif *w);
-int whatif_add_queue(struct whatif *w, const struct queue *queue);
-int whatif_add_section(struct whatif *w, const struct section *section);
+int queues_add(struct whatif *w, const struct queue *queue);
+int queues_add_section(struct whatif *w, const struct section *section);
 
 /* When the trace has been divided. */
 int queues_prepare(struct whatif *w);

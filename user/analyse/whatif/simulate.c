@@ -12,91 +12,8 @@
 #include <clew/tokens.h>
 
 #include "analyse/whatif/cpus.h"
+#include "analyse/whatif/events.h"
 #include "analyse/whatif/queues.h"
-
-/* ---- the heap ---- */
-
-static inline bool before(const struct event *a, const struct event *b)
-{
-	if (a->at != b->at)
-		return a->at < b->at;
-	return (((uint64_t)a->kind << 32) | a->es) < (((uint64_t)b->kind << 32) | b->es);
-}
-
-static int push(struct whatif *w, struct event event)
-{
-	size_t at;
-
-	if (w->heap_count == w->heap_capacity) {
-		size_t capacity = w->heap_capacity ? 2 * w->heap_capacity : 256;
-		struct event *grown = reallocarray(w->heap, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		w->heap = grown;
-		w->heap_capacity = capacity;
-	}
-	for (at = w->heap_count++; w->ordered && at > 0 && before(&event, &w->heap[(at - 1) / 2]);
-	     at = (at - 1) / 2)
-		w->heap[at] = w->heap[(at - 1) / 2];
-	w->heap[at] = event;
-	return 0;
-}
-
-/* Puts an event in the place of the first. */
-static void replace(struct whatif *w, struct event event)
-{
-	size_t at = 0, child;
-
-	while ((child = 2 * at + 1) < w->heap_count) {
-		if (child + 1 < w->heap_count && before(&w->heap[child + 1], &w->heap[child]))
-			child++;
-		if (!before(&w->heap[child], &event))
-			break;
-		w->heap[at] = w->heap[child];
-		at = child;
-	}
-	w->heap[at] = event;
-}
-
-/* One is held outside of the heap: often it is the next. Where the order changes nothing the heap
- * is a stack. */
-static inline int plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
-{
-	struct event event = {.at = at, .es = es, .kind = kind};
-
-	if (w->holds && w->ordered)
-		return push(w, event);
-	if (w->holds && push(w, w->held) < 0)
-		return -ENOMEM;
-	w->held = event;
-	w->holds = true;
-	return 0;
-}
-
-int whatif_plan(struct whatif *w, clew_time at, uint32_t es, enum event_kind kind)
-{
-	return plan(w, at, es, kind);
-}
-
-static bool next(struct whatif *w, struct event *ret_event)
-{
-	if (w->holds && (!w->ordered || w->heap_count == 0 || before(&w->held, &w->heap[0]))) {
-		*ret_event = w->held;
-	} else if (w->heap_count == 0) {
-		return false;
-	} else if (!w->ordered) {
-		*ret_event = w->heap[--w->heap_count];
-	} else {
-		*ret_event = w->heap[0];
-		if (w->holds)
-			replace(w, w->held);
-		else if (--w->heap_count)
-			replace(w, w->heap[w->heap_count]);
-	}
-	w->holds = false;
-	return true;
-}
 
 /* ---- what reaches an ES ---- */
 
@@ -121,8 +38,8 @@ static int reach(struct whatif *w, uint32_t es, clew_time at, uint8_t what)
 	w->state[es] = state;
 	if (state & (STATE_PREDECESSOR | STATE_ARRIVAL))
 		return 0;
-	return plan(w, w->es[es].start, es,
-		    w->cpus && was_preempted(w, es) ? EVENT_YIELD : EVENT_START);
+	return events_plan(w, w->es[es].start, es,
+			   w->cpus && was_preempted(w, es) ? EVENT_YIELD : EVENT_START);
 }
 
 static int arrive(struct whatif *w, uint32_t dependency, clew_time end)
@@ -182,27 +99,6 @@ static int depart(struct whatif *w, uint32_t dependency, uint32_t es, clew_time 
 	if (w->left[dependency] == d->origins.count || end > w->latest[dependency])
 		w->latest[dependency] = end;
 	return --w->left[dependency] ? 0 : arrive(w, dependency, w->latest[dependency]);
-}
-
-int whatif_gap(const struct whatif *w, uint32_t es, clew_time gap, clew_time *ret_gap)
-{
-	const struct clew_es *behind = &w->base.es[es];
-
-	for (uint32_t i = 0; i < w->wait_count; i++) {
-		const struct statement *s = &w->program->statements[w->waits[i].statement];
-		uint64_t kind = behind->wait == CLEW_NONE
-					? WHATIF_UNTYPED
-					: UINT64_C(1) << w->base.waits[behind->wait].kind;
-
-		if (w->waits[i].spans[behind->span] && s->kinds & kind) {
-			struct factor f = whatif_factor(w, s);
-
-			*ret_gap = 0;
-			return f.numerator > 0 ? whatif_multiply(gap, &f, ret_gap) : 0;
-		}
-	}
-	*ret_gap = gap;
-	return 0;
 }
 
 static inline int gap_before(const struct whatif *w, uint32_t es, clew_time *ret_gap)
@@ -289,17 +185,6 @@ static int leave(struct whatif *w, uint32_t span, clew_time at)
 
 /* ---- running ---- */
 
-static inline int length_of(const struct whatif *w, uint32_t es, clew_time *ret_length)
-{
-	const struct clew_es *old = &w->base.es[es];
-	uint32_t rule = w->rule_of ? w->rule_of[old->span] : 0;
-
-	*ret_length = old->end - old->start;
-	return rule ? whatif_length(&w->rules[rule - 1], *ret_length,
-				    w->base.spans[old->span].elementary.count, ret_length)
-		    : 0;
-}
-
 static inline bool is_last(const struct whatif *w, uint32_t es)
 {
 	return es + 1 == w->base.es_count || w->base.es[es + 1].span != w->base.es[es].span;
@@ -339,28 +224,17 @@ static inline int finish(struct whatif *w, uint32_t es, clew_time end, bool any)
 
 static int run(struct whatif *w, uint32_t es, clew_time at)
 {
-	struct clew_es *new = &w->es[es];
-	clew_time length, end;
+	const struct clew_es *new = &w->es[es];
 	bool later = (w->cpus || w->queues) && ends_later(w, es), any = leads_to_any(w, es);
-	int r = 0;
+	int r = whatif_start(w, es, at);
 
-	if (length_of(w, es, &length) < 0 || __builtin_add_overflow(at, length, &end))
-		return -EOVERFLOW;
-	*new = w->base.es[es];
-	new->start = at;
-	new->end = end;
-	w->state[es] |= STATE_STARTED;
-	w->unstarted--;
+	if (r < 0)
+		return r;
 	if (later && cpus_uses(w, new->span))
 		r = cpus_plan_end(w, es);
 	else if (later || any || (w->gate_count && is_last(w, es) && is_gated(w, new->span)))
-		r = plan(w, end, es, EVENT_END);
-	return r < 0 || later ? r : finish(w, es, end, any);
-}
-
-int whatif_run(struct whatif *w, uint32_t es, clew_time at)
-{
-	return run(w, es, at);
+		r = events_plan(w, new->end, es, EVENT_END);
+	return r < 0 || later ? r : finish(w, es, new->end, any);
 }
 
 /* An ES whose span has its slots; then what it needs besides. */
@@ -374,7 +248,7 @@ static int begin(struct whatif *w, uint32_t es, clew_time at, bool yields)
 		r = queues_enter(w, es, at);
 	if (r > 0 && w->cpus) {
 		w->cpus->ready[es] = at;
-		if (length_of(w, es, &length) < 0)
+		if (whatif_length_of(w, es, &length) < 0)
 			return -EOVERFLOW;
 		if (length && cpus_uses(w, w->base.es[es].span))
 			r = cpus_take(w, es, at, yields);
@@ -671,7 +545,7 @@ static int run_events(struct whatif *w)
 		w->unstarted = 0;
 	}
 	while (r == 0 && w->unstarted) {
-		while (r == 0 && next(w, &event))
+		while (r == 0 && events_next(w, &event))
 			r = happen(w, &event);
 		if (r == 0 && w->unstarted)
 			r = stuck(w);
