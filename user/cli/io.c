@@ -11,10 +11,10 @@
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "words/file.h"
 #include "words/ledger.h"
-#include "words/object.h"
+#include "words/task.h"
 #include "words/text.h"
-#include "words/writers.h"
 
 struct io_values {
 	const char *file;

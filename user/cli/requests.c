@@ -14,10 +14,11 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "words/descriptors.h"
+#include "words/file.h"
 #include "words/ledger.h"
 #include "words/object.h"
+#include "words/task.h"
 #include "words/text.h"
-#include "words/writers.h"
 
 #define ONE_PAGE 4096 /* bytes */
 

@@ -8,9 +8,11 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "words/describe.h"
 #include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
+#include "words/task.h"
 #include "words/text.h"
 
 struct waits_values {

@@ -23,6 +23,7 @@
 #include "words/link.h"
 #include "words/object.h"
 #include "words/position.h"
+#include "words/task.h"
 #include "words/text.h"
 
 struct why_values {

@@ -14,9 +14,9 @@
 
 #include "words/called.h"
 #include "words/ledger.h"
-#include "words/object.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/task.h"
 #include "words/text.h"
 
 #define MOST_CAUSES 12

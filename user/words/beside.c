@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/object.h"
+#include "words/file.h"
 #include "words/text.h"
 #include "words/writers.h"
 

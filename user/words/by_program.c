@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "words/object.h"
+#include "words/file.h"
 #include "words/segment.h"
 #include "words/segment_text.h"
+#include "words/task.h"
 #include "words/text.h"
 
 /* Who had the CPU of one that was ready. */

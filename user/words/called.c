@@ -8,8 +8,8 @@
 #include <clew/tokens.h>
 
 #include "words/descriptors.h"
-#include "words/object.h"
 #include "words/segment.h"
+#include "words/task.h"
 
 /* Of those that may have called: so many are named in words, and listed in JSON. */
 enum { SAID_MOST = 3, LISTED_MOST = 16 };

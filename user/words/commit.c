@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "words/object.h"
+#include "words/task.h"
 
 /* Edges that are looked at for one commit. */
 #define EDGES_MOST 262144u

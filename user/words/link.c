@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "words/object.h"
+#include "words/task.h"
 #include "words/text.h"
 
 static const char *const kinds[] = {

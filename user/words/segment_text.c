@@ -8,9 +8,12 @@
 
 #include "words/called.h"
 #include "words/commit.h"
+#include "words/describe.h"
+#include "words/file.h"
 #include "words/link.h"
 #include "words/object.h"
 #include "words/segment.h"
+#include "words/task.h"
 #include "words/text.h"
 #include "words/writers.h"
 
@@ -129,80 +132,106 @@ static void print_request(FILE *out, const struct clew_trace *trace, const struc
 	clew_print_other_writers(out, trace, link->number);
 }
 
-/* Waits that have a step or a lock of their own to tell of. True: told. */
+static void print_spin(FILE *out, const struct clew_trace *trace, const struct clew_spin *spin)
+{
+	struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
+				     .number = spin->lock,
+				     .device = spin->type,
+				     .descriptor = -1};
+
+	fputs("was spinning for a kernel lock (", out);
+	clew_print_object(out, trace, &object, NULL);
+	fputc(')', out);
+	if (spin->holder != CLEW_NO_TASK) {
+		fputs(" that ", out);
+		clew_print_task(out, trace, spin->holder, spin->start);
+		fputs(" had", out);
+	}
+}
+
+static void print_device(FILE *out, const struct clew_trace *trace,
+			 const struct clew_segment *segment)
+{
+	fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with "
+						   : "had, not yet issued to the device, ",
+	      out);
+	print_request(out, trace, segment->link);
+	if (segment->below) {
+		fputs(", by way of ", out);
+		print_request(out, trace, segment->below);
+	} else if (clew_segment_done_below(trace, segment)) {
+		fputs(", done on the disk below and not yet told", out);
+	}
+}
+
+/* A wait that went on past the moment at which its timer was due. */
+static void print_late(FILE *out, const struct clew_trace *trace,
+		       const struct clew_segment *segment)
+{
+	bool sleeps = segment->kind == CLEW_WAIT_SLEEP;
+
+	fprintf(out, "%s on past ", sleeps ? "slept" : "waited");
+	if (clew_is_own_timeout(trace, segment->sleep)) {
+		fputs(sleeps ? "its time, " : "its timeout, ", out);
+	} else {
+		fputs("the time of ", out);
+		clew_print_timer(out, trace, segment->sleep);
+		fputs(", ", out);
+	}
+	fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack"
+					       : "as the timer's interrupt came late",
+	      out);
+}
+
+/* Segments that are about a lock, a request, a work item or a timer rather than the wait's object.
+ * False: this one is not, and nothing is printed. */
 static bool print_step(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment)
 {
 	if (segment->spin) {
-		const struct clew_spin *spin = segment->spin;
-		struct clew_object object = {.kind = CLEW_OBJECT_LOCK,
-					     .number = spin->lock,
-					     .device = spin->type,
-					     .descriptor = -1};
-
-		fputs("was spinning for a kernel lock (", out);
-		clew_print_object(out, trace, &object, NULL);
-		fputc(')', out);
-		if (spin->holder != CLEW_NO_TASK) {
-			fputs(" that ", out);
-			clew_print_task(out, trace, spin->holder, spin->start);
-			fputs(" had", out);
-		}
-		return true;
-	}
-	if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
-		fputs(segment->kind == CLEW_SEGMENT_DEVICE ? "had the device busy with "
-							   : "had, not yet issued to the device, ",
-		      out);
-		print_request(out, trace, segment->link);
-		if (segment->below) {
-			fputs(", by way of ", out);
-			print_request(out, trace, segment->below);
-		} else if (clew_segment_done_below(trace, segment)) {
-			fputs(", done on the disk below and not yet told", out);
-		}
-		return true;
-	}
-	if (segment->kind == CLEW_WAIT_WORK && segment->link) {
+		print_spin(out, trace, segment->spin);
+	} else if (segment->kind == CLEW_SEGMENT_DEVICE || segment->kind == CLEW_SEGMENT_QUEUED) {
+		print_device(out, trace, segment);
+	} else if (segment->kind == CLEW_WAIT_WORK && segment->link) {
 		fputs("waited for a worker to begin ", out);
 		print_link(out, trace, segment->link);
 		if (segment->link->flags & CLEW_LINK_RESCUER)
 			fputs(", which a rescuer did for want of memory", out);
-		return true;
+	} else if (segment->late) {
+		print_late(out, trace, segment);
+	} else {
+		return false;
 	}
-	if (segment->late) {
-		bool sleeps = segment->kind == CLEW_WAIT_SLEEP;
+	return true;
+}
 
-		fprintf(out, "%s on past ", sleeps ? "slept" : "waited");
-		if (clew_is_own_timeout(trace, segment->sleep)) {
-			fputs(sleeps ? "its time, " : "its timeout, ", out);
-		} else {
-			fputs("the time of ", out);
-			clew_print_timer(out, trace, segment->sleep);
-			fputs(", ", out);
-		}
-		fputs(segment->late == CLEW_LATE_SLACK ? "within its timer's slack"
-						       : "as the timer's interrupt came late",
-		      out);
-		return true;
-	}
-	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep &&
-	    segment->sleep->object.kind == CLEW_OBJECT_CGROUP) {
+/* A task that the kernel holds back: at its quota, its runtime, or the limit of dirty memory. */
+static void print_throttle(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment)
+{
+	const struct clew_sleep *sleep = segment->sleep;
+	const char *call = (sleep ? clew_call_name(sleep->call) : NULL) ?: "the kernel";
+
+	if (sleep && sleep->object.kind == CLEW_OBJECT_CGROUP) {
 		fputs("was kept off the CPU: the quota is used up of ", out);
-		clew_print_object(out, trace, &segment->sleep->object, segment->sleep);
-		return true;
-	}
-	if (segment->kind == CLEW_WAIT_THROTTLE && segment->sleep &&
-	    segment->sleep->object.kind == CLEW_OBJECT_TIMER) {
+		clew_print_object(out, trace, &sleep->object, sleep);
+	} else if (sleep && sleep->object.kind == CLEW_OBJECT_TIMER) {
 		fputs("was kept off the CPU: it has used up its own runtime of this period "
 		      "(SCHED_DEADLINE)",
 		      out);
-		return true;
+	} else if (sleep && sleep->object.kind == CLEW_OBJECT_DEVICE) {
+		fprintf(out, "was slowed down in %s, as too much is dirty for %s", call,
+			CLEW_DISK(trace, sleep->object.device));
+	} else if (sleep && sleep->flags & CLEW_WAIT_FLAG_IOWAIT) {
+		fprintf(out, "was held back in %s", call);
+		print_with_object(out, "of", trace, sleep);
+		fputs(", as its disk has enough to write", out);
+	} else {
+		print_wait(out, trace, sleep, segment->kind);
 	}
-	return false;
 }
 
-/* Of a wait that a timer ended. */
+/* Which timer ended a wait. */
 static void print_until(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	fputs(", until ", out);
@@ -211,12 +240,33 @@ static void print_until(FILE *out, const struct clew_trace *trace, const struct 
 		fputs(" went off", out);
 }
 
+/* What is known of the end of a wait: a timer, a packet, or a device. */
+static void print_first_link(FILE *out, const struct clew_trace *trace,
+			     const struct clew_sleep *sleep)
+{
+	if (!sleep || !sleep->link_count)
+		return;
+	switch (sleep->links[0].kind) {
+	case CLEW_LINK_TIMER:
+		print_until(out, trace, sleep);
+		break;
+	case CLEW_LINK_PACKET:
+		fputs(", a packet being on its way", out);
+		break;
+	case CLEW_LINK_IRQ:
+		fputs(", for what came from outside by ", out);
+		clew_print_first_link(out, trace, sleep);
+		break;
+	default:
+		break;
+	}
+}
+
 static void print_leaf(FILE *out, const struct clew_trace *trace,
 		       const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = segment->sleep;
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;
-	bool by_timer = sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER;
 
 	if (print_step(out, trace, segment))
 		return;
@@ -245,7 +295,8 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		fputs("slept", out);
 		if (call)
 			fprintf(out, " in %s", call);
-		if (by_timer && !clew_is_own_timeout(trace, sleep))
+		if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_TIMER &&
+		    !clew_is_own_timeout(trace, sleep))
 			print_until(out, trace, sleep);
 		break;
 	case CLEW_WAIT_IDLE:
@@ -255,29 +306,11 @@ static void print_leaf(FILE *out, const struct clew_trace *trace,
 		fputs("was stopped", out);
 		break;
 	case CLEW_WAIT_THROTTLE:
-		if (sleep && sleep->object.kind == CLEW_OBJECT_DEVICE) {
-			fprintf(out, "was slowed down in %s, as too much is dirty for %s",
-				call ?: "the kernel", CLEW_DISK(trace, sleep->object.device));
-			break;
-		}
-		if (sleep && sleep->flags & CLEW_WAIT_FLAG_IOWAIT) {
-			fprintf(out, "was held back in %s", call ?: "the kernel");
-			print_with_object(out, "of", trace, sleep);
-			fputs(", as its disk has enough to write", out);
-			break;
-		}
-		print_wait(out, trace, sleep, segment->kind);
+		print_throttle(out, trace, segment);
 		break;
 	default:
 		print_wait(out, trace, sleep, segment->kind);
-		if (by_timer)
-			print_until(out, trace, sleep);
-		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_PACKET)
-			fputs(", a packet being on its way", out);
-		else if (sleep && sleep->link_count && sleep->links[0].kind == CLEW_LINK_IRQ) {
-			fputs(", for what came from outside by ", out);
-			clew_print_first_link(out, trace, sleep);
-		}
+		print_first_link(out, trace, sleep);
 		break;
 	}
 }
@@ -312,13 +345,88 @@ static void print_means(FILE *out, const struct clew_trace *trace, const struct 
 	print_with_object(out, call ? "of" : "through", trace, sleep);
 }
 
+/* What a segment's task then did, up to the name of the task that waited for it. */
+static void print_deed(FILE *out, const struct clew_trace *trace,
+		       const struct clew_segment *segment, const struct clew_sleep *sleep)
+{
+	switch (segment->via_type) {
+	case CLEW_EDGE_UNLOCK:
+		fputs("released the lock", out);
+		/* The only locks that are known by a function alone are those of sockets. */
+		if (sleep && sleep->object.kind == CLEW_OBJECT_FUNCTION)
+			fputs(" of a socket", out);
+		else
+			print_with_object(out, "of", trace, sleep);
+		fputs(" to ", out);
+		break;
+	case CLEW_EDGE_EXIT:
+		fputs("ended, as ", out);
+		break;
+	case CLEW_EDGE_VFORK:
+		fputs("ended or started a program, as ", out);
+		break;
+	case CLEW_EDGE_WORK:
+		fputs(clew_segment_queues(sleep, segment) ? "queued the work that woke "
+							  : "did the work that woke ",
+		      out);
+		break;
+	case CLEW_EDGE_REQUEST:
+		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT
+			      ? "had its request done, as "
+			      : "left a place at the full device, as ",
+		      out);
+		break;
+	case CLEW_EDGE_TIMER:
+		fputs("armed the timer of ", out);
+		break;
+	case CLEW_EDGE_SIGNAL:
+		fputs("signalled ", out);
+		break;
+	case CLEW_EDGE_JOURNAL:
+		fputs("committed the journal, as ", out);
+		break;
+	default:
+		fputs("woke ", out);
+		break;
+	}
+}
+
+/* What stands behind the name of the task that waited. */
+static void print_deed_end(FILE *out, const struct clew_trace *trace,
+			   const struct clew_segment *segment, const struct clew_sleep *sleep,
+			   uint32_t waiter)
+{
+	struct clew_commit commit;
+
+	switch (segment->via_type) {
+	case CLEW_EDGE_UNLOCK:
+	case CLEW_EDGE_WORK:
+	case CLEW_EDGE_TIMER:
+	case CLEW_EDGE_SIGNAL:
+		break;
+	case CLEW_EDGE_EXIT:
+	case CLEW_EDGE_VFORK:
+	case CLEW_EDGE_REQUEST:
+		fputs(" awaited", out);
+		break;
+	case CLEW_EDGE_JOURNAL:
+		fputs(" awaited", out);
+		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter,
+				 &commit);
+		clew_print_commit(out, trace, &commit, segment->start);
+		break;
+	default:
+		print_means(out, trace, sleep);
+		break;
+	}
+}
+
 /* What the segment's task has to do with the one that waits for it. */
 static void print_relation(FILE *out, const struct clew_trace *trace,
 			   const struct clew_segment *segment)
 {
 	const struct clew_sleep *sleep = clew_segment_awaiting(trace, segment);
 	uint32_t waiter = clew_segment_waiter(segment);
-	struct clew_commit commit;
 
 	if (clew_segment_holds(sleep, segment)) {
 		fputs(" held the lock (", out);
@@ -329,66 +437,14 @@ static void print_relation(FILE *out, const struct clew_trace *trace,
 		return;
 	}
 	fputs(", which then ", out);
-	switch (segment->via_type) {
-	case CLEW_EDGE_UNLOCK:
-		fputs("released the lock", out);
-		/* Of locks that no tracepoint tells of only a socket's is known by its function. */
-		if (sleep && sleep->object.kind == CLEW_OBJECT_FUNCTION)
-			fputs(" of a socket", out);
-		else
-			print_with_object(out, "of", trace, sleep);
-		fputs(" to ", out);
-		clew_print_task(out, trace, waiter, segment->start);
-		break;
-	case CLEW_EDGE_FORK:
-	case CLEW_EDGE_EXEC:
+	if (segment->via_type == CLEW_EDGE_FORK || segment->via_type == CLEW_EDGE_EXEC) {
 		fputs(segment->via_type == CLEW_EDGE_FORK ? "started " : "went on as ", out);
 		clew_print_task(out, trace, segment->born,
 				clew_segment_awaited_until(trace, segment));
-		break;
-	case CLEW_EDGE_EXIT:
-	case CLEW_EDGE_VFORK:
-		fputs(segment->via_type == CLEW_EDGE_EXIT ? "ended, as "
-							  : "ended or started a program, as ",
-		      out);
+	} else {
+		print_deed(out, trace, segment, sleep);
 		clew_print_task(out, trace, waiter, segment->start);
-		fputs(" awaited", out);
-		break;
-	case CLEW_EDGE_WORK:
-		fputs(clew_segment_queues(sleep, segment) ? "queued the work that woke "
-							  : "did the work that woke ",
-		      out);
-		clew_print_task(out, trace, waiter, segment->start);
-		break;
-	case CLEW_EDGE_REQUEST:
-		fputs(segment->via_evidence == CLEW_EVIDENCE_EXACT
-			      ? "had its request done, as "
-			      : "left a place at the full device, as ",
-		      out);
-		clew_print_task(out, trace, waiter, segment->start);
-		fputs(" awaited", out);
-		break;
-	case CLEW_EDGE_TIMER:
-		fputs("armed the timer of ", out);
-		clew_print_task(out, trace, waiter, segment->start);
-		break;
-	case CLEW_EDGE_SIGNAL:
-		fputs("signalled ", out);
-		clew_print_task(out, trace, waiter, segment->start);
-		break;
-	case CLEW_EDGE_JOURNAL:
-		clew_commit_find(trace, segment->task, sleep ? sleep->end : segment->end, waiter,
-				 &commit);
-		fputs("committed the journal, as ", out);
-		clew_print_task(out, trace, waiter, segment->start);
-		fputs(" awaited", out);
-		clew_print_commit(out, trace, &commit, segment->start);
-		break;
-	default:
-		fputs("woke ", out);
-		clew_print_task(out, trace, waiter, segment->start);
-		print_means(out, trace, sleep);
-		break;
+		print_deed_end(out, trace, segment, sleep, waiter);
 	}
 	fputs(", ", out);
 }

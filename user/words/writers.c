@@ -4,11 +4,9 @@
  */
 #include "words/writers.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "words/object.h"
-#include "words/text.h"
+#include "words/task.h"
 
 /* More of them would tell nobody anything. */
 #define WRITERS_SHOWN 8
@@ -19,34 +17,6 @@ static const struct clew_trace_request *request_at(const struct clew_trace *trac
 	const struct clew_trace_request *requests = clew_trace_requests(trace, &count);
 
 	return number < count ? &requests[number] : NULL;
-}
-
-const char *clew_true_path(uint32_t device, uint64_t inode, const char *path)
-{
-	/* A disk's inode has no name; a file of a file system without a disk has one. */
-	return path[0] && !(clew_is_disk_inode(device, inode) && !strcmp(path, "/")) ? path : NULL;
-}
-
-const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode,
-			   uint64_t at)
-{
-	const char *path;
-
-	clew_trace_file_at(trace, device, inode, at, &path);
-	return clew_true_path(device, inode, path);
-}
-
-void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode,
-		     uint64_t at)
-{
-	const char *path = clew_file_path(trace, device, inode, at);
-
-	if (path)
-		clew_print_safe(out, path);
-	else if (clew_is_disk_inode(device, inode))
-		fprintf(out, "metadata of %s", CLEW_DISK(trace, (uint32_t)inode));
-	else
-		fprintf(out, "inode %" PRIu64 " of %s", inode, CLEW_DISK(trace, device));
 }
 
 /* A request may carry pages of several files, but is called by one. */

@@ -18,16 +18,6 @@
 size_t clew_request_writers(const struct clew_trace *trace, uint64_t request, uint32_t *tasks,
 			    size_t most);
 
-/* What the file that had this number then is called, safe to print: its path, "metadata of DISK",
- * or its number. */
-void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode,
-		     uint64_t at);
-/* The path that a trace tells of a file, "" unknown; NULL: it is unknown, or none. */
-const char *clew_true_path(uint32_t device, uint64_t inode, const char *path);
-/* Its path, by its last name; NULL: unknown, or it has none. */
-const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode,
-			   uint64_t at);
-
 /* The fields "reason" and "writers" of the object that is open. */
 void clew_json_request_writers(struct clew_json *json, const struct clew_trace *trace,
 			       uint64_t request);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* An object that was waited for, as strings: what object.h prints. */
+#ifndef CLEW_WORDS_DESCRIBE_H
+#define CLEW_WORDS_DESCRIBE_H
+
+#include "trace/trace.h"
+#include <netinet/in.h>
+
+#define OBJECT_ANY_PID (-1)
+
+struct endpoint {
+	char text[CLEW_UNIX_PATH_SIZE + INET6_ADDRSTRLEN + 16];
+};
+
+/* Strings are the trace's or constants; NULL where there is none or nothing is known. */
+struct object_description {
+	const char *kind;
+	char name[CLEW_PATH_SIZE + 256]; /* what people call it; not yet safe to print */
+	const struct clew_file_record *file;
+	const char *path;
+	const char *family, *protocol; /* of a socket */
+	struct endpoint local, peer;   /* "" unknown */
+	int64_t pid;		       /* of a child in the initial namespace; 0: unknown */
+	const struct clew_block_request *request;
+	const char *function;  /* of a timer, a work item; symbol of a lock */
+	const char *operation; /* of a futex */
+	uint64_t expires;      /* of a timer, ns; 0: unknown */
+};
+
+/* Describes an object; `sleep` is the wait that it belongs to, or NULL. False: there is no object,
+ * and the wait has no name of its own. */
+bool object_describe(const struct clew_trace *trace, const struct clew_object *object,
+		     const struct clew_sleep *sleep, struct object_description *ret);
+
+/*
+ * Whether a wait's object is what it waits for. A page fault and a stop happen in the
+ * middle of a call, and are not waits for that call's object.
+ */
+bool clew_waits_for_object(const struct clew_sleep *sleep);
+
+/* The word for CLEW_LOCK_* flags. */
+const char *clew_lock_type_name(uint32_t type);
+
+#endif

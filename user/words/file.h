@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What files and disks are called, the same in every answer. */
+#ifndef CLEW_WORDS_FILE_H
+#define CLEW_WORDS_FILE_H
+
+#include "trace/trace.h"
+#include <stdio.h>
+
+/* The name of a disk, safe to print, or MAJOR:MINOR if the capture has no printable name. Returns
+ * buffer. */
+const char *clew_disk_name(const struct clew_trace *trace, uint32_t device, char *buffer,
+			   size_t size);
+/* The same with a buffer of its own, as an argument. */
+#define CLEW_DISK(trace, device)                                                                   \
+	clew_disk_name(trace, device, (char[CLEW_TEXT_SIZE]){0}, CLEW_TEXT_SIZE)
+
+/* The path in a record of a file, NULL if it is "" (unknown) or the file has none. */
+const char *clew_true_path(uint32_t device, uint64_t inode, const char *path);
+
+/* The last known path of a file at a moment; NULL: unknown, or it has none. */
+const char *clew_file_path(const struct clew_trace *trace, uint32_t device, uint64_t inode,
+			   uint64_t at);
+
+/* What a file was called at a moment, safe to print: its path, "metadata of DISK", or its number.
+ */
+void clew_print_file(FILE *out, const struct clew_trace *trace, uint32_t device, uint64_t inode,
+		     uint64_t at);
+
+#endif
