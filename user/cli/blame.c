@@ -7,12 +7,12 @@
 #include <clew/tokens.h>
 #include <stdlib.h>
 
-#include "cli/blame_names.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/query.h"
+#include "words/blame_names.h"
 #include "words/es.h"
 #include "words/text.h"
 #include "words/truth.h"

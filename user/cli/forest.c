@@ -10,9 +10,9 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
-#include "cli/forest_text.h"
 #include "cli/open.h"
 #include "cli/options.h"
+#include "words/forest_text.h"
 #include "words/model_json.h"
 #include "words/text.h"
 #include "words/truth.h"
@@ -346,7 +346,7 @@ static int answer(const struct forest_values *values, struct grove *grove)
 		print_json(grove);
 	else if (values->dot)
 		print_dot(grove, values->all);
-	else if (grove->spawned && clew_print_forest(grove, values->all) < 0)
+	else if (grove->spawned && clew_print_forest(stdout, grove, values->all) < 0)
 		status = out_of_memory();
 	if (!status && grove->spawned && !values->json && !values->dot)
 		clew_print_model_truth(stdout, model, CLEW_WHOLE);

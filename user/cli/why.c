@@ -13,7 +13,6 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
-#include "cli/why_text.h"
 #include "words/beside.h"
 #include "words/by_program.h"
 #include "words/called.h"
@@ -25,6 +24,7 @@
 #include "words/position.h"
 #include "words/task.h"
 #include "words/text.h"
+#include "words/why_text.h"
 
 struct why_values {
 	struct clew_selection selection;
@@ -290,8 +290,8 @@ static int explain(const struct clew_trace *trace, const struct clew_relations *
 		json_why(json, trace, relations, &why, causes, cause_count, shares, share_count);
 		clew_json_object_end(json);
 	} else {
-		clew_why_print(trace, relations, &why, causes, cause_count, shares, share_count,
-			       values->all);
+		clew_print_why(stdout, trace, relations, &why, causes, cause_count, shares,
+			       share_count, values->all);
 	}
 	clew_causes_free(causes, cause_count);
 	free(shares);

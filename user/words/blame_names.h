@@ -4,8 +4,8 @@
  * number at a name's end: the threads of a program, the runs of an operation. Where
  * the pairs are many and short, this tells of most.
  */
-#ifndef CLEW_CLI_BLAME_NAMES_H
-#define CLEW_CLI_BLAME_NAMES_H
+#ifndef CLEW_WORDS_BLAME_NAMES_H
+#define CLEW_WORDS_BLAME_NAMES_H
 
 #include <clew/blame.h>
 

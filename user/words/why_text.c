@@ -6,7 +6,7 @@
  * step, of neighbours that are not among the longest steps becomes one line, and as
  * many of the longest are shown as there is room for.
  */
-#include "cli/why_text.h"
+#include "words/why_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -30,20 +30,20 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * part / whole : 0;
 }
 
-static void print_header(const struct clew_trace *trace, const struct clew_why *why)
+static void print_header(FILE *out, const struct clew_trace *trace, const struct clew_why *why)
 {
 	const struct clew_trace_task *task = clew_trace_task(trace, why->task);
 	const char *program = task ? clew_trace_program(trace, task) : NULL;
 	uint64_t start = clew_trace_start(trace);
 
-	clew_print_task(stdout, trace, why->task, why->to);
-	printf(" took %s, from +%.6f s to +%.6f s of the capture.\n",
-	       CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
-	       (why->to - start) / 1e9);
+	clew_print_task(out, trace, why->task, why->to);
+	fprintf(out, " took %s, from +%.6f s to +%.6f s of the capture.\n",
+		CLEW_DURATION(why->to - why->from), (why->from - start) / 1e9,
+		(why->to - start) / 1e9);
 	if (task && (program || task->executable[0])) {
-		fputs("It runs ", stdout);
-		clew_print_safe(stdout, program ?: task->executable);
-		printf(" (process %u).\n", task->pid);
+		fputs("It runs ", out);
+		clew_print_safe(out, program ?: task->executable);
+		fprintf(out, " (process %u).\n", task->pid);
 	}
 }
 
@@ -62,7 +62,7 @@ static void add_kinds(const struct clew_why *why, size_t i, size_t n,
 }
 
 /* What all causes, those not shown too, come to: the kinds of time, largest first. */
-static void print_kinds(const struct clew_why *why)
+static void print_kinds(FILE *out, const struct clew_why *why)
 {
 	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
 	const char *separator = "In all: ";
@@ -77,41 +77,41 @@ static void print_kinds(const struct clew_why *why)
 		/* Down to a tenth of a percent. */
 		if (by_kind[largest] * 2000 < why->to - why->from || !by_kind[largest])
 			break;
-		printf("%s%s %.1f %%", separator, clew_wait_kind_name(largest),
-		       percent(by_kind[largest], why->to - why->from));
+		fprintf(out, "%s%s %.1f %%", separator, clew_wait_kind_name(largest),
+			percent(by_kind[largest], why->to - why->from));
 		separator = ", ";
 		by_kind[largest] = 0;
 	}
-	putchar('\n');
+	putc('\n', out);
 }
 
-static void print_part(const struct clew_why *why, uint64_t ns)
+static void print_part(FILE *out, const struct clew_why *why, uint64_t ns)
 {
-	printf("  %5.1f %%  %9s  ", percent(ns, why->to - why->from), CLEW_DURATION(ns));
+	fprintf(out, "  %5.1f %%  %9s  ", percent(ns, why->to - why->from), CLEW_DURATION(ns));
 }
 
 /* Where many causes are small: what they come to, program by program. */
-static void print_programs(const struct clew_trace *trace, const struct clew_why *why,
+static void print_programs(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			   const struct clew_program_share *shares, size_t count)
 {
 	size_t shown = count <= MOST_SHARES ? count : MOST_SHARES;
 	uint64_t rest = 0;
 
-	puts("\nWhere the time went, by program (others are those it waited for):");
+	fputs("\nWhere the time went, by program (others are those it waited for):\n", out);
 	for (size_t i = 0; i < shown; i++) {
-		print_part(why, shares[i].ns);
-		clew_print_program_share(stdout, trace, why, &shares[i]);
-		putchar('\n');
+		print_part(out, why, shares[i].ns);
+		clew_print_program_share(out, trace, why, &shares[i]);
+		putc('\n', out);
 	}
 	for (size_t i = shown; i < count; i++)
 		rest += shares[i].ns;
 	if (shown < count) {
-		print_part(why, rest);
-		printf("%zu more\n", count - shown);
+		print_part(out, why, rest);
+		fprintf(out, "%zu more\n", count - shown);
 	}
 }
 
-static void print_causes(const struct clew_trace *trace, const struct clew_why *why,
+static void print_causes(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			 const struct clew_why_cause *causes, size_t count,
 			 const struct clew_program_share *shares, size_t share_count, bool all)
 {
@@ -121,24 +121,24 @@ static void print_causes(const struct clew_trace *trace, const struct clew_why *
 	for (size_t i = shown; i < count; i++)
 		rest += causes[i].ns;
 	if (rest > (why->to - why->from) / LEFT_OUT) {
-		print_programs(trace, why, shares, share_count);
-		puts("\nThe largest single causes:");
+		print_programs(out, trace, why, shares, share_count);
+		fputs("\nThe largest single causes:\n", out);
 	} else {
-		puts("\nWhere the time went:");
+		fputs("\nWhere the time went:\n", out);
 	}
 	for (size_t i = 0; i < shown; i++) {
-		print_part(why, causes[i].ns);
-		puts(causes[i].text);
+		print_part(out, why, causes[i].ns);
+		fprintf(out, "%s\n", causes[i].text);
 	}
 	if (shown < count) {
-		print_part(why, rest);
-		printf("%zu more causes (--all shows them)\n", count - shown);
-		print_kinds(why);
+		print_part(out, why, rest);
+		fprintf(out, "%zu more causes (--all shows them)\n", count - shown);
+		print_kinds(out, why);
 	}
 	if (why->unknown_ns)
-		printf("%s of it (%.1f %%) cannot be followed in this capture.\n",
-		       CLEW_DURATION(why->unknown_ns),
-		       percent(why->unknown_ns, why->to - why->from));
+		fprintf(out, "%s of it (%.1f %%) cannot be followed in this capture.\n",
+			CLEW_DURATION(why->unknown_ns),
+			percent(why->unknown_ns, why->to - why->from));
 }
 
 /* ---- the timeline ---- */
@@ -221,46 +221,47 @@ static uint64_t choose_threshold(const struct clew_why *why)
 	return count ? longest[count - 1] : longest[0] + 1;
 }
 
-static void print_via(const struct clew_trace *trace, const struct clew_segment *segment)
+static void print_via(FILE *out, const struct clew_trace *trace, const struct clew_segment *segment)
 {
-	printf("  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
+	fprintf(out, "  [%s", clew_trace_type_name(trace, (unsigned)segment->via_type));
 	if (segment->born != CLEW_NO_TASK) {
-		fputs(" -> ", stdout);
-		clew_print_task(stdout, trace, segment->born,
+		fputs(" -> ", out);
+		clew_print_task(out, trace, segment->born,
 				clew_segment_awaited_until(trace, segment));
 	}
-	printf(", %s]", clew_evidence_name(segment->via_evidence));
+	fprintf(out, ", %s]", clew_evidence_name(segment->via_evidence));
 }
 
 /* When, how long, and who waits for whose time it is. */
-static void print_waiters(const struct clew_trace *trace, const struct clew_why *why,
+static void print_waiters(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			  const struct clew_segment *first, const struct clew_segment *last)
 {
-	printf("  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
-	       CLEW_DURATION(last->end - first->start));
+	fprintf(out, "  +%-12s %9s  ", CLEW_OFFSET(first->start - why->from, why->to - why->from),
+		CLEW_DURATION(last->end - first->start));
 	for (uint32_t i = 0; i < first->chain_length && first->chain[i] != first->task; i++) {
-		clew_print_task(stdout, trace, first->chain[i], first->start);
-		fputs(" <- ", stdout);
+		clew_print_task(out, trace, first->chain[i], first->start);
+		fputs(" <- ", out);
 	}
-	clew_print_task(stdout, trace, first->task, last->end - 1);
-	putchar(' ');
+	clew_print_task(out, trace, first->task, last->end - 1);
+	putc(' ', out);
 }
 
-static void print_segment(const struct clew_trace *trace, const struct clew_relations *relations,
-			  const struct clew_why *why, const struct clew_segment *segment)
+static void print_segment(FILE *out, const struct clew_trace *trace,
+			  const struct clew_relations *relations, const struct clew_why *why,
+			  const struct clew_segment *segment)
 {
-	print_waiters(trace, why, segment, segment);
-	clew_print_activity(stdout, trace, segment);
-	clew_print_activity_call(stdout, relations, segment);
-	clew_print_perhaps(stdout, trace, relations, segment);
+	print_waiters(out, trace, why, segment, segment);
+	clew_print_activity(out, trace, segment);
+	clew_print_activity_call(out, relations, segment);
+	clew_print_perhaps(out, trace, relations, segment);
 	if (segment->called)
-		clew_print_call_step(stdout, trace, relations, segment->called);
+		clew_print_call_step(out, trace, relations, segment->called);
 	else if (segment->via_type >= 0)
-		print_via(trace, segment);
-	clew_print_activity_words(stdout, relations, segment);
+		print_via(out, trace, segment);
+	clew_print_activity_words(out, relations, segment);
 	if (segment->sleep && segment->sleep->blind)
-		fputs("  [records lost here]", stdout);
-	putchar('\n');
+		fputs("  [records lost here]", out);
+	putc('\n', out);
 }
 
 /* Who had the CPU, and how long in all. */
@@ -301,98 +302,102 @@ static size_t add_up(struct share *shares, size_t count)
 	return kept + 1;
 }
 
-static void print_share(const struct clew_trace *trace, uint32_t task, const struct share *share)
+static void print_share(FILE *out, const struct clew_trace *trace, uint32_t task,
+			const struct share *share)
 {
 	if (share->by == UINT32_MAX)
-		fputs("who is not known", stdout);
+		fputs("who is not known", out);
 	else if (share->by == CLEW_NO_TASK)
-		fputs("nobody", stdout);
+		fputs("nobody", out);
 	else if (share->by == task)
-		fputs("itself", stdout);
+		fputs("itself", out);
 	else
-		clew_print_task(stdout, trace, share->by, share->at);
-	printf(" (%s)", CLEW_DURATION(share->ns));
+		clew_print_task(out, trace, share->by, share->at);
+	fprintf(out, " (%s)", CLEW_DURATION(share->ns));
 }
 
 /* All that a task was ready without a pause. */
-static void print_queue(const struct clew_trace *trace, const struct clew_why *why, size_t i,
-			size_t n)
+static void print_queue(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
+			size_t i, size_t n)
 {
 	const struct clew_segment *first = &why->segments[i];
 	struct share *shares = malloc(n * sizeof(*shares));
 	size_t count;
 
-	print_waiters(trace, why, first, &why->segments[i + n - 1]);
-	fputs("was ready", stdout);
+	print_waiters(out, trace, why, first, &why->segments[i + n - 1]);
+	fputs("was ready", out);
 	for (size_t k = 0; shares && k < n; k++)
 		shares[k] = (struct share){
 			.by = first[k].by, .ns = length_of(&first[k]), .at = first[k].start};
 	count = shares ? add_up(shares, n) : 0;
 	for (size_t k = 0; k < count && k < MOST_BUSY; k++) {
-		fputs(k ? ", " : "; on its CPU were ", stdout);
-		print_share(trace, first->task, &shares[k]);
+		fputs(k ? ", " : "; on its CPU were ", out);
+		print_share(out, trace, first->task, &shares[k]);
 	}
 	if (count > MOST_BUSY)
-		printf(" and %zu more", count - MOST_BUSY);
+		fprintf(out, " and %zu more", count - MOST_BUSY);
 	free(shares);
 	if (first->via_type >= 0 && !first->called)
-		print_via(trace, first);
-	putchar('\n');
+		print_via(out, trace, first);
+	putc('\n', out);
 }
 
-static void print_short_ones(const struct clew_why *why, size_t i, size_t n)
+static void print_short_ones(FILE *out, const struct clew_why *why, size_t i, size_t n)
 {
 	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
 	const struct clew_segment *first = &why->segments[i], *last = &why->segments[i + n - 1];
 	const char *separator = "";
 
 	add_kinds(why, i, n, by_kind);
-	printf("  +%-12s %9s  ... %zu shorter segments: ",
-	       CLEW_OFFSET(first->start - why->from, why->to - why->from),
-	       CLEW_DURATION(last->end - first->start), n);
+	fprintf(out, "  +%-12s %9s  ... %zu shorter segments: ",
+		CLEW_OFFSET(first->start - why->from, why->to - why->from),
+		CLEW_DURATION(last->end - first->start), n);
 	for (unsigned kind = 0; kind < CLEW_SEGMENT_KIND_COUNT; kind++) {
 		if (!by_kind[kind])
 			continue;
-		printf("%s%s %s", separator, clew_wait_kind_name(kind),
-		       CLEW_DURATION(by_kind[kind]));
+		fprintf(out, "%s%s %s", separator, clew_wait_kind_name(kind),
+			CLEW_DURATION(by_kind[kind]));
 		separator = ", ";
 	}
-	putchar('\n');
+	putc('\n', out);
 }
 
-static void print_timeline(const struct clew_trace *trace, const struct clew_relations *relations,
-			   const struct clew_why *why, bool all)
+static void print_timeline(FILE *out, const struct clew_trace *trace,
+			   const struct clew_relations *relations, const struct clew_why *why,
+			   bool all)
 {
 	uint64_t threshold = all || why->segment_count <= MOST_LINES ? 0 : choose_threshold(why);
 
-	puts("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its "
-	     "evidence]):");
+	fputs("\nStep by step (waiter <- whom it waited for; [the dependency that led there, its "
+	      "evidence]):\n",
+	      out);
 	for (size_t i = 0; i < why->segment_count;) {
 		size_t n = short_ones(why, i, threshold), step = step_at(why, i, threshold > 0);
 
 		if (n > step)
-			print_short_ones(why, i, n);
+			print_short_ones(out, why, i, n);
 		else if (step > 1)
-			print_queue(trace, why, i, step);
+			print_queue(out, trace, why, i, step);
 		else
-			print_segment(trace, relations, why, &why->segments[i]);
+			print_segment(out, trace, relations, why, &why->segments[i]);
 		i += n ? n : step;
 	}
 	if (threshold)
-		printf("Neighbours shorter than %s, and all that somebody was ready at a stretch, "
-		       "are put together: --all shows all %zu "
-		       "segments.\n",
-		       CLEW_DURATION(threshold), why->segment_count);
+		fprintf(out,
+			"Neighbours shorter than %s, and all that somebody was ready at a stretch, "
+			"are put together: --all shows all %zu "
+			"segments.\n",
+			CLEW_DURATION(threshold), why->segment_count);
 }
 
-void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations,
-		    const struct clew_why *why, const struct clew_why_cause *causes,
-		    size_t cause_count, const struct clew_program_share *shares, size_t share_count,
-		    bool all)
+void clew_print_why(FILE *out, const struct clew_trace *trace,
+		    const struct clew_relations *relations, const struct clew_why *why,
+		    const struct clew_why_cause *causes, size_t cause_count,
+		    const struct clew_program_share *shares, size_t share_count, bool all)
 {
-	print_header(trace, why);
-	print_causes(trace, why, causes, cause_count, shares, share_count, all);
-	print_timeline(trace, relations, why, all);
-	putchar('\n');
-	clew_print_ledger(stdout, trace, why->from, why->to);
+	print_header(out, trace, why);
+	print_causes(out, trace, why, causes, cause_count, shares, share_count, all);
+	print_timeline(out, trace, relations, why, all);
+	putc('\n', out);
+	clew_print_ledger(out, trace, why->from, why->to);
 }

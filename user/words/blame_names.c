@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Who kept whom waiting, by name. See blame_names.h. */
-#include "cli/blame_names.h"
+#include "words/blame_names.h"
 
 #include <errno.h>
 #include <stdlib.h>

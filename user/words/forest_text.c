@@ -4,7 +4,7 @@
  * started, and such of its children as started some; each root span's own tree is drawn
  * once, however many started it. A cycle has no root: it is drawn from its first root span.
  */
-#include "cli/forest_text.h"
+#include "words/forest_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -31,12 +31,11 @@ struct drawing {
 
 /* ---- what is below a span ---- */
 
-static const struct clew_model *sorted_model;
-
-static int compare_spans(const void *a, const void *b)
+static int compare_spans(const void *a, const void *b, void *context)
 {
+	const struct clew_model *model = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	clew_time s = sorted_model->spans[x].start, t = sorted_model->spans[y].start;
+	clew_time s = model->spans[x].start, t = model->spans[y].start;
 
 	if (s != t)
 		return s < t ? -1 : 1;
@@ -84,59 +83,59 @@ static int enter(struct drawing *drawing, uint32_t span)
 	     child = grove->model->spans[child].next_sibling)
 		if (grove->carries[child] && add_item(drawing, &end, child) < 0)
 			return -ENOMEM;
-	sorted_model = grove->model;
 	if (end > begin)
-		qsort(drawing->items + begin, end - begin, sizeof(*drawing->items), compare_spans);
+		qsort_r(drawing->items + begin, end - begin, sizeof(*drawing->items), compare_spans,
+			(void *)grove->model);
 	drawing->frames[drawing->frame_count++] = (struct frame){span, begin, end};
 	return 0;
 }
 
 /* ---- drawing ---- */
 
-static void print_branches(const struct drawing *drawing)
+static void print_branches(FILE *out, const struct drawing *drawing)
 {
 	enum { MOST_DRAWN = 48 };
 	size_t first = drawing->frame_count > MOST_DRAWN ? drawing->frame_count - MOST_DRAWN : 0;
 
 	if (first)
-		printf("(%zu levels)  ", first);
+		fprintf(out, "(%zu levels)  ", first);
 	for (size_t i = first; i < drawing->frame_count; i++) {
 		bool more = drawing->frames[i].next < drawing->frames[i].end;
 
 		if (i + 1 < drawing->frame_count)
-			fputs(more ? "│  " : "   ", stdout);
+			fputs(more ? "│  " : "   ", out);
 		else
-			fputs(more ? "├─ " : "└─ ", stdout);
+			fputs(more ? "├─ " : "└─ ", out);
 	}
 }
 
 /* `below`: the span whose tree it is in, CLEW_NONE none. */
-static void print_line(const struct drawing *drawing, uint32_t number, uint32_t below,
+static void print_line(FILE *out, const struct drawing *drawing, uint32_t number, uint32_t below,
 		       const char *remark)
 {
 	const struct grove *grove = drawing->grove;
 	const struct clew_span *span = &grove->model->spans[number];
 	uint32_t at = clew_forest_spawned_at(grove->forest, number);
 
-	printf("%14s %10s  ",
-	       CLEW_OFFSET((uint64_t)span->start - (uint64_t)grove->start, grove->length),
-	       CLEW_DURATION((uint64_t)span->end - (uint64_t)span->start));
-	print_branches(drawing);
-	fputs(grove_is_root(grove, number) ? "" : "/", stdout);
-	clew_print_safe(stdout, clew_model_string(grove->model, span->name));
+	fprintf(out, "%14s %10s  ",
+		CLEW_OFFSET((uint64_t)span->start - (uint64_t)grove->start, grove->length),
+		CLEW_DURATION((uint64_t)span->end - (uint64_t)span->start));
+	print_branches(out, drawing);
+	fputs(grove_is_root(grove, number) ? "" : "/", out);
+	clew_print_safe(out, clew_model_string(grove->model, span->name));
 	if (at != CLEW_NONE && clew_forest_spawner(grove->forest, number) == below) {
-		fputs("  ", stdout);
-		clew_print_safe(stdout, grove_type_name(grove, grove->model->es[at].in));
+		fputs("  ", out);
+		clew_print_safe(out, grove_type_name(grove, grove->model->es[at].in));
 	}
-	puts(remark);
+	fprintf(out, "%s\n", remark);
 }
 
-static int print_tree(struct drawing *drawing, uint32_t root, const char *remark)
+static int print_tree(FILE *out, struct drawing *drawing, uint32_t root, const char *remark)
 {
 	const struct grove *grove = drawing->grove;
 	int r;
 
-	print_line(drawing, root, CLEW_NONE, remark);
+	print_line(out, drawing, root, CLEW_NONE, remark);
 	drawing->shown[root] = true;
 	r = enter(drawing, root);
 	while (r == 0 && drawing->frame_count) {
@@ -150,7 +149,7 @@ static int print_tree(struct drawing *drawing, uint32_t root, const char *remark
 		}
 		span = drawing->items[frame->next++];
 		again = grove_is_root(grove, span) && drawing->shown[span];
-		print_line(drawing, span, frame->span, again ? "  (shown above)" : "");
+		print_line(out, drawing, span, frame->span, again ? "  (shown above)" : "");
 		drawing->shown[span] = true;
 		if (!again && grove->carries[span])
 			r = enter(drawing, span);
@@ -158,7 +157,7 @@ static int print_tree(struct drawing *drawing, uint32_t root, const char *remark
 	return r;
 }
 
-static int print_trees(struct drawing *drawing, bool all)
+static int print_trees(FILE *out, struct drawing *drawing, bool all)
 {
 	const struct grove *grove = drawing->grove;
 	const struct clew_model *model = grove->model;
@@ -168,34 +167,36 @@ static int print_trees(struct drawing *drawing, bool all)
 
 	for (uint32_t i = 0; i < count && r == 0; i++)
 		if (grove->carries[unspawned[i]])
-			r = print_tree(drawing, unspawned[i], "");
+			r = print_tree(out, drawing, unspawned[i], "");
 	for (uint32_t root = model->first_root; root != CLEW_NONE && r == 0;
 	     root = model->spans[root].next_sibling) {
 		if (drawing->shown[root] || clew_forest_spawner(grove->forest, root) == CLEW_NONE)
 			continue;
-		r = print_tree(drawing, root, "  (by what it started)");
+		r = print_tree(out, drawing, root, "  (by what it started)");
 		drawing->cycles++;
 	}
 	for (uint32_t i = 0; i < count && all && r == 0; i++)
 		if (!grove->carries[unspawned[i]])
-			print_line(drawing, unspawned[i], CLEW_NONE, "");
+			print_line(out, drawing, unspawned[i], CLEW_NONE, "");
 	return r;
 }
 
-static void print_sums(const struct drawing *drawing)
+static void print_sums(FILE *out, const struct drawing *drawing)
 {
 	const struct grove *grove = drawing->grove;
 
-	printf("\n%" PRIu32 " root span%s: %" PRIu32 " started by others, in %" PRIu32
-	       " tree%s; %" PRIu32 " alone",
-	       grove->roots, grove->roots == 1 ? "" : "s", grove->spawned, grove->trees,
-	       grove->trees == 1 ? "" : "s", grove->alone);
+	fprintf(out,
+		"\n%" PRIu32 " root span%s: %" PRIu32 " started by others, in %" PRIu32
+		" tree%s; %" PRIu32 " alone",
+		grove->roots, grove->roots == 1 ? "" : "s", grove->spawned, grove->trees,
+		grove->trees == 1 ? "" : "s", grove->alone);
 	if (drawing->cycles)
-		printf("; %" PRIu32 " cycle%s", drawing->cycles, drawing->cycles == 1 ? "" : "s");
-	putchar('\n');
+		fprintf(out, "; %" PRIu32 " cycle%s", drawing->cycles,
+			drawing->cycles == 1 ? "" : "s");
+	putc('\n', out);
 }
 
-int clew_print_forest(const struct grove *grove, bool all)
+int clew_print_forest(FILE *out, const struct grove *grove, bool all)
 {
 	struct drawing drawing = {
 		.grove = grove,
@@ -203,11 +204,11 @@ int clew_print_forest(const struct grove *grove, bool all)
 	int r = -ENOMEM;
 
 	if (drawing.shown) {
-		printf("%14s %10s\n", "start", "length");
-		r = print_trees(&drawing, all);
+		fprintf(out, "%14s %10s\n", "start", "length");
+		r = print_trees(out, &drawing, all);
 	}
 	if (r == 0)
-		print_sums(&drawing);
+		print_sums(out, &drawing);
 	free(drawing.shown);
 	free(drawing.items);
 	free(drawing.frames);

@@ -2,10 +2,11 @@
 /*
  * A spawning forest with what its pictures need to know of it.
  */
-#ifndef CLEW_CLI_FOREST_TEXT_H
-#define CLEW_CLI_FOREST_TEXT_H
+#ifndef CLEW_WORDS_FOREST_TEXT_H
+#define CLEW_WORDS_FOREST_TEXT_H
 
 #include <clew/forest.h>
+#include <stdio.h>
 
 struct grove {
 	const struct clew_model *model;
@@ -30,6 +31,6 @@ static inline const char *grove_type_name(const struct grove *grove, uint32_t de
 }
 
 /* Prints the trees. `all`: those of one root span, too. 0 or -ENOMEM. */
-int clew_print_forest(const struct grove *grove, bool all);
+int clew_print_forest(FILE *out, const struct grove *grove, bool all);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* A why as an explanation: the causes by size, put together by program where most are small, then
  * the timeline. */
-#ifndef CLEW_CLI_WHY_TEXT_H
-#define CLEW_CLI_WHY_TEXT_H
+#ifndef CLEW_WORDS_WHY_TEXT_H
+#define CLEW_WORDS_WHY_TEXT_H
 
 #include "explain/why.h"
 
@@ -10,9 +10,9 @@
 #include "words/causes.h"
 
 /* `all`: print each cause and each segment, whatever their number. */
-void clew_why_print(const struct clew_trace *trace, const struct clew_relations *relations,
-		    const struct clew_why *why, const struct clew_why_cause *causes,
-		    size_t cause_count, const struct clew_program_share *shares, size_t share_count,
-		    bool all);
+void clew_print_why(FILE *out, const struct clew_trace *trace,
+		    const struct clew_relations *relations, const struct clew_why *why,
+		    const struct clew_why_cause *causes, size_t cause_count,
+		    const struct clew_program_share *shares, size_t share_count, bool all);
 
 #endif
