@@ -129,7 +129,8 @@ soak: deps
 
 install: all
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/clew
-	install -D -m 644 include/clew/announce.h $(DESTDIR)$(PREFIX)/include/clew/announce.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/include/clew include/clew/*.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib $(B)/libclew.a
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/clew/layers layers/*.layer
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 docs/man/*.1
 
