@@ -9,11 +9,11 @@
 
 #include "cli/commands.h"
 #include "cli/fail.h"
-#include "cli/left_alone.h"
 #include "cli/open.h"
 #include "cli/options.h"
 #include "store/kinds.h"
 #include "words/ledger.h"
+#include "words/left_alone.h"
 #include "words/text.h"
 
 struct info_values {

@@ -17,12 +17,12 @@
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/layers.h"
-#include "cli/left_alone.h"
 #include "cli/options.h"
 #include "cli/ready.h"
 #include "record/command.h"
 #include "record/kernel.h"
 #include "record/recorder.h"
+#include "words/left_alone.h"
 #include "words/text.h"
 
 #define TICK	  100000000L /* ns between two looks at the clock and the file */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Probes that a recording found and left alone, from the text that the capture has of them
  * ("left_alone"; NULL: none). */
-#ifndef CLEW_CLI_LEFT_ALONE_H
-#define CLEW_CLI_LEFT_ALONE_H
+#ifndef CLEW_WORDS_LEFT_ALONE_H
+#define CLEW_WORDS_LEFT_ALONE_H
 
 #include <stdio.h>
 

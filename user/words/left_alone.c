@@ -3,7 +3,7 @@
  * Reads and prints the lines of the capture's "left_alone": COUNT, REASON,
  * PROVIDER:NAME, PATH with tabs between. Those of a file are next to each other.
  */
-#include "cli/left_alone.h"
+#include "words/left_alone.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
