@@ -4,25 +4,18 @@
  */
 #include "cli/progress.h"
 
+#include "base/clock.h"
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SHOW_AFTER_NS UINT64_C(500000000)
 #define SHOW_EVERY_NS UINT64_C(100000000)
 
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 void clew_progress_begin(struct clew_progress *progress, const char *what)
 {
-	*progress = (struct clew_progress){
-		.what = what, .begun = now(), .terminal = isatty(STDERR_FILENO)};
+	*progress = (struct clew_progress){.what = what,
+					   .begun = clock_read(CLOCK_MONOTONIC),
+					   .terminal = isatty(STDERR_FILENO)};
 }
 
 void clew_progress_update(void *context, double done)
@@ -32,7 +25,7 @@ void clew_progress_update(void *context, double done)
 
 	if (!progress->terminal)
 		return;
-	at = now();
+	at = clock_read(CLOCK_MONOTONIC);
 	if (at - progress->begun < SHOW_AFTER_NS || at - progress->shown < SHOW_EVERY_NS)
 		return;
 	progress->shown = at;

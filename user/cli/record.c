@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/fail.h"
 #include "cli/layers.h"
@@ -222,24 +223,16 @@ static bool wait_a_tick(struct session *session)
 	return number <= 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec * 1000000000ULL + time.tv_nsec;
-}
-
 /* Until a signal, the end of the command or of the duration; or the file's error, which the stop
  * tells. */
 static void record_until_end(struct clew_recorder *recorder, struct session *session,
 			     const struct record_values *values)
 {
-	uint64_t start = now_ns(), shown = 0;
+	uint64_t start = clock_read(CLOCK_MONOTONIC), shown = 0;
 	bool terminal = isatty(STDERR_FILENO) && !session->has_child;
 
 	while (wait_a_tick(session)) {
-		uint64_t elapsed = now_ns() - start;
+		uint64_t elapsed = clock_read(CLOCK_MONOTONIC) - start;
 
 		if (values->duration && elapsed >= values->duration)
 			break;
