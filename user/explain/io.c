@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sums over touches of files, requests and waits. See clew/io.h.
+ * Sums over touches of files, requests and waits. See io.h.
  *
- * A wait is for the file it names. Where it names none (a journal, a device that is
- * too dirty, a request) it is for the file of its request, else for the one that its
- * task touched last.
+ * A wait is charged to the file that it names. A wait that names none (for a
+ * journal, a throttled device, a request) is charged to the file of its
+ * request, else to the file that its task touched last.
  */
 #include "explain/io.h"
 #include "base/map.h"
@@ -22,17 +22,17 @@ struct sums {
 	struct vector shares;  /* struct clew_io_share */
 	struct vector devices; /* struct clew_io_device */
 	struct map file_places, share_places, device_places;
-	struct map counted;	 /* file -> the last request that was counted for it */
+	struct map counted;	 /* file -> the last request counted for it */
 	struct map last_touched; /* task -> file */
-	const struct clew_edge *
-		*origins; /* edges of journals and throttles, by destination, then time */
+	const struct clew_edge **
+		origins; /* dependencies of types journal and throttle, by destination, then time */
 	size_t origin_count;
 	uint32_t *sleep_files;
 };
 
 #define NO_FILE UINT32_MAX
 
-/* The file that had an inode's number then. */
+/* The file that had this inode number at a moment. */
 static int file_of(struct sums *sums, uint64_t inode, uint32_t device, uint64_t at,
 		   uint32_t *ret_file)
 {
@@ -59,7 +59,7 @@ static struct clew_io_file *file_at(const struct sums *sums, uint32_t file)
 	return (struct clew_io_file *)sums->files.data + file;
 }
 
-/* Valid until the next is asked for; NULL: no memory. */
+/* The result is valid until the next call; NULL: no memory. */
 static struct clew_io_share *share_of(struct sums *sums, uint32_t file, uint32_t task)
 {
 	const uint64_t *known = map_get(&sums->share_places, file, task);
@@ -116,8 +116,10 @@ static int add_touch(struct sums *sums, const struct clew_touch *touch)
 		file->stored_bytes += touch->bytes;
 		break;
 	case CLEW_TOUCH_DIRTY:
-		/* A disk's own pages become dirty when a journal is through with them: that says
-		 * nothing of who wrote. */
+		/*
+		 * The journal marks a disk's own pages dirty when it writes
+		 * metadata back. Its thread is not the writer.
+		 */
 		if (!clew_is_disk_inode(touch->device, touch->inode))
 			share->dirtied_bytes += touch->bytes;
 		file->dirtied_bytes += touch->bytes;
@@ -152,7 +154,7 @@ static void count_moved(struct clew_io_file *file, const struct clew_block_reque
 		file->written_bytes += bytes;
 }
 
-/* `bytes`: what the extent takes on the disk. */
+/* `bytes`: the extent's size on the disk. */
 static int add_extent(struct sums *sums, const struct clew_trace_request *request,
 		      const struct clew_page_extent *extent, uint64_t bytes)
 {
@@ -183,7 +185,10 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 	uint32_t number = NO_FILE;
 	int r = 0;
 
-	/* Compressed pages are more than what is written of them. */
+	/*
+	 * Compressed extents: the sum of the pages may exceed what the request
+	 * writes.
+	 */
 	for (uint32_t i = 0; i < request->page_count; i++)
 		all += request->pages[i].bytes;
 	if (!device)
@@ -220,7 +225,7 @@ static int add_request(struct sums *sums, const struct clew_trace_request *reque
 		file_at(sums, number)->requests++;
 		count_moved(file_at(sums, number), block, block->bytes);
 	}
-	/* What goes to the disk at once was asked for so. */
+	/* Direct I/O: no touch reports these bytes. */
 	if (does(block, CLEW_REQUEST_WRITE)) {
 		struct clew_io_share *share = share_of(sums, number, block->submitter);
 
@@ -303,7 +308,10 @@ static int blame(struct sums *sums, uint32_t file, uint32_t waiter, uint32_t tas
 	return 0;
 }
 
-/* By what each wrote of what the request carries. */
+/*
+ * Charges a wait for a request to the tasks that wrote its pages, by how much
+ * each wrote.
+ */
 static int blame_writers(struct sums *sums, uint32_t file, const struct clew_sleep *sleep,
 			 const struct clew_trace_request *request, double ns)
 {
@@ -354,8 +362,10 @@ static int find_origins(struct sums *sums)
 	return 0;
 }
 
-/* Those behind edges to a task in a stretch of time, by their weights; what it brought upon itself
- * is nobody else's. */
+/*
+ * Charges a wait to the origins of dependencies that lead to a task within an
+ * interval, by their weights. The task itself is not charged.
+ */
 static int blame_origins(struct sums *sums, uint32_t file, const struct clew_sleep *sleep,
 			 uint32_t to, uint64_t from, uint64_t until, double ns)
 {
@@ -394,7 +404,9 @@ static int add_sleep(struct sums *sums, const struct clew_sleep *sleep, uint32_t
 	const struct clew_trace_task *task = clew_trace_task(sums->trace, sleep->task);
 	struct clew_io_share *share;
 
-	/* The flusher and the journal's thread work for others, whose wait is counted. */
+	/*
+	 * Flusher and journal threads work for others, whose waits are counted.
+	 */
 	if (task && task->flags & CLEW_TASK_KTHREAD)
 		return 0;
 	share = share_of(sums, file, sleep->task);
@@ -451,7 +463,7 @@ static bool is_anything(const struct clew_io_file *file)
 	       file->written_bytes || file->read_bytes || file->unused_bytes || file->waited_ns;
 }
 
-/* What has most to do with the disk first; equal ones stay in the order they were met in. */
+/* Most bytes moved and longest waits first; equal ones keep their order. */
 static int order_files(struct sums *sums, struct clew_io *io)
 {
 	size_t count = sums->files.count, kept = 0, sleep_count;

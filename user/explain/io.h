@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What became of what programs asked of files: how much they wrote, how much of it
- * became dirty, how much went to the disk, who waited for that and who caused the wait.
+ * What programs wrote to files, how much of it became dirty and reached the
+ * disk, who waited for that, and who caused the waits.
  */
 #ifndef CLEW_EXPLAIN_IO_H
 #define CLEW_EXPLAIN_IO_H
@@ -9,29 +9,30 @@
 #include "trace/trace.h"
 #include <clew/tokens.h>
 
-/* What one task has to do with one file. */
+/* One task's part in one file. */
 struct clew_io_share {
 	uint32_t file; /* index of a file */
 	uint32_t task;
-	uint64_t asked_bytes;	/* written by calls */
-	uint64_t stored_bytes;	/* pages stored to through mappings, at least once each pass */
-	uint64_t dirtied_bytes; /* folios that it made dirty, whole */
-	uint64_t written_bytes; /* its part of what requests carried: of what several wrote, each
-				   has an equal part */
-	uint64_t waited_ns;	/* slept for the file */
-	uint64_t caused_ns;	/* that others slept for what it wrote */
+	uint64_t asked_bytes;	/* bytes that it passed to write calls */
+	uint64_t stored_bytes;	/* pages that it stored to through mappings; a page counts again
+				   after each writeback */
+	uint64_t dirtied_bytes; /* whole folios that it made dirty */
+	uint64_t written_bytes; /* its part of what requests wrote; each writer of an extent gets an
+				   equal part */
+	uint64_t waited_ns;	/* how long it waited for the file */
+	uint64_t caused_ns;	/* how long others waited for what it wrote */
 };
 
 struct clew_io_file {
 	uint64_t inode;
-	uint64_t at;	 /* a moment at which it had that number: others may have had it before and
-			    after */
+	uint64_t at;	 /* a moment at which the file had this number; before and after, others may
+			    have had it */
 	uint32_t device; /* of the file system */
 	uint32_t requests;
 	uint64_t asked_bytes, stored_bytes, dirtied_bytes;
-	uint64_t written_bytes, read_bytes; /* by requests */
-	uint64_t unknown_bytes;		    /* written, and by whom is unknown */
-	uint64_t unused_bytes;		    /* read ahead, and nobody used it */
+	uint64_t written_bytes, read_bytes; /* moved by requests */
+	uint64_t unknown_bytes;		    /* written by requests, by an unknown task */
+	uint64_t unused_bytes;		    /* read ahead and never used */
 	uint64_t waited_ns;
 	const struct clew_io_share *shares; /* in order of task */
 	uint32_t share_count;
@@ -40,13 +41,13 @@ struct clew_io_file {
 struct clew_io_device {
 	uint32_t device;
 	uint32_t requests;
-	uint64_t bytes[CLEW_REQUEST_OPERATION_COUNT]; /* of requests that do this; only reads and
-							 writes move data */
-	uint64_t file_bytes;			      /* written, of files */
-	uint64_t reason_bytes[CLEW_REQUEST_REASON_COUNT]; /* read or written for each reason */
+	uint64_t bytes[CLEW_REQUEST_OPERATION_COUNT]; /* by operation; only reads and writes move
+							 data */
+	uint64_t file_bytes;			      /* written to files */
+	uint64_t reason_bytes[CLEW_REQUEST_REASON_COUNT]; /* read or written, by reason */
 };
 
-/* Something that happened to a file, in order of `at`. */
+/* An event of a file. */
 enum clew_io_event_kind { CLEW_IO_TOUCH, CLEW_IO_REQUEST, CLEW_IO_WAIT };
 struct clew_io_event {
 	uint64_t at;
@@ -57,19 +58,21 @@ struct clew_io_event {
 };
 
 struct clew_io {
-	struct clew_io_file *files; /* those with most written and waited for first */
+	struct clew_io_file *files; /* most bytes moved and longest waits first */
 	size_t file_count;
 	struct clew_io_device *devices; /* in order of number */
 	size_t device_count;
 	struct clew_io_share *shares;
 	size_t share_count;
-	uint32_t *sleep_files; /* by sleep of the trace: the file it is for, UINT32_MAX none */
+	uint32_t *sleep_files; /* by sleep of the trace: the file that it waited for */
 };
 
 int clew_io_analyse(const struct clew_trace *trace, struct clew_io *ret_io);
 void clew_io_done(struct clew_io *io);
 
-/* The story of the files for which `wanted` is true, by index. The array is the caller's to free.
+/*
+ * The events of the files for which `wanted` (by index) is true, in order of
+ * time. The array is the caller's to free.
  */
 int clew_io_story(const struct clew_trace *trace, const struct clew_io *io, const bool *wanted,
 		  struct clew_io_event **ret_events, size_t *ret_count);

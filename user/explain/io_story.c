@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The story of a file, from what programs did with it to the disk: touches, requests
- * and waits in order of time.
+ * The events of files: touches, requests and waits, in order of time.
  */
 #include "base/map.h"
 #include "base/vector.h"

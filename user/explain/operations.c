@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Operations: what a thread did between two idle waits. Both waits must be in the
- * capture; one that is continued in the same call is one idle wait.
+ * Operations: what a thread did between two idle waits, both of which must be
+ * in the capture. Successive waits within one system call are one idle wait.
  */
 #include "explain/operations.h"
 
@@ -12,7 +12,10 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-/* With a limit, once that many are there, they are a heap: none is shorter than the first. */
+/*
+ * A list with a limit is a heap once it is full: its first operation is the
+ * shortest.
+ */
 struct list {
 	struct clew_operation *operations;
 	size_t count, capacity;
@@ -32,8 +35,7 @@ static int longest_first(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Puts an operation in the place of one, from which only those below it may come later in the
- * order. */
+/* Restores the heap below `place` after the operation there was replaced. */
 static void sink(struct list *list, size_t place, struct clew_operation operation)
 {
 	for (size_t child; (child = 2 * place + 1) < list->count; place = child) {

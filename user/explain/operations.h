@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What lies between two operations, for captures and causal traces alike.
+ * The waits that separate operations, for captures and causal traces alike.
  */
 #ifndef CLEW_EXPLAIN_OPERATIONS_H
 #define CLEW_EXPLAIN_OPERATIONS_H
@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 /*
- * Whether a wait of a kind (enum clew_wait_kind) in a system call, CLEW_NO_CALL none,
- * is one for something to do. `idle_kinds`: a mask of kinds that are; 0: the default.
+ * Whether a wait of a kind (enum clew_wait_kind) in a system call
+ * (CLEW_NO_CALL: none) is a wait for work. `idle_kinds`: a mask of kinds that
+ * count as such; 0: the default.
  */
 bool operation_is_idle(unsigned kind, unsigned call, uint64_t idle_kinds);
 

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * why: goes through a task's timeline and, for each wait, through the timeline of
- * who is to blame for it meanwhile, to any depth.
+ * why: goes through a task's timeline and explains each wait by the timeline of
+ * the task that caused it, to any depth.
  *
- * The stack is explicit. A frame is a task and the stretch of its time that is still
- * to be explained; explaining a wait's part puts a frame for its cause on top. The
- * stretches on the stack lie within each other, and every task that sleeps because
- * of the one above it is in that frame's chain: it is asleep over the whole stretch.
- * A task that turns up in its own chain therefore closes a cycle, and the stack is
- * never deeper than there are tasks.
+ * The stack is explicit. A frame is a task and the interval of its time that is
+ * still to be explained. To explain a part of a wait, a frame for its cause is
+ * pushed.
  *
- * A wait that no record explains, in an announced call or of a task whose message is
- * waited for in one and that announces nothing itself, goes on with the call in another
- * task that is for that one.
+ * The intervals on the stack lie within each other. Every task that sleeps
+ * because of the one above it is in that frame's chain, and is asleep for the
+ * whole interval. A task that appears in its own chain closes a cycle, so the
+ * stack is never deeper than there are tasks.
+ *
+ * A wait that no record explains may be explained by an announced call: one in
+ * another task that is open for the call of the waiting task. The same holds
+ * where a task in between announces nothing itself, but its message is waited
+ * for within a call.
  */
 #include "explain/why_internal.h"
 #include <errno.h>
@@ -24,7 +27,7 @@ static int extend_chain(struct why_search *search, const struct chain *chain, ui
 {
 	struct chain_block *block = chain->block;
 
-	/* What a sibling has put there may be the same. */
+	/* A sibling's chain may already continue with this task. */
 	if (block && block->used > chain->length && block->tasks[chain->length] == task) {
 		*ret_chain = (struct chain){.block = block, .length = chain->length + 1};
 		return 0;
@@ -94,7 +97,7 @@ static int put_segment(struct why_search *search, struct clew_segment segment)
 	return 0;
 }
 
-/* One for each call that the task was in meanwhile. */
+/* Adds the segment, cut where the task enters or leaves an announced call. */
 static int add_segment(struct why_search *search, struct clew_segment segment)
 {
 	uint64_t end = segment.end, until;
@@ -159,7 +162,7 @@ static int push(struct why_search *search, const struct trace_task *task, uint64
 	return 0;
 }
 
-/* On a CPU; what was spun away for a lock is waiting all the same. One piece at a time. */
+/* One piece of time on a CPU; spinning for a lock counts as waiting. */
 static int explain_running(struct why_search *search, struct frame *frame, uint64_t end)
 {
 	const struct clew_spin *spin =
@@ -177,8 +180,10 @@ static int explain_running(struct why_search *search, struct frame *frame, uint6
 	return add_segment(search, segment);
 }
 
-/* Ready, without a CPU: divided by who had the CPU it came to run on, and by whether it was allowed
- * to have one. */
+/*
+ * Ready without a CPU. Cut by the task that had the CPU on which this one ran
+ * next, and by whether a quota kept it off.
+ */
 static int explain_run_queue(struct why_search *search, const struct frame *frame,
 			     const struct clew_piece *piece, uint64_t end)
 {
@@ -199,7 +204,7 @@ static int explain_run_queue(struct why_search *search, const struct frame *fram
 	return r;
 }
 
-/* The task did not exist: before it was made, its maker's time counts. */
+/* The task did not exist yet: the time of the task that created it counts. */
 static int explain_absence(struct why_search *search, struct frame *frame)
 {
 	const struct trace_task *task = frame->task, *maker;
@@ -215,7 +220,10 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 	end = task->begin < end ? task->begin : end;
 	frame->cursor = end;
 	maker = origin ? trace_task_find(search->trace, origin->from) : NULL;
-	/* The maker must be older, or contradictory records could lead in a circle. */
+	/*
+	 * The creator must be older, or contradictory records could form a
+	 * cycle.
+	 */
 	if (!maker || maker->begin >= task->begin || in_chain(&chain, maker->task.serial))
 		return add_segment(search, segment_of(frame, from, end, CLEW_WAIT_UNKNOWN));
 	r = push(search, maker, from, end, chain, origin->type, origin->evidence, NULL);
@@ -225,17 +233,16 @@ static int explain_absence(struct why_search *search, struct frame *frame)
 }
 
 /*
- * A kernel thread ended the wait and had no work before: the wait was not for its
- * idleness but for what gave it the work, and no record tells that. A wait for the
- * disk stays one, as its end may be deferred to a kernel thread.
+ * A kernel thread ended the wait and had been idle. The wait was for whatever
+ * gave the thread its work, which no record shows. A wait for the disk remains
+ * one, as its end may be deferred to a kernel thread.
  */
 static int explain_idle_helper(struct why_search *search, struct frame *frame, uint64_t end)
 {
 	const struct frame *waiter = &search->frames[search->depth - 2];
 	struct clew_segment segment = segment_of(waiter, frame->cursor, end, CLEW_WAIT_UNKNOWN);
 
-	/* The request it was to do, or its item, was queued, and no worker was there to begin it.
-	 */
+	/* The request or work item was queued, and no worker had begun it. */
 	if (frame->link && frame->link->kind == CLEW_LINK_REQUEST) {
 		segment.kind = CLEW_SEGMENT_DEVICE;
 		segment.link = frame->link;
@@ -253,7 +260,10 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 	return add_segment(search, segment);
 }
 
-/* Whether who ended a wait so had something to tell: only such a one may have been asked for it. */
+/*
+ * Whether a dependency of this type carries a message: only then may its sender
+ * have been asked for it.
+ */
 static bool is_message(int type)
 {
 	switch (type) {
@@ -270,9 +280,12 @@ static bool is_message(int type)
 }
 
 /*
- * The call in another task, not asleep here itself, that the top frame's wait may be for;
- * a task without an open call, whose message is waited for, is what lies between who waits
- * and that call, which then was over before the wait was. *until: as long as that holds.
+ * The call in another task that the top frame's wait may be for; tasks in the
+ * top frame's chain do not count.
+ *
+ * A task without an open call, whose message is waited for, stands between the
+ * waiter and the call. The call must have ended before that wait did. *until:
+ * how long the result holds.
  */
 static const struct clew_relation *find_call(const struct why_search *search, uint64_t at,
 					     bool perhaps, uint64_t *until)
@@ -299,7 +312,10 @@ static const struct clew_relation *find_call(const struct why_search *search, ui
 	return NULL;
 }
 
-/* A wait that leads to nobody, by the records. *ret_found: followed, by a call. */
+/*
+ * Tries to explain a wait that no record explains by an announced call.
+ * *ret_found: a frame for the call was pushed.
+ */
 static int follow_call(struct why_search *search, const struct clew_sleep *sleep,
 		       struct why_cause *cause, uint64_t from,
 		       const struct clew_relation **ret_perhaps, bool *ret_found)
@@ -323,7 +339,10 @@ static int follow_call(struct why_search *search, const struct clew_sleep *sleep
 		frame->cursor = cause->until;
 		return 0;
 	}
-	/* However certain it is who called whom: that the wait was for the call is not. */
+	/*
+	 * Even where the caller is certain, it is not certain that the wait was
+	 * for the call.
+	 */
 	r = push(search, task, from, cause->until, frame->sleeping, CLEW_EDGE_CALL,
 		 CLEW_EVIDENCE_OBSERVED, sleep);
 	if (r >= 0)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a wait leads to: who held what it waited for, else the steps that led to its
- * end, each for the time since it was set off, else who ended it, else a leaf.
- * A leaf of the wait's own kind says that nothing here can be followed; wherever the
- * capture fails to tell, the leaf is unknown.
+ * The cause of a wait: the holder of what it waited for; else the steps that
+ * led to its end, each for the time since it began; else the task that ended
+ * it; else a leaf. A leaf of the wait's own kind says that nothing can be
+ * followed here. Where records are missing the leaf is unknown.
  */
 #include "explain/why_internal.h"
 #include <errno.h>
 #include <string.h>
 
-/* Waits for what no task has to give. */
+/* Waits that no task is expected to end. */
 static bool waits_for_nobody(unsigned kind)
 {
 	switch (kind) {
@@ -39,12 +39,16 @@ bool why_waits_for_disk(unsigned kind)
 	}
 }
 
-/* The kernel's own waits are not: for a lock, the disk, memory, a worker; nor who was stopped or
- * throttled; of what was lost nothing is known. */
+/*
+ * Waits of the kernel's own (for a lock, the disk, memory, a worker) are not
+ * for a call, nor is the time of a task that is stopped or throttled. Where
+ * records were lost, nothing is known.
+ */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause)
 {
-	/* A timer that is late, and what is on its way in the kernel, is not what the call is
-	 * about. */
+	/*
+	 * A late timer and a step within the kernel have their cause already.
+	 */
 	if (sleep->blind || cause->late ||
 	    (cause->kind != CLEW_WAIT_UNKNOWN && cause->kind != sleep->kind))
 		return false;
@@ -52,7 +56,10 @@ bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause 
 	    (sleep->links[0].kind == CLEW_LINK_PACKET ||
 	     sleep->links[0].kind == CLEW_LINK_REQUEST || sleep->links[0].kind == CLEW_LINK_WORK))
 		return false;
-	/* A device's interrupt ended it: what came in is from outside. */
+	/*
+	 * A device's interrupt ended it: the message came from outside the
+	 * machine.
+	 */
 	for (uint32_t i = 0; i < sleep->link_count; i++)
 		if (sleep->links[i].kind == CLEW_LINK_IRQ)
 			return false;
@@ -85,7 +92,7 @@ static unsigned leaf_kind(const struct clew_sleep *sleep)
 	return CLEW_WAIT_UNKNOWN;
 }
 
-/* What comes in through an interface or a terminal is not from here. */
+/* Waits whose end may come from outside the machine. */
 static bool comes_from_outside(const struct clew_sleep *sleep)
 {
 	switch ((enum clew_wait_kind)sleep->kind) {
@@ -128,7 +135,7 @@ static void cause_in_timer(const struct clew_sleep *sleep, const struct clew_lin
 		cause->until = link->end;
 }
 
-/* The part of a wait that begins after a step was set off, and before the next one. */
+/* The part of a wait between the begin of one step and the next. */
 static void cause_in_link(const struct clew_sleep *sleep, const struct clew_link *link,
 			  uint64_t from, struct why_cause *cause)
 {
@@ -162,7 +169,10 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 	const struct clew_link *last = &sleep->links[sleep->link_count - 1];
 
 	for (const struct clew_link *link = sleep->links; link <= last; link++) {
-		/* A sleeper does not queue its own request: the clocks of two CPUs differ. */
+		/*
+		 * A sleeper cannot queue its own request: it only seems so, as
+		 * the clocks of two CPUs differ.
+		 */
 		if (from >= link->at ||
 		    (link->kind == CLEW_LINK_REQUEST && link->task == sleep->task)) {
 			cause_in_link(sleep, link, from, cause);
@@ -171,7 +181,10 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 		if (link->at < cause->until)
 			cause->until = link->at;
 	}
-	/* Before the request whose place was awaited there were others. */
+	/*
+	 * The wait was for a free slot: before this request, others held the
+	 * slots.
+	 */
 	if (last->kind == CLEW_LINK_REQUEST && last->evidence != CLEW_EVIDENCE_EXACT &&
 	    last->task != sleep->task) {
 		cause->kind = sleep->kind;
@@ -184,8 +197,10 @@ static void cause_by_links(const struct clew_sleep *sleep, uint64_t from, struct
 	}
 }
 
-/* Of what was asked for below a request: what is not over at a moment, and for longest, else what
- * is asked for next. */
+/*
+ * The lower request that is in flight at a moment, of several the one that
+ * completes last; else the next one to be queued.
+ */
 static const struct clew_block_request *lower_at(const struct clew_trace_request *upper,
 						 const struct clew_trace_request *requests,
 						 size_t count, uint64_t at, uint32_t *ret_place)
@@ -211,7 +226,9 @@ static const struct clew_block_request *lower_at(const struct clew_trace_request
 	return last ? last : next;
 }
 
-/* Devices made of devices are a few layers high; deeper is only what nobody recorded. */
+/*
+ * Stacked devices are a few layers deep. Greater depths come from bad records.
+ */
 enum { MOST_LEVELS = 16 };
 
 int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from,
@@ -233,7 +250,10 @@ int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from
 		if (!lower)
 			return 0;
 		if (lower->queued > from) {
-			/* A loop device's worker has not come to it yet. */
+			/*
+			 * The loop device's worker has not begun the request
+			 * yet.
+			 */
 			worker = clew_trace_task(trace, lower->submitter);
 			cause->until = lower->queued < cause->until ? lower->queued : cause->until;
 			if (worker && worker->flags & CLEW_TASK_KTHREAD) {
@@ -277,7 +297,7 @@ bool why_throttled(const struct clew_trace *trace, const struct trace_task *task
 		   uint64_t at, uint64_t to, const struct clew_sleep **ret_sleep,
 		   uint64_t *ret_until)
 {
-	const uint64_t longest = 1000000000; /* ns: a quota is refilled at least so often */
+	const uint64_t longest = 1000000000; /* ns: the longest period of a quota */
 	uint32_t low = 0, high = trace->throttles.count;
 
 	*ret_until = to;

@@ -1,44 +1,52 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a wait leads to, and the search that goes there. */
+/*
+ * The cause of a wait, and the search that follows causes.
+ */
 #ifndef CLEW_EXPLAIN_WHY_INTERNAL_H
 #define CLEW_EXPLAIN_WHY_INTERNAL_H
 
 #include "explain/why.h"
 #include "trace/internal.h"
 
-/* To whom, and until when, a part of a wait is charged. */
+/* The cause of a part of a wait, and until when it holds. */
 struct why_cause {
 	uint64_t until;
 	uint32_t task;	    /* CLEW_NO_TASK: a leaf, of `kind` */
-	uint32_t submitter; /* of a leaf that is a request */
+	uint32_t submitter; /* of a leaf that is a request; else CLEW_NO_TASK */
 	uint8_t kind;	    /* enum clew_wait_kind, CLEW_SEGMENT_DEVICE and _QUEUED included */
 	uint8_t late;	    /* enum clew_late */
 	uint8_t edge_type;  /* enum clew_edge_type */
 	uint8_t evidence;
-	const struct clew_link *link;  /* the step that this part is of, or NULL */
-	const struct clew_link *below; /* of a request: the one on a disk below, or NULL */
+	const struct clew_link *link;  /* the step that this part belongs to, or NULL */
+	const struct clew_link *below; /* of a request: the request on a lower disk, or NULL */
 };
 
-/* The cause of the part of a wait that begins at `from`; it ends at `to` at the latest. */
+/*
+ * The cause of the part of a wait that begins at `from`; the part ends at `to`
+ * at the latest.
+ */
 struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uint64_t to);
 
 /*
- * Of a part that is a request's in its device from `from` on: if that device asks others
- * below, what is behind that moment there. A link made for it is of the arena. 0 or -ENOMEM.
+ * For time from `from` on that a request spends in a stacked device: refines
+ * `cause` by the request on the lower device. A link that is made for this is
+ * allocated in the arena. 0 or -ENOMEM.
  */
 int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from,
 	      struct why_cause *cause);
 
 /*
- * Whether `task`, ready at `at` for a CPU, was kept off it as its group's quota was
- * used up there: until when, `to` at most; false: until when it was not.
+ * Whether `task`, ready at `at`, was kept off its CPU because its group's quota
+ * was used up there. *ret_until: how long the answer holds, at most `to`.
  */
 bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu,
 		   uint64_t at, uint64_t to, const struct clew_sleep **ret_sleep,
 		   uint64_t *ret_until);
 
-/* Whether a wait of which no record says what it was for may have been for what a call in another
- * task did. */
+/*
+ * Whether a wait that no record explains may have been for a call in another
+ * task.
+ */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause);
 
 /* Whether a wait of this kind is one that a disk's interrupt ends. */
@@ -47,8 +55,8 @@ bool why_waits_for_disk(unsigned kind);
 /* ---- the search itself ---- */
 
 /*
- * Chains are arrays that share their beginnings: one may be longer than another in
- * the same memory. `used` is how much of a block has been given out.
+ * Chains share their memory: a longer one continues a shorter one in the same
+ * block. `used` is how much of the block is in use.
  */
 struct chain_block {
 	uint32_t used, capacity;
@@ -60,18 +68,18 @@ struct chain {
 	uint32_t length;
 };
 
-/* A task and the stretch of its time that is still to be explained. */
+/* A task and the interval of its time that is still to be explained. */
 struct frame {
 	const struct trace_task *task;
 	uint64_t cursor, to;
 	struct chain chain;    /* without the task itself */
-	struct chain sleeping; /* with it; block NULL: not made yet */
+	struct chain sleeping; /* with the task itself; block NULL: not made yet */
 	int8_t via_type;
 	uint8_t via_evidence;
-	uint32_t born; /* via FORK, EXEC: the task that began with it, else CLEW_NO_TASK */
-	const struct clew_sleep
-		*waited;	      /* the wait that led here, of the frame below; NULL: none */
-	const struct clew_link *link; /* the work item that the task is followed for, or NULL */
+	uint32_t born; /* via FORK, EXEC: the task that began by it, else CLEW_NO_TASK */
+	const struct clew_sleep *waited; /* the wait of the frame below that led here; NULL: none */
+	const struct clew_link
+		*link; /* the work item because of which the task is followed, or NULL */
 	const struct clew_relation *called; /* via CALL */
 };
 
@@ -83,7 +91,7 @@ struct why_search {
 	struct frame *frames;
 	size_t depth, frame_capacity;
 	size_t segment_capacity;
-	struct vector hints; /* by task: where the task's last piece was found */
+	struct vector hints; /* by task: index of the piece that was found last */
 };
 
 /* Explains from..to of a task's time into search->why, with memory of search->arena. 0 or -ENOMEM.
@@ -91,13 +99,14 @@ struct why_search {
 int why_search_all(struct why_search *search, const struct trace_task *task, uint64_t from,
 		   uint64_t to);
 
-/* For many questions of one trace. */
+/* A search that answers many questions about one trace. 0 or -ENOMEM. */
 int why_search_new(const struct clew_trace *trace, const struct clew_relations *relations,
 		   struct why_search **ret_search);
 void why_search_free(struct why_search *search);
 /*
- * The sleep that is followed to the lower one of a relation until that ends, if its upper
- * one's task waits for that then; NULL: it does not. 0 or -ENOMEM.
+ * The sleep of the upper activity's task that `why` explains by the lower
+ * activity at the end of that; NULL: it does not wait for it then. 0 or
+ * -ENOMEM.
  */
 int why_search_waiter(struct why_search *search, const struct clew_relation *relation,
 		      const struct clew_sleep **ret_sleep);

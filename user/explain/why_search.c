@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose wait ends with an announced call: who is asleep because of it just before its
- * end, by the same search that explains any other time.
+ * The wait that ends with an announced call: the task that sleeps because of
+ * the call just before the call's end, as found by the search of `why`.
  */
 #include "explain/why_internal.h"
 #include <errno.h>
@@ -35,8 +35,8 @@ void why_search_free(struct why_search *search)
 }
 
 /*
- * The sleep that is followed to `relation`, where a segment tells of it. Else *ret_before:
- * when the segment's task became ready, or its timer was due; 0 neither.
+ * The sleep that leads to `relation`, if the segment says so. Else *ret_before
+ * is when the segment's task became ready, or its timer was due; 0: neither.
  */
 static const struct clew_sleep *sleep_for(const struct why_search *search,
 					  const struct clew_segment *segment,
@@ -70,7 +70,10 @@ int why_search_waiter(struct why_search *search, const struct clew_relation *rel
 	int r = 0;
 
 	*ret_sleep = NULL;
-	/* Who is ready, or whose timer is late, waited for it until then. */
+	/*
+	 * A task that is ready, or whose timer is late, waited until an earlier
+	 * moment: try again there.
+	 */
 	for (unsigned turn = 0; r >= 0 && asked && at > lower->begin && turn < 4; turn++) {
 		struct clew_why why = {0};
 		struct arena arena = {0};
