@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From announcements to activities. Calls of a thread nest: an end, which names its
- * begin by the token or else by interface and operation, ends with that one all that
- * began in it, of which no end was heard. A token that is used anew says the same of
- * the call that had it. Only of an asynchronous call the end is another thread's.
+ * From announcements to activities.
+ *
+ * Calls of a thread nest. An end names its begin by the token, or else by
+ * interface and operation; it also ends all calls within that one whose end is
+ * missing. A token that is used anew ends the call that had it. The end of an
+ * asynchronous call may come from another thread.
  */
 #include "relate/internal.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_MOST 128 /* of a handle's kind, with its end */
+#define NAME_MOST 128 /* of the name of a kind of handle, with its NUL */
 
-/* The words of an announcement, in its own memory. */
+/* The words of an announcement, in memory of this structure. */
 struct words {
 	const char *interface;
 	const char *operation;
@@ -61,7 +63,10 @@ static int set_innermost(struct clew_relations *relations, uint32_t serial, uint
 		       place == CLEW_NO_NUMBER ? 0 : (uint64_t)place + 1);
 }
 
-/* One word as a descriptor: TYPE=VALUE of this interface, or of the one that is written with it. */
+/*
+ * Takes one word TYPE=VALUE as a descriptor, of this interface or of the one
+ * that the word names.
+ */
 static int take_descriptor(struct clew_relations *relations, const char *interface,
 			   const char *name, size_t length, const char *value,
 			   struct clew_descriptor *ret_descriptor)
@@ -84,7 +89,10 @@ static int take_descriptor(struct clew_relations *relations, const char *interfa
 	return 0;
 }
 
-/* Whether the first `length` bytes of a word are the name of a kind of handle; that name. */
+/*
+ * The name of the kind of handle that the first `length` bytes of a word spell;
+ * NULL: none.
+ */
 static bool names_handle(const struct clew_layer *layer, const char *word, size_t length,
 			 char ret_name[NAME_MOST])
 {
@@ -95,7 +103,7 @@ static bool names_handle(const struct clew_layer *layer, const char *word, size_
 	return relate_is_handle(layer, ret_name);
 }
 
-/* Descriptors and then attributes of what begins. */
+/* Takes the descriptors, then the attributes of an activity that begins. */
 static int take_words(struct clew_relations *relations, struct clew_activity *activity,
 		      const struct words *words, const struct clew_layer *layer, uint32_t process)
 {
@@ -164,8 +172,10 @@ static size_t name_values(struct clew_relations *relations, const struct words *
 	return count;
 }
 
-/* The values of a layer's call that has ended, or that is a moment: those of its begin, then those
- * of its end. */
+/*
+ * Applies a layer's rules to the values of a call that has ended or is a
+ * moment: first those of its begin, then those of its end.
+ */
 static int apply_call(struct clew_relations *relations, uint32_t process,
 		      const struct clew_layer *layer, const struct clew_layer_call *call,
 		      const struct clew_announce *begin, const struct words *end)
@@ -183,7 +193,7 @@ static int apply_call(struct clew_relations *relations, uint32_t process,
 	return relate_apply_rules(relations, process, layer, call, values, count);
 }
 
-/* An activity is over, and what was left open in it. */
+/* Ends an activity and all that is still open in it. */
 static int close_activity(struct clew_relations *relations, uint32_t place, uint64_t at)
 {
 	struct clew_activity *activity = relate_activity(relations, place),
@@ -212,7 +222,10 @@ static bool is_end_of(const struct clew_activity *activity, const struct clew_an
 				     !strcmp(activity->operation, words->operation));
 }
 
-/* The open activity that an announcement ends, CLEW_NO_NUMBER: it began before the capture. */
+/*
+ * The open activity that an announcement ends; CLEW_NO_NUMBER: it began before
+ * the capture.
+ */
 static uint32_t find_begin(struct clew_relations *relations, const struct clew_announce *announce,
 			   const struct words *words)
 {
@@ -231,8 +244,9 @@ static uint32_t find_begin(struct clew_relations *relations, const struct clew_a
 }
 
 /*
- * What the begin of a call says to have ended before it: the call that had its token; a
- * layer's call of the same operation, whose end an error took away.
+ * Ends what must have ended before a call begins: the call that had its token,
+ * or a layer's call of the same operation whose end is missing because of an
+ * error.
  */
 static int close_before(struct clew_relations *relations, const struct clew_announce *announce,
 			const struct words *words)
@@ -279,7 +293,10 @@ static int begin_activity(struct clew_relations *relations, const struct clew_an
 		.task = announce->task,
 		.parent = outer_place,
 		.relation = number,
-		/* Text that could not be read: it is known that it was a call. */
+		/*
+		 * The text could not be read: all that is known is that there
+		 * was a call.
+		 */
 		.interface = words.operation ? words.interface : "",
 		.operation = words.operation ? words.operation : "",
 	};
@@ -347,8 +364,10 @@ int relate_make_activities(struct clew_relations *relations)
 		task = clew_trace_task(relations->trace,
 				       activity->token ? process_of(relations, activity->task)
 						       : activity->task);
-		/* A thread that ended took its open calls with it; one with a token may end in
-		 * another. */
+		/*
+		 * A thread's open calls end with it, but for those with a
+		 * token: they may end in another thread.
+		 */
 		if (activity->end == CLEW_TIME_OPEN && task && task->death != CLEW_TIME_OPEN)
 			activity->end = task->death;
 	}

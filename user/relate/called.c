@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From who is above to the calls in other tasks that are for it. Those of one activity
- * are in order of begin, each with the nearest one before it that ends later: a search
- * for what is open goes back from the moment and leaves out all that is over by then.
+ * For each activity, the calls in other tasks that are for it, in order of
+ * begin. Each call is linked to the nearest earlier one that ends later, so
+ * that a search for open calls skips those that are over.
  */
 #include "relate/internal.h"
 #include <errno.h>
@@ -33,8 +33,7 @@ static uint64_t end_of(const struct clew_relations *relations, uint32_t place)
 		->end;
 }
 
-/* The calls before one that end later, each the nearest to the next, are linked with each other
- * already. */
+/* The earlier calls that end later are linked with each other already. */
 static void link_calls(struct clew_relations *relations, uint32_t first, uint32_t behind)
 {
 	for (uint32_t place = first; place < behind; place++) {
@@ -64,7 +63,10 @@ int relate_order_calls(struct clew_relations *relations)
 	relations->calls = malloc((total + 1) * sizeof(*relations->calls));
 	if (!relations->calls)
 		return -ENOMEM;
-	/* next[a + 1] is where the next call of a goes, and in the end where those of a end. */
+	/*
+	 * next[a + 1] is where the next call of activity a goes, and at the end
+	 * where those of a end.
+	 */
 	for (size_t i = 2; i <= activities + 1; i++)
 		next[i] += next[i - 1];
 	for (uint32_t i = 0; i < relations->list.count; i++)
@@ -75,7 +77,7 @@ int relate_order_calls(struct clew_relations *relations)
 	return 0;
 }
 
-/* Whether a is the better one to follow. */
+/* Whether relation a is the better one to follow. */
 static bool is_better(const struct clew_relations *relations, const struct clew_relation *a,
 		      const struct clew_relation *b)
 {
@@ -84,8 +86,10 @@ static bool is_better(const struct clew_relations *relations, const struct clew_
 	return clew_relations_lower(relations, a)->end > clew_relations_lower(relations, b)->end;
 }
 
-/* The best of one activity's calls that are open at a moment and over by `over`; what begins after
- * it bounds *until. */
+/*
+ * The best of an activity's calls that are open at a moment and end by `over`.
+ * A call that begins later limits *until.
+ */
 static const struct clew_relation *open_call(const struct clew_relations *relations, uint32_t upper,
 					     uint64_t at, uint64_t over, bool perhaps,
 					     uint64_t *until)

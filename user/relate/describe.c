@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What people call what a task did. Announced words come first, from the innermost
- * call outwards and then from those it was for; where several callers may have been
- * it, only what all of them say.
+ * Descriptions of what a task did, in words that people know. Announced words
+ * come first, from the innermost call outwards, then from the calls that it was
+ * for. Where several callers are possible, only the words count that they have
+ * in common.
  */
 #include "relate/internal.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The place in by_task behind the last activity of a task that begins up to a moment. */
+/*
+ * The index in by_task behind the task's last activity that begins at or before
+ * a moment.
+ */
 static size_t find_behind(const struct clew_relations *relations, uint32_t serial, uint64_t at)
 {
 	size_t low = 0, high = relations->by_task_count;
@@ -27,8 +31,10 @@ static size_t find_behind(const struct clew_relations *relations, uint32_t seria
 	return low;
 }
 
-/* The innermost activity of those that began before a place in by_task, and end at `least` at the
- * earliest. */
+/*
+ * The innermost of the activities before an index of by_task that end at
+ * `least` or later.
+ */
 static const struct clew_activity *find_open(const struct clew_relations *relations,
 					     uint32_t serial, size_t behind, uint64_t least)
 {
@@ -88,7 +94,7 @@ static void describe_activity(const struct clew_relations *relations,
 			      const struct clew_activity *activity,
 			      struct clew_description *description, unsigned *budget);
 
-/* What all of several callers say alike. */
+/* Adds the words that several callers have in common. */
 static void describe_common(const struct clew_relations *relations,
 			    const struct clew_relation *relation,
 			    struct clew_description *description, unsigned *budget)
@@ -146,7 +152,10 @@ static void describe_activity(const struct clew_relations *relations,
 	}
 }
 
-/* The caller at the far end, if there is but one: whose program it was that wanted it. */
+/*
+ * The outermost caller, if there is exactly one: its program wanted the work
+ * done.
+ */
 static const struct clew_activity *first_caller(const struct clew_relations *relations,
 						const struct clew_activity *activity)
 {
@@ -168,7 +177,7 @@ static const struct clew_activity *first_caller(const struct clew_relations *rel
 	return activity;
 }
 
-/* A text of the description's own; NULL: no room. */
+/* Copies a text into the description; NULL: no room. */
 static const char *keep_text(struct clew_description *description, const char *text, size_t length)
 {
 	char *to = description->texts + description->text_used;
@@ -191,7 +200,7 @@ static void describe_group(const struct clew_relations *relations,
 	if (!path || !strcmp(path, "/"))
 		return;
 	clew_description_add(description, "cgroup", path);
-	/* The innermost part of the path that is a service's. */
+	/* The innermost component of the path that names a service. */
 	for (const char *end = path + strlen(path); last;
 	     last = end > path ? memrchr(path, '/', (size_t)(end - path)) : NULL) {
 		length = (size_t)(end - last - 1);
@@ -220,7 +229,10 @@ static void describe_user(const struct clew_relations *relations,
 	clew_description_add(description, "user", name);
 }
 
-/* Of a process that did not exec, what the one that forked it had. */
+/*
+ * A process that did not exec has the environment of the process that forked
+ * it.
+ */
 static void describe_environment(const struct clew_relations *relations, uint32_t process,
 				 struct clew_description *description)
 {
@@ -245,7 +257,10 @@ static void describe_environment(const struct clew_relations *relations, uint32_
 
 			value = clew_trace_text(relations->trace,
 						CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
-			/* One from before the capture was asked itself. */
+			/*
+			 * The environment of a process from before the capture
+			 * was read directly.
+			 */
 			if (!task || !clew_trace_fork_of(relations->trace, serial))
 				break;
 			serial = parent ? parent->process : 0;
@@ -273,7 +288,7 @@ void clew_relations_describe(const struct clew_relations *relations, uint32_t se
 		first = first_caller(relations, activity);
 		caller = first ? clew_trace_task(relations->trace, first->task) : NULL;
 	}
-	/* A kernel thread works for others, and a name of its own would hide theirs. */
+	/* A kernel thread works for others: its own name would hide theirs. */
 	if (task->flags & CLEW_TASK_KTHREAD)
 		return;
 	clew_description_add(description, "program",

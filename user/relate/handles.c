@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Handles of a layer: numbers that mean something to one process alone. What they are
- * known by comes from the call that made them, by its description's rules, and holds
- * until a call drops them or makes them anew.
+ * Handles of a layer: numbers that only one process knows the meaning of. A
+ * handle's descriptors come from the call that made it, by the rules of its
+ * layer, and hold until a call drops the handle or makes it anew.
  */
 #include "relate/internal.h"
 #include <errno.h>
@@ -61,7 +61,7 @@ static const char *value_of(const struct relate_value *values, size_t count, con
 	return NULL;
 }
 
-/* Adds to what the handle is known by; `fresh`: forgets what it was before. */
+/* Adds a handle's descriptors; `fresh`: forgets its former ones first. */
 static int set_handle(struct clew_relations *relations, uint64_t key, uint32_t process,
 		      const struct clew_descriptor *added, uint32_t count, bool fresh)
 {

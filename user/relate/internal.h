@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the parts of relations share. */
+/*
+ * What the files of relate/ share.
+ */
 #ifndef CLEW_RELATE_INTERNAL_H
 #define CLEW_RELATE_INTERNAL_H
 
@@ -9,12 +11,11 @@
 #include "relate/relate.h"
 #include <string.h>
 
-#define RELATE_WORDS_MOST 64 /* descriptors and attributes of one activity */
-#define RELATE_DEPTH                                                                               \
-	64 /* calls in each other, and relations behind each other, that are looked at */
-#define RELATE_BUDGET 512 /* activities above one that are looked at */
+#define RELATE_WORDS_MOST 64  /* descriptors and attributes of one activity */
+#define RELATE_DEPTH	  64  /* limit of nested calls, and of relations in a row */
+#define RELATE_BUDGET	  512 /* limit of activities searched above one */
 
-/* What a layer's handle is known by. */
+/* The descriptors of a layer's handle. */
 struct handle {
 	const struct clew_descriptor *descriptors;
 	uint32_t count;
@@ -27,26 +28,26 @@ struct clew_relations {
 	struct vector activities; /* struct clew_activity */
 	struct vector list;	  /* struct clew_relation */
 	struct vector handles;	  /* struct handle */
-	struct map handle_places; /* process, layer, name, value -> place in handles */
-	struct map open;	  /* token, process -> place of the activity + 1 */
-	struct map
-		last; /* serial -> place of its innermost open activity + 1, while they are made */
+	struct map handle_places; /* process, layer, name, value -> index in handles */
+	struct map open;	  /* token, process -> index of the activity + 1 */
+	struct map last; /* serial -> index of its innermost open activity + 1, while activities are
+			    made */
 	struct arena arena;
-	uint32_t *by_task; /* places of activities in order of task, then begin; without those that
-			      are async */
+	uint32_t *by_task; /* indexes of the activities that are not async, in order of task, then
+			      begin */
 	size_t by_task_count;
-	struct call *calls; /* in order of who is above, then of begin */
-	uint32_t *calls_of; /* by activity, where its calls begin; and an end */
+	struct call *calls; /* in order of the upper activity, then of begin */
+	uint32_t *calls_of; /* by activity, the index of its first call; one more marks the end */
 };
 
-/* A relation between two tasks, seen from one that is above. */
+/* A relation between two tasks, listed at one of its upper activities. */
 struct call {
-	uint32_t relation; /* number in the list */
-	uint32_t longer;   /* place of that one's nearest call before this one that ends later,
-			      CLEW_NO_NUMBER none */
+	uint32_t relation; /* index in the list */
+	uint32_t longer;   /* index of the nearest earlier call of the same upper activity that ends
+			      later, CLEW_NO_NUMBER none */
 };
 
-/* FNV-1a over a text and what separates it from the next; `seed`: of what came before. */
+/* FNV-1a over a text and a separator; `seed`: the hash of what comes before. */
 #define RELATE_SEED 14695981039346656037ULL
 static inline uint64_t relate_hash_part(uint64_t seed, const char *text, size_t length)
 {
@@ -66,23 +67,24 @@ static inline struct clew_activity *relate_activity(const struct clew_relations 
 	return (struct clew_activity *)relations->activities.data + place;
 }
 
-/* relate_activities.c: from the trace's announcements. 0 or -errno. */
+/*
+ * activities.c: makes the activities of the trace's announcements. 0 or -errno.
+ */
 int relate_make_activities(struct clew_relations *relations);
 
-/* relate_called.c: when all are joined. 0 or -ENOMEM. */
+/* called.c: orders the calls, once all relations are known. 0 or -ENOMEM. */
 int relate_order_calls(struct clew_relations *relations);
 
-/* relate_handles.c: what descriptions of layers say of handles. */
+/* handles.c: what descriptions of layers say of handles. */
 const struct clew_layer_call *relate_layer_call(const struct clew_relations *relations,
 						const char *interface, const char *operation,
 						const struct clew_layer **ret_layer);
-/* Whether a layer's value of that name is a handle: a number that only the process knows the
- * meaning of. */
+/* Whether a layer's value of that name is a handle. */
 bool relate_is_handle(const struct clew_layer *layer, const char *name);
-/* What a handle is known by; NULL nothing. */
+/* The descriptors of a handle; NULL: none are known. */
 const struct handle *relate_find_handle(const struct clew_relations *relations, uint32_t process,
 					const char *layer, const char *name, const char *value);
-/* A value that a call's point gave, kept until the call is over. */
+/* A value of a call's probe, kept until the call is over. */
 struct relate_value {
 	const char *name;
 	const char *value;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Descriptions of layers: reading them, and the words of what their points gave.
+ * Reads descriptions of layers:
  *
  *	layer NAME ["title"]
  *	object ALIAS GLOB...
- *	call usdt PROVIDER:PROBE [VALUE...] [-> usdt PROVIDER:PROBE [VALUE...]] [RULE [; RULE]...]
+ *	call usdt PROVIDER:PROBE [VALUE...] [-> usdt PROVIDER:PROBE [VALUE...]]
+ *		[RULE [; RULE]...]
  *	drop usdt PROVIDER:PROBE VALUE
  *	desc NAME from NAME | carry NAME -> NAME
  *
- * A rule on a line of its own is the last call's.
+ * A rule on a line of its own belongs to the last call.
  */
 #include "relate/layer_words.h"
 
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MOST 16 /* parentheses in an expression */
+#define DEPTH_MOST 16 /* nested parentheses in an expression */
 
 static bool is_word(char byte)
 {
@@ -25,7 +26,7 @@ static bool is_word(char byte)
 	       (byte >= '0' && byte <= '9') || byte == '_' || byte == '-';
 }
 
-/* The length of a name that stands here; "->" is none. */
+/* The length of the name at the scanner; "->" is not a name. */
 static size_t word_length(const struct scanner *scanner)
 {
 	const char *at = scanner->at;
@@ -79,11 +80,13 @@ static int take_number(struct scanner *scanner, uint64_t most, uint64_t *ret_num
 	}
 }
 
-/* What an expression is so far: steps done, and what is to be added before the next one. */
+/*
+ * An expression so far: its steps, and the offset to add before the next one.
+ */
 struct chain {
 	struct clew_point_value *value;
 	unsigned steps;
-	bool ended; /* it is a text: nothing is to be done with that */
+	bool ended; /* it is a text: no more steps may follow */
 };
 
 static int add_read(struct reading *reading, const char *where, struct chain *chain, unsigned size,
@@ -91,7 +94,7 @@ static int add_read(struct reading *reading, const char *where, struct chain *ch
 {
 	struct clew_step *step = &chain->value->steps[chain->steps];
 
-	/* The last step is for what is added behind the last read. */
+	/* The last step is kept for the offset behind the last read. */
 	if (chain->steps + 1 >= CLEW_POINT_STEPS)
 		return scan_fail(&reading->scanner, where, "more than %d reads in one value",
 				 CLEW_POINT_STEPS - 1);
@@ -386,7 +389,7 @@ static int take_object(struct reading *reading)
 				   "the object's file name, or a pattern of it, is missing here");
 }
 
-/* Moves a vector's items to memory of the result. */
+/* Copies a vector's items to memory of the result. */
 static int keep_items(struct reading *reading, struct vector *vector, void *ret_items,
 		      size_t *ret_count)
 {
@@ -402,7 +405,7 @@ static int keep_items(struct reading *reading, struct vector *vector, void *ret_
 	return 0;
 }
 
-/* The layer at hand is whole. */
+/* Completes the current layer. */
 static int end_layer(struct reading *reading)
 {
 	struct clew_layer *layer;

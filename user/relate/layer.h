@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Descriptions of layers: which probes of a program are calls of an interface, what
- * of their arguments means something to people, and how that passes from one handle
- * to the next. docs/layers.md describes the text.
+ * Descriptions of layers: which probes of a program are calls of an interface,
+ * which of their arguments mean something to people, and how that meaning
+ * passes from handle to handle. docs/layers.md describes the text.
  */
 #ifndef CLEW_RELATE_LAYER_H
 #define CLEW_RELATE_LAYER_H
@@ -13,15 +13,17 @@
 
 #include <clew/kernel/maps.h>
 
-/* A probe (of SystemTap's format) and what is wanted of its arguments. */
+/* A probe in SystemTap's format, and the values to read from its arguments. */
 struct clew_layer_point {
-	const char *provider; /* NULL: the point is not there */
+	const char *provider; /* NULL: there is no such point */
 	const char *probe;
 	const char *names[CLEW_POINT_VALUES];
 	struct clew_point point;
 };
 
-/* DESC: handle `to` is known to people by what value `from` says. CARRY: by what handle `from` is.
+/*
+ * DESC: handle `to` gets value `from` as a descriptor. CARRY: handle `to` gets
+ * the descriptors of handle `from`.
  */
 enum clew_layer_rule_kind { CLEW_LAYER_DESC, CLEW_LAYER_CARRY };
 struct clew_layer_rule {
@@ -35,10 +37,10 @@ struct clew_layer_rule {
 struct clew_layer_call {
 	const char *operation;
 	struct clew_layer_point begin;
-	struct clew_layer_point end; /* without one the call is a moment */
+	struct clew_layer_point end; /* without an end the call is a moment */
 	struct clew_layer_rule rules[CLEW_LAYER_RULES];
 	uint32_t rule_count;
-	bool drops; /* ends what is known of the handle that is its only value */
+	bool drops; /* the call ends the handle that is its only value */
 };
 
 struct clew_layer {
@@ -53,29 +55,32 @@ struct clew_layer {
 struct clew_layers {
 	struct clew_layer *layers;
 	size_t count;
-	size_t point_count; /* of all layers: points are numbered through, a call's begin before its
-			       end */
+	size_t point_count; /* of all layers; points are numbered across layers, a call's begin
+			       before its end */
 };
 
 /*
- * Reads descriptions; `name` is what messages call the text. On -EINVAL `message`
- * is NAME:LINE:COLUMN: what is wrong. The caller frees the result; texts in it are
- * its own.
+ * Reads descriptions; `name` is the text's name in messages. -EINVAL: `message`
+ * is NAME:LINE:COLUMN: what is wrong; -ENOMEM. The result is freed by
+ * clew_layers_free(), and owns its texts.
  */
 int clew_layers_read(const char *text, size_t length, const char *name,
 		     struct clew_layers **ret_layers, char *message, size_t message_size);
 void clew_layers_free(struct clew_layers *layers);
 
-/* Point `number` of all; NULL: there is none. What it belongs to goes to ret_*, which may be NULL.
+/*
+ * Point `number`; NULL: there is none. Its layer and call go to ret_*, which
+ * may be NULL.
  */
 const struct clew_layer_point *clew_layers_point(const struct clew_layers *layers, size_t number,
 						 const struct clew_layer **ret_layer,
 						 const struct clew_layer_call **ret_call);
 
 /*
- * The words of an ANNOUNCE record (interface, operation, NAME=VALUE .., each with its
- * NUL) from what the kernel side sent for that point: values one after the other,
- * those whose bit is in `unknown` left out. Returns the size, at most `room`.
+ * Makes the text of an ANNOUNCE record (interface, operation, NAME=VALUE ..,
+ * each with its NUL) from the values that the kernel side sent for a point.
+ * Values whose bit is in `unknown` are left out. Returns the size, at most
+ * `room`.
  */
 size_t clew_layers_words(const struct clew_layers *layers, size_t number, const void *values,
 			 size_t size, unsigned unknown, char *ret_text, size_t room);

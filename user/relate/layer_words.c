@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From what a layer's point gave to the words that a capture keeps. A word that
- * does not fit is left out; one cut short would name something else.
+ * From the values of a layer's point to the words of an ANNOUNCE record. A word
+ * that does not fit is left out: a word cut short would name something else.
  */
 #include "relate/layer.h"
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What reading a description has in hand. */
+/*
+ * The state of reading a description.
+ */
 #ifndef CLEW_RELATE_LAYER_WORDS_H
 #define CLEW_RELATE_LAYER_WORDS_H
 
@@ -7,18 +9,18 @@
 #include "base/vector.h"
 #include "relate/layer.h"
 
-#define CLEW_LAYER_TEXT_MOST 128 /* bytes of a text at a point, with its NUL */
+#define CLEW_LAYER_TEXT_MOST 128 /* bytes of a text value, with its NUL */
 
-/* What the caller gets, and the memory of all in it. */
+/* The result, followed by the memory that it owns. */
 struct result {
-	struct clew_layers layers; /* first */
+	struct clew_layers layers; /* has to be first */
 	struct arena arena;
 };
 
 struct reading {
 	struct scanner scanner;
-	struct vector layers; /* struct clew_layer; the one at hand is behind the last */
-	struct vector calls;  /* of the layer at hand */
+	struct vector layers; /* struct clew_layer; the current one is behind the last */
+	struct vector calls;  /* of the current layer */
 	struct vector globs;  /* char *, likewise */
 	bool inside;	      /* a layer has begun */
 	struct result *result;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which activity is for which. Activities are gone through in order of begin; those
- * that may still be the upper end of one are in lists by their first descriptor, and
- * leave the list when they are met there after their time. So the work is that of
- * the pairs that share a descriptor, not of all that are open.
+ * Which activity is for which.
  *
- * An upper one is joined only if all of its descriptors are the lower one's too. Of
- * those that fit, the ones decide that announced the lower one's interface, and then
- * those whose attributes are the same; else all of them are candidates.
+ * Activities are visited in order of begin. Those that may still be the upper
+ * end of another are in lists by their first descriptor, and are removed when a
+ * visit finds them expired. So the work grows with the pairs that share a
+ * descriptor, not with all that are open.
  *
- * Two callers of one interface carry its descriptors alike, and neither is for the
- * other. So it is found first, on the whole trace, which interfaces call the one that
- * a descriptor is of: its calls begin in theirs more often than theirs in its own.
+ * An upper activity fits only if the lower one has all of its descriptors. Of
+ * those that fit, the ones that announced the lower one's interface win, then
+ * those with equal attributes; else all of them are candidates.
+ *
+ * Two callers of one interface carry its descriptors alike, and neither is for
+ * the other. Therefore a first pass over the whole trace finds which interface
+ * calls which: an interface ranks above the owner of a descriptor if it fits
+ * above the owner's calls more often than below.
  */
 #include "base/sort.h"
 #include "relate/internal.h"
@@ -20,16 +23,16 @@
 #include <string.h>
 
 #define RANK_EVEN (1ULL << 62)
-#define RANK_SAID (1 << 20) /* it said so itself: that outweighs what is counted */
+#define RANK_SAID (1 << 20) /* for an interface that announces its callee: outweighs any count */
 
 struct matching {
 	struct clew_relations *relations;
-	bool ranking;	  /* what fits is counted for the interfaces' order, and not joined */
-	struct map ranks; /* of two interfaces: RANK_EVEN + how often the first was above the
-			     second, less how often below */
-	struct map first; /* hash of a descriptor -> place of the last activity that has it first, +
-			     1 */
-	uint32_t *next;	  /* of each activity, the one before it in that list */
+	bool ranking;	  /* the first pass: fits are counted for the ranks and not joined */
+	struct map ranks; /* by two interfaces: RANK_EVEN + how often the first was above the second
+			     - how often below */
+	struct map first; /* hash of a descriptor -> index + 1 of the last activity whose first
+			     descriptor it is */
+	uint32_t *next;	  /* by activity: the one before it in that list */
 	struct vector fits; /* uint32_t */
 };
 
@@ -53,7 +56,7 @@ static bool same(const struct clew_descriptor *a, const struct clew_descriptor *
 	return a->hash == b->hash && !strcmp(a->type, b->type) && !strcmp(a->value, b->value);
 }
 
-/* How many attributes both have alike, -1 if one differs. */
+/* How many attributes are equal, -1 if one differs. */
 static int compare_attributes(const struct clew_activity *upper, const struct clew_activity *lower)
 {
 	int alike = 0;
@@ -69,7 +72,7 @@ static int compare_attributes(const struct clew_activity *upper, const struct cl
 	return alike;
 }
 
-/* Whose a descriptor is: INTERFACE of INTERFACE/TYPE, as a hash. */
+/* The owner of a descriptor: INTERFACE of INTERFACE/TYPE, as a hash. */
 static uint64_t owner_of(const struct clew_descriptor *descriptor)
 {
 	return relate_hash_part(RELATE_SEED, descriptor->type,
@@ -94,7 +97,7 @@ static int count_rank(struct matching *matching, const char *interface, uint64_t
 		       (rank ? *rank : RANK_EVEN) + (uint64_t)(int64_t)above);
 }
 
-/* More than 0: the interface calls the one that the descriptor is of. */
+/* More than 0: the interface calls the owner of the descriptor. */
 static int64_t rank_of(const struct matching *matching, const char *interface,
 		       const struct clew_descriptor *descriptor)
 {
@@ -104,7 +107,7 @@ static int64_t rank_of(const struct matching *matching, const char *interface,
 	return rank ? (int64_t)(*rank - RANK_EVEN) : 0;
 }
 
-/* What a pair that fits says of the order of its interfaces. */
+/* Counts a pair that fits for the ranks of its interfaces. */
 static int count_ranks(struct matching *matching, const struct clew_activity *upper,
 		       const struct clew_activity *lower)
 {
@@ -121,8 +124,10 @@ static int count_ranks(struct matching *matching, const struct clew_activity *up
 	return r;
 }
 
-/* Whether the order of the interfaces forbids it: the lower one's calls what the upper one serves,
- * or is as high as it. */
+/*
+ * Whether the ranks forbid the pair: the lower interface calls the one that the
+ * upper serves, or ranks as high.
+ */
 static bool is_out_of_order(const struct matching *matching, const struct clew_activity *upper,
 			    const struct clew_activity *lower)
 {
@@ -136,7 +141,7 @@ static bool is_out_of_order(const struct matching *matching, const struct clew_a
 	return false;
 }
 
-/* Whether `lower` carries all that `upper` does, and is no peer of it. */
+/* Whether `lower` has all descriptors of `upper` and is not its peer. */
 static bool fits(const struct matching *matching, const struct clew_activity *upper,
 		 const struct clew_activity *lower)
 {
@@ -156,15 +161,17 @@ static bool fits(const struct matching *matching, const struct clew_activity *up
 	return compare_attributes(upper, lower) >= 0;
 }
 
-/* Looks above `lower`, as far as `budget` activities: two ways may lead to the same ones again and
- * again. */
+/*
+ * Searches above `lower`. `budget` limits the visits, as several ways may lead
+ * to the same activities.
+ */
 static bool look_above(const struct clew_relations *relations, uint32_t upper, uint32_t lower,
 		       unsigned *budget)
 {
 	const struct clew_activity *activity;
 	const struct clew_relation *relation;
 
-	/* Who is above began before. */
+	/* An upper activity begins first. */
 	if (lower <= upper || !*budget)
 		return lower == upper;
 	(*budget)--;
@@ -181,7 +188,7 @@ static bool look_above(const struct clew_relations *relations, uint32_t upper, u
 	return false;
 }
 
-/* Whether `upper` is above `lower` already, by relations that were recorded. */
+/* Whether relations found so far put `upper` above `lower`. */
 static bool is_above(const struct clew_relations *relations, uint32_t upper, uint32_t lower)
 {
 	unsigned budget = RELATE_BUDGET;
@@ -202,7 +209,7 @@ static int add_fit(struct matching *matching, uint32_t place)
 	return 0;
 }
 
-/* All that fit, in `fits`. */
+/* Finds all that fit; they are in `fits`. */
 static int find_fits(struct matching *matching, uint32_t lower)
 {
 	const struct clew_activity *activity = relate_activity(matching->relations, lower);
@@ -246,8 +253,10 @@ static void keep_fits(struct matching *matching, const bool *keep)
 	matching->fits.count = count;
 }
 
-/* Leaves out what a recorded layer joins already: what is above another one that fits, or above the
- * lower one itself. */
+/*
+ * Drops fits that relations join already: those above the lower activity, and
+ * those above another fit.
+ */
 static void drop_joined(struct matching *matching, uint32_t lower, bool *keep)
 {
 	const uint32_t *fit = matching->fits.data;
@@ -265,8 +274,10 @@ static bool announced(const struct clew_activity *upper, const struct clew_activ
 	return upper->calls && !strcmp(upper->calls, lower->interface);
 }
 
-/* Leaves those that announced the interface if any did, then those with attributes alike if any
- * have. Returns whether either decided. */
+/*
+ * Keeps those that announced the interface, if any did; of these, those with
+ * equal attributes, if any have. Returns whether either decided.
+ */
 static bool decide(struct matching *matching, const struct clew_activity *lower, bool *keep)
 {
 	const uint32_t *fit = matching->fits.data;
@@ -343,7 +354,7 @@ static int join(struct matching *matching, uint32_t lower)
 	return add_relation(relations, &relation);
 }
 
-/* From now on it may be an upper end. */
+/* Adds an activity to the possible upper ends. */
 static int enter(struct matching *matching, uint32_t place)
 {
 	const struct clew_activity *activity = relate_activity(matching->relations, place);
