@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What else a disk had in hand. See beside.h.
+ * Requests that were in flight at a disk at the same time. See beside.h.
  *
- * Requests lie in order of when they were queued, and are with their disk for a short
- * time: of those queued before, so many are looked at and no more.
+ * Requests are sorted by when they were queued, and are in flight for a short
+ * time: only a limited number of those queued earlier is searched.
  */
 #include "words/beside.h"
 
@@ -21,11 +21,11 @@
 #define LOOKED_AT 4096
 
 struct found {
-	struct map seen;  /* requests by place */
-	struct map files; /* file, or what is done without data -> place in `sums` */
+	struct map seen;  /* indexes of requests that were counted */
+	struct map files; /* file, or operation without data -> index in `sums` */
 	struct vector sums;
-	struct vector begins, ends; /* uint64_t: when those beside one segment came to be in hand,
-				       and when they were over */
+	struct vector begins,
+		ends; /* uint64_t: the begins and ends of the requests beside one segment */
 };
 
 static bool does(uint32_t operation, enum clew_request_operation what)
@@ -41,7 +41,7 @@ static bool moves_data(uint32_t operation)
 static int add(struct found *found, const struct clew_block_request *block, uint32_t place,
 	       struct clew_beside *beside)
 {
-	/* No file has an inode of such a number. */
+	/* Not the number of any file's inode. */
 	uint64_t file = moves_data(block->operation)
 				? block->inode
 				: UINT64_MAX - clew_request_operation(block->operation, 1);
@@ -80,7 +80,7 @@ static int compare_moments(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* The most that were in hand at one moment of a segment. */
+/* The most that were in flight at one moment of a segment. */
 static uint32_t at_once(struct found *found)
 {
 	const uint64_t *begins = found->begins.data, *ends = found->ends.data;
@@ -182,8 +182,10 @@ int clew_beside_find(const struct clew_trace *trace, const struct clew_segment *
 
 	for (size_t i = 0; i < count && r >= 0; i++)
 		r = look_before(trace, segments[i], segments[i]->link, &found, &beside);
-	/* The names that people know are those of the disk that was asked; only where nobody else
-	 * asked it, of what is below. */
+	/*
+	 * People know the disk that was asked by its name. The disks below it
+	 * count only where no other request was at that one.
+	 */
 	for (size_t i = 0; i < count && r >= 0 && !beside.requests; i++)
 		r = look_before(trace, segments[i], segments[i]->below, &found, &beside);
 	keep_largest(&found, &beside);
@@ -222,8 +224,10 @@ void clew_print_beside(FILE *out, const struct clew_trace *trace, const struct c
 	for (uint32_t i = 0; i < beside->file_count; i++) {
 		const struct clew_beside_file *file = &beside->files[i];
 
-		/* Little is not worth the room; but a discard of much moves less than a write of
-		 * little. */
+		/*
+		 * Small shares are left out. A discard is compared with
+		 * discards: a large one moves less data than a small write.
+		 */
 		if (i && file->bytes < (moves_data(file->operation) ? data : beside->bytes) / 8)
 			continue;
 		fprintf(out, "%s%s%s", i ? "; " : "", CLEW_BYTES(file->bytes),

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A span of some pair. Names that differ in the number at their end only have one group. */
+/*
+ * A span of some pair. Names that differ only in the number at their end form a
+ * group.
+ */
 struct named {
 	char *name;
 	size_t stem; /* bytes before that number */
@@ -16,7 +19,7 @@ struct named {
 
 struct entry {
 	clew_time ns;
-	uint32_t victim, antagonist; /* places in the array of named spans */
+	uint32_t victim, antagonist; /* indexes in the array of named spans */
 	uint32_t victim_group, antagonist_group;
 	uint32_t kind;
 };
@@ -87,8 +90,10 @@ static int largest_first(const void *a, const void *b)
 	return strcmp(x->victim, y->victim) ?: strcmp(x->antagonist, y->antagonist) ?: (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-/* The names of all spans that are in a pair, sorted; `ret_places` tells where each span's is. 0 or
- * -ENOMEM. */
+/*
+ * The names of all spans that are in a pair, sorted. `ret_places`: by span, its
+ * index there. 0 or -ENOMEM.
+ */
 static int name_spans(const struct clew_model *model, const struct clew_blame_pair *pairs,
 		      size_t count, struct named **ret_named, size_t *ret_count,
 		      uint32_t *ret_places)
@@ -126,7 +131,7 @@ static int name_spans(const struct clew_model *model, const struct clew_blame_pa
 	return 0;
 }
 
-/* What `count` spans of a group are called, of which this is one. */
+/* The name of a share in which `count` spans of this one's group are. */
 static char *name_of(const struct named *named, size_t count)
 {
 	size_t size = count > 1 && is_numbered(named) ? named->stem : strlen(named->name);
@@ -139,8 +144,10 @@ static char *name_of(const struct named *named, size_t count)
 	return name;
 }
 
-/* Adds up the entries of one share, in order of their victims; leaves them in order of their
- * antagonists. 0 or -ENOMEM. */
+/*
+ * Adds up the entries of one share, which are in order of their victims; sorts
+ * them by their antagonists. 0 or -ENOMEM.
+ */
 static int add_share(struct clew_blame_shares *shares, const struct named *named,
 		     struct entry *entries, size_t count)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pairs of who kept whom waiting, put together by what spans are called but for the
- * number at a name's end: the threads of a program, the runs of an operation. Where
- * the pairs are many and short, this tells of most.
+ * Pairs of a blame, grouped by the names of spans without the number at their
+ * end: the threads of a program, the runs of an operation. Where the pairs are
+ * many and short, the groups account for most of the time.
  */
 #ifndef CLEW_WORDS_BLAME_NAMES_H
 #define CLEW_WORDS_BLAME_NAMES_H

@@ -13,9 +13,9 @@
 #include "words/task.h"
 #include "words/text.h"
 
-/* Who had the CPU of one that was ready. */
+/* Which task had the CPU while another one was ready. */
 enum holder {
-	HOLDER_NONE, /* it was not ready */
+	HOLDER_NONE, /* the task was not ready */
 	HOLDER_UNKNOWN,
 	HOLDER_IDLE,
 	HOLDER_SELF,
@@ -28,7 +28,7 @@ struct entry {
 	uint32_t device;
 	uint8_t kind;
 	uint8_t holder;
-	bool own; /* the time of the task that is asked for */
+	bool own; /* it is the time of the task that is explained */
 };
 
 static uint32_t device_of(const struct clew_trace *trace, const struct clew_segment *segment)
@@ -97,7 +97,10 @@ static int largest_first(const void *a, const void *b)
 	return (x->longest > y->longest) - (x->longest < y->longest);
 }
 
-/* The entries of one share, in order of their tasks; leaves them in order of who had the CPU. */
+/*
+ * Adds up the entries of one share, which are in order of their tasks; sorts
+ * them by the task that had the CPU.
+ */
 static struct clew_program_share add_up(struct entry *entries, size_t count)
 {
 	struct clew_program_share share = {.longest = entries[0].segment, .segments = count};
@@ -164,7 +167,7 @@ int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *
 	return 0;
 }
 
-/* One task, or the name that some share. */
+/* One task, or the name that several have in common. */
 static void print_tasks(FILE *out, const struct clew_trace *trace, uint32_t task, uint64_t at,
 			size_t count)
 {

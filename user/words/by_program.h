@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segments of a why put together by what happened and in which program: where
- * the causes are many and small, as with a pool of threads, this tells of most.
+ * The segments of a why, grouped by what happened and in which program. Where
+ * the causes are many and small, as with a pool of threads, the groups account
+ * for most of the time.
  */
 #ifndef CLEW_WORDS_BY_PROGRAM_H
 #define CLEW_WORDS_BY_PROGRAM_H
@@ -12,17 +13,17 @@
 struct clew_program_share {
 	uint64_t ns;
 	const struct clew_segment
-		*longest; /* its names and its device are those of all, but for tids */
+		*longest; /* its names and device are those of all segments, except for tids */
 	size_t segments;
-	size_t tasks; /* how many different ones it is the time of */
-	size_t by;    /* and had their CPU; 0: nobody, or it is not known */
+	size_t tasks; /* how many different tasks it is the time of */
+	size_t by;    /* how many different tasks had their CPU; 0: none, or unknown */
 };
 
 /* All shares of a why, largest first; free(3) them. 0 or -errno. */
 int clew_by_program_make(const struct clew_trace *trace, const struct clew_why *why,
 			 struct clew_program_share **ret_shares, size_t *ret_count);
 
-/* What one share says, as the text of a cause. Safe to print. */
+/* Prints what one share says, as the text of a cause. Safe to print. */
 void clew_print_program_share(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			      const struct clew_program_share *share);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Announced calls in a why, in JSON and in words. Of a call that several may have made
- * some are told and how many they are, and that it is not known.
+ * Announced calls in a why, in JSON and in words. Where several calls are
+ * possible, some are named, with how many there are, and that the right one is
+ * not known.
  */
 #include "words/called.h"
 
@@ -11,10 +12,10 @@
 #include "words/segment.h"
 #include "words/task.h"
 
-/* Of those that may have called: so many are named in words, and listed in JSON. */
+/* How many possible callers are named in words, and listed in JSON. */
 enum { SAID_MOST = 3, LISTED_MOST = 16 };
 
-/* " (observed, bridged)": what is not certain of a call. */
+/* Prints " (observed, bridged)": what is not certain of a call. */
 static void print_doubt(FILE *out, unsigned evidence, bool bridged)
 {
 	fprintf(out, " (%s%s)", clew_evidence_name(evidence), bridged ? ", bridged" : "");
@@ -138,7 +139,7 @@ static void json_caller(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_object_end(json);
 }
 
-/* Of the object that is open: which call is for which, and what people call it. */
+/* Fields of the open object: which call is for which, and its descriptors. */
 static void json_call(struct clew_json *json, const struct clew_trace *trace,
 		      const struct clew_relations *relations, const struct clew_relation *relation)
 {

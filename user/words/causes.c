@@ -13,7 +13,10 @@
 #include "words/segment_text.h"
 #include "words/writers.h"
 
-/* Everything that clew_segment_text() looks at, but for names: equal keys have equal words. */
+/*
+ * Everything that clew_segment_text() depends on, except for names: equal keys
+ * have equal words.
+ */
 struct cause_key {
 	uint32_t task;
 	uint32_t by;
@@ -32,7 +35,7 @@ struct cause_key {
 	uint8_t object_kind;
 	uint8_t awaited_kind;
 	uint8_t end;  /* how an unknown wait ended */
-	uint8_t step; /* through what */
+	uint8_t step; /* how the request came about */
 	uint32_t device;
 	uint32_t awaited_device;
 	uint32_t writers[8]; /* of a request */
@@ -49,7 +52,7 @@ struct cause_key {
 	uint64_t awaited;
 	uint32_t awaited_call;
 	struct clew_call_key called, perhaps;
-	uint64_t activity; /* name of the call */
+	uint64_t activity; /* hash of the call's name */
 	uint64_t timer;
 	uint32_t armed_by;
 };
@@ -59,7 +62,7 @@ struct keyed_segment {
 	const struct clew_segment *segment;
 };
 
-/* What is said of a request's reason: see segment_text.c. */
+/* What segment_text.c says of a request's reason. */
 static uint8_t step_of(const struct clew_block_request *block)
 {
 	return block->reason == CLEW_REQUEST_REASON_JOURNAL ? 1 : block->swap ? 2 : 0;
@@ -202,7 +205,7 @@ int clew_causes_make(const struct clew_trace *trace, const struct clew_relations
 		     to++) {
 			cause->ns += same[to]->end - same[to]->start;
 			cause->segments++;
-			/* Of several names that a task had, the one it had longest. */
+			/* A task's name is the one in the longest segment. */
 			if (same[to]->end - same[to]->start > longest->end - longest->start)
 				longest = same[to];
 		}

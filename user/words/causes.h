@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segments of a why added up into causes: two are one cause if the same words say
- * what happened in them.
+ * The segments of a why added up into causes: segments with the same words are
+ * one cause.
  */
 #ifndef CLEW_WORDS_CAUSES_H
 #define CLEW_WORDS_CAUSES_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose handles a commit had in it, by the trace's edges. See commit.h.
+ * The tasks whose handles are in a commit, from the trace's dependencies. See
+ * commit.h.
  *
- * A member's edge ends at the beginning of the commit, or, where the commit waited
- * for its handle, at the end of that: then both ends are one moment.
+ * A member's dependency ends at the begin of the commit; or, where the commit
+ * waited for the member's handle, when that handle ended, and then both ends
+ * are one moment.
  */
 #include "words/commit.h"
 
@@ -11,7 +13,7 @@
 
 #include "words/task.h"
 
-/* Edges that are looked at for one commit. */
+/* How many dependencies are searched for one commit. */
 #define EDGES_MOST 262144u
 
 static void add(uint32_t *tasks, uint32_t *count, uint32_t task)

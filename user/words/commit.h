@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whose handles a journal's commit had in it.
+ * The tasks whose handles are in a journal's commit.
  */
 #ifndef CLEW_WORDS_COMMIT_H
 #define CLEW_WORDS_COMMIT_H
@@ -10,20 +10,24 @@
 
 #define CLEW_COMMIT_SHOWN 8
 
-/* Serials, in order; `count` and `late_count` may say that there are more than are kept. */
+/* Serials, in order. `count` and `late_count` may exceed how many are kept. */
 struct clew_commit {
 	uint32_t members[CLEW_COMMIT_SHOWN];
-	uint32_t late[CLEW_COMMIT_SHOWN]; /* their handles were open when the commit began: it
-					     waited for them */
+	uint32_t late[CLEW_COMMIT_SHOWN]; /* the commit had to wait for their open handles */
 	uint32_t count, late_count;
 };
 
-/* Of the last commit by `committer` that began before `at`; without `except`, who awaits it. Nobody
- * if none was seen. */
+/*
+ * Finds the last commit by `committer` that began before `at`. `except` is left
+ * out: the task that awaits the commit. Nothing is found if the records show
+ * none.
+ */
 void clew_commit_find(const struct clew_trace *trace, uint32_t committer, uint64_t at,
 		      uint32_t except, struct clew_commit *ret_commit);
-/* ", with changes of A, B in it, held up by the open handle of C": nothing where nobody is known.
- * Names are those at `at`. */
+/*
+ * Prints ", with changes of A, B in it, held up by the open handle of C";
+ * nothing if no task is known. `at`: the moment of the names, ns.
+ */
 void clew_print_commit(FILE *out, const struct clew_trace *trace, const struct clew_commit *commit,
 		       uint64_t at);
 

@@ -72,7 +72,7 @@ static void describe_endpoint(const struct clew_socket_record *socket, bool peer
 	char host[INET6_ADDRSTRLEN] = "";
 
 	ret->text[0] = '\0';
-	/* Of who listens, and of who takes from everybody. */
+	/* A listening socket, and one that receives from any address. */
 	if (peer && socket->family != AF_UNIX && port == 0 &&
 	    memcmp(address, nobody, sizeof(nobody)) == 0)
 		return;
@@ -138,7 +138,7 @@ static void describe_socket(const struct clew_trace *trace, const struct clew_ob
 			 object->number);
 }
 
-/* With what a reader has to know who would look for it. */
+/* Prints the path, with what a reader needs to find the file. */
 static void print_path(const struct clew_trace *trace, struct object_description *ret)
 {
 	uint32_t mounts = ret->file->mount_namespace, own = clew_trace_mount_namespace(trace);
@@ -183,8 +183,10 @@ static void describe_child(const struct clew_trace *trace, const struct clew_obj
 	int32_t argument = (int32_t)object->number;
 	const struct clew_trace_task *child = NULL, *leader;
 
-	/* Who came to an end tells more than the call's argument, which is in the caller's
-	 * namespace. */
+	/*
+	 * The child that ended says more than the call's argument, which is in
+	 * the caller's namespace.
+	 */
 	if (sleep && sleep->edge_type == CLEW_EDGE_EXIT)
 		child = clew_trace_task(trace, sleep->ended_by);
 	if (child) {
@@ -288,7 +290,7 @@ static void describe_request(const struct clew_trace *trace, const struct clew_o
 		snprintf(ret->name + used, sizeof(ret->name) - (size_t)used, " (%s)", ret->path);
 }
 
-/* Of a timer the sleep's steps tell when it was due. */
+/* The steps of the sleep say when the timer was due. */
 static void describe_timer(const struct clew_trace *trace, const struct clew_object *object,
 			   const struct clew_sleep *sleep, struct object_description *ret)
 {
@@ -313,7 +315,10 @@ static void describe_timer(const struct clew_trace *trace, const struct clew_obj
 	}
 }
 
-/* A wait without an object whose call, or the kind of ring, is what there is to say. */
+/*
+ * A wait without an object: its call, or the kind of its ring, is all that is
+ * known.
+ */
 static bool describe_nothing(const struct clew_sleep *sleep, struct object_description *ret)
 {
 	const char *call = sleep ? clew_call_name(sleep->call) : NULL;

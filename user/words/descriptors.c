@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What people call a thing that happened. See descriptors.h. */
+/*
+ * Descriptors in JSON and in words. See descriptors.h.
+ */
 #include "words/descriptors.h"
 
 #include <string.h>

@@ -9,22 +9,24 @@
 
 #include "words/json.h"
 
-/* Paths of spans, the last one kept: neighbours in an answer are often of one span. Zeroed but for
- * the model. */
+/*
+ * Paths of spans. The last one is kept, as neighbours in an answer are often of
+ * one span. All members but `model` are zeroed at first.
+ */
 struct clew_span_names {
 	const struct clew_model *model;
 	char *path;
 	uint32_t span;
 };
 
-/* Lives until the next call; "" without memory. */
+/* The path of a span, valid until the next call; "" without memory. */
 const char *clew_span_name(struct clew_span_names *names, uint32_t span);
 void clew_span_names_done(struct clew_span_names *names);
 
-/* "span" and "es", its number there, of the object that is open. */
+/* The fields "span" and "es" (its number in the span) of the open object. */
 void clew_json_es_fields(struct clew_json *json, struct clew_span_names *names, uint32_t es);
 
-/* Puts spans in order of the trace, each once. */
+/* Sorts spans by their order in the trace and drops repetitions. */
 void clew_sort_spans(uint32_t *spans, size_t *count);
 
 #endif

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A spawning forest as trees drawn in text. Below a root span are the root spans that it
- * started, and such of its children as started some; each root span's own tree is drawn
- * once, however many started it. A cycle has no root: it is drawn from its first root span.
+ * A spawning forest as trees drawn in text.
+ *
+ * Below a root span are the root spans that it started, and those of its
+ * children that started some. Each root span's own tree is drawn once, however
+ * many spans started it. A cycle has no root: it is drawn from its first root
+ * span.
  */
 #include "words/forest_text.h"
 
@@ -12,16 +15,16 @@
 
 #include "words/text.h"
 
-/* What is below a span, from `next` on still to be drawn. */
+/* What is below a span; items from `next` on are still to be drawn. */
 struct frame {
 	uint32_t span;
-	size_t next, end; /* of the items */
+	size_t next, end; /* indexes of items */
 };
 
-/* Where in the forest the drawing is. */
+/* The state of the drawing. */
 struct drawing {
 	const struct grove *grove;
-	bool *shown; /* of each root span */
+	bool *shown; /* by span: it was drawn (root spans only) */
 	uint32_t *items;
 	size_t item_room;
 	struct frame *frames;
@@ -57,8 +60,10 @@ static int add_item(struct drawing *drawing, size_t *count, uint32_t span)
 	return 0;
 }
 
-/* Goes down: a frame of the root spans that it started and the children that lead to more, in order
- * of their starts. */
+/*
+ * Pushes a frame with the root spans that a span started and the children that
+ * lead to more, in order of their starts.
+ */
 static int enter(struct drawing *drawing, uint32_t span)
 {
 	const struct grove *grove = drawing->grove;
@@ -109,7 +114,7 @@ static void print_branches(FILE *out, const struct drawing *drawing)
 	}
 }
 
-/* `below`: the span whose tree it is in, CLEW_NONE none. */
+/* `below`: the span above it in the drawing, CLEW_NONE none. */
 static void print_line(FILE *out, const struct drawing *drawing, uint32_t number, uint32_t below,
 		       const char *remark)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A spawning forest with what its pictures need to know of it.
+ * A spawning forest, drawn in text.
  */
 #ifndef CLEW_WORDS_FOREST_TEXT_H
 #define CLEW_WORDS_FOREST_TEXT_H
@@ -13,7 +13,7 @@ struct grove {
 	const struct clew_forest *forest;
 	const struct clew_forest_rule *rules;
 	size_t rule_count;
-	bool *carries; /* of each span: it or something below it started a root span */
+	bool *carries; /* by span: it or a span below it started a root span */
 	uint32_t roots, trees, spawned, alone;
 	clew_time start; /* of the first root span */
 	uint64_t length; /* from there to the last one's end */

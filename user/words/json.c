@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writing JSON. No state but a comma: what opened is closed by the caller.
+ * Writing JSON. The only state is whether a comma is due; the caller closes
+ * what it opened.
  */
 #include "words/json.h"
 
@@ -37,12 +38,15 @@ static void write_string(FILE *out, const char *text)
 	putc('"', out);
 }
 
-/* A comma where one is due, and the key. */
+/* Writes a comma where one is due, and the key. */
 static void begin_value(struct clew_json *json, const char *key)
 {
 	if (json->follows)
 		putc(',', json->out);
-	/* One element of the outer arrays a line: a document can be looked at. */
+	/*
+	 * Elements of outer arrays get a line each, so that people can read the
+	 * document.
+	 */
 	if (json->follows && !key && json->depth == 2)
 		putc('\n', json->out);
 	json->follows = true;

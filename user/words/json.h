@@ -17,7 +17,7 @@
 struct clew_json {
 	FILE *out;
 	unsigned depth;
-	bool follows; /* something stands before in the innermost object or array */
+	bool follows; /* the innermost object or array has an element already */
 };
 
 void clew_json_object(struct clew_json *json, const char *key);

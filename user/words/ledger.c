@@ -28,7 +28,10 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 		else
 			ret_sum->missing += info->gaps[i].count;
 	}
-	/* A capture without a ledger was cut off before its first: nothing vouches for it. */
+	/*
+	 * A capture without a ledger was cut off before its first one: nothing
+	 * shows that it is complete.
+	 */
 	ret_sum->balanced = info->ledger_count > 0;
 	for (size_t i = 0; i < info->ledger_count; i++) {
 		const struct clew_ledger_row *row = &info->ledger[i];
@@ -133,8 +136,10 @@ void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from,
 	} else if (sum.total.lost || sum.missing) {
 		fputs(", none of it here", out);
 	}
-	/* What is told once in a capture, the kernel tells again after a loss of its own; it knows
-	 * of none in the file. */
+	/*
+	 * The kernel side repeats one-time records after a loss of its own. It
+	 * does not know of losses in the file.
+	 */
 	if (sum.missing || info->damaged_chunks)
 		fputs("; names and objects may be lacking or old, whenever they were told", out);
 	putc('\n', out);

@@ -23,7 +23,10 @@ struct line {
 	char path[4096];
 };
 
-/* Moves *text behind a line. False: there is none, or one of another form. */
+/*
+ * Reads a line and moves *text behind it. False: there is none, or it has
+ * another form.
+ */
 static bool take_line(const char **text, struct line *ret_line)
 {
 	int length = 0;

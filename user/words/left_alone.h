@@ -8,7 +8,10 @@
 
 struct clew_json;
 
-/* A line for each file, `before` in front, and not more of them than some. */
+/*
+ * Prints a line for each file, with `before` in front; a last line counts the
+ * files that are too many.
+ */
 void clew_print_left_alone(FILE *out, const char *before, const char *text);
 /* An array under that key. */
 void clew_json_left_alone(struct clew_json *json, const char *key, const char *text);

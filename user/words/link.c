@@ -134,7 +134,10 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 
 bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
-	/* What the kernel lets a sleeper be woken by that gave its call a time. */
+	/*
+	 * The kernel's timer functions that wake a sleeper whose call has a
+	 * timeout.
+	 */
 	static const char *const callbacks[] = {"hrtimer_wakeup", "process_timeout",
 						"io_cqring_timer_wakeup",
 						"io_cqring_min_timer_wakeup"};

@@ -10,22 +10,30 @@
 
 #include "words/json.h"
 
-/* The field "through" of the object that is open: an array, empty where a task woke another by
- * itself. */
+/*
+ * The field "through" of the open object: an array, empty where a task woke
+ * another one directly.
+ */
 void clew_json_links(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_sleep *sleep);
-/* "the end of read of ..", "the interrupt of virtio1": of the first step, safe to print. False:
- * there is none. */
+/*
+ * Prints the first step: "the end of read of ..", "the interrupt of virtio1".
+ * Safe for a terminal. False: there is none.
+ */
 bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 			   const struct clew_sleep *sleep);
 /* The object of a request's or work item's step. */
 struct clew_object clew_link_object(const struct clew_link *link);
 
-/* Whether a timer ended a wait that the waiting call had itself set for it: its timeout, or the
- * time it slept. */
+/*
+ * Whether the timer that ended a wait was set by the waiting call itself: its
+ * timeout, or the time that it slept.
+ */
 bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep);
-/* "its timeout", "a timer that X had armed", "a timer (FUNCTION)": of a wait whose first step is a
- * timer. */
+/*
+ * Prints the timer of a wait whose first step is a timer: "its timeout", "a
+ * timer that X had armed", "a timer (FUNCTION)".
+ */
 void clew_print_timer(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep);
 
 #endif

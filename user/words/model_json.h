@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Parts of causal traces in JSON, for all commands that answer with such.
+ * Parts of causal traces in JSON.
  */
 #ifndef CLEW_WORDS_MODEL_JSON_H
 #define CLEW_WORDS_MODEL_JSON_H
@@ -13,8 +13,10 @@
 void clew_json_span(struct clew_json *json, const char *key, const struct clew_model *model,
 		    uint32_t span);
 
-/* The members that say a whole trace, into the object that is open: "spans", "dependencies",
- * "categories", "types", "unit". */
+/*
+ * A whole trace as members of the open object: "spans", "dependencies",
+ * "categories", "types", "unit".
+ */
 void clew_json_model(struct clew_json *json, const struct clew_model *model);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The dependencies that a path goes along. See path_via.h. */
+/*
+ * The dependencies that a path follows. See path_via.h.
+ */
 #include "words/path_via.h"
 
 #include <stdlib.h>
@@ -7,8 +9,10 @@
 
 #include "words/text.h"
 
-/* The dependency by which a path comes to an element; CLEW_NONE: the element follows the one before
- * in its span, or is the first. */
+/*
+ * The dependency by which a path reaches an element; CLEW_NONE: it is the
+ * first, or follows its predecessor in the span.
+ */
 static uint32_t dependency_to(const struct clew_model *model, const struct clew_path *path,
 			      uint32_t number)
 {
@@ -19,8 +23,10 @@ static uint32_t dependency_to(const struct clew_model *model, const struct clew_
 	return in;
 }
 
-/* The next word of a list, or its next TYPE=VALUE, without backslashes: what was there is written
- * over. false: there is none. */
+/*
+ * The next word of a list, or its next TYPE=VALUE, with backslashes removed in
+ * place. False: there is none.
+ */
 static bool next_word(char **at, char **ret_type, char **ret_value)
 {
 	char *from = *at, *to;
@@ -48,7 +54,7 @@ static bool next_word(char **at, char **ret_type, char **ret_value)
 	return true;
 }
 
-/* An attribute for next_word(), which the caller frees; NULL: it is not there. */
+/* A copy of an attribute for next_word(), to be freed; NULL: there is none. */
 static char *copy_attribute(const struct clew_model *model, uint32_t list, const char *key)
 {
 	const char *text = clew_model_attribute(model, list, key);

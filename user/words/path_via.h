@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The dependencies that a path goes along. */
+/*
+ * The dependencies that a path follows.
+ */
 #ifndef CLEW_WORDS_PATH_VIA_H
 #define CLEW_WORDS_PATH_VIA_H
 
@@ -8,12 +10,16 @@
 
 #include "words/json.h"
 
-/* "via" of the object that is open: the dependency by which a path comes to its element `number`;
- * nothing where it follows in its span. */
+/*
+ * The field "via" of the open object: the dependency by which a path reaches
+ * its element `number`; nothing where it follows in its span.
+ */
 void clew_json_via_dependency(struct clew_json *json, const struct clew_model *model,
 			      const struct clew_path *path, uint32_t number);
-/* ", call kv.get for app.load (exact)  [kv/key=17]", of an announced call that it comes by, or goes
- * back from; else nothing. */
+/*
+ * Prints ", call kv.get for app.load (exact) [kv/key=17]" for an announced call
+ * that the path follows, or returns from; else nothing.
+ */
 void clew_print_via_call(FILE *out, const struct clew_model *model, const struct clew_path *path,
 			 uint32_t number);
 

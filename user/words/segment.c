@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a segment of a why has to do with who waits for it. See segment.h. */
+/*
+ * The relation of a segment of a why to the task that waits for it. See
+ * segment.h.
+ */
 #include "words/segment.h"
 
 const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace,

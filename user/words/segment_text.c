@@ -17,7 +17,7 @@
 #include "words/text.h"
 #include "words/writers.h"
 
-/* " of OBJECT", " on OBJECT": nothing where there is no object. */
+/* Prints " of OBJECT", " on OBJECT"; nothing where there is no object. */
 static void print_with_object(FILE *out, const char *word, const struct clew_trace *trace,
 			      const struct clew_sleep *sleep)
 {
@@ -57,7 +57,7 @@ static void print_runqueue(FILE *out, const struct clew_trace *trace,
 		clew_print_task(out, trace, segment->by, segment->start);
 }
 
-/* " in CALL for OBJECT", or of what kind the wait is if neither is known. */
+/* Prints " in CALL for OBJECT", or the kind of the wait if neither is known. */
 static void print_wait(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep,
 		       unsigned kind)
 {
@@ -97,7 +97,9 @@ static void print_link(FILE *out, const struct clew_trace *trace, const struct c
 	clew_print_object(out, trace, &object, NULL);
 }
 
-/* What a request is about, without its place: many of one kind are one cause. */
+/*
+ * What a request is about, without its sector: many of one kind are one cause.
+ */
 static void print_request(FILE *out, const struct clew_trace *trace, const struct clew_link *link)
 {
 	const struct clew_trace_request *request = clew_segment_request(trace, link);
@@ -332,8 +334,10 @@ void clew_print_activity(FILE *out, const struct clew_trace *trace,
 	}
 }
 
-/* What a wake came by. Of a file it is the call that tells: who lets go of a lock on it wakes who
- * waits in flock(). */
+/*
+ * By what means a task was woken. For a file, the call matters: the one who
+ * unlocks it wakes tasks that wait in flock().
+ */
 static void print_means(FILE *out, const struct clew_trace *trace, const struct clew_sleep *sleep)
 {
 	const char *call = sleep && sleep->object.kind == CLEW_OBJECT_FILE

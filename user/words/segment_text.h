@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The segments of a why in words. A segment of another task is told with what it has
- * to do with the waiting one.
+ * The segments of a why in words. A segment of another task also says what that
+ * task has to do with the waiting one.
  */
 #ifndef CLEW_WORDS_SEGMENT_TEXT_H
 #define CLEW_WORDS_SEGMENT_TEXT_H
@@ -11,19 +11,23 @@
 
 #include "words/beside.h"
 
-/* What the segment's task did: "was running", "waited for the disk: fsync of PATH". Safe to print.
+/*
+ * Prints what the segment's task did: "was running", "waited for the disk:
+ * fsync of PATH". Safe for a terminal.
  */
 void clew_print_activity(FILE *out, const struct clew_trace *trace,
 			 const struct clew_segment *segment);
 
 /*
- * That a segment's task was ready, and who had the CPU, which is called `cpu`. True: the caller has
- * yet to name that task, segment->by.
+ * Prints that a segment's task was ready, and which task had the CPU, which is
+ * called `cpu`. True: the caller has yet to print that task, segment->by.
  */
 bool clew_print_ready(FILE *out, const struct clew_segment *segment, const char *cpu);
 
-/* All that is said of a segment, the caller's to free; NULL: no memory. Equal keys in causes.c have
- * equal words. */
+/*
+ * All words about a segment, to be freed; NULL: no memory. Segments with equal
+ * keys in causes.c have equal words.
+ */
 char *clew_segment_text(const struct clew_trace *trace, const struct clew_relations *relations,
 			const struct clew_segment *segment, const struct clew_beside *beside);
 

@@ -26,7 +26,7 @@ const char *clew_format_offset(uint64_t ns, uint64_t length, char *buffer, size_
 /* "512 B", "3.4 KiB", "12.3 MiB". Returns buffer. */
 const char *clew_format_bytes(uint64_t bytes, char *buffer, size_t size);
 
-/* The above with buffers of their own, as arguments. */
+/* The same with buffers of their own, as arguments. */
 #define CLEW_OFFSET(ns, length) clew_format_offset(ns, length, (char[40]){0}, 40)
 #define CLEW_DURATION(ns)	clew_format_duration(ns, (char[32]){0}, 32)
 #define CLEW_BYTES(bytes)	clew_format_bytes(bytes, (char[32]){0}, 32)

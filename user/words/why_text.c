@@ -2,9 +2,9 @@
 /*
  * A why as an explanation that a colleague would give.
  *
- * A long timeline is abbreviated: all that a task was ready without a pause is one
- * step, of neighbours that are not among the longest steps becomes one line, and as
- * many of the longest are shown as there is room for.
+ * A long timeline is abbreviated. An uninterrupted time in the run queue is one
+ * step. Only the longest steps have a line of their own; neighbours among the
+ * others share a line.
  */
 #include "words/why_text.h"
 
@@ -20,10 +20,10 @@
 #include "words/text.h"
 
 #define MOST_CAUSES 12
-#define MOST_SHARES 8 /* of programs, told where the causes shown leave out more than .. */
-#define LEFT_OUT    4 /* one part in so many of the time */
+#define MOST_SHARES 8 /* programs, listed where the causes shown leave out more than .. */
+#define LEFT_OUT    4 /* .. one in so many parts of the time */
 #define MOST_LINES  60
-#define MOST_BUSY   3 /* of those that had the CPU meanwhile */
+#define MOST_BUSY   3 /* tasks that had the CPU meanwhile */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -52,7 +52,7 @@ static uint64_t length_of(const struct clew_segment *segment)
 	return segment->end - segment->start;
 }
 
-/* Adds the lengths of segments, from `i` on, to those of their kinds. */
+/* Adds the lengths of `n` segments from `i` on to those of their kinds. */
 static void add_kinds(const struct clew_why *why, size_t i, size_t n,
 		      uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT])
 {
@@ -61,7 +61,7 @@ static void add_kinds(const struct clew_why *why, size_t i, size_t n,
 			by_kind[why->segments[k].kind] += length_of(&why->segments[k]);
 }
 
-/* What all causes, those not shown too, come to: the kinds of time, largest first. */
+/* The sums of all causes, shown or not, by kind of time, largest first. */
 static void print_kinds(FILE *out, const struct clew_why *why)
 {
 	uint64_t by_kind[CLEW_SEGMENT_KIND_COUNT] = {0};
@@ -90,7 +90,7 @@ static void print_part(FILE *out, const struct clew_why *why, uint64_t ns)
 	fprintf(out, "  %5.1f %%  %9s  ", percent(ns, why->to - why->from), CLEW_DURATION(ns));
 }
 
-/* Where many causes are small: what they come to, program by program. */
+/* Where many causes are small: their sums by program. */
 static void print_programs(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			   const struct clew_program_share *shares, size_t count)
 {
@@ -151,7 +151,10 @@ static bool goes_on_in_queue(const struct clew_segment *first, const struct clew
 		!memcmp(segment->chain, first->chain, first->chain_length * sizeof(*first->chain)));
 }
 
-/* How many segments from `i` on are one step. `abbreviate`: else each is. */
+/*
+ * How many segments from `i` on are one step. Unless `abbreviate`, each is a
+ * step.
+ */
 static size_t step_at(const struct clew_why *why, size_t i, bool abbreviate)
 {
 	const struct clew_segment *first = &why->segments[i];
@@ -169,7 +172,9 @@ static uint64_t length_of_step(const struct clew_why *why, size_t i, size_t n)
 	return why->segments[i + n - 1].end - why->segments[i].start;
 }
 
-/* How many segments from `i` on are in steps shorter than the threshold, 0: nothing is abbreviated.
+/*
+ * How many segments from `i` on are in steps shorter than the threshold; a
+ * threshold of 0 abbreviates nothing.
  */
 static size_t short_ones(const struct clew_why *why, size_t i, uint64_t threshold)
 {
@@ -197,10 +202,13 @@ static size_t count_lines(const struct clew_why *why, uint64_t threshold)
 	return lines;
 }
 
-/* The length from which on steps have a line of their own, so that there are not too many lines. */
+/*
+ * The least length of a step that gets a line of its own, chosen to limit the
+ * number of lines.
+ */
 static uint64_t choose_threshold(const struct clew_why *why)
 {
-	uint64_t longest[MOST_LINES + 1] = {0}; /* in order, the last one the shortest */
+	uint64_t longest[MOST_LINES + 1] = {0}; /* in descending order */
 	size_t count = 0, n;
 
 	for (size_t i = 0; i < why->segment_count; i += n) {
@@ -232,7 +240,7 @@ static void print_via(FILE *out, const struct clew_trace *trace, const struct cl
 	fprintf(out, ", %s]", clew_evidence_name(segment->via_evidence));
 }
 
-/* When, how long, and who waits for whose time it is. */
+/* Prints when, how long, and which tasks wait for the one whose time it is. */
 static void print_waiters(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			  const struct clew_segment *first, const struct clew_segment *last)
 {
@@ -264,11 +272,11 @@ static void print_segment(FILE *out, const struct clew_trace *trace,
 	putc('\n', out);
 }
 
-/* Who had the CPU, and how long in all. */
+/* A task that had the CPU, and for how long in all. */
 struct share {
 	uint32_t by;
 	uint64_t ns;
-	uint64_t at; /* its name then */
+	uint64_t at; /* when it is named */
 };
 
 static int by_task(const void *a, const void *b)
@@ -316,7 +324,7 @@ static void print_share(FILE *out, const struct clew_trace *trace, uint32_t task
 	fprintf(out, " (%s)", CLEW_DURATION(share->ns));
 }
 
-/* All that a task was ready without a pause. */
+/* An uninterrupted time in the run queue. */
 static void print_queue(FILE *out, const struct clew_trace *trace, const struct clew_why *why,
 			size_t i, size_t n)
 {

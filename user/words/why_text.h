@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A why as an explanation: the causes by size, put together by program where most are small, then
- * the timeline. */
+/*
+ * A why as text: the causes by size, grouped by program where most are small,
+ * then the timeline.
+ */
 #ifndef CLEW_WORDS_WHY_TEXT_H
 #define CLEW_WORDS_WHY_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who wrote what a request carries. See writers.h.
+ * The writers of a request's pages. See writers.h.
  */
 #include "words/writers.h"
 
@@ -8,7 +8,7 @@
 
 #include "words/task.h"
 
-/* More of them would tell nobody anything. */
+/* More names would not help a reader. */
 #define WRITERS_SHOWN 8
 
 static const struct clew_trace_request *request_at(const struct clew_trace *trace, uint64_t number)
@@ -19,7 +19,7 @@ static const struct clew_trace_request *request_at(const struct clew_trace *trac
 	return number < count ? &requests[number] : NULL;
 }
 
-/* A request may carry pages of several files, but is called by one. */
+/* A request may carry pages of several files, but is named after one. */
 static bool is_of_its_file(const struct clew_block_request *block,
 			   const struct clew_page_extent *extent)
 {
@@ -73,7 +73,7 @@ void clew_json_request_writers(struct clew_json *json, const struct clew_trace *
 	clew_json_array_end(json);
 }
 
-/* All but `except`, after a word. Returns how many. */
+/* Prints all but `except`, after a word. Returns how many. */
 static size_t print_tasks(FILE *out, const struct clew_trace *trace, const char *word,
 			  uint64_t number, uint32_t except)
 {
