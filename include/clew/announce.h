@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a program tells clew what it does, in words that its people know: this file
- * alone, with no library. For C and C++, GCC and clang, x86-64 and aarch64 Linux.
+ * Announcing what a program does, in words that its people know. This file is
+ * all that is needed: there is no library. For C and C++, GCC and clang, x86-64
+ * and aarch64 Linux.
  *
  *	clew_announce_call(token, "kv", "get", "table=orders", "key=17");
  *	...
  *	clew_announce_done(token);
  *
- * The texts are the interface, the operation, and then words:
- *	TYPE=VALUE		a descriptor; TYPE alone means INTERFACE/TYPE, one of another
- *interface is written in full
- *	@NAME=VALUE		an attribute: it need not be there, but if it is it tells two alike
- *apart calls=INTERFACE		this call will call that interface, in whatever process async
- *it goes on after its thread has turned to other things, and may end in another thread
+ * The first two texts are the interface and the operation. Then come words:
  *
- * What a call announces holds from the one to the other, for all that its thread does in
- * between; calls of a thread nest, but for those with "async". The token is the program's own:
- * any number that no other open call of the process has, as the address of a structure of it;
- * 0 ends the thread's innermost call.
+ *	TYPE=VALUE		a descriptor; TYPE alone means INTERFACE/TYPE, the type of
+ *				another interface is written in full
+ *	@NAME=VALUE		an attribute; it may be missing, but two calls that both
+ *				have it with different values are not for each other
+ *	calls=INTERFACE		this call will call that interface, in whatever process
+ *	async			the call goes on while its thread does other things, and
+ *				may end in another thread
  *
- * Unless somebody records, a call costs one load and one jump.
+ * An announced call covers all that its thread does until it ends. Calls of a
+ * thread nest, except for those with "async". The token is any number that no
+ * other open call of the process has, such as the address of a structure; 0 ends
+ * the thread's innermost call.
  *
- * The probes are clew:begin(token, text, size) and clew:end(token) in the format of SystemTap's
- * user-space probes, which other tracers know too. The text is that of struct clew_announce: the
- * words in their order, each ended by NUL.
+ * While no tracer listens, a call costs one load and one jump.
+ *
+ * The probes are clew:begin(token, text, size) and clew:end(token) in the format
+ * of SystemTap's user-space probes, which other tracers read too. The text is
+ * that of struct clew_announce: the words in their order, each ended by NUL.
  */
 #ifndef CLEW_ANNOUNCE_H
 #define CLEW_ANNOUNCE_H
@@ -31,19 +35,23 @@
 #include <stdint.h>
 #include <string.h>
 
-#define CLEW_ANNOUNCE_SIZE 512 /* bytes of text; more is left out word by word */
+#define CLEW_ANNOUNCE_SIZE 512 /* bytes of text; words that do not fit are left out */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* How many listen: whoever attaches to the probes counts it up. */
+/*
+ * The number of listeners. A tracer increments it while it is attached to the
+ * probes.
+ */
 __attribute__((weak, used, visibility("hidden"),
 	       section(".probes"))) unsigned short clew_announce_semaphore;
 
 /*
- * A no-op and a note that tells where it is and where its arguments are, in operands of
- * the statement. A program that has probes of its own for a layer's description may use it.
+ * A no-op and a note that describes where it is, and in which operands its
+ * arguments are. A program may use it for probes of its own, to be named in the
+ * description of a layer (docs/layers.md).
  */
 #define CLEW_ANNOUNCE_PROBE(provider, name, arguments, ...)                                        \
 	__asm__ __volatile__(                                                                      \
@@ -73,13 +81,16 @@ __attribute__((weak, used, visibility("hidden"),
 		: __VA_ARGS__                                                                      \
 		: "memory")
 
-/* Whether anybody listens. */
+/* Whether a tracer listens. */
 static inline int clew_announce_wanted(void)
 {
 	return __builtin_expect(*(volatile unsigned short *)&clew_announce_semaphore != 0, 0);
 }
 
-/* A call begins. `text`: as above; `size`: of all of it. */
+/*
+ * A call begins. `token`: see above; `text`: the words, each ended by NUL;
+ * `size`: bytes of all of them.
+ */
 __attribute__((noinline, unused)) static void clew_announce_begin(uint64_t token, const char *text,
 								  uint32_t size)
 {
@@ -91,7 +102,7 @@ __attribute__((noinline, unused)) static void clew_announce_end(uint64_t token)
 	CLEW_ANNOUNCE_PROBE("clew", "end", "8@%0", "r"(token));
 }
 
-/* As clew_announce_begin, of single words: `words` ends with NULL. */
+/* The same with single words: an array that ends with NULL. */
 __attribute__((noinline, unused)) static void clew_announce_words(uint64_t token,
 								  const char *const *words)
 {

@@ -11,8 +11,8 @@
  *	all @ (^start$) earliest          the first mark of that label
  *	s0.0.0 @ duration(1.25s)          that long after the start of the trace
  *
- * A compiled query knows no trace; it and the model may be used by any number of
- * threads at once. docs/patterns.md has the language.
+ * A compiled query does not depend on a trace. It and the model may be used by
+ * any number of threads at once. docs/patterns.md describes the language.
  */
 #ifndef CLEW_QUERY_H
 #define CLEW_QUERY_H
@@ -22,16 +22,20 @@
 
 struct clew_query;
 
-/* What is wrong with a text, and at which of its bytes: 0 .. size, that is just behind the last. */
+/*
+ * What is wrong with a text, at which of its bytes; `offset` is 0 .. size, the
+ * last being behind the end.
+ */
 struct clew_query_error {
 	size_t offset;
 	char message[160]; /* "what is wrong: what to do" */
 };
 
 /*
- * Compiles a pattern or a position of `size` bytes. Parentheses around the whole
- * belong to the pattern: `(x)` is a regular expression, `x` a name.
- * -EINVAL: *ret_error says what is wrong; -ENOMEM.
+ * Compiles a pattern or a position of `size` bytes, which is freed by
+ * clew_query_free(). Parentheses around the whole belong to the pattern: `(x)`
+ * is a regular expression, `x` a name. -EINVAL: *ret_error says what is wrong;
+ * -ENOMEM.
  */
 int clew_query_compile(const char *text, size_t size, struct clew_query **ret_query,
 		       struct clew_query_error *ret_error);
@@ -39,22 +43,26 @@ void clew_query_free(struct clew_query *query);
 
 /* Whether it is a position, not a pattern of spans. */
 bool clew_query_is_position(const struct clew_query *query);
-/* Whether it names categories, so that it means something in a hierarchy only. */
+/* Whether it names categories, so that it needs a hierarchy. */
 bool clew_query_has_categories(const struct clew_query *query);
 
 struct clew_query_options {
-	uint32_t hierarchy; /* whose categories are meant; CLEW_NONE: category paths are not looked
-			       at */
-	/* For `->` and `=>`; NULL: a forest by the default rules is made when it is needed. */
+	uint32_t hierarchy; /* index of the hierarchy of category paths; CLEW_NONE: they are ignored
+			     */
+	/*
+	 * For `->` and `=>`; NULL: a forest by the default rules is made when
+	 * needed.
+	 */
 	const struct clew_forest *forest;
 };
 
 /*
- * The spans that a query selects, of a position those it is looked for in. Within
- * one path each span once, a group of siblings before their children; paths that a
- * comma joins one after the other, so that a span may come twice.
- * `options` NULL: the first hierarchy. The array is the caller's to free (NULL: none).
- * 0; -ENOMEM; -E2BIG: a regular expression takes too much to decide.
+ * The spans that a query selects; for a position, the spans that it is searched
+ * in. Within one path each span appears once, siblings before their children.
+ * Paths that a comma joins follow each other, so that a span may appear twice.
+ * `options` NULL: the first hierarchy. The array is the caller's to free (NULL:
+ * no span). Returns 0; -ENOMEM; -E2BIG: a regular expression takes too much to
+ * decide.
  */
 int clew_query_spans(const struct clew_query *query, const struct clew_model *model,
 		     const struct clew_query_options *options, uint32_t **ret_spans,
@@ -62,14 +70,15 @@ int clew_query_spans(const struct clew_query *query, const struct clew_model *mo
 
 /*
  * The categories that a query's category paths select in the hierarchy; with
- * `span_paths` a span path without one is taken for a category path. None without a
- * hierarchy, and none of a query with `->` or `=>`. Order and errors as above.
+ * `span_paths`, a span path without a category path is taken for one. A query
+ * with `->` or `=>`, or without a hierarchy, selects none. Order, ownership and
+ * errors as above.
  */
 int clew_query_categories(const struct clew_query *query, const struct clew_model *model,
 			  const struct clew_query_options *options, bool span_paths,
 			  uint32_t **ret_categories, size_t *ret_count);
 
-/* A moment that the ES holds. */
+/* A moment, ns, within an ES. */
 struct clew_position {
 	uint32_t es;
 	clew_time at;
@@ -78,14 +87,14 @@ struct clew_position {
 struct clew_positions {
 	struct clew_position *items;
 	size_t count;
-	size_t outside;	  /* of a moment since the start: spans that do not reach it */
-	size_t suspended; /* and those that were suspended then */
+	size_t outside;	  /* for a moment since the start: how many spans do not reach it */
+	size_t suspended; /* and how many were suspended then */
 };
 
 /*
- * The positions that a query finds, in order of their spans and within one in order
- * of time. -EINVAL: it is no position; else as clew_query_spans(). To be freed by
- * clew_positions_done(), which also takes a zeroed structure.
+ * The positions that a query finds, in order of their spans, then of time. Free
+ * them with clew_positions_done(), which also takes a zeroed structure.
+ * -EINVAL: it is not a position; else as clew_query_spans().
  */
 int clew_query_positions(const struct clew_query *query, const struct clew_model *model,
 			 const struct clew_query_options *options,
@@ -93,9 +102,10 @@ int clew_query_positions(const struct clew_query *query, const struct clew_model
 void clew_positions_done(struct clew_positions *positions);
 
 /*
- * A duration with its sign: "1h2m3.5s", "-5ms", "0"; decimal numbers, each with a
- * unit (ns us ms s m h), fractions of a ns cut off. -EINVAL, -ERANGE; then
- * *ret_offset is the byte where it went wrong.
+ * A duration with a sign, ns: "1h2m3.5s", "-5ms", "0". It is made of decimal
+ * numbers, each with a unit (ns us ms s m h); fractions of a ns are cut off.
+ * -EINVAL: not of that form; -ERANGE: too long; *ret_offset is then the byte
+ * where it went wrong.
  */
 int clew_duration_parse(const char *text, size_t size, clew_time *ret_duration, size_t *ret_offset);
 

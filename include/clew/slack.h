@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Slack and drag of the ESs of a causal trace: when each could have run if nothing
- * was ever late or suspended, when it must be over for the whole not to take longer
- * than it did, and by how much shortening it alone could shorten the whole.
+ * Slack and drag of the ESs of a causal trace: the earliest time that each
+ * could have run at if nothing was ever late or suspended, the latest time that
+ * it may end at without making the whole longer, and by how much shortening it
+ * alone could shorten the whole.
  *
- * An ES follows its predecessor and the origins of its dependency: all of them, but of
- * OR, where any is enough, the one that triggered it. Edges against time are not
- * followed. A trace is only read, in any number of threads.
+ * An ES depends on its predecessor and on all origins of its dependency; for
+ * OR, on the triggering origin alone. Dependencies whose effect is before their
+ * cause are not followed. Times are ns, as in the model, which is only read, in
+ * any number of threads.
  */
 #ifndef CLEW_SLACK_H
 #define CLEW_SLACK_H
@@ -28,9 +30,10 @@ struct clew_slack {
 };
 
 /*
- * Of all ESs, or of those on causal paths between two positions; both are NULL or none.
- * -ENOENT: no path leads from one to the other; -EINVAL: a position that cannot be;
- * -ENOMEM. Free it with clew_slack_done(), which also takes a zeroed structure.
+ * The rows of all ESs, or of those on causal paths between two positions (both
+ * NULL, or neither). Free them with clew_slack_done(), which also takes a
+ * zeroed structure. -ENOENT: no path leads from one to the other; -EINVAL: an
+ * invalid position; -ENOMEM.
  */
 int clew_slack_find(const struct clew_model *model, const struct clew_position *from,
 		    const struct clew_position *to, struct clew_slack *ret_slack);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Stitching: several causal traces as one, with the dependencies that lead from one to
- * another, and their clocks brought together by these.
+ * Stitching: several causal traces become one, with dependencies between them,
+ * and their clocks are brought together by these.
  *
- *	add dependency(send) from position(client @ (^request$)) of 1 to positions(server @ 0%) of
- *2; match dependency(send) from marks(^send ) to marks(^receive ); join dependencies(rpc) by
- *key(call);
+ *	add dependency(send) from position(client @ (^request$)) of 1
+ *		to positions(server @ 0%) of 2;
+ *	match dependency(send) from marks(^send ) to marks(^receive );
+ *	join dependencies(rpc) by key(call);
  *
- * A program of such statements (docs/stitch.md) is compiled without a trace. An effect is not
- * before its cause: a dependency from trace 1 to trace 2 says what must at least be added to
- * the times of trace 2, one back what at most.
+ * A program of such statements (docs/stitch.md) is compiled without a trace. An
+ * effect is not before its cause: a dependency from trace 1 to trace 2 limits
+ * what has to be added to the times of trace 2 from below, one in the other
+ * direction from above. Times are ns.
  */
 #ifndef CLEW_STITCH_H
 #define CLEW_STITCH_H
@@ -21,17 +23,25 @@ struct clew_stitching;
 
 #define CLEW_STITCH_MOST_TRACES 64
 
-/* -EINVAL: *ret_error says what is wrong at which byte; -ENOMEM. */
+/*
+ * Compiles `size` bytes of statements, freed by clew_stitching_free(). -EINVAL:
+ * *ret_error says what is wrong, at which byte; -ENOMEM.
+ */
 int clew_stitching_compile(const char *text, size_t size, struct clew_stitching **ret_program,
 			   struct clew_query_error *ret_error);
 void clew_stitching_free(struct clew_stitching *program);
-/* How many statements it has, and which bytes of the text are number `statement`. */
+/*
+ * The number of statements; and the bytes of the text that are number
+ * `statement`, from 0.
+ */
 uint32_t clew_stitching_count(const struct clew_stitching *program);
 void clew_stitching_statement(const struct clew_stitching *program, uint32_t statement,
 			      size_t *ret_offset, size_t *ret_size);
 
-/* Which root spans and root categories get "N:" before their name, N being the trace's number
- * from 1. */
+/*
+ * Which root spans and root categories get "N:" before their name, N being the
+ * number of their trace, from 1.
+ */
 enum clew_stitch_prefix {
 	CLEW_PREFIX_CONFLICT, /* those that have the name of one in another trace */
 	CLEW_PREFIX_ALWAYS,
@@ -40,61 +50,69 @@ enum clew_stitch_prefix {
 
 struct clew_stitch_options {
 	enum clew_stitch_prefix prefix;
-	const char *hierarchy; /* whose categories patterns mean; NULL: the first of each trace */
-	const bool *forced;    /* by trace: its offset is given; may be NULL */
-	const clew_time *offsets; /* of those */
+	const char *hierarchy; /* the hierarchy of category paths in patterns; NULL: the first one
+				  of each trace */
+	const bool *forced;    /* by trace: its offset is given in `offsets`; may be NULL */
+	const clew_time *offsets; /* ns, by trace */
 };
 
 /* How the offset of a trace's clock was found. */
 enum clew_clock_source {
-	CLEW_CLOCK_FIRST,    /* the first trace: all others are brought to its clock */
-	CLEW_CLOCK_GIVEN,    /* by the options */
-	CLEW_CLOCK_BETWEEN,  /* the middle of what dependencies in both directions leave */
-	CLEW_CLOCK_LEAST,    /* dependencies to it only: as if the fastest took no time */
-	CLEW_CLOCK_MOST,     /* dependencies from it only: likewise */
-	CLEW_CLOCK_CONFLICT, /* no one offset will do: the one that is least wrong */
-	CLEW_CLOCK_ASSUMED,  /* no dependency says anything: as if it were the first one's clock */
+	CLEW_CLOCK_FIRST,   /* the first trace, whose clock the others are brought to */
+	CLEW_CLOCK_GIVEN,   /* by the options */
+	CLEW_CLOCK_BETWEEN, /* the middle of the range that dependencies in both directions allow */
+	CLEW_CLOCK_LEAST, /* dependencies lead to it only: the least offset, as if the fastest took
+			     no time */
+	CLEW_CLOCK_MOST,  /* dependencies lead from it only: the greatest offset */
+	CLEW_CLOCK_CONFLICT, /* no offset satisfies all: the one that violates them least */
+	CLEW_CLOCK_ASSUMED,  /* no dependency limits it: as if it were the first trace's clock */
 };
 
 struct clew_stitch_clock {
 	enum clew_clock_source source;
-	clew_time offset; /* was added to its times */
-	/* What the offset may be, as far as anything says so. In a conflict low > high. */
+	clew_time offset; /* ns that were added to its times */
+	/*
+	 * The range of the offset, as far as dependencies limit it. In a
+	 * conflict low > high.
+	 */
 	bool has_low, has_high;
 	clew_time low, high;
-	uint64_t error; /* how far off the offset may be, where that is known: BETWEEN, and at least
-			   so far in a CONFLICT; else 0 */
-	uint64_t edges_in,
-		edges_out; /* dependencies from other traces and to them, by their ends */
-	/* Of a CONFLICT: a clock that runs that much faster than the first one's would explain it,
-	 * in parts per million. */
+	uint64_t error; /* ns that the offset may be wrong by, for BETWEEN; at least so much for a
+			   CONFLICT; else 0 */
+	uint64_t edges_in, edges_out; /* ends of dependencies from other traces and to them */
+	/*
+	 * CONFLICT: a clock that runs this much faster than the first trace's
+	 * would explain it, in parts per million.
+	 */
 	bool has_drift;
 	double drift;
 };
 
-/* What a statement came to. */
+/* The result of a statement. */
 struct clew_stitch_count {
 	uint64_t dependencies;
-	uint64_t alone;	    /* marks or halves that have no counterpart */
-	uint64_t ambiguous; /* those that have several, and it cannot be told which is which */
+	uint64_t alone;	    /* marks or halves without a counterpart */
+	uint64_t ambiguous; /* those with several, which cannot be told apart */
 };
 
 struct clew_stitch_result {
-	struct clew_stitch_clock *clocks; /* by trace; room for all, the caller's */
-	struct clew_stitch_count *counts; /* by statement, likewise; may be NULL */
-	uint64_t backward; /* ends of dependencies between traces that are before their origin even
-			      now */
+	struct clew_stitch_clock *clocks; /* the caller's array, by trace */
+	struct clew_stitch_count *counts; /* the caller's array, by statement; may be NULL */
+	uint64_t backward; /* ends of dependencies between traces that are still before their origin
+			    */
 };
 
 /*
- * Stitches `count` traces, of 1 .. CLEW_STITCH_MOST_TRACES: spans, dependencies, marks, waits,
- * categories and attributes of the first, then of the second and so on, each simplified; then those
- * that the program adds. Moments within attributes, and names of threads there, go along. `program`
- * NULL: no statements. The model is the caller's to free.
+ * Makes one trace of `count` traces, 1 .. CLEW_STITCH_MOST_TRACES: spans,
+ * dependencies, marks, waits, categories and attributes of the first, then of
+ * the second and so on, each simplified; then the dependencies that the program
+ * adds. Moments within attributes, and names of threads there, are changed
+ * accordingly. `program` NULL: no statements. *ret_model is freed by
+ * clew_model_free().
  *
- * -EINVAL: a statement cannot be applied to these traces, *ret_error says why and at which byte of
- * the program; -EBADMSG: a trace is inconsistent; -EOVERFLOW: times beyond 64 bits; -E2BIG: more
- * than 2^32 - 2 of something; -ENOMEM.
+ * -EINVAL: a statement cannot be applied to these traces, *ret_error says why,
+ * at which byte of the program; -EBADMSG: a trace is inconsistent; -EOVERFLOW:
+ * times beyond 64 bits; -E2BIG: more than 2^32 - 2 of something; -ENOMEM.
  */
 int clew_stitch(const struct clew_model *const *traces, uint32_t count,
 		const struct clew_stitching *program, const struct clew_stitch_options *options,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The closed lists of words that every answer uses: wait kinds, wake contexts,
- * dependency types and evidence. The words live in user/base/tokens.c alone.
+ * The closed lists of words that all answers use: wait kinds, wake contexts,
+ * dependency types, evidence, and operations and reasons of requests.
+ * docs/answers.md explains the words.
  */
 #ifndef CLEW_TOKENS_H
 #define CLEW_TOKENS_H
@@ -46,7 +47,7 @@ enum clew_wait_kind {
 	CLEW_WAIT_OTHER,
 	CLEW_WAIT_UNKNOWN,
 	CLEW_WAIT_KIND_COUNT,
-	/* where time went besides waits: segments of a path or a why */
+	/* where time went apart from waits: segments of a path or a why */
 	CLEW_SEGMENT_RUNNING = CLEW_WAIT_KIND_COUNT,
 	CLEW_SEGMENT_RUNQUEUE,
 	CLEW_SEGMENT_DEVICE,
@@ -90,23 +91,27 @@ enum clew_evidence {
 /* Why a request was made. */
 enum clew_request_reason {
 	CLEW_REQUEST_REASON_UNKNOWN,
-	CLEW_REQUEST_REASON_BACKGROUND, /* more was dirty than the background limit */
-	CLEW_REQUEST_REASON_PERIODIC,	/* it was dirty for long */
-	CLEW_REQUEST_REASON_SYNC,	/* sync, syncfs: everything */
+	CLEW_REQUEST_REASON_BACKGROUND, /* more was dirty than the background limit allows */
+	CLEW_REQUEST_REASON_PERIODIC,	/* it had been dirty for long */
+	CLEW_REQUEST_REASON_SYNC,	/* sync, syncfs: all files */
 	CLEW_REQUEST_REASON_FSYNC,	/* fsync, msync, sync_file_range: this file */
 	CLEW_REQUEST_REASON_MEMORY,	/* memory was short */
-	CLEW_REQUEST_REASON_THROTTLED,	/* background, and its dirtier was made to wait */
+	CLEW_REQUEST_REASON_THROTTLED,	/* background, while a task that dirtied pages was held back
+					 */
 	CLEW_REQUEST_REASON_DIRECT,
 	CLEW_REQUEST_REASON_JOURNAL,
 	CLEW_REQUEST_REASON_METADATA,
 	CLEW_REQUEST_REASON_READAHEAD,
 	CLEW_REQUEST_REASON_READ,
-	CLEW_REQUEST_REASON_CALL, /* a call of its own, by the way: a close, a rename, a truncation;
-				     a sync where the file system tells of none */
+	CLEW_REQUEST_REASON_CALL, /* another call: a close, a rename, a truncation; a sync if the
+				     file system does not report its own */
 	CLEW_REQUEST_REASON_COUNT,
 };
 
-/* The word of a value; "unknown" for one outside its list. Never NULL. */
+/*
+ * The word for a value; "unknown" for one outside its list. Never NULL, never
+ * to be freed.
+ */
 const char *clew_wait_kind_name(unsigned kind);	 /* wait and segment kinds */
 const char *clew_context_name(unsigned context); /* enum clew_wake_context */
 const char *clew_edge_type_name(unsigned type);
@@ -114,24 +119,27 @@ const char *clew_evidence_name(unsigned evidence);
 const char *clew_request_reason_name(unsigned reason);
 
 /*
- * What a block request does, by the kernel's operation (its low byte counts) and how
- * many bytes it moves: a write of none asks for the device's cache to be flushed.
+ * What a block request does. `operation`: the kernel's number, of which the low
+ * byte counts; `bytes`: how many it moves. A write of no bytes is a flush of
+ * the device's cache.
  */
 enum clew_request_operation clew_request_operation(unsigned operation, unsigned bytes);
 const char *clew_request_operation_name(unsigned operation, unsigned bytes);
 
-/* The name of a system call by its native number; NULL: CLEW_NO_CALL. Lives as long as the program.
+/*
+ * The name of a system call by its native number; NULL for 0xffff (no call). It
+ * lives as long as the program.
  */
 const char *clew_call_name(unsigned call);
-/* CLEW_NO_CALL: there is none of that name. */
+/* The number of a system call; 0xffff: there is no such name. */
 unsigned clew_call_from_name(const char *name);
 
-/* The value of a word, or -1. */
+/* The value of a word; -1: it is not in the list. */
 int clew_wait_kind_from_name(const char *name);
 int clew_edge_type_from_name(const char *name);
 int clew_request_reason_from_name(const char *name);
 
-/* "vertical" or "horizontal", as the relation of a dependency type. */
+/* "vertical" or "horizontal": the relation of a dependency type. */
 const char *clew_edge_relation(unsigned type);
 
 #endif
