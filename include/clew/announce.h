@@ -27,7 +27,7 @@
  *
  * The probes are clew:begin(token, text, size) and clew:end(token) in the format
  * of SystemTap's user-space probes, which other tracers read too. The text is
- * that of struct clew_announce: the words in their order, each ended by NUL.
+ * the words in their order, each ended by NUL.
  */
 #ifndef CLEW_ANNOUNCE_H
 #define CLEW_ANNOUNCE_H

@@ -60,7 +60,7 @@ static int fail(const char *trace, const struct annotate_values *values, int r,
 	}
 }
 
-/* The text of a rule. To free. */
+/* The text of a rule, to be freed. */
 static char *text_of(const struct annotate_values *values, const struct clew_annotation *rules,
 		     uint32_t rule)
 {

@@ -43,8 +43,10 @@ const struct clew_option clew_blame_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* In text: names are told where the pairs shown leave out more than one part in so many of the
- * time. */
+/*
+ * In text, sums by name are added where the pairs shown leave out more than one
+ * part in so many of the time.
+ */
 #define LEFT_OUT    4
 #define MOST_SHARES 8
 
@@ -56,7 +58,9 @@ struct answer {
 	bool all_running;
 };
 
-/* A wait for a CPU is one in the run queue. */
+/*
+ * The word for what was waited for; time in the run queue is a wait for a CPU.
+ */
 static const char *resource_kind(const struct answer *answer, uint32_t kind)
 {
 	return answer->all_running	       ? "any"
@@ -110,7 +114,7 @@ static void print_spans(const char *name, size_t count)
 		printf(" (%zu spans)", count);
 }
 
-/* Whether the `top` pairs are too little of all to tell the story. */
+/* Whether the `top` pairs are too small a part of the whole. */
 static bool is_crowd(const struct answer *answer, uint32_t top)
 {
 	clew_time shown = 0, all = 0;
@@ -175,8 +179,10 @@ static int out_of_memory(void)
 			 "blame: out of memory: free some, or choose fewer spans");
 }
 
-/* What keeps clew waiting is no answer unless it is asked for; that clew keeps others waiting is.
- * NULL: no memory. */
+/*
+ * All spans but clew's own: by default clew is not a victim, but it may be an
+ * antagonist. NULL: no memory.
+ */
 static uint32_t *find_others(const struct clew_model *model, size_t *ret_count)
 {
 	uint32_t *spans = malloc((model->span_count + 1ul) * sizeof(*spans));

@@ -154,7 +154,7 @@ static void print_dependency(const struct clew_model *model, uint32_t number)
 	putchar('\n');
 }
 
-/* A category, what is placed in it. */
+/* Prints the categories and the spans in them. */
 static void print_categories(const struct clew_model *model, uint32_t hierarchy)
 {
 	for (uint32_t i = 0; i < model->category_count; i++) {

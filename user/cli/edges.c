@@ -37,7 +37,7 @@ const struct clew_option clew_edges_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* What all edges are looked at with. */
+/* The answer that is being made. */
 struct listing {
 	const struct clew_trace *trace;
 	const struct edges_values *values;
@@ -47,12 +47,13 @@ struct listing {
 	size_t shown;
 };
 
-/* The edges of one release: they differ in nothing but their destination. */
+/* The edges of one release, which differ only in their destination. */
 struct group {
 	const struct clew_edge *edges;
 	const uint32_t *order;
 	size_t count;
-	size_t choices; /* of which one is meant, behind each other in `order`; else 0 */
+	size_t choices; /* how many groups, next to each other in `order`, are candidates for one
+			   cause; else 0 */
 };
 
 static const struct clew_edge *edge_at(const struct group *group, size_t i)
@@ -68,7 +69,10 @@ static bool touches(const struct clew_trace *trace, const struct edges_values *v
 	return task && task->tid == values->selection.tid.value;
 }
 
-/* An edge with several destinations is shown whole if one of its ends is asked for. */
+/*
+ * Whether one of an edge's ends was asked for; an edge with several
+ * destinations is then shown whole.
+ */
 static bool wanted(const struct clew_trace *trace, const struct edges_values *values,
 		   const struct group *group)
 {
@@ -88,7 +92,7 @@ static bool wanted(const struct clew_trace *trace, const struct edges_values *va
 struct end {
 	uint32_t serial;
 	uint64_t at;
-	char comm[CLEW_COMM_SIZE + 1]; /* at that moment */
+	char comm[CLEW_COMM_SIZE + 1]; /* as of that moment */
 };
 
 static struct end destination_of(const struct clew_edge *edge)
@@ -116,7 +120,9 @@ static void json_end(struct clew_json *json, const struct clew_trace *trace, con
 	clew_json_object_end(json);
 }
 
-/* What an object's description needs of the wait that an edge ended. */
+/*
+ * The part of the wait that an edge ended that the object's description needs.
+ */
 static struct clew_sleep ended_sleep(const struct clew_edge *edge)
 {
 	return (struct clew_sleep){
@@ -131,7 +137,10 @@ static struct clew_sleep ended_sleep(const struct clew_edge *edge)
 	};
 }
 
-/* What an edge goes through: a request, a timer, a work item, else what was waited for. */
+/*
+ * The object that an edge goes through: a request, a timer, a work item, else
+ * what was waited for.
+ */
 static struct clew_object object_of(const struct clew_edge *edge)
 {
 	const struct clew_link *first = edge->links, *last;
@@ -151,7 +160,10 @@ static struct clew_object object_of(const struct clew_edge *edge)
 	return edge->object;
 }
 
-/* Origin i: the edge's own, then those of the other requests that had to end. */
+/*
+ * Origin i: first the edge's own, then those of the other requests that had to
+ * complete.
+ */
 static struct end further_origin(const struct clew_trace *trace, const struct clew_edge *edge,
 				 size_t i)
 {
@@ -174,7 +186,7 @@ static size_t origin_count(const struct clew_edge *edge)
 	return 1 + (size_t)(edge->type == CLEW_EDGE_REQUEST ? edge->and_count : 0);
 }
 
-/* Of one cause among several, all that may be it. */
+/* All candidates for one cause. */
 static void json_choices(struct clew_json *json, const struct clew_trace *trace,
 			 const struct group *group)
 {
@@ -273,7 +285,10 @@ static void print_edge(const struct clew_trace *trace, const struct group *group
 	printf("  (%s)\n", clew_evidence_name(first->evidence));
 }
 
-/* One end of a relation: an upper one is what caused it from its begin on, the lower one begins. */
+/*
+ * One end of a relation. Its moment is the begin of the activity, or of the
+ * lower activity if the two are nested.
+ */
 static struct end activity_end(const struct listing *listing, const struct clew_relation *relation,
 			       uint32_t place)
 {
@@ -365,7 +380,10 @@ static void print_relation(const struct listing *listing, const struct clew_rela
 	       relation->bridged ? ", bridged" : "");
 }
 
-/* Those whose lower end begins up to a moment. `at`: the next one's place. */
+/*
+ * Shows the relations whose lower activity begins at a moment or before. `at`:
+ * index of the next one.
+ */
 static void show_relations(struct listing *listing, uint64_t until, size_t *at)
 {
 	size_t count;
@@ -387,7 +405,7 @@ static void show_relations(struct listing *listing, uint64_t until, size_t *at)
 	}
 }
 
-/* How many groups behind one are candidates for the same cause. */
+/* How many groups from this one on are candidates for the same cause. */
 static size_t count_choices(const struct clew_edge *edges, const uint32_t *order,
 			    const uint32_t *begin, size_t at, size_t group_count,
 			    struct group *group)

@@ -70,7 +70,7 @@ static int fail_type(const char *option, const char *word, size_t size,
 	return CLEW_EXIT_INPUT;
 }
 
-/* Marks the types of a list; "all" is all that are in `within`. */
+/* Marks the types of a list; "all" marks those of `within`. */
 static int mark_types(const char *option, const char *list, const struct clew_model *model,
 		      const bool *within, bool *marked)
 {

@@ -110,7 +110,7 @@ static void json_ledger(struct clew_json *json, const struct clew_capture_info *
 	clew_json_object_end(json);
 }
 
-/* Where the file says something of itself: one of the two. */
+/* What the file says of itself comes from one of the two. */
 struct source {
 	struct clew_reader *reader;
 	struct clew_trace *trace;
@@ -177,7 +177,7 @@ static void print_field(const char *name, const char *value)
 	putchar('\n');
 }
 
-/* When the recording began by the clock on the wall. */
+/* Prints when the recording began, in wall-clock time. */
 static void print_begin(const struct clew_capture_info *info)
 {
 	char text[64];

@@ -37,7 +37,7 @@ struct answer {
 	size_t event_count;
 };
 
-/* What a process did, all its tasks together. */
+/* The sums of all tasks of a process. */
 struct process_share {
 	uint32_t task; /* one of them */
 	uint32_t pid;
@@ -65,7 +65,10 @@ static int compare_pids(const void *left, const void *right)
 	return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* Shares of tasks as shares of processes, in order of pid. NULL: no memory. */
+/*
+ * Adds up shares of tasks to shares of processes, in order of pid. NULL: no
+ * memory.
+ */
 static struct process_share *by_process(const struct answer *answer,
 					const struct clew_io_share *shares, size_t count,
 					size_t *ret_count)
@@ -104,7 +107,9 @@ static struct process_share *by_process(const struct answer *answer,
 	return all;
 }
 
-/* What a process wrote: as far as it was asked for, or, where that is not told, what it made dirty.
+/*
+ * What a process wrote: the bytes of its calls, or where these are not
+ * recorded, what it made dirty.
  */
 static uint64_t wrote(const struct process_share *share)
 {
@@ -118,8 +123,7 @@ static bool is_anything(const struct process_share *share)
 	return wrote(share) || share->written_bytes || share->waited_ns || share->caused_ns;
 }
 
-/* Bytes written to the device for each byte asked for; 0: nothing was asked for, or nothing is
- * known. */
+/* Bytes written to the device for each byte asked for; 0: unknown. */
 static double amplification(uint64_t written, uint64_t asked)
 {
 	return asked ? (double)written / (double)asked : 0;
@@ -135,7 +139,10 @@ static void json_device_number(struct clew_json *json, uint32_t device)
 	clew_json_string(json, "dev", text);
 }
 
-/* A process has its first thread's name: that of another beside the pid would name nobody. */
+/*
+ * A process has the name of its first thread, which is the one that the pid
+ * belongs to.
+ */
 static const char *process_name(const struct answer *answer, const struct process_share *share)
 {
 	const struct clew_trace_task *task = clew_trace_task(answer->trace, share->task);
@@ -345,7 +352,7 @@ static int json_answer(const struct answer *answer, bool story)
 
 /* ---- text ---- */
 
-/* Parts of a line, each said behind what was said before. */
+/* Prints the separator of a part of a line, and the part. */
 static void print_part(bool *begun, const char *what)
 {
 	printf("%s%s", *begun ? "; " : "    ", what);
@@ -557,7 +564,7 @@ static int print_answer(const struct answer *answer, bool story)
 	return status;
 }
 
-/* The files that --file names. */
+/* Chooses the files that --file names. */
 static int choose(struct answer *answer, const char *path)
 {
 	bool found = false;

@@ -10,7 +10,7 @@
 
 #define TEXT_MOST (1 << 20)
 
-/* Adds a file's text and a line's end to the text so far. */
+/* Appends a file's text and a line feed to the text so far. */
 static int add_file(const char *name, char **text, size_t *size)
 {
 	FILE *file = fopen(name, "re");
@@ -73,7 +73,10 @@ int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **
 		size_t before = size;
 
 		status = add_file(name, &text, &size);
-		/* By itself first: a message then says the file's own line. */
+		/*
+		 * Each file is read alone first, so that messages have its own
+		 * line numbers.
+		 */
 		if (!status)
 			status = read_layers(text + before, size - before, name, &alone);
 		if (!status)

@@ -6,9 +6,9 @@
 #include "relate/layer.h"
 
 /*
- * Reads the files, whose names have commas between them. Returns 0, the caller frees
- * both then, or an exit status after clew_fail(). *ret_text: all of them one after the
- * other, as a capture keeps it.
+ * Reads the files, whose names are separated by commas. *ret_text: their texts
+ * one after the other, as a capture keeps them. Returns 0, and the caller frees
+ * both results, or an exit status after clew_fail().
  */
 int clew_load_layers(const char *files, struct clew_layers **ret_layers, char **ret_text);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * clew: finds the subcommand, runs it, and sees to it that what went to standard
- * output arrived there.
+ * clew: finds the subcommand, runs it, and reports it if standard output could
+ * not be written completely.
  */
 #include <errno.h>
 #include <poll.h>
@@ -59,13 +59,15 @@ static int run(int argc, char **argv)
 	command = clew_command_find(argv[1]);
 	if (!command)
 		return unknown_command(argv[1]);
-	/* A command that clew starts would inherit what is ignored here. */
+	/* A command that clew starts would inherit an ignored signal. */
 	if (!command->takes_command)
 		signal(SIGPIPE, SIG_IGN);
 	return command->run(command, argc - 1, argv + 1);
 }
 
-/* Whether standard output is a pipe that nobody reads any more: enough was seen, that is no error.
+/*
+ * Whether standard output is a pipe whose reader has left, having seen enough:
+ * not an error.
  */
 static bool reader_left(void)
 {

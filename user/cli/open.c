@@ -16,8 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A pipe can be read only once: what comes through it is kept in memory. Returns a descriptor or
- * -errno. */
+/*
+ * Copies a pipe, which can be read only once, to memory. Returns a descriptor
+ * or -errno.
+ */
 static int keep_stream(int from)
 {
 	char buffer[65536];
@@ -63,7 +65,10 @@ static int fail_to_open(const char *name, int error)
 	}
 }
 
-/* Finds the path by which the library can open and seek in what an operand names. */
+/*
+ * Finds a path at which the library can open, and seek in, what an operand
+ * names.
+ */
 static int resolve_operand(const char *operand, char *path, size_t size)
 {
 	bool standard_input = !strcmp(operand, "-");
@@ -92,13 +97,15 @@ static int resolve_operand(const char *operand, char *path, size_t size)
 		close(fd);
 	if (kept < 0)
 		return fail_to_open(name, -kept);
-	/* Stays open to the end of the program: the path leads to it. */
+	/* It stays open until the program ends, as the path refers to it. */
 	snprintf(path, size, "/proc/self/fd/%d", kept);
 	return 0;
 }
 
-/* `message`: what the library found wrong with the file's contents, or the words of an error of the
- * system. */
+/*
+ * `message`: what the library found wrong with the file's contents, or the text
+ * of a system error.
+ */
 static int fail_to_read(const char *operand, int error, const char *message)
 {
 	const char *name = strcmp(operand, "-") ? operand : "standard input";
@@ -118,12 +125,12 @@ static int fail_to_read(const char *operand, int error, const char *message)
 	}
 }
 
-/* What the library said of a file that was to be a causal trace. */
+/* Reports why a causal trace could not be loaded. */
 static int fail_to_load(const char *name, int r, const char *message)
 {
 	switch (r) {
 	case -EINVAL:
-		/* A line that cannot be taken is named already. */
+		/* An error in a line begins with the file's name. */
 		if (!strncmp(message, name, strlen(name)))
 			return clew_fail(CLEW_EXIT_INPUT, "%s", message);
 		return clew_fail(CLEW_EXIT_INPUT, "%s: %s: name a trace in notation or a capture",
@@ -207,7 +214,7 @@ static int open_notation(const char *operand, const char *path, uint32_t drop_ty
 	return r < 0 ? fail_to_load(name, r, message) : 0;
 }
 
-/* Resolves an operand and tells what it is. */
+/* Resolves an operand and finds whether it is a capture. */
 static int probe_operand(const char *operand, char *path, size_t size, bool *ret_capture)
 {
 	int status = resolve_operand(operand, path, size), r;

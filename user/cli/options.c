@@ -2,8 +2,8 @@
 /*
  * Reading options by a table, over getopt_long.
  *
- * Options and operands may be mixed, but where the operands are a command: it
- * stands after "--", and everything there is its own.
+ * Options and operands may be mixed, unless the operands are a command: that
+ * stands after "--", and everything there belongs to it.
  */
 #include "cli/options.h"
 
@@ -74,7 +74,9 @@ static bool is_number(const char *word)
 	return word && word[0] && strspn(word, "0123456789") == strlen(word);
 }
 
-/* Says what getopt did not like; `word` is the argument it stopped at. */
+/*
+ * Reports what getopt found wrong; `word` is the argument that it stopped at.
+ */
 static int complain(const struct clew_command *command, int problem, const char *word)
 {
 	const struct clew_option *option = row_of(command, optopt);
@@ -93,7 +95,10 @@ static int complain(const struct clew_command *command, int problem, const char 
 			 command->name, word, command->name);
 }
 
-/* `all`: also those in brackets, which may be left out, and as many as two points stand for. */
+/*
+ * The number of words; `all`: including optional ones in brackets, ".."
+ * standing for any number.
+ */
 static int words(const char *text, bool all)
 {
 	int count = 0;
@@ -198,8 +203,10 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 			return false;
 		}
 		option = row_of(command, value);
-		/* getopt takes an optional argument only behind '=': here a number may be a word of
-		 * its own, too. */
+		/*
+		 * getopt takes an optional argument only behind '='. Here a
+		 * number may also be a word of its own.
+		 */
 		if (!argument && argument_need(option) == optional_argument && optind < argc &&
 		    is_number(argv[optind]))
 			argument = argv[optind++];
@@ -275,7 +282,10 @@ int clew_take_seconds(const struct clew_option *option, const char *argument, vo
 	return take_time(option, argument, 1000000000, value);
 }
 
-/* Calls `find` for each word of a list; the bits of what it returns, or 0 after an error. */
+/*
+ * Calls `find` for each word of a list. Returns a mask of the values, or 0
+ * after an error.
+ */
 static uint64_t take_words(const struct clew_option *option, const char *argument,
 			   int (*find)(const char *word), const char *(*name)(unsigned value),
 			   unsigned count)

@@ -53,7 +53,7 @@ void clew_options_print_help(const struct clew_command *command);
 int clew_take_flag(const struct clew_option *option, const char *argument, void *value);
 /* Sets a const char *. */
 int clew_take_string(const struct clew_option *option, const char *argument, void *value);
-/* Sets a struct clew_number; of an argument that may be left out, to 1. */
+/* Sets a struct clew_number; without its optional argument, to 1. */
 int clew_take_number(const struct clew_option *option, const char *argument, void *value);
 /* Sets a uint64_t, ns: a number with a unit; a bare one is ns. */
 int clew_take_duration(const struct clew_option *option, const char *argument, void *value);

@@ -188,7 +188,7 @@ static int answer(const char *trace, const struct pair_values *values,
 
 	for (uint32_t i = 0; i < paired->model->type_count; i++)
 		events += events_of(&paired->metrics[i]);
-	/* The trace, where it goes to standard output, is all that goes there. */
+	/* A trace that goes to standard output is the only output there. */
 	if (values->json)
 		print_json(paired);
 	else if (events && !(values->output && strcmp(values->output, "-") == 0))

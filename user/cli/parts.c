@@ -17,7 +17,7 @@ static int fail_for_memory(void)
 	return clew_fail(CLEW_EXIT_SYSTEM, "out of memory: free some and try again");
 }
 
-/* Takes the text over. */
+/* Takes ownership of the text. */
 static int keep(struct clew_parts *parts, const char *what, char *text, size_t size)
 {
 	struct clew_part *items = reallocarray(parts->items, parts->count + 1, sizeof(*items));

@@ -79,7 +79,7 @@ const struct clew_option clew_path_options[] = {
 	CLEW_OPTION_END,
 };
 
-/* A path, its segments, and for --all the span it is an instance of. */
+/* A path and its segments; with --all, the span that it is an instance of. */
 struct found {
 	struct clew_path path;
 	struct clew_path_segment *segments;
@@ -119,7 +119,10 @@ static int find_marks(const struct answer *answer, struct found *found)
 	return r < 0 ? clew_fail_query("--marks", r) : 0;
 }
 
-/* Takes over a path. Only the first one of several between the same two positions is summed. */
+/*
+ * Takes ownership of a path. Of several paths between the same two positions,
+ * only the first one is summed.
+ */
 static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bool sum)
 {
 	struct found *grown = answer->found, *found;
@@ -138,7 +141,7 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 	if (sum && clew_path_totals_add(answer->totals, found->segments, found->segment_count) < 0)
 		return out_of_memory();
 	if (answer->values->all && !answer->values->json) {
-		/* Of instances text has the sums alone. */
+		/* Text shows only sums of instances. */
 		free(found->path.es);
 		free(found->segments);
 		found->path.es = NULL;
@@ -148,7 +151,10 @@ static int keep(struct answer *answer, struct clew_path *path, uint32_t span, bo
 	return answer->values->marks ? find_marks(answer, found) : 0;
 }
 
-/* `span`: of which this is an instance, that begins at `start` at the latest; or CLEW_NONE. */
+/*
+ * `span`: the span whose instance it is, which begins at `start` or before; or
+ * CLEW_NONE.
+ */
 static int find(struct answer *answer, const struct clew_position *from,
 		const struct clew_position *to, uint32_t span, clew_time start)
 {
@@ -321,7 +327,7 @@ static void json_path_head(struct clew_json *json, const struct found *found)
 	clew_json_signed(json, "work", found->path.work);
 }
 
-/* From the start of the first of so many paths to the end of the last one. */
+/* From the start of the first of `count` paths to the end of the last. */
 static void find_extent(const struct answer *answer, size_t count, clew_time *ret_start,
 			clew_time *ret_end)
 {
@@ -335,7 +341,7 @@ static void find_extent(const struct answer *answer, size_t count, clew_time *re
 	}
 }
 
-/* With --all the elements and segments are those of all instances, one after the other. */
+/* With --all, the elements and segments are those of all instances in turn. */
 static void print_json(struct answer *answer)
 {
 	struct clew_json json = {.out = stdout};
@@ -440,7 +446,7 @@ static void print_totals(struct answer *answer, clew_time whole)
 	}
 }
 
-/* `element`: where the path's elements were at the last segment. */
+/* `element`: the path's element at the last segment, to be advanced. */
 static void print_segment(struct answer *answer, const struct clew_path *path,
 			  const struct clew_path_segment *segment, uint32_t *element)
 {

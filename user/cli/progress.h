@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Progress of something that takes long, on standard error if that is a
- * terminal, and only after half a second: a short job shows nothing.
+ * Progress of a long job, on standard error if that is a terminal. Nothing is
+ * shown in the first half second.
  */
 #ifndef CLEW_CLI_PROGRESS_H
 #define CLEW_CLI_PROGRESS_H
@@ -19,7 +19,7 @@ struct clew_progress {
 void clew_progress_begin(struct clew_progress *progress, const char *what);
 /* `progress`: struct clew_progress *; `done`: 0..1. */
 void clew_progress_update(void *progress, double done);
-/* Takes the line away again. */
+/* Removes the line. */
 void clew_progress_end(struct clew_progress *progress);
 
 #endif

@@ -11,7 +11,10 @@
 #include "cli/fail.h"
 #include "words/text.h"
 
-/* Characters that the first `size` bytes of a text take when it is printed. */
+/*
+ * The number of characters that the first `size` bytes of a text take when
+ * printed.
+ */
 static size_t printed_width(const char *text, size_t size)
 {
 	char *begin = strndup(text, size), *printed = NULL;
@@ -61,7 +64,9 @@ int clew_fail_query(const char *what, int error)
 			 strerror(-error));
 }
 
-/* The names of the hierarchies, "cpus, devices". To free; NULL: no memory. */
+/*
+ * The names of the hierarchies, "cpus, devices", to be freed; NULL: no memory.
+ */
 static char *hierarchy_names(const struct clew_model *model)
 {
 	char *names = NULL;

@@ -26,7 +26,7 @@
 #include "words/left_alone.h"
 #include "words/text.h"
 
-#define TICK	  100000000L /* ns between two looks at the clock and the file */
+#define TICK	  100000000L /* ns between two checks of the clock and the file */
 #define MOST_PIDS 1024
 
 struct pid_list {
@@ -177,7 +177,10 @@ static int status_of(int error)
 	return error == -EINVAL ? CLEW_EXIT_INPUT : CLEW_EXIT_SYSTEM;
 }
 
-/* Started by nohup, say: what is ignored would yet be taken if it were waited for. */
+/*
+ * Whether a signal is ignored, as under nohup: sigtimedwait would take it all
+ * the same.
+ */
 static bool is_ignored(int number)
 {
 	struct sigaction action;
@@ -185,14 +188,20 @@ static bool is_ignored(int number)
 	return !sigaction(number, NULL, &action) && action.sa_handler == SIG_IGN;
 }
 
-/* An interrupt from the terminal reaches the command by itself. */
+/*
+ * Passes a signal on to the command. An interrupt from the terminal reaches it
+ * anyway.
+ */
 static void pass_on(const struct session *session, int number)
 {
 	if (session->has_child && number != SIGINT)
 		kill(session->child.pid, number);
 }
 
-/* The recording is over, its command is not: it still gets the signals that come. */
+/*
+ * Waits for the command after the end of the recording, and passes signals on
+ * to it.
+ */
 static void wait_for_child(struct session *session)
 {
 	while (waitpid(session->child.pid, &session->child_status, WNOHANG) == 0) {
@@ -223,8 +232,10 @@ static bool wait_a_tick(struct session *session)
 	return number <= 0;
 }
 
-/* Until a signal, the end of the command or of the duration; or the file's error, which the stop
- * tells. */
+/*
+ * Runs until a signal, the end of the command or of the duration, or an error
+ * of the file, which clew_recorder_stop() reports.
+ */
 static void record_until_end(struct clew_recorder *recorder, struct session *session,
 			     const struct record_values *values)
 {
@@ -274,7 +285,10 @@ static void print_summary(const struct record_values *values,
 	clew_print_left_alone(stderr, "clew: ", summary->left_alone);
 }
 
-/* Each CPU takes some; the command, which is there already, keeps its limit. */
+/*
+ * Raises the limit of open files, as each CPU needs some. The command, which
+ * exists already, keeps its limit.
+ */
 static void raise_open_files(void)
 {
 	struct rlimit limit;
@@ -441,10 +455,10 @@ int clew_command_record(const struct clew_command *command, int argc, char **arg
 	if (!is_ignored(SIGHUP))
 		sigaddset(&session.waited, SIGHUP);
 	sigaddset(&session.waited, SIGCHLD);
-	/* Nobody who reads what is said must not end the recording. */
+	/* The recording goes on if the reader of the messages leaves. */
 	blocked = session.waited;
 	sigaddset(&blocked, SIGPIPE);
-	/* A limit of files' sizes is an error like a full disk. */
+	/* Exceeding the limit of file sizes is an error like a full disk. */
 	sigaddset(&blocked, SIGXFSZ);
 	sigprocmask(SIG_BLOCK, &blocked, &before);
 

@@ -44,8 +44,8 @@ struct listing {
 };
 
 /*
- * What the one that made a page dirty announced then. Of a longer stretch only its
- * first page's moment is known, and others may have been written in other calls.
+ * Describes what a writer of pages announced when it wrote them. For an extent
+ * only the first page's moment is known; other pages may be from other calls.
  */
 static void describe_writer(const struct listing *listing, const struct clew_page_extent *extent,
 			    struct clew_description *description)
@@ -60,7 +60,7 @@ static void describe_writer(const struct listing *listing, const struct clew_pag
 					description);
 }
 
-/* A stretch of a file in it, and who wrote that. */
+/* Prints a byte range of a file in the request, and its writers. */
 /* `at`: when the request was queued. */
 static void json_extent(struct clew_json *json, const struct listing *listing,
 			const struct clew_page_extent *extent, bool written, uint64_t at)
@@ -87,7 +87,7 @@ static void json_extent(struct clew_json *json, const struct listing *listing,
 		clew_json_object_end(json);
 	}
 	clew_json_array_end(json);
-	/* Of a write nobody is known to have made there is none. */
+	/* A write without known writers has no evidence. */
 	clew_json_string(json, "evidence",
 			 extent->known || !written ? clew_evidence_name(extent->evidence) : NULL);
 	describe_writer(listing, extent, &description);
@@ -165,7 +165,7 @@ static void json_request(struct clew_json *json, const struct listing *listing,
 	clew_json_object_end(json);
 }
 
-/* Its files a line each, the first few. */
+/* Prints its files, a line each, the first few. */
 static void print_pages(const struct listing *listing, const struct clew_trace_request *request)
 {
 	enum { MOST_SHOWN = 4 };
@@ -229,14 +229,14 @@ static void print_request(const struct listing *listing, const struct clew_trace
 	print_pages(listing, request);
 }
 
-/* A disk's requests and, whatever their disk, those below them. */
+/* Chooses the requests of a disk, and those below them on any disk. */
 static void choose(struct listing *listing, uint32_t device)
 {
 	bool more = true;
 
 	for (size_t i = 0; i < listing->count; i++)
 		listing->wanted[i] = listing->requests[i].block.device == device;
-	/* One stack of devices is a few layers high. */
+	/* Stacked devices are a few layers deep. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < listing->count; i++) {
@@ -249,7 +249,7 @@ static void choose(struct listing *listing, uint32_t device)
 	}
 }
 
-/* Which disks there is something of, where there is nothing of the one that was asked for. */
+/* Lists the disks that have requests, where the one asked for has none. */
 static int print_disks(const struct listing *listing)
 {
 	struct map said = {0};

@@ -42,7 +42,7 @@ static uint32_t span_of(const struct selected *selected, size_t position)
 	return selected->model->es[selected->positions.items[position].es].span;
 }
 
-/* Paths are made one at a time; without memory for one the answer goes on without it. */
+/* Paths are made one at a time. Without memory for one it is left out. */
 static void json_path(struct clew_json *json, const char *key, const struct selected *selected,
 		      uint32_t span)
 {
@@ -164,7 +164,10 @@ int clew_command_select(const struct clew_command *command, int argc, char **arg
 
 	if (!clew_options_parse(command, argc, argv, &values, &operands, &status))
 		return status;
-	/* A trace may take long to load: what is wrong with the pattern is said before. */
+	/*
+	 * Loading a trace may take long: errors in the pattern are reported
+	 * first.
+	 */
 	status = clew_compile_query("pattern", operands[1], &query);
 	if (status)
 		return status;

@@ -141,7 +141,7 @@ static int add_match(struct stitch_values *values, const char *text)
 
 /* ---- the answer ---- */
 
-/* What is asked, and what came of it. */
+/* What was asked, and the result. */
 struct question {
 	struct stitch_values *values;
 	char **names;
@@ -180,7 +180,7 @@ static int fail(const struct question *question, int r, const struct clew_query_
 	}
 }
 
-/* The text of a statement. To free. */
+/* The text of a statement, to be freed. */
 static char *text_of(const struct question *question, uint32_t statement)
 {
 	size_t offset, size;

@@ -56,8 +56,8 @@ struct question {
 	const struct clew_model *model;
 	struct clew_program *program;
 	char *text;
-	size_t sweep_at;   /* where the sweep begins in it */
-	size_t options_at; /* and what comes of options */
+	size_t sweep_at;   /* where the sweep begins in the text */
+	size_t options_at; /* where the statements from options begin */
 	struct clew_what_if_options options;
 	uint64_t *matches;
 };
@@ -142,7 +142,7 @@ static int check_resources(const char *list)
 	}
 }
 
-/* What options say, as statements. */
+/* Writes the options as statements. */
 static int write_options(const struct what_if_values *values, char *text, size_t size)
 {
 	int status = values->resources ? check_resources(values->resources) : 0;
@@ -177,7 +177,10 @@ static int compile(struct question *question, const char *program)
 	}
 	question->sweep_at = sweep ? size + 1 : SIZE_MAX;
 	question->options_at = options[0] ? strlen(question->text) - strlen(options) : SIZE_MAX;
-	/* Each on its own ends where it should. */
+	/*
+	 * The program is also compiled alone, so that no statement of it can
+	 * continue in the text behind it.
+	 */
 	if (sweep || options[0]) {
 		r = clew_program_compile(question->text, size, false, &question->program, &error);
 		if (r < 0)

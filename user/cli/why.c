@@ -96,7 +96,10 @@ static void json_runqueue_object(struct clew_json *json, const struct clew_trace
 	clew_json_object_end(json);
 }
 
-/* The wait that could not be followed: its kind is the object's, what it waited on is beneath. */
+/*
+ * A wait that could not be followed: the field's kind is the wait's kind, and
+ * what it waited for is nested.
+ */
 static void json_unknown_object(struct clew_json *json, const struct clew_trace *trace,
 				const struct clew_segment *segment)
 {
@@ -116,7 +119,7 @@ static void json_unknown_object(struct clew_json *json, const struct clew_trace 
 	clew_json_object_end(json);
 }
 
-/* A lock that was waited for on a CPU, with who had it. */
+/* A lock that was waited for by spinning, with its holder. */
 static void json_spin_object(struct clew_json *json, const struct clew_trace *trace,
 			     const struct clew_spin *spin)
 {
@@ -166,7 +169,10 @@ static void json_segment(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_unsigned(json, "end", segment->end);
 	clew_json_unsigned(json, "ns", segment->end - segment->start);
 	clew_json_string(json, "kind", clew_wait_kind_name(segment->kind));
-	/* Its name at the end: a new process soon has the name of its program. */
+	/*
+	 * The name at the segment's end: a new process soon gets the name of
+	 * its program.
+	 */
 	clew_json_task_fields(json, trace, segment->task, segment->end - 1);
 	clew_json_array(json, "chain");
 	for (uint32_t i = 0; i < segment->chain_length; i++) {
@@ -242,7 +248,7 @@ static void json_program_share(struct clew_json *json, const struct clew_trace *
 	free(text);
 }
 
-/* The fields of one why in the object that is open. */
+/* The fields of one why in the open object. */
 static void json_why(struct clew_json *json, const struct clew_trace *trace,
 		     const struct clew_relations *relations, const struct clew_why *why,
 		     const struct clew_why_cause *causes, size_t cause_count,
@@ -268,7 +274,7 @@ static void json_why(struct clew_json *json, const struct clew_trace *trace,
 	clew_json_ledger(json, trace, why->from, why->to);
 }
 
-/* Explains one interval; `json` NULL: in words. */
+/* Explains one interval; `json` NULL: as text. */
 static int explain(const struct clew_trace *trace, const struct clew_relations *relations,
 		   const struct why_values *values, uint32_t task, uint64_t from, uint64_t to,
 		   struct clew_json *json)
@@ -347,7 +353,7 @@ static bool lives_in(const struct clew_trace_task *task, uint64_t from, uint64_t
 	return task->birth < to && from < task->death;
 }
 
-/* Names them, so that one of them can be asked for. */
+/* Names the threads that were chosen, so that the user can ask for one. */
 static int fail_several(const struct clew_trace *trace, const struct why_values *values,
 			uint64_t from, uint64_t to, size_t count)
 {
@@ -416,7 +422,7 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 
 	if (status)
 		return status;
-	/* What is asked for beyond the thread's life is not its time. */
+	/* The interval is limited to the thread's life. */
 	if (from < task->birth)
 		from = task->birth;
 	if (to > task->death)
@@ -469,7 +475,7 @@ static int answer(const struct clew_trace *trace, struct why_values *values)
 		status = clew_selection_check(&values->selection, trace);
 	if (status)
 		return status;
-	/* Without calls nothing that was announced is needed. */
+	/* Announced calls are not needed if calls are left out. */
 	if (!(values->without >> CLEW_EDGE_CALL & 1))
 		status = clew_try_relations(trace, &relations);
 	if (!status && values->slowest.given)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A causal trace to a file. The file is written beside its place and comes to it
- * whole, so that writing it over what it was made of is safe.
+ * Writing a causal trace to a file. It goes to a temporary file in the same
+ * folder that is renamed at the end, so that a trace may be written over its
+ * own source.
  */
 #include "cli/write.h"
 
@@ -35,7 +36,7 @@ static int fail_to_write(const char *name, int error)
 			 strerror(error));
 }
 
-/* `name`: of the trace. */
+/* `name`: the trace's name in messages. */
 static int write_stream(const char *name, const struct clew_model *model, FILE *out)
 {
 	char message[300];
@@ -76,9 +77,15 @@ static int write_file(const char *name, const struct clew_model *model, const ch
 	mode_t mask;
 	int fd, status;
 
-	/* A limit of files' sizes is an error like a full disk: what was begun is removed. */
+	/*
+	 * Exceeding the limit of file sizes is an error like a full disk: the
+	 * temporary file is removed.
+	 */
 	signal(SIGXFSZ, SIG_IGN);
-	/* What is no regular file, as a pipe, is written where it is. */
+	/*
+	 * Something other than a regular file, such as a pipe, is written in
+	 * place.
+	 */
 	if (stat(output, &there) == 0 && !S_ISREG(there.st_mode)) {
 		FILE *out = S_ISDIR(there.st_mode) ? NULL : fopen(output, "we");
 

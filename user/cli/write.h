@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Causal traces as notation in a file, for all commands that make one.
+ * Writing causal traces as notation.
  */
 #ifndef CLEW_CLI_WRITE_H
 #define CLEW_CLI_WRITE_H
@@ -8,14 +8,16 @@
 #include <clew/model.h>
 
 /*
- * Whether a trace made of `input` may go to the file `output`, NULL none: not over the capture that
- * it is made of, which says more. Returns 0 or, after clew_fail(), an exit status.
+ * Refuses to write a trace over the capture that it is made of, which holds
+ * more. `output` NULL: nothing is written. Returns 0 or, after clew_fail(), an
+ * exit status.
  */
 int clew_check_output(const char *input, const char *output);
 
 /*
- * Writes a trace to the file `output`, "-" standard output. `name`: what a message calls
- * the trace. Returns 0 or, after clew_fail(), an exit status; then the file is as it was.
+ * Writes a trace to the file `output`, "-" standard output. `name`: the trace's
+ * name in messages. Returns 0 or, after clew_fail(), an exit status; the file
+ * is unchanged then.
  */
 int clew_write_model(const char *name, const struct clew_model *model, const char *output);
 
