@@ -27,12 +27,6 @@ static int order_announcements(struct conversion *conversion,
 	return 0;
 }
 
-static void add_number(struct pairs *pairs, uint64_t number)
-{
-	pairs_number(pairs, number);
-	pairs_byte(pairs, ' ');
-}
-
 /* Its place among all, as times may be the same; then what it is, and its words, each behind a
  * point: one may be empty. */
 static void describe_announcement(struct pairs *pairs, const struct clew_announce *announce,
@@ -40,14 +34,10 @@ static void describe_announcement(struct pairs *pairs, const struct clew_announc
 {
 	const char *at = (const char *)(announce + 1), *end = at + announce->size;
 
-	add_number(pairs, place);
-	add_number(pairs, announce->header.time);
-	add_number(pairs, announce->token);
-	pairs_number(pairs, announce->event);
-	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1) {
-		pairs_text(pairs, " .");
-		pairs_word(pairs, at);
-	}
+	PAIRS_ROW(pairs, ATTRIBUTE_ANNOUNCED, {place}, {announce->header.time}, {announce->token},
+		  {announce->event});
+	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
+		pairs_row_field(pairs, (union attribute_field){.word = at});
 }
 
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial)
@@ -57,7 +47,6 @@ int capture_describe_announcements(struct conversion *conversion, uint32_t seria
 	const struct clew_announce *const *announcements =
 		clew_trace_announcements(conversion->trace, &count);
 	int r = order_announcements(conversion, announcements, count);
-	bool first = true;
 
 	if (r < 0)
 		return r;
@@ -69,13 +58,9 @@ int capture_describe_announcements(struct conversion *conversion, uint32_t seria
 		else
 			high = middle;
 	}
-	for (; low < count && conversion->announcements[low].key == serial; low++, first = false) {
+	for (; low < count && conversion->announcements[low].key == serial; low++) {
 		uint32_t place = conversion->announcements[low].index;
 
-		if (first)
-			pairs_begin(pairs, capture_key_words[CAPTURE_ANNOUNCED]);
-		else
-			pairs_byte(pairs, ',');
 		describe_announcement(pairs, announcements[place], place);
 	}
 	return 0;
@@ -89,99 +74,74 @@ bool capture_is_environment(uint64_t hash)
 void capture_describe_environment(struct conversion *conversion, uint32_t serial)
 {
 	struct pairs *pairs = &conversion->pairs;
-	bool first = true;
 
 	for (uint64_t number = 0; number < CLEW_ENVIRONMENT_NAMES; number++) {
 		const char *value = clew_trace_text(conversion->trace,
 						    CLEW_TEXT_ENVIRONMENT | number << 32 | serial);
 
-		if (!value)
-			continue;
-		if (first)
-			pairs_begin(pairs, capture_key_words[CAPTURE_ENVIRONMENT]);
-		else
-			pairs_byte(pairs, ',');
-		first = false;
-		pairs_number(pairs, number);
-		pairs_text(pairs, " .");
-		pairs_word(pairs, value);
+		if (value)
+			PAIRS_ROW(pairs, ATTRIBUTE_ENVIRONMENT, {number}, {.word = value});
 	}
 }
 
 /* ---- and back ---- */
 
-static int take_announcement(struct back *back, uint32_t serial, const char **rows)
+static int take_announcement(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct {
 		struct clew_announce announce;
 		char text[CLEW_ANNOUNCE_TEXT + 1];
-	} record = {.announce = {.header.kind = CLEW_KIND_ANNOUNCE, .task = serial}};
-	uint64_t place, time, token, event;
-	char word[CLEW_ANNOUNCE_TEXT + 2];
+	} record = {.announce = {.header.kind = CLEW_KIND_ANNOUNCE,
+				 .task = *(const uint32_t *)row->context}};
 	size_t size = 0;
 
-	if (!scan_value_number(rows, &place) || !scan_value_number(rows, &time) ||
-	    !scan_value_number(rows, &token) || !scan_value_number(rows, &event) ||
-	    place > UINT32_MAX || event > 1)
-		return back_fail(
-			back,
-			"announced=%.40s: a row is a place, a time, a token, 0 or 1, and words",
-			*rows);
-	while (scan_value_word(rows, word, sizeof(word))) {
-		size_t length = strlen(word);
+	if (fields[0].number > UINT32_MAX || fields[3].number > 1)
+		return back_fail_row(back);
+	for (size_t i = 4; i < row->count; i++) {
+		size_t length = strlen(fields[i].word) + 1;
 
-		if (word[0] != '.' || length > CLEW_ANNOUNCE_TEXT - size)
-			return back_fail(back, "announced=%.40s: no word that was announced", word);
-		memcpy(record.text + size, word + 1, length);
+		if (length > CLEW_ANNOUNCE_TEXT - size)
+			return back_fail(back, "announced=.%.39s: no word that was announced",
+					 fields[i].word);
+		memcpy(record.text + size, fields[i].word, length);
 		size += length;
 	}
-	record.announce.header.time = time;
+	record.announce.header.time = fields[1].number;
 	/* Until all are there and in order. */
-	record.announce.header.lost = (uint32_t)place;
-	record.announce.token = token;
-	record.announce.event = (uint8_t)event;
+	record.announce.header.lost = (uint32_t)fields[0].number;
+	record.announce.token = fields[2].number;
+	record.announce.event = (uint8_t)fields[3].number;
 	record.announce.size = (uint16_t)size;
 	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
 							     .identity = &record.announce.header});
 }
 
-int back_announcements(struct back *back, uint32_t serial, const char *rows)
+int back_announcements(struct back *back, uint32_t serial, const struct values *values)
 {
-	int r = 0;
-
-	if (!rows)
-		return 0;
-	do
-		r = take_announcement(back, serial, &rows);
-	while (r == 0 && scan_value_row(&rows));
-	return r;
+	return back_rows(back, ATTRIBUTE_ANNOUNCED, values, take_announcement, &serial);
 }
 
-int back_environment(struct back *back, uint32_t serial, const char *rows)
+static int take_environment(struct back *back, const struct row *row)
 {
-	int r = 0;
+	const union attribute_field *fields = row_fields(row);
+	uint64_t number = fields[0].number;
+	struct {
+		struct clew_text_record text;
+		char value[CLEW_TEXT_SIZE + 1];
+	} record = {.text = {.header.kind = CLEW_KIND_TEXT}};
 
-	if (!rows)
-		return 0;
-	do {
-		struct {
-			struct clew_text_record text;
-			char value[CLEW_TEXT_SIZE + 2];
-		} record = {.text = {.header.kind = CLEW_KIND_TEXT}};
-		uint64_t number;
+	if (number >= CLEW_ENVIRONMENT_NAMES)
+		return back_fail_row(back);
+	record.text.hash = CLEW_TEXT_ENVIRONMENT | number << 32 | *(const uint32_t *)row->context;
+	record.text.text_size = (uint16_t)strnlen(fields[1].word, CLEW_TEXT_SIZE);
+	memcpy(record.value, fields[1].word, record.text.text_size);
+	return back->sink.identity(back->sink.context, &record.text.header);
+}
 
-		if (!scan_value_number(&rows, &number) || number >= CLEW_ENVIRONMENT_NAMES ||
-		    !scan_value_word(&rows, record.value, sizeof(record.value)) ||
-		    record.value[0] != '.')
-			return back_fail(back, "environment=%.40s: a row is a number and a value",
-					 rows);
-		record.text.hash = CLEW_TEXT_ENVIRONMENT | number << 32 | serial;
-		record.text.text_size = (uint16_t)(strlen(record.value) - 1);
-		memmove(record.value, record.value + 1, record.text.text_size + 1u);
-		r = trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
-								  .identity = &record.text.header});
-	} while (r == 0 && scan_value_row(&rows));
-	return r;
+int back_environment(struct back *back, uint32_t serial, const struct values *values)
+{
+	return back_rows(back, ATTRIBUTE_ENVIRONMENT, values, take_environment, &serial);
 }
 
 static int compare_places(const void *left, const void *right)

@@ -9,53 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int back_fail(struct back *back, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	if (back->message_size)
-		vsnprintf(back->message, back->message_size, format, arguments);
-	va_end(arguments);
-	return -EINVAL;
-}
-
-const struct values *back_values(struct back *back, uint32_t attributes)
-{
-	const struct clew_model *model = back->model;
-	struct values *values = &back->values;
-
-	if (attributes == values->list)
-		return values;
-	*values = (struct values){.list = attributes};
-	if (attributes == CLEW_NONE)
-		return values;
-	for (uint32_t i = model->attribute_lists[attributes];
-	     i < model->attribute_lists[attributes + 1]; i++) {
-		unsigned key = back->keys[model->attributes[i].key];
-
-		if (key)
-			values->of[key - 1] = clew_model_string(model, model->attributes[i].value);
-	}
-	return values;
-}
-
-uint32_t back_serial(const struct back *back, const char *name)
-{
-	uint32_t string = clew_model_find_string(back->model, name);
-
-	return string == CLEW_NONE ? CLEW_NO_TASK : back->serial_of[string];
-}
-
-int back_number(struct back *back, const char *key, const char *value, uint64_t *ret_number)
-{
-	const char *at = value;
-
-	if (!scan_value_number(&at, ret_number) || *at)
-		return back_fail(back, "%s=%.40s: this is no number", key, value);
-	return 0;
-}
-
 /* ---- what there is ---- */
 
 static int index_strings(struct back *back)
@@ -66,8 +19,8 @@ static int index_strings(struct back *back)
 	back->serial_of = calloc(count + 1, sizeof(*back->serial_of));
 	if (!back->keys || !back->serial_of)
 		return -ENOMEM;
-	for (unsigned key = 0; key < CAPTURE_KEY_COUNT; key++) {
-		uint32_t string = clew_model_find_string(back->model, capture_key_words[key]);
+	for (unsigned key = 0; key < ATTRIBUTE_COUNT; key++) {
+		uint32_t string = clew_model_find_string(back->model, attribute_table[key].key);
 
 		if (string != CLEW_NONE)
 			back->keys[string] = (uint8_t)(key + 1);
@@ -197,6 +150,8 @@ static void done(struct back *back)
 	free(back->run_begin);
 	vector_done(&back->holders);
 	vector_done(&back->links);
+	vector_done(&back->writers);
+	row_done(&back->row);
 }
 
 int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trace **ret_trace)
@@ -207,7 +162,10 @@ int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trac
 	*ret_trace = NULL;
 	if (r < 0)
 		return r;
+	back.sink = trace_sink(back.trace);
+	row_init(&back.row);
 	r = back_truth(&back);
+	row_done(&back.row);
 	if (r == 0)
 		r = clew_trace_finish(back.trace, back.trace->end);
 	if (r == 0 && back.trace->info)
@@ -228,10 +186,12 @@ int clew_trace_from_model(const struct clew_model *model, const struct clew_trac
 		.values = {.list = CLEW_NONE},
 		.holders.item = sizeof(struct clew_holder),
 		.links.item = sizeof(struct clew_link),
+		.writers.item = sizeof(uint32_t),
 	};
 	uint64_t start = 0, end = 0;
 	int r;
 
+	row_init(&back.row);
 	if (message_size)
 		message[0] = 0;
 	r = find_extent(&back, &start, &end);

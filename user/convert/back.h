@@ -6,12 +6,13 @@
 #define CLEW_CONVERT_BACK_H
 
 #include "convert/internal.h"
+#include "convert/rows.h"
 #include "model/internal.h"
 
 /* The values of an attribute list by key, NULL where it has none. */
 struct values {
 	uint32_t list;
-	const char *of[CAPTURE_KEY_COUNT];
+	const char *of[ATTRIBUTE_COUNT];
 };
 
 struct back {
@@ -21,7 +22,7 @@ struct back {
 	char *message;
 	size_t message_size;
 
-	uint8_t *keys;		/* by string: enum capture_key + 1, 0 no key of ours */
+	uint8_t *keys;		/* by string: enum attribute_key + 1, 0 no key of ours */
 	uint32_t *serials;	/* by span: of its root's task, CLEW_NO_TASK none */
 	uint32_t *serial_of;	/* by string: of the first thread of that name */
 	uint8_t *is_device;	/* by span: it is a device or a request */
@@ -38,6 +39,8 @@ struct back {
 	struct values values;  /* of the last list asked for */
 	uint32_t sleep_number;
 	struct vector holders, links; /* of the sleep that is being made */
+	struct vector writers;	      /* uint32_t, of the extent that is being made */
+	struct row row;		      /* of the value that is being read */
 };
 
 /* Says what is wrong, and returns -EINVAL. */
@@ -45,20 +48,45 @@ int back_fail(struct back *back, const char *format, ...) __attribute__((format(
 const struct values *back_values(struct back *back, uint32_t attributes);
 /* Of a name in a value; CLEW_NO_TASK: there is no thread of that name. */
 uint32_t back_serial(const struct back *back, const char *name);
-/* A number that is all of a value. */
-int back_number(struct back *back, const char *key, const char *value, uint64_t *ret_number);
+/* A number that is all of a value; `number` stays as it is where there is none of that key. */
+int back_number(struct back *back, const struct values *values, enum attribute_key key,
+		uint64_t *number);
+
+/* Numbers of several keys. */
+struct back_number {
+	enum attribute_key key;
+	uint64_t *number;
+};
+int back_numbers(struct back *back, const struct values *values, const struct back_number *numbers,
+		 size_t count);
+#define BACK_NUMBERS(back, values, ...)                                                            \
+	back_numbers(back, values, (const struct back_number[]){__VA_ARGS__},                      \
+		     sizeof((const struct back_number[]){__VA_ARGS__}) /                           \
+			     sizeof(struct back_number))
+
+/* The first row of a value, to back->row. 1: there is one; 0: nothing has that key; -EINVAL. */
+int back_row(struct back *back, enum attribute_key key, const struct values *values);
+typedef int (*back_take)(struct back *back, const struct row *row);
+/* All rows of a value, if there is one; `context` is in each of them. */
+int back_rows(struct back *back, enum attribute_key key, const struct values *values,
+	      back_take take, void *context);
+/* The same of a value whose key, all of it, is `name`. */
+int back_rows_of(struct back *back, enum attribute_key key, const char *name, const char *value,
+		 back_take take, void *context);
+/* Says that a row is not as the table of attributes has it, and returns -EINVAL. */
+int back_fail_row(struct back *back);
 
 /* capture_back_machine.c. Truth: only of the capture as a whole. */
 int back_machine(struct back *back);
 int back_truth(struct back *back);
 /* capture_back_requests.c */
 int back_requests(struct back *back);
-/* capture_pages.c: rows of a value, NULL none */
-int back_pages(struct back *back, uint32_t request, const char *rows);
-int back_touches(struct back *back, uint32_t serial, const char *rows);
-/* capture_announce.c: likewise */
-int back_announcements(struct back *back, uint32_t serial, const char *rows);
-int back_environment(struct back *back, uint32_t serial, const char *rows);
+/* capture_pages.c */
+int back_pages(struct back *back, uint32_t request, const struct values *values);
+int back_touches(struct back *back, uint32_t serial, const struct values *values);
+/* capture_announce.c */
+int back_announcements(struct back *back, uint32_t serial, const struct values *values);
+int back_environment(struct back *back, uint32_t serial, const struct values *values);
 /* All have been taken. */
 void back_order_announcements(struct back *back);
 /* capture_back_tasks.c */

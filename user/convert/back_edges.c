@@ -34,7 +34,7 @@ static bool ends_sleep(struct back *back, uint32_t number)
 		return true;
 	if (model->waits[es->wait].kind == CLEW_SEGMENT_RUNQUEUE)
 		return false;
-	return !back_values(back, model->waits[es->wait].attributes)->of[CAPTURE_KNOWN];
+	return !back_values(back, model->waits[es->wait].attributes)->of[ATTRIBUTE_KNOWN];
 }
 
 static int take_edge(struct back *back, const struct clew_dependency *dependency, uint32_t trigger,
@@ -48,34 +48,26 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 		.from = back->serials[model->es[trigger].span],
 		.to = back->serials[model->es[to].span],
 		.type = back->edge_types[dependency->type],
-		.evidence = (uint8_t)word_of(values->of[CAPTURE_EVIDENCE], clew_evidence_name,
+		.evidence = (uint8_t)word_of(values->of[ATTRIBUTE_EVIDENCE], clew_evidence_name,
 					     CLEW_EVIDENCE_COUNT, CLEW_EVIDENCE_EXACT),
-		.context = (uint8_t)word_of(values->of[CAPTURE_CONTEXT], clew_context_name,
+		.context = (uint8_t)word_of(values->of[ATTRIBUTE_CONTEXT], clew_context_name,
 					    CLEW_WAKE_WORK + 1, CLEW_WAKE_TASK),
 	};
 	uint64_t operation = 0, choice = 0;
 	int r = back_object(back, values, &edge.object);
 
-	if (r == 0 && values->of[CAPTURE_FROM])
-		r = back_number(back, "from", values->of[CAPTURE_FROM], &edge.from_at);
-	if (r == 0 && values->of[CAPTURE_TO])
-		r = back_number(back, "to", values->of[CAPTURE_TO], &edge.to_at);
-	if (r == 0 && values->of[CAPTURE_OPERATION])
-		r = back_number(back, "operation", values->of[CAPTURE_OPERATION], &operation);
-	if (r == 0 && values->of[CAPTURE_CHOICE])
-		r = back_number(back, "choice", values->of[CAPTURE_CHOICE], &choice);
-	if (r == 0 && values->of[CAPTURE_WEIGHT])
-		r = back_number(back, "weight", values->of[CAPTURE_WEIGHT], &edge.weight);
-	if (r == 0 && values->of[CAPTURE_OWN])
-		r = back_number(back, "own", values->of[CAPTURE_OWN], &edge.own);
+	if (r == 0)
+		r = BACK_NUMBERS(back, values, {ATTRIBUTE_FROM, &edge.from_at},
+				 {ATTRIBUTE_TO, &edge.to_at}, {ATTRIBUTE_OPERATION, &operation},
+				 {ATTRIBUTE_CHOICE, &choice}, {ATTRIBUTE_WEIGHT, &edge.weight},
+				 {ATTRIBUTE_OWN, &edge.own});
 	if (r < 0)
 		return r;
 	edge.choice = (uint32_t)choice;
 	edge.operation = (uint8_t)operation;
-	take_comm(back, values->of[CAPTURE_FROM_COMM], edge.from, edge.from_at, edge.from_comm);
-	take_comm(back, values->of[CAPTURE_TO_COMM], edge.to, edge.to_at, edge.to_comm);
-	return trace_take(back->trace,
-			  (struct clew_finding){.tag = CLEW_FINDING_EDGE, .edge = &edge});
+	take_comm(back, values->of[ATTRIBUTE_FROM_COMM], edge.from, edge.from_at, edge.from_comm);
+	take_comm(back, values->of[ATTRIBUTE_TO_COMM], edge.to, edge.to_at, edge.to_comm);
+	return back->sink.edge(back->sink.context, &edge);
 }
 
 int back_edges(struct back *back)
@@ -91,7 +83,7 @@ int back_edges(struct back *back)
 		if (trigger == CLEW_NONE || type == UINT8_MAX || back->drop_types >> type & 1 ||
 		    !back->serials[model->es[trigger].span])
 			continue;
-		if (back_values(back, dependency->attributes)->of[CAPTURE_LONE])
+		if (back_values(back, dependency->attributes)->of[ATTRIBUTE_LONE])
 			continue;
 		for (uint32_t k = 0; k < dependency->destinations.count && r == 0; k++) {
 			uint32_t to = model->destinations[dependency->destinations.first + k];

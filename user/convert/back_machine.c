@@ -8,37 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of numbers; false: there are fewer. */
-static bool take_numbers(const char **at, uint64_t *numbers, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!scan_value_number(at, &numbers[i]))
-			return false;
-	return true;
-}
-
-static int fail_row(struct back *back, const char *key, const char *value)
-{
-	return back_fail(back, "%s=%.60s: a row is not as it is written by `clew convert`", key,
-			 value);
-}
-
-/* All rows of a value; `take` gets one each. */
-static int take_rows(struct back *back, const char *key, const char *value, size_t count,
-		     int (*take)(struct back *back, const uint64_t *numbers))
-{
-	uint64_t numbers[9];
-	const char *at = value;
-	int r;
-
-	do {
-		if (!take_numbers(&at, numbers, count))
-			return fail_row(back, key, value);
-		r = take(back, numbers);
-	} while (r == 0 && scan_value_row(&at));
-	return r == 0 && *at ? fail_row(back, key, value) : r;
-}
-
 /* ---- the capture's file ---- */
 
 static struct clew_capture_info *info_of(struct back *back)
@@ -67,59 +36,55 @@ static void *grow(struct back *back, const void *array, size_t count, size_t ite
 }
 
 /* Captures that were stitched are one then: what one lacks, all lack. */
-static int take_file(struct back *back, const uint64_t *numbers)
+static int take_file(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	bool first = !back->trace->info;
 	struct clew_capture_info *info = info_of(back);
 
 	if (!info)
 		return -ENOMEM;
-	info->bytes += numbers[0];
-	info->complete = numbers[1] && (first || info->complete);
-	info->damaged_chunks += numbers[2];
-	info->start = first || numbers[3] < info->start ? numbers[3] : info->start;
-	info->end = numbers[4] > info->end ? numbers[4] : info->end;
-	info->cpus += (unsigned)numbers[5];
+	info->bytes += fields[0].number;
+	info->complete = fields[1].number && (first || info->complete);
+	info->damaged_chunks += fields[2].number;
+	info->start = first || fields[3].number < info->start ? fields[3].number : info->start;
+	info->end = fields[4].number > info->end ? fields[4].number : info->end;
+	info->cpus += (unsigned)fields[5].number;
 	info->cost.bpf_sampled = first || info->cost.bpf_sampled;
 	back->first_gap = info->gap_count;
 	return 0;
 }
 
-static int take_cost(struct back *back, const uint64_t *numbers)
+static int take_cost(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
 
 	if (!info)
 		return -ENOMEM;
-	info->cost.user_ns += numbers[0];
-	info->cost.bpf_ns += numbers[1];
-	info->cost.bpf_sampled &= numbers[2] != 0;
+	info->cost.user_ns += fields[0].number;
+	info->cost.bpf_ns += fields[1].number;
+	info->cost.bpf_sampled &= fields[2].number != 0;
 	return 0;
 }
 
-static int take_counts(struct back *back, const char *key, const char *value)
+static int take_counts(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
-	const char *at = value;
-	uint64_t numbers[2];
-	unsigned kind = 0;
 
 	if (!info)
 		return -ENOMEM;
-	do {
-		if (!take_numbers(&at, numbers, 2))
-			return fail_row(back, key, value);
-		if (kind < CLEW_KIND_COUNT) {
-			info->counts[kind] += numbers[0];
-			info->column_bytes[kind] += numbers[1];
-		}
-		kind++;
-	} while (scan_value_row(&at));
+	if (row->number < CLEW_KIND_COUNT) {
+		info->counts[row->number] += fields[0].number;
+		info->column_bytes[row->number] += fields[1].number;
+	}
 	return 0;
 }
 
-static int take_ledger(struct back *back, const uint64_t *numbers)
+static int take_ledger(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
 	struct clew_ledger_row *rows =
 		info ? grow(back, info->ledger, info->ledger_count, sizeof(*rows)) : NULL;
@@ -127,22 +92,23 @@ static int take_ledger(struct back *back, const uint64_t *numbers)
 	if (!rows)
 		return -ENOMEM;
 	rows[info->ledger_count++] = (struct clew_ledger_row){
-		.cpu = (uint32_t)numbers[0],
-		.kind = (uint32_t)numbers[1],
-		.seen = numbers[2],
-		.filtered = numbers[3],
-		.reserved = numbers[4],
-		.read = numbers[5],
-		.stored = numbers[6],
-		.lost = numbers[7],
-		.missed = numbers[8],
+		.cpu = (uint32_t)fields[0].number,
+		.kind = (uint32_t)fields[1].number,
+		.seen = fields[2].number,
+		.filtered = fields[3].number,
+		.reserved = fields[4].number,
+		.read = fields[5].number,
+		.stored = fields[6].number,
+		.lost = fields[7].number,
+		.missed = fields[8].number,
 	};
 	info->ledger = rows;
 	return 0;
 }
 
-static int take_clock(struct back *back, const uint64_t *numbers)
+static int take_clock(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
 	struct clew_clock *clocks =
 		info ? grow(back, info->clocks, info->clock_count, sizeof(*clocks)) : NULL;
@@ -150,57 +116,62 @@ static int take_clock(struct back *back, const uint64_t *numbers)
 	if (!clocks)
 		return -ENOMEM;
 	clocks[info->clock_count++] = (struct clew_clock){
-		.monotonic = numbers[0], .boot = numbers[1], .wall = numbers[2]};
+		.monotonic = fields[0].number, .boot = fields[1].number, .wall = fields[2].number};
 	info->clocks = clocks;
 	return 0;
 }
 
-static struct clew_gap gap_of(const uint64_t *numbers)
+static struct clew_gap gap_of(const union attribute_field *fields)
 {
-	return (struct clew_gap){
-		.header = {.time = numbers[2], .cpu = (uint16_t)numbers[0], .kind = CLEW_KIND_GAP},
-		.from = numbers[1],
-		.count = numbers[3]};
+	return (struct clew_gap){.header = {.time = fields[2].number,
+					    .cpu = (uint16_t)fields[0].number,
+					    .kind = CLEW_KIND_GAP},
+				 .from = fields[1].number,
+				 .count = fields[3].number};
 }
 
-static int take_file_gap(struct back *back, const uint64_t *numbers)
+static int take_file_gap(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
 	struct clew_gap *gaps =
 		info ? grow(back, info->gaps, info->gap_count, sizeof(*gaps)) : NULL;
 
 	if (!gaps)
 		return -ENOMEM;
-	gaps[info->gap_count++] = gap_of(numbers);
+	gaps[info->gap_count++] = gap_of(fields);
 	info->gaps = gaps;
 	return 0;
 }
 
 /* Which of the gaps before it are of records that the file lacks. */
-static int take_missing(struct back *back, const uint64_t *numbers)
+static int take_missing(struct back *back, const struct row *row)
 {
+	const union attribute_field *fields = row_fields(row);
 	struct clew_capture_info *info = info_of(back);
 
 	if (!info)
 		return -ENOMEM;
-	if (numbers[0] < info->gap_count - back->first_gap)
-		((struct clew_gap *)(uintptr_t)info->gaps)[back->first_gap + numbers[0]]
+	if (fields[0].number < info->gap_count - back->first_gap)
+		((struct clew_gap *)(uintptr_t)info->gaps)[back->first_gap + fields[0].number]
 			.header.flags = CLEW_GAP_IN_FILE;
 	return 0;
 }
 
-static int take_gap(struct back *back, const uint64_t *numbers)
+static int take_gap(struct back *back, const struct row *row)
 {
-	struct clew_gap gap = gap_of(numbers);
+	const union attribute_field *fields = row_fields(row);
+	struct clew_gap gap = gap_of(fields);
 
 	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
 							     .identity = &gap.header});
 }
 
-static int take_extent(struct back *back, const uint64_t *numbers)
+static int take_extent(struct back *back, const struct row *row)
 {
-	back->trace->start = numbers[0];
-	back->trace->end = numbers[1];
+	const union attribute_field *fields = row_fields(row);
+	back->trace->start = fields[0].number;
+	back->trace->end = fields[1].number;
 	back->from_capture = true;
 	return 0;
 }
@@ -242,87 +213,75 @@ static int send_with_text(struct back *back, const void *record, size_t size, co
 	return r;
 }
 
-static int take_known_file(struct back *back, const char *key, const char *value)
+/* Of a key the part behind its kind. */
+static const char *name_of(const struct row *row)
 {
-	const char *name = strchr(key, '.') + 1, *at = value;
+	return strchr(row->name, '.') + 1;
+}
+
+static int take_known_file(struct back *back, const struct row *row)
+{
+	const union attribute_field *fields = row_fields(row);
+	const char *name = name_of(row), *path = row->count > 4 ? fields[4].word : "";
 	struct clew_file_record record = {.header.kind = CLEW_KIND_FILE};
-	char path[CLEW_PATH_SIZE + 1] = "";
-	uint64_t inode, numbers[4];
+	size_t length = strnlen(path, CLEW_PATH_SIZE);
+	uint64_t inode;
 
 	if (!scan_value_device(&name, &record.device) || *name++ != '.' ||
-	    !scan_value_number(&name, &inode) || !take_numbers(&at, numbers, 4))
-		return fail_row(back, key, value);
-	scan_value_word(&at, path, sizeof(path));
+	    !scan_value_number(&name, &inode))
+		return back_fail_row(back);
 	record.inode = inode;
-	record.header.flags = (uint8_t)numbers[0];
-	record.mount_namespace = (uint32_t)numbers[1];
-	record.generation = (uint32_t)numbers[2];
-	record.header.time = numbers[3];
-	record.path_size = (uint16_t)(strlen(path) + 1);
-	return send_with_text(back, &record, sizeof(record), path, strlen(path));
+	record.header.flags = (uint8_t)fields[0].number;
+	record.mount_namespace = (uint32_t)fields[1].number;
+	record.generation = (uint32_t)fields[2].number;
+	record.header.time = fields[3].number;
+	record.path_size = (uint16_t)(length + 1);
+	return send_with_text(back, &record, sizeof(record), path, length);
 }
 
-static bool take_hex(const char **at, uint8_t *bytes, size_t size)
+static void copy_path(const struct row *row, size_t field, char path[static CLEW_UNIX_PATH_SIZE])
 {
-	char word[64];
+	const char *text = field < row->count ? row_fields(row)[field].word : "";
 
-	if (!scan_value_word(at, word, sizeof(word)) || strlen(word) != 2 * size)
-		return false;
-	for (size_t i = 0; i < size; i++) {
-		char digits[3] = {word[2 * i], word[2 * i + 1], 0}, *end;
-
-		bytes[i] = (uint8_t)strtoul(digits, &end, 16);
-		if (*end)
-			return false;
-	}
-	return true;
+	memcpy(path, text, strnlen(text, CLEW_UNIX_PATH_SIZE));
 }
 
-static void take_path(const char **at, char path[static CLEW_UNIX_PATH_SIZE])
+static int take_known_socket(struct back *back, const struct row *row)
 {
-	char text[CLEW_UNIX_PATH_SIZE + 1] = "";
-
-	if (scan_value_row(at))
-		scan_value_word(at, text, sizeof(text));
-	memcpy(path, text, CLEW_UNIX_PATH_SIZE);
-}
-
-static int take_known_socket(struct back *back, const char *key, const char *value)
-{
-	const char *name = strchr(key, '.') + 1, *at = value;
+	const union attribute_field *fields = row_fields(row);
 	struct clew_socket_record record = {.header.kind = CLEW_KIND_SOCKET};
-	uint64_t inode, numbers[5];
+	const char *name = name_of(row);
+	uint64_t inode;
 
-	if (!scan_value_number(&name, &inode) || !take_numbers(&at, numbers, 5) ||
-	    !take_hex(&at, record.local, sizeof(record.local)) ||
-	    !take_hex(&at, record.remote, sizeof(record.remote)))
-		return fail_row(back, key, value);
+	if (!scan_value_number(&name, &inode))
+		return back_fail_row(back);
 	record.inode = inode;
-	record.peer = numbers[0];
-	record.family = (uint16_t)numbers[1];
-	record.type = (uint16_t)numbers[2];
-	record.local_port = (uint16_t)numbers[3];
-	record.peer_port = (uint16_t)numbers[4];
-	take_path(&at, record.local_path);
-	take_path(&at, record.peer_path);
-	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
-							     .identity = &record.header});
+	record.peer = fields[0].number;
+	record.family = (uint16_t)fields[1].number;
+	record.type = (uint16_t)fields[2].number;
+	record.local_port = (uint16_t)fields[3].number;
+	record.peer_port = (uint16_t)fields[4].number;
+	memcpy(record.local, fields[5].address, sizeof(record.local));
+	memcpy(record.remote, fields[6].address, sizeof(record.remote));
+	copy_path(row, 7, record.local_path);
+	copy_path(row, 8, record.peer_path);
+	return back->sink.identity(back->sink.context, &record.header);
 }
 
-static int take_known_cgroup(struct back *back, const char *key, const char *value)
+static int take_known_cgroup(struct back *back, const struct row *row)
 {
-	const char *name = strchr(key, '.') + 1, *at = value;
+	const union attribute_field *fields = row_fields(row);
+	const char *name = name_of(row), *path = row->count > 1 ? fields[1].word : "";
 	struct clew_cgroup_record record = {.header.kind = CLEW_KIND_CGROUP};
-	char path[CLEW_PATH_SIZE + 1] = "";
-	uint64_t id, hierarchy;
+	size_t length = strnlen(path, CLEW_PATH_SIZE);
+	uint64_t id;
 
-	if (!scan_value_number(&name, &id) || !scan_value_number(&at, &hierarchy))
-		return fail_row(back, key, value);
-	scan_value_word(&at, path, sizeof(path));
+	if (!scan_value_number(&name, &id))
+		return back_fail_row(back);
 	record.id = id;
-	record.hierarchy = (uint32_t)hierarchy;
-	record.path_size = (uint16_t)(strlen(path) + 1);
-	return send_with_text(back, &record, sizeof(record), path, strlen(path));
+	record.hierarchy = (uint32_t)fields[0].number;
+	record.path_size = (uint16_t)(length + 1);
+	return send_with_text(back, &record, sizeof(record), path, length);
 }
 
 static int take_known_text(struct back *back, const char *key, const char *value)
@@ -333,42 +292,46 @@ static int take_known_text(struct back *back, const char *key, const char *value
 	uint64_t hash;
 
 	if (!scan_value_number(&name, &hash) || length > UINT16_MAX)
-		return fail_row(back, key, value);
+		return back_fail(back, "%s=%.60s: a row is not as it is written by `clew convert`",
+				 key, value);
 	record.hash = hash;
 	record.text_size = (uint16_t)length;
 	return send_with_text(back, &record, sizeof(record), value, length);
 }
 
-static bool begins(const char *text, const char *with)
+/* An attribute of a CPU's span; `whole`: only what the capture says of itself. */
+static int take_attribute(struct back *back, const char *name, const char *value, bool whole)
 {
-	return !strncmp(text, with, strlen(with));
-}
+	static const back_take takes[ATTRIBUTE_COUNT] = {
+		[ATTRIBUTE_CAPTURE] = take_extent,
+		[ATTRIBUTE_LOST] = take_gap,
+		[ATTRIBUTE_CAPTURE_FILE] = take_file,
+		[ATTRIBUTE_CAPTURE_COST] = take_cost,
+		[ATTRIBUTE_CAPTURE_COUNTS] = take_counts,
+		[ATTRIBUTE_CAPTURE_LEDGER] = take_ledger,
+		[ATTRIBUTE_CAPTURE_CLOCKS] = take_clock,
+		[ATTRIBUTE_CAPTURE_GAPS] = take_file_gap,
+		[ATTRIBUTE_CAPTURE_MISSING] = take_missing,
+		[ATTRIBUTE_KNOWN_FILE] = take_known_file,
+		[ATTRIBUTE_KNOWN_SOCKET] = take_known_socket,
+		[ATTRIBUTE_KNOWN_CGROUP] = take_known_cgroup,
+	};
+	enum attribute_key key = attribute_find(name);
+	int r;
 
-static int take_attribute(struct back *back, const char *key, const char *value)
-{
-	static const struct {
-		const char *key;
-		size_t count;
-		int (*take)(struct back *back, const uint64_t *numbers);
-	} rows[] = {{"capture", 2, take_extent},	{"lost", 4, take_gap},
-		    {"capture.file", 6, take_file},	{"capture.cost", 3, take_cost},
-		    {"capture.ledger", 9, take_ledger}, {"capture.clocks", 3, take_clock},
-		    {"capture.gaps", 4, take_file_gap}, {"capture.missing", 1, take_missing}};
-
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (!strcmp(rows[i].key, key))
-			return take_rows(back, key, value, rows[i].count, rows[i].take);
-	if (!strcmp(key, "capture.counts"))
-		return take_counts(back, key, value);
-	if (begins(key, "capture."))
-		return take_meta(back, key + strlen("capture."), value);
-	if (begins(key, "file."))
-		return take_known_file(back, key, value);
-	if (begins(key, "socket."))
-		return take_known_socket(back, key, value);
-	if (begins(key, "cgroup."))
-		return take_known_cgroup(back, key, value);
-	return begins(key, "text.") ? take_known_text(back, key, value) : 0;
+	if (whole && (key < ATTRIBUTE_CAPTURE || key > ATTRIBUTE_LOST))
+		return 0;
+	if (key == ATTRIBUTE_CAPTURE_META)
+		return take_meta(back, name + strlen("capture."), value);
+	if (key == ATTRIBUTE_KNOWN_TEXT)
+		return take_known_text(back, name, value);
+	if (key == ATTRIBUTE_COUNT || !takes[key])
+		return 0;
+	r = back_rows_of(back, key, name, value, takes[key], NULL);
+	/* Nothing may be left of a value that says only numbers. */
+	if (r == 0 && *back->row.at && key < ATTRIBUTE_KNOWN_FILE)
+		return back_fail_row(back);
+	return r;
 }
 
 /* ---- runs ---- */
@@ -439,10 +402,9 @@ int back_truth(struct back *back)
 		     i < model->attribute_lists[list + 1] && r == 0; i++) {
 			const char *key = clew_model_string(model, model->attributes[i].key);
 
-			if (begins(key, "capture") || !strcmp(key, "lost"))
-				r = take_attribute(
-					back, key,
-					clew_model_string(model, model->attributes[i].value));
+			r = take_attribute(back, key,
+					   clew_model_string(model, model->attributes[i].value),
+					   true);
 		}
 	}
 	return r;
@@ -463,7 +425,8 @@ int back_machine(struct back *back)
 		for (uint32_t i = model->attribute_lists[list];
 		     i < model->attribute_lists[list + 1] && r == 0; i++)
 			r = take_attribute(back, clew_model_string(model, model->attributes[i].key),
-					   clew_model_string(model, model->attributes[i].value));
+					   clew_model_string(model, model->attributes[i].value),
+					   false);
 		back->has_runs = true;
 		if (r == 0)
 			r = take_runs(back, span, cpu);

@@ -6,27 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* How many there are, `most` at most. */
-static size_t take_numbers(const char *at, uint64_t *numbers, size_t most)
+static int take_below(struct back *back, const struct values *values, uint32_t number)
 {
-	size_t count = 0;
+	int r = back_row(back, ATTRIBUTE_BELOW, values);
+	size_t count = r > 0 ? back->row.count : 0;
 
-	while (at && count < most && scan_value_number(&at, &numbers[count]))
-		count++;
-	return count;
-}
-
-static int take_below(struct back *back, const char *at, uint32_t number)
-{
-	uint64_t lower;
-	int r = 0;
-
-	while (at && r == 0 && scan_value_number(&at, &lower)) {
-		struct clew_below below = {.upper = number, .lower = (uint32_t)lower};
-
-		r = trace_take(back->trace,
-			       (struct clew_finding){.tag = CLEW_FINDING_BELOW, .below = &below});
-	}
+	r = r < 0 ? r : 0;
+	for (size_t i = 0; i < count && r == 0; i++)
+		r = back->sink.below(back->sink.context, number,
+				     (uint32_t)row_fields(&back->row)[i].number);
 	return r;
 }
 
@@ -47,67 +35,85 @@ static void take_times(const struct back *back, uint32_t span, struct clew_block
 		block->issued = (uint64_t)model->es[es].start;
 }
 
+/* When it was queued, issued and completed. */
+static int take_moments(struct back *back, const struct values *values, uint32_t span,
+			struct clew_block_request *block)
+{
+	int r = back_row(back, ATTRIBUTE_SINCE, values);
+	const union attribute_field *times = row_fields(&back->row);
+
+	if (r < 0)
+		return r;
+	if (r == 0 || back->row.count < 3) {
+		take_times(back, span, block);
+		return 0;
+	}
+	block->queued = times[0].number;
+	block->issued = times[1].number;
+	block->completed = times[2].number;
+	if (back->row.count > 3)
+		block->reused = times[3].number;
+	return 0;
+}
+
+static int take_file(struct back *back, const struct values *values,
+		     struct clew_block_request *block)
+{
+	int r = back_row(back, ATTRIBUTE_FILE, values);
+	const union attribute_field *fields = row_fields(&back->row);
+
+	if (r <= 0)
+		return r;
+	block->file_device = (uint32_t)fields[0].number;
+	block->inode = fields[1].number;
+	block->index = fields[2].number;
+	return 0;
+}
+
+static int take_reason(struct back *back, const struct values *values,
+		       struct clew_block_request *block)
+{
+	const char *word = values->of[ATTRIBUTE_REASON];
+	int reason = word ? clew_request_reason_from_name(word) : 0;
+
+	if (values->of[ATTRIBUTE_SUBMITTER])
+		block->submitter = back_serial(back, values->of[ATTRIBUTE_SUBMITTER]);
+	if (values->of[ATTRIBUTE_REASON_BY])
+		block->reason_task = back_serial(back, values->of[ATTRIBUTE_REASON_BY]);
+	block->swap = values->of[ATTRIBUTE_SWAP] != NULL;
+	if (reason < 0)
+		return back_fail(back, "reason=%.40s: this is no reason of a request", word);
+	block->reason = (uint8_t)reason;
+	return 0;
+}
+
 static int take_request(struct back *back, uint32_t span, uint32_t number)
 {
 	const struct clew_model *model = back->model;
 	const char *device = clew_model_attribute(
 		model, model->spans[model->spans[span].parent].attributes, "dev");
 	const struct values *values = back_values(back, model->spans[span].attributes);
-	const char *file = values->of[CAPTURE_FILE];
 	struct clew_block_request block = {.number = number, .sector = UINT64_MAX};
-	uint64_t bytes = 0, operation = 0, times[4];
-	size_t count;
-	int r = 0;
+	uint64_t bytes = 0, operation = 0;
+	int r;
 
 	if (!device || !scan_value_device(&device, &block.device))
 		return back_fail(back, "a device's span needs dev=MAJOR:MINOR");
-	if (values->of[CAPTURE_SECTOR])
-		r = back_number(back, "sector", values->of[CAPTURE_SECTOR], &block.sector);
-	if (r == 0 && values->of[CAPTURE_BYTES])
-		r = back_number(back, "bytes", values->of[CAPTURE_BYTES], &bytes);
-	if (r == 0 && values->of[CAPTURE_OPERATION_CODE])
-		r = back_number(back, "operation_code", values->of[CAPTURE_OPERATION_CODE],
-				&operation);
-	if (r < 0)
-		return r;
-	count = take_numbers(values->of[CAPTURE_SINCE], times, 4);
-	if (count >= 3) {
-		block.queued = times[0];
-		block.issued = times[1];
-		block.completed = times[2];
-		if (count == 4)
-			block.reused = times[3];
-	} else {
-		take_times(back, span, &block);
-	}
-	if (file) {
-		if (!scan_value_device(&file, &block.file_device) ||
-		    take_numbers(file, times, 2) < 2)
-			return back_fail(back, "file=%.40s: this is no device, inode and page",
-					 values->of[CAPTURE_FILE]);
-		block.inode = times[0];
-		block.index = times[1];
-	}
+	r = BACK_NUMBERS(back, values, {ATTRIBUTE_SECTOR, &block.sector}, {ATTRIBUTE_BYTES, &bytes},
+			 {ATTRIBUTE_OPERATION_CODE, &operation});
 	block.bytes = (uint32_t)bytes;
 	block.operation = (uint32_t)operation;
-	if (values->of[CAPTURE_SUBMITTER])
-		block.submitter = back_serial(back, values->of[CAPTURE_SUBMITTER]);
-	if (values->of[CAPTURE_REASON_BY])
-		block.reason_task = back_serial(back, values->of[CAPTURE_REASON_BY]);
-	block.swap = values->of[CAPTURE_SWAP] != NULL;
-	if (values->of[CAPTURE_REASON]) {
-		int reason = clew_request_reason_from_name(values->of[CAPTURE_REASON]);
-
-		if (reason < 0)
-			return back_fail(back, "reason=%.40s: this is no reason of a request",
-					 values->of[CAPTURE_REASON]);
-		block.reason = (uint8_t)reason;
-	}
-	r = trace_take(back->trace,
-		       (struct clew_finding){.tag = CLEW_FINDING_REQUEST, .request = &block});
+	if (r == 0)
+		r = take_moments(back, values, span, &block);
+	if (r == 0)
+		r = take_file(back, values, &block);
+	if (r == 0)
+		r = take_reason(back, values, &block);
+	if (r == 0)
+		r = back->sink.request(back->sink.context, &block);
 	if (r >= 0)
-		r = back_pages(back, number, values->of[CAPTURE_PAGES]);
-	return r < 0 ? r : take_below(back, values->of[CAPTURE_BELOW], number);
+		r = back_pages(back, number, values);
+	return r < 0 ? r : take_below(back, values, number);
 }
 
 int back_requests(struct back *back)

@@ -48,20 +48,12 @@ static int add_name(struct back *back, struct trace_task *task, uint64_t since, 
 	return 0;
 }
 
-static int add_names(struct back *back, struct trace_task *task, const char *rows)
+static int take_name(struct back *back, const struct row *row)
 {
-	char name[CLEW_COMM_SIZE + 1];
-	uint64_t since;
-	int r = 0;
+	const union attribute_field *fields = row_fields(row);
+	const char *name = row->count > 1 ? fields[1].word : "";
 
-	do {
-		name[0] = 0;
-		if (!scan_value_number(&rows, &since))
-			return back_fail(back, "names=%.40s: a row is a time and a name", rows);
-		scan_value_word(&rows, name, sizeof(name));
-		r = add_name(back, task, since, name, strlen(name));
-	} while (r == 0 && scan_value_row(&rows));
-	return r;
+	return add_name(back, row->context, fields[0].number, name, strnlen(name, CLEW_COMM_SIZE));
 }
 
 static int take_text(struct back *back, const char *value, const char **ret_text)
@@ -72,49 +64,41 @@ static int take_text(struct back *back, const char *value, const char **ret_text
 	return *ret_text ? 0 : -ENOMEM;
 }
 
-static int take_number(struct back *back, const struct values *values, enum capture_key key,
-		       uint64_t *number)
-{
-	return values->of[key] ? back_number(back, capture_key_words[key], values->of[key], number)
-			       : 0;
-}
-
 static int take_numbers(struct back *back, const struct values *values, struct trace_task *task)
 {
 	struct clew_trace_task *to = &task->task;
-	uint64_t tid = to->tid, pid = to->pid, user = 0, flags = 0, cgroup = 0, pids = 0,
-		 mounts = 0, birth = to->birth, death = to->death;
-	const char *list = values->of[CAPTURE_NAMESPACES];
-	int r = take_number(back, values, CAPTURE_TID, &tid);
+	uint64_t tid = to->tid, pid, user = 0, flags = 0, cgroup = 0;
+	int r = back_number(back, values, ATTRIBUTE_TID, &tid);
 
 	pid = tid;
 	if (r == 0)
-		r = take_number(back, values, CAPTURE_PID, &pid);
+		r = BACK_NUMBERS(back, values, {ATTRIBUTE_PID, &pid}, {ATTRIBUTE_USER, &user},
+				 {ATTRIBUTE_TASK_FLAGS, &flags}, {ATTRIBUTE_CGROUP, &cgroup},
+				 {ATTRIBUTE_BORN, &to->birth}, {ATTRIBUTE_DIED, &to->death});
 	if (r == 0)
-		r = take_number(back, values, CAPTURE_USER, &user);
-	if (r == 0)
-		r = take_number(back, values, CAPTURE_TASK_FLAGS, &flags);
-	if (r == 0)
-		r = take_number(back, values, CAPTURE_CGROUP, &cgroup);
-	if (r == 0)
-		r = take_number(back, values, CAPTURE_BORN, &birth);
-	if (r == 0)
-		r = take_number(back, values, CAPTURE_DIED, &death);
+		r = back_row(back, ATTRIBUTE_NAMESPACES, values);
 	if (r < 0)
 		return r;
-	if (list && (!scan_value_number(&list, &pids) || !scan_value_number(&list, &mounts)))
-		return back_fail(back, "namespaces=%.40s: these are not two numbers",
-				 values->of[CAPTURE_NAMESPACES]);
 	to->tid = (uint32_t)tid;
 	to->pid = (uint32_t)pid;
 	to->user = (uint32_t)user;
 	to->flags = (uint32_t)flags;
 	to->cgroup = cgroup;
-	to->pid_namespace = (uint32_t)pids;
-	to->mount_namespace = (uint32_t)mounts;
+	to->pid_namespace = r ? (uint32_t)row_fields(&back->row)[0].number : 0;
+	to->mount_namespace = r ? (uint32_t)row_fields(&back->row)[1].number : 0;
 	trace_note_mounts(back->trace, to);
-	to->birth = birth;
-	to->death = death;
+	return 0;
+}
+
+static int take_executable_file(struct back *back, const struct values *values,
+				struct trace_task *task)
+{
+	int r = back_row(back, ATTRIBUTE_EXECUTABLE_FILE, values);
+
+	if (r <= 0)
+		return r;
+	task->executable_device = (uint32_t)row_fields(&back->row)[0].number;
+	task->executable_inode = row_fields(&back->row)[1].number;
 	return 0;
 }
 
@@ -122,15 +106,14 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 {
 	const struct clew_span *from = &back->model->spans[span];
 	const struct values *values = back_values(back, from->attributes);
-	const char *name = clew_model_string(back->model, from->name),
-		   *file = values->of[CAPTURE_EXECUTABLE_FILE];
+	const char *name = clew_model_string(back->model, from->name);
 	uint32_t serial = back->serials[span];
 	struct trace_task *task;
 	uint64_t tid = 0;
 	size_t length = suffix_of(name, &tid);
 	int r;
 
-	if (values->of[CAPTURE_UNSEEN])
+	if (values->of[ATTRIBUTE_UNSEEN])
 		return 0;
 	task = trace_task_get(back->trace, serial);
 	if (!task)
@@ -148,59 +131,47 @@ static int take_task(struct back *back, uint32_t span, struct map *tids)
 		return r;
 	if (task->task.tid && map_set(tids, task->task.tid, 0, 1) < 0)
 		return -ENOMEM;
-	if (values->of[CAPTURE_PROCESS])
-		task->task.process = back_serial(back, values->of[CAPTURE_PROCESS]) ?: serial;
-	if (values->of[CAPTURE_PARENT])
-		task->task.parent = back_serial(back, values->of[CAPTURE_PARENT]);
-	if (file) {
-		uint32_t device;
-		uint64_t inode;
-
-		if (!scan_value_device(&file, &device) || !scan_value_number(&file, &inode))
-			return back_fail(back, "executable_file=%.40s: this is no device and inode",
-					 values->of[CAPTURE_EXECUTABLE_FILE]);
-		task->executable_device = device;
-		task->executable_inode = inode;
-	}
-	r = take_text(back, values->of[CAPTURE_COMMAND], &task->task.command_line);
+	if (values->of[ATTRIBUTE_PROCESS])
+		task->task.process = back_serial(back, values->of[ATTRIBUTE_PROCESS]) ?: serial;
+	if (values->of[ATTRIBUTE_PARENT])
+		task->task.parent = back_serial(back, values->of[ATTRIBUTE_PARENT]);
+	r = take_executable_file(back, values, task);
 	if (r == 0)
-		r = take_text(back, values->of[CAPTURE_EXECUTABLE], &task->task.executable);
+		r = take_text(back, values->of[ATTRIBUTE_COMMAND], &task->task.command_line);
+	if (r == 0)
+		r = take_text(back, values->of[ATTRIBUTE_EXECUTABLE], &task->task.executable);
 	if (r < 0)
 		return r;
-	if (values->of[CAPTURE_NAMES])
-		return add_names(back, task, values->of[CAPTURE_NAMES]);
+	if (values->of[ATTRIBUTE_NAMES])
+		return back_rows(back, ATTRIBUTE_NAMES, values, take_name, task);
 	return length ? add_name(back, task, 0, name, length) : 0;
 }
 
-static int take_spin(struct back *back, uint32_t serial, const char **rows)
+static int take_spin(struct back *back, const struct row *row)
 {
-	struct clew_spin spin = {.task = serial};
-	char holder[CLEW_COMM_SIZE + 64];
-	uint64_t type;
+	const union attribute_field *fields = row_fields(row);
+	struct clew_spin spin = {.task = *(const uint32_t *)row->context,
+				 .start = fields[0].number,
+				 .end = fields[1].number,
+				 .lock = fields[2].number,
+				 .type = (uint32_t)fields[3].number,
+				 .holder = back_serial(back, fields[4].word)};
 
-	if (!scan_value_number(rows, &spin.start) || !scan_value_number(rows, &spin.end) ||
-	    !scan_value_number(rows, &spin.lock) || !scan_value_number(rows, &type) ||
-	    !scan_value_word(rows, holder, sizeof(holder)))
-		return back_fail(
-			back,
-			"spins=%.40s: a row is a start, an end, a lock, its type and a holder",
-			*rows);
-	spin.type = (uint32_t)type;
-	spin.holder = back_serial(back, holder);
-	return trace_take(back->trace,
-			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
+	return back->sink.spin(back->sink.context, &spin);
 }
 
-static int take_spins(struct back *back, uint32_t serial, const char *rows)
+/* What a thread did besides running and sleeping. */
+static int take_acts(struct back *back, uint32_t span)
 {
-	int r;
+	const struct values *values = back_values(back, back->model->spans[span].attributes);
+	uint32_t serial = back->serials[span];
+	int r = back_rows(back, ATTRIBUTE_SPINS, values, take_spin, &serial);
 
-	if (!rows)
-		return 0;
-	do
-		r = take_spin(back, serial, &rows);
-	while (r == 0 && scan_value_row(&rows));
-	return r;
+	if (r == 0)
+		r = back_touches(back, serial, values);
+	if (r == 0)
+		r = back_announcements(back, serial, values);
+	return r < 0 ? r : back_environment(back, serial, values);
 }
 
 int back_tasks(struct back *back)
@@ -216,21 +187,7 @@ int back_tasks(struct back *back)
 			continue;
 		r = take_task(back, span, &tids);
 		if (r == 0)
-			r = take_spins(back, back->serials[span],
-				       back_values(back, model->spans[span].attributes)
-					       ->of[CAPTURE_SPINS]);
-		if (r == 0)
-			r = back_touches(back, back->serials[span],
-					 back_values(back, model->spans[span].attributes)
-						 ->of[CAPTURE_TOUCHES]);
-		if (r == 0)
-			r = back_announcements(back, back->serials[span],
-					       back_values(back, model->spans[span].attributes)
-						       ->of[CAPTURE_ANNOUNCED]);
-		if (r == 0)
-			r = back_environment(back, back->serials[span],
-					     back_values(back, model->spans[span].attributes)
-						     ->of[CAPTURE_ENVIRONMENT]);
+			r = take_acts(back, span);
 	}
 	back_order_announcements(back);
 	/* Threads of no number get one, so that they can be asked for. */

@@ -109,19 +109,14 @@ static int take_gap(struct walk *walk, uint32_t number)
 	int r = end_running(walk, start);
 
 	walk->running_since = end;
-	if (r < 0 || values->of[CAPTURE_KNOWN])
+	if (r < 0 || values->of[ATTRIBUTE_KNOWN])
 		return r;
 	if (kind == CLEW_SEGMENT_RUNQUEUE) {
-		if (values->of[CAPTURE_OPEN])
+		if (values->of[ATTRIBUTE_OPEN])
 			ready.end = CLEW_TIME_OPEN;
-		if (values->of[CAPTURE_UNTIL])
-			r = back_number(back, "until", values->of[CAPTURE_UNTIL], &ready.end);
-		if (r == 0 && values->of[CAPTURE_SINCE])
-			r = back_number(back, "since", values->of[CAPTURE_SINCE], &ready.start);
-		return r < 0 ? r
-			     : trace_take(back->trace,
-					  (struct clew_finding){.tag = CLEW_FINDING_READY,
-								.ready = &ready});
+		r = BACK_NUMBERS(back, values, {ATTRIBUTE_UNTIL, &ready.end},
+				 {ATTRIBUTE_SINCE, &ready.start});
+		return r < 0 ? r : back->sink.ready(back->sink.context, &ready);
 	}
 	if (kind >= CLEW_WAIT_KIND_COUNT)
 		kind = CLEW_WAIT_UNKNOWN;
@@ -151,9 +146,9 @@ static int take_mark(struct walk *walk, const struct clew_mark *mark)
 	       scan_value_word(&label, word, size)) {
 		char *value = strchr(word, '=');
 
-		for (unsigned key = 0; value && key < CAPTURE_KEY_COUNT; key++)
-			if (strlen(capture_key_words[key]) == (size_t)(value - word) &&
-			    !memcmp(capture_key_words[key], word, (size_t)(value - word)))
+		for (unsigned key = 0; value && key < ATTRIBUTE_COUNT; key++)
+			if (strlen(attribute_table[key].key) == (size_t)(value - word) &&
+			    !memcmp(attribute_table[key].key, word, (size_t)(value - word)))
 				values.of[key] = value + 1;
 	}
 	r = end_running(walk, (uint64_t)mark->at);

@@ -31,10 +31,10 @@ void capture_calls_done(struct conversion *conversion)
 	clew_relations_free(conversion->relations);
 }
 
-static void add_call_name(struct pairs *pairs, enum capture_key key,
+static void add_call_name(struct pairs *pairs, enum attribute_key key,
 			  const struct clew_activity *activity)
 {
-	pairs_begin(pairs, capture_key_words[key]);
+	pairs_begin(pairs, attribute_table[key].key);
 	pairs_word(pairs, activity->interface);
 	pairs_byte(pairs, '.');
 	pairs_word(pairs, activity->operation);
@@ -54,7 +54,7 @@ static void add_descriptors(struct conversion *conversion, const struct clew_act
 		if (any)
 			pairs_byte(pairs, ' ');
 		else
-			pairs_begin(pairs, capture_key_words[CAPTURE_DESCRIPTORS]);
+			pairs_begin(pairs, attribute_table[ATTRIBUTE_DESCRIPTORS].key);
 		any = true;
 		pairs_word(pairs, description.words[i].name);
 		pairs_byte(pairs, '=');
@@ -70,13 +70,13 @@ int capture_describe_call(struct conversion *conversion, const struct clew_call_
 	struct pairs *pairs = &conversion->pairs;
 
 	/* Nothing proves that who ran after it waited for it. */
-	pairs_add(pairs, CAPTURE_EVIDENCE,
+	pairs_add(pairs, ATTRIBUTE_EVIDENCE,
 		  clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED
 						     : call->relation->evidence));
 	if (call->relation->bridged)
-		pairs_add(pairs, CAPTURE_BRIDGED, "yes");
-	add_call_name(pairs, CAPTURE_CALLED, lower);
-	add_call_name(pairs, CAPTURE_CALLER,
+		pairs_add(pairs, ATTRIBUTE_BRIDGED, "yes");
+	add_call_name(pairs, ATTRIBUTE_CALLED, lower);
+	add_call_name(pairs, ATTRIBUTE_CALLER,
 		      clew_relations_upper(conversion->relations, call->relation, 0));
 	add_descriptors(conversion, lower);
 	return pairs_make(pairs, conversion->maker, ret_attributes);

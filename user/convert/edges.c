@@ -589,7 +589,7 @@ int capture_make_edges(struct conversion *conversion)
 
 /* ---- attributes, when every endpoint has its ES ---- */
 
-static void add_comm(struct conversion *conversion, enum capture_key key, const char *comm,
+static void add_comm(struct conversion *conversion, enum attribute_key key, const char *comm,
 		     uint32_t serial, uint64_t at)
 {
 	const char *usual = clew_trace_comm_at(conversion->trace, serial, at);
@@ -613,19 +613,19 @@ static void describe_lone(struct conversion *conversion, const struct clew_edge 
 	struct pairs *pairs = &conversion->pairs;
 
 	if (trigger->at != edge->from_at)
-		pairs_add_number(pairs, CAPTURE_FROM, edge->from_at);
+		pairs_add_number(pairs, ATTRIBUTE_FROM, edge->from_at);
 	if ((uint64_t)((const struct clew_es *)conversion->es.data)[to].start != edge->to_at)
-		pairs_add_number(pairs, CAPTURE_TO, edge->to_at);
+		pairs_add_number(pairs, ATTRIBUTE_TO, edge->to_at);
 	if (edge->operation)
-		pairs_add_number(pairs, CAPTURE_OPERATION, edge->operation);
+		pairs_add_number(pairs, ATTRIBUTE_OPERATION, edge->operation);
 	if (edge->choice) {
-		pairs_add_number(pairs, CAPTURE_CHOICE, edge->choice);
-		pairs_add_number(pairs, CAPTURE_WEIGHT, edge->weight);
+		pairs_add_number(pairs, ATTRIBUTE_CHOICE, edge->choice);
+		pairs_add_number(pairs, ATTRIBUTE_WEIGHT, edge->weight);
 		if (edge->own)
-			pairs_add_number(pairs, CAPTURE_OWN, edge->own);
+			pairs_add_number(pairs, ATTRIBUTE_OWN, edge->own);
 	}
-	add_comm(conversion, CAPTURE_FROM_COMM, edge->from_comm, edge->from, edge->from_at);
-	add_comm(conversion, CAPTURE_TO_COMM, edge->to_comm, edge->to, edge->to_at);
+	add_comm(conversion, ATTRIBUTE_FROM_COMM, edge->from_comm, edge->from, edge->from_at);
+	add_comm(conversion, ATTRIBUTE_TO_COMM, edge->to_comm, edge->to, edge->to_at);
 }
 
 static struct shape *shape_of(struct conversion *conversion, const struct clew_edge *edge)
@@ -660,15 +660,15 @@ static int describe_edge(struct conversion *conversion, const struct clew_edge *
 		*ret_attributes = shape->made;
 		return 0;
 	}
-	pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(edge->evidence));
-	pairs_add(pairs, CAPTURE_CONTEXT, clew_context_name(edge->context));
+	pairs_add(pairs, ATTRIBUTE_EVIDENCE, clew_evidence_name(edge->evidence));
+	pairs_add(pairs, ATTRIBUTE_CONTEXT, clew_context_name(edge->context));
 	capture_object_pairs(conversion, &edge->object,
 			     capture_path_of(conversion, &edge->object, edge->to_at),
 			     sleep == CLEW_NONE);
 	if (sleep == CLEW_NONE)
 		describe_lone(conversion, edge, dependency);
 	else if (by_mark)
-		pairs_add(pairs, CAPTURE_LONE, "no");
+		pairs_add(pairs, ATTRIBUTE_LONE, "no");
 	r = pairs_make(pairs, conversion->maker, ret_attributes);
 	if (shape)
 		shape->made = *ret_attributes;
@@ -695,7 +695,7 @@ int capture_finish_edges(struct conversion *conversion)
 					  &dependencies[calls + i].attributes);
 	if (r < 0 || conversion->submission_count == 0)
 		return r;
-	pairs_add(&conversion->pairs, CAPTURE_EVIDENCE, clew_evidence_name(CLEW_EVIDENCE_EXACT));
+	pairs_add(&conversion->pairs, ATTRIBUTE_EVIDENCE, clew_evidence_name(CLEW_EVIDENCE_EXACT));
 	r = pairs_make(&conversion->pairs, conversion->maker, &of_submission);
 	for (size_t i = group_count; i < calls; i++)
 		dependencies[i].attributes = of_submission;

@@ -243,11 +243,11 @@ static int emit_stretch(struct conversion *conversion, const struct stretch *str
 	case STRETCH_READY:
 		ready = (const struct clew_ready *)trace->readies.data + stretch->index;
 		if (ready->end == CLEW_TIME_OPEN)
-			pairs_add(&conversion->pairs, CAPTURE_OPEN, "end");
+			pairs_add(&conversion->pairs, ATTRIBUTE_OPEN, "end");
 		else if (ready->end != stretch->end)
-			pairs_add_number(&conversion->pairs, CAPTURE_UNTIL, ready->end);
+			pairs_add_number(&conversion->pairs, ATTRIBUTE_UNTIL, ready->end);
 		if (ready->start != stretch->start)
-			pairs_add_number(&conversion->pairs, CAPTURE_SINCE, ready->start);
+			pairs_add_number(&conversion->pairs, ATTRIBUTE_SINCE, ready->start);
 		r = pairs_make(&conversion->pairs, conversion->maker, &wait);
 		if (r == 0)
 			r = capture_wait_row(conversion, CLEW_SEGMENT_RUNQUEUE, wait, &wait);

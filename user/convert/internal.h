@@ -2,9 +2,6 @@
 /*
  * A capture's trace as a causal trace and back: shared by the files of user/convert
  * alone. docs/causal-trace.md lists what the attributes mean.
- *
- * Lists within a value are words parted by a blank, their rows by a comma; blank,
- * comma and backslash in a word have a backslash before them.
  */
 #ifndef CLEW_CONVERT_INTERNAL_H
 #define CLEW_CONVERT_INTERNAL_H
@@ -12,134 +9,9 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "convert/convert.h"
-#include "explain/depend.h"
+#include "convert/pairs.h"
 #include "relate/relate.h"
 #include "trace/internal.h"
-#include <clew/model_make.h>
-
-/* Attributes that both directions know. */
-#define CAPTURE_KEYS(KEY)                                                                          \
-	KEY(TID, "tid")                                                                            \
-	KEY(PID, "pid")                                                                            \
-	KEY(PROCESS, "process")                                                                    \
-	KEY(PARENT, "parent")                                                                      \
-	KEY(COMM, "comm")                                                                          \
-	KEY(NAMES, "names")                                                                        \
-	KEY(COMMAND, "command")                                                                    \
-	KEY(EXECUTABLE, "executable")                                                              \
-	KEY(EXECUTABLE_FILE, "executable_file")                                                    \
-	KEY(USER, "user")                                                                          \
-	KEY(TASK_FLAGS, "task_flags")                                                              \
-	KEY(NAMESPACES, "namespaces")                                                              \
-	KEY(CGROUP, "cgroup")                                                                      \
-	KEY(BORN, "born")                                                                          \
-	KEY(DIED, "died")                                                                          \
-	KEY(UNSEEN, "unseen")                                                                      \
-	KEY(OBJECT, "object")                                                                      \
-	KEY(CALL, "call")                                                                          \
-	KEY(CALL_ID, "call_id")                                                                    \
-	KEY(CONTEXT, "context")                                                                    \
-	KEY(ENDED_BY, "ended_by")                                                                  \
-	KEY(HOLDER, "holder")                                                                      \
-	KEY(RUNQUEUE, "runqueue")                                                                  \
-	KEY(ENDED, "ended")                                                                        \
-	KEY(OPEN, "open")                                                                          \
-	KEY(BLIND, "blind")                                                                        \
-	KEY(ID, "id")                                                                              \
-	KEY(DEV, "dev")                                                                            \
-	KEY(FD, "fd")                                                                              \
-	KEY(OP, "op")                                                                              \
-	KEY(SHARED, "shared")                                                                      \
-	KEY(RAW_AT, "raw_at")                                                                      \
-	KEY(EDGE, "edge")                                                                          \
-	KEY(OPERATION, "operation")                                                                \
-	KEY(EPOLL, "epoll")                                                                        \
-	KEY(FLAGS, "flags")                                                                        \
-	KEY(SINCE, "since")                                                                        \
-	KEY(UNTIL, "until")                                                                        \
-	KEY(KNOWN, "known")                                                                        \
-	KEY(LINKS, "links")                                                                        \
-	KEY(EVIDENCE, "evidence")                                                                  \
-	KEY(FROM, "from")                                                                          \
-	KEY(FROM_TASK, "from_task")                                                                \
-	KEY(TO, "to")                                                                              \
-	KEY(FROM_COMM, "from_comm")                                                                \
-	KEY(TO_COMM, "to_comm")                                                                    \
-	KEY(LONE, "lone")                                                                          \
-	KEY(OPERATION_CODE, "operation_code")                                                      \
-	KEY(BELOW, "below")                                                                        \
-	KEY(SUBMITTER, "submitter")                                                                \
-	KEY(SECTOR, "sector")                                                                      \
-	KEY(BYTES, "bytes")                                                                        \
-	KEY(FILE, "file")                                                                          \
-	KEY(REASON, "reason")                                                                      \
-	KEY(SWAP, "swap")                                                                          \
-	KEY(REASON_BY, "reason_by")                                                                \
-	KEY(PAGES, "pages")                                                                        \
-	KEY(ANNOUNCED, "announced")                                                                \
-	KEY(ENVIRONMENT, "environment")                                                            \
-	KEY(TOUCHES, "touches")                                                                    \
-	KEY(CHOICE, "choice")                                                                      \
-	KEY(WEIGHT, "weight")                                                                      \
-	KEY(OWN, "own")                                                                            \
-	KEY(SPINS, "spins")                                                                        \
-	KEY(BRIDGED, "bridged")                                                                    \
-	KEY(CALLED, "called")                                                                      \
-	KEY(CALLER, "caller")                                                                      \
-	KEY(DESCRIPTORS, "descriptors")
-
-enum capture_key {
-#define CAPTURE_KEY_ENUM(name, word) CAPTURE_##name,
-	CAPTURE_KEYS(CAPTURE_KEY_ENUM)
-#undef CAPTURE_KEY_ENUM
-		CAPTURE_KEY_COUNT
-};
-
-extern const char *const capture_key_words[CAPTURE_KEY_COUNT];
-
-/* Of an object's kind; "none". Each its own, unlike in answers. */
-const char *capture_object_word(unsigned kind);
-/* -1: none of them. */
-int capture_object_kind(const char *word, size_t length);
-
-/* ---- capture_pairs.c: the attributes of one thing, on their way into a maker ---- */
-
-struct pairs {
-	struct vector text;    /* char */
-	struct vector offsets; /* uint32_t: key, value, key, value */
-	struct vector texts;   /* const char *, made at the end */
-	bool failed;	       /* memory was short */
-};
-
-void pairs_init(struct pairs *pairs);
-void pairs_done(struct pairs *pairs);
-void pairs_clear(struct pairs *pairs);
-/* Begins a value, to which the following functions add. */
-void pairs_begin(struct pairs *pairs, const char *key);
-void pairs_text(struct pairs *pairs, const char *text); /* as it is */
-void pairs_word(struct pairs *pairs, const char *word); /* with its backslashes */
-void pairs_number(struct pairs *pairs, uint64_t number);
-void pairs_byte(struct pairs *pairs, char byte);
-/* Whole values. */
-void pairs_add(struct pairs *pairs, enum capture_key key, const char *value);
-void pairs_add_number(struct pairs *pairs, enum capture_key key, uint64_t number);
-/* "MAJOR:MINOR" */
-void pairs_device(struct pairs *pairs, uint32_t device);
-/* The text of the value that was begun last, valid until something is added. */
-const char *pairs_value(const struct pairs *pairs);
-/* Makes a list of what was added since the last clearing, and clears. */
-int pairs_make(struct pairs *pairs, struct clew_maker *maker, uint32_t *ret_attributes);
-
-/* ---- capture_scan.c: reading values ---- */
-
-/* A number at *at, behind which *at stands then; false: there is none. */
-bool scan_value_number(const char **at, uint64_t *ret_number);
-/* A word, without its backslashes; the bytes behind it up to the next word are skipped. False: the
- * row or the value ends. */
-bool scan_value_word(const char **at, char *word, size_t size);
-/* Goes behind the comma that ends a row; false: it was the last one. */
-bool scan_value_row(const char **at);
-bool scan_value_device(const char **at, uint32_t *ret_device);
 
 /* ---- from a trace to a model ---- */
 
@@ -236,6 +108,8 @@ struct conversion {
  * memory. */
 uint32_t capture_span_of(struct conversion *conversion, uint32_t serial);
 const char *capture_name_of(struct conversion *conversion, uint32_t serial);
+/* "-" for CLEW_NO_TASK. */
+const char *capture_name_or_dash(struct conversion *conversion, uint32_t serial);
 
 /* capture_spans.c */
 int capture_make_spans(struct conversion *conversion);

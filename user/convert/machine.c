@@ -77,8 +77,7 @@ int capture_make_cpu_spans(struct conversion *conversion)
 			r = clew_maker_place(conversion->maker, span, category);
 		if (r < 0)
 			break;
-		pairs_begin(&conversion->pairs, "cpu");
-		pairs_number(&conversion->pairs, cpu);
+		pairs_add_number(&conversion->pairs, ATTRIBUTE_CPU, cpu);
 		if (cpu == 0)
 			capture_describe(conversion);
 		r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
@@ -130,61 +129,37 @@ int capture_emit_cpus(struct conversion *conversion)
 
 /* ---- the capture as a whole ---- */
 
-static void add_row(struct pairs *pairs, bool first, const uint64_t *numbers, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (i || !first)
-			pairs_byte(pairs, i ? ' ' : ',');
-		pairs_number(pairs, numbers[i]);
-	}
-}
-
-#define ROW(pairs, first, ...)                                                                     \
-	add_row(pairs, first, (const uint64_t[]){__VA_ARGS__},                                     \
-		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
-
-static void add_gaps(struct pairs *pairs, const char *key, const struct clew_gap *gaps,
+static void add_gaps(struct pairs *pairs, enum attribute_key key, const struct clew_gap *gaps,
 		     size_t count)
 {
-	if (count == 0)
-		return;
-	pairs_begin(pairs, key);
 	for (size_t i = 0; i < count; i++)
-		ROW(pairs, i == 0, gaps[i].header.cpu, gaps[i].from, gaps[i].header.time,
-		    gaps[i].count);
+		PAIRS_ROW(pairs, key, {gaps[i].header.cpu}, {gaps[i].from}, {gaps[i].header.time},
+			  {gaps[i].count});
 }
 
 static void describe_info(struct pairs *pairs, const struct clew_capture_info *info)
 {
-	pairs_begin(pairs, "capture.file");
-	ROW(pairs, true, info->bytes, info->complete, info->damaged_chunks, info->start, info->end,
-	    info->cpus);
-	pairs_begin(pairs, "capture.cost");
-	ROW(pairs, true, info->cost.user_ns, info->cost.bpf_ns, info->cost.bpf_sampled);
-	pairs_begin(pairs, "capture.counts");
+	PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_FILE, {info->bytes}, {info->complete},
+		  {info->damaged_chunks}, {info->start}, {info->end}, {info->cpus});
+	PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_COST, {info->cost.user_ns}, {info->cost.bpf_ns},
+		  {info->cost.bpf_sampled});
 	for (unsigned kind = 0; kind < CLEW_KIND_COUNT; kind++)
-		ROW(pairs, kind == 0, info->counts[kind], info->column_bytes[kind]);
-	if (info->ledger_count)
-		pairs_begin(pairs, "capture.ledger");
+		PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_COUNTS, {info->counts[kind]},
+			  {info->column_bytes[kind]});
 	for (size_t i = 0; i < info->ledger_count; i++) {
 		const struct clew_ledger_row *row = &info->ledger[i];
 
-		ROW(pairs, i == 0, row->cpu, row->kind, row->seen, row->filtered, row->reserved,
-		    row->read, row->stored, row->lost, row->missed);
+		PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_LEDGER, {row->cpu}, {row->kind}, {row->seen},
+			  {row->filtered}, {row->reserved}, {row->read}, {row->stored}, {row->lost},
+			  {row->missed});
 	}
-	if (info->clock_count)
-		pairs_begin(pairs, "capture.clocks");
 	for (size_t i = 0; i < info->clock_count; i++)
-		ROW(pairs, i == 0, info->clocks[i].monotonic, info->clocks[i].boot,
-		    info->clocks[i].wall);
-	add_gaps(pairs, "capture.gaps", info->gaps, info->gap_count);
-	for (size_t i = 0, missing = 0; i < info->gap_count; i++) {
-		if (!(info->gaps[i].header.flags & CLEW_GAP_IN_FILE))
-			continue;
-		if (!missing)
-			pairs_begin(pairs, "capture.missing");
-		ROW(pairs, !missing++, i);
-	}
+		PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_CLOCKS, {info->clocks[i].monotonic},
+			  {info->clocks[i].boot}, {info->clocks[i].wall});
+	add_gaps(pairs, ATTRIBUTE_CAPTURE_GAPS, info->gaps, info->gap_count);
+	for (size_t i = 0; i < info->gap_count; i++)
+		if (info->gaps[i].header.flags & CLEW_GAP_IN_FILE)
+			PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE_MISSING, {i});
 }
 
 static int compare_slots(const void *left, const void *right)
@@ -202,18 +177,16 @@ static void describe_version(struct pairs *pairs, const struct map_slot *slot,
 			     const struct trace_file *file, unsigned number)
 {
 	const struct clew_file_record *record = &file->record;
-	char key[80];
+	char name[80];
 	int used;
 
-	used = snprintf(key, sizeof(key), "file.%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part),
+	used = snprintf(name, sizeof(name), "%u:%u.%" PRIu64, CLEW_DEVICE_MAJOR(slot->part),
 			CLEW_DEVICE_MINOR(slot->part), slot->key);
 	if (number)
-		snprintf(key + used, sizeof(key) - (size_t)used, ".%u", number);
-	pairs_begin(pairs, key);
-	ROW(pairs, true, record->header.flags, record->mount_namespace, record->generation,
-	    number ? file->since : 0);
-	pairs_byte(pairs, ' ');
-	pairs_word(pairs, (const char *)(record + 1));
+		snprintf(name + used, sizeof(name) - (size_t)used, ".%u", number);
+	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_FILE, name, {record->header.flags},
+		     {record->mount_namespace}, {record->generation}, {number ? file->since : 0},
+		     {.word = (const char *)(record + 1)});
 }
 
 static void describe_file(struct pairs *pairs, const struct map_slot *slot)
@@ -232,63 +205,42 @@ static void describe_file(struct pairs *pairs, const struct map_slot *slot)
 	free(files);
 }
 
-static void add_hex(struct pairs *pairs, const void *bytes, size_t size)
-{
-	char text[3];
-
-	pairs_byte(pairs, ' ');
-	for (size_t i = 0; i < size; i++) {
-		snprintf(text, sizeof(text), "%02x", ((const unsigned char *)bytes)[i]);
-		pairs_text(pairs, text);
-	}
-}
-
-static void add_path(struct pairs *pairs, const char path[static CLEW_UNIX_PATH_SIZE])
-{
-	char text[CLEW_UNIX_PATH_SIZE + 1] = "";
-
-	memcpy(text, path, CLEW_UNIX_PATH_SIZE);
-	pairs_byte(pairs, ',');
-	pairs_word(pairs, text);
-}
-
 static void describe_socket(struct pairs *pairs, const struct map_slot *slot)
 {
 	const struct clew_socket_record *socket = (const void *)(uintptr_t)slot->value;
-	char key[64];
+	char local_path[CLEW_UNIX_PATH_SIZE + 1] = "", peer_path[CLEW_UNIX_PATH_SIZE + 1] = "";
+	char name[24];
 
-	snprintf(key, sizeof(key), "socket.%" PRIu64, slot->key);
-	pairs_begin(pairs, key);
-	ROW(pairs, true, socket->peer, socket->family, socket->type, socket->local_port,
-	    socket->peer_port);
-	add_hex(pairs, socket->local, sizeof(socket->local));
-	add_hex(pairs, socket->remote, sizeof(socket->remote));
-	add_path(pairs, socket->local_path);
-	add_path(pairs, socket->peer_path);
+	_Static_assert(sizeof(socket->local) == ATTRIBUTE_ADDRESS_SIZE, "one form of addresses");
+	memcpy(local_path, socket->local_path, CLEW_UNIX_PATH_SIZE);
+	memcpy(peer_path, socket->peer_path, CLEW_UNIX_PATH_SIZE);
+	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
+	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_SOCKET, name, {socket->peer}, {socket->family},
+		     {socket->type}, {socket->local_port}, {socket->peer_port},
+		     {.address = socket->local}, {.address = socket->remote}, {.word = local_path},
+		     {.word = peer_path});
 }
 
 static void describe_cgroup(struct pairs *pairs, const struct map_slot *slot)
 {
 	const struct clew_cgroup_record *cgroup = (const void *)(uintptr_t)slot->value;
-	char key[64];
+	char name[24];
 
-	snprintf(key, sizeof(key), "cgroup.%" PRIu64, slot->key);
-	pairs_begin(pairs, key);
-	ROW(pairs, true, cgroup->hierarchy);
-	pairs_byte(pairs, ' ');
-	pairs_word(pairs, (const char *)(cgroup + 1));
+	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
+	PAIRS_ROW_OF(pairs, ATTRIBUTE_KNOWN_CGROUP, name, {cgroup->hierarchy},
+		     {.word = (const char *)(cgroup + 1)});
 }
 
 static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 {
 	const struct clew_text_record *text = (const void *)(uintptr_t)slot->value;
-	char key[64];
+	char name[24];
 
 	/* A span's own: its process has another number when the notation is read. */
 	if (capture_is_environment(slot->key))
 		return;
-	snprintf(key, sizeof(key), "text.%" PRIu64, slot->key);
-	pairs_begin(pairs, key);
+	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
+	pairs_row_begin(pairs, ATTRIBUTE_KNOWN_TEXT, name);
 	pairs_text(pairs, (const char *)(text + 1));
 }
 
@@ -320,22 +272,19 @@ void capture_describe(struct conversion *conversion)
 	const struct clew_trace *trace = conversion->trace;
 	const struct clew_capture_info *info = clew_trace_info(trace);
 	struct pairs *pairs = &conversion->pairs;
-	char key[64];
 
-	pairs_begin(pairs, "capture");
-	ROW(pairs, true, trace->start, trace->end);
+	PAIRS_ROW(pairs, ATTRIBUTE_CAPTURE, {trace->start}, {trace->end});
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
 		const char *value = clew_trace_meta(trace, told[i]);
 
 		if (!value)
 			continue;
-		snprintf(key, sizeof(key), "capture.%s", told[i]);
-		pairs_begin(pairs, key);
+		pairs_row_begin(pairs, ATTRIBUTE_CAPTURE_META, told[i]);
 		pairs_text(pairs, value);
 	}
 	if (info)
 		describe_info(pairs, info);
-	add_gaps(pairs, "lost", trace->gaps.data, trace->gaps.count);
+	add_gaps(pairs, ATTRIBUTE_LOST, trace->gaps.data, trace->gaps.count);
 	describe_map(pairs, &trace->files, describe_file);
 	describe_map(pairs, &trace->sockets, describe_socket);
 	describe_map(pairs, &trace->cgroups, describe_cgroup);

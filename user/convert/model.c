@@ -105,7 +105,7 @@ static int make_unknown_wait(struct conversion *conversion)
 	uint32_t attributes;
 	int r;
 
-	pairs_add(&conversion->pairs, CAPTURE_KNOWN, "nothing");
+	pairs_add(&conversion->pairs, ATTRIBUTE_KNOWN, "nothing");
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 	return r < 0 ? r
 		     : capture_wait_row(conversion, CLEW_WAIT_UNKNOWN, attributes,

@@ -3,21 +3,17 @@
  * Keys and values on their way into a maker. Memory that runs short is found out
  * about when the list is made.
  */
-#include "convert/internal.h"
+#include "convert/pairs.h"
+#include <clew/kernel/records.h>
 #include <errno.h>
 #include <string.h>
-
-const char *const capture_key_words[CAPTURE_KEY_COUNT] = {
-#define CAPTURE_KEY_WORD(name, word) [CAPTURE_##name] = word,
-	CAPTURE_KEYS(CAPTURE_KEY_WORD)
-#undef CAPTURE_KEY_WORD
-};
 
 void pairs_init(struct pairs *pairs)
 {
 	*pairs = (struct pairs){.text.item = 1,
 				.offsets.item = sizeof(uint32_t),
-				.texts.item = sizeof(const char *)};
+				.texts.item = sizeof(const char *),
+				.rows_key = ATTRIBUTE_COUNT};
 }
 
 void pairs_done(struct pairs *pairs)
@@ -30,6 +26,7 @@ void pairs_done(struct pairs *pairs)
 void pairs_clear(struct pairs *pairs)
 {
 	pairs->text.count = pairs->offsets.count = 0;
+	pairs->rows_key = ATTRIBUTE_COUNT;
 }
 
 static void put(struct pairs *pairs, const char *bytes, size_t size)
@@ -60,6 +57,7 @@ void pairs_begin(struct pairs *pairs, const char *key)
 	begin_text(pairs);
 	put(pairs, key, strlen(key));
 	begin_text(pairs);
+	pairs->rows_key = ATTRIBUTE_COUNT;
 }
 
 void pairs_text(struct pairs *pairs, const char *text)
@@ -93,23 +91,82 @@ void pairs_number(struct pairs *pairs, uint64_t number)
 	put(pairs, text + at, sizeof(text) - at);
 }
 
-void pairs_device(struct pairs *pairs, uint32_t device)
+void pairs_add(struct pairs *pairs, enum attribute_key key, const char *value)
 {
-	pairs_number(pairs, CLEW_DEVICE_MAJOR(device));
-	pairs_byte(pairs, ':');
-	pairs_number(pairs, CLEW_DEVICE_MINOR(device));
-}
-
-void pairs_add(struct pairs *pairs, enum capture_key key, const char *value)
-{
-	pairs_begin(pairs, capture_key_words[key]);
+	pairs_begin(pairs, attribute_table[key].key);
 	pairs_text(pairs, value);
 }
 
-void pairs_add_number(struct pairs *pairs, enum capture_key key, uint64_t number)
+void pairs_add_number(struct pairs *pairs, enum attribute_key key, uint64_t number)
 {
-	pairs_begin(pairs, capture_key_words[key]);
+	pairs_begin(pairs, attribute_table[key].key);
 	pairs_number(pairs, number);
+}
+
+/* ---- rows ---- */
+
+void pairs_row_begin(struct pairs *pairs, enum attribute_key key, const char *rest)
+{
+	if (pairs->rows_key == key && !*rest) {
+		pairs_byte(pairs, ',');
+	} else {
+		begin_text(pairs);
+		pairs_text(pairs, attribute_table[key].key);
+		pairs_text(pairs, rest);
+		begin_text(pairs);
+		pairs->rows_key = key;
+	}
+	pairs->form = attribute_table[key].form;
+	pairs->blank = false;
+}
+
+static void put_address(struct pairs *pairs, const uint8_t *address)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < ATTRIBUTE_ADDRESS_SIZE; i++) {
+		pairs_byte(pairs, digits[address[i] >> 4]);
+		pairs_byte(pairs, digits[address[i] & 15]);
+	}
+}
+
+void pairs_row_field(struct pairs *pairs, union attribute_field field)
+{
+	bool comma;
+	char letter = attribute_next_field(&pairs->form, &comma);
+
+	if (comma || pairs->blank)
+		pairs_byte(pairs, comma ? ',' : ' ');
+	pairs->blank = letter != '+';
+	switch (letter) {
+	case '+':
+		pairs_text(pairs, field.number ? "+" : "");
+		break;
+	case 'm':
+		pairs_number(pairs, CLEW_DEVICE_MAJOR(field.number));
+		pairs_byte(pairs, ':');
+		pairs_number(pairs, CLEW_DEVICE_MINOR(field.number));
+		break;
+	case '.':
+		pairs_byte(pairs, '.');
+		pairs_word(pairs, field.word);
+		break;
+	case 'n':
+	case 'w':
+		pairs_word(pairs, field.word);
+		break;
+	case 'x':
+		put_address(pairs, field.address);
+		break;
+	default:
+		pairs_number(pairs, field.number);
+	}
+}
+
+void pairs_row_fields(struct pairs *pairs, const union attribute_field *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		pairs_row_field(pairs, fields[i]);
 }
 
 const char *pairs_value(const struct pairs *pairs)

@@ -46,7 +46,7 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 		r = clew_maker_place(conversion->maker, *ret_span, category);
 	if (r < 0)
 		return r;
-	pairs_add(&conversion->pairs, CAPTURE_DEV, name);
+	pairs_add(&conversion->pairs, ATTRIBUTE_DEV, name);
 	r = pairs_make(&conversion->pairs, conversion->maker, &attributes);
 	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, *ret_span, attributes);
 }
@@ -105,16 +105,9 @@ static bool says_times(const struct clew_block_request *block, struct extent ext
 
 static void describe_times(struct pairs *pairs, const struct clew_block_request *block)
 {
-	pairs_begin(pairs, capture_key_words[CAPTURE_SINCE]);
-	pairs_number(pairs, block->queued);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, block->issued);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, block->completed);
-	if (block->reused) {
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, block->reused);
-	}
+	PAIRS_ROW(pairs, ATTRIBUTE_SINCE, {block->queued}, {block->issued}, {block->completed});
+	if (block->reused)
+		pairs_row_field(pairs, (union attribute_field){block->reused});
 }
 
 static void describe_request(struct conversion *conversion,
@@ -124,12 +117,13 @@ static void describe_request(struct conversion *conversion,
 	struct pairs *pairs = &conversion->pairs;
 
 	if (block->sector != UINT64_MAX)
-		pairs_add_number(pairs, CAPTURE_SECTOR, block->sector);
-	pairs_add_number(pairs, CAPTURE_BYTES, block->bytes);
-	pairs_add(pairs, CAPTURE_OP, clew_request_operation_name(block->operation, block->bytes));
-	pairs_add_number(pairs, CAPTURE_OPERATION_CODE, block->operation);
+		pairs_add_number(pairs, ATTRIBUTE_SECTOR, block->sector);
+	pairs_add_number(pairs, ATTRIBUTE_BYTES, block->bytes);
+	pairs_add(pairs, ATTRIBUTE_OP, clew_request_operation_name(block->operation, block->bytes));
+	pairs_add_number(pairs, ATTRIBUTE_OPERATION_CODE, block->operation);
 	if (block->submitter)
-		pairs_add(pairs, CAPTURE_SUBMITTER, capture_name_of(conversion, block->submitter));
+		pairs_add(pairs, ATTRIBUTE_SUBMITTER,
+			  capture_name_of(conversion, block->submitter));
 	if (block->inode || block->index || block->file_device) {
 		const char *path;
 
@@ -140,23 +134,16 @@ static void describe_request(struct conversion *conversion,
 							   .number = block->inode,
 							   .device = block->file_device},
 				     path, false);
-		pairs_begin(pairs, capture_key_words[CAPTURE_FILE]);
-		pairs_device(pairs, block->file_device);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, block->inode);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, block->index);
+		PAIRS_ROW(pairs, ATTRIBUTE_FILE, {block->file_device}, {block->inode},
+			  {block->index});
 	}
 	if (!says_times(block, extent))
 		describe_times(pairs, block);
 	capture_describe_pages(conversion, request);
 	if (request->lower_count)
-		pairs_begin(pairs, capture_key_words[CAPTURE_BELOW]);
-	for (uint32_t i = 0; i < request->lower_count; i++) {
-		if (i)
-			pairs_byte(pairs, ' ');
-		pairs_number(pairs, request->lower[i]);
-	}
+		pairs_row_begin(pairs, ATTRIBUTE_BELOW, "");
+	for (uint32_t i = 0; i < request->lower_count; i++)
+		pairs_row_field(pairs, (union attribute_field){request->lower[i]});
 }
 
 struct clew_link capture_request_link(const struct clew_trace_request *requests,

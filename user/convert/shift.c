@@ -5,54 +5,22 @@
  */
 #include "convert/shift.h"
 #include <clew/tokens.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-/*
- * What each word of a row is: t a moment, 0 being none, n a name, c the number of a CPU, r of a
- * request; the last one is that of all further ones. N: the whole value is a name.
- */
-static const struct {
-	const char *key, *words;
-} forms[] = {
-	{"holder", "ntt."},
-	{"ended_by", "N"},
-	{"from_task", "N"},
-	{"process", "N"},
-	{"parent", "N"},
-	{"submitter", "N"},
-	{"from", "t"},
-	{"to", "t"},
-	{"raw_at", "t"},
-	{"since", "t"},
-	{"until", "t"},
-	{"ended", "t"},
-	{"born", "t"},
-	{"died", "t"},
-	{"names", "t."},
-	{"spins", "tt..n"},
-	{"links", ".ttt...n"},
-	{"lost", "ctt."},
-	{"capture.file", "...tt."},
-	{"capture.clocks", "t."},
-	{"capture.gaps", "ctt."},
-	{"capture.ledger", "c."},
-	{"cpu", "c"},
-	{"below", "r"},
-};
 
 void capture_shift_begin(struct capture_shift *shift)
 {
 	pairs_init(&shift->value);
 	pairs_init(&shift->label);
-	shift->word.item = 1;
+	row_init(&shift->row);
 }
 
 void capture_shift_done(struct capture_shift *shift)
 {
 	pairs_done(&shift->value);
 	pairs_done(&shift->label);
-	vector_done(&shift->word);
+	row_done(&shift->row);
 }
 
 static const char *text_of(const struct pairs *pairs)
@@ -60,94 +28,85 @@ static const char *text_of(const struct pairs *pairs)
 	return pairs->failed ? NULL : pairs_value(pairs);
 }
 
-static void put_name(struct capture_shift *shift, const char *name)
+static uint64_t shift_moment(const struct capture_shift *shift, uint64_t at)
 {
-	if (shift->is_renamed(shift->context, name))
-		pairs_word(&shift->value, shift->prefix);
-	pairs_word(&shift->value, name);
+	__int128 moved = (__int128)at + shift->offset;
+
+	return moved < 0 ? 0 : moved > INT64_MAX ? INT64_MAX : (uint64_t)moved;
 }
 
-/* A word of a row; false: it is none of that form. */
-static bool put_word(struct capture_shift *shift, char form, const char **at)
+static void put_row(struct capture_shift *shift)
 {
-	char *word = shift->word.data;
-	uint64_t number;
+	const char *form = attribute_table[shift->row.key].form;
 
-	if (form == '.' || form == 'n') {
-		if (!scan_value_word(at, word, shift->word.capacity))
-			return false;
-		if (form == 'n')
-			put_name(shift, word);
-		else
-			pairs_word(&shift->value, word);
-		return true;
-	}
-	if (!scan_value_number(at, &number))
-		return false;
-	if (form == 't' && number) {
-		__int128 moved = (__int128)number + shift->offset;
+	pairs_row_begin(&shift->value, shift->row.key, "");
+	for (size_t i = 0; i < shift->row.count; i++) {
+		union attribute_field field = row_fields(&shift->row)[i];
+		bool comma, renamed = false;
 
-		number = moved < 0 ? 0 : moved > INT64_MAX ? INT64_MAX : (uint64_t)moved;
-	} else if (form == 'r') {
-		number += shift->requests;
-	} else if (form == 'c' && number < UINT16_MAX) {
-		number += shift->cpus;
-	}
-	pairs_number(&shift->value, number);
-	return true;
-}
-
-static bool put_rows(struct capture_shift *shift, const char *words, const char *value)
-{
-	do {
-		const char *form = words;
-
-		for (bool first = true; *value && *value != ','; first = false) {
-			if (!first)
-				pairs_byte(&shift->value, ' ');
-			if (!put_word(shift, *form, &value))
-				return false;
-			form += form[1] != 0;
+		switch (attribute_next_field(&form, &comma)) {
+		case 't':
+			field.number = field.number ? shift_moment(shift, field.number) : 0;
+			break;
+		case 'c':
+			field.number += field.number < UINT16_MAX ? shift->cpus : 0;
+			break;
+		case 'r':
+			field.number += shift->requests;
+			break;
+		case 'n':
+			renamed = shift->is_renamed(shift->context, field.word);
+			break;
+		default:
+			break;
 		}
-		if (*value)
-			pairs_byte(&shift->value, ',');
-	} while (scan_value_row(&value));
-	return true;
+		if (renamed) {
+			pairs_row_field(&shift->value,
+					(union attribute_field){.word = shift->prefix});
+			pairs_word(&shift->value, field.word);
+		} else {
+			pairs_row_field(&shift->value, field);
+		}
+	}
 }
 
-/* The form of a key's values, NULL none. */
-static const char *form_of(const char *key)
+/* 0; -EINVAL: the value has another form; -ENOMEM. */
+static int put_rows(struct capture_shift *shift, enum attribute_key key, const char *value)
 {
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-		if (forms[i].key[0] == key[0] && !strcmp(forms[i].key, key))
-			return forms[i].words;
-	return NULL;
+	int r = row_start(&shift->row, key, attribute_table[key].key, value);
+
+	if (r < 0)
+		return r;
+	while ((r = row_next(&shift->row)) > 0)
+		put_row(shift);
+	return r == 0 && *shift->row.at ? -EINVAL : r;
 }
 
 const char *capture_shift_value(struct capture_shift *shift, const char *key, const char *value)
 {
-	const char *words = form_of(key);
+	enum attribute_key number = attribute_find(key);
+	const char *form = number == ATTRIBUTE_COUNT ? "" : attribute_table[number].form;
+	int r;
 
-	if (vector_reserve(&shift->word, strlen(value) + 1) < 0)
-		return NULL;
-	pairs_clear(&shift->value);
-	pairs_begin(&shift->value, "value");
-	if (shift->has_extent && !strcmp(key, "capture")) {
-		pairs_number(&shift->value, shift->start < 0 ? 0 : (uint64_t)shift->start);
-		pairs_byte(&shift->value, ' ');
-		pairs_number(&shift->value, shift->end < 0 ? 0 : (uint64_t)shift->end);
+	if (number == ATTRIBUTE_CAPTURE && shift->has_extent) {
+		pairs_clear(&shift->value);
+		PAIRS_ROW(&shift->value, ATTRIBUTE_CAPTURE,
+			  {shift->start < 0 ? 0 : (uint64_t)shift->start},
+			  {shift->end < 0 ? 0 : (uint64_t)shift->end});
 		return text_of(&shift->value);
 	}
-	if (!words)
+	if (!strpbrk(form, "tcrnN"))
 		return value;
-	if (*words == 'N') {
+	pairs_clear(&shift->value);
+	if (*form == 'N') {
 		if (!shift->is_renamed(shift->context, value))
 			return value;
-		pairs_text(&shift->value, shift->prefix);
+		pairs_add(&shift->value, number, shift->prefix);
 		pairs_text(&shift->value, value);
 		return text_of(&shift->value);
 	}
-	return put_rows(shift, words, value) ? text_of(&shift->value) : value;
+	r = put_rows(shift, number, value);
+	return r == -ENOMEM ? NULL : r < 0 ? value : text_of(&shift->value);
 }
 
 /* "wait KIND KEY=VALUE ..": a sleep of no length. */

@@ -6,7 +6,9 @@
 #ifndef CLEW_CONVERT_SHIFT_H
 #define CLEW_CONVERT_SHIFT_H
 
-#include "convert/internal.h"
+#include "convert/pairs.h"
+#include "convert/rows.h"
+#include <clew/model.h>
 
 struct capture_shift {
 	clew_time offset;
@@ -17,7 +19,7 @@ struct capture_shift {
 	bool (*is_renamed)(void *context, const char *name);
 	void *context;
 	struct pairs value, label;
-	struct vector word; /* char */
+	struct row row;
 };
 
 void capture_shift_begin(struct capture_shift *shift);

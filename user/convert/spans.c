@@ -27,6 +27,11 @@ const char *capture_name_of(struct conversion *conversion, uint32_t serial)
 	return span == CLEW_NONE ? "unknown" : ((const char **)conversion->names.data)[span];
 }
 
+const char *capture_name_or_dash(struct conversion *conversion, uint32_t serial)
+{
+	return serial ? capture_name_of(conversion, serial) : "-";
+}
+
 static int add_name(struct conversion *conversion, const char *name)
 {
 	const char *copy = arena_copy(&conversion->arena, name, strlen(name));
@@ -190,16 +195,9 @@ static int category_of(struct conversion *conversion, struct map *categories, ui
 
 static void describe_names(struct pairs *pairs, const struct trace_task *task)
 {
-	if (task->name_count < 2)
-		return;
-	pairs_begin(pairs, capture_key_words[CAPTURE_NAMES]);
-	for (uint32_t i = 0; i < task->name_count; i++) {
-		if (i)
-			pairs_byte(pairs, ',');
-		pairs_number(pairs, task->names[i].since);
-		pairs_byte(pairs, ' ');
-		pairs_word(pairs, task->names[i].name);
-	}
+	for (uint32_t i = 0; i < task->name_count && task->name_count > 1; i++)
+		PAIRS_ROW(pairs, ATTRIBUTE_NAMES, {task->names[i].since},
+			  {.word = task->names[i].name});
 }
 
 static void describe_spins(struct conversion *conversion, uint32_t serial)
@@ -207,27 +205,12 @@ static void describe_spins(struct conversion *conversion, uint32_t serial)
 	const struct clew_spin *spins = conversion->trace->spins.data,
 			       *first_spin = clew_trace_spin(conversion->trace, serial, 0);
 	size_t count = conversion->trace->spins.count;
-	struct pairs *pairs = &conversion->pairs;
-	bool first = true;
 
 	for (size_t i = first_spin ? (size_t)(first_spin - spins) : count;
-	     i < count && spins[i].task == serial; i++, first = false) {
-		const struct clew_spin *spin = &spins[i];
-
-		if (first)
-			pairs_begin(pairs, capture_key_words[CAPTURE_SPINS]);
-		else
-			pairs_byte(pairs, ',');
-		pairs_number(pairs, spin->start);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, spin->end);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, spin->lock);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, spin->type);
-		pairs_byte(pairs, ' ');
-		pairs_word(pairs, spin->holder ? capture_name_of(conversion, spin->holder) : "-");
-	}
+	     i < count && spins[i].task == serial; i++)
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_SPINS, {spins[i].start}, {spins[i].end},
+			  {spins[i].lock}, {spins[i].type},
+			  {.word = capture_name_or_dash(conversion, spins[i].holder)});
 }
 
 static void describe_task(struct conversion *conversion, const struct trace_task *inner)
@@ -235,38 +218,32 @@ static void describe_task(struct conversion *conversion, const struct trace_task
 	const struct clew_trace_task *task = &inner->task;
 	struct pairs *pairs = &conversion->pairs;
 
-	pairs_add_number(pairs, CAPTURE_TID, task->tid);
-	pairs_add_number(pairs, CAPTURE_PID, task->pid);
+	pairs_add_number(pairs, ATTRIBUTE_TID, task->tid);
+	pairs_add_number(pairs, ATTRIBUTE_PID, task->pid);
 	if (task->process != task->serial)
-		pairs_add(pairs, CAPTURE_PROCESS, capture_name_of(conversion, task->process));
+		pairs_add(pairs, ATTRIBUTE_PROCESS, capture_name_of(conversion, task->process));
 	if (task->parent)
-		pairs_add(pairs, CAPTURE_PARENT, capture_name_of(conversion, task->parent));
+		pairs_add(pairs, ATTRIBUTE_PARENT, capture_name_of(conversion, task->parent));
 	describe_names(pairs, inner);
 	if (task->command_line[0])
-		pairs_add(pairs, CAPTURE_COMMAND, task->command_line);
+		pairs_add(pairs, ATTRIBUTE_COMMAND, task->command_line);
 	if (task->executable[0])
-		pairs_add(pairs, CAPTURE_EXECUTABLE, task->executable);
-	if (inner->executable_inode) {
-		pairs_begin(pairs, capture_key_words[CAPTURE_EXECUTABLE_FILE]);
-		pairs_device(pairs, inner->executable_device);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, inner->executable_inode);
-	}
-	pairs_add_number(pairs, CAPTURE_USER, task->user);
+		pairs_add(pairs, ATTRIBUTE_EXECUTABLE, task->executable);
+	if (inner->executable_inode)
+		PAIRS_ROW(pairs, ATTRIBUTE_EXECUTABLE_FILE, {inner->executable_device},
+			  {inner->executable_inode});
+	pairs_add_number(pairs, ATTRIBUTE_USER, task->user);
 	if (task->flags)
-		pairs_add_number(pairs, CAPTURE_TASK_FLAGS, task->flags);
-	if (task->pid_namespace || task->mount_namespace) {
-		pairs_begin(pairs, capture_key_words[CAPTURE_NAMESPACES]);
-		pairs_number(pairs, task->pid_namespace);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, task->mount_namespace);
-	}
+		pairs_add_number(pairs, ATTRIBUTE_TASK_FLAGS, task->flags);
+	if (task->pid_namespace || task->mount_namespace)
+		PAIRS_ROW(pairs, ATTRIBUTE_NAMESPACES, {task->pid_namespace},
+			  {task->mount_namespace});
 	if (task->cgroup)
-		pairs_add_number(pairs, CAPTURE_CGROUP, task->cgroup);
+		pairs_add_number(pairs, ATTRIBUTE_CGROUP, task->cgroup);
 	if (task->birth)
-		pairs_add_number(pairs, CAPTURE_BORN, task->birth);
+		pairs_add_number(pairs, ATTRIBUTE_BORN, task->birth);
 	if (task->death != CLEW_TIME_OPEN)
-		pairs_add_number(pairs, CAPTURE_DIED, task->death);
+		pairs_add_number(pairs, ATTRIBUTE_DIED, task->death);
 	describe_spins(conversion, task->serial);
 }
 
@@ -288,7 +265,7 @@ static int make_actor(struct conversion *conversion, uint32_t number, uint32_t c
 	if (task)
 		describe_task(conversion, task);
 	else
-		pairs_add(&conversion->pairs, CAPTURE_UNSEEN, "yes");
+		pairs_add(&conversion->pairs, ATTRIBUTE_UNSEEN, "yes");
 	if (task)
 		r = capture_describe_touches(conversion, task->task.serial);
 	if (task && r >= 0)

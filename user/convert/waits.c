@@ -56,105 +56,24 @@ int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attr
 	return 0;
 }
 
-const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object,
-			    uint64_t at)
-{
-	const char *path = NULL;
-
-	if (object->kind == CLEW_OBJECT_FILE || object->kind == CLEW_OBJECT_TTY ||
-	    object->kind == CLEW_OBJECT_DEVICE)
-		clew_trace_file_then(conversion->trace, object->device, object->number, at, &path);
-	return path;
-}
-
-/* What people call it: a path, a text, else its number. */
-static void name_object(struct conversion *conversion, const struct clew_object *object,
-			const char *path)
-{
-	const struct clew_trace *trace = conversion->trace;
-	struct pairs *pairs = &conversion->pairs;
-	const char *name = path;
-	char number[24];
-
-	switch (object->kind) {
-	case CLEW_OBJECT_CGROUP:
-		name = clew_trace_cgroup(trace, object->number);
-		break;
-	case CLEW_OBJECT_PATH:
-	case CLEW_OBJECT_FUNCTION:
-	case CLEW_OBJECT_TIMER:
-	case CLEW_OBJECT_WORK:
-		name = clew_trace_text(trace, object->number);
-		break;
-	case CLEW_OBJECT_FUTEX:
-	case CLEW_OBJECT_LOCK:
-	case CLEW_OBJECT_REQUEST:
-	case CLEW_OBJECT_IO_URING:
-	case CLEW_OBJECT_TIMERFD:
-		snprintf(number, sizeof(number), "0x%llx", (unsigned long long)object->number);
-		name = number;
-		break;
-	default:
-		break;
-	}
-	if (name && name[0])
-		pairs_text(pairs, name);
-	else
-		pairs_number(pairs, object->number);
-}
-
-void capture_object_pairs(struct conversion *conversion, const struct clew_object *object,
-			  const char *path, bool whole)
-{
-	struct pairs *pairs = &conversion->pairs;
-
-	if (object->kind != CLEW_OBJECT_NONE) {
-		pairs_add(pairs, CAPTURE_OBJECT, capture_object_word(object->kind));
-		pairs_byte(pairs, ':');
-		name_object(conversion, object, path);
-	}
-	if (!whole)
-		return;
-	if (object->number)
-		pairs_add_number(pairs, CAPTURE_ID, object->number);
-	if (object->device) {
-		pairs_begin(pairs, capture_key_words[CAPTURE_DEV]);
-		pairs_device(pairs, object->device);
-	}
-	if (object->descriptor >= 0)
-		pairs_add_number(pairs, CAPTURE_FD, (uint64_t)object->descriptor);
-	else if (object->descriptor != -1)
-		pairs_add_number(pairs, CAPTURE_FD, (uint32_t)object->descriptor);
-	if (object->futex_operation)
-		pairs_add_number(pairs, CAPTURE_OP, object->futex_operation);
-	if (object->shared)
-		pairs_add(pairs, CAPTURE_SHARED, "yes");
-}
-
 static void add_holders(struct conversion *conversion, const struct clew_sleep *sleep)
 {
 	struct pairs *pairs = &conversion->pairs;
 
-	if (sleep->holder_count == 0)
-		return;
-	pairs_begin(pairs, capture_key_words[CAPTURE_HOLDER]);
 	for (uint32_t i = 0; i < sleep->holder_count; i++) {
 		const struct clew_holder *holder = &sleep->holders[i];
+		const union attribute_field fields[] = {
+			{.word = capture_name_of(conversion, holder->task)},
+			{holder->from},
+			{holder->to},
+			{.word = clew_evidence_name(holder->evidence)},
+			{.word = "barged"}};
+		bool all = sleep->holder_count == 1 && holder->from == sleep->start &&
+			   holder->to == sleep->end && !holder->barged &&
+			   holder->evidence == CLEW_EVIDENCE_EXACT;
 
-		if (i)
-			pairs_byte(pairs, ',');
-		pairs_word(pairs, capture_name_of(conversion, holder->task));
-		if (sleep->holder_count == 1 && holder->from == sleep->start &&
-		    holder->to == sleep->end && !holder->barged &&
-		    holder->evidence == CLEW_EVIDENCE_EXACT)
-			return;
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, holder->from);
-		pairs_byte(pairs, ' ');
-		pairs_number(pairs, holder->to);
-		pairs_byte(pairs, ' ');
-		pairs_text(pairs, clew_evidence_name(holder->evidence));
-		pairs_text(pairs, holder->barged ? " barged" : "");
+		pairs_row_begin(pairs, ATTRIBUTE_HOLDER, "");
+		pairs_row_fields(pairs, fields, all ? 1 : holder->barged ? 5 : 4);
 	}
 }
 
@@ -201,42 +120,18 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 	return implied;
 }
 
-static void add_link(struct conversion *conversion, const struct clew_link *link)
-{
-	struct pairs *pairs = &conversion->pairs;
-
-	pairs_number(pairs, link->kind);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, link->at);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, link->begin);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, link->end);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, link->number);
-	pairs_byte(pairs, ' ');
-	pairs_number(pairs, link->flags);
-	pairs_byte(pairs, ' ');
-	pairs_text(pairs, clew_evidence_name(link->evidence));
-	pairs_byte(pairs, ' ');
-	pairs_word(pairs, link->task ? capture_name_of(conversion, link->task) : "-");
-	pairs_byte(pairs, ' ');
-	pairs_word(pairs, link->worker ? capture_name_of(conversion, link->worker) : "-");
-}
-
 /* The steps of the wake, and behind a "+" the further requests. */
 static void add_links(struct conversion *conversion, const struct clew_link *links, unsigned count,
 		      unsigned and_count)
 {
-	if (count == 0)
-		return;
-	pairs_begin(&conversion->pairs, capture_key_words[CAPTURE_LINKS]);
-	for (unsigned i = 0; i < count + and_count; i++) {
-		if (i)
-			pairs_byte(&conversion->pairs, ',');
-		if (i >= count)
-			pairs_byte(&conversion->pairs, '+');
-		add_link(conversion, &links[i]);
+	for (unsigned i = 0; count && i < count + and_count; i++) {
+		const struct clew_link *link = &links[i];
+
+		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_LINKS, {i >= count}, {link->kind},
+			  {link->at}, {link->begin}, {link->end}, {link->number}, {link->flags},
+			  {.word = clew_evidence_name(link->evidence)},
+			  {.word = capture_name_or_dash(conversion, link->task)},
+			  {.word = capture_name_or_dash(conversion, link->worker)});
 	}
 }
 
@@ -252,59 +147,60 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	capture_object_pairs(conversion, &sleep->object,
 			     capture_path_of(conversion, &sleep->object, sleep->start), true);
 	if (sleep->call != CLEW_NO_CALL)
-		pairs_add(pairs, CAPTURE_CALL, clew_call_name(sleep->call));
+		pairs_add(pairs, ATTRIBUTE_CALL, clew_call_name(sleep->call));
 	if (sleep->call_id == call_id && call_id)
-		pairs_add(pairs, CAPTURE_CALL_ID, "same");
+		pairs_add(pairs, ATTRIBUTE_CALL_ID, "same");
 	else if (sleep->call_id != call_id + 1)
-		pairs_add_number(pairs, CAPTURE_CALL_ID, sleep->call_id);
+		pairs_add_number(pairs, ATTRIBUTE_CALL_ID, sleep->call_id);
 	if (sleep->context != (implied->by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN))
-		pairs_add(pairs, CAPTURE_CONTEXT, clew_context_name(sleep->context));
+		pairs_add(pairs, ATTRIBUTE_CONTEXT, clew_context_name(sleep->context));
 	if (sleep->ended_by != implied->ended_by)
-		pairs_add(pairs, CAPTURE_ENDED_BY,
+		pairs_add(pairs, ATTRIBUTE_ENDED_BY,
 			  sleep->ended_by ? capture_name_of(conversion, sleep->ended_by) : "-");
 	if (sleep->edge_type >= 0 && !implied->by_edge)
-		pairs_add(pairs, CAPTURE_EDGE,
+		pairs_add(pairs, ATTRIBUTE_EDGE,
 			  clew_trace_type_name(conversion->trace, (unsigned)sleep->edge_type));
 	if (sleep->edge_type >= 0 && sleep->edge_evidence != implied->evidence)
-		pairs_add(pairs, CAPTURE_EVIDENCE, clew_evidence_name(sleep->edge_evidence));
+		pairs_add(pairs, ATTRIBUTE_EVIDENCE, clew_evidence_name(sleep->edge_evidence));
 	if (sleep->edge_type >= 0 && sleep->from != implied->from)
-		pairs_add(pairs, CAPTURE_FROM_TASK,
+		pairs_add(pairs, ATTRIBUTE_FROM_TASK,
 			  sleep->from ? capture_name_of(conversion, sleep->from) : "-");
 	if (sleep->edge_type >= 0 && sleep->from_at != implied->from_at)
-		pairs_add_number(pairs, CAPTURE_FROM, sleep->from_at);
+		pairs_add_number(pairs, ATTRIBUTE_FROM, sleep->from_at);
 	if (implied->by_request && sleep->link_count == 0)
-		pairs_add(pairs, CAPTURE_LINKS, "-");
+		pairs_add(pairs, ATTRIBUTE_LINKS, "-");
 	else if (!implied->links)
 		add_links(conversion, sleep->links, sleep->link_count, sleep->and_count);
 	add_holders(conversion, sleep);
 	if (sleep->open)
-		pairs_add(pairs, CAPTURE_OPEN, open_words[sleep->open & 3]);
+		pairs_add(pairs, ATTRIBUTE_OPEN, open_words[sleep->open & 3]);
 	/* A request or timer ended before it woke anybody, and an origin may have had to move: that
 	 * there was no delay has to be said. */
 	if (sleep->end != CLEW_TIME_OPEN &&
 	    (sleep->end != implied->end ||
 	     (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
 		if (sleep->end <= implied->switch_in)
-			pairs_add_number(pairs, CAPTURE_RUNQUEUE, implied->switch_in - sleep->end);
+			pairs_add_number(pairs, ATTRIBUTE_RUNQUEUE,
+					 implied->switch_in - sleep->end);
 		else
-			pairs_add_number(pairs, CAPTURE_ENDED, sleep->end);
+			pairs_add_number(pairs, ATTRIBUTE_ENDED, sleep->end);
 	}
 	if (sleep->raw_end != implied->raw_end)
-		pairs_add_number(pairs, CAPTURE_RAW_AT, sleep->raw_end);
+		pairs_add_number(pairs, ATTRIBUTE_RAW_AT, sleep->raw_end);
 	if (sleep->start != start)
-		pairs_add_number(pairs, CAPTURE_SINCE, sleep->start);
+		pairs_add_number(pairs, ATTRIBUTE_SINCE, sleep->start);
 	if (sleep->switch_in == CLEW_TIME_OPEN && sleep->end != CLEW_TIME_OPEN)
-		pairs_add(pairs, CAPTURE_UNTIL, "open");
+		pairs_add(pairs, ATTRIBUTE_UNTIL, "open");
 	else if (sleep->switch_in != CLEW_TIME_OPEN && sleep->switch_in != implied->switch_in)
-		pairs_add_number(pairs, CAPTURE_UNTIL, sleep->switch_in);
+		pairs_add_number(pairs, ATTRIBUTE_UNTIL, sleep->switch_in);
 	if (sleep->blind)
-		pairs_add(pairs, CAPTURE_BLIND, "yes");
+		pairs_add(pairs, ATTRIBUTE_BLIND, "yes");
 	if (sleep->operation)
-		pairs_add_number(pairs, CAPTURE_OPERATION, sleep->operation);
+		pairs_add_number(pairs, ATTRIBUTE_OPERATION, sleep->operation);
 	if (sleep->poller)
-		pairs_add_number(pairs, CAPTURE_EPOLL, sleep->poller);
+		pairs_add_number(pairs, ATTRIBUTE_EPOLL, sleep->poller);
 	if (sleep->flags)
-		pairs_add_number(pairs, CAPTURE_FLAGS, sleep->flags);
+		pairs_add_number(pairs, ATTRIBUTE_FLAGS, sleep->flags);
 }
 
 /* Whether the sleep says something that hardly another one does. */
