@@ -56,9 +56,9 @@
 	KEY(UNSEEN,          "unseen",          "T",         1, NULL)                              \
 	KEY(SPINS,           "spins",           "tt##n",     5,                                    \
 	    "a row is a start, an end, a lock, its type and a holder")                             \
-	KEY(TOUCHES,         "touches",         "m######",   7,                                    \
+	KEY(TOUCHES,         "touches",         "m##tt##",   7,                                    \
 	    "a row is a device, an inode, what was done, begin, end, place and bytes")             \
-	KEY(ANNOUNCED,       "announced",       "####.*",    4,                                    \
+	KEY(ANNOUNCED,       "announced",       "#t##.*",    4,                                    \
 	    "a row is a place, a time, a token, 0 or 1, and words")                                \
 	KEY(ENVIRONMENT,     "environment",     "#.",        2, "a row is a number and a value")   \
 	/* waits, and what they have in common with dependencies */                                \
@@ -111,13 +111,13 @@
 	KEY(FILE,            "file",            "m##",       3, "this is no device, inode and page") \
 	KEY(BELOW,           "below",           "r*",        0, NULL)                              \
 	KEY(REASON,          "reason",          "T",         1, NULL)                              \
-	KEY(REASON_BY,       "reason_by",       "T",         1, NULL)                              \
+	KEY(REASON_BY,       "reason_by",       "N",         1, NULL)                              \
 	KEY(SWAP,            "swap",            "#",         1, NULL)                              \
-	KEY(PAGES,           "pages",           "m#######w*", 9,                                   \
+	KEY(PAGES,           "pages",           "m####t##wn*", 9,                                   \
 	    "a row is a device, an inode, place, bytes, sector, time, two numbers and an evidence") \
 	/* CPUs, and by the first of them the capture as a whole */                                \
 	KEY(CPU,             "cpu",             "c",         1, NULL)                              \
-	KEY(CAPTURE,         "capture",         "##",        2, NULL)                              \
+	KEY(CAPTURE,         "capture",         "tt",        2, NULL)                              \
 	KEY(CAPTURE_FILE,    "capture.file",    "###tt#",    6, NULL)                              \
 	KEY(CAPTURE_COST,    "capture.cost",    "###",       3, NULL)                              \
 	KEY(CAPTURE_COUNTS,  "capture.counts",  "##",        2, NULL)                              \
@@ -127,7 +127,7 @@
 	KEY(CAPTURE_MISSING, "capture.missing", "#",         1, NULL)                              \
 	KEY(CAPTURE_META,    "capture.",        "T",         1, NULL)                              \
 	KEY(LOST,            "lost",            "ctt#",      4, NULL)                              \
-	KEY(KNOWN_FILE,      "file.",           "####w",     4, NULL)                              \
+	KEY(KNOWN_FILE,      "file.",           "###tw",     4, NULL)                              \
 	KEY(KNOWN_SOCKET,    "socket.",         "#####xx,w,w", 7, NULL)                            \
 	KEY(KNOWN_CGROUP,    "cgroup.",         "#w",        1, NULL)                              \
 	KEY(KNOWN_TEXT,      "text.",           "T",         1, NULL)
