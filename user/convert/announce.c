@@ -3,7 +3,7 @@
  * What threads announced, and of processes the environment variables that were
  * listed, as values of attributes of their spans, and back.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <clew/kernel/maps.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,57 +11,40 @@
 
 /* ---- from a trace to a model ---- */
 
-static int order_announcements(struct conversion *conversion,
-			       const struct clew_announce *const *announcements, size_t count)
-{
-	struct sort_key *keys = conversion->announcements;
-
-	if (keys || count == 0)
-		return 0;
-	keys = conversion->announcements = malloc(2 * count * sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){.key = announcements[i]->task, .index = (uint32_t)i};
-	sort_keys(keys, keys + count, count);
-	return 0;
-}
-
 /* Its place among all, as times may be the same; then what it is, and its words, each behind a
  * point: one may be empty. */
 static void describe_announcement(struct pairs *pairs, const struct clew_announce *announce,
-				  uint32_t place)
+				  uint32_t number)
 {
 	const char *at = (const char *)(announce + 1), *end = at + announce->size;
 
-	PAIRS_ROW(pairs, ATTRIBUTE_ANNOUNCED, {place}, {announce->header.time}, {announce->token},
+	PAIRS_ROW(pairs, ATTRIBUTE_ANNOUNCED, {number}, {announce->header.time}, {announce->token},
 		  {announce->event});
 	for (; at < end; at += strnlen(at, (size_t)(end - at)) + 1)
 		pairs_row_field(pairs, (union attribute_field){.word = at});
 }
 
+static uint32_t task_of_announcement(const void *announcements, size_t index)
+{
+	return ((const struct clew_announce *const *)announcements)[index]->task;
+}
+
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial)
 {
 	struct pairs *pairs = &conversion->pairs;
-	size_t count, low = 0, high;
+	size_t count;
 	const struct clew_announce *const *announcements =
 		clew_trace_announcements(conversion->trace, &count);
-	int r = order_announcements(conversion, announcements, count);
+	int r = capture_order_by_task(&conversion->announcements, count, task_of_announcement,
+				      announcements);
 
 	if (r < 0)
 		return r;
-	for (high = count; low < high;) {
-		size_t middle = low + (high - low) / 2;
+	for (size_t i = capture_first_of_task(conversion->announcements, count, serial);
+	     i < count && conversion->announcements[i].key == serial; i++) {
+		uint32_t number = conversion->announcements[i].index;
 
-		if (conversion->announcements[middle].key < serial)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < count && conversion->announcements[low].key == serial; low++) {
-		uint32_t place = conversion->announcements[low].index;
-
-		describe_announcement(pairs, announcements[place], place);
+		describe_announcement(pairs, announcements[number], number);
 	}
 	return 0;
 }

@@ -3,7 +3,7 @@
  * Announced calls as dependencies of types call and return, behind all others. They are
  * not read back: the trace finds them anew in what was announced.
  */
-#include "convert/internal.h"
+#include "convert/to_model.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

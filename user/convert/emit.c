@@ -1,83 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ESs of a span, one after the other, from its gaps and endpoints in order of
- * time. Between two gaps there is always an ES, of no length if they abut. An
- * endpoint splits the ES it falls into; what an origin's split leaves without length
- * and purpose is dropped.
+ * The ESs of a span, one after the other, from its gaps and endpoints in order of time.
+ * Between two gaps there is always an ES, of no length if they abut. An endpoint splits the
+ * ES that it falls into; what an origin's split leaves without length and purpose is
+ * dropped.
  */
-#include "convert/internal.h"
+#include "convert/to_model.h"
 #include <errno.h>
-#include <string.h>
 
-struct stretches capture_stretches(const struct clew_trace *trace, const struct trace_task *task)
+int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes,
+		     uint32_t *ret_wait)
 {
-	return (struct stretches){.trace = trace, .task = task, .cursor = task->begin};
-}
+	const uint64_t *known = map_get(&conversion->wait_index, attributes, kind);
+	struct vector *waits = &conversion->waits;
 
-static struct stretch stretch_of(const struct clew_trace *trace, uint32_t piece)
-{
-	uint32_t index = piece & PIECE_INDEX;
-	const struct clew_sleep *sleep;
-	const struct clew_ready *ready;
-	const struct clew_run *run;
-
-	switch (piece >> PIECE_SHIFT) {
-	case PIECE_RUN:
-		run = (const struct clew_run *)trace->runs.data + index;
-		return (struct stretch){
-			.start = run->start, .end = run->end, .index = index, .kind = STRETCH_RUN};
-	case PIECE_READY:
-		ready = (const struct clew_ready *)trace->readies.data + index;
-		return (struct stretch){.start = ready->start,
-					.end = ready->end,
-					.index = index,
-					.kind = STRETCH_READY};
-	default:
-		sleep = (const struct clew_sleep *)trace->sleeps.data + index;
-		return (struct stretch){.start = sleep->start,
-					.end = sleep->end == CLEW_TIME_OPEN ? CLEW_TIME_OPEN
-									    : sleep->switch_in,
-					.index = index,
-					.kind = STRETCH_SLEEP};
+	if (known) {
+		*ret_wait = (uint32_t)*known;
+		return 0;
 	}
+	if (waits->count >= CLEW_NONE - 1)
+		return -E2BIG;
+	if (vector_reserve(waits, waits->count + 1) < 0 ||
+	    map_set(&conversion->wait_index, attributes, kind, waits->count) < 0)
+		return -ENOMEM;
+	((struct clew_model_wait *)waits->data)[waits->count] =
+		(struct clew_model_wait){.kind = kind, .attributes = attributes};
+	*ret_wait = (uint32_t)waits->count++;
+	return 0;
 }
-
-bool capture_stretch(struct stretches *stretches, struct stretch *ret_stretch)
-{
-	const struct trace_task *task = stretches->task;
-	struct stretch stretch;
-
-	if (!stretches->pending && stretches->next < task->pieces.count) {
-		stretch = stretch_of(stretches->trace, task->pieces.data[stretches->next++]);
-		if (stretch.end > task->end)
-			stretch.end = task->end;
-		if (stretch.start < stretches->cursor)
-			stretch.start = stretches->cursor;
-		if (stretch.start > stretch.end)
-			stretch.start =
-				stretch.end < stretches->cursor ? stretches->cursor : stretch.end;
-		if (stretch.end < stretch.start)
-			stretch.end = stretch.start;
-		stretches->then = stretch;
-		stretches->pending = true;
-	}
-	if (stretches->pending && stretches->then.start <= stretches->cursor) {
-		*ret_stretch = stretches->then;
-		stretches->pending = false;
-		stretches->cursor = ret_stretch->end;
-		return true;
-	}
-	if (!stretches->pending && stretches->cursor >= task->end)
-		return false;
-	*ret_stretch =
-		(struct stretch){.start = stretches->cursor,
-				 .end = stretches->pending ? stretches->then.start : task->end,
-				 .kind = STRETCH_UNKNOWN};
-	stretches->cursor = ret_stretch->end;
-	return true;
-}
-
-/* ---- one span ---- */
 
 static void open_es(struct conversion *conversion, uint64_t at, uint32_t wait, bool fresh)
 {
@@ -222,79 +172,5 @@ int capture_span_end(struct conversion *conversion, uint64_t end)
 	if (r == 0)
 		r = close_es(conversion, end);
 	range->count = (uint32_t)conversion->es.count - range->first;
-	return r;
-}
-
-/* ---- threads ---- */
-
-static int emit_stretch(struct conversion *conversion, const struct stretch *stretch)
-{
-	const struct clew_trace *trace = conversion->trace;
-	const struct clew_ready *ready;
-	uint32_t wait;
-	int r = 0;
-
-	switch ((enum stretch_kind)stretch->kind) {
-	case STRETCH_RUN:
-		return 0;
-	case STRETCH_UNKNOWN:
-		return capture_gap(conversion, stretch->start, stretch->end,
-				   conversion->unknown_wait);
-	case STRETCH_READY:
-		ready = (const struct clew_ready *)trace->readies.data + stretch->index;
-		if (ready->end == CLEW_TIME_OPEN)
-			pairs_add(&conversion->pairs, ATTRIBUTE_OPEN, "end");
-		else if (ready->end != stretch->end)
-			pairs_add_number(&conversion->pairs, ATTRIBUTE_UNTIL, ready->end);
-		if (ready->start != stretch->start)
-			pairs_add_number(&conversion->pairs, ATTRIBUTE_SINCE, ready->start);
-		r = pairs_make(&conversion->pairs, conversion->maker, &wait);
-		if (r == 0)
-			r = capture_wait_row(conversion, CLEW_SEGMENT_RUNQUEUE, wait, &wait);
-		if (r < 0 || stretch->start == stretch->end)
-			return r;
-		return capture_gap(conversion, stretch->start, stretch->end, wait);
-	default:
-		break;
-	}
-	if (stretch->start == stretch->end) {
-		r = capture_sleep_label(
-			conversion, (const struct clew_sleep *)trace->sleeps.data + stretch->index,
-			stretch->start, &wait);
-		return r < 0 ? r : capture_mark(conversion, stretch->start, wait | LABEL_OF_LIST);
-	}
-	r = capture_sleep_wait(conversion,
-			       (const struct clew_sleep *)trace->sleeps.data + stretch->index,
-			       stretch->start, stretch->end, &wait);
-	return r < 0 ? r : capture_gap(conversion, stretch->start, stretch->end, wait);
-}
-
-int capture_emit_threads(struct conversion *conversion)
-{
-	const struct clew_trace *trace = conversion->trace;
-	int r = 0;
-
-	for (uint32_t span = 0; span < conversion->actor_count && r == 0; span++) {
-		const struct trace_task *task =
-			span < conversion->task_count ? trace_task_at(trace, span) : NULL;
-		uint64_t start = task ? task->begin : trace->start;
-		struct stretches stretches;
-		struct stretch stretch;
-
-		capture_span_begin(conversion, span, start);
-		if (!task) {
-			if (conversion->end > start)
-				r = capture_gap(conversion, start, conversion->end,
-						conversion->unknown_wait);
-			if (r == 0)
-				r = capture_span_end(conversion, conversion->end);
-			continue;
-		}
-		stretches = capture_stretches(trace, task);
-		while (r == 0 && capture_stretch(&stretches, &stretch))
-			r = emit_stretch(conversion, &stretch);
-		if (r == 0)
-			r = capture_span_end(conversion, task->end);
-	}
 	return r;
 }

@@ -3,7 +3,7 @@
  * Objects that waits, dependencies and requests are about, as values of attributes, and
  * back.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <stdio.h>
 #include <string.h>
 

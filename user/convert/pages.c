@@ -3,7 +3,7 @@
  * What requests carry of files and what threads did with files, as values of
  * attributes, and back.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,42 +35,23 @@ void capture_describe_pages(struct conversion *conversion, const struct clew_tra
 	}
 }
 
-/* The trace's touches by task, and by time within it. */
-static int order_touches(struct conversion *conversion, const struct clew_touch *touches,
-			 size_t count)
+static uint32_t task_of_touch(const void *touches, size_t index)
 {
-	struct sort_key *keys = conversion->touches;
-
-	if (keys || count == 0)
-		return 0;
-	keys = conversion->touches = malloc(2 * count * sizeof(*keys));
-	if (!keys)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		keys[i] = (struct sort_key){.key = touches[i].task, .index = (uint32_t)i};
-	sort_keys(keys, keys + count, count);
-	return 0;
+	return ((const struct clew_touch *)touches)[index].task;
 }
 
 int capture_describe_touches(struct conversion *conversion, uint32_t serial)
 {
 	struct pairs *pairs = &conversion->pairs;
-	size_t count, low = 0, high;
+	size_t count;
 	const struct clew_touch *touches = clew_trace_touches(conversion->trace, &count);
-	int r = order_touches(conversion, touches, count);
+	int r = capture_order_by_task(&conversion->touches, count, task_of_touch, touches);
 
 	if (r < 0)
 		return r;
-	for (high = count; low < high;) {
-		size_t middle = low + (high - low) / 2;
-
-		if (conversion->touches[middle].key < serial)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < count && conversion->touches[low].key == serial; low++) {
-		const struct clew_touch *touch = &touches[conversion->touches[low].index];
+	for (size_t i = capture_first_of_task(conversion->touches, count, serial);
+	     i < count && conversion->touches[i].key == serial; i++) {
+		const struct clew_touch *touch = &touches[conversion->touches[i].index];
 
 		PAIRS_ROW(pairs, ATTRIBUTE_TOUCHES, {touch->device}, {touch->inode}, {touch->event},
 			  {touch->begin}, {touch->end}, {touch->offset}, {touch->bytes});
@@ -91,12 +72,10 @@ static int take_extent(struct back *back, const struct row *row)
 					  .sector = fields[4].number,
 					  .dirtied = fields[5].number,
 					  .known = fields[7].number != 0};
-	const char *evidence = fields[8].word;
+	int evidence = back_word(fields[8].word, clew_evidence_name, CLEW_EVIDENCE_COUNT);
 	uint32_t *writers;
 
-	for (unsigned i = 0; i < CLEW_EVIDENCE_COUNT; i++)
-		if (!strcmp(evidence, clew_evidence_name(i)))
-			extent.evidence = (uint8_t)i;
+	extent.evidence = evidence < 0 ? 0 : (uint8_t)evidence;
 	extent.writer_count = (uint32_t)(row->count - 9);
 	if (vector_reserve(&back->writers, extent.writer_count) < 0)
 		return -ENOMEM;

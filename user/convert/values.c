@@ -2,10 +2,11 @@
 /*
  * Reading the values of an attribute list, and saying what is wrong with one.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int back_fail(struct back *back, const char *format, ...)
 {
@@ -43,6 +44,14 @@ uint32_t back_serial(const struct back *back, const char *name)
 	uint32_t string = clew_model_find_string(back->model, name);
 
 	return string == CLEW_NONE ? CLEW_NO_TASK : back->serial_of[string];
+}
+
+int back_word(const char *word, const char *(*name)(unsigned), unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(name(i), word))
+			return (int)i;
+	return -1;
 }
 
 int back_number(struct back *back, const struct values *values, enum attribute_key key,

@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who has a span: each task, and whoever is named without a task to it being known
- * (a stranger: its time is unknown all over). Threads are in their process, a process
- * is in the one that spawned it.
+ * The spans of threads, and of tasks that are named somewhere without anything else being
+ * known of them: strangers, whose time is unknown all over. Threads are in the category of
+ * their process, and that in the one of the process that spawned it. tasks_back.c is the
+ * way back.
  */
-#include "convert/internal.h"
+#include "convert/to_model.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-uint32_t capture_span_of(struct conversion *conversion, uint32_t serial)
-{
-	const struct trace_task *task = trace_task_find(conversion->trace, serial);
-	const uint64_t *stranger;
-
-	if (task)
-		return task->index;
-	stranger = map_get(&conversion->strangers, serial, 0);
-	return stranger ? (uint32_t)*stranger : CLEW_NONE;
-}
-
-const char *capture_name_of(struct conversion *conversion, uint32_t serial)
-{
-	uint32_t span = capture_span_of(conversion, serial);
-
-	return span == CLEW_NONE ? "unknown" : ((const char **)conversion->names.data)[span];
-}
-
-const char *capture_name_or_dash(struct conversion *conversion, uint32_t serial)
-{
-	return serial ? capture_name_of(conversion, serial) : "-";
-}
 
 static int add_name(struct conversion *conversion, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads, from their spans' names and attributes.
+ * Threads, from the names and attributes of their spans. tasks.c is the way there.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

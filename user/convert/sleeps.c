@@ -1,81 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sleeps as typed waits. What follows from the gap and from the dependency that ends
- * it is not said again, so that most waits share their attributes with many others;
- * only those with moments of their own have some.
+ * Sleeps as typed waits. What follows from the gap and from the dependency that ends it is
+ * left out, so that most waits share their attributes with many others; only those with
+ * moments of their own have some. sleeps_back.c is the way back.
  */
-#include "convert/internal.h"
+#include "convert/to_model.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-struct shape *capture_shape(struct shape_cache *cache, const char bytes[static SHAPE_SIZE])
-{
-	uint64_t hash = 0, word;
-	const uint64_t *known;
-	struct shape *shape;
-
-	for (size_t i = 0; i < SHAPE_SIZE; i += sizeof(word)) {
-		memcpy(&word, bytes + i, sizeof(word));
-		hash = (hash ^ word) * 0xd6e8feb86659fd93ull;
-		hash ^= hash >> 32;
-	}
-	known = map_get(&cache->index, hash, 0);
-	if (known) {
-		shape = (struct shape *)cache->shapes.data + *known;
-		return memcmp(shape->bytes, bytes, SHAPE_SIZE) ? NULL : shape;
-	}
-	cache->shapes.item = sizeof(struct shape);
-	if (vector_reserve(&cache->shapes, cache->shapes.count + 1) < 0 ||
-	    map_set(&cache->index, hash, 0, cache->shapes.count) < 0)
-		return NULL;
-	shape = (struct shape *)cache->shapes.data + cache->shapes.count++;
-	memcpy(shape->bytes, bytes, SHAPE_SIZE);
-	shape->made = CLEW_NONE;
-	return shape;
-}
-
-int capture_wait_row(struct conversion *conversion, unsigned kind, uint32_t attributes,
-		     uint32_t *ret_wait)
-{
-	const uint64_t *known = map_get(&conversion->wait_index, attributes, kind);
-	struct vector *waits = &conversion->waits;
-
-	if (known) {
-		*ret_wait = (uint32_t)*known;
-		return 0;
-	}
-	if (waits->count >= CLEW_NONE - 1)
-		return -E2BIG;
-	if (vector_reserve(waits, waits->count + 1) < 0 ||
-	    map_set(&conversion->wait_index, attributes, kind, waits->count) < 0)
-		return -ENOMEM;
-	((struct clew_model_wait *)waits->data)[waits->count] =
-		(struct clew_model_wait){.kind = kind, .attributes = attributes};
-	*ret_wait = (uint32_t)waits->count++;
-	return 0;
-}
-
-static void add_holders(struct conversion *conversion, const struct clew_sleep *sleep)
-{
-	struct pairs *pairs = &conversion->pairs;
-
-	for (uint32_t i = 0; i < sleep->holder_count; i++) {
-		const struct clew_holder *holder = &sleep->holders[i];
-		const union attribute_field fields[] = {
-			{.word = capture_name_of(conversion, holder->task)},
-			{holder->from},
-			{holder->to},
-			{.word = clew_evidence_name(holder->evidence)},
-			{.word = "barged"}};
-		bool all = sleep->holder_count == 1 && holder->from == sleep->start &&
-			   holder->to == sleep->end && !holder->barged &&
-			   holder->evidence == CLEW_EVIDENCE_EXACT;
-
-		pairs_row_begin(pairs, ATTRIBUTE_HOLDER, "");
-		pairs_row_fields(pairs, fields, all ? 1 : holder->barged ? 5 : 4);
-	}
-}
 
 /* What a gap and a dependency let one think of a sleep. */
 struct implied {
@@ -104,7 +36,7 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 		implied.from_at = trigger->task == CLEW_NO_TASK ? 0 : trigger->at;
 		implied.ended_by = sleep->from;
 		implied.by_request = capture_by_request(conversion, dependency);
-		implied.links = capture_says_links(conversion, dependency, sleep);
+		implied.links = capture_implies_links(conversion, dependency, sleep);
 		if (implied.links) {
 			implied.from = sleep->links[0].task;
 			implied.from_at = sleep->links[0].at;
@@ -118,21 +50,6 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 		implied.raw_end = sleep->end;
 	}
 	return implied;
-}
-
-/* The steps of the wake, and behind a "+" the further requests. */
-static void add_links(struct conversion *conversion, const struct clew_link *links, unsigned count,
-		      unsigned and_count)
-{
-	for (unsigned i = 0; count && i < count + and_count; i++) {
-		const struct clew_link *link = &links[i];
-
-		PAIRS_ROW(&conversion->pairs, ATTRIBUTE_LINKS, {i >= count}, {link->kind},
-			  {link->at}, {link->begin}, {link->end}, {link->number}, {link->flags},
-			  {.word = clew_evidence_name(link->evidence)},
-			  {.word = capture_name_or_dash(conversion, link->task)},
-			  {.word = capture_name_or_dash(conversion, link->worker)});
-	}
 }
 
 static const char *const open_words[] = {
@@ -170,8 +87,8 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	if (implied->by_request && sleep->link_count == 0)
 		pairs_add(pairs, ATTRIBUTE_LINKS, "-");
 	else if (!implied->links)
-		add_links(conversion, sleep->links, sleep->link_count, sleep->and_count);
-	add_holders(conversion, sleep);
+		capture_describe_links(conversion, sleep);
+	capture_describe_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, ATTRIBUTE_OPEN, open_words[sleep->open & 3]);
 	/* A request or timer ended before it woke anybody, and an origin may have had to move: that

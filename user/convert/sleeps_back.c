@@ -1,140 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A sleep from its gap, its attributes, and the dependency that ends it. What is not
- * said is what capture_waits.c leaves out.
+ * A sleep from its gap, its attributes, and the dependency that ends it. What is not there
+ * is what sleeps.c leaves out.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
+#include <clew/tokens.h>
 #include <errno.h>
 #include <string.h>
-
-static int evidence_of(const char *word)
-{
-	for (int i = 0; i < CLEW_EVIDENCE_COUNT; i++)
-		if (!strcmp(clew_evidence_name((unsigned)i), word))
-			return i;
-	return -1;
-}
-
-static int take_holder(struct back *back, const struct row *row)
-{
-	const union attribute_field *fields = row_fields(row);
-	const struct clew_sleep *sleep = row->context;
-	struct clew_holder holder = {
-		.task = back_serial(back, fields[0].word), .from = sleep->start, .to = sleep->end};
-	int evidence;
-
-	if (row->count > 1) {
-		if (row->count < 4)
-			return back_fail(back, "holder: behind a name and a start there must be an "
-					       "end and the evidence");
-		evidence = evidence_of(fields[3].word);
-		if (evidence < 0)
-			return back_fail(back, "holder: '%s' is no evidence", fields[3].word);
-		holder.from = fields[1].number;
-		holder.to = fields[2].number;
-		holder.evidence = (uint8_t)evidence;
-		holder.barged = row->count > 4;
-	}
-	if (vector_reserve(&back->holders, back->holders.count + 1) < 0)
-		return -ENOMEM;
-	((struct clew_holder *)back->holders.data)[back->holders.count++] = holder;
-	return 0;
-}
-
-static int take_link(struct back *back, const struct row *row)
-{
-	const union attribute_field *fields = row_fields(row);
-	bool further = fields[0].number;
-	uint64_t kind = fields[1].number;
-	struct clew_sleep *sleep = row->context;
-	int evidence = evidence_of(fields[7].word);
-
-	if (evidence < 0)
-		return back_fail(back, "links: '%s' is no evidence", fields[7].word);
-	if (kind > CLEW_LINK_PACKET && kind != CLEW_LINK_WORK)
-		return back_fail(back, "links: there is no step of kind %llu",
-				 (unsigned long long)kind);
-	if (vector_reserve(&back->links, back->links.count + 1) < 0)
-		return -ENOMEM;
-	((struct clew_link *)back->links.data)[back->links.count++] =
-		(struct clew_link){.kind = (uint8_t)kind,
-				   .at = fields[2].number,
-				   .begin = fields[3].number,
-				   .end = fields[4].number,
-				   .number = fields[5].number,
-				   .flags = (uint8_t)fields[6].number,
-				   .evidence = (uint8_t)evidence,
-				   .task = back_serial(back, fields[8].word),
-				   .worker = back_serial(back, fields[9].word)};
-	if (further)
-		sleep->and_count++;
-	else
-		sleep->link_count++;
-	return 0;
-}
-
-static int take_holders(struct back *back, const struct values *values, struct clew_sleep *sleep)
-{
-	int r;
-
-	back->holders.count = 0;
-	r = back_rows(back, ATTRIBUTE_HOLDER, values, take_holder, sleep);
-	sleep->holders = back->holders.data;
-	sleep->holder_count = (uint32_t)back->holders.count;
-	return r;
-}
-
-/* The requests that a dependency comes from, where nothing else is said of the steps. */
-static int take_requests(struct back *back, const struct values *values, uint32_t dependency,
-			 struct clew_sleep *sleep)
-{
-	const struct clew_model *model = back->model;
-	const struct clew_range *origins = &model->dependencies[dependency].origins;
-	struct clew_link *links;
-	unsigned count = 0;
-
-	if (vector_reserve(&back->links, origins->count) < 0)
-		return -ENOMEM;
-	links = back->links.data;
-	for (uint32_t i = 0; i < origins->count && count < UINT16_MAX; i++) {
-		uint32_t span = model->es[model->origins[origins->first + i]].span;
-
-		if (span >= back->first_request &&
-		    back->request_of[span - back->first_request] != CLEW_NONE)
-			links[count++] = (struct clew_link){
-				.number = back->request_of[span - back->first_request]};
-	}
-	if (count == 0)
-		return 0;
-	/* Each as the requests themselves say, whose numbers stay. */
-	for (unsigned i = 0; i < count; i++)
-		links[i] = capture_request_link(back->trace->requests.data, links, count, i);
-	back->links.count = count;
-	sleep->link_count = 1;
-	sleep->and_count = (uint16_t)(count - 1);
-	if (!values->of[ATTRIBUTE_FROM_TASK])
-		sleep->from = links[0].task;
-	if (!values->of[ATTRIBUTE_FROM])
-		sleep->from_at = links[0].at;
-	return 0;
-}
-
-static int take_links(struct back *back, const struct values *values, uint32_t dependency,
-		      struct clew_sleep *sleep)
-{
-	const char *rows = values->of[ATTRIBUTE_LINKS];
-	int r = 0;
-
-	back->links.count = 0;
-	if (!rows && back->from_capture && dependency != CLEW_NONE &&
-	    sleep->edge_type == CLEW_EDGE_REQUEST) {
-		r = take_requests(back, values, dependency, sleep);
-	} else if (rows && strcmp(rows, "-") != 0) {
-		r = back_rows(back, ATTRIBUTE_LINKS, values, take_link, sleep);
-	}
-	sleep->links = back->links.data;
-	return r;
-}
 
 /* -1: there is none of that name. */
 static int type_of(const struct back *back, const char *name)
@@ -177,7 +49,7 @@ static int take_edge(struct back *back, const struct values *values, uint32_t de
 		sleep->from = back_serial(back, values->of[ATTRIBUTE_FROM_TASK]);
 	r = back_number(back, values, ATTRIBUTE_FROM, &sleep->from_at);
 	if (type >= 0 && evidence) {
-		int value = evidence_of(evidence);
+		int value = back_word(evidence, clew_evidence_name, CLEW_EVIDENCE_COUNT);
 
 		if (value < 0)
 			return back_fail(back, "evidence=%.40s: there is no such word", evidence);
@@ -192,12 +64,12 @@ static int context_of(struct back *back, const struct values *values, unsigned k
 	const char *word = values->of[ATTRIBUTE_CONTEXT];
 
 	if (word) {
-		for (unsigned i = 0; i <= CLEW_WAKE_WORK; i++)
-			if (!strcmp(clew_context_name(i), word)) {
-				*ret_context = (uint8_t)i;
-				return 0;
-			}
-		return back_fail(back, "context=%.40s: there is no such word", word);
+		int context = back_word(word, clew_context_name, CLEW_WAKE_WORK + 1);
+
+		if (context < 0)
+			return back_fail(back, "context=%.40s: there is no such word", word);
+		*ret_context = (uint8_t)context;
+		return 0;
 	}
 	*ret_context = by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
 	/* Written by hand, a wait that nobody ends is ended by time itself, or by a device. */
@@ -302,7 +174,7 @@ int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct v
 		r = take_edge(back, values, dependency, &sleep);
 	by_edge = dependency != CLEW_NONE && sleep.edge_type >= 0;
 	if (r == 0)
-		r = take_links(back, values, dependency, &sleep);
+		r = back_links(back, values, dependency, &sleep);
 	if (r == 0)
 		r = context_of(back, values, kind, by_edge, &sleep.context);
 	if (r == 0)
@@ -310,7 +182,7 @@ int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct v
 	if (r == 0)
 		r = take_rest(back, values, &sleep, call_id);
 	if (r == 0)
-		r = take_holders(back, values, &sleep);
+		r = back_holders(back, values, &sleep);
 	if (r < 0)
 		return r;
 	sleep.ended_by = by_edge ? sleep.from : CLEW_NO_TASK;

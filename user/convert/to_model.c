@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture's trace as a causal trace: names and categories by a maker, ESs laid out
- * here, as all boundaries are known.
+ * A capture's trace as a causal trace: names and categories are made by a maker, ESs are
+ * laid out here, as all boundaries are known.
  */
-#include "convert/internal.h"
+#include "convert/to_model.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,7 +23,7 @@ static int begin(struct conversion *conversion, const struct clew_trace *trace)
 		.origins.item = sizeof(uint32_t),
 		.destinations.item = sizeof(uint32_t),
 		.triggers.item = sizeof(struct trigger),
-		.told_by_mark.item = 1,
+		.has_marks.item = 1,
 	};
 	pairs_init(&conversion->pairs);
 	conversion->sleeps = clew_trace_sleeps(trace, &conversion->sleep_count);
@@ -71,7 +71,7 @@ static void done(struct conversion *conversion)
 	vector_done(&conversion->origins);
 	vector_done(&conversion->destinations);
 	vector_done(&conversion->triggers);
-	vector_done(&conversion->told_by_mark);
+	vector_done(&conversion->has_marks);
 	vector_done(&conversion->device_extents);
 	vector_done(&conversion->wait_shapes.shapes);
 	vector_done(&conversion->edge_shapes.shapes);

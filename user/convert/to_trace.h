@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a causal trace back to a trace: shared by the back files of user/convert alone.
+ * From a causal trace back to a capture's trace: what the files of user/convert share.
  */
-#ifndef CLEW_CONVERT_BACK_H
-#define CLEW_CONVERT_BACK_H
+#ifndef CLEW_CONVERT_TO_TRACE_H
+#define CLEW_CONVERT_TO_TRACE_H
 
-#include "convert/internal.h"
 #include "convert/rows.h"
+#include "convert/to_model.h"
 #include "model/internal.h"
 
 /* The values of an attribute list by key, NULL where it has none. */
@@ -43,12 +43,16 @@ struct back {
 	struct row row;		      /* of the value that is being read */
 };
 
+/* values.c */
 /* Says what is wrong, and returns -EINVAL. */
 int back_fail(struct back *back, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Valid until the next call. */
 const struct values *back_values(struct back *back, uint32_t attributes);
-/* Of a name in a value; CLEW_NO_TASK: there is no thread of that name. */
+/* The task of a thread's name in a value; CLEW_NO_TASK: no thread has it. */
 uint32_t back_serial(const struct back *back, const char *name);
-/* A number that is all of a value; `number` stays as it is where there is none of that key. */
+/* The number that has this name, from 0; -1: none of `count`. */
+int back_word(const char *word, const char *(*name)(unsigned), unsigned count);
+/* A number that is all of a value; `number` stays as it is if the list lacks the key. */
 int back_number(struct back *back, const struct values *values, enum attribute_key key,
 		uint64_t *number);
 
@@ -64,44 +68,53 @@ int back_numbers(struct back *back, const struct values *values, const struct ba
 		     sizeof((const struct back_number[]){__VA_ARGS__}) /                           \
 			     sizeof(struct back_number))
 
-/* The first row of a value, to back->row. 1: there is one; 0: nothing has that key; -EINVAL. */
+/* The first row of a value, to back->row. 1: there is one; 0: the list lacks the key; -EINVAL. */
 int back_row(struct back *back, enum attribute_key key, const struct values *values);
 typedef int (*back_take)(struct back *back, const struct row *row);
-/* All rows of a value, if there is one; `context` is in each of them. */
+/* Calls `take` with each row of a value, if the list has the key; row->context is `context`. */
 int back_rows(struct back *back, enum attribute_key key, const struct values *values,
 	      back_take take, void *context);
-/* The same of a value whose key, all of it, is `name`. */
+/* The same of one value; `name`: all of its key. */
 int back_rows_of(struct back *back, enum attribute_key key, const char *name, const char *value,
 		 back_take take, void *context);
-/* Says that a row is not as the table of attributes has it, and returns -EINVAL. */
+/* Says that back->row is not as the table of attributes has it, and returns -EINVAL. */
 int back_fail_row(struct back *back);
 
-/* capture_back_machine.c. Truth: only of the capture as a whole. */
+/* cpus.c: runs, and what the CPUs' spans say. back_truth: only of the capture itself. */
 int back_machine(struct back *back);
 int back_truth(struct back *back);
-/* capture_back_requests.c */
+/* capture.c, identities.c: an attribute of a CPU's span, unless it is another's. `name`: all of
+ * its key. */
+int back_capture(struct back *back, enum attribute_key key, const char *name, const char *value);
+int back_identity(struct back *back, enum attribute_key key, const char *name, const char *value);
+/* requests.c */
 int back_requests(struct back *back);
-/* capture_pages.c */
+/* pages.c */
 int back_pages(struct back *back, uint32_t request, const struct values *values);
 int back_touches(struct back *back, uint32_t serial, const struct values *values);
-/* capture_announce.c */
+/* announce.c */
 int back_announcements(struct back *back, uint32_t serial, const struct values *values);
 int back_environment(struct back *back, uint32_t serial, const struct values *values);
-/* All have been taken. */
+/* Once all announcements have been read. */
 void back_order_announcements(struct back *back);
-/* capture_back_tasks.c */
+/* tasks_back.c */
 int back_tasks(struct back *back);
-/* capture_back_time.c: runs, sleeps and ready stretches of all threads */
+/* times_back.c: runs, sleeps and waits in run queues of all threads */
 int back_times(struct back *back);
-/* capture_back_sleep.c */
+/* objects.c */
 int back_object(struct back *back, const struct values *values, struct clew_object *ret_object);
+/* links.c: of a sleep of which everything else is known */
+int back_holders(struct back *back, const struct values *values, struct clew_sleep *sleep);
+int back_links(struct back *back, const struct values *values, uint32_t dependency,
+	       struct clew_sleep *sleep);
+/* sleeps_back.c */
 /*
  * A sleep over a gap, or of no length where start == end. `dependency`: of the ES
  * behind it, CLEW_NONE none.
  */
 int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values,
 	       uint64_t start, uint64_t end, uint32_t dependency, uint32_t *call_id);
-/* capture_back_edges.c */
+/* edges.c */
 int back_edges(struct back *back);
 
 #endif

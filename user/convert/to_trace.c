@@ -2,14 +2,10 @@
 /*
  * From a causal trace to a trace that answers as a capture's does.
  */
-#include "convert/back.h"
+#include "convert/to_trace.h"
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what there is ---- */
 
 static int index_strings(struct back *back)
 {
