@@ -5,11 +5,6 @@
  */
 #include "model/make_bulk.h"
 
-int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row, const char *what)
-{
-	return make_fail(bulk->maker, r, "row %zu of the %s: %s", row, table, what);
-}
-
 /* ---- spans and the other tables, as they are ---- */
 
 static int add_spans(struct bulk *bulk)

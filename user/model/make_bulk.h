@@ -57,7 +57,11 @@ static inline size_t lot_end(const struct lot *lot, uint32_t span)
 }
 
 /* Says which row is wrong, and returns `r`. */
-int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row, const char *what);
+static inline int bulk_refuse(struct bulk *bulk, int r, const char *table, size_t row,
+			      const char *what)
+{
+	return make_fail(bulk->maker, r, "row %zu of the %s: %s", row, table, what);
+}
 
 /* Deals the rows out to their spans, checks them, and counts each dependency's ends. */
 int bulk_deal(struct bulk *bulk);

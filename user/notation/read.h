@@ -76,6 +76,9 @@ int read_new_span(struct reader *reader, uint32_t *ret_parent);
 int read_tail(struct reader *reader, const struct read_word *words, unsigned *flags,
 	      bool with_attributes, uint32_t *ret_attributes);
 
+/* No option words. */
+extern const struct read_word read_no_words[];
+
 /* The line ends here. */
 int read_end(struct reader *reader);
 /* The number of an ES among those that touch a moment, as a place. */

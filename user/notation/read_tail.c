@@ -165,3 +165,13 @@ int read_tail(struct reader *reader, const struct read_word *words, unsigned *fl
 	}
 	return 0;
 }
+
+const struct read_word read_no_words[] = {{NULL, 0}};
+
+int read_end(struct reader *reader)
+{
+	unsigned flags = 0;
+	uint32_t attributes;
+
+	return read_tail(reader, read_no_words, &flags, false, &attributes);
+}
