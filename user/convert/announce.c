@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads announced, and of processes the environment variables that were
- * listed, as values of attributes of their spans, and back.
+ * Announcements of threads and the listed environment variables of processes,
+ * as values of attributes of their spans, and back.
  */
 #include "convert/to_trace.h"
 #include <clew/kernel/maps.h>
@@ -11,8 +11,8 @@
 
 /* ---- from a trace to a model ---- */
 
-/* Its place among all, as times may be the same; then what it is, and its words, each behind a
- * point: one may be empty. */
+/* `number`: among all announcements. It restores their order on the way back,
+ * as several may have the same time. */
 static void describe_announcement(struct pairs *pairs, const struct clew_announce *announce,
 				  uint32_t number)
 {
@@ -91,7 +91,7 @@ static int take_announcement(struct back *back, const struct row *row)
 		size += length;
 	}
 	record.announce.header.time = fields[1].number;
-	/* Until all are there and in order. */
+	/* back_order_announcements() sorts by this field, which has no other use here. */
 	record.announce.header.lost = (uint32_t)fields[0].number;
 	record.announce.token = fields[2].number;
 	record.announce.event = (uint8_t)fields[3].number;

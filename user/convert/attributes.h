@@ -32,9 +32,9 @@
 
 /*
  * KEY(name, key, form, fields that a row has at least, what is wrong with any other value).
- * A key that ends with a point is that of all keys that begin with it, unless a key of its
- * own is in the table. Without a text of its own, an error calls the value one that `clew
- * convert` does not write.
+ * A key that ends with a point stands for all keys that begin with it and are
+ * not in the table themselves. Where the last column is NULL, the error says that the
+ * row is not as `clew convert` writes it.
  */
 /* clang-format off */
 #define ATTRIBUTES(KEY)                                                                            \
@@ -143,7 +143,7 @@ enum attribute_key {
 struct attribute {
 	const char *key, *form;
 	uint8_t least;
-	const char *refusal; /* NULL: none of its own */
+	const char *refusal; /* of the error; NULL: the general one */
 };
 
 extern const struct attribute attribute_table[ATTRIBUTE_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a trace has in order of time, by task and by time within it.
+ * Orders what a trace has in order of time by task, and by time within each task.
  */
 #include "convert/to_model.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Announced calls as dependencies of types call and return, behind all others. They are
- * not read back: the trace finds them anew in what was announced.
+ * Announced calls as dependencies of types call and return, after all others.
+ * They are not read back: the trace derives them from its announcements again.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -17,7 +17,7 @@ int capture_find_calls(struct conversion *conversion)
 	if (!count)
 		return 0;
 	r = clew_relations_new(conversion->trace, NULL, &conversion->relations);
-	/* A description of layers that cannot be read: calls cannot be told. */
+	/* The description of the layers is invalid: calls are unknown. */
 	if (r == -EINVAL)
 		return 0;
 	return r < 0 ? r
@@ -40,7 +40,7 @@ static void add_call_name(struct pairs *pairs, enum attribute_key key,
 	pairs_word(pairs, activity->operation);
 }
 
-/* What was announced of it, as words TYPE=VALUE. */
+/* Descriptors of the call, as words TYPE=VALUE. */
 static void add_descriptors(struct conversion *conversion, const struct clew_activity *lower)
 {
 	struct clew_description description = {};
@@ -69,7 +69,7 @@ int capture_describe_call(struct conversion *conversion, const struct clew_call_
 		clew_relations_lower(conversion->relations, call->relation);
 	struct pairs *pairs = &conversion->pairs;
 
-	/* Nothing proves that who ran after it waited for it. */
+	/* Nothing proves that the thread that ran after the return had waited for it. */
 	pairs_add(pairs, ATTRIBUTE_EVIDENCE,
 		  clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED
 						     : call->relation->evidence));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a capture says of itself: its file, its losses, and of the machine what the recorder
- * wrote down. As values of attributes, and back.
+ * Facts about a capture as a whole, as values of attributes, and back: its file,
+ * its losses, and what the recorder noted about the machine.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -79,7 +79,7 @@ static struct clew_capture_info *info_of(struct back *back)
 	return trace->info;
 }
 
-/* Arrays of a file's description grow in the arena: by copies, at each power of two. */
+/* Room for one more item. Arrays in the arena grow by copying, at each power of two. */
 static void *grow(struct back *back, const void *array, size_t count, size_t item)
 {
 	char *larger;
@@ -92,7 +92,7 @@ static void *grow(struct back *back, const void *array, size_t count, size_t ite
 	return larger;
 }
 
-/* Captures that were stitched are one then: what one lacks, all lack. */
+/* Stitched captures count as one: it is complete only if all of them are. */
 static int take_file(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);
@@ -201,7 +201,7 @@ static int take_file_gap(struct back *back, const struct row *row)
 	return 0;
 }
 
-/* Which of the gaps before it are of records that the file lacks. */
+/* The number of a gap, of this capture, that stands for records missing from the file. */
 static int take_missing(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);

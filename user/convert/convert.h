@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The trace of a capture as a causal trace, and back. docs/causal-trace.md says
- * which spans, dependencies and attributes there are.
+ * Converts the trace of a capture to a causal trace, and back.
+ * docs/causal-trace.md lists the spans, dependencies and attributes.
  */
 #ifndef CLEW_CONVERT_CONVERT_H
 #define CLEW_CONVERT_CONVERT_H
@@ -10,26 +10,29 @@
 #include <clew/model.h>
 
 /*
- * The causal trace of a finished trace: threads in hierarchy "processes", runs in
- * "cpus", requests in "devices". Nothing of the trace is lost. The model is the
- * caller's to free. -E2BIG: more than a model holds; -ENOMEM.
+ * Makes the causal trace of a finished trace: threads are in hierarchy
+ * "processes", runs in "cpus", requests in "devices". It keeps everything that an
+ * answer can show. The caller frees the model. -E2BIG: the trace is larger than a
+ * model can be; -ENOMEM.
  */
 int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **ret_model);
 
 /*
- * The way back. Of a model that came from a capture the trace gives the same answers;
- * of any other, what can be known: a root span that is no CPU and no device is a
- * thread, its typed waits are sleeps, dependencies end them. Threads whose names do
- * not end in -TID get free numbers as tids, from 1. `options` may be NULL.
- * -EINVAL with `message`: a value that cannot be, a time before 0. -ENOMEM.
+ * Makes a trace of a causal trace. If the model came from a capture, the trace
+ * gives the same answers as the capture's. In any other model a root span that is
+ * neither a CPU nor a device is a thread, its typed waits are sleeps, and
+ * dependencies end them; a thread whose name does not end in -TID gets a free
+ * number as its tid, from 1. `options` may be NULL. The caller frees the trace.
+ * -EINVAL with `message`: an invalid value, or a time before 0. -ENOMEM.
  */
 int clew_trace_from_model(const struct clew_model *model, const struct clew_trace_options *options,
 			  struct clew_trace **ret_trace, char *message, size_t message_size);
 
 /*
- * Of a model that came from a capture, by whatever way, what that says of itself: clew_trace_info,
- * clew_trace_gaps, start and end; it has no threads. *ret_trace is NULL where the model came from
- * none, or where it is not told as it was written. -ENOMEM.
+ * Makes a trace without threads that has only the facts about the capture that a
+ * model came from: clew_trace_info, clew_trace_gaps, start and end. *ret_trace is
+ * NULL if the model came from no capture, or if these attributes are invalid.
+ * -ENOMEM.
  */
 int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trace **ret_trace);
 

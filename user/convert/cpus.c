@@ -10,8 +10,8 @@
 
 /* ---- from a trace to a model ---- */
 
-/* Which category a CPU is in, by a line "cpu node socket core" of what the recorder wrote; -1 where
- * it did not know. */
+/* The category of a CPU, by its line "cpu node socket core" of the recorder's topology; a number
+ * that the recorder did not know is -1. */
 static int category_of_cpu(struct conversion *conversion, unsigned cpu, uint32_t *ret_category)
 {
 	static const char *const levels[] = {"node", "socket", "core"};
@@ -140,7 +140,7 @@ static int keep_run(struct back *back, uint16_t cpu, uint32_t task, clew_time st
 	return trace_keep_run(back->trace, &run, &index);
 }
 
-/* An ES is cut at its marks, which name who runs from there on. */
+/* Each mark starts a run of the thread that its label names. */
 static int take_runs(struct back *back, uint32_t span, uint16_t cpu)
 {
 	const struct clew_model *model = back->model;
@@ -166,7 +166,7 @@ static int take_runs(struct back *back, uint32_t span, uint16_t cpu)
 	return r;
 }
 
-/* The number of a CPU, said by an attribute; UINT16_MAX: it is none. */
+/* The number of the CPU that a span is; UINT16_MAX: it is no CPU. */
 static uint16_t cpu_of(const struct clew_model *model, uint32_t span)
 {
 	const char *value =

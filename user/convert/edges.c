@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Edges as dependencies, and back: one release that woke several is one with several
- * destinations; a request lies between who submitted it and who waited for it. After them
- * come submissions of requests, then announced calls.
+ * Edges as dependencies, and back. A release that woke several threads is one
+ * dependency with several destinations. A request lies between the thread that
+ * submitted it and the thread that waited for it. After the dependencies of edges come
+ * submissions of requests, then announced calls.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -23,7 +24,7 @@ static int type_of(struct conversion *conversion, unsigned type, uint32_t *ret_t
 	return r;
 }
 
-/* What groups of edges become. */
+/* Makes a dependency of each group of edges. */
 static int add_groups(struct conversion *conversion, const struct edge_groups *groups,
 		      size_t *ret_origins)
 {
@@ -57,7 +58,7 @@ static int add_groups(struct conversion *conversion, const struct edge_groups *g
 	return r;
 }
 
-/* One from one to one. */
+/* A dependency with one origin and one destination. */
 static void add_single(struct conversion *conversion, uint32_t type, size_t origin,
 		       size_t destination)
 {
@@ -71,7 +72,7 @@ static void add_single(struct conversion *conversion, uint32_t type, size_t orig
 	};
 }
 
-/* Which dependency ended each sleep, and what of it only a mark tells. */
+/* Notes the dependency that ended each sleep, and whether the sleep is only a mark. */
 static void note_sleeps(struct conversion *conversion, const struct edge_groups *groups)
 {
 	for (size_t group = 0; group < groups->group_count; group++)
@@ -166,7 +167,7 @@ static void add_comm(struct conversion *conversion, enum attribute_key key, cons
 	pairs_add(&conversion->pairs, key, text);
 }
 
-/* Of an edge that no sleep tells of. */
+/* An edge that ended no sleep: the way back has only these attributes for it. */
 static void describe_lone(struct conversion *conversion, const struct clew_edge *edge,
 			  uint32_t dependency)
 {
@@ -286,7 +287,7 @@ static uint8_t word_of(const char *word, const char *(*name)(unsigned), unsigned
 	return (uint8_t)(number < 0 ? otherwise : (unsigned)number);
 }
 
-/* Whether the ES comes after a gap that a sleep stands for: the sleep tells of the dependency. */
+/* Whether a sleep is the gap before the ES: the way back makes the edge from the sleep. */
 static bool ends_sleep(struct back *back, uint32_t number)
 {
 	const struct clew_model *model = back->model;

@@ -51,7 +51,7 @@ void capture_span_begin(struct conversion *conversion, uint32_t span, uint64_t s
 	open_es(conversion, start, CLEW_NONE, false);
 }
 
-/* The ES that is open ends. */
+/* Ends the open ES. */
 static int push(struct conversion *conversion, uint64_t end)
 {
 	uint32_t number = (uint32_t)conversion->es.count;
@@ -104,7 +104,7 @@ static int apply_until(struct conversion *conversion, uint64_t limit)
 	return r;
 }
 
-/* Ends the ES that is open, unless it is a split's rest. */
+/* Ends the open ES, or drops it if a split left nothing of it. */
 static int close_es(struct conversion *conversion, uint64_t at)
 {
 	const struct open_es *open = &conversion->open;
@@ -122,7 +122,7 @@ int capture_gap(struct conversion *conversion, uint64_t start, uint64_t end, uin
 
 	if (r == 0)
 		r = close_es(conversion, start);
-	/* What falls into a gap of which nothing is known has an ES of its own. */
+	/* An endpoint within a gap of which nothing is known gets an ES of its own. */
 	while (r == 0 && conversion->next_endpoint < last &&
 	       conversion->endpoints[conversion->next_endpoint].at < end) {
 		uint64_t at = conversion->endpoints[conversion->next_endpoint].at;

@@ -2,20 +2,19 @@
 /*
  * Endpoints of dependencies, in order of time within each span.
  *
- * A destination is where its task came on the CPU, at the end of the gap; an origin is in
- * an ES of its task. Where the records have another moment, because clocks differ or
- * something was lost, it moves to the nearer end of the gap that it falls into, or gets an
- * ES of its own where nothing is known of the time; the dependency keeps the moment.
+ * A destination is at the end of the gap, where its task came on the CPU; an origin is
+ * within an ES of its task. An endpoint that falls into a gap, because clocks differ or
+ * records were lost, moves to an end of the gap. If nothing is known of that time, it
+ * gets an ES of its own. The attributes of the dependency keep the recorded moment.
  */
 #include "convert/to_model.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ns that two CPUs' clocks may differ by. */
+/* ns by which the clocks of two CPUs may differ. */
 #define CLOCK_SLACK 10000
 
-/* Whether a sleep is a gap in its task's time; else a mark tells of it. */
 bool capture_ends_a_gap(const struct conversion *conversion, uint32_t number)
 {
 	const struct clew_sleep *sleep = number == CLEW_NONE ? NULL : &conversion->sleeps[number];
@@ -37,8 +36,8 @@ static uint64_t destination_at(const struct conversion *conversion, const struct
 	return at < task->begin ? task->begin : at;
 }
 
-/* Endpoints in order of making: ends of sleeps before all else, a task's own exec behind what it
- * starts from. */
+/* The order in which endpoints are made: ends of sleeps come first, a task's own exec comes after
+ * the origins. */
 enum pass { PASS_SLEEP_ENDS, PASS_OTHER_ENDS, PASS_ORIGINS, PASS_LATE_ENDS, PASS_COUNT };
 
 static enum pass pass_of(const struct conversion *conversion, const struct clew_edge *edge,
@@ -97,7 +96,7 @@ static void put_origins(struct conversion *conversion, const struct edge_groups 
 						       .rank = EVENT_RANK_OUT});
 }
 
-/* From who submitted a request to it: dependencies behind those of edges. */
+/* Dependencies from the submitter to the request; they come after those of edges. */
 static void put_submissions(struct conversion *conversion, const struct edge_groups *groups,
 			    enum pass pass, uint32_t *next)
 {
@@ -130,7 +129,7 @@ static void put_submissions(struct conversion *conversion, const struct edge_gro
 	}
 }
 
-/* Of what programs announced: behind submissions. */
+/* Dependencies of announced calls; they come after submissions. */
 static void put_calls(struct conversion *conversion, const struct edge_groups *groups, bool origins,
 		      uint32_t *next)
 {
@@ -199,8 +198,7 @@ static int sort_endpoints(struct endpoint *endpoints, uint32_t count, struct vec
 	return 0;
 }
 
-/* Where an endpoint goes that falls into a interval, which begins before or at it and ends behind
- * it. */
+/* The moment to which an endpoint moves that lies in this interval. */
 static uint64_t moment_in(const struct interval *interval, const struct endpoint *endpoint)
 {
 	uint64_t at = endpoint->at;
@@ -213,14 +211,14 @@ static uint64_t moment_in(const struct interval *interval, const struct endpoint
 			return at;
 		return interval->end;
 	}
-	/* An act comes before what it causes: it goes back, unless clocks alone can have parted it
-	 * from the run behind. */
+	/* An origin comes before its effect, so it moves back, unless it is so near the end that
+	 * clocks that differ explain it. */
 	return interval->end - at < at - interval->start && interval->end - at < CLOCK_SLACK
 		       ? interval->end
 		       : interval->start;
 }
 
-/* Whether one of the same moment comes later: the end of a sleep is what ends the gap. */
+/* The order of endpoints: at one moment the end of a sleep comes first, as it ends the gap. */
 static bool comes_after(const struct endpoint *a, const struct endpoint *b)
 {
 	if (a->at != b->at)
@@ -316,7 +314,7 @@ int capture_make_endpoints(struct conversion *conversion, const struct edge_grou
 		free(next);
 		return -ENOMEM;
 	}
-	/* Without an array they are only counted. */
+	/* The first pass, without an array, only counts them. */
 	put_all(conversion, groups, next);
 	for (uint32_t span = 0; span < conversion->span_count; span++)
 		conversion->endpoint_begin[span + 1] =

@@ -22,7 +22,7 @@ static int compare_slots(const void *left, const void *right)
 	return a->part < b->part ? -1 : a->part > b->part;
 }
 
-/* `number`: of those that had its number, from 0. */
+/* `number`: of the files that had this inode number, from 0. */
 static void describe_version(struct pairs *pairs, const struct map_slot *slot,
 			     const struct trace_file *file, unsigned number)
 {
@@ -86,7 +86,7 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 	const struct clew_text_record *text = (const void *)(uintptr_t)slot->value;
 	char name[24];
 
-	/* A span's own: its process has another number when the notation is read. */
+	/* It is an attribute of its process, which gets another serial on the way back. */
 	if (capture_is_environment(slot->key))
 		return;
 	snprintf(name, sizeof(name), "%" PRIu64, slot->key);
@@ -94,7 +94,7 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 	pairs_text(pairs, (const char *)(text + 1));
 }
 
-/* In order of their keys, so that the same trace gives the same bytes. */
+/* In order of keys, so that the same trace gives the same bytes. */
 static void describe_map(struct pairs *pairs, const struct map *map,
 			 void (*describe)(struct pairs *, const struct map_slot *))
 {
@@ -128,7 +128,7 @@ void capture_describe_identities(struct conversion *conversion)
 
 /* ---- and back ---- */
 
-/* A record with a text behind it, to the trace. */
+/* Feeds the trace a record followed by a text. */
 static int send_with_text(struct back *back, const void *record, size_t size, const char *text,
 			  size_t length)
 {
@@ -145,7 +145,7 @@ static int send_with_text(struct back *back, const void *record, size_t size, co
 	return r;
 }
 
-/* Of a key the part behind its kind. */
+/* The part of the key after its first point. */
 static const char *name_of(const struct row *row)
 {
 	return strchr(row->name, '.') + 1;

@@ -116,7 +116,7 @@ int back_holders(struct back *back, const struct values *values, struct clew_sle
 	return r;
 }
 
-/* The requests that a dependency comes from, where nothing else is said of the steps. */
+/* Without an attribute, the links are the requests that are the origins of the dependency. */
 static int take_requests(struct back *back, const struct values *values, uint32_t dependency,
 			 struct clew_sleep *sleep)
 {
@@ -138,7 +138,7 @@ static int take_requests(struct back *back, const struct values *values, uint32_
 	}
 	if (count == 0)
 		return 0;
-	/* Each as the requests themselves say, whose numbers stay. */
+	/* capture_request_link() reads only the numbers, and keeps them. */
 	for (unsigned i = 0; i < count; i++)
 		links[i] = capture_request_link(back->trace->requests.data, links, count, i);
 	back->links.count = count;

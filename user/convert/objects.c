@@ -52,7 +52,7 @@ const char *capture_path_of(const struct conversion *conversion, const struct cl
 	return path;
 }
 
-/* What people call it: a path, a text, else its number. */
+/* Its name for people: a path or a text, else its number. */
 static void name_object(struct conversion *conversion, const struct clew_object *object,
 			const char *path)
 {
@@ -116,7 +116,7 @@ void capture_object_pairs(struct conversion *conversion, const struct clew_objec
 
 /* ---- and back ---- */
 
-/* A file that only a name is known of is told by its name. */
+/* Makes up an inode number from the name: a hand-written trace has only names. */
 static int name_file(struct back *back, struct clew_object *object, const char *path)
 {
 	char bytes[sizeof(struct clew_file_record) + CLEW_PATH_SIZE] = {0};
@@ -133,7 +133,7 @@ static int name_file(struct back *back, struct clew_object *object, const char *
 	return back->sink.identity(back->sink.context, &record->header);
 }
 
-/* Written by hand: "KIND:NAME", where a number in the name is the object's. */
+/* For hand-written "KIND:NAME": a name that is a number is that of the object. */
 static int object_by_name(struct back *back, const char *name, struct clew_object *object)
 {
 	const char *at = name;
@@ -160,7 +160,7 @@ int back_object(struct back *back, const struct values *values, struct clew_obje
 			: CLEW_OBJECT_NONE,
 	    r = 0;
 
-	/* A kind of one's own says nothing that an answer could show. */
+	/* Answers show nothing of a kind that clew does not know. */
 	object.kind = kind < 0 ? CLEW_OBJECT_NONE : (uint8_t)kind;
 	if (values->of[ATTRIBUTE_ID])
 		r = back_number(back, values, ATTRIBUTE_ID, &object.number);

@@ -6,8 +6,6 @@
 #include "builder/block.h"
 #include "convert/to_model.h"
 
-/* The span of the request that a step is, and when it was done; CLEW_NONE: it is none that can be
- * shown. */
 uint32_t capture_request_span(const struct conversion *conversion, const struct clew_link *link,
 			      uint64_t *ret_at)
 {
@@ -21,8 +19,6 @@ uint32_t capture_request_span(const struct conversion *conversion, const struct 
 					: CLEW_NONE;
 }
 
-/* Origin number i of an edge: its span and moment; false: there is no such one. Further requests
- * that are not known are left out. */
 bool capture_origin(struct conversion *conversion, const struct clew_edge *edge, unsigned i,
 		    uint32_t *ret_span, uint64_t *ret_at, uint32_t *ret_task)
 {
@@ -34,7 +30,7 @@ bool capture_origin(struct conversion *conversion, const struct clew_edge *edge,
 						 ret_at);
 		return true;
 	}
-	/* The last step is the first cause. */
+	/* The last link is the earliest cause. */
 	*ret_span = edge->link_count && edge->type == CLEW_EDGE_REQUEST
 			    ? capture_request_span(conversion, &edge->links[edge->link_count - 1],
 						   ret_at)
@@ -47,7 +43,6 @@ bool capture_origin(struct conversion *conversion, const struct clew_edge *edge,
 	return true;
 }
 
-/* The first of the latest ones: of several that all must happen, it triggers. */
 unsigned capture_latest_origin(struct conversion *conversion, const struct clew_edge *edge)
 {
 	uint64_t at, latest = 0;
@@ -71,7 +66,8 @@ struct clew_link capture_request_link(const struct clew_trace_request *requests,
 	struct clew_link link = block_link(block, block->issued, block->completed);
 
 	link.number = links[number].number;
-	/* One that is but a flush is never issued: the kernel's own, made for it then, is. */
+	/* The kernel issues no bare flush: it makes and issues a request of its own at that
+	 * time. */
 	for (unsigned i = 0; i < count && link.begin == 0; i++) {
 		const struct clew_block_request *other = &requests[links[i].number].block;
 
@@ -107,7 +103,8 @@ bool capture_implies_links(struct conversion *conversion, uint32_t dependency,
 	unsigned count = sleep->and_count + 1u;
 	uint64_t at;
 
-	/* Of several destinations the edge is another's; the trigger comes first of the origins. */
+	/* With several destinations this edge may be that of another sleep. The first origin must
+	 * be the trigger. */
 	if (!capture_by_request(conversion, dependency) || edge->link_count != 1 ||
 	    sleep->link_count != 1 || edge->and_count != sleep->and_count ||
 	    capture_latest_origin(conversion, edge) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keys and values on their way into a maker. Memory that runs short is found out
- * about when the list is made.
+ * Collects the keys and values of an attribute list. Errors are kept until
+ * pairs_make().
  */
 #include "convert/pairs.h"
 #include <clew/kernel/records.h>
@@ -39,7 +39,7 @@ static void put(struct pairs *pairs, const char *bytes, size_t size)
 	pairs->text.count += size;
 }
 
-/* Ends what was begun last and begins the next text. */
+/* Ends the last text and begins the next one. */
 static void begin_text(struct pairs *pairs)
 {
 	if (pairs->offsets.count)

@@ -53,7 +53,7 @@ static int make_device(struct conversion *conversion, uint32_t device, struct ex
 	return r < 0 ? r : clew_maker_set_span_attributes(conversion->maker, *ret_span, attributes);
 }
 
-/* Device spans by device; each as long as the trace, and as all of its requests. */
+/* Makes the spans of devices; each covers the trace and all of its requests. */
 static int make_devices(struct conversion *conversion, struct map *devices)
 {
 	struct vector *extents = &conversion->device_extents, order = {.item = sizeof(uint32_t)};
@@ -93,8 +93,8 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	return r;
 }
 
-/* Whether the span says when it was queued, issued and completed: most do, and are alike without
- * it. */
+/* Whether the span implies when the request was queued, issued and completed. Most do, and then
+ * leave out the attribute. */
 static bool says_times(const struct clew_block_request *block, struct extent extent)
 {
 	bool issued = block->issued >= extent.start &&
@@ -226,7 +226,8 @@ static int take_below(struct back *back, const struct values *values, uint32_t n
 	return r;
 }
 
-/* As the span says: it waits until it is issued, and ends as it is completed. */
+/* Without the attribute: the request is issued where its gap ends, and completed where its span
+ * ends. */
 static void take_times(const struct back *back, uint32_t span, struct clew_block_request *block)
 {
 	const struct clew_model *model = back->model;
@@ -237,7 +238,7 @@ static void take_times(const struct back *back, uint32_t span, struct clew_block
 		es--;
 	block->queued = (uint64_t)model->spans[span].start;
 	block->completed = (uint64_t)model->spans[span].end;
-	/* One that waits until its end was never issued. */
+	/* A gap up to the end means that the request was never issued. */
 	if (!back->from_capture || es == range->first ||
 	    model->es[es].start < model->spans[span].end)
 		block->issued = (uint64_t)model->es[es].start;

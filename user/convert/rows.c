@@ -85,8 +85,8 @@ int row_start(struct row *row, enum attribute_key key, const char *name, const c
 	row->value = row->at = value;
 	row->number = SIZE_MAX;
 	row->words.count = 0;
-	/* Words with the NUL of each take no more room than with what parts them; a last one may
-	 * be empty. */
+	/* Words never outgrow the value: the NUL of each takes the room of the separator after
+	 * it. */
 	return vector_reserve(&row->words, strlen(value) + 2);
 }
 
@@ -109,7 +109,7 @@ static bool read_address(struct row *row, const uint8_t **ret_address)
 	if (!read_word(row, &word) || strlen(word) != 2 * ATTRIBUTE_ADDRESS_SIZE ||
 	    strspn(word, "0123456789abcdefABCDEF") != 2 * ATTRIBUTE_ADDRESS_SIZE)
 		return false;
-	/* They take the place of the digits. */
+	/* The bytes overwrite the digits. */
 	bytes = (uint8_t *)(uintptr_t)word;
 	for (size_t i = 0; i < ATTRIBUTE_ADDRESS_SIZE; i++) {
 		unsigned high = (unsigned char)word[2 * i], low = (unsigned char)word[2 * i + 1];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A cache of what looks alike: most waits and most dependencies have the attributes of many
- * others.
+ * A cache of attribute lists by what they are made from: most waits and most
+ * dependencies have the same attributes as many others.
  */
 #include "convert/to_model.h"
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attributes of a capture's trace under another clock. docs/causal-trace.md says what
- * they mean; a value that is not of its form stays as it is.
+ * Attributes of a capture's trace under another clock. A value that does not
+ * have the form of its key stays as it is.
  */
 #include "convert/shift.h"
 #include <clew/tokens.h>

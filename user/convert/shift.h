@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture's trace among others: what attributes and marks say of moments, threads, CPUs
- * and requests, when the trace gets another clock, and its spans other names and places.
+ * Rewrites attributes and labels of marks when a trace becomes part of another one:
+ * moments by another clock, threads under new names, CPUs and requests with new
+ * numbers.
  */
 #ifndef CLEW_CONVERT_SHIFT_H
 #define CLEW_CONVERT_SHIFT_H
@@ -12,10 +13,10 @@
 
 struct capture_shift {
 	clew_time offset;
-	uint32_t cpus, requests; /* how many there are before its own */
-	bool has_extent;	 /* a capture lasts from `start` to `end`: that of all */
+	uint32_t cpus, requests; /* added to their numbers */
+	bool has_extent;	 /* replace the extent of each capture by `start` and `end` */
 	clew_time start, end;
-	const char *prefix; /* of the names that are renamed */
+	const char *prefix; /* put before names that is_renamed() accepts */
 	bool (*is_renamed)(void *context, const char *name);
 	void *context;
 	struct pairs value, label;
@@ -24,10 +25,11 @@ struct capture_shift {
 
 void capture_shift_begin(struct capture_shift *shift);
 void capture_shift_done(struct capture_shift *shift);
-/* A value as it is to be, until the next one; `value` itself where nothing changes. NULL: no
+/* The rewritten value, valid until the next call; `value` itself where nothing changes. NULL: no
  * memory. */
 const char *capture_shift_value(struct capture_shift *shift, const char *key, const char *value);
-/* The same of a mark's label; on a CPU it is the name of who runs from there on. */
+/* The same for the label of a mark; on a CPU the label is the name of the thread that runs from
+ * there on. */
 const char *capture_shift_label(struct capture_shift *shift, const char *label, bool on_cpu);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a gap and a dependency let one think of a sleep. */
+/* What the way back derives of a sleep from its gap and dependency alone. */
 struct implied {
 	uint64_t end, raw_end, switch_in, from_at;
 	uint32_t from, ended_by;
@@ -42,7 +42,7 @@ static struct implied implied_by(struct conversion *conversion, const struct cle
 			implied.from_at = sleep->links[0].at;
 		}
 	}
-	/* The dependency is the wake itself, unless there were steps between. */
+	/* Without links the dependency is the wake itself. */
 	if (implied.by_edge && sleep->link_count == 0) {
 		implied.raw_end = sleep->from_at;
 		implied.end = implied.raw_end > start ? implied.raw_end : start;
@@ -120,7 +120,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add_number(pairs, ATTRIBUTE_FLAGS, sleep->flags);
 }
 
-/* Whether the sleep says something that hardly another one does. */
+/* Whether the sleep has attributes that hardly any other shares. */
 static bool is_special(const struct clew_sleep *sleep, uint64_t start,
 		       const struct implied *implied, uint32_t call_id)
 {
@@ -150,14 +150,14 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	_Static_assert(sizeof(fields) <= SHAPE_SIZE, "a shape holds what there is to say");
 	memset(&fields, 0, sizeof(fields));
 	fields.number = sleep->object.number;
-	/* A name has one place in the trace. */
+	/* Equal paths have the same address in the trace. */
 	fields.path = (uintptr_t)capture_path_of(conversion, &sleep->object, sleep->start);
 	fields.device = sleep->object.device;
 	fields.descriptor = sleep->object.descriptor;
 	fields.object_kind = sleep->object.kind;
 	fields.futex_operation = sleep->object.futex_operation;
 	fields.shared = sleep->object.shared;
-	/* A task is said only where it is not the dependency's. */
+	/* There is an attribute only if the task is not that of the dependency. */
 	fields.ended_by = sleep->ended_by == implied->ended_by ? UINT32_MAX : sleep->ended_by;
 	fields.call = sleep->call;
 	fields.poller = sleep->poller;
@@ -202,7 +202,7 @@ int capture_sleep_wait(struct conversion *conversion, const struct clew_sleep *s
 	return r;
 }
 
-/* The label of a mark has no attributes: they are its words. */
+/* A mark has no attributes, so they become words of its label. */
 int capture_sleep_label(struct conversion *conversion, const struct clew_sleep *sleep, uint64_t at,
 			uint32_t *ret_attributes)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A sleep from its gap, its attributes, and the dependency that ends it. What is not there
- * is what sleeps.c leaves out.
+ * A sleep from its gap, its attributes, and the dependency that ends it. sleeps.c
+ * leaves out what is implied.
  */
 #include "convert/to_trace.h"
 #include <clew/tokens.h>
 #include <errno.h>
 #include <string.h>
 
-/* -1: there is none of that name. */
+/* -1: there is no such type. */
 static int type_of(const struct back *back, const char *name)
 {
 	const struct vector *own = &back->trace->own_types;
@@ -19,7 +19,7 @@ static int type_of(const struct back *back, const char *name)
 	return clew_edge_type_from_name(name);
 }
 
-/* From whom and when the wake came, by the dependency and by what the wait says besides. */
+/* The task and moment that the wake came from: attributes override the dependency. */
 static int take_edge(struct back *back, const struct values *values, uint32_t dependency,
 		     struct clew_sleep *sleep)
 {
@@ -72,7 +72,7 @@ static int context_of(struct back *back, const struct values *values, unsigned k
 		return 0;
 	}
 	*ret_context = by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
-	/* Written by hand, a wait that nobody ends is ended by time itself, or by a device. */
+	/* In a hand-written trace a timer ends a sleep without dependency, a device other waits. */
 	if (!by_edge && !back->from_capture)
 		*ret_context = kind == CLEW_WAIT_SLEEP ? CLEW_WAKE_TIMER : CLEW_WAKE_IRQ;
 	return 0;
@@ -139,7 +139,7 @@ static int take_rest(struct back *back, const struct values *values, struct clew
 	return r;
 }
 
-/* As if no dependency of these types had been seen. */
+/* Removes what dependencies of the dropped types brought. */
 static void drop(const struct back *back, struct clew_sleep *sleep)
 {
 	if (back->drop_types >> CLEW_EDGE_UNLOCK & 1)

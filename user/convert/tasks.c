@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The spans of threads, and of tasks that are named somewhere without anything else being
- * known of them: strangers, whose time is unknown all over. Threads are in the category of
- * their process, and that in the one of the process that spawned it. tasks_back.c is the
- * way back.
+ * The spans of threads and of strangers. A stranger is a task that some finding names
+ * although nothing else is known of it; all of its time is unknown. A thread is in the
+ * category of its process, which is in that of the process that spawned it. tasks_back.c
+ * is the way back.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -123,7 +123,7 @@ static int name_tasks(struct conversion *conversion)
 
 /* ---- processes ---- */
 
-/* Who made a process, by its leader; CLEW_NO_TASK: nobody known. */
+/* The process that spawned a process; CLEW_NO_TASK: unknown. */
 static uint32_t parent_of(const struct conversion *conversion, uint32_t process)
 {
 	const struct trace_task *leader = trace_task_find(conversion->trace, process), *maker;
@@ -134,8 +134,8 @@ static uint32_t parent_of(const struct conversion *conversion, uint32_t process)
 	return maker && maker->task.process != process ? maker->task.process : CLEW_NO_TASK;
 }
 
-/* A process's category, and those that it lies in; `categories`: process -> category + 1, 0 while
- * it is being found. */
+/* Makes the category of a process and those above it. `categories`: process -> category + 1, 0
+ * while it is being searched for. */
 static int category_of(struct conversion *conversion, struct map *categories, uint32_t process,
 		       uint32_t *ret_category)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where "-TID" or "-TID#INSTANCE" begins at the end of a name; its end: there is none. */
+/* The length of a name without the "-TID" or "-TID#INSTANCE" at its end. */
 static size_t suffix_of(const char *name, uint64_t *ret_tid)
 {
 	size_t length = strlen(name), at = length, digits = 0;
@@ -160,7 +160,7 @@ static int take_spin(struct back *back, const struct row *row)
 	return back->sink.spin(back->sink.context, &spin);
 }
 
-/* What a thread did besides running and sleeping. */
+/* Spins, touches, announcements and environment of a thread. */
 static int take_acts(struct back *back, uint32_t span)
 {
 	const struct values *values = back_values(back, back->model->spans[span].attributes);
@@ -190,7 +190,7 @@ int back_tasks(struct back *back)
 			r = take_acts(back, span);
 	}
 	back_order_announcements(back);
-	/* Threads of no number get one, so that they can be asked for. */
+	/* Threads without a tid get one, so that the command line can select them. */
 	for (size_t i = 0; i < back->trace->tasks.count && r == 0 && !back->from_capture; i++) {
 		struct trace_task *task = trace_task_at(back->trace, i);
 

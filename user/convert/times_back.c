@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the walk is in a span: before that ES. */
+/* The position in a span: the ES that was visited last. */
 struct level {
 	uint32_t span, es;
 };
@@ -17,13 +17,13 @@ struct level {
 struct walk {
 	struct back *back;
 	uint32_t serial;
-	uint32_t next_run, end_run; /* of the CPUs' runs */
+	uint32_t next_run, end_run; /* indices of back->runs */
 	uint32_t call_id;
 	uint64_t running_since;
 	struct vector levels;
 };
 
-/* Runs by task, then by time: the CPUs' lists are by CPU. */
+/* Orders the CPUs' runs by task, then by time. */
 static int order_runs(struct back *back)
 {
 	const struct clew_run *runs = back->trace->runs.data;
@@ -39,7 +39,7 @@ static int order_runs(struct back *back)
 		free(keys);
 		return -ENOMEM;
 	}
-	/* At one moment those without length come first. */
+	/* At one moment runs without length come first. */
 	for (unsigned with_length = 0; with_length < 2; with_length++)
 		for (size_t i = 0; i < count; i++)
 			if ((runs[i].end > runs[i].start) == with_length)
@@ -55,14 +55,14 @@ static int order_runs(struct back *back)
 		struct clew_run *to = &back->runs[place[runs[keys[i].index].task]++];
 
 		*to = runs[keys[i].index];
-		/* What it refers to is where it is kept. */
+		/* The copy keeps the index of the run in the trace. */
 		to->task = keys[i].index;
 	}
 	free(keys);
 	return 0;
 }
 
-/* The CPUs' runs that begin before a moment, or at it without length. */
+/* Adds the CPUs' runs that begin before a moment, or at it without length. */
 static int pass_runs(struct walk *walk, uint64_t until)
 {
 	const struct clew_run *runs = walk->back->runs;
@@ -79,7 +79,7 @@ static int pass_runs(struct walk *walk, uint64_t until)
 	return r;
 }
 
-/* It ran until a gap begins. */
+/* Ends a run where a gap begins. */
 static int end_running(struct walk *walk, uint64_t until)
 {
 	struct clew_run run = {.start = walk->running_since,
@@ -123,7 +123,7 @@ static int take_gap(struct walk *walk, uint32_t number)
 	return back_sleep(back, walk->serial, kind, values, start, end, es->in, &walk->call_id);
 }
 
-/* A mark that tells of a sleep of no length: "wait KIND KEY=VALUE ..". */
+/* A sleep of no length is a mark "wait KIND KEY=VALUE ..". */
 static int take_mark(struct walk *walk, const struct clew_mark *mark)
 {
 	struct back *back = walk->back;

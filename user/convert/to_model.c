@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A capture's trace as a causal trace: names and categories are made by a maker, ESs are
- * laid out here, as all boundaries are known.
+ * Converts a capture's trace to a causal trace. A maker makes spans, categories and
+ * attributes; ESs are written as arrays, as all their boundaries are known.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -112,7 +112,7 @@ static int make_unknown_wait(struct conversion *conversion)
 					&conversion->unknown_wait);
 }
 
-/* Labels were spans and attribute lists until the strings were there. */
+/* Replaces the spans and attribute lists in labels by strings. */
 static void resolve_labels(struct conversion *conversion, const struct clew_model *like)
 {
 	struct clew_mark *marks = conversion->marks.data;

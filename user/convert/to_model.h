@@ -80,7 +80,7 @@ struct conversion {
 
 	struct vector es, marks, waits, ranges; /* struct clew_range, by span */
 	struct vector dependencies, origins, destinations;
-	struct vector has_marks; /* uint8_t, by dependency: a sleep that it ends is but a mark */
+	struct vector has_marks; /* uint8_t, by dependency: it ends a sleep without length */
 	struct vector triggers;	 /* struct trigger, by dependency */
 	const struct clew_trace_request *requests;
 	size_t request_count, submission_count; /* those whose submitter is known */
@@ -88,7 +88,7 @@ struct conversion {
 	struct clew_call_dependency *calls;
 	size_t call_count;
 	struct endpoint *endpoints;	/* by span, in order of time */
-	uint32_t *endpoint_begin;	/* by span, and an end */
+	uint32_t *endpoint_begin;	/* by span, one more at the end */
 	uint32_t *sleep_dependency;	/* by sleep, CLEW_NONE none */
 	uint32_t *dependency_edge;	/* the first edge of each dependency */
 	struct vector device_extents;	/* by device span */

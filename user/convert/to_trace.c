@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a causal trace to a trace that answers as a capture's does.
+ * Converts a causal trace to a trace that gives the answers of a capture's.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -38,7 +38,7 @@ static bool is_in(const struct clew_model *model, uint32_t span, uint32_t hierar
 	       clew_model_category_of(model, span, hierarchy) != CLEW_NONE;
 }
 
-/* Who is a thread: every root span that is no CPU and no device. Serials in order of the spans. */
+/* Numbers the threads: root spans that are neither a CPU nor a device, in order. */
 static int index_spans(struct back *back)
 {
 	const struct clew_model *model = back->model;
@@ -73,8 +73,8 @@ static int index_spans(struct back *back)
 	return 0;
 }
 
-/* Types are bits of a mask where they are left out: of one's own there is room for a few, others
- * are plain wakes. */
+/* drop_types is a mask of 32 bits, which leaves a few for types that are not clew's. Further ones
+ * become plain wakes. */
 #define MOST_OWN_TYPES (32 - CLEW_EDGE_TYPE_COUNT)
 
 static int add_type(struct back *back, const char *name, uint8_t *ret_type)
@@ -114,7 +114,7 @@ static int index_types(struct back *back)
 	return r;
 }
 
-/* From the first moment of any span to the last one. */
+/* From the earliest moment of any root span to the latest. */
 static int find_extent(struct back *back, uint64_t *ret_start, uint64_t *ret_end)
 {
 	const struct clew_model *model = back->model;

@@ -30,13 +30,13 @@ struct back {
 				   return */
 	uint32_t first_request; /* span, CLEW_NONE none; requests follow each other */
 	uint32_t *request_of;	/* by span from that on: its number, CLEW_NONE it is none */
-	bool from_capture;	/* an attribute says so: what is not said is not known */
+	bool from_capture;	/* it has attribute "capture"; what it lacks is unknown */
 	size_t first_gap;	/* of the capture whose attributes are being read, in its info */
-	bool has_runs;		/* CPUs tell who ran when */
+	bool has_runs;		/* there are spans of CPUs, which have the runs */
 
 	struct clew_run *runs; /* by task, in order of time within it; else NULL */
 	uint32_t *run_begin;   /* by serial, and an end */
-	struct values values;  /* of the last list asked for */
+	struct values values;  /* of the last back_values() */
 	uint32_t sleep_number;
 	struct vector holders, links; /* of the sleep that is being made */
 	struct vector writers;	      /* uint32_t, of the extent that is being made */
@@ -83,8 +83,8 @@ int back_fail_row(struct back *back);
 /* cpus.c: runs, and what the CPUs' spans say. back_truth: only of the capture itself. */
 int back_machine(struct back *back);
 int back_truth(struct back *back);
-/* capture.c, identities.c: an attribute of a CPU's span, unless it is another's. `name`: all of
- * its key. */
+/* capture.c, identities.c: an attribute of a CPU's span; other keys are ignored. `name`: all of
+ * the key. */
 int back_capture(struct back *back, enum attribute_key key, const char *name, const char *value);
 int back_identity(struct back *back, enum attribute_key key, const char *name, const char *value);
 /* requests.c */
@@ -103,7 +103,7 @@ int back_tasks(struct back *back);
 int back_times(struct back *back);
 /* objects.c */
 int back_object(struct back *back, const struct values *values, struct clew_object *ret_object);
-/* links.c: of a sleep of which everything else is known */
+/* links.c: start, end, edge type and origin of the sleep must be set. */
 int back_holders(struct back *back, const struct values *values, struct clew_sleep *sleep);
 int back_links(struct back *back, const struct values *values, uint32_t dependency,
 	       struct clew_sleep *sleep);

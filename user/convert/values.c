@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reading the values of an attribute list, and saying what is wrong with one.
+ * Reads the values of attribute lists, and reports errors in them.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
