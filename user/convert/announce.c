@@ -91,7 +91,8 @@ static int take_announcement(struct back *back, const struct row *row)
 		size += length;
 	}
 	record.announce.header.time = fields[1].number;
-	/* back_order_announcements() sorts by this field, which has no other use here. */
+	/* back_order_announcements() sorts by this field, which has no other
+	 * use here. */
 	record.announce.header.lost = (uint32_t)fields[0].number;
 	record.announce.token = fields[2].number;
 	record.announce.event = (uint8_t)fields[3].number;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The attributes by which a causal trace keeps what a capture knows: one table has the key
- * and the form of the values of each. pairs.c writes rows by it, rows.c reads them, and
- * shift.c moves them to another clock. docs/causal-trace.md says what the attributes mean.
+ * The attributes by which a causal trace keeps what a capture knows: one table
+ * has the key and the form of the values of each. pairs.c writes rows by it,
+ * rows.c reads them, and shift.c moves them to another clock.
+ * docs/causal-trace.md says what the attributes mean.
  *
- * A value consists of rows with commas between them, a row of fields with blanks between
- * them. Blank, comma and backslash in a field have a backslash before them. A form has a
- * letter for each field:
+ * A value consists of rows with commas between them, a row of fields with
+ * blanks between them. Blank, comma and backslash in a field have a backslash
+ * before them. A form has a letter for each field:
  *
  *	t  a moment in ns; 0: there is none
  *	#  any other number, which no clock changes
@@ -19,9 +20,10 @@
  *	x  16 bytes in hexadecimal
  *	+  a plus sign or nothing, and no blank after it
  *
- * A comma in the form means that a comma, not a blank, comes before the next field, which
- * may be empty. An asterisk lets the last field occur any number of times. Two forms have
- * no rows: T is text as it is, N is the name of a thread as it is.
+ * A comma in the form means that a comma, not a blank, comes before the next
+ * field, which may be empty. An asterisk lets the last field occur any number
+ * of times. Two forms have no rows: T is text as it is, N is the name of a
+ * thread as it is.
  */
 #ifndef CLEW_CONVERT_ATTRIBUTES_H
 #define CLEW_CONVERT_ATTRIBUTES_H
@@ -31,10 +33,10 @@
 #include <stdint.h>
 
 /*
- * KEY(name, key, form, fields that a row has at least, what is wrong with any other value).
- * A key that ends with a point stands for all keys that begin with it and are
- * not in the table themselves. Where the last column is NULL, the error says that the
- * row is not as `clew convert` writes it.
+ * KEY(name, key, form, fields that a row has at least, what is wrong with any
+ * other value). A key that ends with a point stands for all keys that begin
+ * with it and are not in the table themselves. Where the last column is NULL,
+ * the error says that the row is not as `clew convert` writes it.
  */
 /* clang-format off */
 #define ATTRIBUTES(KEY)                                                                            \
@@ -159,7 +161,8 @@ union attribute_field {
 	const uint8_t *address; /* x */
 };
 
-/* The letter of a form's next field, 0 at its end. `ret_comma`: a comma comes before it. */
+/* The letter of a form's next field, 0 at its end. `ret_comma`: a comma comes
+ * before it. */
 static inline char attribute_next_field(const char **form, bool *ret_comma)
 {
 	const char *at = *form;

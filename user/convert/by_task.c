@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Orders what a trace has in order of time by task, and by time within each task.
+ * Orders what a trace has in order of time by task, and by time within each
+ * task.
  */
 #include "convert/to_model.h"
 #include <errno.h>

@@ -69,7 +69,8 @@ int capture_describe_call(struct conversion *conversion, const struct clew_call_
 		clew_relations_lower(conversion->relations, call->relation);
 	struct pairs *pairs = &conversion->pairs;
 
-	/* Nothing proves that the thread that ran after the return had waited for it. */
+	/* Nothing proves that the thread that ran after the return had waited
+	 * for it. */
 	pairs_add(pairs, ATTRIBUTE_EVIDENCE,
 		  clew_evidence_name(call->is_return ? CLEW_EVIDENCE_OBSERVED
 						     : call->relation->evidence));

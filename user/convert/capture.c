@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Facts about a capture as a whole, as values of attributes, and back: its file,
- * its losses, and what the recorder noted about the machine.
+ * Facts about a capture as a whole, as values of attributes, and back: its
+ * file, its losses, and what the recorder noted about the machine.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -79,7 +79,8 @@ static struct clew_capture_info *info_of(struct back *back)
 	return trace->info;
 }
 
-/* Room for one more item. Arrays in the arena grow by copying, at each power of two. */
+/* Room for one more item. Arrays in the arena grow by copying, at each power of
+ * two. */
 static void *grow(struct back *back, const void *array, size_t count, size_t item)
 {
 	char *larger;
@@ -201,7 +202,8 @@ static int take_file_gap(struct back *back, const struct row *row)
 	return 0;
 }
 
-/* The number of a gap, of this capture, that stands for records missing from the file. */
+/* The number of a gap, of this capture, that stands for records missing from
+ * the file. */
 static int take_missing(struct back *back, const struct row *row)
 {
 	const union attribute_field *fields = row_fields(row);

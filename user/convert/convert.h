@@ -11,16 +11,16 @@
 
 /*
  * Makes the causal trace of a finished trace: threads are in hierarchy
- * "processes", runs in "cpus", requests in "devices". It keeps everything that an
- * answer can show. The caller frees the model. -E2BIG: the trace is larger than a
- * model can be; -ENOMEM.
+ * "processes", runs in "cpus", requests in "devices". It keeps everything that
+ * an answer can show. The caller frees the model. -E2BIG: the trace is larger
+ * than a model can be; -ENOMEM.
  */
 int clew_model_from_trace(const struct clew_trace *trace, struct clew_model **ret_model);
 
 /*
  * Makes a trace of a causal trace. If the model came from a capture, the trace
- * gives the same answers as the capture's. In any other model a root span that is
- * neither a CPU nor a device is a thread, its typed waits are sleeps, and
+ * gives the same answers as the capture's. In any other model a root span that
+ * is neither a CPU nor a device is a thread, its typed waits are sleeps, and
  * dependencies end them; a thread whose name does not end in -TID gets a free
  * number as its tid, from 1. `options` may be NULL. The caller frees the trace.
  * -EINVAL with `message`: an invalid value, or a time before 0. -ENOMEM.
@@ -29,10 +29,10 @@ int clew_trace_from_model(const struct clew_model *model, const struct clew_trac
 			  struct clew_trace **ret_trace, char *message, size_t message_size);
 
 /*
- * Makes a trace without threads that has only the facts about the capture that a
- * model came from: clew_trace_info, clew_trace_gaps, start and end. *ret_trace is
- * NULL if the model came from no capture, or if these attributes are invalid.
- * -ENOMEM.
+ * Makes a trace without threads that has only the facts about the capture that
+ * a model came from: clew_trace_info, clew_trace_gaps, start and end.
+ * *ret_trace is NULL if the model came from no capture, or if these attributes
+ * are invalid. -ENOMEM.
  */
 int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trace **ret_trace);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Hardware threads, each in its core, socket and NUMA node, and back. A run is an ES with a
- * mark at its start, whose label is the name of the thread's span. The span of the first
- * CPU has what is known of the capture as a whole.
+ * Hardware threads, each in its core, socket and NUMA node, and back. A run is
+ * an ES with a mark at its start, whose label is the name of the thread's span.
+ * The span of the first CPU has what is known of the capture as a whole.
  */
 #include "convert/to_trace.h"
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 /* ---- from a trace to a model ---- */
 
-/* The category of a CPU, by its line "cpu node socket core" of the recorder's topology; a number
- * that the recorder did not know is -1. */
+/* The category of a CPU, by its line "cpu node socket core" of the recorder's
+ * topology; a number that the recorder did not know is -1. */
 static int category_of_cpu(struct conversion *conversion, unsigned cpu, uint32_t *ret_category)
 {
 	static const char *const levels[] = {"node", "socket", "core"};

@@ -2,8 +2,8 @@
 /*
  * Edges as dependencies, and back. A release that woke several threads is one
  * dependency with several destinations. A request lies between the thread that
- * submitted it and the thread that waited for it. After the dependencies of edges come
- * submissions of requests, then announced calls.
+ * submitted it and the thread that waited for it. After the dependencies of
+ * edges come submissions of requests, then announced calls.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -72,7 +72,8 @@ static void add_single(struct conversion *conversion, uint32_t type, size_t orig
 	};
 }
 
-/* Notes the dependency that ended each sleep, and whether the sleep is only a mark. */
+/* Notes the dependency that ended each sleep, and whether the sleep is only a
+ * mark. */
 static void note_sleeps(struct conversion *conversion, const struct edge_groups *groups)
 {
 	for (size_t group = 0; group < groups->group_count; group++)
@@ -167,7 +168,8 @@ static void add_comm(struct conversion *conversion, enum attribute_key key, cons
 	pairs_add(&conversion->pairs, key, text);
 }
 
-/* An edge that ended no sleep: the way back has only these attributes for it. */
+/* An edge that ended no sleep: the way back has only these attributes for
+ * it. */
 static void describe_lone(struct conversion *conversion, const struct clew_edge *edge,
 			  uint32_t dependency)
 {
@@ -287,7 +289,8 @@ static uint8_t word_of(const char *word, const char *(*name)(unsigned), unsigned
 	return (uint8_t)(number < 0 ? otherwise : (unsigned)number);
 }
 
-/* Whether a sleep is the gap before the ES: the way back makes the edge from the sleep. */
+/* True if a sleep is the gap before the ES: the way back makes the edge from
+ * the sleep. */
 static bool ends_sleep(struct back *back, uint32_t number)
 {
 	const struct clew_model *model = back->model;

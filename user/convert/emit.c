@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ESs of a span, one after the other, from its gaps and endpoints in order of time.
- * Between two gaps there is always an ES, of no length if they abut. An endpoint splits the
- * ES that it falls into; what an origin's split leaves without length and purpose is
- * dropped.
+ * The ESs of a span, one after the other, from its gaps and endpoints in order
+ * of time. Between two gaps there is always an ES, of no length if they abut.
+ * An endpoint splits the ES that it falls into; what an origin's split leaves
+ * without length and purpose is dropped.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -122,7 +122,8 @@ int capture_gap(struct conversion *conversion, uint64_t start, uint64_t end, uin
 
 	if (r == 0)
 		r = close_es(conversion, start);
-	/* An endpoint within a gap of which nothing is known gets an ES of its own. */
+	/* An endpoint within a gap of which nothing is known gets an ES of its
+	 * own. */
 	while (r == 0 && conversion->next_endpoint < last &&
 	       conversion->endpoints[conversion->next_endpoint].at < end) {
 		uint64_t at = conversion->endpoints[conversion->next_endpoint].at;

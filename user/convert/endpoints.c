@@ -2,10 +2,11 @@
 /*
  * Endpoints of dependencies, in order of time within each span.
  *
- * A destination is at the end of the gap, where its task came on the CPU; an origin is
- * within an ES of its task. An endpoint that falls into a gap, because clocks differ or
- * records were lost, moves to an end of the gap. If nothing is known of that time, it
- * gets an ES of its own. The attributes of the dependency keep the recorded moment.
+ * A destination is at the end of the gap, where its task came on the CPU; an
+ * origin is within an ES of its task. An endpoint that falls into a gap,
+ * because clocks differ or records were lost, moves to an end of the gap. If
+ * nothing is known of that time, it gets an ES of its own. The attributes of
+ * the dependency keep the recorded moment.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -36,8 +37,8 @@ static uint64_t destination_at(const struct conversion *conversion, const struct
 	return at < task->begin ? task->begin : at;
 }
 
-/* The order in which endpoints are made: ends of sleeps come first, a task's own exec comes after
- * the origins. */
+/* The order in which endpoints are made: ends of sleeps come first, a task's
+ * own exec comes after the origins. */
 enum pass { PASS_SLEEP_ENDS, PASS_OTHER_ENDS, PASS_ORIGINS, PASS_LATE_ENDS, PASS_COUNT };
 
 static enum pass pass_of(const struct conversion *conversion, const struct clew_edge *edge,
@@ -96,7 +97,8 @@ static void put_origins(struct conversion *conversion, const struct edge_groups 
 						       .rank = EVENT_RANK_OUT});
 }
 
-/* Dependencies from the submitter to the request; they come after those of edges. */
+/* Dependencies from the submitter to the request; they come after those of
+ * edges. */
 static void put_submissions(struct conversion *conversion, const struct edge_groups *groups,
 			    enum pass pass, uint32_t *next)
 {
@@ -211,14 +213,15 @@ static uint64_t moment_in(const struct interval *interval, const struct endpoint
 			return at;
 		return interval->end;
 	}
-	/* An origin comes before its effect, so it moves back, unless it is so near the end that
-	 * clocks that differ explain it. */
+	/* An origin comes before its effect, so it moves back, unless it is so
+	 * near the end that clocks that differ explain it. */
 	return interval->end - at < at - interval->start && interval->end - at < CLOCK_SLACK
 		       ? interval->end
 		       : interval->start;
 }
 
-/* The order of endpoints: at one moment the end of a sleep comes first, as it ends the gap. */
+/* The order of endpoints: at one moment the end of a sleep comes first, as it
+ * ends the gap. */
 static bool comes_after(const struct endpoint *a, const struct endpoint *b)
 {
 	if (a->at != b->at)

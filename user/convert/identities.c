@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Files, sockets, control groups and texts as values of attributes, and back. Each has a key
- * of its own.
+ * Files, sockets, control groups and texts as values of attributes, and back.
+ * Each has a key of its own.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -86,7 +86,8 @@ static void describe_text(struct pairs *pairs, const struct map_slot *slot)
 	const struct clew_text_record *text = (const void *)(uintptr_t)slot->value;
 	char name[24];
 
-	/* It is an attribute of its process, which gets another serial on the way back. */
+	/* It is an attribute of its process, which gets another serial on the
+	 * way back. */
 	if (capture_is_environment(slot->key))
 		return;
 	snprintf(name, sizeof(name), "%" PRIu64, slot->key);

@@ -116,7 +116,8 @@ int back_holders(struct back *back, const struct values *values, struct clew_sle
 	return r;
 }
 
-/* Without an attribute, the links are the requests that are the origins of the dependency. */
+/* Without an attribute, the links are the requests that are the origins of the
+ * dependency. */
 static int take_requests(struct back *back, const struct values *values, uint32_t dependency,
 			 struct clew_sleep *sleep)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Objects that waits, dependencies and requests are about, as values of attributes, and
- * back.
+ * Objects that waits, dependencies and requests are about, as values of
+ * attributes, and back.
  */
 #include "convert/to_trace.h"
 #include <stdio.h>
@@ -116,7 +116,8 @@ void capture_object_pairs(struct conversion *conversion, const struct clew_objec
 
 /* ---- and back ---- */
 
-/* Makes up an inode number from the name: a hand-written trace has only names. */
+/* Makes up an inode number from the name: a hand-written trace has only
+ * names. */
 static int name_file(struct back *back, struct clew_object *object, const char *path)
 {
 	char bytes[sizeof(struct clew_file_record) + CLEW_PATH_SIZE] = {0};
@@ -133,7 +134,8 @@ static int name_file(struct back *back, struct clew_object *object, const char *
 	return back->sink.identity(back->sink.context, &record->header);
 }
 
-/* For hand-written "KIND:NAME": a name that is a number is that of the object. */
+/* For hand-written "KIND:NAME": a name that is a number is that of the
+ * object. */
 static int object_by_name(struct back *back, const char *name, struct clew_object *object)
 {
 	const char *at = name;

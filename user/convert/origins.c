@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Origins of edges: the requests and threads that they come from, and what the requests
- * already say of the links of a wake.
+ * Origins of edges: the requests and threads that they come from, and what the
+ * requests already say of the links of a wake.
  */
 #include "builder/block.h"
 #include "convert/to_model.h"
@@ -66,8 +66,8 @@ struct clew_link capture_request_link(const struct clew_trace_request *requests,
 	struct clew_link link = block_link(block, block->issued, block->completed);
 
 	link.number = links[number].number;
-	/* The kernel issues no bare flush: it makes and issues a request of its own at that
-	 * time. */
+	/* The kernel issues no bare flush: it makes and issues a request of its
+	 * own at that time. */
 	for (unsigned i = 0; i < count && link.begin == 0; i++) {
 		const struct clew_block_request *other = &requests[links[i].number].block;
 
@@ -103,8 +103,8 @@ bool capture_implies_links(struct conversion *conversion, uint32_t dependency,
 	unsigned count = sleep->and_count + 1u;
 	uint64_t at;
 
-	/* With several destinations this edge may be that of another sleep. The first origin must
-	 * be the trigger. */
+	/* With several destinations this edge may be that of another sleep. The
+	 * first origin must be the trigger. */
 	if (!capture_by_request(conversion, dependency) || edge->link_count != 1 ||
 	    sleep->link_count != 1 || edge->and_count != sleep->and_count ||
 	    capture_latest_origin(conversion, edge) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Pages of files that requests carried, and touches of files by threads, as values
- * of attributes, and back.
+ * Pages of files that requests carried, and touches of files by threads, as
+ * values of attributes, and back.
  */
 #include "convert/to_trace.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Keys and values of one attribute list, on their way into a maker. Functions do not report
- * that memory ran short: pairs_make() does, for all of the list.
+ * Keys and values of one attribute list, on their way into a maker. Functions
+ * do not report that memory ran short: pairs_make() does, for all of the list.
  */
 #ifndef CLEW_CONVERT_PAIRS_H
 #define CLEW_CONVERT_PAIRS_H
@@ -34,8 +34,8 @@ void pairs_add(struct pairs *pairs, enum attribute_key key, const char *value);
 void pairs_add_number(struct pairs *pairs, enum attribute_key key, uint64_t number);
 
 /*
- * Begins a row: the first one begins the value as well. `rest` is the rest of a key of which
- * the table has the beginning, "" if the table has all of it.
+ * Begins a row: the first one begins the value as well. `rest` is the rest of a
+ * key of which the table has the beginning, "" if the table has all of it.
  */
 void pairs_row_begin(struct pairs *pairs, enum attribute_key key, const char *rest);
 /* The row's next field, as the form says. */
@@ -54,7 +54,8 @@ void pairs_row_fields(struct pairs *pairs, const union attribute_field *fields, 
 
 /* The text of the value that was begun last, valid until something is added. */
 const char *pairs_value(const struct pairs *pairs);
-/* Makes a list of what was added since the last clearing, and clears. 0 or -ENOMEM. */
+/* Makes a list of what was added since the last clearing, and clears. 0 or
+ * -ENOMEM. */
 int pairs_make(struct pairs *pairs, struct clew_maker *maker, uint32_t *ret_attributes);
 
 #endif

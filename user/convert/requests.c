@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Requests, and back: children of the span of their device, without call and return as they
- * overlap. A request waits in kind `queued` until it is issued; then it runs.
+ * Requests, and back: children of the span of their device, without call and
+ * return as they overlap. A request waits in kind `queued` until it is issued;
+ * then it runs.
  */
 #include "convert/to_trace.h"
 #include <clew/tokens.h>
@@ -93,8 +94,8 @@ static int make_devices(struct conversion *conversion, struct map *devices)
 	return r;
 }
 
-/* Whether the span implies when the request was queued, issued and completed. Most do, and then
- * leave out the attribute. */
+/* True if the span implies when the request was queued, issued and completed.
+ * Most do, and then leave out the attribute. */
 static bool says_times(const struct clew_block_request *block, struct extent extent)
 {
 	bool issued = block->issued >= extent.start &&
@@ -226,8 +227,8 @@ static int take_below(struct back *back, const struct values *values, uint32_t n
 	return r;
 }
 
-/* Without the attribute: the request is issued where its gap ends, and completed where its span
- * ends. */
+/* Without the attribute: the request is issued where its gap ends, and
+ * completed where its span ends. */
 static void take_times(const struct back *back, uint32_t span, struct clew_block_request *block)
 {
 	const struct clew_model *model = back->model;

@@ -85,8 +85,8 @@ int row_start(struct row *row, enum attribute_key key, const char *name, const c
 	row->value = row->at = value;
 	row->number = SIZE_MAX;
 	row->words.count = 0;
-	/* Words never outgrow the value: the NUL of each takes the room of the separator after
-	 * it. */
+	/* Words never outgrow the value: the NUL of each takes the room of the
+	 * separator after it. */
 	return vector_reserve(&row->words, strlen(value) + 2);
 }
 

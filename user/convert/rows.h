@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reading the values of attributes: whole rows by the table of attributes, and single
- * words and numbers.
+ * Reading the values of attributes: whole rows by the table of attributes, and
+ * single words and numbers.
  */
 #ifndef CLEW_CONVERT_ROWS_H
 #define CLEW_CONVERT_ROWS_H
@@ -9,7 +9,8 @@
 #include "base/vector.h"
 #include "convert/attributes.h"
 
-/* A value that is being read. What a row's words point to lasts until row_start(). */
+/* A value that is being read. The words of a row are valid until the next
+ * row_start(). */
 struct row {
 	enum attribute_key key;
 	const char *name;    /* all of the key */
@@ -32,15 +33,16 @@ void row_done(struct row *row);
 /* Before the first row of a value; `name`: all of its key. 0 or -ENOMEM. */
 int row_start(struct row *row, enum attribute_key key, const char *name, const char *value);
 /*
- * The next row, as far as its form goes. 1: there is one; 0: the value has no further one;
- * -EINVAL: it has not enough fields of its form, and `at` is at the first that is missing;
- * -ENOMEM.
+ * The next row, as far as its form goes. 1: there is one; 0: the value has no
+ * further one; -EINVAL: it has not enough fields of its form, and `at` is at
+ * the first that is missing; -ENOMEM.
  */
 int row_next(struct row *row);
 
 /* A number at *at, and the blanks after it; false: there is none. */
 bool scan_value_number(const char **at, uint64_t *ret_number);
-/* A word, without its backslashes, and the blanks after it. False: the row or the value ends. */
+/* A word, without its backslashes, and the blanks after it. False: the row or
+ * the value ends. */
 bool scan_value_word(const char **at, char *word, size_t size);
 /* The comma that ends a row; false: it was the last one. */
 bool scan_value_row(const char **at);

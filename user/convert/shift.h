@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Rewrites attributes and labels of marks when a trace becomes part of another one:
- * moments by another clock, threads under new names, CPUs and requests with new
- * numbers.
+ * Rewrites attributes and labels of marks when a trace becomes part of another
+ * one: moments by another clock, threads under new names, CPUs and requests
+ * with new numbers.
  */
 #ifndef CLEW_CONVERT_SHIFT_H
 #define CLEW_CONVERT_SHIFT_H
@@ -25,11 +25,11 @@ struct capture_shift {
 
 void capture_shift_begin(struct capture_shift *shift);
 void capture_shift_done(struct capture_shift *shift);
-/* The rewritten value, valid until the next call; `value` itself where nothing changes. NULL: no
- * memory. */
+/* The rewritten value, valid until the next call; `value` itself where nothing
+ * changes. NULL: no memory. */
 const char *capture_shift_value(struct capture_shift *shift, const char *key, const char *value);
-/* The same for the label of a mark; on a CPU the label is the name of the thread that runs from
- * there on. */
+/* The same for the label of a mark; on a CPU the label is the name of the
+ * thread that runs from there on. */
 const char *capture_shift_label(struct capture_shift *shift, const char *label, bool on_cpu);
 
 #endif

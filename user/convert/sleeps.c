@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Sleeps as typed waits. What follows from the gap and from the dependency that ends it is
- * left out, so that most waits share their attributes with many others; only those with
- * moments of their own have some. sleeps_back.c is the way back.
+ * Sleeps as typed waits. Attributes that follow from the gap and from the
+ * dependency that ends it is left out, so that most waits share their
+ * attributes with many others; only those with moments of their own have some.
+ * sleeps_back.c is the way back.
  */
 #include "convert/to_model.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What the way back derives of a sleep from its gap and dependency alone. */
+/* Values that the way back derives from the gap and the dependency alone. */
 struct implied {
 	uint64_t end, raw_end, switch_in, from_at;
 	uint32_t from, ended_by;
@@ -91,8 +92,8 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 	capture_describe_holders(conversion, sleep);
 	if (sleep->open)
 		pairs_add(pairs, ATTRIBUTE_OPEN, open_words[sleep->open & 3]);
-	/* A request or timer ended before it woke anybody, and an origin may have had to move: that
-	 * there was no delay has to be said. */
+	/* A request or timer ended before it woke anybody, and an origin may
+	 * have had to move: that there was no delay has to be said. */
 	if (sleep->end != CLEW_TIME_OPEN &&
 	    (sleep->end != implied->end ||
 	     (implied->by_edge && (sleep->link_count || sleep->from_at != implied->from_at)))) {
@@ -120,7 +121,7 @@ static void describe_sleep(struct conversion *conversion, const struct clew_slee
 		pairs_add_number(pairs, ATTRIBUTE_FLAGS, sleep->flags);
 }
 
-/* Whether the sleep has attributes that hardly any other shares. */
+/* True if the sleep has attributes that hardly any other shares. */
 static bool is_special(const struct clew_sleep *sleep, uint64_t start,
 		       const struct implied *implied, uint32_t call_id)
 {
@@ -157,7 +158,8 @@ static struct shape *shape_of(struct conversion *conversion, const struct clew_s
 	fields.object_kind = sleep->object.kind;
 	fields.futex_operation = sleep->object.futex_operation;
 	fields.shared = sleep->object.shared;
-	/* There is an attribute only if the task is not that of the dependency. */
+	/* There is an attribute only if the task is not that of the
+	 * dependency. */
 	fields.ended_by = sleep->ended_by == implied->ended_by ? UINT32_MAX : sleep->ended_by;
 	fields.call = sleep->call;
 	fields.poller = sleep->poller;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A sleep from its gap, its attributes, and the dependency that ends it. sleeps.c
- * leaves out what is implied.
+ * A sleep from its gap, its attributes, and the dependency that ends it.
+ * sleeps.c leaves out what is implied.
  */
 #include "convert/to_trace.h"
 #include <clew/tokens.h>
@@ -19,7 +19,8 @@ static int type_of(const struct back *back, const char *name)
 	return clew_edge_type_from_name(name);
 }
 
-/* The task and moment that the wake came from: attributes override the dependency. */
+/* The task and moment that the wake came from: attributes override the
+ * dependency. */
 static int take_edge(struct back *back, const struct values *values, uint32_t dependency,
 		     struct clew_sleep *sleep)
 {
@@ -72,7 +73,8 @@ static int context_of(struct back *back, const struct values *values, unsigned k
 		return 0;
 	}
 	*ret_context = by_edge ? CLEW_WAKE_TASK : CLEW_WAKE_UNKNOWN;
-	/* In a hand-written trace a timer ends a sleep without dependency, a device other waits. */
+	/* In a hand-written trace a timer ends a sleep without dependency, a
+	 * device other waits. */
 	if (!by_edge && !back->from_capture)
 		*ret_context = kind == CLEW_WAIT_SLEEP ? CLEW_WAKE_TIMER : CLEW_WAKE_IRQ;
 	return 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The spans of threads and of strangers. A stranger is a task that some finding names
- * although nothing else is known of it; all of its time is unknown. A thread is in the
- * category of its process, which is in that of the process that spawned it. tasks_back.c
- * is the way back.
+ * The spans of threads and of strangers. A stranger is a task that some finding
+ * names although nothing else is known of it; all of its time is unknown. A
+ * thread is in the category of its process, which is in that of the process
+ * that spawned it. tasks_back.c is the way back.
  */
 #include "convert/to_model.h"
 #include <errno.h>
@@ -134,8 +134,8 @@ static uint32_t parent_of(const struct conversion *conversion, uint32_t process)
 	return maker && maker->task.process != process ? maker->task.process : CLEW_NO_TASK;
 }
 
-/* Makes the category of a process and those above it. `categories`: process -> category + 1, 0
- * while it is being searched for. */
+/* Makes the category of a process and those above it. `categories`: process ->
+ * category + 1, 0 while it is being searched for. */
 static int category_of(struct conversion *conversion, struct map *categories, uint32_t process,
 		       uint32_t *ret_category)
 {

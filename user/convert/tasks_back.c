@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Threads, from the names and attributes of their spans. tasks.c is the way there.
+ * Threads, from the names and attributes of their spans. tasks.c is the way
+ * there.
  */
 #include "convert/to_trace.h"
 #include <errno.h>
@@ -190,7 +191,8 @@ int back_tasks(struct back *back)
 			r = take_acts(back, span);
 	}
 	back_order_announcements(back);
-	/* Threads without a tid get one, so that the command line can select them. */
+	/* Threads without a tid get one, so that the command line can select
+	 * them. */
 	for (size_t i = 0; i < back->trace->tasks.count && r == 0 && !back->from_capture; i++) {
 		struct trace_task *task = trace_task_at(back->trace, i);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The time of each thread, in order: its runs, by the CPUs where there are any and else by
- * its ESs; its sleeps and its time in the run queue by its gaps. The gap that a call leaves
- * in its caller is the time of the callee. times.c is the way there.
+ * The time of each thread, in order: its runs, by the CPUs where there are any
+ * and else by its ESs; its sleeps and its time in the run queue by its gaps.
+ * The gap that a call leaves in its caller is the time of the callee. times.c
+ * is the way there.
  */
 #include "convert/to_trace.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Converts a capture's trace to a causal trace. A maker makes spans, categories and
- * attributes; ESs are written as arrays, as all their boundaries are known.
+ * Converts a capture's trace to a causal trace. A maker makes spans, categories
+ * and attributes; ESs are written as arrays, as all their boundaries are known.
  */
 #include "convert/to_model.h"
 #include <errno.h>

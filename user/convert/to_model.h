@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a capture's trace to a causal trace: what the files of user/convert share.
+ * From a capture's trace to a causal trace: what the files of user/convert
+ * share.
  */
 #ifndef CLEW_CONVERT_TO_MODEL_H
 #define CLEW_CONVERT_TO_MODEL_H
@@ -25,19 +26,20 @@ struct endpoint {
 };
 
 /*
- * The label of a mark while strings have no numbers yet: the span whose name it is, or with
- * this bit the attribute list whose only value it is.
+ * The label of a mark while strings have no numbers yet: the span whose name it
+ * is, or with this bit the attribute list whose only value it is.
  */
 #define LABEL_OF_LIST 0x80000000u
 
-/* The origin that triggers a dependency: its moment, and its task, CLEW_NO_TASK if a request. */
+/* The origin that triggers a dependency: its moment, and its task, CLEW_NO_TASK
+ * if a request. */
 struct trigger {
 	uint64_t at;
 	uint32_t task;
 };
 
 #define SHAPE_SIZE 64
-/* What was made for things that look alike. */
+/* The result that was made for equal bytes. */
 struct shape {
 	char bytes[SHAPE_SIZE];
 	uint32_t made;
@@ -70,8 +72,8 @@ struct conversion {
 	struct pairs pairs; /* of the attribute list that is being made */
 	struct arena arena;
 
-	/* Root spans: tasks in order of serial, strangers, then CPUs and devices; children come
-	 * after them. Actors are tasks and strangers. */
+	/* Root spans: tasks in order of serial, strangers, then CPUs and
+	 * devices; children come after them. Actors are tasks and strangers. */
 	struct vector names;  /* const char *, by span: of actors */
 	struct map strangers; /* serial -> span */
 	uint32_t task_count, actor_count, cpu_count, first_device, root_count, span_count;
@@ -113,12 +115,13 @@ const char *capture_name_of(struct conversion *conversion, uint32_t serial);
 const char *capture_name_or_dash(struct conversion *conversion, uint32_t serial);
 
 /* shapes.c */
-/* The shape of these bytes, found or added with `made` CLEW_NONE; NULL: no memory, or another
- * shape has the same hash. */
+/* The shape of these bytes, found or added with `made` CLEW_NONE; NULL: no
+ * memory, or another shape has the same hash. */
 struct shape *capture_shape(struct shape_cache *cache, const char bytes[static SHAPE_SIZE]);
 
 /* by_task.c */
-/* Makes *keys, unless it is made: the indices of `count` things in order of their task. */
+/* Makes *keys, unless it is made: the indices of `count` things in order of
+ * their task. */
 int capture_order_by_task(struct sort_key **keys, size_t count,
 			  uint32_t (*task_of)(const void *things, size_t index),
 			  const void *things);
@@ -145,7 +148,8 @@ int capture_describe_touches(struct conversion *conversion, uint32_t serial);
 /* announce.c: these two as well */
 int capture_describe_announcements(struct conversion *conversion, uint32_t serial);
 void capture_describe_environment(struct conversion *conversion, uint32_t serial);
-/* Whether a text is an environment variable, which the span of its process has. */
+/* True if a text is an environment variable, which the span of its process
+ * has. */
 bool capture_is_environment(uint64_t hash);
 
 /* requests.c */
@@ -153,33 +157,36 @@ int capture_make_device_spans(struct conversion *conversion);
 int capture_emit_devices(struct conversion *conversion);
 
 /* origins.c */
-/* The span of the request that a link is, and when it was completed; CLEW_NONE: it is no request,
- * or not one with an end. */
+/* The span of the request that a link is, and when it was completed; CLEW_NONE:
+ * it is no request, or not one with an end. */
 uint32_t capture_request_span(const struct conversion *conversion, const struct clew_link *link,
 			      uint64_t *ret_at);
-/* Origin number i of an edge: its span and moment, and its task, CLEW_NO_TASK if a request.
- * False: there is no such one. The span of a request that cannot be shown is CLEW_NONE. */
+/* Origin number i of an edge: its span and moment, and its task, CLEW_NO_TASK
+ * if a request. False: there is no such one. The span of a request that cannot
+ * be shown is CLEW_NONE. */
 bool capture_origin(struct conversion *conversion, const struct clew_edge *edge, unsigned i,
 		    uint32_t *ret_span, uint64_t *ret_at, uint32_t *ret_task);
-/* The first of the latest origins: of several that must all happen, it triggers. */
+/* The first of the latest origins: of several that must all happen, it
+ * triggers. */
 unsigned capture_latest_origin(struct conversion *conversion, const struct clew_edge *edge);
-/* The link that the end of request links[number] was in most wakes, by what is known of the
- * requests alone; `links` ended the sleep together. */
+/* The link that the end of request links[number] was in most wakes, by what is
+ * known of the requests alone; `links` ended the sleep together. */
 struct clew_link capture_request_link(const struct clew_trace_request *requests,
 				      const struct clew_link *links, unsigned count,
 				      unsigned number);
-/* Whether the first origin of an edge's dependency is a request. */
+/* True if the first origin of an edge's dependency is a request. */
 bool capture_by_request(const struct conversion *conversion, uint32_t dependency);
-/* Whether its origins are the requests of the sleep's links, in their order, and imply all that
- * the links have. */
+/* True if its origins are the requests of the sleep's links, in their order,
+ * and imply all that the links have. */
 bool capture_implies_links(struct conversion *conversion, uint32_t dependency,
 			   const struct clew_sleep *sleep);
 bool capture_has_submitter(const struct clew_trace_request *request);
 
 /* endpoints.c */
-/* Whether a sleep is a gap in its task's time; else it is a mark. */
+/* True if a sleep is a gap in its task's time; else it is a mark. */
 bool capture_ends_a_gap(const struct conversion *conversion, uint32_t sleep);
-/* The endpoints of all dependencies to their spans, in order, and the triggers. */
+/* The endpoints of all dependencies to their spans, in order, and the
+ * triggers. */
 int capture_make_endpoints(struct conversion *conversion, const struct edge_groups *groups);
 
 /* edges.c */
@@ -219,11 +226,12 @@ void capture_describe_holders(struct conversion *conversion, const struct clew_s
 void capture_describe_links(struct conversion *conversion, const struct clew_sleep *sleep);
 
 /* objects.c */
-/* The path that a file had then, in the trace's memory; NULL: it is no file, or was not known. */
+/* The path that a file had then, in the trace's memory; NULL: it is no file, or
+ * was not known. */
 const char *capture_path_of(const struct conversion *conversion, const struct clew_object *object,
 			    uint64_t at);
-/* An object, into `pairs`: for people (a file by its `path`, unless that is NULL), and if `whole`
- * for reading back as well. */
+/* An object, into `pairs`: for people (a file by its `path`, unless that is
+ * NULL), and if `whole` for reading back as well. */
 void capture_object_pairs(struct conversion *conversion, const struct clew_object *object,
 			  const char *path, bool whole);
 

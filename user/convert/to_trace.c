@@ -38,7 +38,8 @@ static bool is_in(const struct clew_model *model, uint32_t span, uint32_t hierar
 	       clew_model_category_of(model, span, hierarchy) != CLEW_NONE;
 }
 
-/* Numbers the threads: root spans that are neither a CPU nor a device, in order. */
+/* Numbers the threads: root spans that are neither a CPU nor a device, in
+ * order. */
 static int index_spans(struct back *back)
 {
 	const struct clew_model *model = back->model;
@@ -73,8 +74,8 @@ static int index_spans(struct back *back)
 	return 0;
 }
 
-/* drop_types is a mask of 32 bits, which leaves a few for types that are not clew's. Further ones
- * become plain wakes. */
+/* drop_types is a mask of 32 bits, which leaves a few for types that are not
+ * clew's. Further ones become plain wakes. */
 #define MOST_OWN_TYPES (32 - CLEW_EDGE_TYPE_COUNT)
 
 static int add_type(struct back *back, const char *name, uint8_t *ret_type)

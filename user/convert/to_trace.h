@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a causal trace back to a capture's trace: what the files of user/convert share.
+ * From a causal trace back to a capture's trace: what the files of user/convert
+ * share.
  */
 #ifndef CLEW_CONVERT_TO_TRACE_H
 #define CLEW_CONVERT_TO_TRACE_H
@@ -52,7 +53,8 @@ const struct values *back_values(struct back *back, uint32_t attributes);
 uint32_t back_serial(const struct back *back, const char *name);
 /* The number that has this name, from 0; -1: none of `count`. */
 int back_word(const char *word, const char *(*name)(unsigned), unsigned count);
-/* A number that is all of a value; `number` stays as it is if the list lacks the key. */
+/* A number that is all of a value; `number` stays as it is if the list lacks
+ * the key. */
 int back_number(struct back *back, const struct values *values, enum attribute_key key,
 		uint64_t *number);
 
@@ -68,23 +70,27 @@ int back_numbers(struct back *back, const struct values *values, const struct ba
 		     sizeof((const struct back_number[]){__VA_ARGS__}) /                           \
 			     sizeof(struct back_number))
 
-/* The first row of a value, to back->row. 1: there is one; 0: the list lacks the key; -EINVAL. */
+/* The first row of a value, to back->row. 1: there is one; 0: the list lacks
+ * the key; -EINVAL. */
 int back_row(struct back *back, enum attribute_key key, const struct values *values);
 typedef int (*back_take)(struct back *back, const struct row *row);
-/* Calls `take` with each row of a value, if the list has the key; row->context is `context`. */
+/* Calls `take` with each row of a value, if the list has the key; row->context
+ * is `context`. */
 int back_rows(struct back *back, enum attribute_key key, const struct values *values,
 	      back_take take, void *context);
 /* The same of one value; `name`: all of its key. */
 int back_rows_of(struct back *back, enum attribute_key key, const char *name, const char *value,
 		 back_take take, void *context);
-/* Says that back->row is not as the table of attributes has it, and returns -EINVAL. */
+/* Says that back->row is not as the table of attributes has it, and returns
+ * -EINVAL. */
 int back_fail_row(struct back *back);
 
-/* cpus.c: runs, and what the CPUs' spans say. back_truth: only of the capture itself. */
+/* cpus.c: runs, and what the CPUs' spans say. back_truth: only of the capture
+ * itself. */
 int back_machine(struct back *back);
 int back_truth(struct back *back);
-/* capture.c, identities.c: an attribute of a CPU's span; other keys are ignored. `name`: all of
- * the key. */
+/* capture.c, identities.c: an attribute of a CPU's span; other keys are
+ * ignored. `name`: all of the key. */
 int back_capture(struct back *back, enum attribute_key key, const char *name, const char *value);
 int back_identity(struct back *back, enum attribute_key key, const char *name, const char *value);
 /* requests.c */
@@ -109,8 +115,8 @@ int back_links(struct back *back, const struct values *values, uint32_t dependen
 	       struct clew_sleep *sleep);
 /* sleeps_back.c */
 /*
- * A sleep over a gap, or of no length where start == end. `dependency`: of the ES
- * behind it, CLEW_NONE none.
+ * A sleep over a gap, or of no length where start == end. `dependency`: of the
+ * ES behind it, CLEW_NONE none.
  */
 int back_sleep(struct back *back, uint32_t serial, unsigned kind, const struct values *values,
 	       uint64_t start, uint64_t end, uint32_t dependency, uint32_t *call_id);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A model of arrays that a producer fills itself. Only that every index lies in its
- * array is seen to, so that reading and checking such a model is safe.
+ * Makes a model of arrays that the caller has filled. Only the indexes are
+ * checked, so that it is safe to read and check such a model.
  */
 #include "model/internal.h"
 #include <clew/model_make.h>
 #include <clew/tokens.h>
 
-/* Or it is none: the number behind that is 0. */
+/* Also true for CLEW_NONE, which plus 1 is 0. */
 static inline bool fits(uint32_t index, uint32_t count)
 {
 	return index + 1 <= count;
@@ -18,7 +18,7 @@ static bool range_fits(struct clew_range range, uint32_t count)
 	return range.first <= count && range.count <= count - range.first;
 }
 
-/* What a new model's columns are copied from. */
+/* The source of a new model's columns. */
 static void choose(const struct clew_model *like, const struct clew_model *arrays,
 		   struct clew_model *ret_chosen)
 {
@@ -45,7 +45,7 @@ static void choose(const struct clew_model *like, const struct clew_model *array
 	}
 }
 
-/* Nearly all do: the conditions are put together, not looked at one after the other. */
+/* Nearly all are valid: the conditions are combined without branches. */
 static bool do_es_fit(const struct clew_model *model)
 {
 	bool wrong = false;
@@ -148,7 +148,7 @@ static int copy(struct clew_model *model, enum model_column number, const void *
 	return 0;
 }
 
-/* The memory of the ESs becomes the model's. */
+/* The model takes over the memory of the ESs. */
 static void swap_es(struct clew_model *model, const struct clew_model *from, struct vector *es)
 {
 	struct vector *column = model_column(model, COLUMN_ES), empty = *column;
@@ -193,7 +193,7 @@ static int copy_times(struct clew_model *model, const struct clew_model *from, s
 	return r < 0 ? r : copy(model, COLUMN_MARK, from->marks, from->mark_count);
 }
 
-/* From the last to the first: each goes before those of its parent that are there. */
+/* From the last to the first: each becomes the first child so far. */
 static void join_spans(struct clew_model *model)
 {
 	struct clew_span *spans = model_column(model, COLUMN_SPAN)->data;
@@ -235,7 +235,7 @@ static int join_categories(struct clew_model *model)
 	return 0;
 }
 
-/* In an order in which each category has its spans as in `like`. */
+/* Keeps the order of the spans in each category of `like`. */
 static int copy_placements(struct clew_model *model, const struct clew_model *like)
 {
 	struct vector *placements = model_column(model, COLUMN_PLACEMENT);
@@ -259,7 +259,7 @@ static int copy_placements(struct clew_model *model, const struct clew_model *li
 	return 0;
 }
 
-/* `placed`: root spans are in categories as in `like`. */
+/* `placed`: root spans are in the same categories as in `like`. */
 static int join(struct clew_model *model, const struct clew_model *like, bool placed)
 {
 	int r = strings_copy(model_strings(model), model_strings(like));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The consistency check: every problem of a model, one check after the other, of
- * those that can find any (check_quick.c). What follows what is read off the spans'
- * ranges alone, so that a model whose ESs name other owners is checked too. Cycles are
+ * The consistency check: it runs the checks that may find problems
+ * (check_quick.c) one after the other. The order of ESs is that of the spans'
+ * ranges, so that it can check a model whose ESs name other owners. Cycles are
  * in check_cycle.c.
  */
 #include "model/check_internal.h"
@@ -79,7 +79,7 @@ static void check_length(struct check *check)
 				  moment(check, model->es[es].end));
 }
 
-/* An ES in the range of a span that it does not name, or in none. */
+/* ESs in the range of a span that they do not name, or in no range. */
 static void check_owner(struct check *check)
 {
 	const struct clew_model *model = check->model;
@@ -118,7 +118,8 @@ static void check_ends(struct check *check)
 		}
 }
 
-/* Every end of a dependency knows it, once, and no ES knows one that does not know it. */
+/* Each ES in a list of a dependency must name it, and be there once; each ES
+ * that names a dependency must be in its list. */
 static void check_symmetry(struct check *check)
 {
 	enum { ORIGIN = 1, DESTINATION = 2 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Cycles: ESs that wait for each other. An ES waits for its predecessor and for every
- * origin of its incoming dependency that does not end after it begins (a negative edge
- * is never followed), but not for itself. Everything that waits for nothing is done
- * first, then what waited for that alone; of what is left, each strongly connected
- * part of more than one ES is a cycle. One into which nothing leads is unreachable.
+ * Cycles: ESs that wait for each other. An ES waits for its predecessor and for
+ * every origin of its incoming dependency that does not end after it begins (a
+ * negative edge is never followed), but not for itself. ESs that wait for
+ * nothing are removed, then those that waited only for these, and so on. In the
+ * rest each strongly connected component of more than one ES is a cycle. It is
+ * unreachable if no edge leads into it from outside.
  */
 #include "model/check_internal.h"
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 struct search {
 	const struct clew_model *model;
 	uint8_t *is_first; /* of a span */
-	uint32_t *pending; /* of each ES: how much it waits for; 0: done */
-	uint32_t *free;	   /* to be done */
+	uint32_t *pending; /* by ES: how many edges it still waits for; 0: removed */
+	uint32_t *free;	   /* to be removed */
 };
 
 struct cycle {
@@ -26,8 +27,8 @@ static bool is_edge(const struct clew_model *model, uint32_t from, uint32_t to)
 	return from != to && model->es[from].end <= model->es[to].start;
 }
 
-/* Follower number `n` of an ES: its successor, then the destinations that wait for it. *ret_more:
- * whether there may be further ones. */
+/* Follower number `n` of an ES: its successor, then the destinations that wait
+ * for it. *ret_more: whether there may be further ones. */
 static uint32_t follower(const struct search *search, uint32_t es, uint32_t n, bool *ret_more)
 {
 	const struct clew_model *model = search->model;
@@ -58,8 +59,8 @@ static uint32_t waits_for(const struct search *search, uint32_t es)
 	return count;
 }
 
-/* How many ESs are left over. The last to become free is done next: mostly the successor, which
- * lies beside. */
+/* Returns how many ESs remain. The one freed last is removed next: it is mostly
+ * the successor, its neighbour in memory. */
 static uint32_t drain(struct search *search)
 {
 	uint32_t count = search->model->es_count, waiting = 0, done = 0;
@@ -84,18 +85,18 @@ static uint32_t drain(struct search *search)
 	return count - done;
 }
 
-/* Something that is done leads to it. */
+/* True if an edge leads to it from a removed ES. */
 static bool is_reached(const struct search *search, uint32_t es)
 {
 	return search->pending[es] < waits_for(search, es);
 }
 
-/* ---- strongly connected parts of what is left over (Tarjan's, without recursion) ---- */
+/* ---- strongly connected components (Tarjan's algorithm, without recursion) ---- */
 
 struct parts {
-	uint32_t *number, *low; /* 0: not seen yet; low CLEW_NONE: in a part already */
+	uint32_t *number, *low; /* 0: not seen yet; low CLEW_NONE: in a component already */
 	uint32_t *stack;
-	uint32_t *path, *next; /* the ESs on the way down, and the follower where each of them is */
+	uint32_t *path, *next; /* the ESs on the path, and the follower that each of them visits */
 	uint32_t stacked, deep, numbered;
 	struct vector cycles;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the parts of the consistency check share.
+ * Shared by the parts of the consistency check.
  */
 #ifndef CLEW_MODEL_CHECK_INTERNAL_H
 #define CLEW_MODEL_CHECK_INTERNAL_H
@@ -17,14 +17,14 @@ struct check {
 
 void check_add(struct check *check, const char *kind, bool warning, uint32_t es, const char *format,
 	       ...) __attribute__((format(printf, 5, 6)));
-/* Of the span that an ES names. */
+/* The name of the span that an ES names. */
 const char *check_name(const struct check *check, uint32_t es);
 
 void check_cycles(struct check *check);
 
-/* What may be wrong. */
+/* Kinds of problems that a model may have. */
 enum {
-	SUSPECT_TIMES = 1, /* of ESs, and whose they are */
+	SUSPECT_TIMES = 1, /* times and owners of ESs */
 	SUSPECT_CYCLES = 2,
 	SUSPECT_ENDS = 4,
 	SUSPECT_SYMMETRY = 8,
@@ -33,7 +33,7 @@ enum {
 	SUSPECT_ALL = 63,
 };
 
-/* What a check has to look at: bits SUSPECT_*. 0 or -ENOMEM. */
+/* The checks that may find a problem: bits SUSPECT_*. 0 or -ENOMEM. */
 int check_quick(const struct clew_model *model, unsigned *ret_suspects);
 
 #endif

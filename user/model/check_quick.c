@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Which checks can find anything at all, in one pass over the ESs and one over the
- * dependencies: most traces have no problem, and then nothing else is to be done. What
- * is not suspected is clean; what is suspected is for the check itself to see.
+ * Finds out which checks may find a problem, in one pass over the ESs and one
+ * over the dependencies. Most traces have no problem, and then no check needs
+ * to run. A suspicion may be wrong, but without one there is no problem.
  */
 #include "model/check_internal.h"
 #include <stdlib.h>
 
-/* So many dependencies before they are needed, their ESs are fetched from memory. */
+/* How many dependencies ahead their ESs are prefetched. */
 enum { AHEAD = 12 };
 
 enum { KNOWN_ORIGIN = 1, KNOWN_DESTINATION = 2 };
 
 struct quick {
 	const struct clew_model *model;
-	uint64_t leading, led;		/* ESs with a dependency that goes out, that comes in */
+	uint64_t leading, led;		/* ESs with an outgoing, with an incoming dependency */
 	uint64_t origins, destinations; /* of all dependencies */
 	uint8_t *known; /* of each ES, of dependencies with several ends; NULL: there were none yet
 			 */
 	unsigned suspects;
 };
 
-/* Where this suspects nothing, the spans have all ESs, each its own, in order and one after the
- * other. */
+/* Without a suspicion from here, the spans' ranges follow each other and cover
+ * all ESs, which are in order and name their span. */
 static void look_at_spans(struct quick *quick)
 {
 	const struct clew_model *model = quick->model;
@@ -72,8 +72,9 @@ static bool has_no_length(const struct clew_es *es, clew_time moment)
 }
 
 /*
- * Where spans are in order, along an edge time never goes back: ESs that wait for each
- * other have no length and lie at one moment. So does what the last of the edge leads to.
+ * If spans are in order, time never goes back along an edge: ESs in a cycle
+ * have no length and lie at one moment, and so does a follower of the ES that
+ * the edge leads to.
  */
 static bool may_close_cycle(const struct clew_model *model, const struct clew_es *from,
 			    const struct clew_es *to)
@@ -91,7 +92,7 @@ static bool is_known(struct quick *quick, uint32_t es, uint8_t what)
 	return known;
 }
 
-/* A dependency with several ends of a sort, or with none. */
+/* A dependency with several origins or several destinations, or with none. */
 static int look_at_several(struct quick *quick, uint32_t dependency)
 {
 	const struct clew_model *model = quick->model;
@@ -169,11 +170,12 @@ int check_quick(const struct clew_model *model, unsigned *ret_suspects)
 	look_at_spans(&quick);
 	if (quick.suspects != SUSPECT_ALL)
 		r = look_at_dependencies(&quick);
-	/* All ends of dependencies know them, none twice: that is all that may know one. */
+	/* All listed ESs name their dependency, and none is listed twice: if as
+	 * many ESs name one, they are the same. */
 	if (quick.leading != quick.origins || quick.led != quick.destinations)
 		quick.suspects |= SUSPECT_SYMMETRY;
-	/* From an ES that is not among its dependency's origins, edges lead that were not looked
-	 * at. */
+	/* Edges of an ES that is not among the origins of its dependency were
+	 * not visited. */
 	if (quick.suspects & SUSPECT_SYMMETRY)
 		quick.suspects |= SUSPECT_CYCLES;
 	free(quick.known);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is behind a model: its columns as vectors, its strings, its placements.
+ * The memory of a model: its columns as vectors, its strings, its placements.
  */
 #ifndef CLEW_MODEL_INTERNAL_H
 #define CLEW_MODEL_INTERNAL_H
@@ -66,12 +66,12 @@ struct clew_model *model_new(void);
 /* Sorts placements and points the model at its columns. 0 or -ENOMEM. */
 int model_seal(struct clew_model *model);
 /*
- * clew_model_from_arrays(). `es` NULL, or the vector whose data arrays->es are: the
- * model takes its memory over, and it is empty then.
+ * clew_model_from_arrays(). `es` is NULL, or the vector that holds arrays->es:
+ * then the model takes over its memory and leaves it empty.
  */
 int model_from_arrays(const struct clew_model *like, const struct clew_model *arrays,
 		      struct vector *es, struct clew_model **ret_model);
-/* A model, not sealed, of all of another one but what is in time: ESs, dependencies, marks. 0 or
+/* An unsealed copy of a model without ESs, dependencies and marks. 0 or
  * -ENOMEM. */
 int model_copy_names(const struct clew_model *like, struct clew_model **ret_model);
 

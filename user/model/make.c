@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A maker: its beginning and end, names, categories, attributes, waits. Operations
- * on time are in make_operations.c.
+ * A maker: its beginning and end, names, categories, attributes, waits.
+ * Operations on time are in make_operations.c.
  */
 #include "model/make_internal.h"
 #include <stdarg.h>
@@ -152,7 +152,7 @@ int clew_maker_type(struct clew_maker *maker, const char *name, uint32_t *ret_ty
 	bool is_new;
 	int r = make_begin(maker, false);
 
-	/* A dependency has 24 bits for it. */
+	/* A dependency has 24 bits for its type. */
 	return r < 0 ? r
 		     : find_or_add_name(maker, name, MAKE_TYPE, types, "dependency types",
 					(1u << 24) - 1, ret_type, &is_new);
@@ -274,7 +274,7 @@ uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t co
 	return hash;
 }
 
-/* Takes back the attributes that a list would have had. */
+/* Removes the attributes of a list that was not made. */
 static int drop_attributes(struct clew_maker *maker, size_t count, int r)
 {
 	model_column(maker->model, COLUMN_ATTRIBUTE)->count = count;
@@ -316,7 +316,8 @@ int clew_maker_attributes(struct clew_maker *maker, const char *const *pairs, si
 		const struct clew_attribute *all = attributes->data;
 		uint32_t begin = ((const uint32_t *)lists->data)[*found];
 
-		/* Of two lists with one hash only the first is found again. */
+		/* If two lists have the same hash, only the first is found
+		 * again. */
 		if (memcmp(all + begin, all + first, pair_count * sizeof(*all)) == 0) {
 			*ret_attributes = (uint32_t)*found;
 			return drop_attributes(maker, first, 0);

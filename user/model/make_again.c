@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a finished model back to a maker: names are copied, what finds them is made
- * anew, and each span's ESs and marks become its sequences again. Endpoints are
- * numbered dependency by dependency, origins before destinations, so those of a side
- * are neighbours.
+ * From a finished model back to a maker: names are copied, their indexes are
+ * rebuilt, and each span's ESs and marks become sequences again. Endpoints are
+ * numbered dependency by dependency, origins before destinations, so those of a
+ * side are neighbours.
  */
 #include "model/make_internal.h"
 #include <stdlib.h>
@@ -72,9 +72,9 @@ bool make_is_right(const struct clew_model *model)
 	return count == model->es_count && origins == out && destinations == in;
 }
 
-/* ---- what finds things by their names ---- */
+/* ---- indexes ---- */
 
-/* Where two have one key the first is found. */
+/* If two have the same key, the first is found. */
 static int index_first(struct map *map, uint64_t key, uint32_t part, uint64_t value, uint64_t flag)
 {
 	uint64_t *found = map_get(map, key, part);
@@ -145,8 +145,8 @@ static int index_attributes(struct clew_maker *maker)
 	const struct vector *waits = model_column(maker->model, COLUMN_WAIT);
 	int r = 0;
 
-	/* Of a model of arrays some may be in no list; a new list begins where the last one ends.
-	 */
+	/* A model of arrays may have attributes after the last list. A new list
+	 * overwrites them. */
 	model_column(maker->model, COLUMN_ATTRIBUTE)->count = lists[count];
 	for (size_t i = 0; i < count && r == 0; i++) {
 		uint32_t pairs = lists[i + 1] - lists[i];
@@ -178,9 +178,9 @@ static int index_all(struct clew_maker *maker)
 	return r < 0 ? r : index_attributes(maker);
 }
 
-/* ---- what is in time ---- */
+/* ---- ESs, marks and endpoints ---- */
 
-/* The endpoints of one side of a dependency; which ES has which goes to `of`. */
+/* Adds the endpoints of one side of a dependency; `of`: ES -> its endpoint. */
 static void take_endpoints(struct clew_maker *maker, uint32_t dependency, const uint32_t *es,
 			   uint32_t count, uint32_t *of, uint32_t *ret_first, uint32_t *ret_last)
 {
@@ -197,7 +197,7 @@ static void take_endpoints(struct clew_maker *maker, uint32_t dependency, const 
 	}
 }
 
-/* `in`, `out`: of each ES, to be its endpoints. */
+/* `in`, `out`: ES -> its endpoint. */
 static int take_dependencies(struct clew_maker *maker, const struct clew_model *model, uint32_t *in,
 			     uint32_t *out)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A whole trace at once. Events of all tables are dealt out to their spans, each
- * span's are sorted by time and walked once, and then the dependencies get their ends.
+ * Makes a whole trace at once. The events of all tables are distributed to
+ * their spans, those of each span are sorted by time and processed once, and
+ * then the dependencies get their endpoints.
  */
 #include "model/make_bulk.h"
 
@@ -139,7 +140,8 @@ static int add_labels(struct bulk *bulk)
 
 /* ---- ESs ---- */
 
-/* From numbers of endpoints to dependencies, and to the endpoints' ESs. */
+/* Replaces endpoints in ESs by dependencies, and notes the ES of each
+ * endpoint. */
 static void resolve(const struct bulk *bulk, struct clew_es *all, uint32_t first, uint32_t end)
 {
 	const struct our_end *ours = bulk->ours.data;
@@ -180,7 +182,7 @@ static int walk_all(struct bulk *bulk)
 				 .marks = marks};
 	int r = 0;
 
-	/* An event makes one ES at most, beside the one that each span has. */
+	/* Each span has one ES, and each event adds at most one. */
 	if (vector_reserve(es, bulk->rows->span_count + most_events(bulk)) < 0 ||
 	    vector_reserve(marks, bulk->rows->mark_count) < 0 ||
 	    vector_reserve(&bulk->es_of, first_endpoint(bulk) + bulk->rows->endpoint_count) < 0)
@@ -218,8 +220,8 @@ static int walk_all(struct bulk *bulk)
 
 /* ---- dependencies' endpoints ---- */
 
-/* A new triggering origin takes the first place, and the one that had it goes to the end, as in a
- * maker. */
+/* A new triggering origin becomes the first one, and the former one goes to the
+ * end, as in a maker. */
 static void put_origin(const struct bulk *bulk, struct clew_dependency *dependency,
 		       uint32_t *origins, uint32_t origin)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A whole trace at once: what dealing out its tables and laying them out share.
+ * Making a whole trace at once: what its files share.
  *
- * Calls and returns come first: child k, counted over the spans with a parent, has
- * dependencies 2k (call) and 2k + 1 (return) and endpoints 4k .. 4k + 3: origin and
- * destination of the call, origin and destination of the return.
+ * Calls and returns come first: child k, counted over the spans with a parent,
+ * has dependencies 2k (call) and 2k + 1 (return) and endpoints 4k .. 4k + 3:
+ * origin and destination of the call, origin and destination of the return.
  */
 #ifndef CLEW_MODEL_MAKE_BULK_H
 #define CLEW_MODEL_MAKE_BULK_H
 
 #include "model/make_internal.h"
 
-/* Something of each span: once it is dealt, span s's items are ends[s - 1] .. ends[s], the first's
- * from 0. */
+/* Items of all spans: once they are distributed, span s has items ends[s - 1]
+ * .. ends[s], the first span those from 0. */
 struct lot {
 	struct vector ends; /* size_t */
 	struct vector items;
 };
 
-/* An endpoint of the span at hand. */
+/* An endpoint of the current span. */
 struct our_end {
 	uint32_t endpoint, dependency;
 };
@@ -29,8 +29,8 @@ struct bulk {
 	uint32_t child_count;
 	struct lot others;	/* sort_key: all events but the table's endpoints */
 	struct lot ends;	/* uint32_t: rows of endpoints */
-	struct vector events;	/* sort_key: one span's, endpoints being numbers of the next */
-	struct vector ours;	/* our_end: one span's */
+	struct vector events;	/* sort_key: of one span; endpoints are indexes of `ours` */
+	struct vector ours;	/* our_end: of one span */
 	struct vector suspends; /* make_suspend_row: children's, then the table's */
 	struct vector labels;	/* uint32_t: strings of marks */
 	struct vector es_of;	/* uint32_t: ES of each endpoint */
@@ -63,11 +63,13 @@ static inline int bulk_refuse(struct bulk *bulk, int r, const char *table, size_
 	return make_fail(bulk->maker, r, "row %zu of the %s: %s", row, table, what);
 }
 
-/* Deals the rows out to their spans, checks them, and counts each dependency's ends. */
+/* Distributes the rows to their spans, checks them, and counts the endpoints of
+ * dependencies. */
 int bulk_deal(struct bulk *bulk);
 /* How many events a span has. */
 size_t bulk_event_count(const struct bulk *bulk, uint32_t span);
-/* A span's events in order of making, to `events` and `ours`, which have room. */
+/* Collects the events of a span, in the order of a maker, in `events` and
+ * `ours`, which have room. */
 void bulk_gather(const struct bulk *bulk, uint32_t span);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Deals the rows of a bulk's tables out to their spans, in the order in which a maker
- * would take them: children, suspends, endpoints, marks. Endpoints, the most of them,
- * only as numbers of rows.
+ * Distributes the rows of a bulk's tables to their spans, in the order of a
+ * maker's operations: children, suspends, endpoints, marks. For endpoints, the
+ * largest table, it only distributes the numbers of their rows.
  */
 #include "model/make_bulk.h"
 
@@ -91,7 +91,7 @@ static void deal_suspend(const struct bulk *bulk, uint32_t span, clew_time start
 	deal(bulk, span, end, suspend, EVENT_RESUME, 0);
 }
 
-/* Marks last. */
+/* All but endpoints; marks come last. */
 static void deal_others(const struct bulk *bulk)
 {
 	const struct clew_bulk *rows = bulk->rows;
@@ -126,7 +126,8 @@ static void deal_endpoints(const struct bulk *bulk)
 		items[ends[rows->endpoints[i].span]++] = i;
 }
 
-/* From counts to begins, which dealing moves on to the ends. */
+/* Turns counts into begins; distributing the items advances these to the
+ * ends. */
 static int prepare_lot(struct bulk *bulk, struct lot *lot)
 {
 	size_t *ends = lot->ends.data, total = 0;
@@ -168,7 +169,7 @@ size_t bulk_event_count(const struct bulk *bulk, uint32_t span)
 	       lot_end(&bulk->ends, span) - lot_begin(&bulk->ends, span);
 }
 
-/* Rows of endpoints lie anywhere: they are fetched while others are worked on. */
+/* Rows of endpoints are scattered in memory, so they are prefetched. */
 void bulk_gather(const struct bulk *bulk, uint32_t span)
 {
 	const struct sort_key *others = bulk->others.items.data;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a maker's sequences to the arrays of a model, and simplification, which is
- * done on arrays. No mark is lost: those of an ES that goes are the neighbour's that
- * holds their moment, and without one the ES stays.
+ * From a maker's sequences to the arrays of a model, and simplification, which
+ * works on arrays. No mark is lost: the marks of an ES that is dropped go to a
+ * neighbour that contains their moment; without one the ES stays.
  */
 #include "model/make_internal.h"
 
@@ -48,13 +48,15 @@ uint32_t make_simplify_span(struct clew_es *es, uint32_t count)
 
 /* ---- laying out ---- */
 
-/* Which ESs touch the moment where the walk is: `number` of the next that does. */
+/* Counts the ESs that touch the current moment: `number` is that of the next
+ * one. */
 struct ordinals {
 	clew_time at;
 	uint32_t number;
 };
 
-/* The numbers of an ES among those at its start and at its end; the next in order. */
+/* The numbers of an ES among those at its start and at its end; the next in
+ * order. */
 static void next_ordinals(struct ordinals *ordinals, bool is_first, clew_time start, clew_time end,
 			  uint32_t *ret_start, uint32_t *ret_end)
 {
@@ -174,8 +176,8 @@ int clew_maker_simplify(struct clew_maker *maker)
 
 /* ---- the finish ---- */
 
-/* Replaces the endpoints of ESs by dependencies, and tells each endpoint its ES in `next`'s stead.
- */
+/* Replaces endpoints in ESs by dependencies; the `next` of each endpoint
+ * becomes its ES. */
 static void resolve_es(struct clew_maker *maker, struct vector *all, uint32_t *es_of)
 {
 	struct clew_es *es = all->data;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A maker: the model as far as it is made, and beside it what only making needs.
- * Strings, spans, categories, waits and attributes are the model's own columns from
- * the first; ESs and marks wait in a sequence a span, endpoints in a list, until the
- * finish lays them out. In a maker's ESs `in` and `out` are endpoints, not
- * dependencies: a fission then moves an endpoint without looking for it.
+ * A maker: the unfinished model, and what is needed only while it is made.
+ * Strings, spans, categories, waits and attributes are columns of the model
+ * from the start. ESs and marks are in a sequence of each span, endpoints in a
+ * list, until the finish lays them out. In a maker's ESs `in` and `out` are
+ * endpoints, not dependencies, so that a fission moves an endpoint without a
+ * search.
  */
 #ifndef CLEW_MODEL_MAKE_INTERNAL_H
 #define CLEW_MODEL_MAKE_INTERNAL_H
@@ -25,8 +26,8 @@ struct make_es {
 };
 
 /*
- * A mark at a moment that several ESs touch belongs to the one of number `ordinal`
- * among them, in order; at any other moment that is 0.
+ * A mark at a moment that several ESs touch belongs to the one of number
+ * `ordinal` among them, in order; at any other moment `ordinal` is 0.
  */
 struct make_mark {
 	clew_time at; /* the key */
@@ -61,7 +62,7 @@ struct clew_maker {
 	struct vector last_children; /* of categories, uint32_t */
 	struct vector last_roots;    /* last root category of hierarchies, uint32_t */
 	struct map
-		span_index; /* (parent, name) -> span; with MAKE_AMBIGUOUS where there are more */
+		span_index; /* (parent, name) -> span; with MAKE_AMBIGUOUS if there are several */
 	struct map category_index;  /* (parent, name), hierarchy -> category */
 	struct map name_index;	    /* name, MAKE_TYPE or MAKE_HIERARCHY -> number */
 	struct map placement_index; /* span, hierarchy -> category */
@@ -69,8 +70,8 @@ struct clew_maker {
 	uint32_t kind_waits[CLEW_SEGMENT_KIND_COUNT]; /* the wait of a kind without attributes */
 	uint32_t last_root;
 	uint32_t mark_count;
-	uint32_t limit; /* more than that of anything is too many */
-	int dead;	/* -errno: what is made is not whole */
+	uint32_t limit; /* of the number of items of each kind */
+	int dead;	/* -errno: the maker can only be freed */
 	bool bulk;	/* all ESs are laid out already */
 	char error[240];
 };
@@ -96,11 +97,12 @@ static inline struct make_endpoint *make_endpoint(const struct clew_maker *maker
 /* Says what is wrong and returns `r`. */
 int make_fail(struct clew_maker *maker, int r, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Begins an operation: 0, or -errno where the maker can take none. `structural`: it makes ESs. */
+/* Begins an operation: 0, or -errno if the maker takes none. `structural`: it
+ * makes ESs. */
 int make_begin(struct clew_maker *maker, bool structural);
-/* Memory was short in the midst of something. Returns -ENOMEM. */
+/* Memory ran short in the middle of a change. Returns -ENOMEM. */
 int make_dead(struct clew_maker *maker);
-/* 0, or -E2BIG where `more` do not fit beside `count`. */
+/* -E2BIG if `count` + `more` exceed the limit, else 0. */
 int make_room(struct clew_maker *maker, size_t count, size_t more, const char *what);
 /* A moment in the written unit. */
 const char *make_moment(const struct clew_maker *maker, clew_time at, char text[static 32]);
@@ -111,15 +113,16 @@ int make_new_span(struct clew_maker *maker, uint32_t parent, const char *name, c
 /* CLEW_NONE: untyped. */
 int make_wait(struct clew_maker *maker, uint32_t kind, uint32_t attributes, uint32_t *ret_wait);
 
-/* By it an attribute list is found. */
+/* The key of attribute_index. */
 uint64_t make_hash_attributes(const struct clew_attribute *attributes, size_t count);
 
-/* ---- make_span.c: the ESs of one span. What a check has passed fails of memory alone. ---- */
+/* ---- make_span.c: the ESs of one span. After a check only -ENOMEM is possible. ---- */
 
 int make_check_endpoint(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place);
 int make_check_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end,
 		       unsigned place);
-/* Whether the ES that CLEW_PLACE_NUMBER names, if it does, can take a destination or an origin. */
+/* True if the ES that CLEW_PLACE_NUMBER names, if it does, can take a
+ * destination or an origin. */
 int make_check_free(struct clew_maker *maker, uint32_t span, clew_time at, unsigned place,
 		    bool destination);
 int make_split(struct clew_maker *maker, uint32_t span, clew_time at);
@@ -129,17 +132,19 @@ int make_in(struct clew_maker *maker, uint32_t span, clew_time at, unsigned plac
 	    uint32_t endpoint);
 int make_suspend(struct clew_maker *maker, uint32_t span, clew_time start, clew_time end,
 		 uint32_t wait);
-/* Whether there is an ES of the number that CLEW_PLACE_NUMBER names, if it names one. */
+/* True if there is an ES of the number that CLEW_PLACE_NUMBER names, if it
+ * names one. */
 bool make_find_number(struct make_span *span, clew_time at, unsigned place);
-/* Into the first ES there, or number `ordinal`, before others of that moment. 0 or -ENOMEM. */
+/* Into the first ES there, or number `ordinal`, before others of that moment. 0
+ * or -ENOMEM. */
 int make_mark(struct make_span *span, const struct make_mark *mark);
 
 /* ---- make_walk.c: all ESs of one span from its sorted events ---- */
 
 enum make_event { EVENT_OUT, EVENT_IN, EVENT_SUSPEND, EVENT_RESUME, EVENT_MARK };
 
-/* An event's tag is kind | place << EVENT_BITS; its index what goes into an ES's `in` or `out`, a
- * suspend or a mark. */
+/* The tag of an event is kind | place << EVENT_BITS; its index is the value for
+ * an ES's `in` or `out`, a suspend or a mark. */
 #define EVENT_BITS	 3
 #define EVENT_KIND(tag)	 ((tag) & ((1u << EVENT_BITS) - 1))
 #define EVENT_PLACE(tag) ((tag) >> EVENT_BITS)
@@ -159,8 +164,8 @@ struct make_suspend_row {
 	uint32_t wait;
 };
 
-/* What is there at one instant: the ESs that touch it, in order; of the first and the last perhaps
- * only a half. */
+/* The ESs that touch one instant, in order; the first one may begin before it,
+ * the last one end after it. */
 struct make_instant {
 	struct make_touching {
 		uint32_t in, out;
@@ -182,27 +187,31 @@ struct make_walk {
 	uint32_t suspend; /* not running: the suspend that goes on */
 };
 
-/* Adds a span's ESs. `walk` has all but the instant's items, running and suspend. */
+/* Adds a span's ESs. `walk` has all but the instant's items, running and
+ * suspend. */
 int make_walk_span(struct make_walk *walk, const struct sort_key *events, size_t count);
 void make_walk_done(struct make_walk *walk);
 
 /* ---- make_flat.c ---- */
 
 /*
- * Simplifies the ESs of a span, laid out, `in` and `out` of any meaning but CLEW_NONE
- * for none; marks stay where they are, `mark` is adjusted. Returns how many are left.
+ * Simplifies the ESs of a span, laid out, `in` and `out` of any meaning but
+ * CLEW_NONE for none; marks stay where they are, `mark` is adjusted. Returns
+ * how many are left.
  */
 uint32_t make_simplify_span(struct clew_es *es, uint32_t count);
 /*
- * The opposite of laying out: a span's ESs, whose `in` and `out` are endpoints, and their
- * marks, whose last one is before number `mark_end`, become its sequences. 0 or -ENOMEM.
+ * The opposite of laying out: a span's ESs, whose `in` and `out` are endpoints,
+ * and their marks, whose last one is before number `mark_end`, become its
+ * sequences. 0 or -ENOMEM.
  */
 int make_take_back(struct make_span *made, const struct clew_es *es, uint32_t count,
 		   const struct clew_mark *marks, uint32_t mark_end);
 
 /* ---- make_again.c ---- */
 
-/* Whether a model is one that a maker could have made, as to times and links. */
+/* True if a model is one that a maker could have made, as to times and
+ * links. */
 bool make_is_right(const struct clew_model *model);
 
 #endif

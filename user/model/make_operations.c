@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A maker's operations on time: spans, suspends, dependencies, marks. Each is checked
- * whole before anything is changed.
+ * A maker's operations on time: spans, suspends, dependencies, marks. Each is
+ * checked completely before it changes anything.
  */
 #include "model/make_internal.h"
 
@@ -224,8 +224,8 @@ static void append_endpoint(struct clew_maker *maker, uint32_t *first, uint32_t 
 	*last = endpoint;
 }
 
-/* A new triggering origin takes the first place, and the one that had it goes to the end. Of equals
- * the older one triggers. */
+/* A new triggering origin becomes the first one, and the former one goes to the
+ * end. At equal moments the older one triggers. */
 static void join_origin(struct clew_maker *maker, struct make_dependency *dependency, clew_time at,
 			uint32_t endpoint)
 {
@@ -347,7 +347,7 @@ int clew_maker_child(struct clew_maker *maker, uint32_t parent, const char *name
 	if (new_dependency(maker, CLEW_DEPENDENCY_CALL, CLEW_MODE_SINGLE, CLEW_NONE, &call) < 0 ||
 	    new_dependency(maker, CLEW_DEPENDENCY_RETURN, CLEW_MODE_SINGLE, CLEW_NONE, &back) < 0)
 		return -ENOMEM;
-	/* The return depends on the call, so at one instant it goes last. */
+	/* The return depends on the call, so at one instant it comes last. */
 	if (add_origin(maker, call, parent, start, 0) < 0 ||
 	    add_destination(maker, call, child, start, 0) < 0 ||
 	    add_origin(maker, back, child, end, 0) < 0 ||

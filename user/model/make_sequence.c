@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The sequence of make_sequence.h. A full run is split in half, but at its end, where
- * the next item begins a new run: what comes in order fills its runs.
+ * The sequence of make_sequence.h. A full run is split in half, except at its
+ * end, where the next item begins a new run, so that items in order fill their
+ * runs.
  */
 #include "model/make_sequence.h"
 #include <errno.h>
@@ -60,8 +61,8 @@ static uint32_t find_run(const struct sequence *sequence, clew_time key, bool mo
 	return low;
 }
 
-/* Whether the place of this look-up is that of the last one or the next. Work in order of time
- * touches no more memory than that. */
+/* True if this look-up gives the position of the last one or the next, so that
+ * work in order of time touches no other memory. */
 static bool find_near(struct sequence *sequence, clew_time key, bool more, struct place *ret_place)
 {
 	const struct sequence_run *run = sequence->near;
@@ -209,7 +210,8 @@ int sequence_insert(struct sequence *sequence, struct place place, const void *i
 	memmove(at + sequence->item, at, (size_t)(run->count - place.index) * sequence->item);
 	memcpy(at, item, sequence->item);
 	run->count++;
-	/* Of many sequences that grow by turns each comes to a line that no cache has. */
+	/* When many sequences grow in turn, the next cache line of each is
+	 * cold. */
 	__builtin_prefetch(at + 2 * sequence->item, 1);
 	*ret_place = place;
 	return 0;

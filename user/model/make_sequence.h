@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A sorted sequence of items that takes one anywhere in little time: runs of up to
- * some hundreds of items, and a directory of runs. An item begins with its key, a
- * clew_time; the owner may change keys as long as the order stays. Looking up begins
- * where the last look-up ended, so work in order of time costs no search.
+ * A sorted sequence of items with fast insertion anywhere: runs of up to some
+ * hundreds of items, and a directory of runs. An item begins with its key, a
+ * clew_time; the owner may change keys as long as the order stays. A look-up
+ * starts where the last one ended, so work in order of time costs no search.
  */
 #ifndef CLEW_MODEL_MAKE_SEQUENCE_H
 #define CLEW_MODEL_MAKE_SEQUENCE_H
@@ -71,14 +71,15 @@ static inline struct place sequence_previous(const struct sequence *sequence, st
 	return (struct place){place.run - 1, sequence_run(sequence, place.run - 1)->count - 1};
 }
 
-/* The first item with a key of at least `key`; with `more`, of more than that. */
+/* The first item with a key of at least `key`; with `more`, of more than
+ * that. */
 struct place sequence_find(struct sequence *sequence, clew_time key, bool more);
-/* Puts an item before `place`; *ret_place is where it is. 0 or -ENOMEM. */
+/* Inserts an item before `place`; *ret_place is its position. 0 or -ENOMEM. */
 int sequence_insert(struct sequence *sequence, struct place place, const void *item,
 		    struct place *ret_place);
 /* An item at the end. */
 int sequence_append(struct sequence *sequence, const void *item);
-/* Empties it; its memory goes. */
+/* Empties it and frees its memory. */
 void sequence_done(struct sequence *sequence);
 
 #endif

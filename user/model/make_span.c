@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The rules of construction within one span. ESs are in order of time, the first
- * begins and the last ends with the span, each begins at or after the end of the one
- * before. "First at t" is the lowest-index ES that contains t, "last at t" the
- * highest; an endpoint goes to an ES that begins or ends there and is free, else it
- * splits one of these two.
+ * The rules of construction within one span. ESs are in order of time, the
+ * first begins and the last ends with the span, each begins at or after the end
+ * of the one before. "First at t" is the lowest-index ES that contains t, "last
+ * at t" the highest; an endpoint goes to an ES that begins or ends there and is
+ * free, else it splits one of these two.
  */
 #include "model/make_internal.h"
 #include <stdio.h>
@@ -44,8 +44,8 @@ static struct make_mark *first_mark(struct make_span *span, clew_time at, bool m
 	return sequence_is_end(&span->marks, place) ? NULL : sequence_item(&span->marks, place);
 }
 
-/* What is number `from` or later among the ESs at a moment becomes one more: so do the marks of
- * these. */
+/* ESs number `from` and later at a moment move up by one: adjusts the ordinals
+ * of their marks. */
 static void renumber_marks(struct make_span *span, clew_time at, uint32_t from)
 {
 	struct place place;
@@ -85,7 +85,7 @@ static bool has_number(unsigned place)
 	return place >> 8;
 }
 
-/* The ES that CLEW_PLACE_NUMBER names; false: so many do not touch the moment. */
+/* The ES that CLEW_PLACE_NUMBER names; false: fewer ESs touch the moment. */
 static bool find_number(struct make_span *span, clew_time at, unsigned where,
 			struct place *ret_place)
 {
@@ -281,8 +281,8 @@ int make_split(struct clew_maker *maker, uint32_t number, clew_time at)
 
 /* ---- suspends ---- */
 
-/* How far back from `end` one suspend goes, within the first ES there. *ret_before: where to go on,
- * before `end`. */
+/* How far back from `end` one suspend reaches, within the first ES there.
+ * *ret_before: where to continue, before `end`. */
 static clew_time suspend_from(struct make_span *span, clew_time start, clew_time end,
 			      bool *ret_more, clew_time *ret_before)
 {
@@ -343,8 +343,8 @@ int make_check_suspend(struct clew_maker *maker, uint32_t number, clew_time star
 	return 0;
 }
 
-/* Within the first ES at `end`, which contains `start`. Each mark strictly inside gets an ES of its
- * own. */
+/* Within the first ES at `end`, which contains `start`. Each mark strictly
+ * inside gets an ES of its own. */
 static int suspend_one(struct make_span *span, clew_time start, clew_time end, uint32_t wait)
 {
 	bool contains;
@@ -361,7 +361,8 @@ static int suspend_one(struct make_span *span, clew_time start, clew_time end, u
 	after.wait = wait;
 	place = sequence_next(&span->es, place);
 	while (mark && mark->at < end) {
-		/* Two of one moment abut, so they need no gap between them. */
+		/* ESs of two marks at one moment abut, so there is no gap
+		 * between them. */
 		ordinal = own.end == mark->at && ordinal > 0 ? ordinal : 0;
 		own.wait = ordinal > 0 ? CLEW_NONE : wait;
 		mark->ordinal = ordinal++;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The ESs of one span from all its events, in order of time, at one instant in order
- * of making. Rests on this: what the rules of construction do at an instant depends
- * on the ESs that touch that instant alone, and changes only these at that end. So
- * one instant after the other can be played to its end. At an instant the rules only
- * ever split the first or the last ES, which is why a deque holds them.
+ * The ESs of one span from all its events, in order of time, at one instant in
+ * order of making. The effect of the rules of construction at an instant
+ * depends only on the ESs that touch that instant, and changes only these at
+ * that end. So one instant can be completed after the other. At an instant the
+ * rules only ever split the first or the last ES, which is why a deque holds
+ * them.
  */
 #include "model/make_internal.h"
 #include <stdlib.h>
@@ -61,7 +62,7 @@ static struct make_touching *split_back(struct make_instant *instant)
 	return before;
 }
 
-/* ---- what an event does ---- */
+/* ---- the effect of an event ---- */
 
 static int refuse(struct make_walk *walk, clew_time at, const char *what)
 {
@@ -115,7 +116,8 @@ static int play_endpoint(struct make_walk *walk, const struct sort_key *event)
 	return 0;
 }
 
-/* `suspend`: of what came before; *ret_suspend: of what comes now. Marks come after all else. */
+/* `suspend`: the one before this instant; *ret_suspend: the one after it. Marks
+ * come last. */
 static int play_instant(struct make_walk *walk, const struct sort_key *events, size_t count,
 			uint32_t suspend, uint32_t *ret_suspend)
 {
@@ -151,7 +153,7 @@ static int play_instant(struct make_walk *walk, const struct sort_key *events, s
 	return r;
 }
 
-/* ---- what it leaves ---- */
+/* ---- the end of an instant ---- */
 
 static struct clew_es *open_es(struct make_walk *walk, clew_time start, uint32_t in, uint32_t wait)
 {
@@ -166,7 +168,7 @@ static struct clew_es *open_es(struct make_walk *walk, clew_time start, uint32_t
 	return es;
 }
 
-/* Newest first, as they would have been put before one another. */
+/* Newest first, as a maker inserts each before the others. */
 static void leave_marks(struct make_walk *walk, const struct sort_key *events, size_t count)
 {
 	struct clew_mark *marks = walk->marks->data;

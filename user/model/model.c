@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A finished model: its columns, strings, categories and paths. Nothing here changes
- * a sealed model, so any number of threads may read it.
+ * A finished model: its columns, strings, categories and paths. Nothing here
+ * changes a sealed model, so any number of threads may read it.
  */
 #include "model/internal.h"
 #include <ctype.h>
@@ -79,8 +79,8 @@ static int compare_placements(const void *one, const void *other)
 	return a->hierarchy < b->hierarchy ? -1 : a->hierarchy > b->hierarchy;
 }
 
-/* The spans of each category in order of placement, then placements in the order that look-ups
- * want. */
+/* The spans of each category in order of placement, then placements in the
+ * order of look-ups. */
 static int index_placements(struct clew_model *model)
 {
 	struct vector *placements = model_column(model, COLUMN_PLACEMENT),
@@ -159,7 +159,7 @@ uint32_t clew_model_find_string(const struct clew_model *model, const char *text
 const char *clew_model_moment(const struct clew_model *model, clew_time at, char text[static 32])
 {
 	uint64_t magnitude = at < 0 ? -(uint64_t)at : (uint64_t)at, unit = model->unit;
-	/* Of a unit that is a power of ten up to a second. */
+	/* The unit is a power of ten, a second at most. */
 	unsigned fraction = (unsigned)(magnitude % unit * (1000000000 / unit));
 	int length = snprintf(text, 32, "%s%llu.%09u", at < 0 ? "-" : "",
 			      (unsigned long long)(magnitude / unit), fraction);
@@ -245,7 +245,8 @@ static struct lineage category_lineage(const struct clew_model *model, uint32_t 
 				model->categories[category].name};
 }
 
-/* From the end to the front: first how much room, then the names. */
+/* The first pass measures, the second one writes the names from the end to the
+ * front. */
 static char *path_of(const struct clew_model *model, uint32_t element,
 		     struct lineage (*lineage)(const struct clew_model *, uint32_t))
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The strings of model_strings.h. Invariant: from a text's home slot to the slot
- * that holds it no slot is free.
+ * The strings of strings.h. Invariant: no slot is free between a text's home
+ * slot and the slot that holds it.
  */
 #include "model/strings.h"
 #include <clew/model.h>

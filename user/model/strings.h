@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Strings by number: every text once, numbered in order of first use. Texts lie one
- * after the other with their NULs; they move while strings are added, never after.
+ * Strings by number: every text once, numbered in order of first use. Texts lie
+ * one after the other with their NULs; they move while strings are added, never
+ * after.
  */
 #ifndef CLEW_MODEL_STRINGS_H
 #define CLEW_MODEL_STRINGS_H
@@ -21,7 +22,7 @@ void strings_begin(struct strings *strings);
 void strings_done(struct strings *strings);
 /* Finds or adds. 0, -ENOMEM, -E2BIG. */
 int strings_add(struct strings *strings, const char *text, uint32_t *ret_string);
-/* CLEW_NONE: no such one. */
+/* CLEW_NONE: the text is not there. */
 uint32_t strings_find(const struct strings *strings, const char *text);
 int strings_copy(struct strings *to, const struct strings *from);
 size_t strings_memory(const struct strings *strings);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Loading a trace: what the file is, by its first bytes, and who reads that.
+ * Loads a trace: the first bytes of the file decide which reader it needs.
  */
 #include "convert/convert.h"
 #include "notation/read.h"
@@ -15,8 +15,8 @@
 
 #define READ_AT_ONCE (1u << 20)
 
-/* Notation is read in pieces of whole lines; `rest` begins with what is left of the piece before.
- */
+/* Notation is read in pieces of whole lines; `rest` begins with the remainder
+ * of the piece before. */
 struct source {
 	int fd;
 	struct vector rest; /* char */
@@ -24,7 +24,7 @@ struct source {
 	bool is_over;
 };
 
-/* More of the file behind what is there. */
+/* Reads more of the file after what is there. */
 static int read_more(struct source *source)
 {
 	ssize_t got;
@@ -43,7 +43,7 @@ static int read_more(struct source *source)
 	return 0;
 }
 
-/* Enough to tell what it is. */
+/* Reads enough to recognise the kind of file. */
 static int read_beginning(struct source *source)
 {
 	int r = 0;
@@ -53,7 +53,8 @@ static int read_beginning(struct source *source)
 	return r;
 }
 
-/* Bytes up to the last line feed that ends a line for certain: no backslash is before it. */
+/* Bytes up to the last line feed that surely ends a line: no backslash is
+ * before it. */
 static size_t whole_lines(const struct source *source)
 {
 	const char *text = source->rest.data, *feed = text + source->rest.count;
@@ -143,7 +144,7 @@ static int load(const char *path, struct source *source, const struct clew_load_
 		snprintf(message, message_size, "is empty");
 		return -ENODATA;
 	}
-	/* Text has no such bytes: what has them was never meant as notation. */
+	/* Notation has no such bytes, so the file is of another kind. */
 	if (memchr(text->data, 0, text->count)) {
 		snprintf(message, message_size, "is neither a capture nor a trace in notation");
 		return -EINVAL;

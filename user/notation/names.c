@@ -9,7 +9,8 @@
 
 #define SHORT_NAME 28u
 
-/* 64 bytes, and short names within: nearly all look-ups touch one cache line here. */
+/* 64 bytes with short names inside: nearly all look-ups touch one cache line of
+ * these. */
 struct name_entry {
 	uint32_t length, parent, hash, first, count;
 	char name[SHORT_NAME]; /* or a pointer to it */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The plan of plan.h: whether a trace can be said at all, which children's lines make
- * their own call and return, and which spans must be written exactly.
+ * Makes the plan of plan.h: whether notation can express a trace, which lines
+ * of children make their call and return, and which spans must be written
+ * exactly.
  */
 #include "notation/plan.h"
 #include <errno.h>
@@ -85,7 +86,8 @@ static int check_dependency(const struct check *check, uint32_t number)
 	return 0;
 }
 
-/* Each link of an ES is in its dependency's list: there are not more of them. */
+/* Each link of an ES must be in a list of its dependency, so there must be as
+ * many of both. */
 static int check_links(const struct check *check)
 {
 	const struct clew_model *model = check->model;
@@ -100,7 +102,7 @@ static int check_links(const struct check *check)
 	return 0;
 }
 
-/* All names, but for the values of attributes. */
+/* Checks all names except the values of attributes. */
 static int check_names(const struct check *check)
 {
 	const struct clew_model *model = check->model;
@@ -135,7 +137,7 @@ static int check_model(const struct check *check)
 	return r < 0 ? r : check_links(check);
 }
 
-/* Whether simplifying would change nothing but take away ESs that marks alone keep. */
+/* True if simplifying would only remove ESs that marks alone keep. */
 static bool is_simple(const struct clew_model *model, const struct clew_span *span)
 {
 	const struct clew_es *es = model->es + span->elementary.first;
@@ -167,7 +169,8 @@ static bool is_pair(const struct clew_dependency *dependency, uint32_t type)
 	       dependency->destinations.count == 1;
 }
 
-/* The parent's ES behind the whole gap of a child; CLEW_NONE: there is none such. */
+/* The parent's ES after a gap that lasts exactly as long as a child; CLEW_NONE:
+ * none. */
 static uint32_t find_gap(const struct clew_model *model, uint32_t return_es,
 			 const struct clew_span *child)
 {
@@ -181,7 +184,8 @@ static uint32_t find_gap(const struct clew_model *model, uint32_t return_es,
 	return behind;
 }
 
-/* The child that dependency `call` and the next one call as its line would; CLEW_NONE: none. */
+/* The child whose line would make dependency `call` and the next one;
+ * CLEW_NONE: none. */
 static uint32_t find_called(struct plan *plan, uint32_t call)
 {
 	const struct clew_model *model = plan->model;
@@ -232,8 +236,8 @@ static uint32_t highest_span(const struct clew_model *model,
 	return highest;
 }
 
-/* A span's line stands behind all dependencies of lower numbers, so these may not need that span or
- * a later one. */
+/* The line of a span comes after all dependencies with lower numbers, so these
+ * must not need that span or a later one. */
 static void find_calls(struct plan *plan)
 {
 	const struct clew_model *model = plan->model;
@@ -256,7 +260,7 @@ static void find_calls(struct plan *plan)
 	}
 }
 
-/* A child's call and return get lines of their own. */
+/* The call and return of a child get lines of their own. */
 static void part_call(struct plan *plan, uint32_t child)
 {
 	const struct clew_model *model = plan->model;
@@ -273,8 +277,8 @@ static void part_call(struct plan *plan, uint32_t child)
 	plan->es[gap] &= (uint8_t)~PLAN_ES_GAP_IMPLIED;
 }
 
-/* Children come after their parents: going backwards, what becomes of a span is known before its
- * parent is planned. */
+/* Goes backwards, as children come after their parents: a span is decided
+ * before its parent. */
 static void plan_spans(struct plan *plan)
 {
 	const struct clew_model *model = plan->model;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the rules of construction make of one instant of a span, and whether that is
- * what the trace has there. Instants do not touch each other: explicit suspends come
- * before all endpoints, and a gap that a child's line makes has nothing inside.
+ * Decides whether the rules of construction give an instant of a span the ESs
+ * that the trace has there. Instants are independent: explicit suspends come
+ * before all endpoints, and a gap that the line of a child makes has nothing
+ * inside.
  *
- * Endpoints are known by where they end up: twice the ES, plus one for an origin.
- * Of those made so far the order must be the final one after each step, as later ones
- * only come between; so the first place that keeps it is the right one.
+ * The number of an endpoint is twice its final ES, plus one for an origin.
+ * After each step the endpoints made so far must be in their final order, as
+ * later ones only come between them; so the first position that keeps this
+ * order is the right one.
  */
 #include "notation/plan.h"
 #include <stdlib.h>
@@ -134,8 +136,8 @@ static bool call_takes_time(const struct plan *plan, uint32_t call)
 	return child->start < child->end;
 }
 
-/* An origin that comes of a child's line: the parent's call, with the suspend's beginning, or the
- * child's return. */
+/* An origin that the line of a child makes: the parent's call, together with
+ * the start of the suspend, or the child's return. */
 static bool take_made_origin(struct instant *instant, const struct step *step)
 {
 	const struct plan *plan = instant->plan;
@@ -206,7 +208,7 @@ static int compare_steps(const void *one, const void *other)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Where an ES stands among its dependency's endpoints. */
+/* The position of an ES among the endpoints of its dependency. */
 static uint32_t order_of(const uint32_t *endpoints, struct clew_range range, uint32_t es)
 {
 	uint32_t order = 0;
@@ -274,8 +276,8 @@ static bool plan_instant(struct instant *instant)
 	bool gap_made_behind =
 		instant->is_end && !instant->is_last && (plan->es[end] & PLAN_ES_GAP_IMPLIED);
 
-	/* Nearly all: one endpoint that makes the boundary, or edges that suspends make and what
-	 * stands at them. */
+	/* The common cases: one endpoint that makes the boundary, or boundaries
+	 * of suspends and the endpoints at them. */
 	if (!gap_made_before && !gap_made_behind) {
 		const struct clew_es *es = &model->es[instant->first];
 
@@ -308,8 +310,8 @@ bool plan_span(struct plan *plan, uint32_t number)
 	struct instant instant;
 
 	instant.plan = plan;
-	/* Each ES begins an instant, unless the one before it ends there, and ends one, unless it
-	 * is all in that. */
+	/* Each ES begins an instant, unless the ES before it ends there, and
+	 * ends another one, unless it has no length. */
 	for (uint32_t i = begin; i < end; i++) {
 		for (int side = 0; side < 2; side++) {
 			uint32_t last = i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Reading notation: one operation a line, done as it is read. The first line that
- * cannot be taken ends it, and nothing comes of what was read before.
+ * Reads notation: each line is an operation, done as it is read. The first
+ * invalid line ends the reading, and there is no trace then.
  */
 #include "notation/read.h"
 #include <clew/tokens.h>
@@ -154,7 +154,7 @@ static int read_suspend(struct reader *reader, bool typed)
 		clew_maker_suspend(reader->maker, span, start, end, place, kind, attributes));
 }
 
-/* Boundaries that no endpoint makes. */
+/* Boundaries without an endpoint. */
 static int read_split(struct reader *reader)
 {
 	struct scanner *scanner = &reader->scanner;
@@ -215,7 +215,7 @@ static int read_mark(struct reader *reader)
 					   (const char *)scanner->words.data + label, at, place));
 }
 
-/* A root span's categories, where they are in another order than the spans. */
+/* Categories of a root span, if their order is not that of the spans. */
 static int read_place(struct reader *reader)
 {
 	struct scanner *scanner = &reader->scanner;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Lines that declare: units, hierarchies, types, categories; and where a root span is.
+ * Reads declarations: units, hierarchies, types, categories; and the categories
+ * of root spans.
  */
 #include "notation/read.h"
 #include <errno.h>
@@ -78,7 +79,7 @@ int read_type(struct reader *reader, const char *where, uint32_t *ret_type)
 	return r;
 }
 
-/* Types of dependencies that have to have an order before their first use. */
+/* Types of dependencies whose order is not that of their first use. */
 int read_types(struct reader *reader)
 {
 	struct scanner *scanner = &reader->scanner;
@@ -152,7 +153,7 @@ int read_category(struct reader *reader)
 	return r < 0 ? r : read_end(reader);
 }
 
-/* Whether HIERARCHY:PATH comes, not key=value. */
+/* True if the next word is HIERARCHY:PATH, not key=value. */
 static bool is_placement(const struct scanner *scanner)
 {
 	for (const char *at = scanner->at;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A dependency's line: dep TYPE [and|or] ORIGINS -> DESTINATIONS WORDS ATTRIBUTES.
- * Endpoints are made when the whole line is known, in the order written.
+ * A dependency's line: dep TYPE [and|or] ORIGINS -> DESTINATIONS WORDS
+ * ATTRIBUTES. Endpoints are made when the whole line is known, in the order
+ * written.
  */
 #include "notation/read.h"
 #include <errno.h>
@@ -35,7 +36,7 @@ static int read_waited_moment(struct reader *reader, struct read_endpoint *endpo
 	return scan_byte(scanner, ')');
 }
 
-/* Words for one endpoint alone, each behind a colon. */
+/* Words for one endpoint alone, each after a colon. */
 static int read_own_words(struct reader *reader, struct read_endpoint *endpoint)
 {
 	struct scanner *scanner = &reader->scanner;

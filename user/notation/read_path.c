@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Paths of spans in notation, and which span was meant where an operation on one failed.
+ * Reads paths of spans, and hints at spans of the same name if an operation
+ * fails.
  */
 #include "notation/read.h"
 #include <errno.h>
 
-/* The span of the scanner's last word, and of the number behind it in brackets if there is one. */
+/* The span of the scanner's last word and of the number in brackets after it,
+ * if any. */
 static int resolve(struct reader *reader, uint32_t parent, const char *where, uint32_t *ret_span)
 {
 	struct scanner *scanner = &reader->scanner;
@@ -74,7 +76,7 @@ int read_new_span(struct reader *reader, uint32_t *ret_parent)
 		if (behind == scanner->end || (*behind != '/' && *behind != '['))
 			return 0;
 		r = resolve(reader, *ret_parent, where, &span);
-		/* A bracket may be the interval's. */
+		/* The bracket may begin the interval. */
 		if (!scan_if(scanner, '/')) {
 			scanner->at = behind;
 			return 0;
@@ -85,7 +87,7 @@ int read_new_span(struct reader *reader, uint32_t *ret_parent)
 	}
 }
 
-/* How many spans may be meant by the path at `where`, of which the first is. */
+/* How many spans share the name in the path at `where`. */
 static uint32_t count_meant(struct reader *reader, const char *where)
 {
 	struct scanner *scanner = &reader->scanner;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How lines end: option words and attributes. Attributes that ended a line before are
- * known by their text.
+ * Reads the ends of lines: option words and attributes. Attributes that ended
+ * an earlier line are found by their text.
  */
 #include "notation/read.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ static int read_pair(struct reader *reader)
 	return 0;
 }
 
-/* Whether the last key stands in the line already. */
+/* True if the line has the last key already. */
 static bool is_double(const struct reader *reader, const char *key)
 {
 	const size_t *pairs = reader->pairs.data;
@@ -54,7 +54,7 @@ static int fail_word(struct reader *reader, const char *where, const struct read
 			 list);
 }
 
-/* The rest of the line, if it is short and plain: its slot. NULL: it is not. */
+/* The cache slot of the rest of the line; NULL: it is not short and plain. */
 static struct read_known_tail *find_tail(struct reader *reader, size_t *ret_length)
 {
 	const struct scanner *scanner = &reader->scanner;
@@ -156,7 +156,8 @@ int read_tail(struct reader *reader, const struct read_word *words, unsigned *fl
 	if (r < 0)
 		return r;
 	*flags |= read_flags;
-	/* Of option words alone another line may think otherwise. */
+	/* The meaning of option words depends on the line, so they are not
+	 * cached. */
 	if (tail && reader->pairs.count && !read_flags) {
 		tail->attributes = *ret_attributes;
 		tail->of_wait = reader->is_wait;

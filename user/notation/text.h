@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Text on its way to a stream, in large pieces. Errors are left on the stream.
+ * Buffers text for a stream, which it gets in large pieces. The caller checks
+ * the stream for errors.
  */
 #ifndef CLEW_NOTATION_TEXT_H
 #define CLEW_NOTATION_TEXT_H
@@ -30,12 +31,13 @@ static inline void text_byte(struct text *text, char byte)
 
 #define text_words(text, words) text_bytes(text, words, sizeof(words) - 1)
 
-/* A name with the backslashes that it needs; `also`: more bytes that need one, "" none. */
+/* A name with the backslashes that it needs; `also`: further bytes that need
+ * one. */
 void text_name(struct text *text, const char *name, const char *also);
 /* The value of an attribute, in quotes if it needs them. */
 void text_value(struct text *text, const char *value);
 void text_number(struct text *text, uint64_t number);
-/* A moment in the unit, as many decimals as it has. */
+/* A moment in the unit, with as many decimals as it has. */
 void text_moment(struct text *text, clew_time at);
 
 #endif

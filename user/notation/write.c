@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Writing a trace as notation, as its plan says (plan.h).
+ * Writes a trace as notation, by its plan (plan.h).
  */
 #include "base/vector.h"
 #include "notation/names.h"
@@ -35,7 +35,7 @@ static void write_number_of(struct writer *writer, uint32_t span)
 	text_byte(&writer->text, ']');
 }
 
-/* `is_new`: the span's own number is not written, as it comes to be. */
+/* `is_new`: the line makes the span, so its own number is not written. */
 static int write_path(struct writer *writer, uint32_t span, bool is_new)
 {
 	const struct clew_span *spans = writer->model->spans;
@@ -76,7 +76,7 @@ static void write_attributes(struct writer *writer, uint32_t list)
 	}
 }
 
-/* ---- what is declared ---- */
+/* ---- declarations ---- */
 
 static void write_unit(struct writer *writer)
 {
@@ -105,7 +105,7 @@ static void write_hierarchies(struct writer *writer)
 	text_byte(&writer->text, '\n');
 }
 
-/* Only where dependencies alone would declare them in another order. */
+/* Needed only if the first uses of types are in another order. */
 static void write_types(struct writer *writer)
 {
 	const struct clew_model *model = writer->model;
@@ -134,7 +134,8 @@ static void write_category_path(struct writer *writer, uint32_t category)
 
 	for (uint32_t at = category; at != CLEW_NONE; at = categories[at].parent)
 		depth++;
-	/* Few and flat: the way up is gone anew for each name. */
+	/* Trees are small and flat, so each name climbs to its ancestor
+	 * anew. */
 	while (depth-- > 0) {
 		uint32_t at = category;
 
@@ -146,7 +147,7 @@ static void write_category_path(struct writer *writer, uint32_t category)
 	}
 }
 
-/* A category whose first child comes next is made with it. */
+/* The line of its first child makes a category if it comes next. */
 static void write_categories(struct writer *writer)
 {
 	const struct clew_model *model = writer->model;
@@ -167,7 +168,7 @@ static void write_placement(struct writer *writer, uint32_t category)
 {
 	const struct clew_model *model = writer->model;
 
-	/* A colon before any equals sign tells it from an attribute. */
+	/* A colon before any equals sign distinguishes it from an attribute. */
 	text_name(
 		&writer->text,
 		clew_model_string(model, model->hierarchies[model->categories[category].hierarchy]),
@@ -246,7 +247,8 @@ static int write_gap(struct writer *writer, uint32_t before, uint32_t behind)
 	return r;
 }
 
-/* Each boundary between ESs that abut, once: what is split is the last ES there. */
+/* A split for each boundary between ESs that abut; it divides the last ES
+ * there. */
 static int write_splits(struct writer *writer, uint32_t number)
 {
 	const struct clew_model *model = writer->model;
@@ -285,7 +287,8 @@ static int write_span(struct writer *writer, uint32_t number)
 
 /* ---- dependencies and marks ---- */
 
-/* The number of an ES among those that touch a moment at which it begins or ends. */
+/* The number of an ES among those that touch a moment at which it begins or
+ * ends. */
 static uint32_t number_at(const struct clew_model *model, uint32_t es, clew_time at)
 {
 	uint32_t first = es, begin = model->spans[model->es[es].span].elementary.first;
@@ -363,7 +366,8 @@ static int write_dependency(struct writer *writer, uint32_t number)
 	return r;
 }
 
-/* Those of one moment come newest first, and are read oldest first. */
+/* Marks of one moment are in order from the newest, and must be read from the
+ * oldest. */
 static int write_mark(struct writer *writer, uint32_t number, const struct clew_mark *mark)
 {
 	const struct clew_model *model = writer->model;
@@ -383,7 +387,7 @@ static int write_mark(struct writer *writer, uint32_t number, const struct clew_
 		text_byte(&writer->text, ':');
 		text_number(&writer->text, place);
 	} else if (es->start == es->end && es->in == CLEW_NONE && es->out == CLEW_NONE) {
-		/* Simplifying may have taken it away. */
+		/* Simplifying may have removed its ES. */
 		text_words(&writer->text, " split-gap");
 	}
 	text_byte(&writer->text, '\n');
@@ -471,7 +475,8 @@ static int write_places(struct writer *writer)
 	return r;
 }
 
-/* Dependencies from *next up to `end`, without those that spans' lines make. */
+/* Dependencies from *next up to `end`, except those that lines of spans
+ * make. */
 static int write_dependencies(struct writer *writer, uint32_t *next, uint32_t end)
 {
 	int r = 0;
