@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Sleeps as typed waits. Attributes that follow from the gap and from the
- * dependency that ends it is left out, so that most waits share their
- * attributes with many others; only those with moments of their own have some.
- * sleeps_back.c is the way back.
+ * dependency that ends it are left out, so that most waits share their
+ * attributes with many others. sleeps_back.c is the way back.
  */
 #include "convert/to_model.h"
 #include <errno.h>
