@@ -120,7 +120,8 @@ static int take_environment(struct back *back, const struct row *row)
 	record.text.hash = CLEW_TEXT_ENVIRONMENT | number << 32 | *(const uint32_t *)row->context;
 	record.text.text_size = (uint16_t)strnlen(fields[1].word, CLEW_TEXT_SIZE);
 	memcpy(record.value, fields[1].word, record.text.text_size);
-	return back->sink.identity(back->sink.context, &record.text.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.text.header});
 }
 
 int back_environment(struct back *back, uint32_t serial, const struct values *values)

@@ -222,7 +222,8 @@ static int take_gap(struct back *back, const struct row *row)
 	const union attribute_field *fields = row_fields(row);
 	struct clew_gap gap = gap_of(fields);
 
-	return back->sink.identity(back->sink.context, &gap.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &gap.header});
 }
 
 static int take_extent(struct back *back, const struct row *row)

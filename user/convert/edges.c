@@ -335,7 +335,8 @@ static int take_edge(struct back *back, const struct clew_dependency *dependency
 	edge.operation = (uint8_t)operation;
 	take_comm(back, values->of[ATTRIBUTE_FROM_COMM], edge.from, edge.from_at, edge.from_comm);
 	take_comm(back, values->of[ATTRIBUTE_TO_COMM], edge.to, edge.to_at, edge.to_comm);
-	return back->sink.edge(back->sink.context, &edge);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_EDGE, .edge = &edge});
 }
 
 int back_edges(struct back *back)

@@ -141,7 +141,9 @@ static int send_with_text(struct back *back, const void *record, size_t size, co
 	memcpy(bytes, record, size);
 	memcpy(bytes + size, text, length);
 	bytes[size + length] = 0;
-	r = back->sink.identity(back->sink.context, (const struct clew_header *)bytes);
+	r = trace_take(back->trace,
+		       (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+					     .identity = (const struct clew_header *)bytes});
 	free(bytes);
 	return r;
 }
@@ -198,7 +200,8 @@ static int take_socket(struct back *back, const struct row *row)
 	memcpy(record.remote, fields[6].address, sizeof(record.remote));
 	copy_path(row, 7, record.local_path);
 	copy_path(row, 8, record.peer_path);
-	return back->sink.identity(back->sink.context, &record.header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record.header});
 }
 
 static int take_cgroup(struct back *back, const struct row *row)

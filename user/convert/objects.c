@@ -131,7 +131,8 @@ static int name_file(struct back *back, struct clew_object *object, const char *
 	record->inode = object->number;
 	record->path_size = (uint16_t)(length + 1);
 	memcpy(record + 1, path, length);
-	return back->sink.identity(back->sink.context, &record->header);
+	return trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_IDENTITY,
+							     .identity = &record->header});
 }
 
 /* For hand-written "KIND:NAME": a name that is a number is that of the

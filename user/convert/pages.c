@@ -86,7 +86,8 @@ static int take_extent(struct back *back, const struct row *row)
 		return back_fail(back, "pages: %llu of %u writers were late",
 				 (unsigned long long)fields[6].number, extent.writer_count);
 	extent.later_count = (uint32_t)fields[6].number;
-	return back->sink.pages(back->sink.context, &extent);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_PAGES, .pages = &extent});
 }
 
 int back_pages(struct back *back, uint32_t request, const struct values *values)
@@ -108,7 +109,8 @@ static int take_touch(struct back *back, const struct row *row)
 
 	if (fields[2].number >= CLEW_TOUCH_COUNT || touch.end < touch.begin)
 		return back_fail_row(back);
-	return back->sink.touch(back->sink.context, &touch);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_TOUCH, .touch = &touch});
 }
 
 int back_touches(struct back *back, uint32_t serial, const struct values *values)

@@ -221,9 +221,13 @@ static int take_below(struct back *back, const struct values *values, uint32_t n
 	size_t count = r > 0 ? back->row.count : 0;
 
 	r = r < 0 ? r : 0;
-	for (size_t i = 0; i < count && r == 0; i++)
-		r = back->sink.below(back->sink.context, number,
-				     (uint32_t)row_fields(&back->row)[i].number);
+	for (size_t i = 0; i < count && r == 0; i++) {
+		struct clew_below below = {.upper = number,
+					   .lower = (uint32_t)row_fields(&back->row)[i].number};
+
+		r = trace_take(back->trace,
+			       (struct clew_finding){.tag = CLEW_FINDING_BELOW, .below = &below});
+	}
 	return r;
 }
 
@@ -320,7 +324,8 @@ static int take_request(struct back *back, uint32_t span, uint32_t number)
 	if (r == 0)
 		r = take_reason(back, values, &block);
 	if (r == 0)
-		r = back->sink.request(back->sink.context, &block);
+		r = trace_take(back->trace, (struct clew_finding){.tag = CLEW_FINDING_REQUEST,
+								  .request = &block});
 	if (r >= 0)
 		r = back_pages(back, number, values);
 	return r < 0 ? r : take_below(back, values, number);

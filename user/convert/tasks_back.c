@@ -158,7 +158,8 @@ static int take_spin(struct back *back, const struct row *row)
 				 .type = (uint32_t)fields[3].number,
 				 .holder = back_serial(back, fields[4].word)};
 
-	return back->sink.spin(back->sink.context, &spin);
+	return trace_take(back->trace,
+			  (struct clew_finding){.tag = CLEW_FINDING_SPIN, .spin = &spin});
 }
 
 /* Spins, touches, announcements and environment of a thread. */

@@ -117,7 +117,10 @@ static int take_gap(struct walk *walk, uint32_t number)
 			ready.end = CLEW_TIME_OPEN;
 		r = BACK_NUMBERS(back, values, {ATTRIBUTE_UNTIL, &ready.end},
 				 {ATTRIBUTE_SINCE, &ready.start});
-		return r < 0 ? r : back->sink.ready(back->sink.context, &ready);
+		return r < 0 ? r
+			     : trace_take(back->trace,
+					  (struct clew_finding){.tag = CLEW_FINDING_READY,
+								.ready = &ready});
 	}
 	if (kind >= CLEW_WAIT_KIND_COUNT)
 		kind = CLEW_WAIT_UNKNOWN;

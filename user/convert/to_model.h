@@ -10,6 +10,7 @@
 #include "base/vector.h"
 #include "convert/convert.h"
 #include "convert/pairs.h"
+#include "explain/depend.h"
 #include "relate/relate.h"
 #include "trace/internal.h"
 

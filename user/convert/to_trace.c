@@ -159,7 +159,6 @@ int clew_trace_truth_from_model(const struct clew_model *model, struct clew_trac
 	*ret_trace = NULL;
 	if (r < 0)
 		return r;
-	back.sink = trace_sink(back.trace);
 	row_init(&back.row);
 	r = back_truth(&back);
 	row_done(&back.row);
