@@ -10,7 +10,7 @@ count = 0
 
 # From the lowest up: a folder includes its own headers and those of folders before it. analyse/forest stands apart because patterns
 # (query/) use it.
-FOLDERS = ["base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record", "query", "explain", "convert", "notation", "analyse",
+FOLDERS = ["base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record", "live", "query", "explain", "convert", "notation", "analyse",
            "words", "cli"]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
 PUBLIC = {"announce": "base", "tokens": "base", "model": "model", "model_make": "model", "query": "query", "notation": "notation", "forest": "analyse/forest",

@@ -8,11 +8,12 @@
 #include <clew/model_make.h>
 #include <string.h>
 
-#define MAX_ES	  200
-#define MAX_MARKS 24
-#define MAX_SPANS 6
-#define MAX_DEPS  60
-#define MAX_ENDS  24
+#define MAX_ES	     200
+#define MAX_MARKS    24
+#define MAX_SPANS    6
+#define MAX_DEPS     60
+#define MAX_ENDS     24
+#define FLAGS_EITHER (CLEW_PLACE_EARLY | CLEW_PLACE_LATE)
 
 struct oracle_mark {
 	long at;
