@@ -18,7 +18,8 @@ FILE_MAGIC = b"\x89CLEW\r\n\x1a"
 CHUNK_MAGIC = b"\xc1chk"
 END_MAGIC = b"CLEWEND\n"
 SCHEMA, META, CLOCK, RECORDS, LEDGER, INDEX, PADDING = range(1, 8)
-PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR, NEXT = range(14)
+PLAIN, PREVIOUS, SAME, BEFORE, TIME, STREAM, KEYED, RECENT, TRIMMED, TAIL, LATEST, OFFSET, NEAR, NEXT = range(
+    14)
 NONE = 0xFF
 BITS = {1: 8, 2: 16, 3: 32, 4: 64, 5: 32}
 USER = 0xFFFF
@@ -29,16 +30,17 @@ class Malformed(Exception):
 
 
 class Chunk:
+
     def __init__(self, data, offset):
-        header = data[offset : offset + 48]
+        header = data[offset:offset + 48]
         if len(header) < 48 or header[:4] != CHUNK_MAGIC:
             raise Malformed("no chunk")
-        (checksum, self.kind, self.stream, size, self.raw_size, self.rows, self.row, self.first_time, self.last_time) = struct.unpack(
-            "<IHHIIIQQQ", header[4:]
-        )
-        self.payload = data[offset + 48 : offset + 48 + size]
+        (checksum, self.kind, self.stream, size, self.raw_size, self.rows, self.row,
+         self.first_time, self.last_time) = struct.unpack("<IHHIIIQQQ", header[4:])
+        self.payload = data[offset + 48:offset + 48 + size]
         self.end = offset + 48 + size
-        if size > 1 << 26 or len(self.payload) < size or zlib.crc32(header[8:] + self.payload) != checksum:
+        if size > 1 << 26 or len(
+                self.payload) < size or zlib.crc32(header[8:] + self.payload) != checksum:
             raise Malformed("damaged chunk")
 
     def frame(self, start=0):
@@ -58,7 +60,7 @@ class Bytes:
         if self.at + size > len(self.data):
             raise Malformed("cut off")
         self.at += size
-        return self.data[self.at - size : self.at]
+        return self.data[self.at - size:self.at]
 
     def number(self, size):
         return int.from_bytes(self.take(size), "little")
@@ -77,9 +79,11 @@ class Bytes:
 
 
 class Column:
+
     def __init__(self, source):
         self.name = source.name()
-        self.type, self.coding, self.reference, self.second, self.third, self.context, self.condition = source.take(7)
+        self.type, self.coding, self.reference, self.second, self.third, self.context, self.condition = source.take(
+            7)
         self.mask, self.size = source.number(4), source.number(2)
 
     def wrap(self, value):
@@ -113,7 +117,8 @@ def fold(column, value):
 def tail_hash(data):
     value = 14695981039346656037
     for at in range(0, 256, 8):
-        value = ((value ^ int.from_bytes(data[at : at + 8], "little")) * 1099511628211) & (1 << 64) - 1
+        value = (
+            (value ^ int.from_bytes(data[at:at + 8], "little")) * 1099511628211) & (1 << 64) - 1
     return value
 
 
@@ -126,7 +131,7 @@ def planes(data, count):
         raise Malformed("planes of a broken size")
     values = [0] * count
     for plane in range(len(data) // count):
-        part = data[plane * count : (plane + 1) * count]
+        part = data[plane * count:(plane + 1) * count]
         for i, byte in enumerate(part):
             values[i] |= byte << (8 * plane)
     return values
@@ -161,13 +166,17 @@ def stored_residuals(column, data, present):
     """Returns the residuals, and those of RECENT's new values."""
     if column.coding != RECENT:
         return planes(data, len(present)), None
-    places = data[: len(present)]
-    return places, iter(planes(data[len(present) :], sum(1 for place in places if place == 0)))
+    places = data[:len(present)]
+    return places, iter(planes(data[len(present):], sum(1 for place in places if place == 0)))
 
 
 def decode_numbers(column, number, residuals, present, decoded, chunk, unit):
-    """`decoded`: columns of this kind by place, and of kind 0 by 0x80 + place; each has a value for every row."""
-    if unit and (column.coding in (RECENT, STREAM) or column.type == 5 or unit >= BITS[column.type]):
+    """
+    `decoded`: columns of this kind by place, and of kind 0 by 0x80 + place;
+    each has a value for every row.
+    """
+    if unit and (column.coding in (RECENT, STREAM) or column.type == 5
+                 or unit >= BITS[column.type]):
         raise Malformed("a unit that the column cannot have")
     other = None if column.reference in (NONE, number) else decoded[column.reference]
     if column.coding == RECENT:
@@ -196,13 +205,15 @@ def decode_numbers(column, number, residuals, present, decoded, chunk, unit):
         elif column.coding == KEYED:
             key = other[row] if second is None else (other[row], second[row])
             prediction = last if third is None else third[row]
-            prediction = by_key.get(key, prediction if second is None else by_second.get(second[row], prediction))
+            prediction = by_key.get(
+                key, prediction if second is None else by_second.get(second[row], prediction))
             if third is not None:
                 residual = retreat(residual, fold(column, third[row] - prediction))
             value = prediction + unfold(residual)
         elif column.coding == NEXT:
             key = other[row] if second is None else (other[row], second[row])
-            prediction = by_key.get(key, last if second is None else by_second.get(second[row], last))
+            prediction = by_key.get(key,
+                                    last if second is None else by_second.get(second[row], last))
             value = prediction + unfold(residual)
         elif column.coding == NEAR:
             alternative = by_second.get(second[row], 0) if second is not None else 0
@@ -241,10 +252,10 @@ def decode_bytes(column, number, data, present, decoded, stream):
     elif stream:
         lengths = stream.residuals(column, number, present, decoded)[0]
     else:
-        lengths = list(data[: len(present)])
+        lengths = list(data[:len(present)])
     if stream and data:
         return [stream.text(column, row, length, decoded) for row, length in zip(present, lengths)]
-    source = Bytes(data if column.coding == TAIL else data[len(present) :])
+    source = Bytes(data if column.coding == TAIL else data[len(present):])
     return [source.take(length) for length in lengths]
 
 
@@ -296,7 +307,8 @@ def decode_kind(columns, lengths, source, at, chunk, common, others, stream):
             values = decode_numbers(column, number, residuals, present, decoded, chunk, unit)
         full, maybe = [0] * rows, [None] * rows
         for row, value in zip(present, values):
-            full[row], maybe[row] = tail_hash(value) if column.type == 6 else value, column.show(value)
+            full[row], maybe[row] = tail_hash(value) if column.type == 6 else value, column.show(
+                value)
         decoded[number] = full
         shown.append((column.name, maybe))
     return decoded, shown
@@ -313,7 +325,8 @@ def decode_records(chunk, schema):
     raw = Bytes(chunk.frame(head.at))
     columns = len(schema[0][1]) + sum(len(schema[kind][1]) for kind in present)
     lengths = iter([raw.leb128() for _ in range(columns)])
-    common, shown = decode_kind(schema[0][1], lengths, raw, range(chunk.rows), chunk, {}, {}, stream)
+    common, shown = decode_kind(schema[0][1], lengths, raw, range(chunk.rows), chunk, {}, {},
+                                stream)
     kinds = common[0]
     queues, others = {}, {}
     for kind in schema:
@@ -323,7 +336,8 @@ def decode_records(chunk, schema):
         if len(at) != present[kind]:
             raise Malformed("another number of rows")
         of_kind = {place: [values[row] for row in at] for place, values in common.items()}
-        decoded, fields = decode_kind(schema[kind][1], lengths, raw, at, chunk, of_kind, others, stream)
+        decoded, fields = decode_kind(schema[kind][1], lengths, raw, at, chunk, of_kind, others,
+                                      stream)
         others[kind] = (at, decoded)
         queues[kind] = (iter(range(len(at))), fields)
     if raw.at != len(raw.data):
@@ -339,7 +353,10 @@ def decode_records(chunk, schema):
 
 
 def find_chunks(data):
-    """All whole chunks as (offset, chunk), whether an index ends the file, and how many stretches are damaged."""
+    """
+    All whole chunks as (offset, chunk), whether an index ends the file, and how
+    many stretches are damaged.
+    """
     if data[-8:] == END_MAGIC:
         try:
             index = Chunk(data, int.from_bytes(data[-16:-8], "little"))
@@ -393,12 +410,13 @@ def read_ledger(raw):
     user_ns, bpf_ns, sampled, count = struct.unpack("<QQII", raw[:24])
     rows = []
     for i in range(count):
-        cpu, kind, *values = struct.unpack("<II7Q", raw[24 + 64 * i : 88 + 64 * i])
+        cpu, kind, *values = struct.unpack("<II7Q", raw[24 + 64 * i:88 + 64 * i])
         rows.append({"cpu": cpu, "kind": kind, **dict(zip(names, values))})
     return {"user_ns": user_ns, "bpf_ns": bpf_ns, "bpf_sampled": bool(sampled), "rows": rows}
 
 
 class Capture:
+
     def __init__(self, data):
         if data[:8] != FILE_MAGIC or int.from_bytes(data[8:10], "little") != 4:
             raise Malformed("no capture of format 4")
@@ -411,7 +429,10 @@ class Capture:
             elif chunk.kind == META:
                 read_meta(chunk.payload, self.meta)
             elif chunk.kind == CLOCK:
-                self.clocks += [list(struct.unpack_from("<QQQ", chunk.payload, at)) for at in range(0, len(chunk.payload), 24)]
+                self.clocks += [
+                    list(struct.unpack_from("<QQQ", chunk.payload, at))
+                    for at in range(0, len(chunk.payload), 24)
+                ]
             elif chunk.kind == LEDGER and chunk.row > version:
                 self.ledger, version = read_ledger(chunk.frame()), chunk.row
             elif chunk.kind == RECORDS:
@@ -440,7 +461,8 @@ class Capture:
 
     def records(self):
         """All streams by time; within a stream the order is kept."""
-        merged = heapq.merge(*(self.stream_records(stream) for stream in sorted(self.streams)), key=lambda item: item[0][:2])
+        merged = heapq.merge(*(self.stream_records(stream) for stream in sorted(self.streams)),
+                             key=lambda item: item[0][:2])
         for _, record in merged:
             yield record
 
@@ -460,12 +482,8 @@ def main():
         counts[record["kind"]] = counts.get(record["kind"], 0) + 1
         print(json.dumps(record, separators=(",", ":")))
     summary = {
-        "complete": capture.complete,
-        "damaged": capture.damaged,
-        "counts": counts,
-        "meta": capture.meta,
-        "clocks": capture.clocks,
-        "ledger": capture.ledger,
+        "complete": capture.complete, "damaged": capture.damaged, "counts": counts, "meta":
+        capture.meta, "clocks": capture.clocks, "ledger": capture.ledger,
     }
     print(json.dumps({"summary": summary}, separators=(",", ":")))
     return 0

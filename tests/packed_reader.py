@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The packed stream of a capture's chunk, by docs/file-format.md ("Packed chunks") alone; for capture_reader.py."""
+"""
+The packed stream of a capture's chunk, by docs/file-format.md ("Packed chunks")
+alone; for capture_reader.py.
+"""
 
 NONE, BEFORE, RECENT, NEAR = 0xFF, 3, 7, 12
 WORD, HALF = (1 << 64) - 1, (1 << 32) - 1
 SEEN_BITS, TEXT_COLUMN = 14, 4095
 NEW = 1 << 63
-LOGISTIC = (
-    22, 36, 60, 98, 162, 267, 440, 724, 1179, 1950, 3108, 4971, 7812, 11955, 17625, 24743, 32768,
-    40793, 47911, 53581, 57724, 60565, 62428, 63586, 64357, 64812, 65096, 65269, 65374, 65438, 65476, 65500, 65514,
-)  # fmt: skip
+LOGISTIC = (22, 36, 60, 98, 162, 267, 440, 724, 1179, 1950, 3108, 4971, 7812, 11955, 17625, 24743,
+            32768, 40793, 47911, 53581, 57724, 60565, 62428, 63586, 64357, 64812, 65096, 65269,
+            65374, 65438, 65476, 65500, 65514,
+            )  # fmt: skip
 
 
 def make_tables():
@@ -40,6 +43,7 @@ def slot_bits(rows, least, most):
 
 
 class Stream:
+
     def __init__(self, data, rows):
         self.text_slots, self.text_bits = {}, slot_bits(rows, 14, 20)
         self.data, self.at, self.range, self.code = data, 0, HALF, 0
@@ -66,7 +70,8 @@ class Stream:
             self.bases.append(value >> 32 & HALF)
 
     def find_lines(self, line):
-        self.lines = [(base + line * 0x9E3779B1) * 0x85EBCA6B % (1 << 32) >> (36 - self.slot_bits) for base in self.bases]
+        self.lines = [(base + line * 0x9E3779B1) * 0x85EBCA6B % (1 << 32) >> (36 - self.slot_bits)
+                      for base in self.bases]
 
     def decide(self, mixer, number):
         weights = self.mixers.setdefault(mixer, [26214] * 4)
@@ -142,15 +147,15 @@ class Stream:
         self.column += 1
         self.slots, self.slot_bits = {}, slot_bits(len(present), 8, 19)
         context = decoded.get(column.context)
-        reference = None if column.reference in (NONE, number) or column.coding in (BEFORE, NEAR) else decoded.get(column.reference)
+        reference = None if column.reference in (NONE, number) or column.coding in (
+            BEFORE, NEAR) else decoded.get(column.reference)
         residuals, new, before, before_that = [], [], 0, 0
         for row in present:
             left = class_of(self.left[row])
             behind = context[row - 1] if context and row else 0
             contexts = [
-                0,
-                before << 16 | before_that,
-                reference[row] if reference else (behind << 48 | before << 32 | left << 16) & WORD,
+                0, before << 16 | before_that, reference[row] if reference else
+                (behind << 48 | before << 32 | left << 16) & WORD,
                 ((context[row] if context else 0) << 16 | left) & WORD,
             ]
             residual = self.number(contexts)
@@ -171,7 +176,8 @@ class Stream:
         self.slots, self.slot_bits = self.text_slots, self.text_bits
         for i in range(size):
             guess = self.texts[match] | min(length, 31) << 8 if match else 0
-            self.look([(context << 24 ^ last & 0xFFFFFF) & WORD, last & 0xFF, last, guess], TEXT_COLUMN)
+            self.look([(context << 24 ^ last & 0xFFFFFF) & WORD, last & 0xFF, last, guess],
+                      TEXT_COLUMN)
             mixer = ("text", 0 if length == 0 else 1 if length < 16 else 2)
             self.find_lines(0)
             high = self.decide_bits(mixer, 4)

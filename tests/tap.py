@@ -20,10 +20,10 @@ class Results:
     """The results of one or several test programs."""
 
     def __init__(self):
-        self.passed = []   # names
-        self.failed = []   # "name: why"
+        self.passed = []  # names
+        self.failed = []  # "name: why"
         self.skipped = []  # "name: reason"
-        self.flaky = []    # (name, what failed first)
+        self.flaky = []  # (name, what failed first)
 
     def add(self, other):
         self.passed += other.passed

@@ -37,7 +37,9 @@ class Tap:
     def report(self, name, problem):
         self.count += 1
         self.failed += bool(problem)
-        print("%s %d - %s%s" % ("not ok" if problem else "ok", self.count, name, ": " + problem if problem else ""), flush=True)
+        print("%s %d - %s%s" %
+              ("not ok" if problem else "ok", self.count, name, ": " + problem if problem else ""),
+              flush=True)
 
     def same(self, name, got, expected):
         self.report(name, "" if got == expected else "%r instead of %r" % (got, expected))
@@ -49,7 +51,11 @@ class Tap:
 
 def run(trace, arguments):
     """Runs a command on a trace; (exit status, output, what it said)."""
-    done = subprocess.run([CLEW, arguments[0], "-"] + arguments[1:], input=trace.encode(), capture_output=True, timeout=60, check=False)
+    done = subprocess.run([CLEW, arguments[0], "-"] + arguments[1:],
+                          input=trace.encode(),
+                          capture_output=True,
+                          timeout=60,
+                          check=False)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 

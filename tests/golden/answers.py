@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Answers about captures whose every nanosecond is known, and about them as notation, compared with tests/golden/expected/. Prints TAP.
+"""
+Answers about captures whose every nanosecond is known, and about them as notation,
+compared with tests/golden/expected/. Prints TAP.
 
-Usage: answers.py [--write]     --write: take what clew says now as expected, to be read before it is committed
+Usage: answers.py [--write]     --write: take what clew says now as expected, to be read
+before it is committed
 """
 import itertools
 import json
@@ -24,62 +27,42 @@ MANY = 100000
 
 # capture, name of the answer, command and options
 CASES = [
-    ("mutex", "info", ["info"]),
-    ("mutex", "waits", ["waits"]),
+    ("mutex", "info", ["info"]), ("mutex", "waits", ["waits"]),
     ("mutex", "waits-chosen", ["waits", "--tid", "101", "--min", "1ms", "--kind", "futex,poll"]),
-    ("mutex", "edges", ["edges"]),
-    ("mutex", "why", ["why", "--tid", "101"]),
+    ("mutex", "edges", ["edges"]), ("mutex", "why", ["why", "--tid", "101"]),
     ("mutex", "why-part", ["why", "--tid", "101", "--from", "0.35ms", "--to", "1000001450000"]),
     ("mutex", "why-slowest", ["why", "--slowest", "3"]),
     ("mutex", "why-without-unlock", ["why", "--tid", "101", "--without", "unlock"]),
-    ("life", "info", ["info"]),
-    ("life", "waits", ["waits"]),
-    ("life", "edges", ["edges"]),
+    ("life", "info", ["info"]), ("life", "waits", ["waits"]), ("life", "edges", ["edges"]),
     ("life", "edges-chosen", ["edges", "--type", "wake,fork", "--tid", "60"]),
-    ("life", "why-child", ["why", "--tid", "51"]),
-    ("life", "why-pool", ["why", "--tid", "61"]),
-    ("names", "edges", ["edges"]),
-    ("names", "waits", ["waits", "--tid", "80"]),
-    ("names", "why", ["why", "--tid", "80"]),
-    ("timers", "why", ["why", "--tid", "70"]),
-    ("work", "edges", ["edges"]),
-    ("work", "why", ["why", "--tid", "70"]),
-    ("disk", "requests", ["requests"]),
-    ("disk", "why", ["why", "--tid", "70"]),
-    ("disk", "blame", ["blame"]),
-    ("disk", "io-file", ["io", "--file", "/data/dump"]),
-    ("discard", "io", ["io"]),
-    ("discard", "why", ["why", "--tid", "70"]),
-    ("filelock", "why", ["why", "--tid", "80"]),
-    ("filelock", "why-other", ["why", "--tid", "90"]),
-    ("devices", "waits", ["waits"]),
-    ("devices", "edges", ["edges"]),
+    ("life", "why-child", ["why", "--tid", "51"]), ("life", "why-pool", ["why", "--tid", "61"]),
+    ("names", "edges", ["edges"]), ("names", "waits", ["waits", "--tid", "80"]),
+    ("names", "why", ["why", "--tid", "80"]), ("timers", "why", ["why", "--tid", "70"]),
+    ("work", "edges", ["edges"]), ("work", "why", ["why", "--tid", "70"]),
+    ("disk", "requests", ["requests"]), ("disk", "why", ["why", "--tid", "70"]),
+    ("disk", "blame", ["blame"]), ("disk", "io-file", ["io", "--file", "/data/dump"]),
+    ("discard", "io", ["io"]), ("discard", "why", ["why", "--tid", "70"]),
+    ("filelock", "why", ["why", "--tid", "80"]), ("filelock", "why-other", ["why", "--tid", "90"]),
+    ("devices", "waits", ["waits"]), ("devices", "edges", ["edges"]),
     ("devices", "requests", ["requests"]),
     ("devices", "requests-chosen", ["requests", "--dev", "254:0"]),
     ("devices", "requests-none", ["requests", "--dev", "99:99"]),
     ("devices", "why", ["why", "--tid", "70"]),
     ("devices", "why-peer", ["why", "--tid", "71", "--without", "timer"]),
-    ("slices", "why", ["why", "--tid", "70"]),
-    ("crowd", "why", ["why", "--tid", "70"]),
-    ("swap", "waits", ["waits"]),
-    ("swap", "requests", ["requests"]),
-    ("swap", "why", ["why", "--tid", "70"]),
-    ("metadata", "edges", ["edges"]),
-    ("pages", "requests", ["requests"]),
-    ("pages", "edges", ["edges"]),
-    ("pages", "waits", ["waits"]),
-    ("pages", "why", ["why", "--tid", "90"]),
-    ("pages", "io", ["io"]),
-    ("pages", "io-file", ["io", "--file", "/data/copy"]),
-    ("reused", "io", ["io"]),
-    ("reused", "io-file", ["io", "--file", "/data/two"]),
-    ("calls", "edges", ["edges"]),
+    ("slices", "why", ["why", "--tid", "70"]), ("crowd", "why", ["why", "--tid", "70"]),
+    ("swap", "waits", ["waits"]), ("swap", "requests", ["requests"]),
+    ("swap", "why", ["why", "--tid",
+                     "70"]), ("metadata", "edges", ["edges"]), ("pages", "requests", ["requests"]),
+    ("pages", "edges", ["edges"]), ("pages", "waits", ["waits"]),
+    ("pages", "why", ["why", "--tid", "90"]), ("pages", "io", ["io"]),
+    ("pages", "io-file", ["io", "--file", "/data/copy"]), ("reused", "io", ["io"]),
+    ("reused", "io-file", ["io", "--file", "/data/two"]), ("calls", "edges", ["edges"]),
     ("calls", "why", ["why", "--tid", "10"]),
     ("calls", "why-without-call", ["why", "--tid", "10", "--without", "call"]),
     ("calls", "path", ["path", "--from", "client-10 @ 0%", "--to", "client-10 @ 100%"]),
-    ("calls", "path-there", ["path", "--from", "client-10 @ 0%", "--to", "server-20 @ 100%", "--strategy", "causal"]),
-    ("calls", "check", ["check"]),
-    ("doubt", "why", ["why", "--tid", "10"]),
+    ("calls", "path-there",
+     ["path", "--from", "client-10 @ 0%", "--to", "server-20 @ 100%", "--strategy", "causal"]),
+    ("calls", "check", ["check"]), ("doubt", "why", ["why", "--tid", "10"]),
     ("doubt", "check", ["check"]),
     ("life", "why-slowest", ["why", "--slowest", "--idle", "futex,pipe", "--comm", "pool"]),
 ]
@@ -90,8 +73,10 @@ def mask(text, command):
     if command != "info":
         return text
     text = re.sub(r"(?m)^size .*$", "size       SIZE", text)
-    text = re.sub(r"[0-9.]+ bytes a switch in the columns of switch, wake and wait; [0-9.]+ in", "N bytes a switch in the columns of switch, wake and wait; N in", text)
-    text = re.sub(r'"(bytes|column_bytes_per_switch|file_bytes_per_switch)":[0-9.]+', r'"\1":0', text)
+    text = re.sub(r"[0-9.]+ bytes a switch in the columns of switch, wake and wait; [0-9.]+ in",
+                  "N bytes a switch in the columns of switch, wake and wait; N in", text)
+    text = re.sub(r'"(bytes|column_bytes_per_switch|file_bytes_per_switch)":[0-9.]+', r'"\1":0',
+                  text)
     return re.sub(r'"columns":\{[^}]*\}', '"columns":{}', text)
 
 
@@ -107,9 +92,12 @@ def problem_of(path, written, write):
         return str(error)
     if written == expected:
         return ""
-    for number, (line, wanted) in enumerate(zip(written.splitlines() + [""], expected.splitlines() + [""]), 1):
+    for number, (line, wanted) in enumerate(
+            zip(written.splitlines() + [""],
+                expected.splitlines() + [""]), 1):
         if line != wanted:
-            return "line %d of %s is %r instead of %r" % (number, os.path.basename(path), line[:300], wanted[:300])
+            return "line %d of %s is %r instead of %r" % (number, os.path.basename(path),
+                                                          line[:300], wanted[:300])
     return "%s differs in length" % os.path.basename(path)
 
 
@@ -117,14 +105,16 @@ def check_cover(why):
     """Every ns of the interval in one segment and one cause, none twice."""
     at = why["from"]
     for segment in why["segments"]:
-        if segment["start"] != at or segment["end"] - segment["start"] != segment["ns"] or segment["ns"] <= 0:
+        if segment["start"] != at or segment["end"] - segment["start"] != segment["ns"] or segment[
+                "ns"] <= 0:
             return "segment at %d does not follow on %d" % (segment["start"], at)
         at = segment["end"]
     if at != why["to"] or why["to"] - why["from"] != why["total_ns"]:
         return "the segments end at %d, the interval at %d" % (at, why["to"])
     if sum(cause["ns"] for cause in why["causes"]) != why["total_ns"]:
         return "the causes do not add up"
-    if sum(segment["ns"] for segment in why["segments"] if segment["kind"] == "unknown") != why["unknown_ns"]:
+    if sum(segment["ns"]
+           for segment in why["segments"] if segment["kind"] == "unknown") != why["unknown_ns"]:
         return "unknown_ns is not the sum of the unknown segments"
     return ""
 
@@ -135,7 +125,8 @@ def keys_of(value):
         return set().union(*map(keys_of, value))
     if not isinstance(value, dict):
         return set()
-    return set(value).union(*(keys_of(field) for key, field in value.items() if key not in ("descriptors", "attributes", "columns", "events")))
+    return set(value).union(*(keys_of(field) for key, field in value.items()
+                              if key not in ("descriptors", "attributes", "columns", "events")))
 
 
 def undocumented(keys):
@@ -145,36 +136,63 @@ def undocumented(keys):
 
 
 def many_requests(directory):
-    """A question that none of two disks' many requests is an answer to takes no time for each pair of them."""
+    """
+    A question that none of two disks' many requests is an answer to takes no
+    time for each pair of them.
+    """
     lines = ["meta cpus 1", "meta start 1000000000000", "meta end 1001000000000"]
     for i in range(2 * MANY):
-        fields = "request=0x1000 sector=%d bytes=4096 device=%d operation=1 allocated=%d task=2" % (8 * i, 0xfe00000 + i // MANY, 1000000000000 + 1000 * i)
-        lines += ["0 request %d flags=%s %s" % (1000000000100 + 1000 * i + at, event, fields) for at, event in ((0, "issue"), (500, "complete"))]
+        fields = "request=0x1000 sector=%d bytes=4096 device=%d operation=1 allocated=%d task=2" % (
+            8 * i, 0xfe00000 + i // MANY, 1000000000000 + 1000 * i)
+        lines += [
+            "0 request %d flags=%s %s" % (1000000000100 + 1000 * i + at, event, fields)
+            for at, event in ((0, "issue"), (500, "complete"))
+        ]
     path = os.path.join(directory, "many.clew")
-    subprocess.run([_capture.MAKE_CAPTURE, path], input="\n".join(lines).encode() + b"\n", check=True, timeout=120)
+    subprocess.run([_capture.MAKE_CAPTURE, path],
+                   input="\n".join(lines).encode() + b"\n",
+                   check=True,
+                   timeout=120)
     limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (5, 5))  # noqa: E731
-    done = subprocess.run([CLEW, "requests", "--dev", "99:99", path], capture_output=True, timeout=120, check=False, preexec_fn=limit)
-    return "" if b"there are requests of: 254:0, 254:1\n" in done.stdout else "exit status %d, %r" % (done.returncode, done.stdout[:200])
+    done = subprocess.run([CLEW, "requests", "--dev", "99:99", path],
+                          capture_output=True,
+                          timeout=120,
+                          check=False,
+                          preexec_fn=limit)
+    return "" if b"there are requests of: 254:0, 254:1\n" in done.stdout else "exit status %d, %r" % (
+        done.returncode, done.stdout[:200])
 
 
 PATH = ["path", "--from", "db-70 @ 0%", "--to", "db-70 @ 100%"]
 LATER = ["path", "--from", "db-70 @ 5%", "--to", "db-70 @ 7%"]
 # Answers about causal traces, and how many of the capture's losses touch them.
-TOUCHED = [(PATH, 1), (LATER, 0), (["slack"], 1), (["slack"] + LATER[1:], 0), (["dump"], 1), (["check"], 1), (["select", "**"], 1), (["select", "** @ 5%"], 1), (["blame"], 1), (["what-if", "--cpus", "2"], 1),
-           (["what-if", "--sweep", "scale spans(**) by 0..1", "--steps", "2"], 1), (["forest", "--types", "request", "--several", "all"], 1), (["annotate", "mark incoming dependencies(all) of spans(**) as label(in-);"], 1),
+TOUCHED = [(PATH, 1), (LATER, 0), (["slack"], 1), (["slack"] + LATER[1:], 0), (["dump"], 1),
+           (["check"], 1), (["select", "**"], 1), (["select", "** @ 5%"], 1), (["blame"], 1),
+           (["what-if", "--cpus", "2"], 1),
+           (["what-if", "--sweep", "scale spans(**) by 0..1", "--steps", "2"], 1),
+           (["forest", "--types", "request", "--several", "all"], 1),
+           (["annotate", "mark incoming dependencies(all) of spans(**) as label(in-);"], 1),
            (["pair"], 1)]
 
 
 def tells_loss(directory, name, arguments, gaps):
     """Of an answer in JSON and in words, whether it says what of the loss is in it."""
-    done = [subprocess.run([CLEW, arguments[0], name] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False) for more in (["--json"], [])]
+    done = [
+        subprocess.run([CLEW, arguments[0], name] + arguments[1:] + more,
+                       cwd=directory,
+                       capture_output=True,
+                       timeout=60,
+                       check=False) for more in (["--json"], [])
+    ]
     try:
         told = json.loads(done[0].stdout)["ledger"]
     except (ValueError, KeyError):
-        return "no ledger: exit status %d, %r" % (done[0].returncode, (done[0].stdout + done[0].stderr)[:300])
+        return "no ledger: exit status %d, %r" % (done[0].returncode,
+                                                  (done[0].stdout + done[0].stderr)[:300])
     words = done[1].stdout.decode().splitlines()
     line = next((line for line in words if line.startswith("ledger: ")), "")
-    if told["gaps"] != gaps or (not line and done[1].returncode == 0) or ("BLIND here in %d gap" % gaps in line) != (gaps > 0 and done[1].returncode == 0):
+    if told["gaps"] != gaps or (not line and done[1].returncode == 0) or (
+            "BLIND here in %d gap" % gaps in line) != (gaps > 0 and done[1].returncode == 0):
         return "%d gaps, %r" % (told["gaps"], line)
     return ""
 
@@ -190,10 +208,15 @@ def stitched_losses(directory):
             file.write(data)
     problems = []
     for order in (["mutex.cut", "disk.cut"], ["disk.cut", "mutex.cut"]):
-        done = subprocess.run([CLEW, "stitch", *order, "--json"], cwd=directory, capture_output=True, timeout=60, check=False)
+        done = subprocess.run([CLEW, "stitch", *order, "--json"],
+                              cwd=directory,
+                              capture_output=True,
+                              timeout=60,
+                              check=False)
         answer = json.loads(done.stdout) if done.returncode == 0 else {}
         ledger, cost = answer.get("ledger", {}), answer.get("cost", {})
-        if ledger.get("complete") is not False or ledger.get("gaps", 0) < 2 or cost.get("user_ns") != 12000:
+        if ledger.get("complete") is not False or ledger.get("gaps",
+                                                             0) < 2 or cost.get("user_ns") != 12000:
             problems.append("%s: %r" % (" ".join(order), (ledger, cost, done.stderr)))
     return "; ".join(problems)
 
@@ -208,21 +231,35 @@ def main():
         nonlocal number, failed
         number += 1
         failed += bool(problem)
-        print("%s %d - %s%s" % ("not ok" if problem else "ok", number, name, ": " + problem if problem else ""), flush=True)
+        print("%s %d - %s%s" %
+              ("not ok" if problem else "ok", number, name, ": " + problem if problem else ""),
+              flush=True)
 
     with tempfile.TemporaryDirectory() as directory:
         for name in sorted({case[0] for case in CASES}):
             _capture.make(name, os.path.join(directory, name + ".clew"))
-            subprocess.run([CLEW, "convert", name + ".clew", "-o", name + ".ctrace"], cwd=directory, timeout=60, check=True)
-        for (capture, answer, arguments), kind in itertools.product(CASES, ("clew",) if write else ("clew", "ctrace")):
+            subprocess.run([CLEW, "convert", name + ".clew", "-o", name + ".ctrace"],
+                           cwd=directory,
+                           timeout=60,
+                           check=True)
+        for (capture, answer, arguments), kind in itertools.product(CASES, ("clew", ) if write else
+                                                                    ("clew", "ctrace")):
             for extension, more in (("txt", []), ("json", ["--json"])):
-                done = subprocess.run([CLEW, arguments[0], capture + "." + kind] + arguments[1:] + more, cwd=directory, capture_output=True, timeout=60, check=False)
+                done = subprocess.run([CLEW, arguments[0], capture + "." + kind] + arguments[1:] +
+                                      more,
+                                      cwd=directory,
+                                      capture_output=True,
+                                      timeout=60,
+                                      check=False)
                 label = "%s.%s: clew %s" % (capture, kind, " ".join(arguments + more))
                 if done.returncode or done.stderr:
                     report(label, "exit status %d, %r" % (done.returncode, done.stderr))
                     continue
                 text = mask(done.stdout.decode(), arguments[0])
-                report(label, problem_of(os.path.join(EXPECTED, "%s.%s.%s" % (capture, answer, extension)), text, write))
+                report(
+                    label,
+                    problem_of(os.path.join(EXPECTED, "%s.%s.%s" % (capture, answer, extension)),
+                               text, write))
                 if extension == "json":
                     document = json.loads(text)
                     keys |= keys_of(document)
@@ -230,8 +267,10 @@ def main():
                     problem = next(filter(None, map(check_cover, whys)), "")
                     if whys:
                         report(label + ": every ns once", problem)
-        for (arguments, gaps), kind in itertools.product(() if write else TOUCHED, ("clew", "ctrace")):
-            report("disk.%s: clew %s: what was lost" % (kind, " ".join(arguments)), tells_loss(directory, "disk." + kind, arguments, gaps))
+        for (arguments, gaps), kind in itertools.product(() if write else TOUCHED,
+                                                         ("clew", "ctrace")):
+            report("disk.%s: clew %s: what was lost" % (kind, " ".join(arguments)),
+                   tells_loss(directory, "disk." + kind, arguments, gaps))
         report("two captures stitched: what was lost", stitched_losses(directory))
         report("each field is in docs/answers.md", undocumented(keys))
         report("many requests of two disks, none of the one asked for", many_requests(directory))

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Arguments and files that cannot be used: the one clear line, the exit status, and nothing on standard output. Prints TAP."""
+"""
+Arguments and files that cannot be used: the one clear line, the exit status,
+and nothing on standard output. Prints TAP.
+"""
 import os
 import re
 import subprocess
@@ -21,12 +24,19 @@ results = []
 def run(arguments, **options):
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
-    return subprocess.run([CLEW] + arguments, stderr=subprocess.PIPE, timeout=60, check=False, **options)
+    return subprocess.run([CLEW] + arguments,
+                          stderr=subprocess.PIPE,
+                          timeout=60,
+                          check=False,
+                          **options)
 
 
 def report(name, problem):
     results.append(not problem)
-    print("%s %d - %s%s" % ("ok" if not problem else "not ok", len(results), name, ": " + problem if problem else ""), flush=True)
+    print(
+        "%s %d - %s%s" %
+        ("ok" if not problem else "not ok", len(results), name, ": " + problem if problem else ""),
+        flush=True)
 
 
 def skip(name, reason):
@@ -35,7 +45,10 @@ def skip(name, reason):
 
 
 def problem_of(done, status, words):
-    """What is wrong with a run that should fail with this status and say these words; '' if nothing."""
+    """
+    What is wrong with a run that should fail with this status and say these
+    words; '' if nothing.
+    """
     err = done.stderr.decode(errors="replace")
     if done.returncode != status:
         return "exit status %d instead of %d: %r" % (done.returncode, status, err)
@@ -55,23 +68,33 @@ def fails(name, arguments, status, *words, **options):
 
 def test_usage():
     done = run([])
-    report("no argument prints the commands and exits 2", "" if done.returncode == 2 and b"why" in done.stderr and not done.stdout else repr(done))
+    report("no argument prints the commands and exits 2",
+           "" if done.returncode == 2 and b"why" in done.stderr and not done.stdout else repr(done))
     for arguments in (["help"], ["--help"], ["-h"], ["--version"], ["help", "help"]):
         done = run(arguments)
-        report("clew %s exits 0" % " ".join(arguments), "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
-    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"]:
+        report("clew %s exits 0" % " ".join(arguments),
+               "" if done.returncode == 0 and done.stdout and not done.stderr else repr(done))
+    for command in READERS + [
+            "record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"
+    ]:
         for arguments in ([command, "--help"], [command, "-h"], ["help", command]):
             done = run(arguments)
-            good = done.returncode == 0 and b"Usage: clew " + command.encode() in done.stdout and not done.stderr
+            good = done.returncode == 0 and b"Usage: clew " + command.encode(
+            ) in done.stdout and not done.stderr
             report("clew %s exits 0" % " ".join(arguments), "" if good else repr(done))
     fails("an unknown command", ["frobnicate"], 2, "frobnicate", "clew help")
     fails("a mistyped command", ["wiats"], 2, "clew waits")
     fails("an unknown option without a command", ["--frobnicate"], 2, "--frobnicate")
     fails("help on an unknown command", ["help", "frobnicate"], 2, "frobnicate")
-    for command in READERS + ["record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"]:
-        fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate", "clew help " + command)
+    for command in READERS + [
+            "record", "doctor", "convert", "select", "pair", "forest", "stitch", "annotate"
+    ]:
+        fails("%s: an unknown flag" % command, [command, "--frobnicate", "x"], 2, "--frobnicate",
+              "clew help " + command)
         fails("%s: an unknown letter" % command, [command, "-Z"], 2, "-Z")
-        fails("%s: a flag with an argument" % command, [command, {"record": "--sync", "convert": "--help"}.get(command, "--json") + "=3"], 2, "no argument")
+        fails("%s: a flag with an argument" % command,
+              [command, {"record": "--sync", "convert": "--help"}.get(command, "--json") + "=3"], 2,
+              "no argument")
     for command in READERS:
         fails("%s: no file" % command, [command], 2, command)
         fails("%s: two files" % command, [command, "a", "b"], 2, "'a'", "'b'")
@@ -80,44 +103,53 @@ def test_usage():
 
 
 def test_arguments(capture):
-    for arguments, word in (
-        (["waits", "--min"], "--min"),
-        (["waits", "--min", "soon"], "soon"),
-        (["waits", "--min", "-5ms"], "-5ms"),
-        (["waits", "--min", "99999999999999999999s"], "too long"),
-        (["waits", "--kind", "nap"], "nap"),
-        (["waits", "--kind", "futex,,pipe"], "''"),
-        (["waits", "--tid", "x"], "'x'"),
-        (["waits", "--tid", "0"], "'0'"),
-        (["waits", "--tid", "-1"], "'-1'"),
-        (["waits", "--tid", "99999999999"], "99999999999"),
-        (["waits", "--comm", ""], "--comm"),
-        (["edges", "--type", "push"], "push"),
-        (["requests", "--dev", "sda"], "sda"),
-        (["io", "--file", "/no/such/file"], "/no/such/file"),
-        (["io", "--file"], "--file"),
-        (["why", "--slowest", "--idle", "tea"], "tea"),
-        (["why", "--without", "unlock,nothing"], "nothing"),
-        (["why", "--slowest=0"], "'0'"),
-        (["why", "--slowest=x"], "'x'"),
-    ):
+    for arguments, word in ((["waits", "--min"], "--min"), (["waits", "--min", "soon"], "soon"),
+                            (["waits", "--min",
+                              "-5ms"], "-5ms"), (["waits", "--min",
+                                                  "99999999999999999999s"], "too long"),
+                            (["waits", "--kind",
+                              "nap"], "nap"), (["waits", "--kind",
+                                                "futex,,pipe"], "''"), (["waits", "--tid",
+                                                                         "x"], "'x'"),
+                            (["waits", "--tid",
+                              "0"], "'0'"), (["waits", "--tid",
+                                              "-1"], "'-1'"), (["waits", "--tid",
+                                                                "99999999999"], "99999999999"),
+                            (["waits", "--comm",
+                              ""], "--comm"), (["edges", "--type",
+                                                "push"], "push"), (["requests", "--dev",
+                                                                    "sda"], "sda"),
+                            (["io", "--file",
+                              "/no/such/file"], "/no/such/file"), (["io", "--file"], "--file"),
+                            (["why", "--slowest", "--idle",
+                              "tea"], "tea"), (["why", "--without", "unlock,nothing"],
+                                               "nothing"), (["why", "--slowest=0"],
+                                                            "'0'"), (["why", "--slowest=x"], "'x'"),
+                            ):
         fails(" ".join(arguments), [arguments[0], capture] + arguments[1:], 2, word)
     fails("record: an operand without --", ["record", "true"], 2, "--")
     fails("record: nothing behind --", ["record", "--"], 2, "no command")
-    for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"], ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
-        fails("record " + " ".join(arguments), ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
+    for arguments in (["-d", "soon"], ["-d", "-1s"], ["-d", "0"], ["-d", "0ms"], ["-o", "-"],
+                      ["-p", "x"], ["-p", "0"], ["-p", "1,"], ["-t", "1,,2"]):
+        fails("record " + " ".join(arguments),
+              ["record", "-o", "/no/such/directory/x.clew"] + arguments, 2, arguments[1])
 
 
 def test_layers(directory):
     where, description = os.path.join(directory, "l.clew"), os.path.join(directory, "bad.layer")
-    fails("record: a layer's file that is not there", ["record", "-o", where, "--layer", "/no/such.layer"], 2, "/no/such.layer")
-    fails("record: a layer's file that is a directory", ["record", "-o", where, "--layer", directory], 2, directory)
+    fails("record: a layer's file that is not there",
+          ["record", "-o", where, "--layer", "/no/such.layer"], 2, "/no/such.layer")
+    fails("record: a layer's file that is a directory",
+          ["record", "-o", where, "--layer", directory], 2, directory)
     fails("record: no layer's file", ["record", "-o", where, "--layer", ","], 2, "','")
-    for text, place, words in ((b"layer db\ncall enter q:f\n", ":2:6: ", "usdt"), (b"call usdt a:b\n", ":1:1: ", "layer NAME"), (b"layer a\ncall usdt p:q x=u8(arg9)\n", ":2:23: ", "too large"),
-                               (b"layer a\0b\n", "", "no text")):
+    for text, place, words in ((b"layer db\ncall enter q:f\n", ":2:6: ",
+                                "usdt"), (b"call usdt a:b\n", ":1:1: ", "layer NAME"),
+                               (b"layer a\ncall usdt p:q x=u8(arg9)\n", ":2:23: ",
+                                "too large"), (b"layer a\0b\n", "", "no text")):
         with open(description, "wb") as file:
             file.write(text)
-        fails("record: a layer's file with %r" % text[:20], ["record", "-o", where, "--layer", description], 2, description + place, words)
+        fails("record: a layer's file with %r" % text[:20],
+              ["record", "-o", where, "--layer", description], 2, description + place, words)
 
 
 def test_described(directory):
@@ -126,9 +158,14 @@ def test_described(directory):
     with open(os.path.join(HERE, "calls.records"), "rb") as file:
         records = file.read().replace(b"\nmeta end", b"\nmeta layers garbage\nmeta end", 1)
     subprocess.run([_capture.MAKE_CAPTURE, capture], input=records, check=True, timeout=60)
-    done, without = run(["why", "--tid", "10", capture]), run(["why", "--tid", "10", "--without", "call", capture])
-    report("why: a description of layers that cannot be read", "" if done.returncode == 0 and done.stdout and done.stdout == without.stdout and LINE.match(done.stderr.decode()) and b"layers" in done.stderr else repr(done))
-    fails("edges: a description of layers that cannot be read", ["edges", capture], 2, "layers", "clew why")
+    done, without = run(["why", "--tid", "10",
+                         capture]), run(["why", "--tid", "10", "--without", "call", capture])
+    report(
+        "why: a description of layers that cannot be read",
+        "" if done.returncode == 0 and done.stdout and done.stdout == without.stdout
+        and LINE.match(done.stderr.decode()) and b"layers" in done.stderr else repr(done))
+    fails("edges: a description of layers that cannot be read", ["edges", capture], 2, "layers",
+          "clew why")
 
 
 def test_files(directory, capture):
@@ -142,32 +179,41 @@ def test_files(directory, capture):
         return path
 
     foreign = {
-        "an empty file": write("empty", b""),
-        "a text": write("text", b"hello, world\n" * 100),
-        "zeros": write("zeros", bytes(65536)),
-        "an ELF file": "/bin/true",
+        "an empty file": write("empty", b""), "a text": write("text", b"hello, world\n" * 100),
+        "zeros": write("zeros", bytes(65536)), "an ELF file": "/bin/true",
         "the first bytes of a capture": write("short", good[:16]),
-        "a capture whose first byte is another": write("first", bytes([good[0] ^ 0xff]) + good[1:]),
+        "a capture whose first byte is another": write("first",
+                                                       bytes([good[0] ^ 0xff]) + good[1:]),
     }
     empty = os.path.join(directory, "empty.clew")
     _capture.make("empty", empty)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []
-        fails("%s: no such file" % command, [command, os.path.join(directory, "nothing")] + more, 2, "nothing")
-        fails("%s: a path through a file" % command, [command, os.path.join(capture, "x")] + more, 2, capture)
+        fails("%s: no such file" % command, [command, os.path.join(directory, "nothing")] + more, 2,
+              "nothing")
+        fails("%s: a path through a file" % command, [command, os.path.join(capture, "x")] + more,
+              2, capture)
         fails("%s: a directory" % command, [command, directory] + more, 2, "directory")
         fails("%s: a device" % command, [command, "/dev/null"] + more, 2, "/dev/null")
         for name, path in foreign.items():
             fails("%s: %s" % (command, name), [command, path] + more, 2, path)
         fails("%s: an empty capture" % command, [command, empty] + more, 2, empty, "record again")
-        fails("%s: foreign standard input" % command, [command, "-"] + more, 2, "standard input", stdin=None, input=b"nonsense\n" * 20)
+        fails("%s: foreign standard input" % command, [command, "-"] + more,
+              2,
+              "standard input",
+              stdin=None,
+              input=b"nonsense\n" * 20)
     for size in (len(good) - 1, len(good) // 2):
         done = run(["info", write("cut", good[:size]), "--json"])
-        report("a capture cut to %d bytes opens and says so, or says why not" % size,
-               "" if (done.returncode == 0 and b'"complete":false' in done.stdout) or not problem_of(done, 2, []) else repr(done))
+        report(
+            "a capture cut to %d bytes opens and says so, or says why not" % size, "" if
+            (done.returncode == 0 and b'"complete":false' in done.stdout)
+            or not problem_of(done, 2, []) else repr(done))
     with open(capture, "rb") as file:
-        report("a capture as standard input", "" if run(["info", "-"], stdin=file).returncode == 0 else "refused")
-    report("a capture through a pipe", "" if run(["info", "-"], stdin=None, input=good).returncode == 0 else "refused")
+        report("a capture as standard input",
+               "" if run(["info", "-"], stdin=file).returncode == 0 else "refused")
+    report("a capture through a pipe",
+           "" if run(["info", "-"], stdin=None, input=good).returncode == 0 else "refused")
 
 
 def test_positions(capture):
@@ -177,31 +223,46 @@ def test_positions(capture):
     fails("why: no such pid", ["why", capture, "--pid", "4000000"], 2, "4000000")
     fails("why: no such name", ["why", capture, "--comm", "nobody-*"], 2, "nobody-*")
     fails("why: no thread chosen", ["why", capture], 2, "--tid")
-    fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest", "log writer-102, ..")
-    fails("why: two threads chosen, which are named", ["why", capture, "--comm", "*er*"], 2, "server-100, worker-101, log writer-102:")
+    fails("why: two threads chosen", ["why", capture, "--comm", "*"], 2, "--slowest",
+          "log writer-102, ..")
+    fails("why: two threads chosen, which are named", ["why", capture, "--comm", "*er*"], 2,
+          "server-100, worker-101, log writer-102:")
     for option in ("--from", "--to"):
-        fails("why %s: no moment" % option, ["why", capture, "--tid", "101", option, "soon"], 2, "soon")
-        fails("why %s: a decimal without a unit" % option, ["why", capture, "--tid", "101", option, "1.5"], 2, "1.5")
-        fails("why %s: before the capture" % option, ["why", capture, "--tid", "101", option, "5"], 2, "outside")
-        fails("why %s: after the capture" % option, ["why", capture, "--tid", "101", option, "3h"], 2, "outside")
-    fails("why: an empty interval", ["why", capture, "--tid", "101", "--from", "1ms", "--to", "1ms"], 2, "--from")
-    fails("why: an interval backwards", ["why", capture, "--tid", "101", "--from", "2ms", "--to", "1ms"], 2, "--from")
+        fails("why %s: no moment" % option, ["why", capture, "--tid", "101", option, "soon"], 2,
+              "soon")
+        fails("why %s: a decimal without a unit" % option,
+              ["why", capture, "--tid", "101", option, "1.5"], 2, "1.5")
+        fails("why %s: before the capture" % option, ["why", capture, "--tid", "101", option, "5"],
+              2, "outside")
+        fails("why %s: after the capture" % option, ["why", capture, "--tid", "101", option, "3h"],
+              2, "outside")
+    fails("why: an empty interval",
+          ["why", capture, "--tid", "101", "--from", "1ms", "--to", "1ms"], 2, "--from")
+    fails("why: an interval backwards",
+          ["why", capture, "--tid", "101", "--from", "2ms", "--to", "1ms"], 2, "--from")
     done = run(["why", capture, "--slowest", "--idle", "tty"])
     report("why: no operation is a negative answer", problem_of(done, 1, ["operation"]))
     done = run(["why", capture, "--slowest", "--idle", "tty", "--json"])
-    report("why: no operation, in JSON", "" if done.returncode == 1 and b'"operations":[]' in done.stdout and LINE.match(done.stderr.decode()) else repr(done))
+    report(
+        "why: no operation, in JSON", "" if done.returncode == 1
+        and b'"operations":[]' in done.stdout and LINE.match(done.stderr.decode()) else repr(done))
 
 
 def test_output(capture):
     for command in READERS:
         arguments = [command, capture] + (["--tid", "101"] if command == "why" else [])
         with open("/dev/full", "wb") as full:
-            fails("%s: no room for standard output" % command, arguments, 3, "standard output", stdout=full)
+            fails("%s: no room for standard output" % command,
+                  arguments,
+                  3,
+                  "standard output",
+                  stdout=full)
         reading, writing = os.pipe()
         os.close(reading)
         done = run(arguments, stdout=writing)
         os.close(writing)
-        report("%s: nobody reads standard output" % command, "" if done.returncode == 0 and not done.stderr else repr(done))
+        report("%s: nobody reads standard output" % command,
+               "" if done.returncode == 0 and not done.stderr else repr(done))
 
 
 def test_over_itself(directory, capture):
@@ -209,12 +270,20 @@ def test_over_itself(directory, capture):
     os.link(capture, link)
     with open(capture, "rb") as file:
         before = file.read()
-    for name, arguments in (("convert", ["convert", capture, "-o", capture]), ("convert by another name", ["convert", capture, "-o", link]),
-                            ("annotate", ["annotate", capture, "mark incoming dependencies(all) of spans(**) as label(in-);", "-o", capture]),
-                            ("pair", ["pair", capture, "-o", capture]), ("stitch", ["stitch", link, capture, "-o", capture])):
-        fails("%s: over the capture itself" % name, arguments, 2, capture if name != "convert by another name" else link, "capture itself")
+    for name, arguments in (("convert", [
+            "convert", capture, "-o", capture
+    ]), ("convert by another name", ["convert", capture, "-o", link]), ("annotate", [
+            "annotate", capture, "mark incoming dependencies(all) of spans(**) as label(in-);",
+            "-o", capture
+    ]), ("pair", ["pair", capture, "-o",
+                  capture]), ("stitch", ["stitch", link, capture, "-o", capture])):
+        fails("%s: over the capture itself" % name, arguments, 2,
+              capture if name != "convert by another name" else link, "capture itself")
     with open(capture, "rb") as file:
-        fails("convert: over what standard input is", ["convert", "-", "-o", capture], 2, "capture itself", stdin=file)
+        fails("convert: over what standard input is", ["convert", "-", "-o", capture],
+              2,
+              "capture itself",
+              stdin=file)
     with open(capture, "rb") as file:
         report("the capture is as it was", "" if file.read() == before else "it is another")
     os.unlink(link)
@@ -227,7 +296,12 @@ def test_privileges(directory, capture):
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
     def run_as_nobody(arguments):
-        return subprocess.run(as_nobody + [os.path.abspath(CLEW)] + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False, cwd="/")
+        return subprocess.run(as_nobody + [os.path.abspath(CLEW)] + arguments,
+                              stdin=subprocess.DEVNULL,
+                              capture_output=True,
+                              timeout=60,
+                              check=False,
+                              cwd="/")
 
     if run_as_nobody(["--version"]).returncode != 0:
         skip("as another user", "the program lies where nobody cannot reach it")
@@ -236,15 +310,22 @@ def test_privileges(directory, capture):
     os.mkdir(open_directory)
     os.chmod(open_directory, 0o777)
     os.chmod(directory, 0o755)
-    report("record: not root", problem_of(run_as_nobody(["record", "-o", os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
+    report(
+        "record: not root",
+        problem_of(
+            run_as_nobody(["record", "-o",
+                           os.path.join(open_directory, "x.clew"), "-d", "10ms"]), 3, ["root"]))
     os.chmod(capture, 0o600)
     for command in READERS:
         more = ["--slowest"] if command == "why" else []
-        report("%s: an unreadable file" % command, problem_of(run_as_nobody([command, capture] + more), 3, [capture]))
+        report("%s: an unreadable file" % command,
+               problem_of(run_as_nobody([command, capture] + more), 3, [capture]))
     os.chmod(capture, 0o644)
-    report("info: another user may read what is readable", "" if run_as_nobody(["info", capture]).returncode == 0 else "refused")
+    report("info: another user may read what is readable",
+           "" if run_as_nobody(["info", capture]).returncode == 0 else "refused")
     done = run_as_nobody(["doctor", "--json"])
-    report("doctor: without privileges", "" if done.returncode == 0 and b'"privileged":false' in done.stdout else repr(done))
+    report("doctor: without privileges",
+           "" if done.returncode == 0 and b'"privileged":false' in done.stdout else repr(done))
 
 
 def test_record(directory):
@@ -255,30 +336,50 @@ def test_record(directory):
     while os.path.exists("/proc/%d" % pid):
         pid -= 1
     where = os.path.join(directory, "r.clew")
-    fails("record: a vanished pid", ["record", "-o", where, "-p", str(pid), "-d", "10ms"], 2, str(pid))
-    fails("record: a vanished tid", ["record", "-o", where, "-t", str(pid), "-d", "10ms"], 2, str(pid))
-    fails("record: no such cgroup", ["record", "-o", where, "--cgroup", "/no/such/group", "-d", "10ms"], 2, "/no/such/group")
+    fails("record: a vanished pid",
+          ["record", "-o", where, "-p", str(pid), "-d", "10ms"], 2, str(pid))
+    fails("record: a vanished tid",
+          ["record", "-o", where, "-t", str(pid), "-d", "10ms"], 2, str(pid))
+    fails("record: no such cgroup",
+          ["record", "-o", where, "--cgroup", "/no/such/group", "-d", "10ms"], 2, "/no/such/group")
     for names in ("A=b", ",", "A,,B", "x" * 70, ",".join("V%d" % i for i in range(20))):
-        fails("record: --environment " + names[:8], ["record", "-o", where, "-d", "10ms", "--environment", names], 2, "environment variable")
-    for name, path in (("no such directory", os.path.join(directory, "no", "x.clew")), ("a directory", directory), ("below a file", "/bin/true/x.clew")):
+        fails("record: --environment " + names[:8],
+              ["record", "-o", where, "-d", "10ms", "--environment", names], 2,
+              "environment variable")
+    for name, path in (("no such directory", os.path.join(directory, "no", "x.clew")),
+                       ("a directory", directory), ("below a file", "/bin/true/x.clew")):
         fails("record: unwritable: " + name, ["record", "-o", path, "-d", "10ms"], 3, path)
-    fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"], 2, "/no/such/program")
+    fails("record: a command that is not there", ["record", "-o", where, "--", "/no/such/program"],
+          2, "/no/such/program")
 
 
 def test_no_types(directory):
     """A kernel that does not tell its types, as seen from where they are hidden."""
-    hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"", os.path.abspath(CLEW)]
+    hidden = [
+        "unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" \"$@\"",
+        os.path.abspath(CLEW)
+    ]
 
     def run_hidden(arguments):
-        return subprocess.run(hidden + arguments, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+        return subprocess.run(hidden + arguments,
+                              stdin=subprocess.DEVNULL,
+                              capture_output=True,
+                              timeout=60,
+                              check=False)
 
-    if os.geteuid() != 0 or run_hidden(["--version"]).returncode != 0 or os.path.exists("/boot/vmlinux-" + os.uname().release):
+    if os.geteuid() != 0 or run_hidden(
+        ["--version"]).returncode != 0 or os.path.exists("/boot/vmlinux-" + os.uname().release):
         skip("without the kernel's types", "they cannot be hidden here")
         return
     where = os.path.join(directory, "t.clew")
-    report("record: no BTF", problem_of(run_hidden(["record", "-o", where, "-d", "10ms"]), 3, ["BTF"]) or ("a file was made" if os.path.exists(where) else ""))
+    report(
+        "record: no BTF",
+        problem_of(run_hidden(["record", "-o", where, "-d", "10ms"]), 3, ["BTF"])
+        or ("a file was made" if os.path.exists(where) else ""))
     done = run_hidden(["doctor", "--json"])
-    report("doctor: no BTF", "" if done.returncode == 0 and not done.stderr and b'{"name":"BTF","tier":"base","available":false' in done.stdout else repr(done))
+    report(
+        "doctor: no BTF", "" if done.returncode == 0 and not done.stderr
+        and b'{"name":"BTF","tier":"base","available":false' in done.stdout else repr(done))
 
 
 def main():

@@ -11,11 +11,12 @@ tap = Tap()
 
 # es_time ef ls lf slack drag
 TRACE1_SLACK = {
-    "A0": [0, 10, 10, 20, 10, 10], "A1": [80, 90, 90, 100, 10, 10],
-    "B0": [10, 20, 20, 30, 10, 10], "B1": [20, 30, 30, 40, 10, 10], "B2": [30, 40, 40, 50, 10, 10], "B3": [60, 80, 70, 90, 10, 10],
-    "C0": [40, 50, 50, 60, 10, 10], "C1": [50, 60, 60, 70, 10, 10],
-    "D0": [20, 30, 40, 50, 20, 10], "D1": [35, 45, 50, 60, 15, 10], "D2": [45, 65, 80, 100, 35, 10],
-    "E0": [30, 35, 45, 50, 15, 5], "E1": [35, 50, 85, 100, 50, 10],
+    "A0": [0, 10, 10, 20, 10, 10], "A1": [80, 90, 90, 100, 10, 10], "B0": [10, 20, 20, 30, 10, 10],
+    "B1": [20, 30, 30, 40, 10, 10], "B2": [30, 40, 40, 50, 10, 10], "B3": [60, 80, 70, 90, 10, 10],
+    "C0": [40, 50, 50, 60, 10, 10], "C1": [50, 60, 60, 70, 10, 10], "D0": [20, 30, 40, 50, 20, 10],
+    "D1": [35, 45, 50, 60, 15, 10], "D2": [45, 65, 80, 100, 35,
+                                           10], "E0": [30, 35, 45, 50, 15,
+                                                       5], "E1": [35, 50, 85, 100, 50, 10],
 }
 
 ROUND_ROBIN = """
@@ -57,13 +58,18 @@ dep unlock d@85 -> c@90
 def rows(answer):
     if isinstance(answer, str):
         return answer
-    return {"%s%d" % (SHORT[e["span"]], e["es"]): [e[key] for key in ("es_time", "ef", "ls", "lf", "slack", "drag")] for e in answer["elements"]}
+    return {
+        "%s%d" % (SHORT[e["span"]], e["es"]):
+        [e[key] for key in ("es_time", "ef", "ls", "lf", "slack", "drag")]
+        for e in answer["elements"]
+    }
 
 
 def pairs(answer, resource=False):
     if isinstance(answer, str):
         return answer
-    return sorted((p["victim"], p["antagonist"], p["ns"]) + ((p["resource"],) if resource else ()) for p in answer["pairs"])
+    return sorted((p["victim"], p["antagonist"], p["ns"]) + ((p["resource"], ) if resource else ())
+                  for p in answer["pairs"])
 
 
 def test_slack():
@@ -72,39 +78,53 @@ def test_slack():
     tap.same("between two positions only what is on a path", sorted(answer),
              sorted(name for name in TRACE1_SLACK if name not in ("D2", "E1")))
     answer = rows(ask(TRACE1, ["slack", "--from", "s1.0.0 @ 0%", "--to", "s0.0.0/0/3 @ 100%"]))
-    tap.same("and its times are those of that part", answer, {"E0": [30, 35, 45, 50, 15, 5], "D1": [35, 45, 50, 60, 15, 10], "C1": [45, 55, 60, 70, 15, 10]})
+    tap.same("and its times are those of that part", answer, {
+        "E0": [30, 35, 45, 50, 15, 5], "D1": [35, 45, 50, 60, 15, 10], "C1":
+        [45, 55, 60, 70, 15, 10]
+    })
     trace = "span a [0,40]\nspan b [0,60]\nspan c [60,100]\ndep join %s {a@40, b@60} -> c@60\n"
     for mode, slack in (("and", 20), ("or", 60)):
         answer = ask((trace % mode).replace("c@60", "c@60"), ["slack"])
-        tap.same("an origin that did not trigger, %s" % mode, [(e["span"], e["slack"]) for e in answer["elements"]],
-                 [("a", 20), ("b", 0), ("c", 0)] if mode == "and" else [("a", slack - 40), ("b", 40), ("c", 20)])
+        tap.same("an origin that did not trigger, %s" % mode,
+                 [(e["span"], e["slack"]) for e in answer["elements"]],
+                 [("a", 20), ("b", 0), ("c", 0)] if mode == "and" else [("a", slack - 40),
+                                                                        ("b", 40), ("c", 20)])
     status, out, err = run(TRACE1, ["slack"])
     tap.report("text", "" if status == 0 and not err and "13 elements" in out else repr(out))
 
 
 def test_all_running():
-    for name, trace, expected in (
-            ("round robin", ROUND_ROBIN, [("a2", "b1", 25), ("b1", "a1", 25), ("b2", "a2", 25)]),
-            ("a wait counts from when its dependency came", WAITING, [("a", "b", 25), ("a", "c", 25), ("c", "a", 25), ("c", "b", 50)]),
-            ("two in turns", TURNS, [("a", "b", 60), ("b", "a", 40)])):
+    for name, trace, expected in (("round robin", ROUND_ROBIN, [
+        ("a2", "b1", 25), ("b1", "a1", 25), ("b2", "a2", 25)
+    ]), ("a wait counts from when its dependency came", WAITING, [("a", "b", 25), ("a", "c", 25),
+                                                                  ("c", "a", 25), ("c", "b", 50)]),
+                                  ("two in turns", TURNS, [("a", "b", 60), ("b", "a", 40)])):
         tap.same(name, pairs(ask(trace, ["blame", "--all-running"])), expected)
-    tap.same("chosen victims and antagonists", pairs(ask(WAITING, ["blame", "--all-running", "--victims", "c", "--antagonists", "b"])), [("c", "b", 50)])
+    tap.same(
+        "chosen victims and antagonists",
+        pairs(ask(WAITING, ["blame", "--all-running", "--victims", "c", "--antagonists", "b"])),
+        [("c", "b", 50)])
     backwards = "span a [0,50]\nspan b [20,60]\ndep send a@50 -> b@30\n"
-    tap.same("an edge against time resolves nothing", pairs(ask(backwards, ["blame", "--all-running"])), [("b", "a", 20)])
+    tap.same("an edge against time resolves nothing",
+             pairs(ask(backwards, ["blame", "--all-running"])), [("b", "a", 20)])
 
 
 def test_resources():
     answer = ask(LOCKS, ["blame"])
-    tap.same("a lock's holders in turn, and nobody else", pairs(answer, True),
-             sorted([("a", "b", 20, "futex:0x10"), ("a", "c", 30, "futex:0x10"), ("b", "d", 10, "lock"), ("c", "d", 5, "futex"),
-                     ("c", "a", 5, "cpu"), ("c", "b", 5, "cpu"), ("c", "d", 5, "cpu")]))
+    tap.same(
+        "a lock's holders in turn, and nobody else", pairs(answer, True),
+        sorted([("a", "b", 20, "futex:0x10"), ("a", "c", 30, "futex:0x10"), ("b", "d", 10, "lock"),
+                ("c", "d", 5, "futex"), ("c", "a", 5, "cpu"), ("c", "b", 5, "cpu"),
+                ("c", "d", 5, "cpu")]))
     tap.same("the longest first", answer["pairs"][0]["antagonist"], "c")
     spins = 'span a [0,100] spins="10 20 4096 1 b,30 45 4096 1 -,50 53 8192 1 c"\nspan b [0,100]\nspan c [0,100]\n'
-    tap.same("who spins for a lock waits for its holder, where that is known", pairs(ask(spins, ["blame"]), True),
-             [("a", "b", 10, "lock"), ("a", "c", 3, "lock")])
+    tap.same("who spins for a lock waits for its holder, where that is known",
+             pairs(ask(spins, ["blame"]), True), [("a", "b", 10, "lock"), ("a", "c", 3, "lock")])
     own = 'span a [0,100]\nspan b [0,100] task_flags=4\nwait a 10..60 futex holder=b\nwait b 70..90 futex holder=a\n'
-    tap.same("clew's own threads are no victims, but antagonists", pairs(ask(own, ["blame"])), [("a", "b", 50)])
-    tap.same("unless they are chosen", pairs(ask(own, ["blame", "--victims", "b"])), [("b", "a", 20)])
+    tap.same("clew's own threads are no victims, but antagonists", pairs(ask(own, ["blame"])),
+             [("a", "b", 50)])
+    tap.same("unless they are chosen", pairs(ask(own, ["blame", "--victims", "b"])),
+             [("b", "a", 20)])
     tap.same("a span that nobody made ready is no victim", pairs(ask(TURNS, ["blame"])), [])
     requests = """
 hierarchy processes devices
@@ -124,13 +144,18 @@ dep request c@45 -> disk/r3@45
 dep request disk/r2@50 -> a@50
 """
     answer = ask(requests, ["blame", "--victims", "a"])
-    tap.same("a device's requests ahead, not those behind", pairs(answer, True), [("a", "b", 20, "disk")])
-    several = requests.replace("span disk/r2 [15,50] no-call", "span disk/r2 [15,50] no-call\nspan disk/r4 [12,35] no-call\nspan disk/r5 [13,48] no-call") + """
+    tap.same("a device's requests ahead, not those behind", pairs(answer, True),
+             [("a", "b", 20, "disk")])
+    several = requests.replace(
+        "span disk/r2 [15,50] no-call",
+        "span disk/r2 [15,50] no-call\nspan disk/r4 [12,35] no-call\nspan disk/r5 [13,48] no-call"
+    ) + """
 dep request b@12 -> disk/r4@12
 dep request c@13 -> disk/r5@13
 """
-    tap.same("several requests ahead of one submitter count once, until the last is over", pairs(ask(several, ["blame", "--victims", "a"]), True),
-             [("a", "b", 20, "disk"), ("a", "c", 28, "disk")])
+    tap.same("several requests ahead of one submitter count once, until the last is over",
+             pairs(ask(several, ["blame", "--victims", "a"]), True), [("a", "b", 20, "disk"),
+                                                                      ("a", "c", 28, "disk")])
     layers = """
 hierarchy processes devices
 category processes p
@@ -155,10 +180,12 @@ dep request a@15 -> loop/mine@15
 dep request worker@20 -> disk/mine@20
 dep request loop/mine@60 -> a@60
 """
-    tap.same("a device below: who asked above is charged, once, and who asked it alone", pairs(ask(layers, ["blame", "--victims", "a"]), True),
-             [("a", "b", 20, "loop"), ("a", "c", 25, "disk")])
+    tap.same("a device below: who asked above is charged, once, and who asked it alone",
+             pairs(ask(layers, ["blame", "--victims", "a"]), True), [("a", "b", 20, "loop"),
+                                                                     ("a", "c", 25, "disk")])
     late = requests.replace("wait a 20..50", "wait a 20..60").replace("-> a@50", "-> a@60")
-    tap.same("what runs on a device has no CPU", pairs(ask(late, ["blame", "--victims", "a", "--antagonists", "**/(r)"])), [])
+    tap.same("what runs on a device has no CPU",
+             pairs(ask(late, ["blame", "--victims", "a", "--antagonists", "**/(r)"])), [])
     # On CPU 0 v is woken at 30 and preempted at 60; x runs on the other CPU all the time.
     cpus = """
 hierarchy processes cpus
@@ -184,36 +211,60 @@ mark cpu0 w@60
 mark cpu0 v@80
 mark cpu1 x@0
 """
-    tap.same("a CPU's turns, and nobody on another CPU", pairs(ask(cpus, ["blame"]), True), [("v", "w", 30, "cpu0"), ("w", "v", 20, "cpu0")])
+    tap.same("a CPU's turns, and nobody on another CPU", pairs(ask(cpus, ["blame"]), True),
+             [("v", "w", 30, "cpu0"), ("w", "v", 20, "cpu0")])
 
 
 def test_names():
-    """Nine workers that wait in turn for each other, for what a writer has, and one whose name has no number."""
-    spans = ["span w-%d [0,100]" % (10 + i) for i in range(9)] + ["span w- [0,100]", "span writer [0,100]"]
-    waits = ['wait w-%d %d..%d futex object="futex:0x10" holder="writer %d %d exact"' % (10 + i, i, i + 8, i, i + 8) for i in range(9)]
-    waits += ['wait w-10 20..30 lock holder=w-11', 'wait w-12 20..30 lock holder=w-13', 'wait w-14 20..30 lock holder="w-"']
+    """
+    Nine workers that wait in turn for each other, for what a writer has, and
+    one whose name has no number.
+    """
+    spans = ["span w-%d [0,100]" % (10 + i)
+             for i in range(9)] + ["span w- [0,100]", "span writer [0,100]"]
+    waits = [
+        'wait w-%d %d..%d futex object="futex:0x10" holder="writer %d %d exact"' %
+        (10 + i, i, i + 8, i, i + 8) for i in range(9)
+    ]
+    waits += [
+        'wait w-10 20..30 lock holder=w-11', 'wait w-12 20..30 lock holder=w-13',
+        'wait w-14 20..30 lock holder="w-"'
+    ]
     trace = "\n".join(spans + waits) + "\n"
-    names = [tuple(e[key] for key in ("victim", "antagonist", "ns", "kind", "victims", "antagonists")) for e in ask(trace, ["blame"])["names"]
-             if e["kind"] != "cpu"]
+    names = [
+        tuple(e[key] for key in ("victim", "antagonist", "ns", "kind", "victims", "antagonists"))
+        for e in ask(trace, ["blame"])["names"] if e["kind"] != "cpu"
+    ]
     tap.same("spans that differ in the number at their names' end are put together", names,
-             [("w-*", "writer", 72, "futex", 9, 1), ("w-*", "w-*", 20, "lock", 2, 2), ("w-14", "w-", 10, "lock", 1, 1)])
+             [("w-*", "writer", 72, "futex", 9, 1), ("w-*", "w-*", 20, "lock", 2, 2),
+              ("w-14", "w-", 10, "lock", 1, 1)])
     waiting = ["blame", "--victims", "(^w-\\\\d)", "--antagonists", "(^w)"]
     status, out, err = run(trace, waiting + ["--top", "2"])
     lines = out.splitlines()
-    tap.report("where few pairs are shown, text begins with that", "" if status == 0 and not err and lines[0] == "By name:" and
-               any("72 ns  w-* (9 spans) by writer, futex" in line for line in lines) and "The longest:" in lines else repr((out, err)))
+    tap.report(
+        "where few pairs are shown, text begins with that", "" if status == 0 and not err
+        and lines[0] == "By name:" and any("72 ns  w-* (9 spans) by writer, futex" in line
+                                           for line in lines) and "The longest:" in lines else repr(
+                                               (out, err)))
     status, out, err = run(trace, waiting + ["--top", "1000"])
-    tap.report("where all are, it does not", "" if status == 0 and not err and "By name:" not in out else repr((out, err)))
+    tap.report("where all are, it does not",
+               "" if status == 0 and not err and "By name:" not in out else repr((out, err)))
 
 
 def test_errors():
-    for name, arguments, status, words in (
-            ("one end of slack alone", ["slack", "--from", "s0.0.0 @ 0%"], 2, "--to"),
-            ("slack where no path is", ["slack", "--from", "s0.0.0 @ 100%", "--to", "s0.0.0 @ 0%"], 1, "no path"),
-            ("victims that are none", ["blame", "--victims", "x"], 2, "--victims"),
-            ("antagonists that are a position", ["blame", "--victims", "s0.0.0", "--antagonists", "all @ 0%"], 2, "--antagonists")):
+    for name, arguments, status, words in (("one end of slack alone", [
+            "slack", "--from", "s0.0.0 @ 0%"
+    ], 2, "--to"), ("slack where no path is", [
+            "slack", "--from", "s0.0.0 @ 100%", "--to", "s0.0.0 @ 0%"
+    ], 1, "no path"), ("victims that are none", ["blame", "--victims", "x"], 2,
+                       "--victims"), ("antagonists that are a position",
+                                      ["blame", "--victims", "s0.0.0", "--antagonists",
+                                       "all @ 0%"], 2, "--antagonists")):
         got, out, err = run(TRACE1, arguments)
-        tap.report(name, "" if got == status and words in err and err.startswith("clew: ") and not out else repr((got, out, err)))
+        tap.report(
+            name,
+            "" if got == status and words in err and err.startswith("clew: ") and not out else repr(
+                (got, out, err)))
 
 
 for test in (test_slack, test_all_running, test_resources, test_names, test_errors):

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The files of the kernel side: each compiles alone, and includes the headers of bpf/ that it uses and no other; prints TAP."""
+"""
+The files of the kernel side: each compiles alone, and includes the headers of
+bpf/ that it uses and no other; prints TAP.
+"""
 import concurrent.futures
 import os
 import re
@@ -27,25 +30,37 @@ def code(text):
 def definitions(text):
     """Names that a header defines, as patterns that find their uses."""
     patterns = {}
-    for name in re.findall(r"^#\s*define (\w+)", text, re.M) + re.findall(r"^\} (\w+);", text, re.M):
+    for name in re.findall(r"^#\s*define (\w+)", text, re.M) + re.findall(
+            r"^\} (\w+);", text, re.M):
         patterns[name] = rf"(?<![\w.])(?<!->){name}\b"
     for body in re.findall(r"^enum \w* ?\{(.*?)\}", text, re.M | re.S):
         for name in re.findall(r"\w+", re.sub(r"=[^,]*", "", body)):
             patterns[name] = rf"(?<![\w.])(?<!->){name}\b"
     for name in re.findall(r"^(?:struct|union|enum) (\w+) \{", text, re.M):
         patterns["struct " + name] = rf"\b(?:struct|union|enum) {name}\b"
-    functions = re.findall(r"^(?:static )?(?:__always_inline|__noinline|long|extern)\b[^;{(]*?\b(\w+)\(", text, re.M)
+    functions = re.findall(
+        r"^(?:static )?(?:__always_inline|__noinline|long|extern)\b[^;{(]*?\b(\w+)\(", text, re.M)
     for name in functions:
         patterns[name + "()"] = rf"(?<![\w.])(?<!->){name}\b"
-    for name in re.findall(r"^\} (\w+) SEC", text, re.M) + re.findall(r"^(?:static struct |(?:const )?volatile |__u)\w+\s+(\w+)[\[; ]", text, re.M):
+    for name in re.findall(r"^\} (\w+) SEC", text, re.M) + re.findall(
+            r"^(?:static struct |(?:const )?volatile |__u)\w+\s+(\w+)[\[; ]", text, re.M):
         patterns["variable " + name] = rf"(?<![\w.])(?<!->){name}\b"
     return patterns
 
 
 def compiles(name):
-    multiarch = subprocess.run(["gcc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
-    done = subprocess.run(["clang", "-fsyntax-only", "-x", "c", "-O2", "-Wall", "-Wno-unused", "-target", "bpf", "-mcpu=v3", "-D__TARGET_ARCH_x86",
-                           "-I../include", "-I.", f"-I/usr/include/{multiarch}", name], capture_output=True, text=True, check=False)
+    multiarch = subprocess.run(["gcc", "-print-multiarch"],
+                               capture_output=True,
+                               text=True,
+                               check=True).stdout.strip()
+    done = subprocess.run([
+        "clang", "-fsyntax-only", "-x", "c", "-O2", "-Wall", "-Wno-unused", "-target", "bpf",
+        "-mcpu=v3", "-D__TARGET_ARCH_x86", "-I../include", "-I.", f"-I/usr/include/{multiarch}",
+        name
+    ],
+                          capture_output=True,
+                          text=True,
+                          check=False)
     return name, done.returncode == 0 and not done.stderr, done.stderr.strip().partition("\n")[0]
 
 
@@ -61,8 +76,10 @@ idle, missing = [], []
 for name in names:
     included = re.findall(r'^#include "(.*)"', texts[name], re.M)
     for header, patterns in defined.items():
-        used = [what for what, pattern in patterns.items()
-                if header != name and re.search(pattern, codes[name]) and what not in definitions(codes[name])]
+        used = [
+            what for what, pattern in patterns.items() if header != name
+            and re.search(pattern, codes[name]) and what not in definitions(codes[name])
+        ]
         if header in included and not used:
             idle.append(f"{name} uses nothing of {header}")
         # The kernel's structures are declared where they are pointed to.
@@ -72,5 +89,7 @@ ok(not idle, "an included header is used", ", ".join(idle))
 ok(not missing, "a used header is included", ", ".join(missing))
 together = re.findall(r'^#include "(.*)"', texts[ALL], re.M)
 programs = [name for name in names if name.endswith(".bpf.c") and name != ALL]
-ok(sorted(together) == programs, f"{ALL} includes all {len(programs)} files of programs", ", ".join(sorted(set(together) ^ set(programs))))
+ok(
+    sorted(together) == programs, f"{ALL} includes all {len(programs)} files of programs",
+    ", ".join(sorted(set(together) ^ set(programs))))
 print(f"1..{count}")

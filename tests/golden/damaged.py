@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Captures with a chunk that is damaged or missing: an answer is unchanged, tells of the damage, or is refused with one line. Prints TAP."""
+"""
+Captures with a chunk that is damaged or missing: an answer is unchanged, tells
+of the damage, or is refused with one line. Prints TAP.
+"""
 import json
 import os
 import re
@@ -15,7 +18,8 @@ import _capture  # noqa: E402  pylint: disable=wrong-import-position
 
 CLEW = os.environ.get("CLEW", os.path.join(HERE, "..", "..", "clew"))
 LINE = re.compile(r"\Aclew: [^\n]+: [^\n]+\n\Z")
-QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"], ["blame"], ["slack"], ["check"]]
+QUESTIONS = [["info"], ["waits"], ["edges"], ["requests"], ["io"], ["why", "--slowest", "3"],
+             ["blame"], ["slack"], ["check"]]
 HEADER, SCHEMA = 48, 1
 # What is about the file, or tells of damage to it.
 OF_THE_FILE = ("ledger", "complete", "damaged_chunks", "bytes", "file_bytes_per_switch")
@@ -32,13 +36,20 @@ def chunks_of(data):
 
 def ask(path, question):
     """Exit status, and the answer or the line that says why there is none."""
-    done = subprocess.run([CLEW, question[0], path, *question[1:], "--json"], capture_output=True, timeout=60, check=False)
-    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr.decode(errors="replace")
+    done = subprocess.run([CLEW, question[0], path, *question[1:], "--json"],
+                          capture_output=True,
+                          timeout=60,
+                          check=False)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr.decode(
+        errors="replace")
 
 
 def without_truth(answer):
     if isinstance(answer, dict):
-        return {key: without_truth(value) for key, value in answer.items() if key not in OF_THE_FILE}
+        return {
+            key: without_truth(value)
+            for key, value in answer.items() if key not in OF_THE_FILE
+        }
     return [without_truth(value) for value in answer] if isinstance(answer, list) else answer
 
 
@@ -51,14 +62,17 @@ def tells(answer):
 
 def problem_of(status, answer, before):
     if status:
-        return "" if status in (1, 2) and LINE.match(answer) else "exit status %d, %r" % (status, answer)
-    return "" if tells(answer) or without_truth(answer) == before else "another answer, and no word of damage"
+        return "" if status in (1, 2) and LINE.match(answer) else "exit status %d, %r" % (status,
+                                                                                          answer)
+    return "" if tells(answer) or without_truth(
+        answer) == before else "another answer, and no word of damage"
 
 
 def main():
     number, failed = 0, 0
     with tempfile.TemporaryDirectory() as directory:
-        whole, damaged = os.path.join(directory, "whole.clew"), os.path.join(directory, "damaged.clew")
+        whole, damaged = os.path.join(directory,
+                                      "whole.clew"), os.path.join(directory, "damaged.clew")
         for name in ("mutex", "pages", "names"):
             _capture.make(name, whole)
             with open(whole, "rb") as file:
@@ -67,9 +81,12 @@ def main():
             for what in ("a bit of its header", "a bit of its contents", "all of it"):
                 problems, answered = [], 0
                 for at, size, kind in chunks_of(data):
-                    bit = at + 20 if what == "a bit of its header" else at + HEADER + (size - HEADER) // 2
+                    bit = at + 20 if what == "a bit of its header" else at + HEADER + (size -
+                                                                                       HEADER) // 2
                     with open(damaged, "wb") as file:
-                        file.write(data[:at] + data[at + size:] if what == "all of it" else data[:bit] + bytes([data[bit] ^ 4]) + data[bit + 1:])
+                        file.write(data[:at] +
+                                   data[at + size:] if what == "all of it" else data[:bit] +
+                                   bytes([data[bit] ^ 4]) + data[bit + 1:])
                     for question, answer in zip(QUESTIONS, before):
                         status, now = ask(damaged, question)
                         answered += status == 0
@@ -82,7 +99,10 @@ def main():
                     problems.append("all was refused")
                 number += 1
                 failed += bool(problems)
-                print("%s %d - %s, of each chunk in turn %s%s" % ("not ok" if problems else "ok", number, name, what, ": " + problems[0] if problems else ""), flush=True)
+                print("%s %d - %s, of each chunk in turn %s%s" %
+                      ("not ok" if problems else "ok", number, name, what,
+                       ": " + problems[0] if problems else ""),
+                      flush=True)
     print("1..%d" % number)
     return 1 if failed else 0
 

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Objects are made again when a header that they include changes: what make says against the #include lines. Prints TAP."""
+"""
+Objects are made again when a header that they include changes: what make says
+against the #include lines. Prints TAP.
+"""
 import os
 import re
 import subprocess
@@ -24,12 +27,16 @@ def of_another_build(target):
 
 
 def database():
-    """Each object's prerequisites, as make knows them. What was built of sources that are gone is left out."""
+    """
+    Each object's prerequisites, as make knows them. What was built of sources
+    that are gone is left out.
+    """
     done = subprocess.run(["make", "-pnq", "all"], capture_output=True, text=True, check=False)
     found = {}
     for line in done.stdout.splitlines():
         target, colon, needed = line.partition(": ")
-        if not colon or not re.fullmatch(BUILD + r"/[^ %]+[.]o", target) or of_another_build(target):
+        if not colon or not re.fullmatch(BUILD + r"/[^ %]+[.]o",
+                                         target) or of_another_build(target):
             continue
         paths = [os.path.normpath(path) for path in needed.split()]
         if all(os.path.exists(path) for path in paths):
@@ -62,7 +69,8 @@ def check(name, objects, known):
             included(source, wanted)
         headers |= wanted
         missing += [f"{target}: {path}" for path in sorted(wanted - set(known[target]))]
-    ok(headers and not missing, f"{name}: {len(objects)} objects depend on the {len(headers)} headers that they include",
+    ok(headers and not missing,
+       f"{name}: {len(objects)} objects depend on the {len(headers)} headers that they include",
        missing[:5] or "no header")
 
 

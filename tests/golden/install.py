@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What `make install` puts into a folder is enough to build with: each header by itself, and a program with the library; prints TAP."""
+"""
+What `make install` puts into a folder is enough to build with: each header by
+itself, and a program with the library; prints TAP.
+"""
 import os
 import shutil
 import subprocess
@@ -8,7 +11,11 @@ import tempfile
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 # Options of a make around this one are not for it: it installs the usual build.
-PLAIN = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS", "LDFLAGS")}
+PLAIN = {
+    name: value
+    for name, value in os.environ.items()
+    if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS", "LDFLAGS")
+}
 PROGRAM = """
 #include <clew/notation.h>
 
@@ -35,7 +42,13 @@ def ok(good, name, why=""):
 
 
 def run(*command, **more):
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=PLAIN, **more)
+    return subprocess.run(command,
+                          cwd=ROOT,
+                          capture_output=True,
+                          text=True,
+                          check=False,
+                          env=PLAIN,
+                          **more)
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -44,21 +57,61 @@ with tempfile.TemporaryDirectory() as folder:
     include, library = f"{folder}/usr/include", f"{folder}/usr/lib/libclew.a"
     headers = sorted(os.listdir(f"{include}/clew")) if os.path.isdir(f"{include}/clew") else []
     wanted = sorted(name for name in os.listdir(f"{ROOT}/include/clew") if name.endswith(".h"))
-    ok(headers == wanted, f"all {len(wanted)} public headers are installed, and no other", f"{headers} instead of {wanted}")
+    ok(headers == wanted, f"all {len(wanted)} public headers are installed, and no other",
+       f"{headers} instead of {wanted}")
     for header in headers:
         text = f"#include <clew/{header}>\n"
-        done = run("gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", include, "-x", "c", "-", input=text)
-        ok(done.returncode == 0, f"{header} stands by itself in C", done.stderr.strip().partition("\n")[0])
+        done = run("gcc",
+                   "-std=gnu11",
+                   "-Wall",
+                   "-Wextra",
+                   "-Werror",
+                   "-fsyntax-only",
+                   "-I",
+                   include,
+                   "-x",
+                   "c",
+                   "-",
+                   input=text)
+        ok(done.returncode == 0, f"{header} stands by itself in C",
+           done.stderr.strip().partition("\n")[0])
     if shutil.which("g++"):
-        done = run("g++", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", include, "-x", "c++", "-", input="#include <clew/announce.h>\n")
-        ok(done.returncode == 0, "announce.h stands by itself in C++", done.stderr.strip().partition("\n")[0])
+        done = run("g++",
+                   "-Wall",
+                   "-Wextra",
+                   "-Werror",
+                   "-fsyntax-only",
+                   "-I",
+                   include,
+                   "-x",
+                   "c++",
+                   "-",
+                   input="#include <clew/announce.h>\n")
+        ok(done.returncode == 0, "announce.h stands by itself in C++",
+           done.stderr.strip().partition("\n")[0])
     libraries = run("make", "-s", "print-libraries").stdout.split()
-    done = run("gcc", "-std=gnu11", "-o", f"{folder}/program", "-I", include, "-x", "c", "-", "-x", "none", library, *libraries, "-pthread", input=PROGRAM)
-    ok(done.returncode == 0, "a program builds with the header and the library", done.stderr.strip()[-300:])
+    done = run("gcc",
+               "-std=gnu11",
+               "-o",
+               f"{folder}/program",
+               "-I",
+               include,
+               "-x",
+               "c",
+               "-",
+               "-x",
+               "none",
+               library,
+               *libraries,
+               "-pthread",
+               input=PROGRAM)
+    ok(done.returncode == 0, "a program builds with the header and the library",
+       done.stderr.strip()[-300:])
     with open(f"{folder}/trace", "w", encoding="utf-8") as trace:
         trace.write("span a [0,10]\nspan b [5,20]\n")
     answer = run(f"{folder}/program", f"{folder}/trace") if done.returncode == 0 else None
-    ok(answer is not None and answer.stdout == "2\n", "it loads a trace", answer and (answer.stdout, answer.returncode))
+    ok(answer is not None and answer.stdout == "2\n", "it loads a trace", answer
+       and (answer.stdout, answer.returncode))
     program = run(f"{folder}/usr/bin/clew", "version")
     ok(program.stdout.startswith("clew "), "the installed program starts", program.stderr)
 print(f"1..{count}")

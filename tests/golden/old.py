@@ -7,7 +7,8 @@ A capture is NAME.clew, its answers are NAME.ANSWER.txt.xz and .json.xz, written
 once by the clew that recorded it. Text is compared byte by byte. In JSON a later
 clew may add fields (docs/answers.md); all that was there must be there unchanged.
 
-Usage: old.py [--write NAME]    --write: store the answers about a capture that was recorded just now
+Usage: old.py [--write NAME]    --write: store the answers about a capture that was
+recorded just now
 """
 import glob
 import json
@@ -22,20 +23,21 @@ from _trace import CLEW, Tap  # noqa: E402  pylint: disable=wrong-import-positio
 
 OLD = os.path.join(HERE, "old")
 # name of the answer, command and options
-ANSWERS = [
-    ("info", ["info"]),
-    ("waits", ["waits"]),
-    ("edges", ["edges"]),
-    ("why", ["why", "--slowest", "40"]),
-]
+ANSWERS = [("info", ["info"]), ("waits", ["waits"]), ("edges", ["edges"]),
+           ("why", ["why", "--slowest", "40"]), ]
 
 
 def answers(name):
     """(file, output) of each answer, asked where the capture lies, so that no path is in it."""
     for answer, command in ANSWERS:
         for ending, options in (("txt", []), ("json", ["--json"])):
-            done = subprocess.run([CLEW, *command, *options, name + ".clew"], cwd=OLD, capture_output=True, timeout=120, check=False)
-            output = done.stdout if done.returncode == 0 else b"exit status %d: %s" % (done.returncode, done.stderr)
+            done = subprocess.run([CLEW, *command, *options, name + ".clew"],
+                                  cwd=OLD,
+                                  capture_output=True,
+                                  timeout=120,
+                                  check=False)
+            output = done.stdout if done.returncode == 0 else b"exit status %d: %s" % (
+                done.returncode, done.stderr)
             yield "%s.%s.%s.xz" % (name, answer, ending), output
 
 
@@ -44,9 +46,12 @@ def difference(got, expected):
     if got == expected:
         return ""
     pairs = zip(got.split(b"\n") + [b""], expected.split(b"\n") + [b""])
-    number, (ours, theirs) = next((n, pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
-    at = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
-    return "line %d, byte %d: %r instead of %r" % (number, at, ours[max(0, at - 40):at + 40], theirs[max(0, at - 40):at + 40])
+    number, (ours, theirs) = next(
+        (n, pair) for n, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    at = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b),
+              min(len(ours), len(theirs)))
+    return "line %d, byte %d: %r instead of %r" % (number, at, ours[max(0, at - 40):at + 40],
+                                                   theirs[max(0, at - 40):at + 40])
 
 
 def lost(got, expected, path="$"):

@@ -20,29 +20,28 @@ import relay  # noqa: E402  pylint: disable=wrong-import-position
 import tap  # noqa: E402  pylint: disable=wrong-import-position
 
 # name, output, exit status; passed, failed, skipped
-CASES = [
-    ("all pass", "1..2\nok 1 - a\nok 2 - b\n", 0, 2, 0, 0),
-    ("plan at the end", "ok 1 - a\nok 2 - b\n1..2\n", 0, 2, 0, 0),
-    ("one fails", "1..2\nok 1 - a\nnot ok 2 - b: why\n", 1, 1, 1, 0),
-    ("a failure without a status", "1..1\nnot ok 1 - b\n", 0, 0, 1, 0),
-    ("a skip with its reason", "1..1\nok 1 - a # SKIP no kernel\n", 0, 0, 0, 1),
-    ("a skip as cmocka writes it", "1..1\nok 1 # SKIP a\n", 0, 0, 0, 1),
-    ("everything skipped", "1..0 # SKIP not root\n", 0, 0, 0, 1),
-    ("silence", "", 0, 0, 1, 0),
-    ("only words", "hello\n# ok then\n", 0, 0, 1, 0),
-    ("death after results", "1..1\nok 1 - a\n", -11, 1, 1, 0),
-    ("a hang", "ok 1 - a\n", None, 1, 1, 0),
-    ("fewer than planned", "1..3\nok 1 - a\n", 0, 1, 1, 0),
-    ("two groups, the second cut short", "1..1\nok 1 - a\n1..2\nok 1 - b\n", 0, 2, 1, 0),
-    ("a status nothing explains", "1..1\nok 1 - a\n", 1, 1, 1, 0),
-    ("bail out", "1..1\nok 1 - a\nBail out! no memory\n", 1, 1, 1, 0),
-    ("a name that begins like a result", "ok 1 - not ok is a word\nokay\n", 0, 1, 0, 0),
-]
-
+CASES = [("all pass", "1..2\nok 1 - a\nok 2 - b\n", 0, 2, 0, 0),
+         ("plan at the end", "ok 1 - a\nok 2 - b\n1..2\n", 0, 2, 0, 0),
+         ("one fails", "1..2\nok 1 - a\nnot ok 2 - b: why\n", 1, 1, 1, 0),
+         ("a failure without a status", "1..1\nnot ok 1 - b\n", 0, 0, 1, 0),
+         ("a skip with its reason", "1..1\nok 1 - a # SKIP no kernel\n", 0, 0, 0, 1),
+         ("a skip as cmocka writes it", "1..1\nok 1 # SKIP a\n", 0, 0, 0, 1),
+         ("everything skipped", "1..0 # SKIP not root\n", 0, 0, 0, 1), ("silence", "", 0, 0, 1, 0),
+         ("only words", "hello\n# ok then\n", 0, 0, 1, 0),
+         ("death after results", "1..1\nok 1 - a\n", -11, 1, 1, 0),
+         ("a hang", "ok 1 - a\n", None, 1, 1, 0),
+         ("fewer than planned", "1..3\nok 1 - a\n", 0, 1, 1, 0),
+         ("two groups, the second cut short", "1..1\nok 1 - a\n1..2\nok 1 - b\n", 0, 2, 1, 0),
+         ("a status nothing explains", "1..1\nok 1 - a\n", 1, 1, 1, 0),
+         ("bail out", "1..1\nok 1 - a\nBail out! no memory\n", 1, 1, 1, 0),
+         ("a name that begins like a result", "ok 1 - not ok is a word\nokay\n", 0, 1, 0, 0), ]
 
 # What leaves a process behind that has its output open, and what fails the first time only.
 LEAVES = ["sh", "-c", "sleep 60 & echo ok 1 - a"]
-FAILS_FIRST = ["sh", "-c", "echo >>\"$0\"; if test $(wc -l <\"$0\") -gt $1; then echo ok 1 - a; else echo not ok 1 - a; exit 1; fi"]
+FAILS_FIRST = [
+    "sh", "-c",
+    "echo >>\"$0\"; if test $(wc -l <\"$0\") -gt $1; then echo ok 1 - a; else echo not ok 1 - a; exit 1; fi"
+]
 
 
 def hangs():
@@ -128,8 +127,7 @@ def relayed(*tries):
 PASSES_THEN = ["ok 1 - 6.1: t.py: a # FLAKY 6.1: t.py: a: late", "ok 2 - 6.1: t.py: b"]
 ENTRY = "s p: a  it is slow\n"
 MORE = [
-    ("a hanging program is ended", hangs),
-    ("who outlives a program is not waited for", is_left),
+    ("a hanging program is ended", hangs), ("who outlives a program is not waited for", is_left),
     ("a section without a program fails", lambda: counts(section([])) == [0, 1, 0, 0]),
     ("a program that fails is not tried again",
      lambda: fails_first(1, ENTRY, tries=1) == [0, 1, 0, 0]),

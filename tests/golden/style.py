@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The code's style: clang-format's, a licence line in every file, no file over a thousand lines, folders that use only those below; prints TAP."""
+"""
+The code's style: clang-format's, a licence line in every file, no file over a
+thousand lines, folders that use only those below; prints TAP.
+"""
 import os
 import re
 import subprocess
@@ -8,18 +11,28 @@ import subprocess
 os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 count = 0
 
-# From the lowest up: a folder includes its own headers and those of folders before it. analyse/forest stands apart because patterns
+# From the lowest up: a folder includes its own headers and those of folders
+# before it. analyse/forest stands apart because patterns
 # (query/) use it.
-FOLDERS = ["base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record", "live", "query", "explain", "convert", "notation", "analyse",
-           "words", "cli"]
+FOLDERS = [
+    "base", "symbol", "store", "builder", "trace", "model", "analyse/forest", "relate", "record",
+    "live", "query", "explain", "convert", "notation", "analyse", "words", "cli"
+]
 # The folder that implements a public header. A header of include/clew/kernel/ is below them all.
-PUBLIC = {"announce": "base", "tokens": "base", "model": "model", "model_make": "model", "query": "query", "notation": "notation", "forest": "analyse/forest",
-          "annotate": "analyse", "blame": "analyse", "pair": "analyse", "path": "analyse", "slack": "analyse", "stitch": "analyse", "what_if": "analyse"}
+PUBLIC = {
+    "announce": "base", "tokens": "base", "model": "model", "model_make": "model", "query": "query",
+    "notation": "notation", "forest": "analyse/forest", "annotate": "analyse", "blame": "analyse",
+    "pair": "analyse", "path": "analyse", "slack": "analyse", "stitch": "analyse", "what_if":
+    "analyse"
+}
 
 
 def files(*patterns):
     """What git knows, or where there is no git, what lies there."""
-    listed = subprocess.run(["git", "ls-files", "-z", *patterns], capture_output=True, text=True, check=False).stdout
+    listed = subprocess.run(["git", "ls-files", "-z", *patterns],
+                            capture_output=True,
+                            text=True,
+                            check=False).stdout
     return [name for name in listed.split("\0") if name]
 
 
@@ -29,28 +42,46 @@ def ok(good, name, why=""):
     print(f"{'ok' if good else 'not ok'} {count} - {name}" + ("" if good else f": {why}"))
 
 
-sources = files("bpf/*.[ch]", "include/*.h", "user/*.[ch]", "tests/unit/*.[ch]", "tests/fuzz/*.c", "tools/*.[ch]")
+sources = files("bpf/*.[ch]", "include/*.h", "user/*.[ch]", "tests/unit/*.[ch]", "tests/fuzz/*.c",
+                "tools/*.[ch]")
 if not sources:
     print("ok 1 - style # SKIP not a git checkout: nothing says which files are the project's")
     print("1..1")
     raise SystemExit(0)
-done = subprocess.run(["clang-format", "--dry-run", "--Werror", *sources], capture_output=True, text=True, check=False)
-ok(done.returncode == 0, f"{len(sources)} files are as clang-format writes them", done.stderr.strip().partition("\n")[0])
+done = subprocess.run(["clang-format", "--dry-run", "--Werror", *sources],
+                      capture_output=True,
+                      text=True,
+                      check=False)
+ok(done.returncode == 0, f"{len(sources)} files are as clang-format writes them",
+   done.stderr.strip().partition("\n")[0])
 
-texts = [name for name in files() if not name.startswith(("LICENSES/", "README.md", "tests/golden/expected/", "tests/golden/old/", "tests/fuzz/seeds/")) and os.path.isfile(name)]
-without = [name for name in texts if "SPDX-License-Identifier" not in open(name, encoding="utf-8", errors="replace").read(2000)
-           and not name.startswith(".") and not name.endswith(".records")]
+texts = [
+    name for name in files()
+    if not name.startswith(("LICENSES/", "README.md", "tests/golden/expected/", "tests/golden/old/",
+                            "tests/fuzz/seeds/")) and os.path.isfile(name)
+]
+without = [
+    name for name in texts
+    if "SPDX-License-Identifier" not in open(name, encoding="utf-8", errors="replace").read(2000)
+    and not name.startswith(".") and not name.endswith(".records")
+]
 ok(not without, f"{len(texts)} files name their licence", ", ".join(without))
 long = [name for name in sources if sum(1 for _ in open(name, encoding="utf-8")) > 1000]
 ok(not long, "no source is over 1,000 lines", ", ".join(long))
 
 
 def folder_of(name):
-    """The folder that a file of user/ or include/clew/ belongs to; None: it is below all, or none of these."""
+    """
+    The folder that a file of user/ or include/clew/ belongs to; None: it is
+    below all, or none of these.
+    """
     if name.startswith("include/clew/"):
-        return PUBLIC.get(os.path.basename(name).removesuffix(".h")) if os.path.dirname(name) == "include/clew" else None
+        return PUBLIC.get(os.path.basename(name).removesuffix(".h")) if os.path.dirname(
+            name) == "include/clew" else None
     path = os.path.dirname(name.removeprefix("user/"))
-    return max((folder for folder in FOLDERS if (path + "/").startswith(folder + "/")), key=len, default=None)
+    return max((folder for folder in FOLDERS if (path + "/").startswith(folder + "/")),
+               key=len,
+               default=None)
 
 
 upward, unknown, included = [], [], 0
@@ -59,8 +90,11 @@ for name in files("user/*.[ch]", "include/*.h", "bpf/*.[ch]"):
     if folder is None and not name.startswith(("include/clew/kernel/", "bpf/")):
         unknown.append(name)
         continue
-    for header in re.findall(r'^#include ["<]([^">]+)[">]', open(name, encoding="utf-8").read(), re.MULTILINE):
-        path = next((path for path in ("include/" + header, "user/" + header) if os.path.isfile(path)), None)
+    for header in re.findall(r'^#include ["<]([^">]+)[">]',
+                             open(name, encoding="utf-8").read(), re.MULTILINE):
+        path = next(
+            (path for path in ("include/" + header, "user/" + header) if os.path.isfile(path)),
+            None)
         if path is None or path.startswith("include/clew/kernel/"):
             continue
         included += 1
@@ -68,5 +102,6 @@ for name in files("user/*.[ch]", "include/*.h", "bpf/*.[ch]"):
         if folder is None or other is None or FOLDERS.index(other) > FOLDERS.index(folder):
             upward.append(f"{name} includes {header}")
 ok(not unknown, "every folder has its place in the order", ", ".join(unknown))
-ok(included and not upward, f"{included} includes lead to the same folder or a lower one", ", ".join(upward))
+ok(included and not upward, f"{included} includes lead to the same folder or a lower one",
+   ", ".join(upward))
 print(f"1..{count}")

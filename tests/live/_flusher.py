@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the kernel itself says of its flushers, as a witness: which worker was at what order, for what reason, and who woke it.
+"""
+What the kernel itself says of its flushers, as a witness: which worker was at what order,
+for what reason, and who woke it.
 
 It comes from tracefs, in an instance of its own, and not by way of clew. Nothing depends on when a
 pass happens: it has the reason that the kernel gave it, whatever the test meant it to be.
@@ -13,9 +15,13 @@ import re
 from _graph import SLACK
 
 TRACING = "/sys/kernel/tracing"
-EVENTS = ("writeback_start", "writeback_written", "writeback_wake_background", "balance_dirty_pages")
+EVENTS = ("writeback_start", "writeback_written", "writeback_wake_background",
+          "balance_dirty_pages")
 # What clew may call an order that the kernel calls so.
-WORDS = {"background": ("background", "throttled"), "vmscan": ("memory",), "sync": ("sync",), "periodic": ("periodic",)}
+WORDS = {
+    "background": ("background", "throttled"), "vmscan": ("memory", ), "sync": ("sync", ),
+    "periodic": ("periodic", )
+}
 # What only a flusher's order can be a reason for.
 ORDERS = {word for words in WORDS.values() for word in words}
 LINE = re.compile(r"^ *.*-(\d+) +\[\d+\] .{4,6} +([0-9.]+): (\w+): bdi ([^ ]+):?(.*)$")
@@ -43,7 +49,10 @@ def _remove_killed():
 
 
 class Watch:
-    """Keeps what happens within it; `lines` afterwards, None where the kernel has no tracefs for us."""
+    """
+    Keeps what happens within it; `lines` afterwards, None where the kernel has
+    no tracefs for us.
+    """
 
     def __init__(self):
         self.path = f"{TRACING}/instances/clew-live-{os.getpid()}"
@@ -88,7 +97,10 @@ class Watch:
 
 
 class Flushers:
-    """Stints of flushers, in order: each from when it begins with some pages of an order until these are written."""
+    """
+    Stints of flushers, in order: each from when it begins with some pages of an
+    order until these are written.
+    """
 
     def __init__(self, lines):
         self.known = lines is not None
@@ -99,36 +111,58 @@ class Flushers:
             match = LINE.match(line)
             if not match:
                 continue
-            tid, at, event, disk = int(match[1]), round(float(match[2]) * 1e6) * 1000, match[3], match[4].rstrip(":")
+            tid, at, event, disk = int(
+                match[1]), round(float(match[2]) * 1e6) * 1000, match[3], match[4].rstrip(":")
             stints = self.stints.get(tid)
             if event == "writeback_start":
-                self.stints[tid].append(Stint(at - ROUND, None, re.search(r"reason=(\w+)", match[5])[1], disk, _left(match[5]), 0))
+                self.stints[tid].append(
+                    Stint(at - ROUND, None,
+                          re.search(r"reason=(\w+)", match[5])[1], disk, _left(match[5]), 0))
             elif event == "writeback_written" and stints and stints[-1].ended is None:
-                stints[-1] = stints[-1]._replace(ended=at + ROUND, pages=stints[-1].left - _left(match[5]))
-            elif event == "balance_dirty_pages" and int(re.search(r" pause=(-?\d+)", match[5])[1]) > 0:
+                stints[-1] = stints[-1]._replace(ended=at + ROUND,
+                                                 pages=stints[-1].left - _left(match[5]))
+            elif event == "balance_dirty_pages" and int(re.search(r" pause=(-?\d+)",
+                                                                  match[5])[1]) > 0:
                 self.pauses[tid].append(at)
             elif event == "writeback_wake_background":
                 self.wakes[disk].append((at, tid))
 
     def at(self, tid, at):
-        """The stints that a task may be in at that moment: none, one, or two where it is at their border."""
-        return [s for s in self.stints.get(tid, ()) if s.began - SLACK <= at and (s.ended is None or at <= s.ended + SLACK)]
+        """
+        The stints that a task may be in at that moment: none, one, or two where
+        it is at their border.
+        """
+        return [
+            s for s in self.stints.get(tid, ())
+            if s.began - SLACK <= at and (s.ended is None or at <= s.ended + SLACK)
+        ]
 
     def words(self, tid, at):
         """What may be said of a write that this task queues; None: it is at no order."""
         found = self.at(tid, at)
-        return {word for stint in found for word in WORDS.get(stint.reason, ("unknown",))} if found else None
+        return {word
+                for stint in found
+                for word in WORDS.get(stint.reason, ("unknown", ))} if found else None
 
     def woken_by(self, tid, at):
         """Tasks that may have woken this flusher for what it does then."""
-        return {by for stint in self.at(tid, at) for moment, by in self.wakes[stint.disk] if moment <= stint.began + 2 * ROUND}
+        return {
+            by
+            for stint in self.at(tid, at) for moment, by in self.wakes[stint.disk]
+            if moment <= stint.began + 2 * ROUND
+        }
 
     def lately(self, at):
         """What may be said of a write by a worker that was given it up to a second ago."""
-        return {word for stints in self.stints.values() for s in stints if s.began - SLACK <= at and (s.ended is None or at <= s.ended + LATE)
-                for word in WORDS.get(s.reason, ())}
+        return {
+            word
+            for stints in self.stints.values() for s in stints
+            if s.began - SLACK <= at and (s.ended is None or at <= s.ended + LATE)
+            for word in WORDS.get(s.reason, ())
+        }
 
     def says(self, words, disks):
         """Whether any of them wrote pages of these disks for a reason that may be called so."""
-        return any(s.pages > 0 and (s.disk in disks or s.disk.startswith("btrfs")) and set(words) & set(WORDS.get(s.reason, ()))
-                   for stints in self.stints.values() for s in stints)
+        return any(s.pages > 0 and (s.disk in disks or s.disk.startswith("btrfs")) and set(words)
+                   & set(WORDS.get(s.reason, ())) for stints in self.stints.values()
+                   for s in stints)

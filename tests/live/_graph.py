@@ -9,7 +9,8 @@ exactly once.
 
 import collections
 
-# ns. Programs in the kernel read a clock that may be some us off the one a process reads, until the next tick.
+# ns. Programs in the kernel read a clock that may be some us off the one a
+# process reads, until the next tick.
 SLACK = 10000
 REACH = 100000  # ns: how far around a blind wait its task may be misjudged
 
@@ -48,7 +49,9 @@ class Score:
             right, wrong, missed = self.right[kind], self.wrong[kind], self.missed[kind]
             precision = right / (right + wrong) if right + wrong else 1.0
             recall = right / (right + missed) if right + missed else 1.0
-            lines.append(f"{kind:<10} {right + missed:>7} {precision:>9.4f} {recall:>7.4f} {self.blind[kind]:>5}")
+            lines.append(
+                f"{kind:<10} {right + missed:>7} {precision:>9.4f} {recall:>7.4f} {self.blind[kind]:>5}"
+            )
         return lines
 
 
@@ -67,14 +70,19 @@ class Capture:
         self.by_device = collections.defaultdict(list)
         for request in requests:
             self.by_device[request["dev"]].append(request)
-        self.passes_on = {}  # "major:minor" of a loop device -> whether it asks the disk below directly
+        self.passes_on = {
+        }  # "major:minor" of a loop device -> whether it asks the disk below directly
         self.by_tid = collections.defaultdict(list)
         for wait in waits:
             self.by_tid[wait["tid"]].append(wait)
 
     def inside_kernel(self, tid, at):
-        """Whether the wait that ended then was for something of the kernel's own, a lock say: no workload's graph can list that."""
-        return any(w["end"] == at and (w["kind"] in ("read", "write", "fsync", "file") or (w["kind"] in ("fault", "other", "io", "unknown") and not w["object"]))
+        """
+        Whether the wait that ended then was for something of the kernel's own,
+        a lock say: no workload's graph can list that.
+        """
+        return any(w["end"] == at and (w["kind"] in ("read", "write", "fsync", "file") or (
+            w["kind"] in ("fault", "other", "io", "unknown") and not w["object"]))
                    for w in self.by_tid.get(tid, ()))
 
     def edges_at(self, tid, at):
@@ -82,18 +90,24 @@ class Capture:
         return self.by_end.get((tid, at), ())
 
     def edge_to(self, tid, at, kind, origins):
-        return any(e["type"] == kind and any(o["tid"] in origins for o in e["from"]) for e in self.edges_at(tid, at))
+        return any(e["type"] == kind and any(o["tid"] in origins for o in e["from"])
+                   for e in self.edges_at(tid, at))
 
     def requests_of(self, device):
         return self.by_device.get(device, ())
 
     def blind(self, tid, start, end):
         """Whether clew says that it did not see all of a task then."""
-        return any(w.get("blind") for w in self.by_tid.get(tid, ()) if w["start"] <= end + REACH and (w["end"] is None or w["end"] >= start - REACH))
+        return any(
+            w.get("blind") for w in self.by_tid.get(tid, ())
+            if w["start"] <= end + REACH and (w["end"] is None or w["end"] >= start - REACH))
 
 
 def object_agrees(said, found):
-    """`said`: KIND or KIND:NUMBER or nothing; with a question mark in front another kind, or none, is right too."""
+    """
+    `said`: KIND or KIND:NUMBER or nothing; with a question mark in front
+    another kind, or none, is right too.
+    """
     if not said:
         return True
     kind, _, number = said.lstrip("?").partition(":")
@@ -116,32 +130,48 @@ def compare_edges(graph, capture):
     for tid in tids:
         for edge in capture.by_origin.get(tid, ()):
             at = next(o["at"] for o in edge["from"] if o["tid"] == tid)
-            if edge["type"] not in claims or not graph["start"] - SLACK <= at <= graph["end"] + SLACK:
+            if edge["type"] not in claims or not graph["start"] - SLACK <= at <= graph[
+                    "end"] + SLACK:
                 continue
             for to in edge["to"]:
                 if to["tid"] not in tids:
                     continue
-                listed = [e for e in expected[(tid, to["tid"])]
-                          if edge["type"] in e["type"] and not e["found"] and e["at_min"] - SLACK <= at <= e["at_max"] + SLACK]
-                if not listed and edge["type"] == "wake" and capture.inside_kernel(to["tid"], to["at"]):
+                listed = [
+                    e for e in expected[(tid, to["tid"])]
+                    if edge["type"] in e["type"] and not e["found"] and e["at_min"] -
+                    SLACK <= at <= e["at_max"] + SLACK
+                ]
+                if not listed and edge["type"] == "wake" and capture.inside_kernel(
+                        to["tid"], to["at"]):
                     continue
                 # Any two may meet at a lock of the kernel's; who means to says so.
-                if not listed and edge["type"] == "unlock" and (edge["object"] or {}).get("kind") == "lock" and not lists_locks:
+                if not listed and edge["type"] == "unlock" and (
+                        edge["object"] or {}).get("kind") == "lock" and not lists_locks:
                     continue
                 if not listed:
                     score.wrong[edge["type"]] += 1
-                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']} at {at} is not in the graph (object {edge['object']})")
+                    wrong.append(
+                        f"edge {edge['type']} {tid} -> {to['tid']} at {at} is not in the graph (object {edge['object']})"
+                    )
                     continue
-                # Slack is for an act that nothing fits better: first the windows that hold the moment itself.
-                match = min(listed, key=lambda e: (max(e["at_min"] - at, at - e["at_max"], 0), e["optional"], e["at_max"] - e["at_min"]))
+                # Slack is for an act that nothing fits better: first the
+                # windows that hold the moment itself.
+                match = min(listed,
+                            key=lambda e: (max(e["at_min"] - at, at - e["at_max"], 0), e[
+                                "optional"], e["at_max"] - e["at_min"]))
                 match["found"] = 1
                 score.right[edge["type"]] += 1
                 if edge["evidence"] not in match["evidence"]:
-                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']}: evidence {edge['evidence']}")
+                    wrong.append(
+                        f"edge {edge['type']} {tid} -> {to['tid']}: evidence {edge['evidence']}")
                 if match["context"] and edge["context"] not in match["context"]:
-                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']}: context {edge['context']}, not {match['context']}")
+                    wrong.append(
+                        f"edge {edge['type']} {tid} -> {to['tid']}: context {edge['context']}, not {match['context']}"
+                    )
                 if not object_agrees(match["object"], edge["object"]):
-                    wrong.append(f"edge {edge['type']} {tid} -> {to['tid']}: object {edge['object']}, not {match['object']}")
+                    wrong.append(
+                        f"edge {edge['type']} {tid} -> {to['tid']}: object {edge['object']}, not {match['object']}"
+                    )
                 if len(match["to"]) > 1:
                     wide.setdefault((match["at_min"], tid), (match, []))[1].append(len(edge["to"]))
     for pair, edges in expected.items():
@@ -149,16 +179,24 @@ def compare_edges(graph, capture):
             if not edge["found"] and not edge["optional"]:
                 blind = capture.blind(pair[1], edge["at_min"], edge["until"])
                 (score.blind if blind else score.missed)[edge["type"][0]] += 1
-                wrong.append(disagreement(f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing", blind))
+                wrong.append(
+                    disagreement(
+                        f"edge {edge['type'][0]} {pair[0]} -> {pair[1]} in {edge['at_min']}..{edge['at_max']} is missing",
+                        blind))
     for (at, tid), (match, sizes) in wide.items():
         # One cause with n effects is one edge with n destinations.
         if any(size != len(match["to"]) for size in sizes):
-            wrong.append(f"edge {match['type'][0]} of {tid} at {at}: {sizes} destinations, not {len(match['to'])}")
+            wrong.append(
+                f"edge {match['type'][0]} of {tid} at {at}: {sizes} destinations, not {len(match['to'])}"
+            )
     return score, wrong
 
 
 def compare_names(graph, capture):
-    """Every edge between the workload's tasks names them as they named themselves; a new task has its creator's name until then."""
+    """
+    Every edge between the workload's tasks names them as they named themselves;
+    a new task has its creator's name until then.
+    """
     wrong = []
     names = collections.defaultdict(set)
     unnamed = collections.defaultdict(list)
@@ -167,14 +205,17 @@ def compare_names(graph, capture):
         unnamed[task["tid"]].append((task["born"], task["named"]))
     for tid in names:
         for edge in capture.by_origin.get(tid, ()):
-            if edge["type"] in ("fork", "exec", "exit", "vfork") or not graph["start"] <= edge["from"][0]["at"] <= graph["end"]:
+            if edge["type"] in ("fork", "exec", "exit", "vfork"
+                                ) or not graph["start"] <= edge["from"][0]["at"] <= graph["end"]:
                 continue
             if any(end["tid"] not in names for end in edge["from"] + edge["to"]):
                 continue
             for end in edge["from"] + edge["to"]:
                 new = any(born <= end["at"] <= named for born, named in unnamed[end["tid"]])
                 if end["comm"] not in names[end["tid"]] and not new:
-                    wrong.append(f"{edge['type']}: {end['tid']} is named {end['comm']!r}, not {sorted(names[end['tid']])}")
+                    wrong.append(
+                        f"{edge['type']}: {end['tid']} is named {end['comm']!r}, not {sorted(names[end['tid']])}"
+                    )
     return wrong
 
 
@@ -203,25 +244,31 @@ def _holders_agree(expected, wait):
 
 def _outside(said, wait):
     """By how much a wait's ends lie outside the times said."""
-    return max(said["start_min"] - wait["start"], wait["start"] - said["start_max"], 0) + max(said["end_min"] - wait["end"], wait["end"] - said["end_max"], 0)
+    return max(said["start_min"] - wait["start"], wait["start"] - said["start_max"], 0) + max(
+        said["end_min"] - wait["end"], wait["end"] - said["end_max"], 0)
 
 
 def compare_wait(said, capture):
     """What is wrong with one expected wait, in words, or nothing."""
     name = f"wait of {said['tid']} {'|'.join(said['kind'])} in {said['start_min']}..{said['end_max']}"
-    inside = [w for w in capture.by_tid.get(said["tid"], ())
-              if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
-              and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK]
+    inside = [
+        w for w in capture.by_tid.get(said["tid"], ())
+        if said["start_min"] - SLACK <= w["start"] <= said["start_max"] + SLACK
+        and w["end"] is not None and said["end_min"] - SLACK <= w["end"] <= said["end_max"] + SLACK
+    ]
     # A task's waits do not overlap: slack is for one that nothing fits better.
     inside.sort(key=lambda w: _outside(said, w))
     if not inside or (len(inside) > 1 and _outside(said, inside[1]) == 0):
-        near = [(w["kind"], w["start"], w["end"]) for w in capture.by_tid.get(said["tid"], ())
-                if w["start"] <= said["end_max"] and (w["end"] is None or w["end"] >= said["start_min"])]
+        near = [
+            (w["kind"], w["start"], w["end"]) for w in capture.by_tid.get(said["tid"], ())
+            if w["start"] <= said["end_max"] and (w["end"] is None or w["end"] >= said["start_min"])
+        ]
         return f"{name}: {len(inside)} such waits, near it {near[:4]}"
     wait = inside[0]
     if wait["kind"] not in said["kind"]:
         return f"{name}: kind {wait['kind']} (call {wait['call']}, object {wait['object']})"
-    if said["call"] != ["*"] and (wait["call"] not in said["call"] if said["call"] else wait["call"] is not None):
+    if said["call"] != ["*"] and (wait["call"] not in said["call"]
+                                  if said["call"] else wait["call"] is not None):
         return f"{name}: call {wait['call']}, not {said['call']}"
     if not object_agrees(said["object"], wait["object"]):
         return f"{name}: object {wait['object']}, not {said['object']}"
@@ -234,7 +281,8 @@ def compare_wait(said, capture):
             return f"{name}: context {wait['ended_by']['context']}, not {contexts}"
     if "expires_max" in said:
         expires = (wait["object"] or {}).get("expires")
-        if expires is None or not said["expires_min"] - SLACK <= expires <= said["expires_max"] + SLACK:
+        if expires is None or not said["expires_min"] - SLACK <= expires <= said[
+                "expires_max"] + SLACK:
             return f"{name}: expires {expires}, not {said['expires_min']}..{said['expires_max']}"
     if "holders" in said:
         problem = _holders_agree(said["holders"], wait)
@@ -244,15 +292,18 @@ def compare_wait(said, capture):
 
 
 def compare_waits(graph, capture):
-    return [disagreement(problem, capture.blind(said["tid"], said["start_min"], said["end_max"]))
-            for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem]
+    return [
+        disagreement(problem, capture.blind(said["tid"], said["start_min"], said["end_max"]))
+        for said in graph["waits"] for problem in [compare_wait(said, capture)] if problem
+    ]
 
 
 def check_cover(why):
     """A why answer covers its interval exactly."""
     at = why["from"]
     for segment in why["segments"]:
-        if segment["start"] != at or segment["end"] <= segment["start"] or segment["ns"] != segment["end"] - segment["start"]:
+        if segment["start"] != at or segment["end"] <= segment["start"] or segment[
+                "ns"] != segment["end"] - segment["start"]:
             return f"segment {segment['start']}..{segment['end']} does not follow {at}"
         at = segment["end"]
     if at != why["to"]:
@@ -264,17 +315,22 @@ def check_cover(why):
 
 
 def compare_late(fact, why, capture):
-    """How long sleeps went on past their time, by slack and by late interrupts; '' if as it must be."""
+    """
+    How long sleeps went on past their time, by slack and by late interrupts; ''
+    if as it must be.
+    """
     wanted, found = collections.Counter(), collections.Counter()
     for wait in capture.by_tid.get(fact["tid"], ()):
         due = (wait["object"] or {}).get("expires")
-        if wait["kind"] != "sleep" or not due or wait["start"] < fact["from"] or wait["end"] is None or wait["end"] > fact["to"]:
+        if wait["kind"] != "sleep" or not due or wait["start"] < fact["from"] or wait[
+                "end"] is None or wait["end"] > fact["to"]:
             continue
         late = max(wait["end"] - due, 0)
         wanted["slack"] += min(late, fact["slack"])
         wanted["interrupt"] += max(late - fact["slack"], 0)
     for segment in why["segments"]:
-        if segment["tid"] == fact["tid"] and segment["chain"] == [fact["tid"]] and segment.get("late"):
+        if segment["tid"] == fact["tid"] and segment["chain"] == [fact["tid"]
+                                                                  ] and segment.get("late"):
             found[segment["late_by"]] += segment["ns"]
     if not wanted["slack"] or any(wanted[name] != found[name] for name in ("slack", "interrupt")):
         return f"late by {dict(found)}, not {dict(wanted)}"
@@ -287,23 +343,30 @@ def compare_why(fact, why, capture, loose=1.0):
     problem = check_cover(why)
     if problem:
         wrong.append(problem)
-    waits = [w for w in capture.by_tid.get(fact["tid"], ()) if fact["from"] <= w["start"] <= fact["to"]]
+    waits = [
+        w for w in capture.by_tid.get(fact["tid"], ()) if fact["from"] <= w["start"] <= fact["to"]
+    ]
     if fact["says"] and waits and all(w["end"] == w["start"] for w in waits):
         return wrong  # what it waited for came as it went to sleep: there is nothing to explain
     problem = compare_late(fact, why, capture) if fact["slack"] else ""
     if problem:
         wrong.append(disagreement(problem, capture.blind(fact["tid"], fact["from"], fact["to"])))
-    if fact["says"] and not any(all(word in cause["text"] for word in fact["says"]) for cause in why["causes"]):
-        wrong.append(f"no cause says {fact['says']}: {[cause['text'] for cause in why['causes']][:4]}")
+    if fact["says"] and not any(
+            all(word in cause["text"] for word in fact["says"]) for cause in why["causes"]):
+        wrong.append(
+            f"no cause says {fact['says']}: {[cause['text'] for cause in why['causes']][:4]}")
     for charge in fact["charges"]:
         sum_ns = 0
         for segment in why["segments"]:
-            if (charge["kind"] != ["*"] and segment["kind"] not in charge["kind"]) or (charge["tid"] is not None and segment["tid"] != charge["tid"]):
+            if (charge["kind"] != ["*"] and segment["kind"] not in charge["kind"]) or (
+                    charge["tid"] is not None and segment["tid"] != charge["tid"]):
                 continue
-            chain = segment["chain"][:len(charge["chain"]) if charge["behind"] else None] if "chain" in charge else None
+            chain = segment["chain"][:len(charge["chain"])
+                                     if charge["behind"] else None] if "chain" in charge else None
             if chain != charge.get("chain"):
                 continue
-            if "by" in charge and ((segment["object"] or {}).get("by") or {}).get("tid") not in charge["by"]:
+            if "by" in charge and ((segment["object"] or {}).get("by")
+                                   or {}).get("tid") not in charge["by"]:
                 continue
             if charge["cycle"] and not segment.get("cycle"):
                 continue
@@ -313,7 +376,15 @@ def compare_why(fact, why, capture, loose=1.0):
             for segment in why["segments"]:
                 kinds[(segment["kind"], segment["tid"])] += segment["ns"]
             problem = f"{'|'.join(charge['kind'])} of {charge['tid']}: {sum_ns} ns, not {charge['min']}..{charge['max']}; all: {kinds.most_common(5)}"
-            # A switch that was hidden ends what is known of a task that ran, too: all that lacks is then said to be unknown.
-            hidden = charge["min"] / loose <= sum_ns + kinds[("unknown", charge["tid"])] <= charge["max"] * loose
-            wrong.append(disagreement(problem, why["unknown_ns"] > 0 and (hidden or capture.blind(charge["tid"], fact["from"], fact["to"]))))
-    return [disagreement(f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}", getattr(problem, "blind", False)) for problem in wrong]
+            # A switch that was hidden ends what is known of a task that ran,
+            # too: all that lacks is then said to be unknown.
+            hidden = charge["min"] / loose <= sum_ns + kinds[
+                ("unknown", charge["tid"])] <= charge["max"] * loose
+            wrong.append(
+                disagreement(
+                    problem, why["unknown_ns"] > 0
+                    and (hidden or capture.blind(charge["tid"], fact["from"], fact["to"]))))
+    return [
+        disagreement(f"why {fact['tid']} {fact['from']}..{fact['to']}: {problem}",
+                     getattr(problem, "blind", False)) for problem in wrong
+    ]

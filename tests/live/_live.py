@@ -3,7 +3,8 @@
 
 A test says ok() or skip(); finish() prints the plan and ends with 1 if any failed.
 CLEW_LIVE_RUNS says how many runs or seeds a test makes of what it otherwise makes several of.
-What may be skipped is decided by `clew doctor` alone; CLEW_LIVE_DOCTOR names a file with what it said, where it is slow.
+What may be skipped is decided by `clew doctor` alone; CLEW_LIVE_DOCTOR names a file with
+what it said, where it is slow.
 """
 
 import atexit
@@ -86,7 +87,12 @@ def run(*arguments, timeout=None, **options):
     """Runs a command to its end; returns the finished process with text output."""
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
-    return subprocess.run([str(a) for a in arguments], text=True, errors="replace", timeout=timeout or PATIENCE, check=False, **options)
+    return subprocess.run([str(a) for a in arguments],
+                          text=True,
+                          errors="replace",
+                          timeout=timeout or PATIENCE,
+                          check=False,
+                          **options)
 
 
 def clew(*arguments, **options):
@@ -97,7 +103,9 @@ def answer(*arguments):
     """A clew command's JSON answer."""
     done = clew(*arguments, "--json")
     if done.returncode != 0:
-        raise RuntimeError(f"clew {' '.join(map(str, arguments))}: status {done.returncode}: {done.stderr.strip()}")
+        raise RuntimeError(
+            f"clew {' '.join(map(str, arguments))}: status {done.returncode}: {done.stderr.strip()}"
+        )
     return json.loads(done.stdout)
 
 
@@ -116,7 +124,10 @@ _features = None
 
 
 def feature(name):
-    """Whether `clew doctor` says that the feature of this name is available, and its reason if not."""
+    """
+    Whether `clew doctor` says that the feature of this name is available, and
+    its reason if not.
+    """
     global _features
     if _features is None:
         said = os.environ.get("CLEW_LIVE_DOCTOR")
@@ -132,7 +143,10 @@ def feature(name):
 
 @contextlib.contextmanager
 def ready_socket():
-    """A socket on which a recorder says that it records, and what its environment needs for that."""
+    """
+    A socket on which a recorder says that it records, and what its environment
+    needs for that.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
         ready.bind("")
         yield ready, {"NOTIFY_SOCKET": "@" + ready.getsockname()[1:].decode()}
@@ -144,7 +158,11 @@ def start_recording(path, *arguments, **options):
     with ready_socket() as (ready, environment):
         ready.settimeout(0.1)
         options["env"] = dict(options.get("env") or os.environ, **environment)
-        process = subprocess.Popen([CLEW, "record", "-o", str(path), *map(str, arguments)], text=True, errors="replace", **options)
+        process = subprocess.Popen(
+            [CLEW, "record", "-o", str(path), *map(str, arguments)],
+            text=True,
+            errors="replace",
+            **options)
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and process.poll() is None:
             try:
@@ -193,7 +211,10 @@ def attached():
 
 
 def await_detached():
-    """What of clew is in the kernel now and stays there; what comes meanwhile is another recording's."""
+    """
+    What of clew is in the kernel now and stays there; what comes meanwhile is
+    another recording's.
+    """
     deadline = time.monotonic() + 30
     left = attached()
     while left and time.monotonic() < deadline:

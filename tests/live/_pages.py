@@ -19,7 +19,9 @@ FOLIO = 64  # pages: no folio of these files is larger
 WRITES = ("write", "part", "store", "direct")
 DROPS = ("truncate", "punch", "delete")
 
-Pass = collections.namedtuple("Pass", "queued issued completed sector writers before evidence reason by submitter index")  # before: writers but for those while it was on its way
+Pass = collections.namedtuple(
+    "Pass", "queued issued completed sector writers before evidence reason by submitter index"
+)  # before: writers but for those while it was on its way
 
 
 class Pages:
@@ -32,22 +34,29 @@ class Pages:
             if request["op"] != "write":
                 continue
             # Compressed pages are more than the request's bytes, and all lie where it begins.
-            step = 0 if sum(stretch["bytes"] for stretch in request["pages"]) > request["bytes"] else 8
+            step = 0 if sum(stretch["bytes"]
+                            for stretch in request["pages"]) > request["bytes"] else 8
             for stretch in request["pages"]:
                 writers = frozenset(w["tid"] for w in stretch["writers"])
                 before = frozenset(w["tid"] for w in stretch["writers"] if not w["in_flight"])
                 first = stretch["offset"] // PAGE
                 for i in range((stretch["bytes"] + PAGE - 1) // PAGE):
                     self.passes[(request["dev"], stretch["ino"])][first + i].append(
-                        Pass(request["queued"], request["issued"] or request["queued"], request["completed"], stretch["sector"] + step * i, writers, before,
-                             stretch["evidence"], request["reason"], request["reason_by"].get("tid"), request["submitter"].get("tid"), index))
+                        Pass(request["queued"], request["issued"] or request["queued"],
+                             request["completed"], stretch["sector"] + step * i, writers, before,
+                             stretch["evidence"], request["reason"],
+                             request["reason_by"].get("tid"), request["submitter"].get("tid"),
+                             index))
         for pages in self.passes.values():
             for passes in pages.values():
                 passes.sort()
 
 
 def taken_until(taken, racing):
-    """When its page may last have been taken: of a request's bios only when the first was queued is told, and others are until it is issued."""
+    """
+    When its page may last have been taken: of a request's bios only when the
+    first was queued is told, and others are until it is issued.
+    """
     return (taken.issued if racing else taken.queued) + SLACK
 
 
@@ -66,19 +75,22 @@ class Tally:
         return self.count[right] / total if total else 1.0
 
     def lines(self):
-        yield (f"passes {self.count['passes']}, sectors {self.count['sector']} right {self.count['sector wrong']} wrong, "
-               f"writers precision {self.ratio('writer', 'writer too many'):.5f} recall {self.ratio('writer', 'writer missing'):.5f} "
-               f"({self.count['writer']} right, {self.count['writer too many']} too many, {self.count['writer missing']} missing), "
-               f"dirty pages written {self.count['written']} of {self.count['written'] + self.count['unwritten']}, "
-               f"stamps {self.count['stamp']} right {self.count['stamp wrong']} wrong")
+        yield (
+            f"passes {self.count['passes']}, sectors {self.count['sector']} right {self.count['sector wrong']} wrong, "
+            f"writers precision {self.ratio('writer', 'writer too many'):.5f} recall {self.ratio('writer', 'writer missing'):.5f} "
+            f"({self.count['writer']} right, {self.count['writer too many']} too many, {self.count['writer missing']} missing), "
+            f"dirty pages written {self.count['written']} of {self.count['written'] + self.count['unwritten']}, "
+            f"stamps {self.count['stamp']} right {self.count['stamp wrong']} wrong")
 
 
 def covers(act, inode, page, margin=0):
-    return act["ino"] in (0, inode) and act["first"] - margin <= page < act["first"] + max(act["count"], 1) + margin
+    return act["ino"] in (
+        0, inode) and act["first"] - margin <= page < act["first"] + max(act["count"], 1) + margin
 
 
 def drops(act, inode, page):
-    return act["ino"] == inode and act["first"] <= page and (act["what"] != "punch" or page < act["first"] + act["count"])
+    return act["ino"] == inode and act["first"] <= page and (act["what"] != "punch"
+                                                             or page < act["first"] + act["count"])
 
 
 class Story:
@@ -102,14 +114,19 @@ class Story:
 
 
 def flush_began(story, taken):
-    """When the kernel may first have taken the page for a pass: with others at work it is some time before the request."""
-    return min([s["before"] for s in story.flushes if s["before"] <= taken.queued <= s["after"]] + [taken.queued]) - SLACK
+    """
+    When the kernel may first have taken the page for a pass: with others at
+    work it is some time before the request.
+    """
+    return min([s["before"] for s in story.flushes if s["before"] <= taken.queued <= s["after"]] +
+               [taken.queued]) - SLACK
 
 
 def judge_page(tally, name, acts, inode, page, passes, racing):
     story = Story(acts, inode, page)
     last_end = last_begin = NEVER
-    halfway, before = set(), set()  # writers that the pass before fell into the writes of, and its own
+    halfway, before = set(), set(
+    )  # writers that the pass before fell into the writes of, and its own
     for taken in passes:
         tally.count["passes"] += 1
         kept = [w for w in story.writes if not story.gone(w, taken.queued)]
@@ -118,16 +135,28 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
             certain = {w["tid"] for w in kept if w["after"] < begin and w["before"] > last_end}
             possible = {w["tid"] for w in kept if w["before"] < end and w["after"] > last_begin}
         else:
-            # One act after the other: a pass within a write that syncs is that write's own. Any other comes before or after what is written.
+            # One act after the other: a pass within a write that syncs is that
+            # write's own. Any other comes before or after what is written.
             begin = end = taken.issued
-            during = {w["tid"] for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"}
-            during -= {s["tid"] for s in story.syncs if s["what"] == "range" and s["before"] <= taken.queued < s["after"]}
+            during = {
+                w["tid"]
+                for w in kept if w["before"] <= taken.queued < w["after"] and w["what"] != "direct"
+            }
+            during -= {
+                s["tid"]
+                for s in story.syncs
+                if s["what"] == "range" and s["before"] <= taken.queued < s["after"]
+            }
             certain = {w["tid"] for w in kept if last_end < w["before"] <= taken.queued + SLACK}
             possible = certain | halfway
             certain = certain - during | halfway - before
             halfway, before = during, taken.writers
         # A store makes all of a large folio dirty, pages too that nobody touched.
-        near = {a["tid"] for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO and last_begin < a["before"] <= taken.queued + SLACK}
+        near = {
+            a["tid"]
+            for a in acts if a["what"] == "store" and abs(a["first"] - page) < FOLIO
+            and last_begin < a["before"] <= taken.queued + SLACK
+        }
         if not possible and taken.writers and taken.writers <= near:
             tally.count["whole folio"] += 1
             possible = certain = taken.writers
@@ -141,20 +170,32 @@ def judge_page(tally, name, acts, inode, page, passes, racing):
         if not possible:
             tally.note("pass", f"{where}: nobody wrote it, clew says {sorted(taken.writers)}")
         elif not certain <= taken.writers <= possible:
-            tally.note("writers", f"{where}: writers {sorted(taken.writers)}, not {sorted(certain)}..{sorted(possible)}")
+            tally.note(
+                "writers",
+                f"{where}: writers {sorted(taken.writers)}, not {sorted(certain)}..{sorted(possible)}"
+            )
         elif taken.evidence != "exact" and not racing:
             tally.note("evidence", f"{where}: evidence {taken.evidence}")
         last_begin, last_end = begin, end
     for sync in story.syncs:
-        dirty = [w for w in story.writes if (w["after"] < sync["before"] or w["before"] == sync["before"]) and not story.gone(w, sync["before"])]
+        dirty = [
+            w for w in story.writes
+            if (w["after"] < sync["before"] or w["before"] == sync["before"])
+            and not story.gone(w, sync["before"])
+        ]
         if not dirty:
             continue
         last = max(dirty, key=lambda w: w["before"])
-        if any(last["before"] <= taken_until(p, racing) and p.queued <= sync["after"] + SLACK for p in passes):
+        if any(last["before"] <= taken_until(p, racing) and p.queued <= sync["after"] + SLACK
+               for p in passes):
             tally.count["written"] += 1
-        elif not any(d["before"] >= last["after"] and d["before"] <= sync["after"] for d in story.drops):
+        elif not any(d["before"] >= last["after"] and d["before"] <= sync["after"]
+                     for d in story.drops):
             tally.count["unwritten"] += 1
-            tally.note("written", f"{name}: inode {inode} page {page}: written by {last['tid']} at {last['before']}, in no request until {sync['after']} ({sync['call']})")
+            tally.note(
+                "written",
+                f"{name}: inode {inode} page {page}: written by {last['tid']} at {last['before']}, in no request until {sync['after']} ({sync['call']})"
+            )
     return story
 
 
@@ -163,7 +204,8 @@ def judge_order(tally, where, taken, flushers):
     said = flushers.words(taken.submitter, taken.queued)
     if said is None:
         # btrfs has workers write for a flusher.
-        if taken.submitter in flushers.stints and taken.reason in ORDERS - flushers.lately(taken.queued):
+        if taken.submitter in flushers.stints and taken.reason in ORDERS - flushers.lately(
+                taken.queued):
             tally.count["reason wrong"] += 1
             tally.note("reason", f"{where}: reason {taken.reason}, but that flusher is at no order")
         return False
@@ -198,11 +240,20 @@ def words_of(act, taken, system):
 
 
 def judge_reason(tally, name, system, acts, inode, passes, flushers):
-    """Why requests were made: by the kernel's word where a flusher made them, else while one act alone was going on."""
+    """
+    Why requests were made: by the kernel's word where a flusher made them, else
+    while one act alone was going on.
+    """
     for taken in passes:
-        if judge_order(tally, f"{name}: request {taken.index} at {taken.queued} by {taken.submitter}", taken, flushers):
+        if judge_order(tally,
+                       f"{name}: request {taken.index} at {taken.queued} by {taken.submitter}",
+                       taken, flushers):
             continue
-        during = [a for a in acts if a["before"] - SLACK <= taken.queued <= a["after"] + SLACK and a["ino"] in (0, inode) and a["what"] not in WRITES[:3]]
+        during = [
+            a for a in acts
+            if a["before"] - SLACK <= taken.queued <= a["after"] + SLACK and a["ino"] in (
+                0, inode) and a["what"] not in WRITES[:3]
+        ]
         words = words_of(during[0], taken, system) if len(during) == 1 else None
         if words is None:
             continue
@@ -219,16 +270,23 @@ def judge_reason(tally, name, system, acts, inode, passes, flushers):
             tally.count["reason unknown"] += 1
         else:
             tally.count["reason wrong"] += 1
-            tally.note("reason", f"{name}: request {taken.index} during {act['call']} of {act['tid']}, by {taken.submitter}: reason {taken.reason}, not {sorted(words)}")
+            tally.note(
+                "reason",
+                f"{name}: request {taken.index} during {act['call']} of {act['tid']}, by {taken.submitter}: reason {taken.reason}, not {sorted(words)}"
+            )
 
 
 def judge_disk(tally, name, graph, file, stories, pages, racing):
     """Sectors by FIEMAP, the last writer by the stamp."""
-    sectors = {first + i: sector + 8 * i for first, count, sector in file["sectors"] for i in range(count)}
+    sectors = {
+        first + i: sector + 8 * i
+        for first, count, sector in file["sectors"] for i in range(count)
+    }
     moves = graph["system"] == "btrfs"
     stamped = {page for page, _, _ in file["stamps"]}
     for page, passes in pages.items():
-        # There FIEMAP gives addresses of the file system's own: they are the disk's where the stamp is found.
+        # There FIEMAP gives addresses of the file system's own: they are the
+        # disk's where the stamp is found.
         if page not in sectors or (moves and page not in stamped):
             continue
         dropped = max([d["after"] for d in stories[page].drops], default=NEVER)
@@ -239,44 +297,70 @@ def judge_disk(tally, name, graph, file, stories, pages, racing):
                 tally.count["sector"] += 1
             else:
                 tally.count["sector wrong"] += 1
-                tally.note("sector", f"{name}: inode {file['ino']} page {page} request {taken.index}: sector {taken.sector}, FIEMAP says {sectors[page]}")
+                tally.note(
+                    "sector",
+                    f"{name}: inode {file['ino']} page {page} request {taken.index}: sector {taken.sector}, FIEMAP says {sectors[page]}"
+                )
     for page, tid, sequence in file["stamps"]:
         whole = [w for w in stories[page].writes if w["what"] != "part"] if page in stories else []
         write = next((w for w in whole if w["sequence"] == sequence), None)
         if not write or (not racing and max(whole, key=lambda w: w["before"]) is not write):
-            tally.note("workload", f"{name}: inode {file['ino']} page {page}: the disk has {sequence} of {tid}")
+            tally.note(
+                "workload",
+                f"{name}: inode {file['ino']} page {page}: the disk has {sequence} of {tid}")
             continue
         # A part of the page may have been written once more since, by another.
-        since = [p.writers for p in pages.get(page, ()) if taken_until(p, racing) >= write["before"]]
+        since = [
+            p.writers for p in pages.get(page, ()) if taken_until(p, racing) >= write["before"]
+        ]
         if any(tid in writers for writers in since):
             tally.count["stamp"] += 1
         else:
             tally.count["stamp wrong"] += 1
-            tally.note("stamp", f"{name}: inode {file['ino']} page {page}: the disk has {tid}'s, clew says {[sorted(writers) for writers in since]}")
+            tally.note(
+                "stamp",
+                f"{name}: inode {file['ino']} page {page}: the disk has {tid}'s, clew says {[sorted(writers) for writers in since]}"
+            )
 
 
 def compare(tally, name, graph, capture, flushers):
-    """Judges one run of a workload; `capture` is a Pages, `flushers` what the kernel says of them."""
-    racing = name.startswith("race") or name.startswith("throttle") or name.startswith("memory") or name.startswith("background")
+    """
+    Judges one run of a workload; `capture` is a Pages, `flushers` what the
+    kernel says of them.
+    """
+    racing = name.startswith("race") or name.startswith("throttle") or name.startswith(
+        "memory") or name.startswith("background")
     acts = sorted((a for a in graph["acts"]), key=lambda a: a["before"])
     files = {file["ino"]: file for file in graph["files"]}
     disk = graph["files"][0]["dev"]
     for inode in {a["ino"] for a in acts if a["ino"]}:
         own = [a for a in acts if a["ino"] in (0, inode)]
-        found = {page: [p for p in passes if graph["start"] <= p.queued <= graph["end"]] for page, passes in capture.passes[(disk, inode)].items()}
+        found = {
+            page: [p for p in passes if graph["start"] <= p.queued <= graph["end"]]
+            for page, passes in capture.passes[(disk, inode)].items()
+        }
         found = {page: passes for page, passes in found.items() if passes}
-        wanted = {page for a in own if a["what"] in WRITES for page in range(a["first"], a["first"] + a["count"])}
+        wanted = {
+            page
+            for a in own if a["what"] in WRITES
+            for page in range(a["first"], a["first"] + a["count"])
+        }
         stories = {}
         for page in sorted(wanted | set(found)):
             stories[page] = judge_page(tally, name, own, inode, page, found.get(page, []), racing)
         if not name.startswith("race"):
-            judge_reason(tally, name, graph["system"], own, inode, {p.index: p for passes in found.values() for p in passes}.values(), flushers)
+            judge_reason(tally, name, graph["system"], own, inode,
+                         {p.index: p
+                          for passes in found.values() for p in passes}.values(), flushers)
         if inode in files:
             judge_disk(tally, name, graph, files[inode], stories, found, racing)
 
 
 def compare_sums(tally, system, graphs, files):
-    """Bytes asked by file, as `clew io` tells them; numbers of files are used again, so all of a recording together."""
+    """
+    Bytes asked by file, as `clew io` tells them; numbers of files are used
+    again, so all of a recording together.
+    """
     asked, stored = collections.Counter(), set()
     for graph in graphs:
         for act in graph["acts"]:
@@ -295,7 +379,10 @@ def compare_sums(tally, system, graphs, files):
 
 
 def compare_unused(tally, system, graphs, files):
-    """Pages that were read ahead for nobody, of files whose number no other workload of the recording had."""
+    """
+    Pages that were read ahead for nobody, of files whose number no other
+    workload of the recording had.
+    """
     of = collections.Counter(file["ino"] for graph in graphs for file in graph["files"])
     for graph in graphs:
         acts = [a for a in graph["acts"] if a["what"] == "unused" and of[a["ino"]] == 1]
@@ -306,7 +393,10 @@ def compare_unused(tally, system, graphs, files):
             if found == count:
                 tally.count["unused"] += count
             else:
-                tally.note("unused", f"{system}: inode {inode}: {found} pages were read ahead for nobody, not {count}")
+                tally.note(
+                    "unused",
+                    f"{system}: inode {inode}: {found} pages were read ahead for nobody, not {count}"
+                )
 
 
 def below(tally, graphs, capture, images):
@@ -327,14 +417,24 @@ def below(tally, graphs, capture, images):
             since = NEVER
             for taken in passes:
                 # One on its way when the page went to the disk below may be in it, or in the next.
-                above = [u for u in upper.get(page, ()) if u.queued <= taken.queued + SLACK and (u.completed or NEVER * -1) >= since - SLACK]
-                certain = [u for u in above if u.queued > since + SLACK and (u.completed or NEVER * -1) < taken.queued]
+                above = [
+                    u for u in upper.get(page, ()) if u.queued <= taken.queued +
+                    SLACK and (u.completed or NEVER * -1) >= since - SLACK
+                ]
+                certain = [
+                    u for u in above
+                    if u.queued > since + SLACK and (u.completed or NEVER * -1) < taken.queued
+                ]
                 since = taken.queued
                 if not above or not above[-1].writers or any(not u.writers for u in above):
                     continue
                 all_of_them = frozenset(t for u in above for t in u.writers)
-                if taken.writers and taken.writers <= all_of_them and all(u.writers <= taken.writers for u in certain):
+                if taken.writers and taken.writers <= all_of_them and all(u.writers <= taken.writers
+                                                                          for u in certain):
                     tally.count["below"] += 1
                 else:
                     tally.count["below wrong"] += 1
-                    tally.note("below", f"page {page} of the image of {disk}: writers {sorted(taken.writers)}, above {[sorted(u.writers) for u in above][-3:]}")
+                    tally.note(
+                        "below",
+                        f"page {page} of the image of {disk}: writers {sorted(taken.writers)}, above {[sorted(u.writers) for u in above][-3:]}"
+                    )

@@ -41,9 +41,16 @@ def command(*words):
     program = shutil.which(words[0], path=path)
     if not program:
         raise Lacking(f"no such program: {words[0]}")
-    done = subprocess.run([program, *map(str, words[1:])], capture_output=True, text=True, errors="replace", check=False, timeout=120)
+    done = subprocess.run([program, *map(str, words[1:])],
+                          capture_output=True,
+                          text=True,
+                          errors="replace",
+                          check=False,
+                          timeout=120)
     if done.returncode:
-        raise Lacking(f"{' '.join(map(str, words[:3]))} is refused: {' '.join((done.stderr or done.stdout).split())}")
+        raise Lacking(
+            f"{' '.join(map(str, words[:3]))} is refused: {' '.join((done.stderr or done.stdout).split())}"
+        )
     return done.stdout
 
 
@@ -102,9 +109,12 @@ class Loop:
                 self.path = f"/dev/loop{number}"
                 self.fd = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
                 # struct loop_config: the file, block size, struct loop_info64, reserved.
-                info = struct.pack("<QQQQQIIII", 0, 0, 0, 0, 0, 0, 0, 0, LO_FLAGS_AUTOCLEAR) + bytes(232 - 56)
+                info = struct.pack("<QQQQQIIII", 0, 0, 0, 0, 0, 0, 0, 0,
+                                   LO_FLAGS_AUTOCLEAR) + bytes(232 - 56)
                 try:
-                    fcntl.ioctl(self.fd, LOOP_CONFIGURE, bytearray(struct.pack("<II", backing.fileno(), 0) + info + bytes(64)))
+                    fcntl.ioctl(
+                        self.fd, LOOP_CONFIGURE,
+                        bytearray(struct.pack("<II", backing.fileno(), 0) + info + bytes(64)))
                     break
                 except OSError:
                     os.close(self.fd)
@@ -144,21 +154,28 @@ class Place:
     """Use with `with`; `path` is the directory, `lacks` what is not in it: {name: reason}."""
 
     def __init__(self, only=None, megabytes=0):
-        """`only`: names of the parts to make; all but those on demand. `megabytes`: how large the file systems are at least."""
+        """
+        `only`: names of the parts to make; all but those on demand.
+        `megabytes`: how large the file systems are at least.
+        """
         self.only = only
         self.megabytes = megabytes
         self.path = os.path.join(TOP, f"{PREFIX}{os.getpid()}")
         self.lacks = {}
         self.loops = []
-        self.direct = {}  # "major:minor" of a loop device -> whether it asks the disk below directly
+        self.direct = {
+        }  # "major:minor" of a loop device -> whether it asks the disk below directly
 
     def __enter__(self):
         clean_leftovers()
         os.makedirs(self.path)
         try:
-            makers = ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]), (self._namespaces, ["net"]), (self._bridge, ["bridge"]),
-                      (self._routed, ["routed"]), (self._cpu, ["cpu"]), (self._memory, ["memory"]), (self._swap, ["swap"]), (self._outside, ["outside"]),
-                      (self._bridged, ["bridged"]), (self._btrfs, ["btrfs"]), (self._limit, ["limit"]))
+            makers = ((self._ext4, ["ext4"]), (self._xfs, ["xfs", "loop"]), (self._mapped, ["dm"]),
+                      (self._namespaces, ["net"]), (self._bridge, ["bridge"]),
+                      (self._routed, ["routed"]), (self._cpu, ["cpu"]), (self._memory, ["memory"]),
+                      (self._swap, ["swap"]), (self._outside, ["outside"]),
+                      (self._bridged, ["bridged"]), (self._btrfs, ["btrfs"]), (self._limit,
+                                                                               ["limit"]))
             for make, names in makers:
                 if names[0] not in self.only if self.only else names[0] in ON_DEMAND:
                     continue
@@ -179,13 +196,17 @@ class Place:
         remove(self.path, os.getpid())
 
     def needs(self, workload):
-        """What of this place a workload PROGRAM,VARIANT needs, and the reason if that is lacking."""
+        """
+        What of this place a workload PROGRAM,VARIANT needs, and the reason if
+        that is lacking.
+        """
         program, _, variant = workload.partition(",")
         needed = []
         if program in ("disk", "uring"):
             needed = [variant.rpartition("-")[2]] if "-" in variant else []
         elif program in ("pagecache", "pagereason"):
-            needed = [variant.rpartition("-")[2]] + (["limit"] if variant.startswith("memory") else [])
+            needed = [variant.rpartition("-")[2]
+                      ] + (["limit"] if variant.startswith("memory") else [])
         elif program == "quota":
             needed = [variant]
         elif program == "net":
@@ -209,14 +230,16 @@ class Place:
 
     def _loop(self, name, megabytes, direct):
         module("loop")
-        loop = Loop(os.path.join(self.path, name + ".image"), max(megabytes, self.megabytes), direct)
+        loop = Loop(os.path.join(self.path, name + ".image"), max(megabytes, self.megabytes),
+                    direct)
         self.loops.append(loop)
         self.direct[loop.number()] = loop.direct
         return loop
 
     def _ext4(self):
         loop = self._loop("ext4", 64, True)
-        self._system("ext4", "ext4", loop.path, "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0")
+        self._system("ext4", "ext4", loop.path, "-b", 4096, "-E",
+                     "lazy_itable_init=0,lazy_journal_init=0")
         loop.release()
 
     def _xfs(self):
@@ -235,20 +258,24 @@ class Place:
     def _mapped(self):
         module("dm-mod")
         name = os.path.basename(self.path)
-        if not os.path.exists("/dev/mapper/control") and "device-mapper" not in open("/proc/misc", encoding="ascii").read():
+        if not os.path.exists("/dev/mapper/control") and "device-mapper" not in open(
+                "/proc/misc", encoding="ascii").read():
             raise Lacking("no such kernel part: the device mapper")
         loop = self._loop("dm", 64, True)
         sectors = 64 * MEGABYTE // 512 - MAPPED_FROM
-        command("dmsetup", "create", "--noudevsync", name, "--table", f"0 {sectors} linear {loop.path} {MAPPED_FROM}")
+        command("dmsetup", "create", "--noudevsync", name, "--table",
+                f"0 {sectors} linear {loop.path} {MAPPED_FROM}")
         write(os.path.join(self.path, "mapped"), f"{loop.number()} {MAPPED_FROM}\n")
         quietly("dmsetup", "mknodes", "--noudevsync", name)
-        self._system("dm", "ext4", f"/dev/mapper/{name}", "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0")
+        self._system("dm", "ext4", f"/dev/mapper/{name}", "-b", 4096, "-E",
+                     "lazy_itable_init=0,lazy_journal_init=0")
 
     def _join(self, one, other, addresses):
         """A pair of interfaces between two of the namespaces, with an address each, "" for none."""
         names = [f"clew-{one}{other}", f"clew-{other}{one}"]
         ends = [namespace(os.getpid(), end) for end in (one, other)]
-        command("ip", "link", "add", names[0], "netns", ends[0], "type", "veth", "peer", "name", names[1], "netns", ends[1])
+        command("ip", "link", "add", names[0], "netns", ends[0], "type", "veth", "peer", "name",
+                names[1], "netns", ends[1])
         for end, name, address in zip(ends, names, addresses):
             if address:
                 command("ip", "-n", end, "address", "add", address, "dev", name)
@@ -258,7 +285,8 @@ class Place:
         module("veth")
         for end in "ab":
             command("ip", "netns", "add", namespace(os.getpid(), end))
-            os.symlink(f"/run/netns/{namespace(os.getpid(), end)}", os.path.join(self.path, f"net-{end}"))
+            os.symlink(f"/run/netns/{namespace(os.getpid(), end)}",
+                       os.path.join(self.path, f"net-{end}"))
         self._join("a", "b", ("10.231.77.1/30", "10.231.77.2/30"))
 
     def _bridge(self):
@@ -276,10 +304,13 @@ class Place:
         """A namespace between the two that is a router."""
         between = namespace(os.getpid(), "r")
         command("ip", "netns", "add", between)
-        command("ip", "netns", "exec", between, "/bin/sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward")
-        for end, address, hop in (("a", "10.231.79.1/30", "10.231.79.2"), ("b", "10.231.79.5/30", "10.231.79.6")):
+        command("ip", "netns", "exec", between, "/bin/sh", "-c",
+                "echo 1 >/proc/sys/net/ipv4/ip_forward")
+        for end, address, hop in (("a", "10.231.79.1/30", "10.231.79.2"), ("b", "10.231.79.5/30",
+                                                                           "10.231.79.6")):
             self._join("r", end, (f"{hop}/30", address))
-            command("ip", "-n", namespace(os.getpid(), end), "route", "add", "10.231.79.0/24", "via", hop)
+            command("ip", "-n", namespace(os.getpid(), end), "route", "add", "10.231.79.0/24",
+                    "via", hop)
 
     def _group(self, control, name=None):
         name = name or control
@@ -310,7 +341,8 @@ class Place:
     def _swap(self):
         group, unified = self._group("memory", "swap")
         write(f"{group}/memory.max" if unified else f"{group}/memory.limit_in_bytes", 16 * MEGABYTE)
-        if not os.path.exists(f"{group}/memory.swap.max" if unified else f"{group}/memory.swappiness"):
+        if not os.path.exists(
+                f"{group}/memory.swap.max" if unified else f"{group}/memory.swappiness"):
             raise Lacking("no such part of the kernel: swapping in groups")
         try:
             with open("/sys/module/zswap/parameters/enabled", encoding="ascii") as file:
@@ -326,7 +358,8 @@ class Place:
         with open(loop.path, "r+b") as device:
             device.write(header)
             os.fsync(device.fileno())
-        # The device goes when its last user does: the swap is one, and remove() ends it, also after a kill that comes now.
+        # The device goes when its last user does: the swap is one, and remove()
+        # ends it, also after a kill that comes now.
         write(os.path.join(self.path, "swap.device"), loop.path)
         if swap_call("swapon", loop.path, SWAP_PREFER):
             raise Lacking(f"swapon is refused: {os.strerror(ctypes.get_errno())}")
@@ -335,7 +368,10 @@ class Place:
         os.symlink(group, os.path.join(self.path, "swap"))
 
     def _outside(self, name="outside"):
-        """Somebody outside who answers (CLEW_LIVE_OUTSIDE: interface, address and port) and the interrupt by which that comes in."""
+        """
+        Somebody outside who answers (CLEW_LIVE_OUTSIDE: interface, address and
+        port) and the interrupt by which that comes in.
+        """
         interface, address, port = os.environ.get(f"CLEW_LIVE_{name.upper()}", ":::").split(":")[:3]
         if not interface:
             raise Lacking("no such machine: one outside that answers")
@@ -350,13 +386,18 @@ class Place:
         return interface
 
     def _bridged(self):
-        """The same (CLEW_LIVE_BRIDGED), with the interface at a bridge that leads into a namespace."""
-        interface, inside, bridge = self._outside("bridged"), namespace(os.getpid(), "o"), bridge_name(os.getpid())
+        """
+        The same (CLEW_LIVE_BRIDGED), with the interface at a bridge that leads
+        into a namespace.
+        """
+        interface, inside, bridge = self._outside("bridged"), namespace(
+            os.getpid(), "o"), bridge_name(os.getpid())
         module("veth")
         module("bridge")
         command("ip", "netns", "add", inside)
         command("ip", "link", "add", bridge, "type", "bridge")
-        command("ip", "link", "add", bridge + "v", "type", "veth", "peer", "name", "clew-o", "netns", inside)
+        command("ip", "link", "add", bridge + "v", "type", "veth", "peer", "name", "clew-o",
+                "netns", inside)
         for port in (interface, bridge + "v"):
             command("ip", "link", "set", port, "master", bridge)
             command("ip", "link", "set", port, "up")
@@ -422,7 +463,8 @@ def remove(path, pid):
     for end in "abrso":
         if os.path.exists(f"/run/netns/{namespace(pid, end)}"):
             quietly("ip", "netns", "del", namespace(pid, end))
-    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"), ("swap", "memory")):
+    for name, controlled in (("cpu", "cpu"), ("memory", "memory"), ("limit", "memory"), ("swap",
+                                                                                         "memory")):
         try:
             group = os.path.join(controller(controlled)[0], f"{PREFIX}{pid}-{name}")
         except (Lacking, OSError):
@@ -440,10 +482,14 @@ def remove(path, pid):
 
 @contextlib.contextmanager
 def settings(place, values):
-    """The kernel's settings {path: value}, for a while; a killed test's are put back with its place."""
+    """
+    The kernel's settings {path: value}, for a while; a killed test's are put
+    back with its place.
+    """
     kept = os.path.join(place.path, "settings")
     with open(kept, "w", encoding="ascii") as file:
-        # A limit in bytes is off when its ratio is set, and the other way round: one of the two is 0.
+        # A limit in bytes is off when its ratio is set, and the other way
+        # round: one of the two is 0.
         for path in dict.fromkeys([*values, *(p.replace("_bytes", "_ratio") for p in values)]):
             with open(path, encoding="ascii") as setting:
                 file.write(f"{path} {setting.read().strip()}\n")

@@ -24,7 +24,10 @@ def programs():
 
 
 class Cluster:
-    """Use with `with`; `server` is its first process. Filled for pgbench at this scale, in a directory below `top`; raises Refused."""
+    """
+    Use with `with`; `server` is its first process. Filled for pgbench at this
+    scale, in a directory below `top`; raises Refused.
+    """
 
     def __init__(self, scale, *settings, top="/var/tmp"):
         self.programs = programs()
@@ -33,8 +36,10 @@ class Cluster:
         self.server = None
         self.place = tempfile.mkdtemp(prefix="clew-live-pg-", dir=top)
         shutil.chown(self.place, "postgres", "postgres")
-        self.user = {"user": "postgres", "group": "postgres", "extra_groups": [], "cwd": self.place,
-                     "env": {"PATH": self.programs + ":/usr/bin:/bin", "LC_ALL": "C"}}
+        self.user = {
+            "user": "postgres", "group": "postgres", "extra_groups": [], "cwd": self.place, "env":
+            {"PATH": self.programs + ":/usr/bin:/bin", "LC_ALL": "C"}
+        }
 
     def __enter__(self):
         try:
@@ -56,17 +61,30 @@ class Cluster:
         if done.returncode != 0:
             raise Refused("initdb: " + done.stderr)
         with open(f"{self.place}/log", "wb") as log:
-            self.server = subprocess.Popen([f"{self.programs}/postgres", "-D", data, "-k", self.place, "-h", "", *self.settings], stdout=log, stderr=log,
-                                           start_new_session=True, **self.user)
+            self.server = subprocess.Popen([
+                f"{self.programs}/postgres", "-D", data, "-k", self.place, "-h", "", *self.settings
+            ],
+                                           stdout=log,
+                                           stderr=log,
+                                           start_new_session=True,
+                                           **self.user)
         for _ in range(200):
-            if run(f"{self.programs}/pg_isready", "-h", self.place, "-q", **self.user).returncode == 0:
+            if run(f"{self.programs}/pg_isready", "-h", self.place, "-q",
+                   **self.user).returncode == 0:
                 break
             time.sleep(0.1)
-        done = run(f"{self.programs}/pgbench", "-h", self.place, "-i", "-s", str(self.scale), "-q", "postgres", **self.user)
+        done = run(f"{self.programs}/pgbench", "-h", self.place, "-i", "-s", str(self.scale), "-q",
+                   "postgres", **self.user)
         if done.returncode != 0:
             raise Refused("pgbench -i: " + done.stderr)
 
     def bench(self, clients, seconds):
         """Starts pgbench."""
-        return subprocess.Popen([f"{self.programs}/pgbench", "-h", self.place, "-n", "-c", str(clients), "-j", "2", "-T", str(seconds), "postgres"],
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.user)
+        return subprocess.Popen([
+            f"{self.programs}/pgbench", "-h", self.place, "-n", "-c",
+            str(clients), "-j", "2", "-T",
+            str(seconds), "postgres"
+        ],
+                                stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL,
+                                **self.user)

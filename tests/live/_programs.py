@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Real programs that write files, each in a directory of its own, and what they say themselves of their work."""
+"""
+Real programs that write files, each in a directory of its own, and what they
+say themselves of their work.
+"""
 
 import array
 import contextlib
@@ -30,7 +33,8 @@ def has(*names):
 def sectors_of(path):
     """FIEMAP: [(offset in the file, bytes, sector)]."""
     most = 4096
-    buffer = array.array("B", struct.pack("=QQLLLL", 0, (1 << 64) - 1, 1, 0, most, 0) + bytes(56 * most))
+    buffer = array.array("B",
+                         struct.pack("=QQLLLL", 0, (1 << 64) - 1, 1, 0, most, 0) + bytes(56 * most))
     with open(path, "rb") as file:
         fcntl.ioctl(file, FIEMAP, buffer)
     count = struct.unpack_from("=L", buffer, 20)[0]
@@ -65,13 +69,19 @@ while done < 2 or not select.select([0], [], [], 0)[0]:
 
 
 class Syncing:
-    """Syncs the whole system again and again, twice at least, by processes of their own; `tids` are theirs, after the end."""
+    """
+    Syncs the whole system again and again, twice at least, by processes of
+    their own; `tids` are theirs, after the end.
+    """
 
     def __init__(self):
         self.tids = []
 
     def __enter__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", SYNCS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-c", SYNCS],
+                                        stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
+                                        text=True)
         self.process.stdout.readline()
         return self
 
@@ -103,13 +113,17 @@ def stopped(pid):
 
 
 def bench_beside_copy(place, server, top, seconds):
-    """pgbench, and soon after dd of more than may be dirty. Returns the copy, dd's tid, and when it began and ended, ns."""
+    """
+    pgbench, and soon after dd of more than may be dirty. Returns the copy, dd's
+    tid, and when it began and ended, ns.
+    """
     copy = os.path.join(top, "copy")
     with settings(place, {VM + "dirty_background_bytes": 32 << 20, VM + "dirty_bytes": 128 << 20}):
         bench = server.bench(6, max(2, round(seconds)))
         time.sleep(0.7)
         begun = time.monotonic_ns()
-        with subprocess.Popen(["dd", "if=/dev/zero", "of=" + copy, "bs=1M", "count=512", "status=none"]) as dd:
+        with subprocess.Popen(
+            ["dd", "if=/dev/zero", "of=" + copy, "bs=1M", "count=512", "status=none"]) as dd:
             tid = dd.pid
         ended = time.monotonic_ns()
         bench.wait()
@@ -117,7 +131,10 @@ def bench_beside_copy(place, server, top, seconds):
 
 
 def redis_program():
-    """The server, which redis-tools has too, under another name: without a service of the machine's own."""
+    """
+    The server, which redis-tools has too, under another name: without a service
+    of the machine's own.
+    """
     return shutil.which("redis-server") or shutil.which("redis-check-rdb")
 
 
@@ -133,9 +150,15 @@ class Redis:
     def __enter__(self):
         os.mkdir(self.place)
         with open(os.path.join(self.place, "said"), "wb") as said:
-            self.process = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.place, "--appendonly", "yes",
-                                             "--appendfsync", "everysec", "--save", "", "--auto-aof-rewrite-percentage", "0"],
-                                            executable=redis_program(), stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+            self.process = subprocess.Popen([
+                "redis-server", "--port", "0", "--unixsocket", self.socket, "--dir", self.place,
+                "--appendonly", "yes", "--appendfsync", "everysec", "--save", "",
+                "--auto-aof-rewrite-percentage", "0"
+            ],
+                                            executable=redis_program(),
+                                            stdin=subprocess.DEVNULL,
+                                            stdout=said,
+                                            stderr=said)
         for _ in range(600):
             if os.path.exists(self.socket) and os.path.exists(self.log):
                 return self
@@ -162,8 +185,12 @@ class Redis:
     def bench(self, seconds, megabytes):
         """For so long, or until it has written so many megabytes a second."""
         count = str(int(900 * megabytes * seconds))
-        with subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", "set", "-n", count, "-d", "1024", "-r", "10000", "-c", "8", "-q"],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as clients:
+        with subprocess.Popen([
+                "redis-benchmark", "-s", self.socket, "-t", "set", "-n", count, "-d", "1024", "-r",
+                "10000", "-c", "8", "-q"
+        ],
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as clients:
             time.sleep(seconds)
             clients.kill()
         time.sleep(1.5)  # the last sync
@@ -193,14 +220,24 @@ os._exit(0)
 def sqlite_database(top):
     """Makes one; nobody closes it, so that its log stays."""
     path = os.path.join(top, "sqlite.db")
-    run(sys.executable, "-c", "import os, sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nd.execute('PRAGMA journal_mode=WAL')\n"
+    run(
+        sys.executable, "-c",
+        "import os, sqlite3, sys\nd = sqlite3.connect(sys.argv[1])\nd.execute('PRAGMA journal_mode=WAL')\n"
         "d.execute('CREATE TABLE t (a, b)')\nd.commit()\nos._exit(0)", path)
     return path
 
 
 def sqlite(path, seconds, writers=4):
-    """Writers that each do one transaction after the other, told by a pipe. Who they were, how much they did and asked for."""
-    crew = [subprocess.Popen([sys.executable, "-c", WRITER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) for _ in range(writers)]
+    """
+    Writers that each do one transaction after the other, told by a pipe. Who
+    they were, how much they did and asked for.
+    """
+    crew = [
+        subprocess.Popen([sys.executable, "-c", WRITER, path],
+                         stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE,
+                         bufsize=0) for _ in range(writers)
+    ]
     poll = select.poll()
     by_fd = {}
     for one in crew:
@@ -218,7 +255,10 @@ def sqlite(path, seconds, writers=4):
         counts = one.communicate()[0].rpartition(b"z")[2].split()
         written += int(counts[0])
         transactions += int(counts[1])
-    return {"tids": [one.pid for one in crew], "written": written, "transactions": transactions, "log": path + "-wal", "database": path}
+    return {
+        "tids": [one.pid for one in crew], "written": written, "transactions": transactions, "log":
+        path + "-wal", "database": path
+    }
 
 
 def fill(directory, count, seed):
@@ -232,7 +272,10 @@ def fill(directory, count, seed):
 
 
 def files_below(directory):
-    return [os.path.join(place, name) for place, _, names in os.walk(directory) for name in names if "/.git" not in place]
+    return [
+        os.path.join(place, name) for place, _, names in os.walk(directory) for name in names
+        if "/.git" not in place
+    ]
 
 
 def repository(top, count):
@@ -250,9 +293,13 @@ def repository(top, count):
 
 
 def under_sync(directory, *command):
-    """Runs a command while the system is synced; its tid, the syncs' tids, and sizes of what is in `directory` then, by inode."""
+    """
+    Runs a command while the system is synced; its tid, the syncs' tids, and
+    sizes of what is in `directory` then, by inode.
+    """
     with Syncing() as syncing:
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True) as process:
             said = process.communicate()[1]
         if process.returncode:
             raise RuntimeError(f"{command[0]}: status {process.returncode}: {said}")
@@ -265,7 +312,9 @@ def package(directory):
     fill(os.path.join(tree, "opt"), 200, 2)
     os.mkdir(os.path.join(tree, "DEBIAN"))
     with open(os.path.join(tree, "DEBIAN/control"), "w", encoding="ascii") as file:
-        file.write("Package: clew-test\nVersion: 1\nArchitecture: all\nMaintainer: clew <clew@localhost>\nDescription: a test\n")
+        file.write(
+            "Package: clew-test\nVersion: 1\nArchitecture: all\nMaintainer: clew <clew@localhost>\nDescription: a test\n"
+        )
     path = os.path.join(directory, "clew-test.deb")
     done = run("dpkg-deb", "--root-owner-group", "-b", tree, path)
     if done.returncode:
@@ -282,4 +331,5 @@ def unpack(path, top):
     for name in ("status", "available"):
         with open(os.path.join(admin, name), "wb"):
             pass
-    return under_sync(os.path.join(root, "opt"), "dpkg", "--admindir=" + admin, "--instdir=" + root, "--log=/dev/null", "--unpack", path)
+    return under_sync(os.path.join(root, "opt"), "dpkg", "--admindir=" + admin, "--instdir=" + root,
+                      "--log=/dev/null", "--unpack", path)

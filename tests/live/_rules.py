@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What must hold where a workload cannot know its single acts: its rules, against clew's waits, edges and requests.
+"""
+What must hold where a workload cannot know its single acts: its rules, against clew's
+waits, edges and requests.
 
 Rules are printed by the workloads, each with its name in `rule`:
 
-waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge of a type ended each (and in such a
+waits     so many sleeps of a task, by the kernel's own count, all of these kinds; an edge
+of a type ended each (and in such a
           context, by this task or none)
 locks     every wait for a kernel lock of some tasks is for one and the same, ended by one of them
 requests  exactly these sectors were asked for by a task, each once (and for this reason)
-direct    what a task moved past the page cache is told with its place in the file, each byte once, where FIEMAP has it
+direct    what a task moved past the page cache is told with its place in the file, each
+byte once, where FIEMAP has it
 items     so many work items were queued by a task, and a worker ran each
 disk      as many requests and sectors as the disk itself counted
-outside   a task slept once in a call, on a socket of these addresses, and this interrupt ended that: nobody, and no edge
-taken_in  one of the senders ended a task's sleep, or nobody that is known: not the bystander who took in what was sent
+outside   a task slept once in a call, on a socket of these addresses, and this interrupt
+ended that: nobody, and no edge
+taken_in  one of the senders ended a task's sleep, or nobody that is known: not the
+bystander who took in what was sent
 sent      half of a task's sleeps in a call, or more, were ended by packets, of this sender
 """
 
@@ -20,7 +26,8 @@ import collections
 from _graph import SLACK, disagreement, object_agrees
 from _live import GUEST
 
-FOLLOWED = ("lock", "journal", "memory", "throttle", "work")  # kinds that say nothing of a request: others' requests are behind
+FOLLOWED = ("lock", "journal", "memory", "throttle", "work"
+            )  # kinds that say nothing of a request: others' requests are behind
 
 
 def _words(text):
@@ -28,18 +35,26 @@ def _words(text):
 
 
 def _inside(wait, rule):
-    return wait["start"] >= rule["from"] - SLACK and wait["start"] <= rule["to"] and (wait["end"] is None or wait["end"] <= rule["to"] + SLACK)
+    return wait["start"] >= rule["from"] - SLACK and wait["start"] <= rule["to"] and (
+        wait["end"] is None or wait["end"] <= rule["to"] + SLACK)
 
 
 def _waits(rule, capture):
     calls = _words(rule["calls"])
     # Between its acts a task naps.
-    return [w for w in capture.by_tid.get(rule["tid"], ()) if _inside(w, rule) and (w["call"] in calls or (calls == ["*"] and w["kind"] != "sleep"))]
+    return [
+        w for w in capture.by_tid.get(rule["tid"], ())
+        if _inside(w, rule) and (w["call"] in calls or (calls == ["*"] and w["kind"] != "sleep"))
+    ]
 
 
 def _one_hidden(rule, capture):
-    """Some kernels hide the switches from and to protected tasks from programs: with them goes a wait that one of these follows."""
-    return not GUEST and rule["rule"] == "waits" and len(_waits(rule, capture)) == rule["count"][0] - 1
+    """
+    Some kernels hide the switches from and to protected tasks from programs:
+    with them goes a wait that one of these follows.
+    """
+    return not GUEST and rule["rule"] == "waits" and len(_waits(rule,
+                                                                capture)) == rule["count"][0] - 1
 
 
 def check_waits(rule, graph, capture):
@@ -62,8 +77,11 @@ def check_waits(rule, graph, capture):
         if not rule["edge"]:
             continue
         origins = rule["origins"] or [task["tid"] for task in graph["tasks"]]
-        if not any(capture.edge_to(rule["tid"], wait["end"], kind, origins) for kind in _words(rule["edge"])):
-            near = [(e["type"], [o["tid"] for o in e["from"]]) for e in capture.edges_at(rule["tid"], wait["end"])]
+        if not any(
+                capture.edge_to(rule["tid"], wait["end"], kind, origins)
+                for kind in _words(rule["edge"])):
+            near = [(e["type"], [o["tid"] for o in e["from"]])
+                    for e in capture.edges_at(rule["tid"], wait["end"])]
             return f"no {rule['edge']} edge ends the wait at {wait['end']} ({wait['kind']}, ended by {wait['ended_by']}): {near}"
     if "must" in rule and rule["must"] not in [w["kind"] for w in waits]:
         return f"no wait of kind {rule['must']}: {collections.Counter(found).most_common(4)}"
@@ -71,14 +89,18 @@ def check_waits(rule, graph, capture):
 
 
 def check_locks(rule, graph, capture):
-    waits = [w for tid in rule["tids"] for w in capture.by_tid.get(tid, ()) if w["kind"] == "lock" and _inside(w, rule)]
+    waits = [
+        w for tid in rule["tids"] for w in capture.by_tid.get(tid, ())
+        if w["kind"] == "lock" and _inside(w, rule)
+    ]
     if not rule["count"][0] <= len(waits) <= rule["count"][1]:
         return f"{len(waits)} waits for a lock, not {rule['count']}"
     locks = collections.Counter((w["object"] or {}).get("address") for w in waits)
     if len(locks) > 1 or None in locks:
         return f"{len(locks)} locks: {locks.most_common(3)}"
     for wait in waits:
-        if (wait["object"] or {}).get("kind") != "lock" or wait["object"].get("type") != rule["type"]:
+        if (wait["object"]
+                or {}).get("kind") != "lock" or wait["object"].get("type") != rule["type"]:
             return f"object {wait['object']}, not a {rule['type']}"
         if wait["end"] is None or (wait["ended_by"] or {}).get("tid") not in rule["origins"]:
             return f"the wait of {wait['tid']} at {wait['start']} was ended by {wait['ended_by']}"
@@ -103,10 +125,17 @@ def _covered(stretches, by):
 
 
 def check_requests(rule, graph, capture):
-    chosen = [r for r in capture.requests_of(rule["dev"]) if (r["submitter"] or {}).get("tid") == rule["tid"] and r["op"] == rule["op"] and r["bytes"]
-              and rule["from"] - SLACK <= r["queued"] <= rule["to"] + SLACK]
+    chosen = [
+        r for r in capture.requests_of(rule["dev"])
+        if (r["submitter"] or {}).get("tid") == rule["tid"] and r["op"] == rule["op"] and r["bytes"]
+        and rule["from"] - SLACK <= r["queued"] <= rule["to"] + SLACK
+    ]
     # A file system's own, its log say, may be asked for in the same call.
-    chosen = [r for r in chosen if any(first < r["sector"] + r["bytes"] // 512 and r["sector"] < first + count for first, count in rule["file"])]
+    chosen = [
+        r for r in chosen
+        if any(first < r["sector"] + r["bytes"] // 512 and r["sector"] < first + count
+               for first, count in rule["file"])
+    ]
     asked = [(r["sector"], r["bytes"] // 512) for r in chosen]
     # Of direct I/O through a mapped device the disk below does not know the file.
     named = "reason" not in rule and not graph["variant"].endswith("-dm")
@@ -124,12 +153,14 @@ def check_requests(rule, graph, capture):
     for request in chosen:
         if request["reason"] != rule.get("reason", request["reason"]):
             return f"request at {request['sector']}: reason {request['reason']}, not {rule['reason']}"
-        if not request["queued"] <= (request["issued"] or 0) <= (request["completed"] or 0) <= rule["to"] + SLACK:
+        if not request["queued"] <= (request["issued"] or 0) <= (request["completed"]
+                                                                 or 0) <= rule["to"] + SLACK:
             return f"request at {request['sector']}: queued {request['queued']}, issued {request['issued']}, completed {request['completed']}"
     if capture.passes_on.get(rule["dev"]):
         # A loop device that reads its file directly: what it asks of the disk below is as much.
         for request in chosen:
-            below = sum(capture.requests[index]["bytes"] for index in request["lower"] if capture.requests[index]["op"] == request["op"])
+            below = sum(capture.requests[index]["bytes"] for index in request["lower"]
+                        if capture.requests[index]["op"] == request["op"])
             if below < request["bytes"]:
                 return f"request at {request['sector']} of {request['bytes']} bytes: {below} bytes asked below"
     return ""
@@ -142,7 +173,9 @@ def check_direct(rule, graph, capture):
                 or not rule["from"] - SLACK <= request["queued"] <= rule["to"] + SLACK:
             continue
         # A file system's own, its log say, may be asked for in the same call.
-        if not any(first < request["sector"] + request["bytes"] // 512 and request["sector"] < first + size // 512 for _, first, size in rule["extents"]):
+        if not any(first < request["sector"] +
+                   request["bytes"] // 512 and request["sector"] < first + size // 512
+                   for _, first, size in rule["extents"]):
             continue
         if request["reason"] != "direct":
             return f"request at {request['sector']}: reason {request['reason']}"
@@ -152,11 +185,13 @@ def check_direct(rule, graph, capture):
             told = (page["ino"], page["evidence"], [writer["tid"] for writer in page["writers"]])
             if told != (rule["ino"], "exact", [rule["tid"]] * (rule["op"] == "write")):
                 return f"request at {request['sector']}: {page}"
-            if not any(offset <= page["offset"] and page["offset"] + page["bytes"] <= offset + size and page["sector"] == first + (page["offset"] - offset) // 512
+            if not any(offset <= page["offset"] and page["offset"] + page["bytes"] <= offset +
+                       size and page["sector"] == first + (page["offset"] - offset) // 512
                        for offset, first, size in rule["extents"]):
                 return f"request at {request['sector']}: offset {page['offset']} at sector {page['sector']}, not by {rule['extents']}"
             moved.append((page["offset"], page["bytes"]))
-    if _merge(moved) != [[rule["offset"], rule["offset"] + rule["bytes"]]] or sum(size for _, size in moved) != rule["bytes"]:
+    if _merge(moved) != [[rule["offset"], rule["offset"] + rule["bytes"]]] or sum(
+            size for _, size in moved) != rule["bytes"]:
         return f"{sorted(moved)[:8]}, not {rule['bytes']} bytes from {rule['offset']}"
     return ""
 
@@ -166,11 +201,13 @@ def check_items(rule, graph, capture):
     for edge in capture.by_origin.get(rule["tid"], ()):
         at = next(o["at"] for o in edge["from"] if o["tid"] == rule["tid"])
         thing = edge["object"] or {}
-        if edge["type"] == "work" and rule["from"] - SLACK <= at <= rule["to"] + SLACK and rule["function"] in (thing.get("function") or ""):
+        if edge["type"] == "work" and rule["from"] - SLACK <= at <= rule["to"] + SLACK and rule[
+                "function"] in (thing.get("function") or ""):
             count += 1
             if edge["evidence"] != "exact":
                 return f"evidence {edge['evidence']}"
-    return "" if count >= rule["count"] else f"{count} items of {rule['function']}, not {rule['count']}"
+    return "" if count >= rule[
+        "count"] else f"{count} items of {rule['function']}, not {rule['count']}"
 
 
 def check_disk(rule, graph, capture):
@@ -196,23 +233,33 @@ def check_disk(rule, graph, capture):
 
 
 def check_outside(rule, graph, capture):
-    waits = [w for w in capture.by_tid.get(rule["tid"], ()) if _inside(w, rule) and w["call"] == rule["call"]]
+    waits = [
+        w for w in capture.by_tid.get(rule["tid"], ())
+        if _inside(w, rule) and w["call"] == rule["call"]
+    ]
     if len(waits) != 1:
         return f"{len(waits)} waits in {rule['call']}"
     wait, ended = waits[0], waits[0]["ended_by"] or {}
     thing = wait["object"] or {}
     if thing.get("kind") == "socket" or not rule["poller"]:
-        if (thing.get("kind"), thing.get("local"), thing.get("peer") or "") != ("socket", rule["local"], rule["peer"]):
+        if (thing.get("kind"), thing.get("local"), thing.get("peer")
+                or "") != ("socket", rule["local"], rule["peer"]):
             return f"object {thing}, not a socket {rule['local']} of {rule['peer']}"
-    interrupts = [f"interrupt {step['number']} of {step['name']}" for step in ended.get("through", ()) if step["kind"] == "irq" and step["tid"] is None]
-    if ended.get("tid") is not None or interrupts != [rule["interrupt"]] or len(ended["through"]) != 1:
+    interrupts = [
+        f"interrupt {step['number']} of {step['name']}" for step in ended.get("through", ())
+        if step["kind"] == "irq" and step["tid"] is None
+    ]
+    if ended.get("tid") is not None or interrupts != [rule["interrupt"]] or len(
+            ended["through"]) != 1:
         return f"ended by {wait['ended_by']}, not {rule['interrupt']}"
-    edges = [(e["type"], [o["tid"] for o in e["from"]]) for e in capture.edges_at(rule["tid"], wait["end"])]
+    edges = [(e["type"], [o["tid"] for o in e["from"]])
+             for e in capture.edges_at(rule["tid"], wait["end"])]
     return f"edges {edges} end the wait at {wait['end']}" if edges else ""
 
 
 def check_taken_in(rule, graph, capture):
-    # Room that there is again may have woken it just before; and then it may sleep until the bystander lets go of the lock.
+    # Room that there is again may have woken it just before; and then it may
+    # sleep until the bystander lets go of the lock.
     for wait in capture.by_tid.get(rule["tid"], ()):
         if wait["call"] != rule["call"] or not wait["start"] <= rule["from"] <= (wait["end"] or 0):
             continue
@@ -221,20 +268,34 @@ def check_taken_in(rule, graph, capture):
         if not object_agrees(rule["object"], wait["object"]):
             return f"object {wait['object']}, not {rule['object']}"
         ended = wait["ended_by"] or {}
-        edges = [e["type"] for e in capture.edges_at(rule["tid"], wait["end"]) if rule["bystander"] in [o["tid"] for o in e["from"]]]
+        edges = [
+            e["type"] for e in capture.edges_at(rule["tid"], wait["end"])
+            if rule["bystander"] in [o["tid"] for o in e["from"]]
+        ]
         if ended.get("tid") not in [None, *rule["senders"]] or edges:
             return f"the sleep at {rule['from']} was ended by {ended}, not by {rule['senders']}; edges {edges}"
     return ""
 
 
 def check_sent(rule, graph, capture):
-    waits = [w for w in capture.by_tid.get(rule["tid"], ()) if _inside(w, rule) and w["call"] == rule["call"]]
+    waits = [
+        w for w in capture.by_tid.get(rule["tid"], ())
+        if _inside(w, rule) and w["call"] == rule["call"]
+    ]
     links = [(w["ended_by"] or {}).get("through", ()) for w in waits]
-    sent = [w for w, through in zip(waits, links) if [(step["kind"], step["tid"]) for step in through] == [("packet", rule["sender"])]]
-    return "" if len(sent) >= rule["count"] else f"{len(sent)} of {len(waits)} sleeps were ended by packets of {rule['sender']}, not {rule['count']}"
+    sent = [
+        w for w, through in zip(waits, links)
+        if [(step["kind"], step["tid"]) for step in through] == [("packet", rule["sender"])]
+    ]
+    return "" if len(sent) >= rule[
+        "count"] else f"{len(sent)} of {len(waits)} sleeps were ended by packets of {rule['sender']}, not {rule['count']}"
 
 
-CHECKS = {"sent": check_sent, "waits": check_waits, "locks": check_locks, "requests": check_requests, "direct": check_direct, "items": check_items, "disk": check_disk, "outside": check_outside, "taken_in": check_taken_in}
+CHECKS = {
+    "sent": check_sent, "waits": check_waits, "locks": check_locks, "requests": check_requests,
+    "direct": check_direct, "items": check_items, "disk": check_disk, "outside": check_outside,
+    "taken_in": check_taken_in
+}
 
 
 def compare_rules(graph, capture):
@@ -244,6 +305,10 @@ def compare_rules(graph, capture):
         problem = CHECKS[rule["rule"]](rule, graph, capture)
         if problem:
             tids = rule.get("tids") or [rule.get("tid")]
-            blind = any(capture.blind(tid, rule["from"], rule["to"]) for tid in tids if tid) or _one_hidden(rule, capture)
-            wrong.append(disagreement(f"rule {rule['rule']} of {tids} in {rule.get('from', rule.get('from_min'))}..{rule.get('to', rule.get('to_max'))}: {problem}", blind))
+            blind = any(capture.blind(tid, rule["from"], rule["to"])
+                        for tid in tids if tid) or _one_hidden(rule, capture)
+            wrong.append(
+                disagreement(
+                    f"rule {rule['rule']} of {tids} in {rule.get('from', rule.get('from_min'))}..{rule.get('to', rule.get('to_max'))}: {problem}",
+                    blind))
     return wrong

@@ -1,10 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`clew blame` on workloads that know who keeps whom waiting: for a CPU, for a lock, in a disk's queue.
+"""
+`clew blame` on workloads that know who keeps whom waiting: for a CPU, for a lock, in a
+disk's queue.
 
-Who is named must be who the workload says, and nobody else: a bystander is busy beside them all the time, on another
-CPU or another disk. The time must be that of the victim's own waits: for a lock exactly, for a CPU exactly as `clew why`
-has it, in a disk's queue no more than the waits and than the workload saw, and at least half of that.
+Who is named must be who the workload says, and nobody else: a bystander is busy beside
+them all the time, on another
+CPU or another disk. The time must be that of the victim's own waits: for a lock exactly,
+for a CPU exactly as `clew why`
+has it, in a disk's queue no more than the waits and than the workload saw, and at least
+half of that.
 """
 
 import collections
@@ -36,7 +41,8 @@ def tid_of(path):
 
 def blame(path, tid):
     """[(kind, resource, antagonist, ns)] of one thread as victim."""
-    return [(p["kind"], p["resource"], tid_of(p["antagonist"]), p["ns"]) for p in answer("blame", path, "--victims", f"(-{tid}$)")["pairs"]]
+    return [(p["kind"], p["resource"], tid_of(p["antagonist"]), p["ns"])
+            for p in answer("blame", path, "--victims", f"(-{tid}$)")["pairs"]]
 
 
 def by_antagonist(pairs, kind):
@@ -51,12 +57,17 @@ def check_text(name, path, tid, antagonist, kind):
     """Text has the pairs of JSON, in their order, this one among them."""
     said = [(t, k) for k, _, t, _ in blame(path, tid)]
     done = clew("blame", path, "--victims", f"(-{tid}$)", "--top", len(said))
-    lines = [re.match(r" *\S+ \S+  .*-(\d+) by (.*), (\S+)", line) for line in done.stdout.splitlines()]
-    found = [(tid_of(line.group(2)), line.group(3)) for line in lines if line and int(line.group(1)) == tid]
-    ok(done.returncode == 0 and found == said and (antagonist, kind) in found, f"{name}: text says the same", f"{found}, not {said}; {done.stderr}")
+    lines = [
+        re.match(r" *\S+ \S+  .*-(\d+) by (.*), (\S+)", line) for line in done.stdout.splitlines()
+    ]
+    found = [(tid_of(line.group(2)), line.group(3)) for line in lines
+             if line and int(line.group(1)) == tid]
+    ok(done.returncode == 0 and found == said and (antagonist, kind) in found,
+       f"{name}: text says the same", f"{found}, not {said}; {done.stderr}")
 
 
 # ---- CPUs ----
+
 
 def cpu_waits(path, tid, *interval):
     """Who had the CPU while a thread was ready, by clew why; and all of that time."""
@@ -76,16 +87,26 @@ def check_spinner(name, path, fact, cpu, bystander):
     pairs = blame(path, tid)
     charged = by_antagonist(pairs, "cpu")
     expected, total = cpu_waits(path, tid)
-    ok(charged == expected, f"{name}: to the nanosecond what clew why says of {total / 1e6:.1f} ms in the run queue",
-       {other: (charged.get(other), expected.get(other)) for other in set(charged) | set(expected) if charged.get(other) != expected.get(other)})
-    # The workload speaks of the time in which it spun; before that a spinner may have been ready on the bystander's CPU.
+    ok(
+        charged == expected,
+        f"{name}: to the nanosecond what clew why says of {total / 1e6:.1f} ms in the run queue", {
+            other: (charged.get(other), expected.get(other))
+            for other in set(charged) | set(expected) if charged.get(other) != expected.get(other)
+        })
+    # The workload speaks of the time in which it spun; before that a spinner
+    # may have been ready on the bystander's CPU.
     since, _ = cpu_waits(path, tid, "--from", fact["from"], "--to", fact["to"])
     before = sum(expected[other] - since[other] for other in others)
     spun = sum(charged[other] for other in others)
-    there = {antagonist for kind, resource, antagonist, _ in pairs if kind == "cpu" and resource == f"cpu{cpu}"}
-    ok(charge["min"] <= spun - before <= charge["max"] and (others <= there or not charge["min"]), f"{name}: {spun / 1e6:.1f} ms of spinner {tid} are the others'",
+    there = {
+        antagonist
+        for kind, resource, antagonist, _ in pairs if kind == "cpu" and resource == f"cpu{cpu}"
+    }
+    ok(charge["min"] <= spun - before <= charge["max"] and (others <= there or not charge["min"]),
+       f"{name}: {spun / 1e6:.1f} ms of spinner {tid} are the others'",
        f"{spun} - {before}, not {charge['min']}..{charge['max']}: {charged.most_common(6)}")
-    ok(bystander not in there and bystander not in since, f"{name}: who spins on another CPU is not to blame", charged[bystander])
+    ok(bystander not in there and bystander not in since,
+       f"{name}: who spins on another CPU is not to blame", charged[bystander])
     return charged
 
 
@@ -95,7 +116,8 @@ def check_spinners(seed):
         skip("spinners", "one CPU has no bystanders on another one")
         return
     name = f"spinners, seed {seed}"
-    with subprocess.Popen([sys.executable, "-c", "while True: pass"], preexec_fn=lambda: os.sched_setaffinity(0, cpus[:1])) as bystander:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                          preexec_fn=lambda: os.sched_setaffinity(0, cpus[:1])) as bystander:
         path, graph, problem = record("spinners", seed)
         bystander.kill()
     if not ok(graph is not None, f"{name}: recorded", problem):
@@ -107,6 +129,7 @@ def check_spinners(seed):
 
 # ---- locks ----
 
+
 def check_convoy(seed):
     name = f"convoy, seed {seed}"
     path, graph, problem = record("convoy", seed)
@@ -115,26 +138,36 @@ def check_convoy(seed):
     convoy = [wait for wait in graph["waits"] if "holders" in wait and len(wait["holders"]) > 0]
     for said in convoy:
         tid, holders = said["tid"], [h["tid"] for h in said["holders"]]
-        waits = [w for w in answer("waits", path, "--tid", tid, "--kind", "futex")["waits"] if w["holders"]]
+        waits = [
+            w for w in answer("waits", path, "--tid", tid, "--kind", "futex")["waits"]
+            if w["holders"]
+        ]
         held = collections.Counter()
         for wait in waits:
             for holder in wait["holders"]:
                 held[holder["tid"]] += holder["to"] - holder["from"]
         charged = by_antagonist(blame(path, tid), "futex")
-        ok(set(charged) == set(holders) and charged == held, f"{name}: {tid} is kept by {len(holders)} holders, each as long as he held the lock",
-           f"{dict(charged)}, not {dict(held)} of {holders}")
-        ok(sum(charged.values()) == sum(w["end"] - w["start"] for w in waits), f"{name}: that is all of its wait", sum(charged.values()))
+        ok(
+            set(charged) == set(holders) and charged == held,
+            f"{name}: {tid} is kept by {len(holders)} holders, each as long as he held the lock",
+            f"{dict(charged)}, not {dict(held)} of {holders}")
+        ok(
+            sum(charged.values()) == sum(w["end"] - w["start"] for w in waits),
+            f"{name}: that is all of its wait", sum(charged.values()))
     # The holder sleeps with the lock for milliseconds; nobody else keeps it that long.
     last = max(convoy, key=lambda wait: len(wait["holders"]))
     holder = last["holders"][0]
     least = holder["to_min"] - last["start_max"] - SLACK
     charged = by_antagonist(blame(path, last["tid"]), "futex")
-    ok(charged.most_common(1)[0][0] == holder["tid"] and charged[holder["tid"]] >= least, f"{name}: who sleeps with the lock is most to blame",
-       f"{charged.most_common(2)}, not {holder['tid']} for {least}")
+    ok(
+        charged.most_common(1)[0][0] == holder["tid"] and charged[holder["tid"]] >= least,
+        f"{name}: who sleeps with the lock is most to blame",
+        f"{charged.most_common(2)}, not {holder['tid']} for {least}")
     check_text(name, path, last["tid"], holder["tid"], "futex")
 
 
 # ---- a disk's queue ----
+
 
 def check_queue(place, system, seed):
     name = f"queue of {system}'s disk, seed {seed}"
@@ -146,28 +179,43 @@ def check_queue(place, system, seed):
     if not ok(graph is not None, f"{name}: recorded", problem):
         return
     rule = graph["rules"][0]
-    waits = [w for w in answer("waits", path, "--tid", rule["tid"], "--kind", "read")["waits"] if w["end"] is not None]
+    waits = [
+        w for w in answer("waits", path, "--tid", rule["tid"], "--kind", "read")["waits"]
+        if w["end"] is not None
+    ]
     waited = sum(w["end"] - w["start"] for w in waits)
-    if not ok(len(waits) >= rule["reads"] * 0.9 and waited <= rule["whole"], f"{name}: {len(waits)} waits of the reader", f"{waited} ns of {rule['whole']}"):
+    if not ok(
+            len(waits) >= rule["reads"] * 0.9 and waited <= rule["whole"],
+            f"{name}: {len(waits)} waits of the reader", f"{waited} ns of {rule['whole']}"):
         return
     pairs = blame(path, rule["tid"])
     charged = by_antagonist(pairs, "read")
-    note(f"{name}: {waited / 1e6:.1f} ms of waits, {charged[rule['writer']] / 1e6:.1f} ms behind the writer, {rule['least'] / 1e6:.1f}..{rule['most'] / 1e6:.1f} ms by the workload; "
-         f"all: {sorted(pairs, key=lambda p: -p[3])[:5]}")
+    note(
+        f"{name}: {waited / 1e6:.1f} ms of waits, {charged[rule['writer']] / 1e6:.1f} ms behind the writer, {rule['least'] / 1e6:.1f}..{rule['most'] / 1e6:.1f} ms by the workload; "
+        f"all: {sorted(pairs, key=lambda p: -p[3])[:5]}")
     writer = charged.pop(rule["writer"], 0)
     # A request is over before the workload can tell, sometimes long before.
     ok(0.5 * rule["least"] <= writer <= min(waited, rule["most"] + len(waits) * SLACK),
-       f"{name}: {100 * writer / waited:.0f} % of that is the writer's, who was ahead", f"{writer} ns, by the workload {rule['least']}..{rule['most']} of {waited} ns")
-    ok(rule["bystander"] not in charged, f"{name}: who writes to another disk is not to blame", charged.get(rule["bystander"]))
-    ok(not {task["tid"] for task in graph["tasks"]} & set(charged), f"{name}: nor is anyone else of the workload", dict(charged))
-    devices = {resource for kind, resource, tid, _ in pairs if kind == "read" and tid == rule["writer"]}
+       f"{name}: {100 * writer / waited:.0f} % of that is the writer's, who was ahead",
+       f"{writer} ns, by the workload {rule['least']}..{rule['most']} of {waited} ns")
+    ok(rule["bystander"] not in charged, f"{name}: who writes to another disk is not to blame",
+       charged.get(rule["bystander"]))
+    ok(not {task["tid"]
+            for task in graph["tasks"]} & set(charged),
+       f"{name}: nor is anyone else of the workload", dict(charged))
+    devices = {
+        resource
+        for kind, resource, tid, _ in pairs if kind == "read" and tid == rule["writer"]
+    }
     ok(rule["dev"] in devices, f"{name}: the resource is that disk", devices)
     check_text(name, path, rule["tid"], rule["writer"], "read")
 
 
 def main():
     if GUEST:
-        skip_all("who is to blame follows from waits and requests, which workloads.py compares in a guest, too; here it takes minutes")
+        skip_all(
+            "who is to blame follows from waits and requests, which workloads.py compares in a guest, too; here it takes minutes"
+        )
     for seed in SEEDS:
         check_spinners(seed)
         check_convoy(seed)

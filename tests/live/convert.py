@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Captures of workloads as causal traces: consistent, with one dependency for one release, and, converted to
+"""
+Captures of workloads as causal traces: consistent, with one dependency for one release,
+and, converted to
 notation and read again, with the same answers to the byte.
 """
 
@@ -12,8 +14,10 @@ from _graph import SLACK
 from _live import GUEST, answer, clew, finish, note, ok, record_workload, scratch, skip
 from _place import Place
 
-CASES = [("mutex", ""), ("pipe", "threads"), ("tree", ""), ("barrier", ""), ("epoll", ""), ("socket", "stream"), ("disk", "fsync-ext4")]
-# What converts is the same everywhere, only what was recorded differs, and an emulated CPU takes minutes for all.
+CASES = [("mutex", ""), ("pipe", "threads"), ("tree", ""), ("barrier", ""), ("epoll", ""),
+         ("socket", "stream"), ("disk", "fsync-ext4")]
+# What converts is the same everywhere, only what was recorded differs, and an
+# emulated CPU takes minutes for all.
 IN_GUEST = ["disk"]
 MOST_THREADS = 12
 
@@ -27,8 +31,9 @@ def record(name, variant, place):
 
 def commands(graph):
     """Commands whose answers must not change, with their arguments."""
-    yield from (["waits"], ["edges"], ["requests"], ["info"], ["why", "--slowest", "20"], ["edges", "--type", "wake,fork"],
-                ["why", "--slowest", "5", "--without", "unlock,pipe"])
+    yield from (["waits"], ["edges"], ["requests"], ["info"], ["why", "--slowest", "20"],
+                ["edges", "--type",
+                 "wake,fork"], ["why", "--slowest", "5", "--without", "unlock,pipe"])
     for task in graph["tasks"][:MOST_THREADS]:
         yield ["why", "--tid", str(task["tid"])]
 
@@ -36,16 +41,23 @@ def commands(graph):
 def differences(capture, notation, graph):
     wrong, bytes_compared = [], 0
     for command in commands(graph):
-        for form in (["--json"],) if GUEST else ([], ["--json"]):
-            first, second = (clew(command[0], path, *command[1:], *form) for path in (capture, notation))
+        for form in (["--json"], ) if GUEST else ([], ["--json"]):
+            first, second = (clew(command[0], path, *command[1:], *form)
+                             for path in (capture, notation))
             bytes_compared += len(first.stdout)
             if (first.returncode, first.stdout) != (second.returncode, second.stdout):
-                wrong.append(" ".join(command + form) + f" (status {first.returncode} and {second.returncode}, {second.stderr.strip()[:100]})")
+                wrong.append(
+                    " ".join(command + form) +
+                    f" (status {first.returncode} and {second.returncode}, {second.stderr.strip()[:100]})"
+                )
     return wrong, bytes_compared
 
 
 def path_differences(capture, notation, trace):
-    """`clew path` through the same threads: from the start of one to the end of another that it leads to."""
+    """
+    `clew path` through the same threads: from the start of one to the end of
+    another that it leads to.
+    """
     wrong, found = [], 0
     by_path = {span["path"]: span for span in trace["spans"]}
     named = collections.Counter(span["path"] for span in trace["spans"])
@@ -58,7 +70,8 @@ def path_differences(capture, notation, trace):
             continue
         start = by_path[origin["span"]]["elementary"][origin["es"]]["start"]
         end = by_path[destination["span"]]["elementary"][destination["es"]]["end"]
-        positions = ("--from", f"{origin['span']} @ duration({start - FIRST}ns)", "--to", f"{destination['span']} @ duration({end - FIRST}ns)")
+        positions = ("--from", f"{origin['span']} @ duration({start - FIRST}ns)", "--to",
+                     f"{destination['span']} @ duration({end - FIRST}ns)")
         answers = [clew("path", path, *positions, "--json") for path in (capture, notation)]
         found += answers[0].returncode == 0
         if (answers[0].returncode, answers[0].stdout) != (answers[1].returncode, answers[1].stdout):
@@ -68,16 +81,24 @@ def path_differences(capture, notation, trace):
 
 def several(trace):
     """Dependencies with several destinations, and those with several origins."""
-    return ([d for d in trace["dependencies"] if len(d["destinations"]) > 1], [d for d in trace["dependencies"] if d["mode"] == "and"])
+    return ([d for d in trace["dependencies"] if len(d["destinations"]) > 1],
+            [d for d in trace["dependencies"] if d["mode"] == "and"])
 
 
 def check_barrier(trace, graph):
     """Each release of a barrier is one dependency, to threads of the workload from one of them."""
     names = {f"{task['comm']}-{task['tid']}" for task in graph["tasks"]}
     releases = [d for d in several(trace)[0] if d["type"] == "wake" and len(d["origins"]) == 1]
-    inside = [d for d in releases if plain(d["origins"][0]["span"]) in names and all(plain(to["span"]) in names for to in d["destinations"])]
-    ok(len(inside) >= 3, "barrier: a release is one dependency with several destinations", f"{len(inside)} of {len(releases)}")
-    ok(max((len(d["destinations"]) for d in inside), default=0) >= 3, "barrier: with all who waited", [len(d["destinations"]) for d in inside])
+    inside = [
+        d for d in releases if plain(d["origins"][0]["span"]) in names and all(
+            plain(to["span"]) in names for to in d["destinations"])
+    ]
+    ok(
+        len(inside) >= 3, "barrier: a release is one dependency with several destinations",
+        f"{len(inside)} of {len(releases)}")
+    ok(
+        max((len(d["destinations"]) for d in inside), default=0) >= 3,
+        "barrier: with all who waited", [len(d["destinations"]) for d in inside])
 
 
 def plain(path):
@@ -87,13 +108,21 @@ def plain(path):
 
 def check_places(name, trace):
     hierarchies = trace["categories"]
-    ok(list(hierarchies) == ["processes", "cpus", "devices"], name + ": hierarchies", list(hierarchies))
+    ok(
+        list(hierarchies) == ["processes", "cpus", "devices"], name + ": hierarchies",
+        list(hierarchies))
     placed = [span for category in hierarchies["processes"] for span in category["spans"]]
     cpus = [span for category in hierarchies["cpus"] for span in category["spans"]]
-    ok(len(placed) == len(set(placed)) and not set(placed) & set(cpus), name + ": a thread is in one process and on no CPU's place")
-    ok(len(cpus) >= 1 and all(span.startswith("cpu") for span in cpus), name + ": a root span a hardware thread", cpus)
+    ok(
+        len(placed) == len(set(placed)) and not set(placed) & set(cpus),
+        name + ": a thread is in one process and on no CPU's place")
+    ok(
+        len(cpus) >= 1 and all(span.startswith("cpu") for span in cpus),
+        name + ": a root span a hardware thread", cpus)
     runs = {span["path"]: span["elementary"] for span in trace["spans"] if span["path"] in cpus}
-    named = [mark["label"] for elementary in runs.values() for es in elementary for mark in es["marks"]]
+    named = [
+        mark["label"] for elementary in runs.values() for es in elementary for mark in es["marks"]
+    ]
     unknown = [label for label in named if label not in {plain(span) for span in placed}]
     ok(named and not unknown, name + ": runs are named as their threads", unknown[:3])
 
@@ -102,12 +131,14 @@ def asleep(span, at):
     """Whether a thread waits at a moment: one that was woken and is not on a CPU yet does not."""
     runs = span["elementary"]
     return any(before["end"] < at <= after["start"] - int(after["wait"].get("runqueue", 0))
-               for before, after in zip(runs, runs[1:]) if after["wait"] and after["wait"]["kind"] != "runqueue")
+               for before, after in zip(runs, runs[1:])
+               if after["wait"] and after["wait"]["kind"] != "runqueue")
 
 
 def check_fsync(trace, graph, whole):
     """
-    An fsync over k requests waits in the end for all of them: one dependency with k origins. What else the call asks
+    An fsync over k requests waits in the end for all of them: one dependency with k
+    origins. What else the call asks
     for, its log or a flush, has them for origins, too.
     """
     spans = {span["path"]: span for span in trace["spans"]}
@@ -118,35 +149,63 @@ def check_fsync(trace, graph, whole):
         if rule["rule"] != "requests" or rule["op"] != "write":
             continue
         wanted = [(first, first + count) for first, count in rule["sectors"]]
-        asked = {path for path, span in spans.items() if path.startswith(rule["dev"] + "/") and span["attributes"].get("op") == "write"
-                 and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] - SLACK <= span["start"] <= rule["to"]
-                 and any(low <= int(span["attributes"]["sector"]) < high for low, high in wanted)}
-        ends = [d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]] and {o["span"] for o in d["origins"]} >= asked]
-        if len(asked) < 2 or not asleep(threads[names[rule["tid"]]], max(spans[path]["end"] for path in asked)):
+        asked = {
+            path
+            for path, span in spans.items()
+            if path.startswith(rule["dev"] + "/") and span["attributes"].get("op") == "write"
+            and span["attributes"].get("submitter") == names[rule["tid"]] and rule["from"] -
+            SLACK <= span["start"] <= rule["to"] and any(
+                low <= int(span["attributes"]["sector"]) < high for low, high in wanted)
+        }
+        ends = [
+            d for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]]
+            and {o["span"]
+                 for o in d["origins"]} >= asked
+        ]
+        if len(asked) < 2 or not asleep(threads[names[rule["tid"]]],
+                                        max(spans[path]["end"] for path in asked)):
             continue
         several.append(len(asked))
         if not ends:
-            near = [sorted(asked - {o["span"] for o in d["origins"]}) for d in whole if plain(d["destinations"][0]["span"]) == names[rule["tid"]]]
+            near = [
+                sorted(asked - {o["span"]
+                                for o in d["origins"]}) for d in whole
+                if plain(d["destinations"][0]["span"]) == names[rule["tid"]]
+            ]
             lacks = min((lack for lack in near if len(lack) < len(asked)), key=len, default=None)
-            wrong.append(f"{len(asked)} requests: no dependency from all of them, the nearest lacks {lacks and [(path, spans[path]['start'], spans[path]['end']) for path in lacks]}, "
-                         f"they end at {sorted(spans[path]['end'] for path in asked)}")
+            wrong.append(
+                f"{len(asked)} requests: no dependency from all of them, the nearest lacks {lacks and [(path, spans[path]['start'], spans[path]['end']) for path in lacks]}, "
+                f"they end at {sorted(spans[path]['end'] for path in asked)}")
         for end in ends:
             last = max(spans[origin["span"]]["end"] for origin in end["origins"])
             if spans[end["origins"][0]["span"]]["end"] != last:
                 wrong.append(f"{len(asked)} requests: the last one does not trigger")
-    # The last of them may be over before anyone sleeps, in a rare run for all: there is nothing to say then.
-    ok(not wrong, f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers", wrong[:3])
+    # The last of them may be over before anyone sleeps, in a rare run for all:
+    # there is nothing to say then.
+    ok(
+        not wrong,
+        f"disk: each fsync over several requests, {several}, is one dependency from all of them that the last triggers",
+        wrong[:3])
 
 
 def check_disk(trace, graph):
     """A wait for several requests has them all for origins, and each request its submitter."""
     children = {span["path"] for span in trace["spans"] if "/" in span["path"]}
-    whole = [d for d in several(trace)[1] if d["type"] == "request" and all(o["span"] in children for o in d["origins"])]
-    ok(whole, "disk: a wait for several requests is one dependency with several origins", f"{len(several(trace)[1])} with several")
+    whole = [
+        d for d in several(trace)[1]
+        if d["type"] == "request" and all(o["span"] in children for o in d["origins"])
+    ]
+    ok(whole, "disk: a wait for several requests is one dependency with several origins",
+       f"{len(several(trace)[1])} with several")
     ok(all(d["origins"][0]["trigger"] for d in whole), "disk: the last of them triggers")
     check_fsync(trace, graph, whole)
-    begun = {d["destinations"][0]["span"] for d in trace["dependencies"] if d["type"] == "request" and d["destinations"][0]["span"] in children}
-    ok(whole and all(o["span"] in begun for d in whole for o in d["origins"]), "disk: each request comes from who submitted it")
+    begun = {
+        d["destinations"][0]["span"]
+        for d in trace["dependencies"]
+        if d["type"] == "request" and d["destinations"][0]["span"] in children
+    }
+    ok(whole and all(o["span"] in begun for d in whole for o in d["origins"]),
+       "disk: each request comes from who submitted it")
 
 
 def check(name, variant, place):
@@ -166,7 +225,8 @@ def check(name, variant, place):
         return
     checked = clew("check", capture, "--json")
     errors = [p for p in json.loads(checked.stdout)["problems"] if p["severity"] == "error"]
-    ok(checked.returncode == 0 and not errors, label + ": nothing in it contradicts itself", errors[:2])
+    ok(checked.returncode == 0 and not errors, label + ": nothing in it contradicts itself",
+       errors[:2])
     trace = answer("dump", capture)
     FIRST = min(span["start"] for span in trace["spans"])
     ok(answer("dump", notation) == trace, label + ": notation is the same causal trace")
@@ -176,8 +236,11 @@ def check(name, variant, place):
     found = 0
     if not GUEST:
         wrong, found = path_differences(capture, notation, trace)
-        ok(not wrong and (found or not trace["dependencies"]), label + ": and leads along the same paths", wrong[:3] or "no path at all")
-    note(f"{label}: {len(trace['spans'])} spans, {len(trace['dependencies'])} dependencies, {compared} bytes of answers compared, {found} paths")
+        ok(not wrong and (found or not trace["dependencies"]),
+           label + ": and leads along the same paths", wrong[:3] or "no path at all")
+    note(
+        f"{label}: {len(trace['spans'])} spans, {len(trace['dependencies'])} dependencies, {compared} bytes of answers compared, {found} paths"
+    )
     if name == "barrier":
         check_barrier(trace, graph)
     if name == "disk":

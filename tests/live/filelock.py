@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Who has a lock on a file: taken before the start or never let go, wanted by one who gives up, and by two in a circle."""
+"""
+Who has a lock on a file: taken before the start or never let go, wanted by one
+who gives up, and by two in a circle.
+"""
 
 import os
 import subprocess
@@ -9,7 +12,8 @@ import time
 
 from _live import answer, clew, feature, finish, ok, scratch, skip_all, start_recording, stop_recording
 
-# Does what it is told, line by line: take or leave a lock of the whole file (flock) or of ten bytes of it (fcntl); "try" gives up after 0.3 s.
+# Does what it is told, line by line: take or leave a lock of the whole file
+# (flock) or of ten bytes of it (fcntl); "try" gives up after 0.3 s.
 LOCKER = """
 import fcntl, signal, sys
 class Enough(Exception):
@@ -38,8 +42,12 @@ CALLS = {"flock": 73, "fcntl": 72}
 
 
 class Locker:
+
     def __init__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", LOCKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-c", LOCKER],
+                                        stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE,
+                                        text=True)
         self.pid = self.process.pid
 
     def tell(self, line):
@@ -77,19 +85,27 @@ def check(path, lockers, files):
     has, waits_flock, waits_fcntl, gives_up, behind, left, right = lockers
     waits = [wait for wait in answer("waits", path)["waits"] if wait["call"] in CALLS]
     of = {locker.pid: [wait for wait in waits if wait["tid"] == locker.pid] for locker in lockers}
-    edges = {(edge["from"][0]["tid"], edge["to"][0]["tid"]): edge["type"] for edge in answer("edges", path)["edges"]
+    edges = {(edge["from"][0]["tid"], edge["to"][0]["tid"]): edge["type"]
+             for edge in answer("edges", path)["edges"]
              if edge["object"] and edge["object"].get("path") in files}
     first = of[waits_flock.pid]
-    ok(len(first) == 1 and first[0]["kind"] == "file" and first[0]["open"] == "start" and holders(first[0]) == [has.pid] and
-       edges.get((has.pid, waits_flock.pid)) == "unlock", "flock: wanted since before the start, then had", (first, edges))
+    ok(
+        len(first) == 1 and first[0]["kind"] == "file" and first[0]["open"] == "start"
+        and holders(first[0]) == [has.pid] and edges.get((has.pid, waits_flock.pid)) == "unlock",
+        "flock: wanted since before the start, then had", (first, edges))
     first = of[waits_fcntl.pid]
-    ok(len(first) == 1 and first[0]["open"] == "both" and holders(first[0]) == [has.pid], "fcntl: wanted since before the start, never had", first)
-    ok([holders(wait) for wait in of[gives_up.pid]] == [[has.pid]] and [holders(wait) for wait in of[behind.pid]] == [[has.pid]] * 2 and
-       edges.get((gives_up.pid, behind.pid)) == "wake" and edges.get((has.pid, behind.pid)) == "unlock",
-       "flock: who gives up wakes who is behind him, but never had it", (of[gives_up.pid], of[behind.pid], edges))
+    ok(
+        len(first) == 1 and first[0]["open"] == "both" and holders(first[0]) == [has.pid],
+        "fcntl: wanted since before the start, never had", first)
+    ok([holders(wait) for wait in of[gives_up.pid]] == [[has.pid]]
+       and [holders(wait) for wait in of[behind.pid]] == [[has.pid]] * 2 and edges.get(
+           (gives_up.pid, behind.pid)) == "wake" and edges.get((has.pid, behind.pid)) == "unlock",
+       "flock: who gives up wakes who is behind him, but never had it",
+       (of[gives_up.pid], of[behind.pid], edges))
     segments = answer("why", path, "--tid", str(left.pid))["segments"]
     last = segments[-1]
-    ok(last["cycle"] and last["kind"] == "file" and set(last["chain"]) == {left.pid, right.pid}, "flock: two in a circle", last)
+    ok(last["cycle"] and last["kind"] == "file" and set(last["chain"]) == {left.pid, right.pid},
+       "flock: two in a circle", last)
     said = clew("why", path, "--tid", str(waits_fcntl.pid)).stdout
     ok("held the lock (" in said, "why says who has what was never had", said)
 

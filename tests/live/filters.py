@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Filters: only the chosen tasks' waits carry objects, while everyone's switches are recorded, and who held a lock is known to all."""
+"""
+Filters: only the chosen tasks' waits carry objects, while everyone's switches
+are recorded, and who held a lock is known to all.
+"""
 
 import json
 import os
@@ -13,7 +16,8 @@ from _live import GUEST, WORKLOADS, answer, await_detached, clew, finish, note, 
 
 WAITER = "import os, sys, time\nr, w = os.pipe()\nif os.fork() == 0:\n    for i in range(100000):\n        os.write(w, b'x'); time.sleep(0.005)\nwhile True:\n    os.read(r, 1)\n"
 
-# Three threads queue for a mutex, that each keeps for 100 ms, in this order. They name themselves "early", before they say their tids and wait for a
+# Three threads queue for a mutex, that each keeps for 100 ms, in this order.
+# They name themselves "early", before they say their tids and wait for a
 # line, or "late".
 QUEUE = """
 import ctypes, os, sys, threading, time
@@ -69,7 +73,10 @@ def end(process):
 
 
 def pipe_waits(path, pid):
-    return [w for w in answer("waits", path)["waits"] if w["tid"] == pid and w["call"] == "read" and w["open"] is None]
+    return [
+        w for w in answer("waits", path)["waits"]
+        if w["tid"] == pid and w["call"] == "read" and w["open"] is None
+    ]
 
 
 def check(name, *options):
@@ -84,36 +91,59 @@ def check(name, *options):
         if not ok(status == 0, f"{name}: recorded", f"{status}: {said}"):
             return
         inside, outside = pipe_waits(path, wanted.pid), pipe_waits(path, other.pid)
-        bare = [w for w in inside if w["kind"] != "pipe" or not w["object"] or not w["object"].get("ino")]
-        ok(len(inside) >= 10 and not bare, f"{name}: {len(inside)} waits of the chosen process have their object", f"{len(bare)} do not: {bare[:2]}")
-        ok(all(w["object"] is None or not w["object"].get("ino") for w in outside), f"{name}: waits of others have none", outside[:1])
+        bare = [
+            w for w in inside
+            if w["kind"] != "pipe" or not w["object"] or not w["object"].get("ino")
+        ]
+        ok(
+            len(inside) >= 10 and not bare,
+            f"{name}: {len(inside)} waits of the chosen process have their object",
+            f"{len(bare)} do not: {bare[:2]}")
+        ok(all(w["object"] is None or not w["object"].get("ino") for w in outside),
+           f"{name}: waits of others have none", outside[:1])
         all_of_other = [w for w in answer("waits", path)["waits"] if w["tid"] == other.pid]
-        ok(len(all_of_other) >= 10, f"{name}: the others' waits are there all the same ({len(all_of_other)})", "")
+        ok(
+            len(all_of_other) >= 10,
+            f"{name}: the others' waits are there all the same ({len(all_of_other)})", "")
         ledger = answer("info", path)["ledger"]
-        ok(ledger["balanced"], f"{name}: the ledger balances", {k: v for k, v in ledger.items() if k not in ("by", "gaps")})
+        ok(ledger["balanced"], f"{name}: the ledger balances",
+           {k: v
+            for k, v in ledger.items() if k not in ("by", "gaps")})
     finally:
         end(wanted)
         end(other)
 
 
 def check_queue(name, named, *options):
-    """These options choose the last of the queue; who came before it held the mutex all the same."""
+    """
+    These options choose the last of the queue; who came before it held the
+    mutex all the same.
+    """
     program = [sys.executable, "-c", QUEUE, named]
-    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as queue:
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as queue:
         address, *tids = queue.stdout.readline().split()
         tids = [int(tid) for tid in tids]
         path = scratch("queue.clew")
         recording = start_recording(path, *[o(tids[2]) if callable(o) else o for o in options])
         queue.communicate("go\n")
     status, said = stop_recording(recording)
-    if not ok(status == 0 and queue.returncode == 0, f"{name}: recorded a queue for a mutex", f"{status}: {said}"):
+    if not ok(status == 0 and queue.returncode == 0, f"{name}: recorded a queue for a mutex",
+              f"{status}: {said}"):
         return
     waits = answer("waits", path)["waits"]
-    detailed = [{bool((w["object"] or {}).get("ino")) for w in waits if w["tid"] == tid and w["call"] == "read"} for tid in tids]
-    ok(detailed == [{False}, {False}, {True}], f"{name}: of the last one, what it read has a name", detailed)
-    waits = [w for w in waits if w["tid"] == tids[2] and (w["object"] or {}).get("address") == address]
+    detailed = [{
+        bool((w["object"] or {}).get("ino"))
+        for w in waits if w["tid"] == tid and w["call"] == "read"
+    } for tid in tids]
+    ok(detailed == [{False}, {False}, {True}], f"{name}: of the last one, what it read has a name",
+       detailed)
+    waits = [
+        w for w in waits if w["tid"] == tids[2] and (w["object"] or {}).get("address") == address
+    ]
     held = [(h["tid"], h["evidence"]) for w in waits for h in w["holders"]]
-    ok(held == [(tid, "exact") for tid in tids[:2]], f"{name}: who came first held it, then who came second", f"{held} of {tids}, in {waits}")
+    ok(held == [(tid, "exact") for tid in tids[:2]],
+       f"{name}: who came first held it, then who came second", f"{held} of {tids}, in {waits}")
     times = [h["to"] - h["from"] for w in waits for h in w["holders"]]
     ok(len(times) == 2 and min(times) > 95e6, f"{name}: each as long as it had it", times)
 
@@ -123,9 +153,14 @@ def check_locks(program, variant):
     path, graph, name = scratch("locks.clew"), scratch("locks.json"), f"{program} {variant}".strip()
     recording = start_recording(path, "--comm", "nobody-here")
     with open(graph, "w", encoding="ascii") as file:
-        done = run(os.path.join(WORKLOADS, program), "--seed", 1, *(["--variant", variant] if variant else []), stdout=file)
+        done = run(os.path.join(WORKLOADS, program),
+                   "--seed",
+                   1,
+                   *(["--variant", variant] if variant else []),
+                   stdout=file)
     status, said = stop_recording(recording)
-    if not ok(status == 0 and done.returncode == 0, f"{name}: recorded with a filter", f"{status}: {said}; {done.stderr}"):
+    if not ok(status == 0 and done.returncode == 0, f"{name}: recorded with a filter",
+              f"{status}: {said}; {done.stderr}"):
         return
     with open(graph, encoding="utf-8") as file:
         held = [wait for wait in json.load(file)["waits"] if wait.get("holders")]
@@ -134,7 +169,8 @@ def check_locks(program, variant):
         return
     capture = Capture([], answer("waits", path)["waits"])
     problems = [problem for problem in (compare_wait(wait, capture) for wait in held) if problem]
-    ok(not problems, f"{name}: holders of {len(held)} waits of tasks that were not chosen", problems[:2])
+    ok(not problems, f"{name}: holders of {len(held)} waits of tasks that were not chosen",
+       problems[:2])
 
 
 def children_of(parent):
@@ -157,7 +193,8 @@ def cgroup_roots():
     for _, directory, system, options in mounts:
         version = {"cgroup2": 2, "cgroup": 1}.get(system)
         # Of version 1 any hierarchy will do that gives its groups no limits that must be set first.
-        if version is None or version in roots or (version == 1 and not {"cpu", "cpuacct", "pids"} & set(options.split(","))):
+        if version is None or version in roots or (
+                version == 1 and not {"cpu", "cpuacct", "pids"} & set(options.split(","))):
             continue
         group = os.path.join(directory, "clew-live")
         try:
@@ -169,6 +206,7 @@ def cgroup_roots():
 
 
 def check_cgroup(version, group):
+
     def enter(process):
         for pid in [process.pid, *children_of(process.pid)]:
             with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
@@ -208,11 +246,11 @@ def main():
     check_locks("kernellock", "position")
     path = scratch("no.clew")
     done = clew("record", "-o", path, "-d", "100ms", "-p", "999999999")
-    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a pid that is not there is status 2 and one line",
-       f"{done.returncode}: {done.stderr}")
+    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1,
+       "a pid that is not there is status 2 and one line", f"{done.returncode}: {done.stderr}")
     done = clew("record", "-o", path, "-d", "100ms", "--cgroup", "/sys/fs/cgroup/no/such/group")
-    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1, "a group that is not there is status 2 and one line",
-       f"{done.returncode}: {done.stderr}")
+    ok(done.returncode == 2 and done.stderr.startswith("clew: ") and done.stderr.count("\n") == 1,
+       "a group that is not there is status 2 and one line", f"{done.returncode}: {done.stderr}")
     left = await_detached()
     ok(not left, "nothing stays attached", left)
     finish()

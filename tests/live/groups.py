@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Groups inside groups: a wait for memory is for the group whose limit is met, not for the one inside it that the task is in."""
+"""
+Groups inside groups: a wait for memory is for the group whose limit is met, not
+for the one inside it that the task is in.
+"""
 
 import contextlib
 import os
@@ -22,7 +25,10 @@ def spend(child, path):
 
 
 def waited_for(directory, unified, room):
-    """What a task in a group inside a limited one waits for; the inner group's own limit is by `room` bytes higher, None: it has none."""
+    """
+    What a task in a group inside a limited one waits for; the inner group's own
+    limit is by `room` bytes higher, None: it has none.
+    """
     limited = os.path.join(directory, f"clew-live-{os.getpid()}-limited")
     child = os.path.join(limited, "inside")
     capture, data = scratch("groups.clew"), scratch("data")
@@ -42,7 +48,9 @@ def waited_for(directory, unified, room):
             with contextlib.suppress(OSError):
                 os.rmdir(group)
     ok(done.returncode == 0, "recorded", done.stderr)
-    waits = [w for w in answer("waits", capture, "--kind", "memory")["waits"] if w["call"] == "write"]
+    waits = [
+        w for w in answer("waits", capture, "--kind", "memory")["waits"] if w["call"] == "write"
+    ]
     named = sorted({(w["object"] or {}).get("name") for w in waits}, key=str)
     note(f"{len(waits)} waits for memory, of {named}")
     return waits, named, "cgroup /" + os.path.relpath(limited, directory)
@@ -54,10 +62,13 @@ def main():
     except (Lacking, OSError) as error:
         skip_all(str(error))
     waits, named, limited = waited_for(directory, unified, None)
-    # Where a group's writers are slowed down before it is full they need not wait for what they wrote.
-    ok((unified and not waits) or named == [limited], "a wait for memory is for the group whose limit is met", named)
+    # Where a group's writers are slowed down before it is full they need not
+    # wait for what they wrote.
+    ok((unified and not waits) or named == [limited],
+       "a wait for memory is for the group whose limit is met", named)
     waits, named, limited = waited_for(directory, unified, PIECE)
-    ok((unified or waits) and limited + "/inside" not in named, "a wait for memory is not for a group that still has room", named)
+    ok((unified or waits) and limited + "/inside" not in named,
+       "a wait for memory is not for a group that still has room", named)
     finish()
 
 

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A CPU that is taken away while it is recorded, and one that comes only then. Only in a guest: it would be taken from everybody."""
+"""
+A CPU that is taken away while it is recorded, and one that comes only then.
+Only in a guest: it would be taken from everybody.
+"""
 
 import os
 import subprocess
@@ -35,8 +38,12 @@ class Echo:
     def __init__(self, pinned):
         there, back = os.pipe(), os.pipe()
         self.to, self.back = there[1], back[0]
-        self.process = subprocess.Popen([sys.executable, "-c", ECHO, str(there[0]), str(back[1]), "1" if pinned else "0"], stdout=subprocess.PIPE,
-                                        pass_fds=(there[0], back[1]))
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", ECHO,
+             str(there[0]),
+             str(back[1]), "1" if pinned else "0"],
+            stdout=subprocess.PIPE,
+            pass_fds=(there[0], back[1]))
         os.close(there[0])
         os.close(back[1])
         self.process.stdout.readline()
@@ -59,12 +66,23 @@ class Echo:
 
 
 def check(name, path, echo):
-    """Who answers waits for each byte, but for one now and then that is there first, and is woken by this."""
+    """
+    Who answers waits for each byte, but for one now and then that is there
+    first, and is woken by this.
+    """
     ledger = answer("info", path)["ledger"]
-    ok(ledger["balanced"] and not ledger["lost"] and not ledger["missed"], f"{name}: nothing is lost", ledger)
-    waits = [w for w in answer("waits", path)["waits"] if w["tid"] == echo.process.pid and w["kind"] == "pipe" and w["open"] is None]
-    woken = [w for w in waits if w["ended_by"] and w["ended_by"]["tid"] == os.getpid() and w["ended_by"]["context"] == "task"]
-    ok(0.8 * echo.asked <= len(woken) <= echo.asked + 1 and len(waits) == len(woken), f"{name}: each wait of who answers is there, and who ended it",
+    ok(ledger["balanced"] and not ledger["lost"] and not ledger["missed"],
+       f"{name}: nothing is lost", ledger)
+    waits = [
+        w for w in answer("waits", path)["waits"]
+        if w["tid"] == echo.process.pid and w["kind"] == "pipe" and w["open"] is None
+    ]
+    woken = [
+        w for w in waits if w["ended_by"] and w["ended_by"]["tid"] == os.getpid()
+        and w["ended_by"]["context"] == "task"
+    ]
+    ok(0.8 * echo.asked <= len(woken) <= echo.asked + 1 and len(waits) == len(woken),
+       f"{name}: each wait of who answers is there, and who ended it",
        f"asked {echo.asked} times, {len(waits)} waits, {len(woken)} woken from here")
 
 

@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A live builder beside the capture file finds what the file gives later, and says how much it left out where it cannot keep up."""
+"""
+A live builder beside the capture file finds what the file gives later, and says
+how much it left out where it cannot keep up.
+"""
 
 import json
 import os
@@ -16,12 +19,18 @@ SURE = ("identity", "run", "sleep", "ready", "edge")
 
 
 def record(name, seconds, queue):
-    """Records under all loads at once. Returns what the recorder with the live builder said, or None and why."""
+    """
+    Records under all loads at once. Returns what the recorder with the live
+    builder said, or None and why.
+    """
     # Each by itself, so that a slow one holds up no other.
     script = f"cd {scratch()}; for load in {' '.join(LOADS)}; do while :; do {WORKLOADS}/$load > /dev/null 2>&1; done & done; wait"
-    load = subprocess.Popen(["/bin/sh", "-c", script], start_new_session=True, stdin=subprocess.DEVNULL)
+    load = subprocess.Popen(["/bin/sh", "-c", script],
+                            start_new_session=True,
+                            stdin=subprocess.DEVNULL)
     try:
-        done = run(BOTH, scratch(name), seconds, queue, *([scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []))
+        done = run(BOTH, scratch(name), seconds, queue,
+                   *([scratch(name)] if os.environ.get("CLEW_KEEP") == "1" else []))
     finally:
         # The group, as some loads have children that outlive them.
         os.killpg(load.pid, 9)
@@ -36,7 +45,10 @@ def counts(findings):
 
 
 def same():
-    """What comes too late to be put in order is not the merge's fault, and rare: then it is tried again."""
+    """
+    What comes too late to be put in order is not the merge's fault, and rare:
+    then it is tried again.
+    """
     for attempt in range(TRIES):
         said, why = record("same.clew", 4, 0)
         if not said:
@@ -47,10 +59,14 @@ def same():
         note(f"attempt {attempt + 1}: {said['late']} records late, {said['missed']} missed")
     note(counts(said["file"]))
     ok(said["balanced"] and not said["lost"], "the capture beside a live builder is whole", said)
-    ok(said["missed"] == 0 and said["late"] == 0, "the live builder misses nothing, and nothing is late", f"{said['missed']} missed, {said['late']} late")
-    ok(said["fed"] == said["read"] > 1000, f"it gets the {said['read']} records of the file", said["fed"])
+    ok(said["missed"] == 0 and said["late"] == 0,
+       "the live builder misses nothing, and nothing is late",
+       f"{said['missed']} missed, {said['late']} late")
+    ok(said["fed"] == said["read"] > 1000, f"it gets the {said['read']} records of the file",
+       said["fed"])
     for tag, found in said["file"].items():
-        ok(said["live"][tag] == found, f"{tag}: live as from the file ({found[0]})", f"{said['live'][tag]} and {found}")
+        ok(said["live"][tag] == found, f"{tag}: live as from the file ({found[0]})",
+           f"{said['live'][tag]} and {found}")
     poor = [tag for tag in SURE if said["file"][tag][0] < 50]
     ok(not poor, "there are findings to compare", poor)
 
@@ -61,10 +77,15 @@ def too_small():
     if not said:
         ok(False, "it records with small queues", why)
         return
-    ok(said["balanced"] and not said["lost"], "a live builder that cannot keep up costs the capture nothing", said)
-    ok(said["missed"] > 0 and said["fed"] + said["missed"] == said["read"], f"it says how much it missed ({said['missed']} of {said['read']})", said)
-    ok(said["live"]["run"][0] > 0 and said["live"]["identity"][0] < said["file"]["identity"][0], "and goes on with the rest",
-       f"runs {said['live']['run']}, identities {said['live']['identity']} of {said['file']['identity']}")
+    ok(said["balanced"] and not said["lost"],
+       "a live builder that cannot keep up costs the capture nothing", said)
+    ok(said["missed"] > 0 and said["fed"] + said["missed"] == said["read"],
+       f"it says how much it missed ({said['missed']} of {said['read']})", said)
+    ok(
+        said["live"]["run"][0] > 0 and said["live"]["identity"][0] < said["file"]["identity"][0],
+        "and goes on with the rest",
+        f"runs {said['live']['run']}, identities {said['live']['identity']} of {said['file']['identity']}"
+    )
 
 
 def main():

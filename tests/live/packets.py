@@ -1,10 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Packets that clew may lose sight of on their way: cut up, copied for many, held up until an address is known.
+"""
+Packets that clew may lose sight of on their way: cut up, copied for many, held up until
+an address is known.
 
-Whoever sent them is named, or nobody is: never those who talk beside them all the time, and never who used a socket or a
-packet's memory before. What is cut up is its sender's in every part. And of pollers that hand on to each other that there is something, none has sent it; nor has who
-lets go of a socket's lock, nor who only reads by a socket and lets go on its way what another has written to it.
+Whoever sent them is named, or nobody is: never those who talk beside them all the time,
+and never who used a socket or a
+packet's memory before. What is cut up is its sender's in every part. And of pollers that
+hand on to each other that there is something, none has sent it; nor has who
+lets go of a socket's lock, nor who only reads by a socket and lets go on its way what
+another has written to it.
 """
 
 import array
@@ -61,7 +66,10 @@ def process(name, function, *arguments):
 
 
 def noise():
-    """A child and its parent, a group of their own, talk over the loopback device until they are killed."""
+    """
+    A child and its parent, a group of their own, talk over the loopback device
+    until they are killed.
+    """
     os.setpgid(0, 0)
     listener = socket.create_server(("127.0.0.1", 0))
     if os.fork() == 0:
@@ -94,7 +102,8 @@ def cut_sender(place):
     enter(place, "net-a")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         value = array.array("B", struct.pack("II", ETHTOOL_STSO, 0))
-        fcntl.ioctl(any_socket, SIOCETHTOOL, struct.pack("16sP", b"clew-ab", value.buffer_info()[0]))
+        fcntl.ioctl(any_socket, SIOCETHTOOL, struct.pack("16sP", b"clew-ab",
+                                                         value.buffer_info()[0]))
     with socket.create_connection((THERE, 7701)) as connection:
         for _ in range(LAPS):
             connection.send(b"q" * 30000)
@@ -117,7 +126,8 @@ def split_reader(place, there):
 
 def split_sender(place):
     """
-    One reads and acknowledges, and another one writes by the same socket what is cut up then: the first part has the number
+    One reads and acknowledges, and another one writes by the same socket what is cut up
+    then: the first part has the number
     that the acknowledgement had, and mostly its memory.
     """
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -143,7 +153,8 @@ def copy_reader(place, there):
     enter(place, "net-a")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as member:
         member.bind(("", 7702))
-        member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP) + socket.inet_aton(HERE))
+        member.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                          socket.inet_aton(GROUP) + socket.inet_aton(HERE))
         ready(there)
         for _ in range(LAPS):
             member.recv(64)
@@ -174,7 +185,10 @@ def send_one(place):
 
 
 def held_senders(place):
-    """In turns one that knows the address, and one whose first packet leaves when the answer to its question comes."""
+    """
+    In turns one that knows the address, and one whose first packet leaves when
+    the answer to its question comes.
+    """
     enter(place, "net-a")
     for lap in range(2 * LAPS):
         if lap % 2:
@@ -184,13 +198,19 @@ def held_senders(place):
 
 
 def turns():
-    """Two threads wait at one epoll instance, level-triggered: who is woken wakes the other, too."""
+    """
+    Two threads wait at one epoll instance, level-triggered: who is woken wakes
+    the other, too.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     writer = process("turn-sender", turn_sender, listener.getsockname())
     connection, _ = listener.accept()
     poller = select.epoll()
     poller.register(connection, select.EPOLLIN)
-    threads = [threading.Thread(target=take_turns, args=(name, poller, connection)) for name in ("turn-one", "turn-two")]
+    threads = [
+        threading.Thread(target=take_turns, args=(name, poller, connection))
+        for name in ("turn-one", "turn-two")
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -217,12 +237,18 @@ def take_turns(name, poller, connection):
 
 
 def shares():
-    """A socket that one thread fills, so that it has its lock for long, and that another one sets options of."""
+    """
+    A socket that one thread fills, so that it has its lock for long, and that
+    another one sets options of.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     reader = process("share-reader", share_reader, listener.getsockname())
     connection, _ = listener.accept()
     over = threading.Event()
-    threads = [threading.Thread(target=function, args=(connection, over)) for function in (share_fill, share_set)]
+    threads = [
+        threading.Thread(target=function, args=(connection, over))
+        for function in (share_fill, share_set)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -256,13 +282,17 @@ def share_set(connection, over):
 
 
 def duplex():
-    """One socket, which one process fills and another reads, both as fast as they can; at its other end, where there is little room, likewise."""
+    """
+    One socket, which one process fills and another reads, both as fast as they
+    can; at its other end, where there is little room, likewise.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     own = socket.create_connection(listener.getsockname())
     other, _ = listener.accept()
     other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
     other.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
-    ends = [("duplex-fill", fill, own), ("duplex-read", drain, own), ("duplex-drain", drain, other), ("duplex-talk", talk, other)]
+    ends = [("duplex-fill", fill, own), ("duplex-read", drain, own), ("duplex-drain", drain, other),
+            ("duplex-talk", talk, other)]
     children = [process(name, function, end) for name, function, end in ends]
     time.sleep(1)
     own.shutdown(socket.SHUT_RDWR)
@@ -291,14 +321,20 @@ def drain(connection):
 
 
 def check_duplex(path):
-    edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["to"][0]["comm"] == "duplex-drain"]
+    edges = [
+        e for e in answer("edges", path, "--type", "socket")["edges"]
+        if e["to"][0]["comm"] == "duplex-drain"
+    ]
     wrong = [e for e in edges if e["from"][0]["comm"] == "duplex-read"]
     note(f"a socket that one writes and another reads: {len(edges)} edges to its peer's reader")
     ok(not wrong, "who only reads by a socket has sent nothing by it", wrong[:1])
 
 
 def bulk():
-    """Over the loopback device, whose packets are cut up where two fill one, to who waits for each of them in its turn."""
+    """
+    Over the loopback device, whose packets are cut up where two fill one, to
+    who waits for each of them in its turn.
+    """
     listener = socket.create_server(("127.0.0.1", 0))
     reader = process("bulk-reader", bulk_reader, listener.getsockname())
     connection, _ = listener.accept()
@@ -321,40 +357,65 @@ def bulk_reader(address):
 
 def check_told(ended, what):
     # What ends the connection may have been held up until it was nobody's act.
-    ok(len(ended) >= 10 * ended.count(None), f"{what}: its sender is known of all its parts", f"{ended.count(None)} of {len(ended)} are not told")
+    ok(
+        len(ended) >= 10 * ended.count(None), f"{what}: its sender is known of all its parts",
+        f"{ended.count(None)} of {len(ended)} are not told")
 
 
 def check_shared(path):
-    waits = [w for w in answer("waits", path, "--comm", "share-set")["waits"] if w["call"] == "setsockopt" and w["end"] is not None]
-    edges = [e for e in answer("edges", path)["edges"] if e["to"][0]["comm"] == "share-set" and any(e["to"][0]["at"] == w["end"] for w in waits)]
-    wrong = [w for w in waits if w["kind"] != "lock" or (w["ended_by"] or {}).get("comm") not in (None, "share-fill")]
-    wrong += [e for e in edges if e["type"] != "unlock" or e["evidence"] != "observed" or e["from"][0]["comm"] != "share-fill"]
+    waits = [
+        w for w in answer("waits", path, "--comm", "share-set")["waits"]
+        if w["call"] == "setsockopt" and w["end"] is not None
+    ]
+    edges = [
+        e for e in answer("edges", path)["edges"]
+        if e["to"][0]["comm"] == "share-set" and any(e["to"][0]["at"] == w["end"] for w in waits)
+    ]
+    wrong = [
+        w for w in waits
+        if w["kind"] != "lock" or (w["ended_by"] or {}).get("comm") not in (None, "share-fill")
+    ]
+    wrong += [
+        e for e in edges if e["type"] != "unlock" or e["evidence"] != "observed"
+        or e["from"][0]["comm"] != "share-fill"
+    ]
     note(f"a socket's lock: {len(waits)} waits, {len(edges)} edges")
     # With one CPU, or an emulated one, who has the lock seldom lets another run.
-    ok((edges or GUEST or os.cpu_count() == 1) and not wrong, "who waits for a socket's lock waits for who has it, and for nothing to be sent", wrong[:1] or "no wait")
+    ok((edges or GUEST or os.cpu_count() == 1) and not wrong,
+       "who waits for a socket's lock waits for who has it, and for nothing to be sent", wrong[:1]
+       or "no wait")
 
 
 def waits_of(path, name):
-    return [w for w in answer("waits", path, "--comm", name)["waits"] if w["call"] in ("recvfrom", "read") and w["end"] is not None]
+    return [
+        w for w in answer("waits", path, "--comm", name)["waits"]
+        if w["call"] in ("recvfrom", "read") and w["end"] is not None
+    ]
 
 
 def check(path, what, reader, senders):
     waits = waits_of(path, reader)
     ended = [(w["ended_by"] or {}).get("comm") for w in waits]
     wrong = sorted({comm for comm in ended if comm not in [None, *senders]})
-    ok(len(waits) >= LAPS // 2 and not wrong, f"{what}: of {len(waits)} waits none was ended by another than {' or '.join(senders)}", wrong or "too few waits")
+    ok(
+        len(waits) >= LAPS // 2 and not wrong,
+        f"{what}: of {len(waits)} waits none was ended by another than {' or '.join(senders)}",
+        wrong or "too few waits")
     note(f"{what}: {sum(comm is not None for comm in ended)} of {len(waits)} are told by whom")
     return ended
 
 
 def main():
     path = scratch("packets.clew")
-    with Place(("net",)) as place:
+    with Place(("net", )) as place:
         if "net" in place.lacks:
             skip_all(place.lacks["net"])
         recording = start_recording(path)
         beside = process("noise", noise)
-        for reader, read, send in (("cut-reader", cut_reader, cut_sender), ("split-reader", split_reader, split_sender), ("copy-reader", copy_reader, copy_sender), ("held-reader", held_reader, held_senders)):
+        for reader, read, send in (("cut-reader", cut_reader,
+                                    cut_sender), ("split-reader", split_reader, split_sender),
+                                   ("copy-reader", copy_reader,
+                                    copy_sender), ("held-reader", held_reader, held_senders)):
             here, there = os.pipe()
             reads = process(reader, read, place, there)
             os.read(here, 1)
@@ -372,15 +433,27 @@ def main():
         os.killpg(beside, signal.SIGKILL)
         os.waitpid(beside, 0)
         stop_recording(recording)
-    check_told(check(path, "a packet that is cut up", "cut-reader", ["cut-sender"]), "a packet that is cut up")
-    check_told(check(path, "much at once over the loopback device", "bulk-reader", ["bulk-sender"]), "much at once over the loopback device")
-    check_told(check(path, "what is cut up after an acknowledgement", "split-reader", ["split-writer"]), "what is cut up after an acknowledgement")
+    check_told(check(path, "a packet that is cut up", "cut-reader", ["cut-sender"]),
+               "a packet that is cut up")
+    check_told(check(path, "much at once over the loopback device", "bulk-reader", ["bulk-sender"]),
+               "much at once over the loopback device")
+    check_told(
+        check(path, "what is cut up after an acknowledgement", "split-reader", ["split-writer"]),
+        "what is cut up after an acknowledgement")
     check(path, "a copy of what goes to many", "copy-reader", ["copy-sender"])
-    ended = check(path, "a packet that waits for an address", "held-reader", ["held-first", "held-second"])
+    ended = check(path, "a packet that waits for an address", "held-reader",
+                  ["held-first", "held-second"])
     # Which lap each is: all waits are there.
-    wrong = [(lap, comm) for lap, comm in enumerate(ended) if comm not in (None, "held-second" if lap % 2 else "held-first")]
-    ok(len(ended) != 2 * LAPS or not wrong, "a packet that waits for an address: it is not told as sent by who had that socket's memory before", wrong[:3])
-    edges = [e for e in answer("edges", path, "--type", "socket")["edges"] if e["from"][0]["comm"] in ("turn-one", "turn-two")]
+    wrong = [(lap, comm) for lap, comm in enumerate(ended)
+             if comm not in (None, "held-second" if lap % 2 else "held-first")]
+    ok(
+        len(ended) != 2 * LAPS or not wrong,
+        "a packet that waits for an address: it is not told as sent by who had that socket's memory before",
+        wrong[:3])
+    edges = [
+        e for e in answer("edges", path, "--type", "socket")["edges"]
+        if e["from"][0]["comm"] in ("turn-one", "turn-two")
+    ]
     ok(not edges, "pollers that hand on to each other have sent nothing", edges[:1])
     check_shared(path)
     check_duplex(path)

@@ -1,15 +1,21 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Through the page cache: who wrote the pages of each request, against stamps on the disk, FIEMAP and the workloads' own log.
+"""
+Through the page cache: who wrote the pages of each request, against stamps on the disk,
+FIEMAP and the workloads' own log.
 
-Each group of workloads is one recording, under settings of the kernel that make it write for the reason
-in question. Writers and sectors must all be right, and each page that was written must be in a request.
-When the kernel writes by its own clock or limits depends on what else the machine does: why it did is taken from
+Each group of workloads is one recording, under settings of the kernel that make it write
+for the reason
+in question. Writers and sectors must all be right, and each page that was written must be
+in a request.
+When the kernel writes by its own clock or limits depends on what else the machine does:
+why it did is taken from
 the kernel's own word of it, see _flusher.py.
 
 Recording and comparing may be done on two machines: a guest that is emulated is slow at the latter.
 
-Usage: pagecache.py [--runs N] [--only NAME,..] [--seed N] [--record DIR | --compare DIR]   (runs also from CLEW_LIVE_RUNS)
+Usage: pagecache.py [--runs N] [--only NAME,..] [--seed N] [--record DIR | --compare DIR]
+(runs also from CLEW_LIVE_RUNS)
 """
 
 import argparse
@@ -28,19 +34,20 @@ from workloads import command, load
 SYSTEMS = ("ext4", "xfs", "btrfs")
 VM = "/proc/sys/vm/"
 # Name, programs and variants, settings.
-GROUPS = [
-    ("pages", ["pagecache,mix", "pagecache,race", "pagecache,many", "pagecache,pays", "pagecache,squeeze", "pagecache,contain",
-               "pagereason,ahead", "pagereason,journal"], {}),
-    ("periodic", ["pagereason,periodic"], {VM + "dirty_expire_centisecs": 20, VM + "dirty_writeback_centisecs": 10}),
-    ("memory", ["pagereason,memory"], {}),
-    # The last: its limits stay.
-    ("limits", ["pagereason,background", "pagereason,throttle"], {}),
-]
+GROUPS = [("pages", [
+    "pagecache,mix", "pagecache,race", "pagecache,many", "pagecache,pays", "pagecache,squeeze",
+    "pagecache,contain", "pagereason,ahead", "pagereason,journal"
+], {}),
+          ("periodic", ["pagereason,periodic"],
+           {VM + "dirty_expire_centisecs": 20, VM + "dirty_writeback_centisecs": 10}),
+          ("memory", ["pagereason,memory"], {}),
+          # The last: its limits stay.
+          ("limits", ["pagereason,background", "pagereason,throttle"], {}), ]
 
 WANTED_RUNS = wanted_runs(2)
 MANY = 4  # with more a guest does what takes long there
 # What the groups are to have flushers write for.
-MEANT = {"periodic": ("periodic",), "memory": ("memory",), "limits": ("background", "throttled")}
+MEANT = {"periodic": ("periodic", ), "memory": ("memory", ), "limits": ("background", "throttled")}
 
 
 def record(names, seeds, directory, place):
@@ -52,7 +59,14 @@ def record(names, seeds, directory, place):
     path = trace_of(directory)
     # On a busy machine the rings may overflow: what is unknown then is another test's subject.
     for _ in range(1 if GUEST else 3):
-        done = clew("record", "-o", path, *([] if GUEST else ["--ring-size", "32M"]), "--", "/bin/sh", script, timeout=PATIENCE * 3)
+        done = clew("record",
+                    "-o",
+                    path,
+                    *([] if GUEST else ["--ring-size", "32M"]),
+                    "--",
+                    "/bin/sh",
+                    script,
+                    timeout=PATIENCE * 3)
         if done.returncode:
             raise RuntimeError(f"clew record: status {done.returncode}: {done.stderr}")
         note(done.stderr.strip())
@@ -109,7 +123,8 @@ def limit(place, system):
     return None
 
 
-# Files whose bytes are known: written from memory that has never been touched, stored to page by page, and, last, each deleted before the next is made.
+# Files whose bytes are known: written from memory that has never been touched,
+# stored to page by page, and, last, each deleted before the next is made.
 KNOWN = """
 import mmap, os, sys
 def opened(name):
@@ -154,9 +169,10 @@ for i in range(4):
         os.unlink(os.path.join(sys.argv[1], f"again-{i}"))
 """
 # Name, bytes that calls asked for, bytes of the pages stored to, once a pass.
-KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1", 0, 4096), ("hole-16", 0, 65536), ("hole-apart", 0, 20480),
-               ("hole-6000", 0, 6000 * 4096), ("single", 20480, 24576), ("appended", 14700, 0), ("sections", 28476, 0)] + [
-                   (f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
+KNOWN_FILES = [("untouched", 30000, 0), ("untouched-large", 300001, 0), ("hole-1", 0, 4096),
+               ("hole-16", 0, 65536), ("hole-apart", 0, 20480), ("hole-6000", 0, 6000 * 4096),
+               ("single", 20480, 24576), ("appended", 14700, 0),
+               ("sections", 28476, 0)] + [(f"again-{i}", 10000 * (i + 1), 0) for i in range(4)]
 
 
 def check_known(place, top):
@@ -165,17 +181,35 @@ def check_known(place, top):
     for system in SYSTEMS[:2]:
         if system in place.lacks:
             continue
-        directory, path = os.path.join(place.path, system), os.path.join(top, f"known-{system}.clew")
-        done = clew("record", "-o", path, "--", sys.executable, "-c", KNOWN, directory, timeout=PATIENCE)
-        ok(done.returncode == 0, f"{system}: files of known bytes are recorded", done.stderr.strip())
-        files = [f for f in answer("io", path)["files"] if f["path"] and os.path.dirname(f["path"]) == directory]
-        found = sorted((os.path.basename(f["path"]), f["asked_bytes"], f["stored_bytes"]) for f in files)
+        directory, path = os.path.join(place.path,
+                                       system), os.path.join(top, f"known-{system}.clew")
+        done = clew("record",
+                    "-o",
+                    path,
+                    "--",
+                    sys.executable,
+                    "-c",
+                    KNOWN,
+                    directory,
+                    timeout=PATIENCE)
+        ok(done.returncode == 0, f"{system}: files of known bytes are recorded",
+           done.stderr.strip())
+        files = [
+            f for f in answer("io", path)["files"]
+            if f["path"] and os.path.dirname(f["path"]) == directory
+        ]
+        found = sorted(
+            (os.path.basename(f["path"]), f["asked_bytes"], f["stored_bytes"]) for f in files)
         wrong = sorted(set(found) ^ set(KNOWN_FILES))
-        ok(not wrong and len(found) == len(KNOWN_FILES), f"{system}: bytes asked of and stored to {len(found)} files, some with one inode number", wrong)
+        ok(
+            not wrong and len(found) == len(KNOWN_FILES),
+            f"{system}: bytes asked of and stored to {len(found)} files, some with one inode number",
+            wrong)
         one = os.path.join(directory, "again-1")
         told = answer("io", path, "--file", one)
         carried = sum(event["bytes"] for event in told["story"] if event["what"] == "request")
-        ok([f["path"] for f in told["files"]] == [one] and carried == 20480, f"{system}: the story of one of these is its own", (told["files"], carried))
+        ok([f["path"] for f in told["files"]] == [one] and carried == 20480,
+           f"{system}: the story of one of these is its own", (told["files"], carried))
 
 
 class Verdicts:
@@ -188,12 +222,16 @@ class Verdicts:
 
 
 def check_group(verdicts, directory, group):
-    """Compares what one recording holds with what its workloads printed. `group`: what take_down() wrote of it."""
+    """
+    Compares what one recording holds with what its workloads printed. `group`:
+    what take_down() wrote of it.
+    """
     path, names, seeds = trace_of(directory), group["names"], group["seeds"]
     ledger = answer("info", path)["ledger"]
     if ledger["missed"]:
         note(f"ledger: missed {ledger['missed']}")
-    ok(not ledger["lost"] and ledger["balanced"], f"{group['name']}: nothing is lost", f"lost {ledger['lost']}, balanced {ledger['balanced']}")
+    ok(not ledger["lost"] and ledger["balanced"], f"{group['name']}: nothing is lost",
+       f"lost {ledger['lost']}, balanced {ledger['balanced']}")
     capture = Pages(answer("requests", path)["requests"])
     files = answer("io", path)["files"]
     edges, waits = answer("edges", path)["edges"], answer("waits", path)["waits"]
@@ -220,9 +258,11 @@ def check_group(verdicts, directory, group):
     for system in SYSTEMS[:2]:
         # btrfs tells its writes in whole blocks, and those to what is dirty once.
         own = [graph for graph in graphs if graph["system"] == system]
-        compare_sums(verdicts.tallies[system], system, own, [f for f in files if f["dev"] == group["numbers"].get(system)])
+        compare_sums(verdicts.tallies[system], system, own,
+                     [f for f in files if f["dev"] == group["numbers"].get(system)])
     for system in SYSTEMS:
-        compare_unused(verdicts.tallies[system], system, [graph for graph in graphs if graph["system"] == system], files)
+        compare_unused(verdicts.tallies[system], system,
+                       [graph for graph in graphs if graph["system"] == system], files)
     lower = Tally()
     below(lower, graphs, capture, group["images"])
     return lower
@@ -233,7 +273,8 @@ def choose(options, programs, left_out):
     names = [f"{program}-{system}" for system in SYSTEMS for program in programs]
     if GUEST:
         # Emulated, each takes a while: what differs between kernels is in these.
-        wanted = ["pagecache,pays-ext4", "pagereason,ahead-ext4"] + (["pagereason,periodic-xfs", "pagereason,memory-ext4"] if WANTED_RUNS > MANY else [])
+        wanted = ["pagecache,pays-ext4", "pagereason,ahead-ext4"] + (
+            ["pagereason,periodic-xfs", "pagereason,memory-ext4"] if WANTED_RUNS > MANY else [])
         names = [name for name in names if "mix" in name or "journal" in name or name in wanted]
     if options.only:
         names = [name for name in names if any(word in name for word in options.only.split(","))]
@@ -246,7 +287,10 @@ def choose(options, programs, left_out):
 
 
 def take_down(top, options):
-    """Records all groups and keeps under `top` what report() needs: a directory a recording, and about.json."""
+    """
+    Records all groups and keeps under `top` what report() needs: a directory a
+    recording, and about.json.
+    """
     about = {"groups": [], "left_out": []}
     with Place(("ext4", "xfs", "btrfs", "limit")) as place:
         if not options.only:
@@ -256,7 +300,9 @@ def take_down(top, options):
             # A btrfs in a group that small is busy with itself for many seconds.
             names = [name for name in names if group != "memory" or not name.endswith("-btrfs")]
             for name in list(names):
-                reason = place.needs(name) or (limit(place, name.rpartition("-")[2]) if group == "limits" else None)
+                reason = place.needs(name) or (limit(place,
+                                                     name.rpartition("-")[2])
+                                               if group == "limits" else None)
                 if reason:
                     names.remove(name)
                     about["left_out"].append([name, reason, GUEST])
@@ -264,24 +310,41 @@ def take_down(top, options):
                 continue
             directory = os.path.join(top, group)
             os.makedirs(directory)
-            seeds = list(range(options.seed, options.seed + (options.runs if group == "pages" else (options.runs + 1) // 2)))
+            seeds = list(
+                range(
+                    options.seed, options.seed + (options.runs if group == "pages" else
+                                                  (options.runs + 1) // 2)))
             with settings(place, values), Watch() as watch:
                 record(names, seeds, directory, place)
-            numbers = {system: number_of(os.path.join(place.path, system)) for system in SYSTEMS if system not in place.lacks}
-            about["groups"].append({"name": group, "names": names, "seeds": seeds, "numbers": numbers, "images": images(place), "flushers": watch.lines})
+            numbers = {
+                system: number_of(os.path.join(place.path, system))
+                for system in SYSTEMS if system not in place.lacks
+            }
+            about["groups"].append({
+                "name": group, "names": names, "seeds": seeds, "numbers": numbers, "images":
+                images(place), "flushers": watch.lines
+            })
     with open(os.path.join(top, "about.json"), "w", encoding="ascii") as file:
         json.dump(about, file)
 
 
 def report_orders(verdicts, groups):
-    """The reason that a group is for is that of some requests; not one is wrong, which its workloads' results say."""
+    """
+    The reason that a group is for is that of some requests; not one is wrong,
+    which its workloads' results say.
+    """
     for group in groups:
         words = MEANT.get(group["name"], ())
-        count = sum(tally.count[f"reason {word}"] for tally in verdicts.tallies.values() for word in words)
+        count = sum(tally.count[f"reason {word}"] for tally in verdicts.tallies.values()
+                    for word in words)
         if words and Flushers(group["flushers"]).says(words, group["numbers"].values()):
-            ok(count, f"{group['name']}: {count} requests of flushers are for that reason, as the kernel says", "none")
+            ok(
+                count,
+                f"{group['name']}: {count} requests of flushers are for that reason, as the kernel says",
+                "none")
         elif words:
-            skip(f"{group['name']}: why flushers write", "the kernel has written for no such reason, or says nothing of it")
+            skip(f"{group['name']}: why flushers write",
+                 "the kernel has written for no such reason, or says nothing of it")
 
 
 def report(top):
@@ -294,7 +357,9 @@ def report(top):
         else:
             skip(f"workload {name}", reason)
     verdicts = Verdicts()
-    lower = [check_group(verdicts, os.path.join(top, group["name"]), group) for group in about["groups"]]
+    lower = [
+        check_group(verdicts, os.path.join(top, group["name"]), group) for group in about["groups"]
+    ]
     report_orders(verdicts, about["groups"])
     runs = max((len(group["seeds"]) for group in about["groups"]), default=0)
     for system, tally in verdicts.tallies.items():
@@ -307,27 +372,42 @@ def report(top):
             continue
         for problem in problems[:6]:
             note(f"{name}: {problem}")
-        ok(not problems, f"workload {name}: {runs} runs", f"{len(problems)} disagree, first: {(problems or [''])[0]}")
+        ok(not problems, f"workload {name}: {runs} runs",
+           f"{len(problems)} disagree, first: {(problems or [''])[0]}")
     for system, tally in verdicts.tallies.items():
         if tally.count["passes"] and system != "btrfs":
-            ok(not tally.wrong["io"], f"{system}: bytes asked of {tally.count['io']} files", tally.wrong["io"][:2])
+            ok(not tally.wrong["io"], f"{system}: bytes asked of {tally.count['io']} files",
+               tally.wrong["io"][:2])
         if tally.count["unused"] or tally.wrong["unused"]:
-            ok(not tally.wrong["unused"], f"{system}: {tally.count['unused']} pages were read ahead for nobody", tally.wrong["unused"][:2])
+            ok(not tally.wrong["unused"],
+               f"{system}: {tally.count['unused']} pages were read ahead for nobody",
+               tally.wrong["unused"][:2])
         if tally.count["passes"]:
-            ok(not tally.count["sector wrong"], f"{system}: {tally.count['sector']} pages at the sectors that FIEMAP gives", tally.count["sector wrong"])
-            ok(not tally.count["unwritten"], f"{system}: {tally.count['written']} dirty pages are in a request", tally.count["unwritten"])
-            ok(not tally.count["writer too many"] + tally.count["writer missing"], f"{system}: {tally.count['writer']} writers of pages",
-               f"{tally.count['writer too many']} too many, {tally.count['writer missing']} missing")
+            ok(not tally.count["sector wrong"],
+               f"{system}: {tally.count['sector']} pages at the sectors that FIEMAP gives",
+               tally.count["sector wrong"])
+            ok(not tally.count["unwritten"],
+               f"{system}: {tally.count['written']} dirty pages are in a request",
+               tally.count["unwritten"])
+            ok(
+                not tally.count["writer too many"] + tally.count["writer missing"],
+                f"{system}: {tally.count['writer']} writers of pages",
+                f"{tally.count['writer too many']} too many, {tally.count['writer missing']} missing"
+            )
     count = verdicts.tallies["btrfs"].count
-    known, unknown = sum(count[what] for what in count if what.startswith("reason") and "wrong" not in what and "unknown" not in what), count["reason unknown"]
+    known, unknown = sum(count[what] for what in count if what.startswith("reason")
+                         and "wrong" not in what and "unknown" not in what), count["reason unknown"]
     if known + unknown:
-        ok(unknown <= known / 4, f"btrfs: why it writes is known of {known} requests of {known + unknown}", "too few")
+        ok(unknown <= known / 4,
+           f"btrfs: why it writes is known of {known} requests of {known + unknown}", "too few")
     found, wrong = (sum(tally.count[what] for tally in lower) for what in ("below", "below wrong"))
     for tally in lower:
         for problem in tally.wrong["below"][:3]:
             note(problem)
     if lower:
-        ok(not wrong and found, f"below a loop device {found} pages have the writers of those above", f"{wrong} have not")
+        ok(not wrong and found,
+           f"below a loop device {found} pages have the writers of those above",
+           f"{wrong} have not")
     finish()
 
 

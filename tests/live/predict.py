@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""clew what-if against reality: sleeps, and a lock's section, of a recorded program are shortened in a prediction, and really, and a CPU is added; both take as long. Prints TAP."""
+"""
+clew what-if against reality: sleeps, and a lock's section, of a recorded
+program are shortened in a prediction, and really, and a CPU is added; both take
+as long. Prints TAP.
+"""
 import os
 import shutil
 import statistics
@@ -11,14 +15,18 @@ import _live  # noqa: E402  pylint: disable=wrong-import-position
 
 TOLERANCE = 0.05
 
-# What is run, with a delay; the delay before and after; by what the sleeps of that length are scaled.
-CASES = [
-    ("children that sleep one after the other", "for i in 1 2 3 4 5 6 7 8; do sleep %s; done; :", "0.2", "0.1", ".5"),
-    ("a lock's section", "f=$(mktemp); flock $f sleep %s & flock $f sleep %s & flock $f sleep %s; wait; rm $f", "0.4", "0.2", ".5"),
-    ("a child that sleeps longer than another one", "sleep %s & wait; sleep %s & sleep 0.1; wait; :", "0.8", "0.4", ".5"),
-]
+# What is run, with a delay; the delay before and after; by what the sleeps of
+# that length are scaled.
+CASES = [("children that sleep one after the other",
+          "for i in 1 2 3 4 5 6 7 8; do sleep %s; done; :", "0.2", "0.1", ".5"),
+         ("a lock's section",
+          "f=$(mktemp); flock $f sleep %s & flock $f sleep %s & flock $f sleep %s; wait; rm $f",
+          "0.4", "0.2", ".5"),
+         ("a child that sleeps longer than another one",
+          "sleep %s & wait; sleep %s & sleep 0.1; wait; :", "0.8", "0.4", ".5"), ]
 
-# Processes that compute, each for as long on a CPU, together on the CPUs given. They go before all else, so that who else
+# Processes that compute, each for as long on a CPU, together on the CPUs given.
+# They go before all else, so that who else
 # is there does not matter; where that is not allowed they go with it.
 BURNERS = """
 import os, sys, time
@@ -46,8 +54,11 @@ ROUNDS, MOST_ROUNDS = 3, 9
 def taken(answer, shell):
     """ns from the start of the shell's first child to the shell's end."""
     spans = {s["path"]: s for s in answer["spans"]}
-    children = [e["span"] for d in answer["dependencies"] if d["type"] == "fork" and d["origins"] and d["origins"][0]["span"] == shell
-                for e in d["destinations"]]
+    children = [
+        e["span"] for d in answer["dependencies"]
+        if d["type"] == "fork" and d["origins"] and d["origins"][0]["span"] == shell
+        for e in d["destinations"]
+    ]
     return spans[shell]["end"] - min(spans[child]["start"] for child in children)
 
 
@@ -69,7 +80,8 @@ def record(name, command):
 def attempt(number, command, before, after, factor):
     """The predicted and the real time."""
     capture, shell = record("%d-before" % number, command.replace("%s", before))
-    program = "scale waits(sleep) spans(%s => * where total_duration > duration(150ms)) by %s;" % (shell, factor)
+    program = "scale waits(sleep) spans(%s => * where total_duration > duration(150ms)) by %s;" % (
+        shell, factor)
     predicted = taken(_live.answer("what-if", capture, program), shell)
     recorded = taken(_live.answer("dump", capture), shell)
     capture, shell = record("%d-after" % number, command.replace("%s", after))
@@ -77,9 +89,13 @@ def attempt(number, command, before, after, factor):
 
 
 def burn(number, count, cpus):
-    """Records processes that compute on some CPUs; the capture, the pid of their parent, and the kernel's slice for them in ns."""
+    """
+    Records processes that compute on some CPUs; the capture, the pid of their
+    parent, and the kernel's slice for them in ns.
+    """
     capture = _live.scratch("cpus-%d.clew" % number)
-    done = _live.clew("record", "-o", capture, "--", sys.executable, "-c", BURNERS, count, "0.3", ",".join(map(str, cpus)))
+    done = _live.clew("record", "-o", capture, "--", sys.executable, "-c", BURNERS, count, "0.3",
+                      ",".join(map(str, cpus)))
     if done.returncode != 0:
         raise RuntimeError(done.stderr)
     return (capture, *done.stdout.split())
@@ -90,7 +106,10 @@ def parent(answer, pid):
 
 
 def one_more_cpu(name, count, cpus):
-    """Computing on one CPU, predicted on two, and really on two; and how far what two CPUs give is from what was recorded on them."""
+    """
+    Computing on one CPU, predicted on two, and really on two; and how far what
+    two CPUs give is from what was recorded on them.
+    """
     recorded, predicted, real, again = [], [], [], []
     for number in range(MOST_ROUNDS):
         capture, pid, slices = burn(number, count, cpus[:1])
@@ -104,15 +123,21 @@ def one_more_cpu(name, count, cpus):
         path = parent(answer, pid)
         real.append(taken(answer, path))
         again.append(taken(_live.answer("what-if", capture, program % (path, path)), path))
-        _live.note("%s: %.1f ms, predicted %.1f ms, really %.1f ms, and of that with as many CPUs %.1f ms" %
-                   (name, recorded[-1] / 1e6, predicted[-1] / 1e6, real[-1] / 1e6, again[-1] / 1e6))
-        before, then, now, same = (statistics.median(times) for times in (recorded, predicted, real, again))
+        _live.note(
+            "%s: %.1f ms, predicted %.1f ms, really %.1f ms, and of that with as many CPUs %.1f ms"
+            % (name, recorded[-1] / 1e6, predicted[-1] / 1e6, real[-1] / 1e6, again[-1] / 1e6))
+        before, then, now, same = (statistics.median(times)
+                                   for times in (recorded, predicted, real, again))
         good = abs(then - now) <= TOLERANCE * now and then < before * 0.75
         # The machine may be busy: what three rounds do not show more may.
         if number + 1 >= ROUNDS and good and abs(same - now) <= TOLERANCE * now:
             break
-    _live.ok(good, name + ": as predicted within 5 %", "predicted %d ns, really %d ns, before %d ns" % (then, now, before))
-    _live.ok(abs(same - now) <= TOLERANCE * now, name + ": with as many CPUs as there were it takes as long", "%d ns instead of %d ns" % (same, now))
+    _live.ok(good, name + ": as predicted within 5 %",
+             "predicted %d ns, really %d ns, before %d ns" % (then, now, before))
+    _live.ok(
+        abs(same - now) <= TOLERANCE * now,
+        name + ": with as many CPUs as there were it takes as long",
+        "%d ns instead of %d ns" % (same, now))
 
 
 def main():

@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`clew path --all --operations` over PostgreSQL's work under pgbench: where the time of thousands of operations went.
+"""
+`clew path --all --operations` over PostgreSQL's work under pgbench: where the time of
+thousands of operations went.
 
-The operations are found once more here, from clew's waits alone. Their paths' time is theirs to the nanosecond,
-by kind and by thread; within a backend (--strategy predecessor) the time by kind and by object is that of its waits.
+The operations are found once more here, from clew's waits alone. Their paths' time is
+theirs to the nanosecond,
+by kind and by thread; within a backend (--strategy predecessor) the time by kind and by
+object is that of its waits.
 """
 
 import bisect
@@ -26,11 +30,15 @@ def plain(path):
 
 
 def is_idle(wait):
-    return wait["kind"] == "poll" or (wait["kind"] == "socket" and wait["call"] in RECEIVES) or (wait["kind"] == "pipe" and wait["call"] in ("read", "readv"))
+    return wait["kind"] == "poll" or (wait["kind"] == "socket" and wait["call"] in RECEIVES) or (
+        wait["kind"] == "pipe" and wait["call"] in ("read", "readv"))
 
 
 def operations_of(waits):
-    """{tid: [(from, to), ..]} in order of time: what is between two idle waits that are not in the same call."""
+    """
+    {tid: [(from, to), ..]} in order of time: what is between two idle waits
+    that are not in the same call.
+    """
     found, last = collections.defaultdict(list), {}
     for wait in sorted(waits, key=lambda w: w["start"]):
         if not is_idle(wait):
@@ -54,7 +62,9 @@ def inside(waits, operations):
 def ask(name, path, *arguments):
     begun = time.monotonic()
     found = answer("path", path, *BACKENDS, *arguments)
-    note(f"{name}: {time.monotonic() - begun:.2f} s, {len(found['elements'])} elements, {len(found['segments'])} segments")
+    note(
+        f"{name}: {time.monotonic() - begun:.2f} s, {len(found['elements'])} elements, {len(found['segments'])} segments"
+    )
     return found
 
 
@@ -62,12 +72,18 @@ def check_sums(name, found, operations):
     instances = found["instances"]
     got = collections.defaultdict(list)
     for instance in instances:
-        got[int(plain(instance["span"]).rpartition("-")[2])].append((instance["start"], instance["end"]))
-    ok({tid: sorted(ranges) for tid, ranges in got.items()} == {tid: ranges for tid, ranges in operations.items() if ranges},
-       f"{name}: {len(instances)} operations, the same as between idle waits", f"{len(instances)}, not {sum(map(len, operations.values()))}")
+        got[int(plain(instance["span"]).rpartition("-")[2])].append(
+            (instance["start"], instance["end"]))
+    ok({tid: sorted(ranges)
+        for tid, ranges in got.items()
+        } == {tid: ranges
+              for tid, ranges in operations.items()
+              if ranges}, f"{name}: {len(instances)} operations, the same as between idle waits",
+       f"{len(instances)}, not {sum(map(len, operations.values()))}")
     total = sum(end - start for ranges in operations.values() for start, end in ranges)
     sums = {key: sum(row["ns"] for row in found["totals"][key]) for key in ("kinds", "threads")}
-    ok(found["total_ns"] == total and sums == {"kinds": total, "threads": total}, f"{name}: all of their {total / 1e9:.3f} s is accounted for, once",
+    ok(found["total_ns"] == total and sums == {"kinds": total, "threads": total},
+       f"{name}: all of their {total / 1e9:.3f} s is accounted for, once",
        f"{total} ns: {found['total_ns']}, {sums}")
     at, wrong = 0, []
     for instance in instances:
@@ -79,7 +95,8 @@ def check_sums(name, found, operations):
         at += instance["segments"]
         if moment != instance["end"]:
             wrong.append(instance)
-    ok(not wrong and at == len(found["segments"]), f"{name}: an operation's segments follow each other from its start to its end", wrong[:2])
+    ok(not wrong and at == len(found["segments"]),
+       f"{name}: an operation's segments follow each other from its start to its end", wrong[:2])
     return total
 
 
@@ -90,17 +107,32 @@ def check_waits(found, waits, operations, total):
         expected[wait["kind"]] += wait["end"] - wait["start"]
         if (wait["object"] or {}).get("kind") == "file" and wait["object"]["path"]:
             objects[(wait["kind"], wait["object"]["path"])] += wait["end"] - wait["start"]
-    got = {row["kind"]: row["ns"] for row in found["totals"]["kinds"] if row["kind"] not in ("running", "runqueue")}
-    # Some machines hide single switches from every tracer: of the time behind one nothing is known, and there is no wait.
+    got = {
+        row["kind"]: row["ns"]
+        for row in found["totals"]["kinds"] if row["kind"] not in ("running", "runqueue")
+    }
+    # Some machines hide single switches from every tracer: of the time behind
+    # one nothing is known, and there is no wait.
     hidden = got.pop("unknown", 0) - expected.pop("unknown", 0)
-    ok(0 <= hidden <= 0.01 * total, f"within a backend: {100 * hidden / total:.2f} % of the time is hidden", hidden)
-    ok(got == {kind: ns for kind, ns in expected.items() if ns}, "within a backend: the time by kind is that of its waits", f"{got}, not {dict(expected)}")
-    files = {(row["kind"], row["object"][len("file:"):]): row["ns"] for row in found["totals"]["objects"] if row["object"].startswith("file:/")}
-    differ = {key: (files.get(key), objects.get(key)) for key in set(files) | set(objects) if files.get(key) != objects.get(key)}
+    ok(0 <= hidden <= 0.01 * total,
+       f"within a backend: {100 * hidden / total:.2f} % of the time is hidden", hidden)
+    ok(got == {kind: ns
+               for kind, ns in expected.items() if ns},
+       "within a backend: the time by kind is that of its waits", f"{got}, not {dict(expected)}")
+    files = {(row["kind"], row["object"][len("file:"):]): row["ns"]
+             for row in found["totals"]["objects"] if row["object"].startswith("file:/")}
+    differ = {
+        key: (files.get(key), objects.get(key))
+        for key in set(files) | set(objects) if files.get(key) != objects.get(key)
+    }
     ok(not differ, "within a backend: and the time by file", list(differ.items())[:3])
-    log = sum(ns for (kind, path), ns in files.items() if kind in ("fsync", "journal") and "/pg_wal/" in path)
-    waited = sum(ns for (kind, path), ns in objects.items() if kind in ("fsync", "journal") and "/pg_wal/" in path)
-    ok(0 < log == waited, f"{100 * log / total:.1f} % of the operations' time is waiting for the log file's fsync", f"{log} ns, by the waits {waited} ns")
+    log = sum(ns for (kind, path), ns in files.items()
+              if kind in ("fsync", "journal") and "/pg_wal/" in path)
+    waited = sum(ns for (kind, path), ns in objects.items()
+                 if kind in ("fsync", "journal") and "/pg_wal/" in path)
+    ok(0 < log == waited,
+       f"{100 * log / total:.1f} % of the operations' time is waiting for the log file's fsync",
+       f"{log} ns, by the waits {waited} ns")
 
 
 def check_text(path):
@@ -109,9 +141,13 @@ def check_text(path):
     note(f"text: {time.monotonic() - begun:.2f} s")
     for line in done.stdout.splitlines():
         note(line)
-    words = ["over", "operations", "by kind", "by thread", "by function", "by object", "%  running", "pg_wal"]
+    words = [
+        "over", "operations", "by kind", "by thread", "by function", "by object", "%  running",
+        "pg_wal"
+    ]
     missing = [word for word in words if word not in done.stdout]
-    ok(done.returncode == 0 and not missing, "shares are printed by kind, thread, function and object", missing or done.stderr)
+    ok(done.returncode == 0 and not missing,
+       "shares are printed by kind, thread, function and object", missing or done.stderr)
 
 
 def check(path):
@@ -119,12 +155,16 @@ def check(path):
     operations = operations_of(waits)
     total = answer("why", path, "--comm", "postgres", "--slowest", "1")["total"]
     count = sum(map(len, operations.values()))
-    ok(count >= LEAST and count == total, f"{count} operations, at least {LEAST}, as many as clew why knows", total)
+    ok(count >= LEAST and count == total,
+       f"{count} operations, at least {LEAST}, as many as clew why knows", total)
     found = ask("the most work", path)
     whole = check_sums("the most work", found, operations)
     device = sum(row["ns"] for row in found["totals"]["kinds"] if row["kind"] == "device")
-    log = sum(row["ns"] for row in found["totals"]["objects"] if row["kind"] == "device" and "/pg_wal/" in row["object"])
-    ok(0 < log <= device < whole, f"through requests: {100 * log / whole:.1f} % of the time the disk had the log", f"{log} of {device} ns")
+    log = sum(row["ns"] for row in found["totals"]["objects"]
+              if row["kind"] == "device" and "/pg_wal/" in row["object"])
+    ok(0 < log <= device < whole,
+       f"through requests: {100 * log / whole:.1f} % of the time the disk had the log",
+       f"{log} of {device} ns")
     found = ask("within a backend", path, "--strategy", "predecessor")
     check_sums("within a backend", found, operations)
     check_waits(found, waits, operations, whole)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Waits of rare kinds: of each, which dependency ended it, and on what.
 
-Each case is a small program whose thread "sleeper" waits for 30 ms or more until another makes it go on; that waits until it surely sleeps.
+Each case is a small program whose thread "sleeper" waits for 30 ms or more until another
+makes it go on; that waits until it surely sleeps.
 All are recorded at once, so their threads have the case's number behind their names.
 """
 
@@ -34,7 +35,8 @@ base = ctypes.addressof(memory)
 name("waker")
 """
 
-# A mutex of Rust's standard library: the word, whether it is poisoned, and what it guards, here a thread's id and counters.
+# A mutex of Rust's standard library: the word, whether it is poisoned, and what
+# it guards, here a thread's id and counters.
 OTHER_MUTEX = """
 memory[0:24] = struct.pack("6I", 2, 0, os.getpid(), 3, 1, 0)
 sleeper(lambda: call(futex, base, bitset | private, 2, 0, 0, 0xffffffff), lambda: call(futex, base, 1 | private, 1))
@@ -72,7 +74,8 @@ print(os.fstat(queue).st_ino)
 sleeper(poller.poll, lambda: library.mq_send(queue, b"x", 1, 0))
 """
 
-# What is closed was sent more than the other end has room for, and its owner wants to know that all has come.
+# What is closed was sent more than the other end has room for, and its owner
+# wants to know that all has come.
 LINGER = """
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -93,7 +96,8 @@ def take():
 sleeper(own.close, take)
 """
 
-# One descriptor in poll or select, whose other end is closed: no call of the waker's is on that any more.
+# One descriptor in poll or select, whose other end is closed: no call of the
+# waker's is on that any more.
 CLOSED = """
 what, how = sys.argv[2:]
 listener = socket.create_server(("127.0.0.1", 0))
@@ -126,7 +130,8 @@ print(os.fstat(own).st_ino, number)
 sleeper(lambda: select.select([number], [], []), lambda: os.write(other, b"x"))
 """
 
-# Of what is moved between two ends, the sleeper waits for the one that is not ready: empty, or full.
+# Of what is moved between two ends, the sleeper waits for the one that is not
+# ready: empty, or full.
 SPLICE = """
 splice, tee = 275, 276
 def pipe(full=False):
@@ -203,12 +208,14 @@ library.ptrace(7, child, 0, 0)
 os.waitpid(child, 0)
 """
 
-
 CASES = []
 
 
 def case(what, kind, sender, program, *arguments, then=None):
-    """The program's wait ends by an exact dependency of this kind, from its thread of this name; `then` looks closer at what it said and the wait."""
+    """
+    The program's wait ends by an exact dependency of this kind, from its thread
+    of this name; `then` looks closer at what it said and the wait.
+    """
     CASES.append((what, kind, sender, program, arguments, then))
 
 
@@ -232,34 +239,61 @@ def terminal(said, wait):
     return seen == ("tty", said), f"{seen}, not {said}"
 
 
-case("a lock that is not glibc's", "wake", "waker", OTHER_MUTEX, then=lambda _, wait: (wait["kind"] == "futex" and not wait["holders"], wait["holders"]))
+case("a lock that is not glibc's",
+     "wake",
+     "waker",
+     OTHER_MUTEX,
+     then=lambda _, wait: (wait["kind"] == "futex" and not wait["holders"], wait["holders"]))
 for number in ("1", "3"):
     case(f"futex_waitv of {number}", "wake", "waker", VECTOR, number, then=word)
 case("epoll of epoll", "pipe", "waker", NESTED, then=inode)
-case("poll of a Unix socket", "socket", "waker", NAMED, then=lambda said, wait: ((wait["object"] or {}).get("local") == said, f"{wait['object']}, not {said}"))
+case("poll of a Unix socket",
+     "socket",
+     "waker",
+     NAMED,
+     then=lambda said, wait:
+     ((wait["object"] or {}).get("local") == said, f"{wait['object']}, not {said}"))
 case("poll of a pidfd", "exit", "child", CHILD)
 for poller in ("epoll", "poll", "poll of two"):
     case(f"{poller} of a message queue", "ipc", "waker", QUEUE, poller, then=inode)
 for closed in ("pipe", "full pipe", "unix", "tcp"):
     for poller in ("poll", "select"):
-        case(f"{poller} of a {closed} that is closed", "pipe" if "pipe" in closed else "socket", "waker", CLOSED, closed, poller, then=inode)
+        case(f"{poller} of a {closed} that is closed",
+             "pipe" if "pipe" in closed else "socket",
+             "waker",
+             CLOSED,
+             closed,
+             poller,
+             then=inode)
 for number in ("0", "63", "64", "255"):
     case(f"select of descriptor {number}", "pipe", "waker", SELECTED, number, then=numbered_inode)
-case("a close that lingers", "socket", "waker", LINGER,
-     then=lambda _, wait: ((wait["kind"], wait["call"]) == ("socket", "close"), f"{wait['kind']} in {wait['call']}"))
+case("a close that lingers",
+     "socket",
+     "waker",
+     LINGER,
+     then=lambda _, wait: ((wait["kind"], wait["call"]) ==
+                           ("socket", "close"), f"{wait['kind']} in {wait['call']}"))
 case("read of a terminal", "work", "waker", TERMINAL, then=terminal)
-for ends in ("pipe to device", "pipe to socket", "socket to pipe", "socket to full pipe", "tee of empty pipe", "tee to full pipe"):
+for ends in ("pipe to device", "pipe to socket", "socket to pipe", "socket to full pipe",
+             "tee of empty pipe", "tee to full pipe"):
     case(ends, "socket" if ends == "socket to pipe" else "pipe", "waker", SPLICE, ends, then=inode)
 case("going on under a tracer", "wake", "waker", TRACED)
 
 
 def run_all(path):
-    """Records all programs at once, each with names of its own; returns what each said, None where it failed."""
+    """
+    Records all programs at once, each with names of its own; returns what each
+    said, None where it failed.
+    """
     recording = start_recording(path)
     running = []
     for number, (_, _, _, program, arguments, _) in enumerate(CASES):
         words = [sys.executable, "-c", BEGIN + program, "5" if GUEST else "1", *arguments]
-        running.append(subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=dict(os.environ, CASE=str(number))))
+        running.append(
+            subprocess.Popen(words,
+                             stdout=subprocess.PIPE,
+                             text=True,
+                             env=dict(os.environ, CASE=str(number))))
     said = []
     for process in running:
         text, _ = process.communicate(timeout=PATIENCE)
@@ -276,11 +310,14 @@ def check(number, said, waits, edges):
     if not ok(said is not None and waits, f"{what}: its wait is there", said):
         return
     wait = max(waits, key=lambda w: w["end"] - w["start"])
-    ended = [e for e in edges if (wait["tid"], wait["end"]) in [(to["tid"], to["at"]) for to in e["to"]]]
+    ended = [
+        e for e in edges if (wait["tid"], wait["end"]) in [(to["tid"], to["at"]) for to in e["to"]]
+    ]
     if not ok(len(ended) == 1, f"{what}: one dependency ended it", ended):
         return
     edge = ended[0]
-    seen = (edge["type"], edge["evidence"], [origin["comm"] for origin in edge["from"]], wait["ended_by"]["comm"])
+    seen = (edge["type"], edge["evidence"], [origin["comm"]
+                                             for origin in edge["from"]], wait["ended_by"]["comm"])
     ok(seen == (kind, "exact", [names[1]], names[1]), f"{what}: {kind}, from {names[1]}", seen)
     if then:
         good, why = then(said, wait)

@@ -1,12 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""An independent witness: /proc/PID/task/TID/{syscall,wchan,stat}, 100 times a second, against clew's waits.
+"""
+An independent witness: /proc/PID/task/TID/{syscall,wchan,stat}, 100 times a second,
+against clew's waits.
 
 PostgreSQL under pgbench, and a parallel build. A sample agrees if clew knows such a state at any
 moment between the clock readings around it. Outside idle waits 98 % must, and 95 % for each kind;
 the rest is printed. Where the kernel's function tells a narrower kind than the call (a journal's
-commit, say), that is right too; kernel locks it does not tell. Of the time in waits of 1 ms or more,
-`other` and `unknown` are below 2 %, and 95 % is in waits whose end is joined to a task, a request, a
+commit, say), that is right too; kernel locks it does not tell. Of the time in waits of 1
+ms or more,
+`other` and `unknown` are below 2 %, and 95 % is in waits whose end is joined to a task, a
+request, a
 timer or a peer.
 """
 
@@ -24,23 +28,34 @@ from _postgres import Cluster, Refused, programs
 SECONDS = 6
 BUILD_SECONDS = 8 * wanted_runs(15)  # at most: a build that ends earlier is done
 PERIOD = 0.01
-PLAIN_KINDS = {202: "futex", 449: "futex", 35: "sleep", 230: "sleep", 34: "signal", 130: "signal", 128: "signal", 61: "child", 247: "child",
-               7: "poll", 271: "poll", 23: "poll", 270: "poll", 232: "poll", 281: "poll", 441: "poll", 58: "vfork", 65: "ipc", 220: "ipc",
-               64: "ipc", 70: "ipc", 69: "ipc", 242: "ipc", 243: "ipc", 74: "fsync", 75: "fsync", 277: "fsync", 26: "fsync", 162: "fsync",
-               306: "fsync", 56: "vfork", 435: "vfork", 57: "vfork", 426: "io_uring", 208: "io_uring",
-               42: "socket", 43: "socket", 288: "socket", 44: "socket", 45: "socket", 46: "socket", 47: "socket"}
+PLAIN_KINDS = {
+    202: "futex", 449: "futex", 35: "sleep", 230: "sleep", 34: "signal", 130: "signal", 128:
+    "signal", 61: "child", 247: "child", 7: "poll", 271: "poll", 23: "poll", 270: "poll", 232:
+    "poll", 281: "poll", 441: "poll", 58: "vfork", 65: "ipc", 220: "ipc", 64: "ipc", 70: "ipc", 69:
+    "ipc", 242: "ipc", 243: "ipc", 74: "fsync", 75: "fsync", 277: "fsync", 26: "fsync", 162:
+    "fsync", 306: "fsync", 56: "vfork", 435: "vfork", 57: "vfork", 426: "io_uring", 208: "io_uring",
+    42: "socket", 43: "socket", 288: "socket", 44: "socket", 45: "socket", 46: "socket", 47:
+    "socket"
+}
 READS = {0, 17, 19, 295, 327}
 WRITES = {1, 18, 20, 296, 328}
-FILES = {2, 257, 437, 87, 263, 82, 264, 316, 83, 258, 84, 78, 217, 4, 5, 6, 262, 332, 59, 322, 21, 269, 439, 76, 77, 285, 86, 265, 88, 266, 89, 267,
-         80, 81, 90, 91, 268, 92, 93, 94, 260, 235, 280, 3, 16, 72, 73, 40, 221, 187}
+FILES = {
+    2, 257, 437, 87, 263, 82, 264, 316, 83, 258, 84, 78, 217, 4, 5, 6, 262, 332, 59, 322, 21, 269,
+    439, 76, 77, 285, 86, 265, 88, 266, 89, 267, 80, 81, 90, 91, 268, 92, 93, 94, 260, 235, 280, 3,
+    16, 72, 73, 40, 221, 187
+}
 # What the kernel is about, where that is narrower than the call: by the function in wchan.
-NARROWER = ((re.compile(r"jbd2_|start_this_handle|add_transaction_credits|wait_transaction|xlog_"), "journal"),
-            (re.compile(r"balance_dirty_pages|rq_qos_wait|handle_over_high|blk_throtl|wbt_wait"), "throttle"),
-            (re.compile(r"shrink_|reclaim_|compact|swap_read|throttle_direct"), "memory"), (re.compile(r"flush_work|wait_for_completion"), "work"),
-            (re.compile(r"rcu"), "rcu"))
+NARROWER = ((re.compile(r"jbd2_|start_this_handle|add_transaction_credits|wait_transaction|xlog_"),
+             "journal"),
+            (re.compile(r"balance_dirty_pages|rq_qos_wait|handle_over_high|blk_throtl|wbt_wait"),
+             "throttle"), (re.compile(r"shrink_|reclaim_|compact|swap_read|throttle_direct"),
+                           "memory"), (re.compile(r"flush_work|wait_for_completion"),
+                                       "work"), (re.compile(r"rcu"), "rcu"))
 # Calls whose wait is what it says: no lock of the kernel's is mistaken for it.
 PLAIN = {"sleep", "poll", "signal", "child", "vfork"}
-IDLE = {("poll", n) for n in (7, 271, 23, 270, 232, 281, 441)} | {("socket", n) for n in (43, 288, 45, 47, 0)} | {("pipe", 0)}
+IDLE = {("poll", n)
+        for n in (7, 271, 23, 270, 232, 281, 441)} | {("socket", n)
+                                                      for n in (43, 288, 45, 47, 0)} | {("pipe", 0)}
 
 
 def descriptor_kind(pid, number, writing):
@@ -48,7 +63,8 @@ def descriptor_kind(pid, number, writing):
         target = os.readlink(f"/proc/{pid}/fd/{number}")
     except OSError:
         return None
-    for prefix, kind in (("pipe:", "pipe"), ("socket:", "socket"), ("anon_inode:[eventfd", "eventfd"), ("anon_inode:[timerfd", "sleep"),
+    for prefix, kind in (("pipe:", "pipe"), ("socket:", "socket"),
+                         ("anon_inode:[eventfd", "eventfd"), ("anon_inode:[timerfd", "sleep"),
                          ("/dev/pts", "tty"), ("/dev/tty", "tty"), ("anon_inode:", "other")):
         if target.startswith(prefix):
             return kind
@@ -163,7 +179,9 @@ def judge(name, path, samples):
     threads = collections.defaultdict(list)
     for wait in answer("waits", path)["waits"]:
         threads[wait["tid"]].append(wait)
-    ends = {(to["tid"], to["at"]) for edge in answer("edges", path)["edges"] if edge["type"] != "wake" for to in edge["to"]}
+    ends = {(to["tid"], to["at"])
+            for edge in answer("edges", path)["edges"] if edge["type"] != "wake"
+            for to in edge["to"]}
     sampled = {s[0] for s in samples}
     lines = {tid: Timeline(waits) for tid, waits in threads.items() if tid in sampled}
     good, bad, why = collections.Counter(), collections.Counter(), collections.Counter()
@@ -179,10 +197,17 @@ def judge(name, path, samples):
     for kind in sorted(set(good) | set(bad)):
         note(f"{name}: {kind:<8} {good[kind]:>6} agree, {bad[kind]:>4} do not")
     for (kind, number, function, states), count in why.most_common(12):
-        note(f"{name}: {count} times /proc says {kind} (call {number}, in {function}), clew {' or '.join(states)}")
+        note(
+            f"{name}: {count} times /proc says {kind} (call {number}, in {function}), clew {' or '.join(states)}"
+        )
     total, agree = sum(good.values()) + sum(bad.values()), sum(good.values())
-    ok(total >= 100 and agree >= 0.98 * total, f"{name}: {agree} of {total} samples outside idle waits agree", f"{100 * agree / max(total, 1):.2f} %")
-    low = [f"{k}: {good[k]} of {good[k] + bad[k]}" for k in sorted(set(good) | set(bad)) if good[k] + bad[k] >= 20 and good[k] < 0.95 * (good[k] + bad[k])]
+    ok(total >= 100 and agree >= 0.98 * total,
+       f"{name}: {agree} of {total} samples outside idle waits agree",
+       f"{100 * agree / max(total, 1):.2f} %")
+    low = [
+        f"{k}: {good[k]} of {good[k] + bad[k]}" for k in sorted(set(good) | set(bad))
+        if good[k] + bad[k] >= 20 and good[k] < 0.95 * (good[k] + bad[k])
+    ]
     ok(not low, f"{name}: 95 % of each kind agree", low)
     long_waits(name, [w for tid in sampled for w in threads.get(tid, ())], ends)
 
@@ -209,7 +234,9 @@ def joined_to(wait, ends):
 
 def long_waits(name, waits, ends):
     """Waits of 1 ms or more that are not idle: what is known of them."""
-    chosen = [w for w in waits if w["end"] is not None and w["end"] - w["start"] >= 10**6 and not idle(w)]
+    chosen = [
+        w for w in waits if w["end"] is not None and w["end"] - w["start"] >= 10**6 and not idle(w)
+    ]
     total = sum(w["end"] - w["start"] for w in chosen)
     vague = sum(w["end"] - w["start"] for w in chosen if w["kind"] in ("other", "unknown"))
     joined = collections.Counter()
@@ -217,19 +244,26 @@ def long_waits(name, waits, ends):
     for wait in chosen:
         joined[joined_to(wait, ends)] += wait["end"] - wait["start"]
         if joined_to(wait, ends) is None:
-            loose[(wait["kind"], wait["call"], (wait["ended_by"] or {}).get("context"))] += wait["end"] - wait["start"]
+            loose[(wait["kind"], wait["call"],
+                   (wait["ended_by"] or {}).get("context"))] += wait["end"] - wait["start"]
     whole = total - joined.pop(None, 0)
     times = collections.Counter()
     for wait in chosen:
         times[(wait["kind"], wait["call"])] += wait["end"] - wait["start"]
-    note(f"{name}: {len(chosen)} waits of 1 ms or more, {total / 1e9:.2f} s: "
-         + ", ".join(f"{k} in {c} {ns / 1e6:.0f} ms" for (k, c), ns in times.most_common(8)))
-    ok(total > 0 and vague < 0.02 * total, f"{name}: other and unknown are {100 * vague / max(total, 1):.2f} % of the time in waits of 1 ms or more",
-       [key for key in times if key[0] in ("other", "unknown")][:4])
-    note(f"{name}: joined to " + ", ".join(f"a {what} {ns / 1e6:.0f} ms" for what, ns in joined.most_common()))
+    note(f"{name}: {len(chosen)} waits of 1 ms or more, {total / 1e9:.2f} s: " +
+         ", ".join(f"{k} in {c} {ns / 1e6:.0f} ms" for (k, c), ns in times.most_common(8)))
+    ok(
+        total > 0 and vague < 0.02 * total,
+        f"{name}: other and unknown are {100 * vague / max(total, 1):.2f} % of the time in waits of 1 ms or more",
+        [key for key in times if key[0] in ("other", "unknown")][:4])
+    note(f"{name}: joined to " + ", ".join(f"a {what} {ns / 1e6:.0f} ms"
+                                           for what, ns in joined.most_common()))
     for (kind, call, context), ns in loose.most_common(5):
         note(f"{name}: not joined: {kind} in {call}, context {context}, {ns / 1e6:.0f} ms")
-    ok(whole >= 0.95 * total, f"{name}: {100 * whole / max(total, 1):.2f} % of that time ends joined to a task, request, timer or peer", "below 95 %")
+    ok(
+        whole >= 0.95 * total,
+        f"{name}: {100 * whole / max(total, 1):.2f} % of that time ends joined to a task, request, timer or peer",
+        "below 95 %")
 
 
 def observe(name, roots, load):
@@ -251,6 +285,7 @@ def postgres():
         return
     try:
         with Cluster(5, "shared_buffers=16MB") as cluster:
+
             def load(sampler):
                 bench = cluster.bench(6, SECONDS)
                 sampler.roots.append(bench.pid)
@@ -265,7 +300,10 @@ def build():
     place = scratch("build")
 
     def load(sampler):
-        make = subprocess.Popen(["make", "-s", "-j4", f"B={place}", f"{place}/libclew.a"], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        make = subprocess.Popen(["make", "-s", "-j4", f"B={place}", f"{place}/libclew.a"],
+                                cwd=ROOT,
+                                stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
         sampler.roots.append(make.pid)
         try:
             make.wait(BUILD_SECONDS)

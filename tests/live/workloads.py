@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Known answers: every workload, many times with different seeds, against clew's edges, waits and why.
+"""
+Known answers: every workload, many times with different seeds, against clew's edges,
+waits and why.
 
 Several runs share one recording. Every pair of every edge type must be right: precision and
 recall are both 1.0 in all runs, or the test fails. Excused is only what clew itself marks as
@@ -9,7 +11,8 @@ and must be few.
 
 Recording and comparing may be done on two machines: a guest that is emulated is slow at the latter.
 
-Usage: workloads.py [--runs N] [--only NAME+..] [--record DIR | --compare DIR [--wrong FILE] [--again DIR]..]
+Usage: workloads.py [--runs N] [--only NAME+..] [--record DIR | --compare DIR [--wrong
+FILE] [--again DIR]..]
        (runs also from CLEW_LIVE_RUNS; 20)
 """
 
@@ -27,38 +30,50 @@ from _rules import compare_rules
 
 # Program and variant; together: may run beside others (those that do not fill a CPU).
 QUIET = [
-    "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault", "ipc,messages", "ipc,semaphores", "ipc,queue",
-    "mutex,normal", "mutex,pi", "mutex,robust", "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex,flock", "mutex,posix",
-    "mutex-32,normal", "mutex-32,posix", "pipe,threads",
-    "pipe,processes", "pipe-32,threads", "reopen", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32", "socket,stream",
-    "socket,datagram", "socket,sequence", "stop", "tree", "vfork",
-    "net,tcp", "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "net,tcp-bridge", "net,udp-bridge",
-    "net,full-bridge", "net,tcp-routed", "net,udp-routed", "net,full-routed", "backlog", "outside,tcp", "outside,udp",
-    "outside,tcp-bridge", "outside,udp-bridge", "timer,other", "timer,self", "timer,wall", "timer,epoll", "timer,slack",
-    "uring,pipe", "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position", "kernellock,inode", "kernellock,directory",
+    "barrier", "chain", "condition", "convoy", "deadlock", "epoll", "execthread", "fault",
+    "ipc,messages", "ipc,semaphores", "ipc,queue", "mutex,normal", "mutex,pi", "mutex,robust",
+    "mutex,shared", "mutex,shared-pi", "mutex,pidns", "mutex,flock", "mutex,posix",
+    "mutex-32,normal", "mutex-32,posix", "pipe,threads", "pipe,processes", "pipe-32,threads",
+    "reopen", "reuse", "rwlock", "semaphore", "signal", "signal-32", "sleep", "sleep-32",
+    "socket,stream", "socket,datagram", "socket,sequence", "stop", "tree", "vfork", "net,tcp",
+    "net,udp", "net,full", "net,tcp-veth", "net,udp-veth", "net,full-veth", "net,tcp-bridge",
+    "net,udp-bridge", "net,full-bridge", "net,tcp-routed", "net,udp-routed", "net,full-routed",
+    "backlog", "outside,tcp", "outside,udp", "outside,tcp-bridge", "outside,udp-bridge",
+    "timer,other", "timer,self", "timer,wall", "timer,epoll", "timer,slack", "uring,pipe",
+    "uring,other", "work,terminal", "work,refresh", "work,grace", "kernellock,position",
+    "kernellock,inode", "kernellock,directory",
 ]
 # One after the other: they fill CPUs, or have a disk or a group to themselves.
 LOUD = [
-    "twospan", "nested", "spinners", "deadline", "race,futex", "race,pipe", "timer,hog", "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory", "swap",
-    "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4", "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled",
-    "direct,scattered", "direct,huge", "direct,row",
-    *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm") for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4", "disk,send-ext4",
+    "twospan", "nested", "spinners", "deadline", "race,futex", "race,pipe", "timer,hog",
+    "inversion", "deep", "fight,directory", "fight,mapping", "quota,cpu", "quota,memory", "swap",
+    "kernellock,freeze", "work,loop", "uring,aio-ext4", "uring,aio-xfs", "uring,aio-other-ext4",
+    "uring,file-ext4", "uring,file-xfs", "uring,worker-ext4", "uring,polled", "direct,scattered",
+    "direct,huge", "direct,row",
+    *(f"disk,{what}-{system}" for system in ("ext4", "xfs", "dm")
+      for what in ("read", "write", "dsync", "cold", "fsync", "fresh")), "disk,splice-ext4",
+    "disk,send-ext4",
 ]
 RUNS_PER_RECORDING = 5
 RECORD = ["record"]
-# By which factor amounts may be off in a guest where a workload measures them by a thread's own clock, which leaves interrupts out.
+# By which factor amounts may be off in a guest where a workload measures them
+# by a thread's own clock, which leaves interrupts out.
 LOOSE = {"spinners": 2.5, "quota": 1.3, "deadline": 1.3, "chain": 1.3, "twospan": 1.3}
 
 
 def command(name, seed, directory, place):
     program, _, variant = name.partition(",")
     output = os.path.join(directory, f"{name}.{seed}.json")
-    words = [os.path.join(WORKLOADS, program), "--seed", str(seed), "--place", place.path] + (["--variant", variant] if variant else [])
+    words = [os.path.join(WORKLOADS, program), "--seed",
+             str(seed), "--place", place.path] + (["--variant", variant] if variant else [])
     return f"{' '.join(words)} >'{output}' 2>'{output}.err' || echo $? >'{output}.status'"
 
 
 def record(names, seeds, directory, place, alone):
-    """One recording of all workloads with these seeds, side by side or one by one: trace.clew in `directory`."""
+    """
+    One recording of all workloads with these seeds, side by side or one by one:
+    trace.clew in `directory`.
+    """
     loud = names if alone else LOUD
     script = os.path.join(directory, "run.sh")
     with open(script, "w", encoding="ascii") as file:
@@ -67,9 +82,11 @@ def record(names, seeds, directory, place, alone):
             for group in ([n for n in names if n not in loud][i::2] for i in range(2)):
                 if not group:
                     continue
-                file.write("(\n" + "\n".join(command(n, seed, directory, place) for n in group) + "\n) &\n")
+                file.write("(\n" + "\n".join(command(n, seed, directory, place)
+                                             for n in group) + "\n) &\n")
             file.write("wait\n")
-            file.write("\n".join(command(n, seed, directory, place) for n in names if n in loud) + "\n")
+            file.write("\n".join(command(n, seed, directory, place)
+                                 for n in names if n in loud) + "\n")
     path = os.path.join(directory, "trace.clew")
     done = clew(*RECORD, "-o", path, "--", "/bin/sh", script, timeout=PATIENCE * 5)
     if done.returncode != 0:
@@ -91,6 +108,7 @@ def load(name, seed, directory):
 
 
 class Results:
+
     def __init__(self, names):
         self.score = Score()
         self.scores = {name: Score() for name in names}
@@ -109,7 +127,8 @@ class Results:
         self.waits[name] += len(graph["waits"])
         self.facts[name] += len(graph["why"])
         self.rules[name] += len(graph["rules"])
-        for problem in wrong + compare_names(graph, capture) + compare_waits(graph, capture) + compare_rules(graph, capture):
+        for problem in wrong + compare_names(graph, capture) + compare_waits(
+                graph, capture) + compare_rules(graph, capture):
             self.note(name, seed, problem)
 
     def note(self, name, seed, problem):
@@ -125,27 +144,39 @@ def explain(path, fact):
 
 
 def load_requests(results, path, graphs):
-    """All requests of a capture, if any workload says something of them; --dev must choose among the same."""
+    """
+    All requests of a capture, if any workload says something of them; --dev
+    must choose among the same.
+    """
     devices = {rule["dev"] for graph in graphs for rule in graph["rules"] if "dev" in rule}
     if not devices:
         return []
     requests = answer("requests", path)["requests"]
     for device in devices:
-        chosen = [r for r in answer("requests", path, "--dev", device)["requests"] if r["dev"] == device]
+        chosen = [
+            r for r in answer("requests", path, "--dev", device)["requests"] if r["dev"] == device
+        ]
         if chosen != [r for r in requests if r["dev"] == device]:
-            results.requests_differ.append(f"--dev {device}: {len(chosen)} requests, among all {sum(r['dev'] == device for r in requests)}")
+            results.requests_differ.append(
+                f"--dev {device}: {len(chosen)} requests, among all {sum(r['dev'] == device for r in requests)}"
+            )
     return requests
 
 
 def compare(results, directory, about):
-    """Compares what one recording holds with what its workloads printed. `about`: what take_down() wrote of it."""
+    """
+    Compares what one recording holds with what its workloads printed. `about`:
+    what take_down() wrote of it.
+    """
     begun = time.monotonic()
     path = os.path.join(directory, "trace.clew")
     names, seeds = about["names"], about["seeds"]
     info = answer("info", path)
     ledger = info["ledger"]
     if ledger["lost"] or ledger["missed"] or not ledger["balanced"]:
-        note(f"ledger: lost {ledger['lost']}, missed {ledger['missed']}, balanced {ledger['balanced']}")
+        note(
+            f"ledger: lost {ledger['lost']}, missed {ledger['missed']}, balanced {ledger['balanced']}"
+        )
     loaded = {(name, seed): load(name, seed, directory) for name in names for seed in seeds}
     requests = load_requests(results, path, [graph for graph, _ in loaded.values() if graph])
     capture = Capture(answer("edges", path)["edges"], answer("waits", path)["waits"], requests)
@@ -162,25 +193,36 @@ def compare(results, directory, about):
                 results.take(name, seed, graph, capture)
                 questions += [(name, seed, fact) for fact in graph["why"]]
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
-        for (name, seed, fact), why in zip(questions, pool.map(lambda q: explain(path, q[2]), questions)):
+        for (name, seed, fact), why in zip(questions,
+                                           pool.map(lambda q: explain(path, q[2]), questions)):
             # An emulated CPU's clock of a thread's own time and the wall clock drift apart.
-            for problem in compare_why(fact, why, capture, LOOSE.get(name.partition(",")[0], 1.0) if GUEST else 1.0):
+            for problem in compare_why(fact, why, capture,
+                                       LOOSE.get(name.partition(",")[0], 1.0) if GUEST else 1.0):
                 results.note(name, seed, problem)
-    note(f"recorded in {about['seconds']:.0f} s, compared in {time.monotonic() - begun:.0f} s, {len(questions)} explanations")
+    note(
+        f"recorded in {about['seconds']:.0f} s, compared in {time.monotonic() - begun:.0f} s, {len(questions)} explanations"
+    )
 
 
 def take_down(top, names, seeds, alone):
     """
-    Records all workloads and keeps under `top` what compare() needs: a directory a recording, and about.json. It may
+    Records all workloads and keeps under `top` what compare() needs: a directory a
+    recording, and about.json. It may
     be looked at on another machine.
     """
     os.makedirs(top, exist_ok=True)
-    about = {"names": [], "left_out": [], "cpus": os.cpu_count(), "runs": len(seeds), "recordings": [], "bits32": feature("32-bit calls")}
+    about = {
+        "names": [], "left_out": [], "cpus": os.cpu_count(), "runs": len(seeds), "recordings": [],
+        "bits32": feature("32-bit calls")
+    }
     for name in names:
         if "-32" in name and not runs_here(name):
             # Whose fault it is that the program does not run, its kernel's own word tells.
-            about["left_out"].append([name, "this machine does not run the program" if about["bits32"][0] and not GUEST else "",
-                                      about["bits32"][1] or "this kernel runs no 32-bit programs"])
+            about["left_out"].append([
+                name,
+                "this machine does not run the program" if about["bits32"][0] and not GUEST else "",
+                about["bits32"][1] or "this kernel runs no 32-bit programs"
+            ])
         else:
             about["names"].append(name)
     with Place() as place:
@@ -196,8 +238,10 @@ def take_down(top, names, seeds, alone):
             os.makedirs(directory)
             begun = time.monotonic()
             record(about["names"], some, directory, place, alone)
-            about["recordings"].append({"directory": f"run{first}", "names": about["names"], "seeds": some, "direct": place.direct,
-                                        "seconds": time.monotonic() - begun})
+            about["recordings"].append({
+                "directory": f"run{first}", "names": about["names"], "seeds": some, "direct":
+                place.direct, "seconds": time.monotonic() - begun
+            })
     with open(os.path.join(top, "about.json"), "w", encoding="ascii") as file:
         json.dump(about, file)
 
@@ -232,8 +276,10 @@ def runs_here(name):
 
 def to_try_again(results, alone):
     """
-    Of those that disagreed, also in what was tried `alone`, what shall run once more, each by itself: side by side on two CPUs,
-    under an emulator too, some of the workloads' own assumptions about time fail. Many at once are no accident, and are
+    Of those that disagreed, also in what was tried `alone`, what shall run once more,
+    each by itself: side by side on two CPUs,
+    under an emulator too, some of the workloads' own assumptions about time fail. Many at
+    once are no accident, and are
     not tried again.
     """
     wrong = [name for name in results.scores if results.wrong[name]]
@@ -257,9 +303,13 @@ def report(about, results, alone):
         note(line)
     for problem in results.blind[:20]:
         note("blind: " + problem)
-    ok(not results.requests_differ, "requests of one device are the same among all", results.requests_differ[:2])
-    total = sum(results.score.right.values()) + sum(results.waits.values()) + sum(results.rules.values())
-    ok(len(results.blind) <= total / 500, f"clew is blind in {len(results.blind)} of {total} cases", "more than 0.2 %")
+    ok(not results.requests_differ, "requests of one device are the same among all",
+       results.requests_differ[:2])
+    total = sum(results.score.right.values()) + sum(results.waits.values()) + sum(
+        results.rules.values())
+    ok(
+        len(results.blind) <= total / 500,
+        f"clew is blind in {len(results.blind)} of {total} cases", "more than 0.2 %")
     for name in about["names"]:
         runs = about["runs"]
         pairs = sum(results.scores[name].right.values())
@@ -278,7 +328,8 @@ def report(about, results, alone):
         if agreed(name, alone):
             ok(True, title, first=f"beside others {results.wrong[name][0]}")
             continue
-        ok(not results.wrong[name], title, f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
+        ok(not results.wrong[name], title,
+           f"{len(results.wrong[name])} disagree, first: {(results.wrong[name] or [''])[0]}")
     finish()
 
 
@@ -288,11 +339,20 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--alone", action="store_true", help="each by itself")
-    parser.add_argument("--few-task-slots", action="store_true", help="most tasks find no slot for their state")
+    parser.add_argument("--few-task-slots",
+                        action="store_true",
+                        help="most tasks find no slot for their state")
     parser.add_argument("--record", metavar="DIR", help="record only")
     parser.add_argument("--compare", metavar="DIR", help="what --record left there")
-    parser.add_argument("--again", metavar="DIR", action="append", default=[], help="with --compare: a further recording of those that disagreed")
-    parser.add_argument("--wrong", metavar="FILE", help="with --compare: if some disagree that may be tried again, say only which, there")
+    parser.add_argument("--again",
+                        metavar="DIR",
+                        action="append",
+                        default=[],
+                        help="with --compare: a further recording of those that disagreed")
+    parser.add_argument(
+        "--wrong",
+        metavar="FILE",
+        help="with --compare: if some disagree that may be tried again, say only which, there")
     options = parser.parse_args()
     names = options.only.split("+") if options.only else QUIET + LOUD
     if options.few_task_slots:
