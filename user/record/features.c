@@ -212,16 +212,40 @@ static void add_programs(struct table *table, struct clew_bpf *all, bool any, co
 	}
 }
 
+/* What the process itself may do: go before ordinary threads, probe programs. */
+static void add_rights(struct table *table, bool privileged, const char *no)
+{
+	const char *calls_nop5 =
+		"the kernel turns such a nop into a call, which writes below the stack pointer";
+	bool announced;
+	int error = try_priority();
+
+	add(table, "real-time priority", "base", !error,
+	    error == -EPERM ? "CAP_SYS_NICE is missing, or the control group has no real-time "
+			      "share (cpu.rt_runtime_us)"
+			    : strerror(-error),
+	    "records of bursts while all CPUs are busy");
+	error = clew_announce_possible();
+	add(table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
+	    "what programs announce of themselves, and the layers that are described");
+	announced = !error;
+	add(table, "probes on 5-byte nops", "uprobe",
+	    announced && privileged && !clew_probe_calls_nop5(),
+	    !announced	  ? "built without CONFIG_UPROBE_EVENTS"
+	    : !privileged ? no
+			  : calls_nop5,
+	    "announcements by such probes, but for those that a function begins with: clew leaves "
+	    "them alone");
+}
+
 size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 {
 	struct table table = {.features = ret_features};
 	struct clew_message message;
-	bool privileged = clew_kernel_privileged(), announced;
+	bool privileged = clew_kernel_privileged();
 	struct btf *btf = clew_kernel_btf(&message);
 	struct clew_kernel_symbols *symbols = NULL;
 	struct clew_bpf *all;
-	const char *calls_nop5 =
-		"the kernel turns such a nop into a call, which writes below the stack pointer";
 	const char *no = !privileged ? "not permitted: run as root"
 			 : !btf	     ? "the kernel has no BTF"
 				     : NULL;
@@ -253,23 +277,7 @@ size_t clew_features_probe(struct clew_feature ret_features[CLEW_FEATURES_MOST])
 	add(&table, "32-bit calls", "base", try_compat(), "the kernel has no 32-bit entry",
 	    "nothing: no 32-bit program can run here either");
 
-	error = try_priority();
-	add(&table, "real-time priority", "base", !error,
-	    error == -EPERM ? "CAP_SYS_NICE is missing, or the control group has no real-time "
-			      "share (cpu.rt_runtime_us)"
-			    : strerror(-error),
-	    "records of bursts while all CPUs are busy");
-	error = clew_announce_possible();
-	add(&table, "announcements", "base", !error, "built without CONFIG_UPROBE_EVENTS",
-	    "what programs announce of themselves, and the layers that are described");
-	announced = !error;
-	add(&table, "probes on 5-byte nops", "uprobe",
-	    announced && privileged && !clew_probe_calls_nop5(),
-	    !announced	  ? "built without CONFIG_UPROBE_EVENTS"
-	    : !privileged ? no
-			  : calls_nop5,
-	    "announcements by such probes, but for those that a function begins with: clew leaves "
-	    "them alone");
+	add_rights(&table, privileged, no);
 	add(&table, "kprobe", "kprobe",
 	    access("/sys/bus/event_source/devices/kprobe/type", F_OK) == 0,
 	    "built without CONFIG_KPROBES",
