@@ -81,7 +81,7 @@ __attribute__((weak, used, visibility("hidden"),
 		: __VA_ARGS__                                                                      \
 		: "memory")
 
-/* Whether a tracer listens. */
+/* True if a tracer listens. */
 static inline int clew_announce_wanted(void)
 {
 	return __builtin_expect(*(volatile unsigned short *)&clew_announce_semaphore != 0, 0);

@@ -41,9 +41,9 @@ int clew_query_compile(const char *text, size_t size, struct clew_query **ret_qu
 		       struct clew_query_error *ret_error);
 void clew_query_free(struct clew_query *query);
 
-/* Whether it is a position, not a pattern of spans. */
+/* True if it is a position, not a pattern of spans. */
 bool clew_query_is_position(const struct clew_query *query);
-/* Whether it names categories, so that it needs a hierarchy. */
+/* True if it names categories, so that it needs a hierarchy. */
 bool clew_query_has_categories(const struct clew_query *query);
 
 struct clew_query_options {

@@ -40,7 +40,7 @@ uint32_t clew_program_count(const struct clew_program *program);
 void clew_program_statement(const struct clew_program *program, uint32_t statement,
 			    size_t *ret_offset, size_t *ret_size);
 /*
- * Whether a factor is a range; and the value of the first such factor at step
+ * True if a factor is a range; and the value of the first such factor at step
  * `step` of 0 .. steps.
  */
 bool clew_program_sweeps(const struct clew_program *program);

@@ -51,7 +51,7 @@ static inline void scan_blanks(struct scanner *scanner)
 		scanner->at++;
 }
 
-/* Whether nothing more than blanks and a comment is on the line. Stands at its end then. */
+/* True if nothing more than blanks and a comment is on the line. Stands at its end then. */
 static inline bool scan_line_is_over(struct scanner *scanner)
 {
 	scan_blanks(scanner);
@@ -96,7 +96,7 @@ size_t scan_keep(struct scanner *scanner);
 /* A number in the unit, as ns; digits beyond a ns are cut off. */
 int scan_moment(struct scanner *scanner, int64_t *ret_at);
 
-/* Whether the next word is exactly this one, ended by a blank, the line's end or one of `enders`;
+/* True if the next word is exactly this one, ended by a blank, the line's end or one of `enders`;
  * takes it then. */
 bool scan_word_if(struct scanner *scanner, const char *word, const char *enders);
 

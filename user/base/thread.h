@@ -10,7 +10,7 @@
  * error number. 0 or -errno. */
 int store_thread_start(pthread_t *thread, void *(*run)(void *context), void *context);
 
-/* Whether this process may use more than one CPU, without which a thread makes nothing faster. */
+/* True if this process may use more than one CPU, without which a thread makes nothing faster. */
 bool store_thread_pays(void);
 
 /* A lock that may not hold up threads that hurry: who has it gets their priority while they wait,

@@ -31,9 +31,9 @@ struct build_origin {
 	uint32_t set;
 };
 
-/* Whether a file is behind a loop device. */
+/* True if a file is behind a loop device. */
 bool build_is_backing(const struct clew_builder *builder, uint64_t inode, uint32_t device);
-/* Whether a disk may be one with a file behind it. */
+/* True if a disk may be one with a file behind it. */
 bool build_is_backed(uint32_t disk);
 void build_feed_backing(struct clew_builder *builder, const struct clew_pages *record);
 /* A request is issued that the last build_feed_backing() may have been for. */

@@ -38,7 +38,7 @@ static inline bool build_needs(const struct clew_builder *builder, unsigned kind
 	return kind >= 64 || builder->needed_kinds >> kind & 1;
 }
 
-/* Whether edges of a type are treated as never seen. */
+/* True if edges of a type are treated as never seen. */
 static inline bool build_dropped(const struct clew_builder *builder, enum clew_edge_type type)
 {
 	return builder->options.drop_types >> type & 1;

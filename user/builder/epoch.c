@@ -20,7 +20,7 @@
 
 /* ---- events ---- */
 
-/* Whether a segment is the page on which the event began. */
+/* True if a segment is the page on which the event began. */
 static bool begins_on(const struct segment *segment, uint64_t offset,
 		      const struct epoch_visit *visit)
 {
@@ -29,7 +29,7 @@ static bool begins_on(const struct segment *segment, uint64_t offset,
 }
 
 /*
- * Whether the latest write of an epoch made the page dirty again, and belongs to the
+ * True if the latest write of an epoch made the page dirty again, and belongs to the
  * next epoch: it may have happened so late, and the task has not written elsewhere
  * since.
  */

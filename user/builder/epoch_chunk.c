@@ -258,7 +258,7 @@ uint64_t epoch_page_end(const struct file_range *range)
 	return (range->offset + bytes + PAGE_BYTES - 1) >> EPOCH_PAGE_BITS;
 }
 
-/* Whether an epoch of the segment is in flight. */
+/* True if an epoch of the segment is in flight. */
 static bool is_flying(const struct segment *segment)
 {
 	for (const struct epoch *epoch = segment->epochs; epoch; epoch = epoch->next)

@@ -228,7 +228,7 @@ struct clew_page_extent {
 };
 
 /*
- * Whether an inode is a disk's own, whose pages are metadata: it has no path, and its
+ * True if an inode is a disk's own, whose pages are metadata: it has no path, and its
  * number is the disk's.
  */
 static inline bool clew_is_disk_inode(uint32_t device, uint64_t inode)

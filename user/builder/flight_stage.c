@@ -266,7 +266,7 @@ static int settle(struct clew_builder *builder, struct flight *flight)
 	return r;
 }
 
-/* Whether it carries pages of a file behind a loop device. Its upper request is settled before it.
+/* True if it carries pages of a file behind a loop device. Its upper request is settled before it.
  */
 static bool is_lower(const struct clew_builder *builder, const struct flight *flight)
 {

@@ -29,7 +29,7 @@
 /* ns: the wakes of a release follow it, and each other, this soon. */
 #define SOON 50000
 
-/* Whether the woken waiter slept again before it ever held the futex. */
+/* True if the woken waiter slept again before it ever held the futex. */
 static bool lost_race(const struct futex *futex, const struct release *release)
 {
 	if (release->again == 0)
@@ -99,7 +99,7 @@ static bool woke(const struct release *group, const struct release *last, uint32
 	return false;
 }
 
-/* Whether both wakes belong to one release that admits many. A holder is not fast enough to take
+/* True if both wakes belong to one release that admits many. A holder is not fast enough to take
  * the futex again and release it. */
 static bool same_release(const struct release *last, const struct release *next)
 {
@@ -107,13 +107,13 @@ static bool same_release(const struct release *last, const struct release *next)
 	       next->at - last->at <= SOON;
 }
 
-/* Whether the owner was read at or after `last`, the latest release or NULL. */
+/* True if the owner was read at or after `last`, the latest release or NULL. */
 static bool owner_counts(const struct futex_wait *wait, const struct release *last)
 {
 	return wait->owner != CLEW_NO_TASK && (!last || last->at <= wait->read_at);
 }
 
-/* Whether the release happened before the wait began, and the owner that was read took the futex
+/* True if the release happened before the wait began, and the owner that was read took the futex
  * then, but the release's wake was later. */
 static bool woke_late(const struct futex_wait *wait, const struct release *release)
 {
@@ -216,7 +216,7 @@ static int send_pending(struct clew_builder *builder, struct futex_wait *wait)
 	return send_wait(builder, wait);
 }
 
-/* Whether no record that is still to come can change the holders of an ended wait. */
+/* True if no record that is still to come can change the holders of an ended wait. */
 static bool settled(const struct futex_wait *wait)
 {
 	const struct futex *futex = wait->futex;
@@ -259,7 +259,7 @@ static bool lock_of(const struct task *task, uint32_t *ret_process, uint64_t *re
 	return *ret_address != 0;
 }
 
-/* Whether others may hold the lock together with a task that waits like this. */
+/* True if others may hold the lock together with a task that waits like this. */
 static bool would_share(const struct clew_wait *wait)
 {
 	return (wait->reason == CLEW_REASON_LOCK && wait->lock_type & CLEW_LOCK_READ) ||

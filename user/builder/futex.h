@@ -86,7 +86,7 @@ struct futex_table {
 	size_t holder_capacity;
 };
 
-/* Whether a task that releases what a wait is for is known to have held it: for a kernel lock only
+/* True if a task that releases what a wait is for is known to have held it: for a kernel lock only
  * if the lock stores its owner. */
 static inline bool build_owner_known(const struct clew_wait *wait)
 {

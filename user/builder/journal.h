@@ -25,7 +25,7 @@ struct journal_table {
 
 int build_feed_journal(struct clew_builder *builder, const struct clew_journal *record);
 /*
- * Whether the pages of a bio are a disk's own, such as blocks of metadata. *ret_journaled:
+ * True if the pages of a bio are a disk's own, such as blocks of metadata. *ret_journaled:
  * and the file system has a journal, so that the task that makes them dirty says nothing
  * of their writers.
  */

@@ -135,7 +135,7 @@ static int send_used(void *pointer, uint64_t offset, uint64_t bytes, uint32_t as
 	return build_send_edge(context->builder, &edge);
 }
 
-/* Whether write calls wrote each page of a DIRTY extent: then the WRITE extent comes next. */
+/* True if write calls wrote each page of a DIRTY extent: then the WRITE extent comes next. */
 static bool is_written(const struct clew_extent *extent, const struct page_event *next)
 {
 	const struct clew_extent *write = next ? next->extent : NULL;

@@ -171,7 +171,7 @@ static int keep_links(struct clew_builder *builder, const struct task *task,
 	return 0;
 }
 
-/* Whether a wait of this kind may be for a page that is swapped out, or being swapped out. */
+/* True if a wait of this kind may be for a page that is swapped out, or being swapped out. */
 static bool may_swap(unsigned kind, const struct clew_wait *wait)
 {
 	return wait->flags & (CLEW_WAIT_FLAG_FAULT | CLEW_WAIT_FLAG_IOWAIT) &&
@@ -229,7 +229,7 @@ static void link_tag_owner(struct clew_builder *builder, const struct clew_wait 
 	links->count = 1;
 }
 
-/* Whether a task that sleeps for I/O is woken by the timer of a disk's limit on writes: then it was
+/* True if a task that sleeps for I/O is woken by the timer of a disk's limit on writes: then it was
  * throttled. */
 static bool limited(const struct clew_builder *builder, const struct clew_wait *wait,
 		    const struct links *links)
@@ -243,7 +243,7 @@ static bool limited(const struct clew_builder *builder, const struct clew_wait *
 	return kind && *kind == CLEW_WAIT_THROTTLE;
 }
 
-/* Whether the edge follows the links instead of the waking task. */
+/* True if the edge follows the links instead of the waking task. */
 static bool goes_by_links(const struct clew_sleep *sleep, const struct links *links,
 			  const struct wake *wake)
 {
@@ -317,7 +317,7 @@ static int explain_end(struct clew_builder *builder, const struct task *task,
 	return 0;
 }
 
-/* Whether completions that the task itself posts after its wake may name the submission. */
+/* True if completions that the task itself posts after its wake may name the submission. */
 static bool awaits_completion(const struct clew_wait *wait, const struct clew_sleep *sleep)
 {
 	if (sleep->kind != CLEW_WAIT_IO_URING || wait->object_kind != CLEW_OBJECT_IO_URING ||

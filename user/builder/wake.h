@@ -43,7 +43,7 @@ struct wake build_timed_wake(uint64_t time);
 /* The type of the edge from this wake to a sleep of that kind, in that scheduler state. */
 enum clew_edge_type build_edge_type(enum clew_wait_kind kind, const struct clew_wait *wait,
 				    unsigned state, const struct wake *wake);
-/* Whether one descriptor in poll or select is all that is waited for, so that the wait names the
+/* True if one descriptor in poll or select is all that is waited for, so that the wait names the
  * object. An epoll instance watches others. */
 bool build_polls_one(const struct clew_wait *wait);
 

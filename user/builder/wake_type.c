@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether a stamp is the wake of a sleep, and which type of edge it makes.
+ * True if a stamp is the wake of a sleep, and which type of edge it makes.
  *
  * The waker causes the wake in task context only. In any other context the waker is the
  * task that was interrupted, and no task is named.

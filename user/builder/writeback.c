@@ -274,7 +274,7 @@ int build_feed_writeback(struct clew_builder *builder, const struct clew_writeba
 
 /* ---- why a bio is queued ---- */
 
-/* Whether a bio belongs to a sync of a task. A task for which a worker writes may be in its next
+/* True if a bio belongs to a sync of a task. A task for which a worker writes may be in its next
  * call by now. */
 static bool syncs_for(const struct clew_builder *builder, const struct task *task,
 		      const struct clew_bio *record, uint64_t at)

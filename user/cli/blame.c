@@ -114,7 +114,7 @@ static void print_spans(const char *name, size_t count)
 		printf(" (%zu spans)", count);
 }
 
-/* Whether the `top` pairs are too small a part of the whole. */
+/* True if the `top` pairs are too small a part of the whole. */
 static bool is_crowd(const struct answer *answer, uint32_t top)
 {
 	clew_time shown = 0, all = 0;

@@ -70,7 +70,7 @@ static bool touches(const struct clew_trace *trace, const struct edges_values *v
 }
 
 /*
- * Whether one of an edge's ends was asked for; an edge with several
+ * True if one of an edge's ends was asked for; an edge with several
  * destinations is then shown whole.
  */
 static bool wanted(const struct clew_trace *trace, const struct edges_values *values,

@@ -66,7 +66,7 @@ static int run(int argc, char **argv)
 }
 
 /*
- * Whether standard output is a pipe whose reader has left, having seen enough:
+ * True if standard output is a pipe whose reader has left, having seen enough:
  * not an error.
  */
 static bool reader_left(void)

@@ -178,7 +178,7 @@ static int status_of(int error)
 }
 
 /*
- * Whether a signal is ignored, as under nohup: sigtimedwait would take it all
+ * True if a signal is ignored, as under nohup: sigtimedwait would take it all
  * the same.
  */
 static bool is_ignored(int number)

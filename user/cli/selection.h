@@ -16,7 +16,7 @@ struct clew_selection {
 	const struct clew_trace *trace;
 };
 
-/* Whether a task is chosen. clew's own threads are only where --tid or --pid names them. `context`:
+/* True if a task is chosen. clew's own threads are only where --tid or --pid names them. `context`:
  * struct clew_selection *. */
 bool clew_selection_wants(void *context, const struct clew_trace_task *task);
 

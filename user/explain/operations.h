@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * Whether a wait of a kind (enum clew_wait_kind) in a system call
+ * True if a wait of a kind (enum clew_wait_kind) in a system call
  * (CLEW_NO_CALL: none) is a wait for work. `idle_kinds`: a mask of kinds that
  * count as such; 0: the default.
  */

@@ -261,7 +261,7 @@ static int explain_idle_helper(struct why_search *search, struct frame *frame, u
 }
 
 /*
- * Whether a dependency of this type carries a message: only then may its sender
+ * True if a dependency of this type carries a message: only then may its sender
  * have been asked for it.
  */
 static bool is_message(int type)

@@ -36,7 +36,7 @@ int why_below(const struct clew_trace *trace, struct arena *arena, uint64_t from
 	      struct why_cause *cause);
 
 /*
- * Whether `task`, ready at `at`, was kept off its CPU because its group's quota
+ * True if `task`, ready at `at`, was kept off its CPU because its group's quota
  * was used up there. *ret_until: how long the answer holds, at most `to`.
  */
 bool why_throttled(const struct clew_trace *trace, const struct trace_task *task, uint16_t cpu,
@@ -44,12 +44,12 @@ bool why_throttled(const struct clew_trace *trace, const struct trace_task *task
 		   uint64_t *ret_until);
 
 /*
- * Whether a wait that no record explains may have been for a call in another
+ * True if a wait that no record explains may have been for a call in another
  * task.
  */
 bool why_may_be_for_call(const struct clew_sleep *sleep, const struct why_cause *cause);
 
-/* Whether a wait of this kind is one that a disk's interrupt ends. */
+/* True if a wait of this kind is one that a disk's interrupt ends. */
 bool why_waits_for_disk(unsigned kind);
 
 /* ---- the search itself ---- */

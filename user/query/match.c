@@ -155,7 +155,7 @@ static int ask(struct search *search, const struct step *step, uint32_t string)
 	return r;
 }
 
-/* Whether a step that goes down one level selects a node: 1, 0 or -errno. */
+/* True if a step that goes down one level selects a node: 1, 0 or -errno. */
 static inline int matches(struct search *search, const struct step *step, uint32_t node)
 {
 	uint32_t string;

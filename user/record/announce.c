@@ -87,7 +87,7 @@ size_t clew_announce_sites(const struct clew_announcer *announcer)
 	return announcer ? announcer->sites : 0;
 }
 
-/* Whether a layer's probes are looked for in a file of that path: all of it, or its last name, fits
+/* True if a layer's probes are looked for in a file of that path: all of it, or its last name, fits
  * a pattern. */
 static bool layer_wants(const struct clew_layer *layer, const char *path)
 {
@@ -119,7 +119,7 @@ static int add_site(struct clew_announcer *announcer, const struct clew_probe *p
 	return 0;
 }
 
-/* Whether nothing below the stack pointer is in use where the probe is: a function begins there, or
+/* True if nothing below the stack pointer is in use where the probe is: a function begins there, or
  * right before it with endbr64. */
 static bool is_at_entry(struct clew_announcer *announcer, const struct clew_probe *probe)
 {
@@ -163,7 +163,7 @@ static bool is_probe(const struct clew_probe *probe, const char *provider, const
 	return !strcmp(probe->provider, provider) && !strcmp(probe->name, name);
 }
 
-/* Whether the probe, in the file at hand, is the point of that number. */
+/* True if the probe, in the file at hand, is the point of that number. */
 static bool is_point(const struct clew_announcer *announcer, const struct clew_probe *probe,
 		     uint32_t number)
 {

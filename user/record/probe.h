@@ -23,10 +23,10 @@ struct clew_probe_links {
 	size_t count;
 };
 
-/* Whether the kernel takes many probes in one link (since 6.6). */
+/* True if the kernel takes many probes in one link (since 6.6). */
 bool clew_probe_multi(void);
 /*
- * Whether the kernel turns a probed 5-byte nop into a call, by which it writes below the stack
+ * True if the kernel turns a probed 5-byte nop into a call, by which it writes below the stack
  * pointer (since 6.18); also true where that cannot be tried. Takes some ten milliseconds.
  */
 bool clew_probe_calls_nop5(void);

@@ -77,7 +77,7 @@ int relate_order_calls(struct clew_relations *relations)
 	return 0;
 }
 
-/* Whether relation a is the better one to follow. */
+/* True if relation a is the better one to follow. */
 static bool is_better(const struct clew_relations *relations, const struct clew_relation *a,
 		      const struct clew_relation *b)
 {

@@ -79,7 +79,7 @@ int relate_order_calls(struct clew_relations *relations);
 const struct clew_layer_call *relate_layer_call(const struct clew_relations *relations,
 						const char *interface, const char *operation,
 						const struct clew_layer **ret_layer);
-/* Whether a layer's value of that name is a handle. */
+/* True if a layer's value of that name is a handle. */
 bool relate_is_handle(const struct clew_layer *layer, const char *name);
 /* The descriptors of a handle; NULL: none are known. */
 const struct handle *relate_find_handle(const struct clew_relations *relations, uint32_t process,

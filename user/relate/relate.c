@@ -125,7 +125,7 @@ static int count_ranks(struct matching *matching, const struct clew_activity *up
 }
 
 /*
- * Whether the ranks forbid the pair: the lower interface calls the one that the
+ * True if the ranks forbid the pair: the lower interface calls the one that the
  * upper serves, or ranks as high.
  */
 static bool is_out_of_order(const struct matching *matching, const struct clew_activity *upper,
@@ -141,7 +141,7 @@ static bool is_out_of_order(const struct matching *matching, const struct clew_a
 	return false;
 }
 
-/* Whether `lower` has all descriptors of `upper` and is not its peer. */
+/* True if `lower` has all descriptors of `upper` and is not its peer. */
 static bool fits(const struct matching *matching, const struct clew_activity *upper,
 		 const struct clew_activity *lower)
 {
@@ -188,7 +188,7 @@ static bool look_above(const struct clew_relations *relations, uint32_t upper, u
 	return false;
 }
 
-/* Whether relations found so far put `upper` above `lower`. */
+/* True if relations found so far put `upper` above `lower`. */
 static bool is_above(const struct clew_relations *relations, uint32_t upper, uint32_t lower)
 {
 	unsigned budget = RELATE_BUDGET;

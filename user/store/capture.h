@@ -158,7 +158,7 @@ struct clew_capture_info {
 int clew_reader_open(const char *path, struct clew_reader **ret_reader, char *message,
 		     size_t message_size);
 
-/* Whether the file begins as a capture does: 1, 0 or -errno. */
+/* True if the file begins as a capture does: 1, 0 or -errno. */
 int clew_capture_probe(const char *path);
 
 const struct clew_capture_info *clew_reader_info(const struct clew_reader *reader);

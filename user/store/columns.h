@@ -145,7 +145,7 @@ uint64_t store_tail_hash(const uint8_t *bytes, size_t size);
 int store_keep(struct store_work *work, const struct store_job *job);
 
 /*
- * Whether a packed column may be stored in units; its entry in the directory is
+ * True if a packed column may be stored in units; its entry in the directory is
  * then the unit and 1.
  */
 bool store_has_unit(const struct store_column *column);

@@ -167,7 +167,7 @@ static int decoder_reserve(struct store_decoder *decoder, size_t rows, size_t ra
 	return store_work_reserve(&decoder->work, rows);
 }
 
-/* Whether a packed chunk has the column in its stream. */
+/* True if a packed chunk has the column in its stream. */
 static bool in_stream(const struct store_column *column)
 {
 	return column->type && column->type <= STORE_BYTES && column->coding < STORE_CODING_COUNT &&
@@ -215,7 +215,7 @@ static int get_planes(uint64_t *residuals, size_t count, const uint8_t *bytes, s
 	return 0;
 }
 
-/* Whether a column without bytes has only zeros. */
+/* True if a column without bytes has only zeros. */
 static bool zeros_take_nothing(const struct store_column *column)
 {
 	return column->coding == STORE_PLAIN ||

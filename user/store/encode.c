@@ -269,7 +269,7 @@ static int residuals_in_units(struct store_work *work, const struct store_job *j
 }
 
 /*
- * Whether zeros have residuals of 0 whatever the values of other columns are.
+ * True if zeros have residuals of 0 whatever the values of other columns are.
  */
 static bool zeros_are_nothing(const struct store_job *job)
 {

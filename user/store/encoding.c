@@ -111,7 +111,7 @@ static void set_hurry(struct encoder_thread *thread, bool hurry)
 }
 
 /*
- * Whether a job, the next one or the one at work, or the amount that waits,
+ * True if a job, the next one or the one at work, or the amount that waits,
  * cannot wait for idle CPUs any more. With the lock held.
  */
 static bool is_late(const struct encoder_thread *thread, uint64_t given)

@@ -21,7 +21,7 @@ int store_output_open(const char *path, bool sync, struct store_output **ret_out
 /* Truncates the file and writes its header; has to come before any chunk. */
 int store_output_begin(struct store_output *output);
 
-/* Whether provisional chunks can be replaced: not in a pipe, and not with sync. */
+/* True if provisional chunks can be replaced: not in a pipe, and not with sync. */
 bool store_output_replaces(const struct store_output *output);
 
 /* Writes a list of chunks, which belong to the output from then on. */

@@ -214,7 +214,7 @@ static int find_magic(struct store_file *file, uint64_t offset, uint64_t *ret_of
 	return r;
 }
 
-/* Whether a range is zeros that fill a block: neither a chunk nor damage. */
+/* True if a range is zeros that fill a block: neither a chunk nor damage. */
 static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 {
 	uint8_t bytes[4096];
@@ -228,7 +228,7 @@ static bool all_zero(struct store_file *file, uint64_t from, uint64_t to)
 }
 
 /*
- * Whether the index of a complete file, read last, is at another position than
+ * True if the index of a complete file, read last, is at another position than
  * it says: something before it is missing or was inserted.
  */
 static bool was_moved(const struct store_file *file, const struct store_chunk_header *header,

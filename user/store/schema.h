@@ -118,7 +118,7 @@ int store_schema_parse(const uint8_t *bytes, size_t size, struct store_schema **
 		       char ret_what[STORE_NAME_MAX + 1]);
 
 /*
- * Whether this program knows records of this kind; it does 0, the common
+ * True if this program knows records of this kind; it does 0, the common
  * columns.
  */
 bool store_kind_known(unsigned id);

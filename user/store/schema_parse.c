@@ -43,7 +43,7 @@ static void get_name(struct cursor *cursor, char name[STORE_NAME_MAX + 1])
 	cursor->left -= length;
 }
 
-/* Whether this program can decode the column. */
+/* True if this program can decode the column. */
 static bool column_decodable(const struct store_column *column)
 {
 	return column->coding < STORE_CODING_COUNT && column->type && column->type <= STORE_BYTES;
@@ -119,7 +119,7 @@ static bool column_hint(struct store_schema *schema, struct store_kind *kind, un
 }
 
 /*
- * Whether a column's coding is valid; its references have to be to earlier
+ * True if a column's coding is valid; its references have to be to earlier
  * columns.
  */
 static bool column_valid(struct store_schema *schema, struct store_kind *kind, unsigned number)

@@ -349,7 +349,7 @@ int clew_writer_open(const char *path, const struct clew_writer_options *options
 
 /* ---- records ---- */
 
-/* Whether there is time to make the chunk as small as possible. */
+/* True if there is time to make the chunk as small as possible. */
 static bool is_slow(const struct stream *stream)
 {
 	const struct clew_header *first = (const struct clew_header *)stream->records;
@@ -366,7 +366,7 @@ static bool is_full(const struct clew_writer *writer, const struct stream *strea
 }
 
 /*
- * Whether there are enough records for a final chunk, and they come too fast to
+ * True if there are enough records for a final chunk, and they come too fast to
  * encode most of them twice.
  */
 static bool is_worth(const struct stream *stream)

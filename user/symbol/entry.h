@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether an address is where a function begins: nothing below the stack pointer is in
+ * True if an address is where a function begins: nothing below the stack pointer is in
  * use there. It is asked of few addresses of few files, and answers no when in doubt.
  */
 #ifndef CLEW_SYMBOL_ENTRY_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Whether the kernel runs an instruction as the processor would while a probe is at it.
+ * True if the kernel runs an instruction as the processor would while a probe is at it.
  * It takes some for others, and executes others where they do not work; such a probe
  * changes what the program computes, or ends it.
  */

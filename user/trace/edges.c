@@ -174,7 +174,7 @@ static const struct clew_sleep *sleep_of(const struct grouping *grouping, uint32
 	return sleep == UINT32_MAX ? NULL : &grouping->sleeps[sleep];
 }
 
-/* Whether the wake may be one of several that one call made. */
+/* True if the wake may be one of several that one call made. */
 static bool is_one_of_many(const struct clew_edge *edge, const struct clew_sleep *sleep)
 {
 	if (!sleep)

@@ -149,7 +149,7 @@ static bool same_last_component(const struct clew_file_record *a, const struct c
 	return one_size == other_size && !memcmp(one_slash ?: one, other_slash ?: other, one_size);
 }
 
-/* Whether a record is about the file that is known under its inode number. Without generations, a
+/* True if a record is about the file that is known under its inode number. Without generations, a
  * file that was deleted stays deleted. */
 static bool same_file(const struct clew_file_record *known, const struct clew_file_record *record)
 {
@@ -158,7 +158,7 @@ static bool same_file(const struct clew_file_record *known, const struct clew_fi
 		record->header.flags & CLEW_FILE_DELETED);
 }
 
-/* Whether a record gives a file another name. The path as its opener sees it is no other name than
+/* True if a record gives a file another name. The path as its opener sees it is no other name than
  * the path found from the inode alone. */
 static bool renamed(const struct clew_file_record *known, const struct clew_file_record *record)
 {

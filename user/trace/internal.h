@@ -127,7 +127,7 @@ int trace_add_piece(struct clew_trace *trace, uint32_t serial, unsigned kind, si
 /* ---- identity.c ---- */
 
 int trace_identity(struct clew_trace *trace, const struct clew_header *record);
-/* Whether a serial names no task. */
+/* True if a serial names no task. */
 static inline bool trace_nobody(uint32_t serial)
 {
 	return serial == CLEW_NO_TASK || serial == UINT32_MAX;

@@ -38,7 +38,7 @@ int trace_add_pages(struct clew_trace *trace, const struct clew_page_extent *ext
 	return 0;
 }
 
-/* Whether `next` has the same writers as `last` and begins where that ends. */
+/* True if `next` has the same writers as `last` and begins where that ends. */
 static bool continues(const struct clew_page_extent *last, const struct clew_page_extent *next)
 {
 	return last->request == next->request && last->inode == next->inode &&

@@ -82,7 +82,7 @@ void clew_print_call_step(FILE *out, const struct clew_trace *trace,
 	clew_print_description(out, &description);
 }
 
-/* Whether the call that led to a segment is not the one that its task is in. */
+/* True if the call that led to a segment is not the one that its task is in. */
 static bool is_in_other(const struct clew_relations *relations, const struct clew_segment *segment)
 {
 	return segment->activity &&

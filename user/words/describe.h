@@ -33,7 +33,7 @@ bool object_describe(const struct clew_trace *trace, const struct clew_object *o
 		     const struct clew_sleep *sleep, struct object_description *ret);
 
 /*
- * Whether a wait's object is what it waits for. A page fault and a stop happen in the
+ * True if a wait's object is what it waits for. A page fault and a stop happen in the
  * middle of a call, and are not waits for that call's object.
  */
 bool clew_waits_for_object(const struct clew_sleep *sleep);

@@ -21,7 +21,7 @@ struct clew_ledger_sum {
 
 void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger_sum *ret_sum);
 
-/* Whether every record of the row is accounted for. */
+/* True if every record of the row is accounted for. */
 bool clew_ledger_row_balanced(const struct clew_ledger_row *row);
 
 /* The fields "ledger" and "cost" of the open object; "gaps" counts losses between from and to, ns.

@@ -26,7 +26,7 @@ bool clew_print_first_link(FILE *out, const struct clew_trace *trace,
 struct clew_object clew_link_object(const struct clew_link *link);
 
 /*
- * Whether the timer that ended a wait was set by the waiting call itself: its
+ * True if the timer that ended a wait was set by the waiting call itself: its
  * timeout, or the time that it slept.
  */
 bool clew_is_own_timeout(const struct clew_trace *trace, const struct clew_sleep *sleep);

@@ -13,7 +13,7 @@
 const struct clew_trace_request *clew_segment_request(const struct clew_trace *trace,
 						      const struct clew_link *link);
 
-/* Whether all lower requests of a segment's request were over by then. */
+/* True if all lower requests of a segment's request were over by then. */
 bool clew_segment_done_below(const struct clew_trace *trace, const struct clew_segment *segment);
 
 /*
@@ -31,13 +31,13 @@ uint64_t clew_segment_awaited_until(const struct clew_trace *trace,
 				    const struct clew_segment *segment);
 
 /*
- * Whether the segment is from before the work item of a wait was queued, so
+ * True if the segment is from before the work item of a wait was queued, so
  * that it is not the worker's. `sleep`: the one that awaits the segment, or
  * NULL.
  */
 bool clew_segment_queues(const struct clew_sleep *sleep, const struct clew_segment *segment);
 /*
- * Whether the segment's task held what `sleep` waits for. `sleep` may be NULL.
+ * True if the segment's task held what `sleep` waits for. `sleep` may be NULL.
  */
 bool clew_segment_holds(const struct clew_sleep *sleep, const struct clew_segment *segment);
 

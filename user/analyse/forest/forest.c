@@ -49,7 +49,7 @@ size_t clew_forest_default_rules(const struct clew_model *model, struct clew_for
 	return count;
 }
 
-/* Whether the spawner has to be listed for this root span: 1, 0 or -EINVAL. */
+/* True if the spawner has to be listed for this root span: 1, 0 or -EINVAL. */
 static int spawns(struct making *making, uint32_t root, uint32_t spawner,
 		  const struct clew_forest_rule *rule, bool others_before, uint32_t es)
 {

@@ -46,7 +46,7 @@ static int cut(struct cutter *cutter, clew_time until, struct clew_path_segment 
 	return 0;
 }
 
-/* Whether a span is a request: what runs there is the device. */
+/* True if a span is a request: what runs there is the device. */
 static bool on_device(struct cutter *cutter, uint32_t span)
 {
 	if (cutter->devices == CLEW_NONE)

@@ -140,7 +140,7 @@ void stitch_names_done(struct stitch_names *names);
  * memory. */
 const char *stitch_span_name(struct stitch_names *names, uint32_t trace, uint32_t span);
 const char *stitch_category_name(struct stitch_names *names, uint32_t trace, uint32_t category);
-/* Whether a name is that of a root span which gets another one. */
+/* True if a name is that of a root span which gets another one. */
 bool stitch_is_renamed(struct stitch_names *names, uint32_t trace, const char *name);
 
 /* ---- stitch_copy.c ---- */

@@ -55,7 +55,7 @@ static clew_time seems_ready(const struct whatif *w, uint32_t es)
 	return ready < at[-1].end ? at[-1].end : ready;
 }
 
-/* Whether who waits for a lock does it as recorded. */
+/* True if who waits for a lock does it as recorded. */
 static bool is_as_recorded(const struct whatif *w, uint32_t es, const struct section *section)
 {
 	const struct clew_es *old = &w->base.es[es], *new = &w->es[es];
