@@ -51,7 +51,7 @@ struct clew_es {
 			  mark_count) ends them */
 	union {
 		uint32_t reserved; /* 0 in a model */
-		/* What the simulation of changes keeps in a copy of its own: */
+		/* used by the simulation of changes, in a copy of its own: */
 		uint32_t mark_end; /* where its marks end */
 		uint32_t waiter;   /* the first span that waits for it, and 1; 0 none */
 	};

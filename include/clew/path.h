@@ -84,7 +84,7 @@ int clew_path_find(struct clew_path_finder *finder, const struct clew_position *
 		   struct clew_paths *ret_paths);
 void clew_paths_done(struct clew_paths *paths);
 
-/* What a span did between two idle waits of its own. */
+/* The interval between two idle waits of a span. */
 struct clew_path_operation {
 	clew_time from; /* the end of the first idle wait; from there on it was in the run queue */
 	struct clew_position start; /* where it ran again */
@@ -133,7 +133,7 @@ int clew_path_segments(const struct clew_model *model, const struct clew_path *p
 		       struct clew_path_segment **ret_segments, size_t *ret_count);
 
 /*
- * What a segment waited for, "KIND:NAME", or the file of its request; a string
+ * The object that a segment waited for, "KIND:NAME", or the file of its request; a string
  * of the model. NULL: unknown. A page fault and a stop have none: the
  * interrupted call's object is not what they wait for.
  */
@@ -157,7 +157,7 @@ int clew_path_marks(const struct clew_model *model, const struct clew_path *path
 		    const char *expression, size_t size, struct clew_path_mark **ret_marks,
 		    size_t *ret_count, struct clew_query_error *ret_error);
 
-/* What segments are summed by. */
+/* The property by which segments are summed. */
 enum clew_path_dimension {
 	CLEW_BY_KIND,
 	CLEW_BY_THREAD,	  /* the root span */

@@ -23,7 +23,7 @@
 struct clew_query;
 
 /*
- * What is wrong with a text, at which of its bytes; `offset` is 0 .. size, the
+ * The error in a text, and at which of its bytes it is; `offset` is 0 .. size, the
  * last being behind the end.
  */
 struct clew_query_error {

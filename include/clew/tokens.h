@@ -119,7 +119,7 @@ const char *clew_evidence_name(unsigned evidence);
 const char *clew_request_reason_name(unsigned reason);
 
 /*
- * What a block request does. `operation`: the kernel's number, of which the low
+ * The word for the operation of a block request. `operation`: the kernel's number, of which the low
  * byte counts; `bytes`: how many it moves. A write of no bytes is a flush of
  * the device's cache.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What if: a causal trace as it would have been with faster spans, shorter
+ * A causal trace as it would have been with faster spans, shorter
  * delays or other dependencies.
  *
  *	scale spans(disk/(^fsync)) by .5;

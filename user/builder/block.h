@@ -12,7 +12,7 @@
 struct clew_builder;
 struct flight;
 
-/* Of bio.bi_opf and request.cmd_flags; part of what the kernel shows to user space. */
+/* Bits of bio.bi_opf and request.cmd_flags; they are part of the kernel's interface. */
 #define BLOCK_OPERATION	  0xffu
 #define BLOCK_READ	  0u
 #define BLOCK_WRITE	  1u

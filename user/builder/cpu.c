@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each CPU runs, and the runs and ready intervals of tasks as they are emitted.
+ * The task that each CPU runs. Runs and ready intervals of tasks are emitted here.
  */
 #include "builder/cpu.h"
 #include "builder/emit.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What each CPU runs, and the intervals in which tasks ran or were ready.
+ * The task that each CPU runs, and the intervals in which tasks ran or were ready.
  */
 #ifndef CLEW_BUILDER_CPU_H
 #define CLEW_BUILDER_CPU_H
@@ -21,7 +21,7 @@ struct cpu {
 
 /* NULL: no memory. */
 struct cpu *build_cpu(struct clew_builder *builder, uint16_t number);
-/* What happened on a CPU after `sure` is not known. */
+/* Records of a CPU are missing: what it ran after `sure` is not known. */
 int build_lose_cpu(struct clew_builder *builder, struct cpu *cpu, uint64_t sure);
 /* `task` NULL: the CPU was idle. */
 int build_send_run(struct clew_builder *builder, struct task *task, uint16_t cpu, uint64_t start,

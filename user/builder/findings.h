@@ -237,7 +237,7 @@ static inline bool clew_is_disk_inode(uint32_t device, uint64_t inode)
 	       CLEW_DEVICE_MAJOR((uint32_t)inode) != 0;
 }
 
-/* What a task did with a file in the page cache, from `begin` to `end`. */
+/* An act of a task on a file in the page cache, from `begin` to `end`. */
 enum clew_touch_event {
 	CLEW_TOUCH_DIRTY = CLEW_EXTENT_DIRTY,
 	CLEW_TOUCH_WRITE = CLEW_EXTENT_WRITE,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a flight's pages contain, at each of its stages.
+ * The contents of a flight's pages, at each of its stages.
  *
  * When its bio is queued a flight takes off: it takes the oldest open epoch of each page.
  * When it lands, what was written meanwhile may be in it too. It is settled when no
@@ -32,7 +32,7 @@ static struct clew_object file_object(const struct file_range *range)
 				    .descriptor = -1};
 }
 
-/* Of several tasks that touched a block, any one may have changed it. */
+/* If several tasks touched a block, any one may have changed it. */
 static enum clew_evidence evidence_of(const struct clew_builder *builder, uint32_t touchers)
 {
 	return touchers && builder->pages.epochs.sets[touchers].count > 1 ? CLEW_EVIDENCE_CANDIDATE

@@ -22,7 +22,7 @@ enum {
 	STATE_FROZEN = 0x8000,
 };
 
-/* What a call waits for by itself, and how it uses a file. */
+/* The kind of thing that a call waits for by itself, and how it uses a file. */
 enum call_trait {
 	TRAIT_NONE = 0,
 	TRAIT_READ,  /* moves data from its descriptor */

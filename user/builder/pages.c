@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What tasks do with pages of the page cache, in order of time.
+ * Acts of tasks on pages of the page cache, in order of time.
  *
  * An extent is recorded when it is over, some time after it began, and the pages of a
  * bio are recorded in pieces. Extents and flights therefore wait in a queue, in order

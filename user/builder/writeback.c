@@ -46,7 +46,7 @@ struct stint {
 /* Past stints are kept, as workers that write for a flusher may be late. */
 #define STINTS_PAST 15u
 
-/* What a task writes, and why. */
+/* The file that a task writes out, and why. */
 struct flush {
 	uint64_t inode; /* of the file that it makes a pass over, 0 none */
 	uint64_t sync_inode;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What programs wrote to files, how much of it became dirty and reached the
+ * Bytes that programs wrote to files, how much of it became dirty and reached the
  * disk, who waited for that, and who caused the waits.
  */
 #ifndef CLEW_EXPLAIN_IO_H

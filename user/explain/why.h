@@ -87,7 +87,7 @@ int clew_why_explain(const struct clew_trace *trace, const struct clew_relations
 		     uint32_t task, uint64_t from, uint64_t to, struct clew_why *ret_why);
 void clew_why_done(struct clew_why *why);
 
-/* What a thread did between two idle waits. */
+/* The interval between two idle waits of a thread. */
 struct clew_operation {
 	uint64_t from;
 	uint64_t to;

@@ -361,7 +361,7 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 	}
 	if (low < sleep->holder_count && holders[low].from < to)
 		cause.until = holders[low].from;
-	/* Who is kept waiting on purpose waits for nobody, whatever ended it. */
+	/* A task that the kernel delays on purpose waits for nobody, whatever ended it. */
 	if (sleep->end == CLEW_TIME_OPEN ||
 	    (sleep->kind == CLEW_WAIT_THROTTLE && sleep->context != CLEW_WAKE_TASK))
 		return cause;
@@ -371,7 +371,7 @@ struct why_cause why_cause_of(const struct clew_sleep *sleep, uint64_t from, uin
 		cause.task = sleep->from;
 		cause.edge_type = (uint8_t)sleep->edge_type;
 		cause.evidence = sleep->edge_evidence;
-		/* That it released a lock in the end does not say that it had it now. */
+		/* It released the lock in the end; it need not have held it at this moment. */
 		if (sleep->edge_type == CLEW_EDGE_UNLOCK && cause.evidence == CLEW_EVIDENCE_EXACT)
 			cause.evidence = CLEW_EVIDENCE_OBSERVED;
 	}

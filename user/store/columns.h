@@ -68,7 +68,7 @@ static inline void store_rest(struct store_work *work, size_t steps)
 		work->rest(work->rest_context);
 }
 
-/* What the values or residuals of one column are computed from. */
+/* The input from which the values or residuals of one column are computed. */
 struct store_job {
 	const struct store_column *column;
 	unsigned number; /* its number in its kind */

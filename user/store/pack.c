@@ -511,7 +511,7 @@ size_t store_pack_size(const struct store_pack *pack)
 int store_pack_end(struct store_pack *pack, const uint8_t **ret_bytes, size_t *ret_size)
 {
 	/*
-	 * Of all equivalent values the one with most zeros at its end, which
+	 * Among all equivalent values, the one with most zeros at its end, which
 	 * can be left out.
 	 */
 	pack->low = (pack->low + 0xffffff) & ~0xffffffull;

@@ -62,7 +62,7 @@ int clew_trace_new(const struct clew_trace_options *options, uint64_t start,
 struct clew_finding_taker clew_trace_taker(struct clew_trace *trace);
 int clew_trace_finish(struct clew_trace *trace, uint64_t end);
 
-/* What the capture's file says of itself; NULL: the trace came from no capture. A trace that was
+/* The metadata of the capture's file; NULL: the trace came from no capture. A trace that was
  * converted to notation and back keeps it. */
 const struct clew_capture_info *clew_trace_info(const struct clew_trace *trace);
 const char *clew_trace_meta(const struct clew_trace *trace, const char *key);
@@ -127,7 +127,7 @@ const struct clew_trace_request *clew_trace_requests(const struct clew_trace *tr
 						     size_t *ret_count);
 
 /*
- * What tasks did with files in the page cache, in order of `begin`. Acts of one kind by
+ * Acts of tasks on files in the page cache, in order of `begin`. Acts of one kind by
  * one task on one file that follow each other closely are one, with the sum of their
  * `bytes` and the least `offset`.
  */
@@ -200,7 +200,7 @@ const struct clew_socket_record *clew_trace_socket(const struct clew_trace *trac
 const char *clew_trace_cgroup(const struct clew_trace *trace, uint64_t id);
 const char *clew_trace_text(const struct clew_trace *trace, uint64_t hash);
 
-/* What programs announced, in order of time. The words follow each structure, then a NUL. */
+/* The announcements of programs, in order of time. The words follow each structure, then a NUL. */
 const struct clew_announce *const *clew_trace_announcements(const struct clew_trace *trace,
 							    size_t *ret_count);
 

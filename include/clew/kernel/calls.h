@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a system call's arguments say of the object that it may wait for: one class for each call,
+ * The class of a system call: which argument names the object that it may wait for. One a call,
  * which BPF looks up by the call's number. user/record/calls.c makes the table.
  */
 #ifndef CLEW_KERNEL_CALLS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the BPF programs keep in their maps and user space reads or writes there. Unlike the records
+ * State that the BPF programs keep in maps, and that user space reads or writes. Unlike the records
  * it never reaches a file: both sides are always of one build.
  */
 #ifndef CLEW_KERNEL_MAPS_H

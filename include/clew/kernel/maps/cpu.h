@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the BPF programs keep for each CPU: counters, the interrupts that it is in, touches of files
- * that are not sent yet, and the ring of switches. See maps.h.
+ * State that the BPF programs keep for each CPU: counters, the interrupts that it is in, touches of
+ * files that are not sent yet, and the ring of switches. See maps.h.
  */
 #ifndef CLEW_KERNEL_MAPS_CPU_H
 #define CLEW_KERNEL_MAPS_CPU_H
@@ -17,7 +17,7 @@ struct clew_count_row {
 	__u64 missed;
 };
 
-/* What runs on a CPU at one level of interrupts, hard or soft. */
+/* The handlers that run on a CPU at one level of interrupts, hard or soft. */
 struct clew_level {
 	/* the interrupt, softirq or inter-processor interrupt; kind NONE: unknown */
 	struct clew_cause outer;

@@ -42,7 +42,7 @@ struct clew_site {
 
 enum clew_point_number { CLEW_POINT_BEGIN = 0, CLEW_POINT_END = 1, CLEW_POINT_FIRST = 2 };
 
-/* What a layer's description reads from the arguments at its points: a number or a text, at the end
+/* A value that a layer's description reads at a point: a number or a text, at the end
  * of a chain of reads. */
 #define CLEW_POINTS	  254
 #define CLEW_POINT_VALUES 6

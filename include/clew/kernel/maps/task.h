@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the BPF programs know of each task. See maps.h.
+ * State that the BPF programs keep for each task. See maps.h.
  */
 #ifndef CLEW_KERNEL_MAPS_TASK_H
 #define CLEW_KERNEL_MAPS_TASK_H
 
 #include <clew/kernel/records.h>
 
-/* What the iterator does. */
+/* The purpose of a run of the iterator. */
 enum clew_pass { CLEW_PASS_IDENTIFY = 1, CLEW_PASS_START = 2, CLEW_PASS_STOP = 3 };
 
 /* The last wake of a task. Written by the waker, under the task's pi_lock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What all records share: the header, the kinds, sizes and the clock. See records.h.
+ * The parts that all records share: the header, the kinds, sizes and the clock. See records.h.
  */
 #ifndef CLEW_KERNEL_RECORDS_HEADER_H
 #define CLEW_KERNEL_RECORDS_HEADER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a task waits for: the object, the call, and what the kernel says besides. See records.h.
+ * A wait of a task: the object, the call, and what the kernel says besides. See records.h.
  */
 #ifndef CLEW_KERNEL_RECORDS_WAIT_H
 #define CLEW_KERNEL_RECORDS_WAIT_H

@@ -37,7 +37,7 @@ enum clew_wake_operation {
 	CLEW_FILE_UNLOCK = 5, /* no futex: it unlocked the file that the sleeper wanted to lock */
 };
 
-/* What a wake outside task context, or on behalf of another task, came from: clew_cause.kind */
+/* The source of a wake outside task context, or on behalf of another task: clew_cause.kind */
 enum clew_cause_kind {
 	CLEW_CAUSE_NONE = 0,
 	/* object: number of the interrupt; TEXT CLEW_TEXT_IRQ | number has its driver's name */
