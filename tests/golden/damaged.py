@@ -60,10 +60,18 @@ def tells(answer):
     return not ledger["complete"] or ledger.get("damaged_chunks", 0) > 0
 
 
+def free_of_cost(answer):
+    """True if it claims that a recording that was cut off cost nothing."""
+    return not answer.get("complete", answer["ledger"].get("complete")) and 0 in (
+        answer["cost"]["user_ns"], answer["cost"]["bpf_ns"])
+
+
 def problem_of(status, answer, before):
     if status:
         return "" if status in (1, 2) and LINE.match(answer) else "exit status %d, %r" % (status,
                                                                                           answer)
+    if isinstance(answer.get("cost"), dict) and free_of_cost(answer):
+        return "it claims a cost of 0"
     return "" if tells(answer) or without_truth(
         answer) == before else "another answer, and no word of damage"
 

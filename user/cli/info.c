@@ -149,11 +149,7 @@ static void print_json(const struct source *source, const struct clew_capture_in
 	clew_json_number(&json, "column_bytes_per_switch", column_bytes_per_switch(info));
 	clew_json_number(&json, "file_bytes_per_switch", file_bytes_per_switch(info));
 	json_ledger(&json, info);
-	clew_json_object(&json, "cost");
-	clew_json_unsigned(&json, "user_ns", info->cost.user_ns);
-	clew_json_unsigned(&json, "bpf_ns", info->cost.bpf_ns);
-	clew_json_bool(&json, "bpf_sampled", info->cost.bpf_sampled);
-	clew_json_object_end(&json);
+	clew_json_cost(&json, info);
 	clew_json_bool(&json, "complete", info->complete);
 	clew_json_unsigned(&json, "damaged_chunks", info->damaged_chunks);
 	clew_json_array(&json, "clocks");
@@ -240,7 +236,16 @@ static void print_gaps(const struct clew_capture_info *info)
 	enum { MOST_SHOWN = 20 };
 
 	if (!info->gap_count) {
-		puts("Nothing was lost: no gaps.");
+		struct clew_ledger_sum sum;
+
+		clew_ledger_add_up(info, &sum);
+		if (sum.total.missed)
+			printf("No record was lost, but %" PRIu64
+			       " were missed: the kernel gave no "
+			       "room to make them.\n",
+			       sum.total.missed);
+		else
+			puts("Nothing was lost: no gaps.");
 		return;
 	}
 	printf("gaps: %zu\n", info->gap_count);

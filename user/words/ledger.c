@@ -47,6 +47,27 @@ void clew_ledger_add_up(const struct clew_capture_info *info, struct clew_ledger
 	}
 }
 
+/* The cost is written with each ledger: a capture that was cut off before the first one lacks it.
+ */
+static bool cost_known(const struct clew_capture_info *info)
+{
+	return info->complete || info->ledger_count > 0;
+}
+
+void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info)
+{
+	clew_json_object(json, "cost");
+	if (cost_known(info)) {
+		clew_json_unsigned(json, "user_ns", info->cost.user_ns);
+		clew_json_unsigned(json, "bpf_ns", info->cost.bpf_ns);
+	} else {
+		clew_json_null(json, "user_ns");
+		clew_json_null(json, "bpf_ns");
+	}
+	clew_json_bool(json, "bpf_sampled", info->cost.bpf_sampled);
+	clew_json_object_end(json);
+}
+
 void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, uint64_t from,
 		      uint64_t to)
 {
@@ -69,11 +90,7 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 	clew_json_unsigned(json, "damaged_chunks", info->damaged_chunks);
 	clew_json_unsigned(json, "gaps", clew_trace_gaps(trace, from, to, &first));
 	clew_json_object_end(json);
-	clew_json_object(json, "cost");
-	clew_json_unsigned(json, "user_ns", info->cost.user_ns);
-	clew_json_unsigned(json, "bpf_ns", info->cost.bpf_ns);
-	clew_json_bool(json, "bpf_sampled", info->cost.bpf_sampled);
-	clew_json_object_end(json);
+	clew_json_cost(json, info);
 }
 
 void clew_print_cost(FILE *out, const struct clew_capture_info *info)
@@ -82,8 +99,15 @@ void clew_print_cost(FILE *out, const struct clew_capture_info *info)
 
 	if (!info)
 		return;
+	if (!cost_known(info)) {
+		fputs("clew's own cost: not known, the recording was cut off before it was "
+		      "written\n",
+		      out);
+		return;
+	}
 	length = info->end - info->start;
-	fprintf(out, "clew's own cost: %s of CPU time", CLEW_DURATION(info->cost.user_ns));
+	fprintf(out, "clew's own cost: %s%s of CPU time", info->complete ? "" : "at least ",
+		CLEW_DURATION(info->cost.user_ns));
 	if (!info->cost.bpf_sampled) {
 		fputs("; its programs in the kernel were not measured\n", out);
 		return;

@@ -32,6 +32,9 @@ void clew_json_ledger(struct clew_json *json, const struct clew_trace *trace, ui
 /* The line about the ledger. It names the first loss between from and to, ns. */
 void clew_print_ledger(FILE *out, const struct clew_trace *trace, uint64_t from, uint64_t to);
 
+/* "cost" of the object that is open; its times are null if the capture was cut off before them. */
+void clew_json_cost(struct clew_json *json, const struct clew_capture_info *info);
+
 /* The line about clew's own cost. NULL: nothing is known, nothing is printed. */
 void clew_print_cost(FILE *out, const struct clew_capture_info *info);
 
