@@ -96,7 +96,7 @@ def test_usage():
               [command, {"record": "--sync", "convert": "--help"}.get(command, "--json") + "=3"], 2,
               "no argument")
     for command in READERS:
-        fails("%s: no file" % command, [command], 2, command)
+        fails("%s: no file" % command, [command], 2, "trace.clew")
         fails("%s: two files" % command, [command, "a", "b"], 2, "'a'", "'b'")
     fails("doctor: an operand", ["doctor", "x"], 2, "'x'")
     fails("a line feed in an argument stays on the line", ["a\nb"], 2, "a\\x0ab")

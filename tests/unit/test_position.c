@@ -82,19 +82,73 @@ static void test_too_long(void **state)
 	expect_error("9999999999h", 0, -ERANGE);
 }
 
-static void test_moments(void **state)
+static void expect_moment(const char *text, const struct clew_time_base *base, uint64_t expected)
 {
 	uint64_t ns = 0;
 
+	assert_int_equal(clew_parse_moment(text, base, &ns), 0);
+	assert_int_equal(ns, expected);
+}
+
+static void expect_no_moment(const char *text, const struct clew_time_base *base, int error)
+{
+	uint64_t ns = 17;
+
+	assert_int_equal(clew_parse_moment(text, base, &ns), error);
+	assert_int_equal(ns, 17);
+}
+
+static void test_moments(void **state)
+{
+	const struct clew_time_base base = {.start = 1000, .end = 9000},
+				    late = {.start = INT64_MAX, .end = INT64_MAX};
+
 	(void)state;
-	assert_int_equal(clew_parse_moment("123456789", 1000, &ns), 0);
-	assert_int_equal(ns, 123456789);
-	assert_int_equal(clew_parse_moment("1.5us", 1000, &ns), 0);
-	assert_int_equal(ns, 2500);
-	assert_int_equal(clew_parse_moment("1.5", 1000, &ns), -EINVAL);
-	assert_int_equal(clew_parse_moment("soon", 1000, &ns), -EINVAL);
-	assert_int_equal(clew_parse_moment("", 1000, &ns), -EINVAL);
-	assert_int_equal(clew_parse_moment("9223372036s", INT64_MAX, &ns), -ERANGE);
+	expect_moment("123456789", &base, 123456789);
+	expect_moment("1.5us", &base, 2500);
+	expect_moment("-1.5us", &base, 7500);
+	expect_moment("-9us", &base, 0);
+	expect_no_moment("-10us", &base, -ERANGE);
+	expect_no_moment("1.5", &base, -EINVAL);
+	expect_no_moment("-5", &base, -EINVAL);
+	expect_no_moment("--5us", &base, -EINVAL);
+	expect_no_moment("soon", &base, -EINVAL);
+	expect_no_moment("", &base, -EINVAL);
+	expect_no_moment("9223372036s", &late, -ERANGE);
+}
+
+static void test_wall_clock(void **state)
+{
+	/* It begins at 23:59:58 of the 25th, local time, and takes 10 s. */
+	const int64_t midnight = INT64_C(20782) * 86400 * (int64_t)SECOND;
+	const struct clew_time_base base = {
+		.start = 100 * SECOND,
+		.end = 110 * SECOND,
+		.wall = midnight + INT64_C(86398) * (int64_t)SECOND -
+			INT64_C(100) * (int64_t)SECOND,
+		.has_wall = true,
+	};
+	struct clew_time_base none = base;
+
+	(void)state;
+	expect_moment("23:59:58", &base, 100 * SECOND);
+	expect_moment("23:59:59.5", &base, 101 * SECOND + SECOND / 2);
+	expect_moment("23:59:59,512", &base, 101 * SECOND + 512 * (SECOND / 1000));
+	expect_moment("00:00:01", &base, 103 * SECOND);
+	expect_moment("00:00", &base, 102 * SECOND);
+	/* Before its start by less than a second: the same day, not the next one. */
+	expect_moment("23:59:57.5", &base, 99 * SECOND + SECOND / 2);
+	expect_moment("2026-11-25 23:59:59", &base, 101 * SECOND);
+	expect_moment("2026-11-26T00:00:03.25", &base, 105 * SECOND + SECOND / 4);
+	expect_no_moment("1970-01-01 00:00:00", &base, -ERANGE);
+	expect_no_moment("2026-02-30 00:00:00", &base, -EINVAL);
+	expect_no_moment("24:00:00", &base, -EINVAL);
+	expect_no_moment("1:00:00", &base, -EINVAL);
+	expect_no_moment("10:32:07.", &base, -EINVAL);
+	expect_no_moment("10:32:07.5x", &base, -EINVAL);
+	expect_no_moment("10:", &base, -EINVAL);
+	none.has_wall = false;
+	expect_no_moment("10:32", &none, -ENODATA);
 }
 
 int main(void)
@@ -103,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_units),		cmocka_unit_test(test_bare_numbers),
 		cmocka_unit_test(test_exact_fractions), cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_too_long),	cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_wall_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@
  */
 #include "store/capture.h"
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/commands.h"
 #include "cli/fail.h"
@@ -15,6 +15,7 @@
 #include "words/ledger.h"
 #include "words/left_alone.h"
 #include "words/text.h"
+#include "words/wall.h"
 
 struct info_values {
 	bool json;
@@ -173,23 +174,22 @@ static void print_field(const char *name, const char *value)
 	putchar('\n');
 }
 
-/* Prints when the recording began, in wall-clock time. */
-static void print_begin(const struct clew_capture_info *info)
+/* Prints when the recording began, in local time of the recording. */
+static void print_begin(const struct source *source, const struct clew_capture_info *info)
 {
-	char text[64];
-	struct tm broken_down;
-	uint64_t wall;
-	time_t seconds;
+	const char *offset = meta(source, "utc_offset");
+	struct clew_time_base base;
+	char text[40];
+	long minutes = offset ? strtol(offset, NULL, 10) / 60 : 0;
 
-	if (!info->clock_count)
+	clew_wall_base_of(info, offset, &base);
+	if (!base.has_wall)
 		return;
-	wall = info->clocks[0].wall + info->start - info->clocks[0].monotonic;
-	seconds = (time_t)(wall / 1000000000);
-	if (!gmtime_r(&seconds, &broken_down) ||
-	    !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &broken_down))
-		return;
-	printf("%-10s %s.%03u UTC (%zu clock readings)\n", "begun", text,
-	       (unsigned)(wall % 1000000000 / 1000000), info->clock_count);
+	printf("%-10s %s UTC", "begun", clew_format_wall(info->start, &base, text, sizeof(text)));
+	if (minutes)
+		printf("%c%02ld:%02ld", minutes < 0 ? '-' : '+', labs(minutes) / 60,
+		       labs(minutes) % 60);
+	printf(" (%zu clock readings)\n", info->clock_count);
 }
 
 static void print_row(const char *cpu, const char *kind, const struct clew_ledger_row *row,
@@ -279,7 +279,7 @@ static void print_text(const struct source *source, const struct clew_capture_in
 	if (meta(source, "command"))
 		print_field("command", meta(source, "command"));
 	printf("%-10s %u\n", "cpus", info->cpus);
-	print_begin(info);
+	print_begin(source, info);
 	printf("%-10s %s\n", "duration", CLEW_DURATION(duration_of(info)));
 	printf("%-10s %s (%" PRIu64 " bytes)\n", "size", CLEW_BYTES(info->bytes), info->bytes);
 	if (info->counts[CLEW_KIND_SWITCH])

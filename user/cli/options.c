@@ -21,6 +21,9 @@
 #define VALUE_OF_ROW  256 /* getopt's value of row n is this + n: above any letter */
 #define VALUE_OF_HELP (VALUE_OF_ROW + MOST_OPTIONS)
 
+static char default_trace[] = CLEW_DEFAULT_TRACE;
+static char *default_operands[] = {default_trace, NULL};
+
 struct getopt_tables {
 	struct option longs[MOST_OPTIONS + 2];
 	char letters[3 * MOST_OPTIONS + 8];
@@ -130,7 +133,7 @@ static int check_operands(const struct clew_command *command, int argc, char **a
 					 command->name);
 		return 0;
 	}
-	if (!wanted && count)
+	if (!most && count)
 		return clew_fail(CLEW_EXIT_INPUT,
 				 "%s: takes no operand, but got '%s': leave it out", command->name,
 				 argv[optind]);
@@ -150,6 +153,11 @@ static int check_operands(const struct clew_command *command, int argc, char **a
 		return clew_fail(CLEW_EXIT_INPUT, "%s: more than one file, '%s' and '%s': name one",
 				 command->name, argv[optind], argv[optind + 1]);
 	return 0;
+}
+
+static bool takes_default_trace(const struct clew_command *command)
+{
+	return !strcmp(command->operands, "[TRACE]");
 }
 
 static void print_options(const struct clew_option *options)
@@ -174,10 +182,14 @@ void clew_options_print_help(const struct clew_command *command)
 	       command->operands[0] ? " " : "", command->operands, command->summary[0] - 'a' + 'A',
 	       command->summary + 1);
 	print_options(command->options);
-	if (!strncmp(command->operands, "TRACE", strlen("TRACE")))
-		fputs("\nTRACE is a capture that `clew record` made, or a causal trace in "
-		      "notation; \"-\" is standard input.\n",
-		      stdout);
+	if (!strstr(command->operands, "TRACE"))
+		return;
+	fputs("\nTRACE is a capture that `clew record` made, or a causal trace in notation; \"-\" "
+	      "is "
+	      "standard input.\n",
+	      stdout);
+	if (takes_default_trace(command))
+		puts("Without it, it is " CLEW_DEFAULT_TRACE ".");
 }
 
 bool clew_options_parse(const struct clew_command *command, int argc, char **argv, void *values,
@@ -217,6 +229,8 @@ bool clew_options_parse(const struct clew_command *command, int argc, char **arg
 	*ret_status =
 		check_operands(command, argc, argv, optind > 1 && !strcmp(argv[optind - 1], "--"));
 	*ret_operands = argv + optind;
+	if (takes_default_trace(command) && !**ret_operands)
+		*ret_operands = default_operands;
 	return *ret_status == 0;
 }
 

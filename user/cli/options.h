@@ -33,6 +33,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The capture that `clew record` writes and that commands with the operand "[TRACE]" read, unless
+ * another one is named. */
+#define CLEW_DEFAULT_TRACE "trace.clew"
+
 #define CLEW_OPTION_END                                                                            \
 	{                                                                                          \
 		0, NULL, NULL, NULL, NULL, 0                                                       \

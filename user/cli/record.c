@@ -116,7 +116,7 @@ static int take_output(const struct clew_option *option, const char *argument, v
 }
 
 const struct clew_option clew_record_options[] = {
-	{'o', "output", "FILE", "write the capture there (trace.clew)", take_output,
+	{'o', "output", "FILE", "write the capture there (" CLEW_DEFAULT_TRACE ")", take_output,
 	 offsetof(struct record_values, output)},
 	{'d', "duration", "DURATION", "stop after that long (10s, 500ms)", take_length,
 	 offsetof(struct record_values, duration)},
@@ -434,7 +434,7 @@ static int record(struct session *session, const struct record_values *values, c
 
 int clew_command_record(const struct clew_command *command, int argc, char **argv)
 {
-	struct record_values values = {.output = "trace.clew"};
+	struct record_values values = {.output = CLEW_DEFAULT_TRACE};
 	struct session session = {.has_child = false};
 	char **operands, *line = NULL;
 	sigset_t blocked, before;

@@ -13,6 +13,7 @@
 #include "cli/open.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/window.h"
 #include "words/beside.h"
 #include "words/by_program.h"
 #include "words/called.h"
@@ -21,7 +22,6 @@
 #include "words/ledger.h"
 #include "words/link.h"
 #include "words/object.h"
-#include "words/position.h"
 #include "words/task.h"
 #include "words/text.h"
 #include "words/why_text.h"
@@ -29,8 +29,7 @@
 struct why_values {
 	struct clew_selection selection;
 	struct clew_number slowest;
-	const char *from;
-	const char *to;
+	struct clew_window window;
 	uint64_t idle;	  /* bit mask, 0 the default */
 	uint32_t without; /* bit mask */
 	bool all;
@@ -47,10 +46,7 @@ const struct clew_option clew_why_options[] = {
 	{0, "slowest", "[N]",
 	 "explain the N (1) longest operations of the chosen threads, of all by default",
 	 clew_take_number, offsetof(struct why_values, slowest)},
-	{0, "from", "TIME",
-	 "begin there: ns, CLOCK_MONOTONIC, or with a unit since the capture's start (1.25s)",
-	 clew_take_string, offsetof(struct why_values, from)},
-	{0, "to", "TIME", "end there", clew_take_string, offsetof(struct why_values, to)},
+	CLEW_WINDOW_OPTIONS(struct why_values, window),
 	{0, "idle", "KIND,..",
 	 "waits between operations (poll, accept, receive, read of an empty pipe)",
 	 clew_take_wait_kinds, offsetof(struct why_values, idle)},
@@ -436,41 +432,12 @@ static int explain_one(const struct clew_trace *trace, const struct clew_relatio
 	return status;
 }
 
-/* Turns --from or --to into a moment of the capture. */
-static int take_moment(const struct clew_trace *trace, const char *option, const char *text,
-		       uint64_t *moment)
-{
-	uint64_t start = clew_trace_start(trace), end = clew_trace_end(trace);
-	int r;
-
-	if (!text)
-		return 0;
-	r = clew_parse_moment(text, start, moment);
-	if (r == -EINVAL)
-		return clew_fail(CLEW_EXIT_INPUT,
-				 "--%s: '%s' is no moment: write ns of CLOCK_MONOTONIC, or a "
-				 "duration since the start like 1.25s",
-				 option, text);
-	if (r < 0 || *moment < start || *moment > end)
-		return clew_fail(
-			CLEW_EXIT_INPUT,
-			"--%s: '%s' is outside the capture: it is %s long, from %llu to %llu",
-			option, text, CLEW_DURATION(end - start), (unsigned long long)start,
-			(unsigned long long)end);
-	return 0;
-}
-
 static int answer(const struct clew_trace *trace, struct why_values *values)
 {
-	uint64_t from = clew_trace_start(trace), to = clew_trace_end(trace);
 	struct clew_relations *relations = NULL;
-	int status = take_moment(trace, "from", values->from, &from);
+	int status = clew_window_take(&values->window, trace);
+	uint64_t from = values->window.from, to = values->window.to;
 
-	if (!status)
-		status = take_moment(trace, "to", values->to, &to);
-	if (!status && from >= to)
-		status = clew_fail(CLEW_EXIT_INPUT,
-				   "--from is not before --to: give an interval that has a length");
 	if (!status)
 		status = clew_selection_check(&values->selection, trace);
 	if (status)

@@ -28,6 +28,19 @@ static int write_topology(struct clew_recorder *recorder)
 	return r;
 }
 
+/* Seconds that local time is ahead of UTC, so that moments can be asked for as logs have them. */
+static int write_utc_offset(struct clew_recorder *recorder)
+{
+	time_t now = time(NULL);
+	struct tm local;
+	char seconds[32];
+
+	if (!localtime_r(&now, &local))
+		return 0;
+	snprintf(seconds, sizeof(seconds), "%ld", local.tm_gmtoff);
+	return write_text(recorder, "utc_offset", seconds);
+}
+
 int clew_meta_write(struct clew_recorder *recorder, const struct clew_recorder_options *options)
 {
 	struct utsname name;
@@ -39,6 +52,7 @@ int clew_meta_write(struct clew_recorder *recorder, const struct clew_recorder_o
 	r = r ? r : write_text(recorder, "host", name.nodename);
 	r = r ? r : clew_meta_number(recorder, "cpus", recorder->cpu_count);
 	r = r ? r : write_topology(recorder);
+	r = r ? r : write_utc_offset(recorder);
 	r = r ? r : write_text(recorder, "page_cache", recorder->page_cache);
 	r = r ? r : write_text(recorder, "command", options->command);
 	r = r ? r : write_text(recorder, "environment", options->environment);
